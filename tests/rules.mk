@@ -105,7 +105,7 @@ test-clients: ## stock clients of seven languages on slated and on memcached, an
 	@scripts/bootstrap clients
 	@tests/clients/fetch
 	@$(call build_all,all,the four programs)
-	@$(RUN) tests/clients/suites_spec.lua tests/real/clients_spec.lua tests/spec/slated_sasl_spec.lua
+	@$(RUN) tests/clients/suites_spec.lua tests/real/clients_spec.lua tests/real/slated_sasl_spec.lua
 world: ## administrators, and clients who know what they stored, at once in the world: no seed may contradict itself (FIRST, SEEDS, SWITCHES)
 	@scripts/bootstrap test && $(MAKE_J) $B/bin/slated $B/world/lua
 	@SLATE_TEST_SERVER=$B/bin/slated $B/world/lua tests/world/storm.lua \

@@ -3,7 +3,6 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require "slate.wire.client"
 local command = require "support.command"
-local pipeline = require "support.pipeline"
 local server = require "support.server"
 local tls = require "slate.wire.tls"
 
@@ -11,12 +10,6 @@ local MEMCACHED <const> = "/usr/bin/memcached"
 
 local function can(option)
     return os.execute(("%s -h 2>/dev/null | grep -q -e %s"):format(MEMCACHED, option)) == true
-end
-
-local function write_file(path, text)
-    local file = assert(io.open(path, "w"))
-    file:write(text)
-    file:close()
 end
 
 describe("a password", function()
@@ -29,7 +22,7 @@ describe("a password", function()
 
     setup(function()
         folder = server.folder()
-        write_file(folder .. "/users", "anna:secret\n")
+        server.write_file(folder .. "/users", "anna:secret\n")
         os.execute("chmod 644 " .. folder .. "/users; chmod 755 " .. folder)
         one = server.start({ binary = MEMCACHED, transport = "tcp", args = { "-Y", folder .. "/users" } })
     end)
@@ -70,7 +63,7 @@ describe("a password", function()
         code, _, said = runner.shell("SLATE_AUTH_FILE=/nowhere slatectl stats")
         assert.equal(74, code)
         assert.truthy(said:find("SLATE_AUTH_FILE: /nowhere", 1, true), said)
-        write_file(runner.folder .. "/empty", "\n")
+        server.write_file(runner.folder .. "/empty", "\n")
         code, _, said = runner.shell("SLATE_AUTH_FILE=empty slatectl stats")
         assert.equal(74, code)
         assert.truthy(said:find("does not begin with user:password", 1, true), said)
@@ -80,9 +73,9 @@ end)
 describe("a role", function()
     it("stands behind the password, and slatectl says what it may not do", function()
         local folder = server.folder()
-        write_file(folder .. "/reader", "rita:pass:word:read\n")
-        write_file(folder .. "/admin", "adam:read\n")
-        write_file(folder .. "/users", "rita:pass:word:read\nadam:read\n")
+        server.write_file(folder .. "/reader", "rita:pass:word:read\n")
+        server.write_file(folder .. "/admin", "adam:read\n")
+        server.write_file(folder .. "/users", "rita:pass:word:read\nadam:read\n")
         local one = server.start({ args = { "-Y", folder .. "/users" } })
         local runner = command.new({ server = one.address })
         finally(function()
@@ -143,23 +136,6 @@ describe("TLS", function()
     teardown(function()
         one:stop()
         server.remove_folder(folder)
-    end)
-
-    it("carries commands, pipelines and large values", function()
-        local c = one:connect({ tls = { ca_file = folder .. "/cert" } })
-        local value = ("0123456789"):rep(90000)
-        assert.is_true(c:set("big", value))
-        local batch = pipeline(c)
-        for _ = 1, 20 do
-            batch:get("big"):set("big", value)
-        end
-        local results, errors = batch:run()
-        assert.same({}, errors)
-        for i = 1, 40, 2 do
-            assert.equal(value, results[i].value)
-            assert.is_true(results[i + 1])
-        end
-        c:close()
     end)
 
     it("refuses a certificate that nobody vouches for, unless told not to look", function()

@@ -14,9 +14,7 @@ local SENTENCE <const> = "SERVER_ERROR out of memory writing get response"
 local LIMIT <const> = { "-t", "1", "-o", "read_buf_mem_limit=1" }
 local VALUE_BYTES <const> = 2000
 local LONG_GET <const> = 2000   -- keys: 4 MB of replies, and more than the 832 that memcached has memory for
-local DEAF <const>, GETS <const>, GET_KEYS <const> = 20, 10, 180
-local ANSWERS <const> = 12 -- of 45 KB: more than a UNIX socket holds
-local HALVES <const>, NEARLY_ALL <const> = 300, 200 -- of 4,480 bytes here, of 16 KiB there
+local HALVES <const> = 300 -- of 4,480 bytes here, of 16 KiB there
 
 describe("a server whose connections may hold 1 MiB", function()
     local connect, hang_up, ask = rig.connect, rig.hang_up, wire.ask
@@ -79,47 +77,6 @@ describe("a server whose connections may hold 1 MiB", function()
                 until not stock or last == "MN" or last == nil
                 assert.equal("MN", last)
                 assert.equal(stock and 1 or 0, stat("response_obj_oom"))
-            end)
-
-            -- memcached's deaf clients send many gets, slated's one long answer after the other, while nearly all
-            -- that may be held is: so each meets the bound that it has.
-            it(("tells clients that do not read so, and counts them (%s)"):format(peer.name), function()
-                start_peer()
-                local gets = ("get" .. (" k"):rep(GET_KEYS) .. "\r\n"):rep(GETS)
-                local told = 0
-                -- Where a client's next request comes while its replies are under way, that may be what cannot be
-                -- held: it is hung up on, as the next claim has it. So they come again until one has been told.
-                patience.wait_for("a client to be told", function()
-                    hang_up()
-                    for _ = 1, stock and 0 or NEARLY_ALL do
-                        connect():send("get half of ")
-                    end
-                    local deaf = {}
-                    for i = 1, DEAF do
-                        deaf[i] = connect()
-                        for _ = 1, stock and 1 or ANSWERS do
-                            deaf[i]:send(stock and gets or "stats describe\r\n")
-                            -- one who asks for statistics may be told, too, that nothing is left
-                            patience.wait_for("statistics", function() return stock or stat("response_obj_oom") end)
-                        end
-                    end
-                    for i = 1, DEAF do
-                        deaf[i]:send("mn\r\n")
-                        local last, before
-                        repeat
-                            last, before = deaf[i]:receive("*l"), last
-                        until is_sentence(last) or last == nil or last == "MN"
-                        if is_sentence(last) then
-                            told = told + 1
-                            assert.truthy(stock or not before or before:find("^STAT %S+ ") or before == "END", before)
-                            assert.is_true(stock or select(2, deaf[i]:receive("*l")) == "closed")
-                        end
-                    end
-                    return told > 0
-                end)
-                assert.is_true(told <= stat("response_obj_oom"))
-                hang_up()
-                assert.equal("END", get(connect()))
             end)
 
             it(("hangs up on who would hold too much of a request, and counts it (%s)"):format(peer.name), function()

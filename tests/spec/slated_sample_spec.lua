@@ -8,8 +8,8 @@ local world = require "support.world"
 
 -- Of 32 MB up the sample has 2 MiB, and so far more keys than a curve with bands takes, also while its rate is low.
 local LIMIT_MB <const>, MORE_MB <const> = 32, 40
-local VALUE <const> = ("v"):rep(8000)
-local KEYS <const>, ROUNDS <const> = 6000, 3 -- one and a half times what the memory holds
+local VALUE <const> = ("v"):rep(16000)
+local KEYS <const>, ROUNDS <const> = 3000, 3 -- one and a half times what the memory holds
 local PAUSE_S <const> = 0.002
 
 describe("slated's sampled keys", function()
@@ -189,7 +189,7 @@ describe("slated's sampled keys", function()
 
     it("count how long ago evicted items were used", function()
         rig.start("-m", "8")
-        rig.store("key", 3000, #VALUE)
+        rig.store("key", 2000, #VALUE)
         local sum = 0
         for name, count in pairs(stats("evictions")) do
             sum = sum + (name:find(":last_s$") and 0 or tonumber(count))
