@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Policies in Lua that slated runs by itself.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local command = require "support.command"
 local fill = require "support.fill"
+local patience = require "support.patience"
 local policy = require "slate.policy.file"
 local run = require "slate.act.policy_run"
 local server = require "support.server"
@@ -28,9 +28,7 @@ describe("slabs automove lua:NAME", function()
             empty = "",
             endless = "while true do end",
         }) do
-            local file = assert(io.open(("%s/%s.lua"):format(folder, name), "w"))
-            file:write(text)
-            file:close()
+            server.write_file(("%s/%s.lua"):format(folder, name), text)
         end
         one = server.start({ args = { "-m", "32", "-o", "slab_automove=0", "--policy-dir=" .. folder, "-v", "-v" } })
         client = one:connect()
@@ -52,32 +50,21 @@ describe("slabs automove lua:NAME", function()
         end
     end
 
-    -- Every decision of the daemon is a second apart; this waits far longer.
-    local function eventually(condition)
-        for _ = 1, 6000 do
-            if condition() then
-                return true
-            end
-            require("slate.base.clock").sleep(0.01)
-        end
-        return condition()
-    end
+    local eventually = patience.wait_for -- every decision of the daemon is a second apart
 
     it("runs the policy on the tuner, which moves what it asks for and says why", function()
         assert.equal("OK", client:command("slabs automove lua:floor floors=5:4"))
         assert.equal("lua:floor floors=5:4", value("settings", "slab_automove"))
-        assert.is_true(eventually(function() return fill.pages_of(client, 5) == 4 end))
-        assert.is_true(eventually(function()
+        eventually("the pages", function() return fill.pages_of(client, 5) == 4 end)
+        eventually("its word", function()
             return value("moves", "why") == "every class has the pages it was promised"
-        end), value("moves", "why"))
+        end)
         assert.equal("none", value("moves", "failed"))
     end)
 
     it("shows it rates, what became of its last moves, and what was before", function()
         assert.equal("OK", client:command("slabs automove lua:back"))
-        assert.is_true(eventually(function()
-            return (value("moves", "why") or ""):find("^moved 1, seen %d+ before$") ~= nil
-        end), value("moves", "why"))
+        eventually("its move", function() return (value("moves", "why") or ""):find("^moved 1, seen %d+ before$") end)
         assert.equal("none", value("moves", "failed"))
         assert.equal("OK", client:command("slabs automove lua:floor floors=5:4"))
     end)
@@ -125,9 +112,9 @@ describe("slabs automove lua:NAME", function()
 
     -- Until a mode that was asked for has decided, the one before may run.
     local function await_decision(mode)
-        assert.is_true(eventually(function()
+        eventually("a decision", function()
             return value("moves", "mode") == mode and value("moves", "why") ~= "nothing was decided yet"
-        end), value("moves", "why"))
+        end)
     end
 
     it("falls back to the mode before when the policy breaks, and says so in stats moves, log and audit", function()
@@ -135,8 +122,8 @@ describe("slabs automove lua:NAME", function()
         await_decision("eviction")
         assert.equal("OK", client:command("slabs automove lua:later"))
         local logged = "warn: automove lua:later failed, eviction takes its place: "
-        assert.is_true(eventually(function() return one:log():find(logged, 1, true) ~= nil end), one:log())
-        assert.is_true(eventually(function() return value("settings", "slab_automove") == "2" end))
+        eventually(logged, function() return one:log():find(logged, 1, true) end)
+        eventually("mode 2", function() return value("settings", "slab_automove") == "2" end)
         assert.equal("eviction", value("moves", "mode"))
         assert.truthy(value("moves", "failed"):find("lua:later: no more", 1, true), value("moves", "failed"))
         local audit = table.concat(assert(client:stats("audit")), "\n")
@@ -149,17 +136,15 @@ describe("slabs automove lua:NAME", function()
         os.remove(folder .. "/floor.lua")
         assert.equal("OK", client:command("slabs automove lua:later"))
         local logged = "warn: automove lua:later failed, off takes its place: "
-        assert.is_true(eventually(function() return one:log():find(logged, 1, true) ~= nil end), one:log())
-        assert.is_true(eventually(function() return value("settings", "slab_automove") == "0" end))
+        eventually(logged, function() return one:log():find(logged, 1, true) end)
+        eventually("mode 0", function() return value("settings", "slab_automove") == "0" end)
         assert.equal("off", value("moves", "mode"))
         assert.equal("OK", client:command("slabs automove off"))
     end)
 
     it("starts no server with a policy that does not load", function()
-        local here = command.new()
-        local line = ("%s/build/bin/slated -p 0 -m 16 -u root --policy-dir=%s -o slab_automove=lua:nosuch")
-        local code, _, said = here.shell(line:format(here.root, folder))
-        here.remove()
+        local code, _, said = server.run_slated(("-p 0 -m 16 %s --policy-dir=%s -o slab_automove=lua:nosuch"):format(
+            server.USER, folder))
         assert.equal(64, code, said)
         assert.truthy(said:find("slab_automove=lua:nosuch: there is no policy nosuch in", 1, true), said)
         assert.equal(1, select(2, said:gsub("\n", "")))

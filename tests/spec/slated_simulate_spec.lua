@@ -319,14 +319,4 @@ describe("slated --simulate", function()
         assert.equal(74, code)
         assert.truthy(server.read_file(folder .. "/err"):find("cannot write the result", 1, true))
     end)
-
-    it("tells its options", function()
-        local code, out = run("--simulate --help")
-        assert.equal(0, code)
-        for _, option in ipairs({ "simulate", "policy", "memory", "objects", "value-bytes", "scale", "rate",
-            "json" }) do
-            assert.truthy(out:find("--" .. option, 1, true), option)
-            assert.truthy(server.read_file("man/slated.8"):find("Fl Fl " .. option, 1, true), option)
-        end
-    end)
 end)

@@ -58,7 +58,7 @@ local function programs()
     return list
 end
 
-local ask, lines_of = wire.ask, wire.lines
+local ask = wire.ask
 
 describe("slated's stats", function()
     local rig, peer = require("support.rig").new(after_each), require("support.rig").new(after_each)
@@ -271,36 +271,6 @@ describe("slated's stats", function()
         rig.ask(("set large 0 0 1000\r\n%s"):format(("x"):rep(1000)))
         local sizes = rig.stats("sizes")
         assert.same({ ["64"] = "5", ["1056"] = "1" }, sizes)
-    end)
-
-    it("go on in pieces when a dump is long, and others are served meanwhile", function()
-        rig.start("-t", "1")
-        local ITEMS <const> = 8000
-        rig.store("item-00", ITEMS, 4)
-        assert.equal("VERSION 1.6.45", rig.ask("version"))
-        rig.connection:send("lru_crawler metadump all\r\n")
-        local other = rig.connect()
-        local function other_is_served()
-            assert.same({ "VALUE item-001 0 4", "vvvv", "END" }, lines_of(other, "get item-001"))
-        end
-        other_is_served()
-        local seen, count = {}, 0
-        assert.equal("OK", rig.connection:receive("*l"))
-        for line in function() return rig.connection:receive("*l") end do
-            if line == "END" then
-                break
-            end
-            local key = line:match("^key=(%S+) exp=%-1 la=%d+ cas=%d+ fetch=%l+ cls=%d+ size=%d+ flags=0 $")
-            assert.truthy(key and not seen[key], "not a line of a dump, or a key twice: " .. line)
-            seen[key] = true
-            count = count + 1
-            if count % 100 == 0 then -- the dump goes on although somebody asks all the time
-                other_is_served()
-            end
-        end
-        other:close()
-        assert.equal(ITEMS, count)
-        assert.equal("VERSION 1.6.45", rig.ask("version"))
     end)
 
     it("count every look at an expired item as such, and as never read only what nobody looked up", function()
