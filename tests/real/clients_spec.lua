@@ -3,36 +3,19 @@
 -- pylibmc, and those of Ruby, PHP, JavaScript, Java and Go. slated_sasl_spec has the clients that log in.
 -- What they do on slated is compared with what they do on a memcached in the same run.
 
-package.path = "tests/bench/?.lua;tests/?.lua;" .. package.path
+package.path = "tests/bench/?.lua;tests/spec/?.lua;tests/?.lua;" .. package.path
 local bench_server = require("server")
+local support = require("support.server")
 
 local SLATED = os.getenv("SLATE_TEST_SERVER") or "build/bin/slated"
 -- These want an error for words behind delete's key. memcached 1.6.45, whose replies are ours, ignores such words.
 local LEFT_BEHIND = { ["ascii delete"] = true, ["ascii delete noreply"] = true }
 local OPTIONS = { arguments = { "-m", "64", "-t", "2" } }
 
-local function exists(path)
-  local file = io.open(path, "rb")
-  if file then
-    file:close()
-  end
-  return file ~= nil
-end
+local sh = support.said
 
 local function found(tool)
-  return (bench_server.capture({ "sh", "-c", "command -v " .. tool }) or ""):match("%S+")
-end
-
--- The newest memcached at hand.
-local function peer_program()
-  return exists("build/peer/memcached") and "build/peer/memcached" or found("memcached")
-end
-
-local function sh(command)
-  local pipe = assert(io.popen(command .. " 2>&1", "r"))
-  local text = pipe:read("a")
-  local ok = pipe:close()
-  return ok == true, text
+  return support.capture("command -v " .. tool):match("%S+")
 end
 
 describe("slated under stock clients", function()
@@ -42,11 +25,7 @@ describe("slated under stock clients", function()
     slated = assert(bench_server.start(SLATED, OPTIONS))
   end)
 
-  teardown(function()
-    if slated then
-      slated:stop()
-    end
-  end)
+  teardown(function() slated:stop() end)
 
   -- The names of memccapable's checks of a protocol (ascii, binary) that pass on a server, and of all that it ran. A
   -- failed check leaves its name, padded to 40 columns, without the mark behind it.
@@ -64,35 +43,24 @@ describe("slated under stock clients", function()
     return passed, all
   end
 
-  local function passes_what_memcached_passes(protocol)
-    if not found("memccapable") then
-      pending("memccapable is not installed")
-    end
-    local program = peer_program()
-    if not program then
-      pending("there is no memcached to compare with")
-    end
-    local peer = assert(bench_server.start(program, OPTIONS))
-    local theirs, all = capabilities(peer, protocol)
-    peer:stop()
-    local ours = capabilities(slated, protocol)
-    assert.is_true(#all >= 20, "memccapable ran " .. #all .. " checks on memcached")
-    local lost = {}
-    for _, name in ipairs(all) do
-      if theirs[name] and not ours[name] and not LEFT_BEHIND[name] then
-        lost[#lost + 1] = name
+  for protocol, name in pairs({ ascii = "text", binary = "binary" }) do
+    it(("passes every %s check of memccapable that memcached passes"):format(name), function()
+      local program = support.memcached()
+      if not found("memccapable") or not program then
+        pending("memccapable is not installed, or there is no memcached to compare with")
+        return
       end
-    end
-    assert.same({}, lost)
+      local peer = assert(bench_server.start(program, OPTIONS))
+      local theirs, all = capabilities(peer, protocol)
+      peer:stop()
+      local ours, lost = capabilities(slated, protocol), {}
+      assert.is_true(#all >= 20, "memccapable ran " .. #all .. " checks on memcached")
+      for _, check in ipairs(all) do
+        lost[#lost + 1] = theirs[check] and not ours[check] and not LEFT_BEHIND[check] and check or nil
+      end
+      assert.same({}, lost)
+    end)
   end
-
-  it("passes every text check of memccapable that memcached passes", function()
-    passes_what_memcached_passes("ascii")
-  end)
-
-  it("passes every binary check of memccapable that memcached passes", function()
-    passes_what_memcached_passes("binary")
-  end)
 
   local function serves_tools(options)
     for _, tool in ipairs({ "memccp", "memccat", "memcexist", "memctouch", "memcrm", "memcstat" }) do
@@ -101,12 +69,10 @@ describe("slated under stock clients", function()
       end
     end
     local at = options .. " --servers=127.0.0.1:" .. slated.port
-    local folder = bench_server.capture({ "mktemp", "-d" }):match("%S+")
-    finally(function() os.execute("rm -rf " .. folder) end)
+    local folder = support.folder()
+    finally(function() support.remove_folder(folder) end)
     for name, bytes in pairs({ small = 20, large = 700000 }) do
-      local file = assert(io.open(folder .. "/" .. name, "wb"))
-      file:write(("x"):rep(bytes - 1), "\n")
-      file:close()
+      support.write_file(folder .. "/" .. name, ("x"):rep(bytes - 1) .. "\n")
     end
     for _, name in ipairs({ "small", "large" }) do
       local path = folder .. "/" .. name
@@ -123,23 +89,19 @@ describe("slated under stock clients", function()
     assert.truthy(text:find("pid: " .. slated.pid, 1, true), text)
   end
 
-  it("serves libmemcached's tools as memcached does", function()
-    serves_tools("")
-  end)
-
-  it("serves libmemcached's tools in the binary protocol", function()
-    serves_tools("--binary")
-  end)
+  for _, options in ipairs({ "", "--binary" }) do
+    it("serves libmemcached's tools " .. options, function() serves_tools(options) end)
+  end
 
   -- Runs one of our scripts for a Python client against slated and against a memcached.
   local function serves_python(module, script, options, words, port_name)
     local python = "/usr/bin/python3" -- the one that Debian's packages are for
-    if not exists(python) or not sh(python .. " -c 'import " .. module .. "'") then
+    if not sh(python .. " -c 'import " .. module .. "'") then
       pending("python3-" .. module .. " is not installed")
       return
     end
     local programs = { SLATED }
-    programs[2] = peer_program()
+    programs[2] = support.memcached()
     for _, program in ipairs(programs) do
       local server = assert(bench_server.start(program, options))
       local ok, text = sh(("%s tests/clients/%s 127.0.0.1 %d %s"):format(python, script, server[port_name], words))
@@ -153,8 +115,8 @@ describe("slated under stock clients", function()
   end)
 
   it("serves pymemcache's operations by TLS as memcached does", function()
-    local folder = bench_server.capture({ "mktemp", "-d" }):match("%S+")
-    finally(function() os.execute("rm -rf " .. folder) end)
+    local folder = support.folder()
+    finally(function() support.remove_folder(folder) end)
     local key, certificate = folder .. "/key.pem", folder .. "/certificate.pem"
     assert(sh(("openssl req -x509 -days 2 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost "
       .. "-addext subjectAltName=IP:127.0.0.1 -keyout %s -out %s"):format(key, certificate)))
@@ -184,7 +146,7 @@ describe("slated under stock clients", function()
       end
       local ours = checks(SLATED, client.command("127.0.0.1", "PORT"))
       assert.truthy(ours >= client.least, "only " .. ours .. " checks")
-      local program = peer_program()
+      local program = support.memcached()
       if program then
         assert.equal(checks(program, client.command("127.0.0.1", "PORT")), ours)
       end
