@@ -5,6 +5,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local members = require "slate.fleet.members"
+local patience = require "support.patience"
 local proxy = require "slate.facts.proxy"
 local server = require "support.server"
 local snapshots = require "support.snapshots"
@@ -109,12 +110,7 @@ describe("slatectl fleet on a proxy", function()
         local pid = server.capture(("lua5.4 tests/console/replayer.lua %s/socket 1.6.45 proxy </dev/null "
             .. ">/dev/null 2>&1 & echo $!"):format(ctl.folder))
         finally(function() os.execute("kill -KILL " .. pid) end)
-        for _ = 1, 1000 do
-            if os.execute("test -S " .. ctl.folder .. "/socket") then
-                break
-            end
-            require("slate.base.clock").sleep(0.01)
-        end
+        patience.wait_for("its socket", function() return os.execute("test -S " .. ctl.folder .. "/socket") end)
         local text = ctl.succeed("fleet --interval 100ms ./socket")
         assert.truthy(text:find("proxy, 2 of 4 links to backends bad: 127.0.0.1:21918", 1, true), text)
         local row = dkjson.decode((ctl.succeed("--json fleet --interval 100ms ./socket"))).servers[1]

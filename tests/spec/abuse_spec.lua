@@ -203,64 +203,6 @@ describe("idle connections", function()
     end)
 end)
 
-describe("a client that never reads", function()
-    -- Sends requests without reading until nothing more goes out.
-    local function stuff(connection, request)
-        connection:settimeout(0)
-        local refused, bytes = 0, request:rep(4096 // #request)
-        while refused < 20 do
-            local sent, problem, last = connection:send(bytes)
-            assert(sent or problem == "timeout", problem)
-            refused = (sent or last > 0) and 0 or refused + 1
-            if refused > 0 then
-                socket.sleep(0.005)
-            end
-        end
-    end
-
-    for _, value_bytes in ipairs({ 10, 900000 }) do
-        it(("of %d-byte values is no longer served; others are, in bounded memory"):format(value_bytes), function()
-            rig.start_process()
-            local writer = connect()
-            assert.equal("STORED", ask(writer, ("set k 0 0 %d\r\n%s"):format(value_bytes, ("v"):rep(value_bytes))))
-            local before = rig.server:resident_bytes()
-            local greedy = {}
-            for i = 1, 8 do
-                greedy[i] = connect()
-                stuff(greedy[i], "get k\r\n")
-            end
-            assert_serves()
-            assert.is_true(rig.server:resident_bytes() - before < 64 * MIB)
-            -- One that reads after all gets what it asked for.
-            greedy[1]:settimeout(patience.DEADLINE_S)
-            assert.equal("VALUE k 0 " .. value_bytes, greedy[1]:receive("*l"))
-            assert.equal(("v"):rep(value_bytes), greedy[1]:receive(value_bytes))
-            for _, connection in ipairs(greedy) do
-                connection:close()
-            end
-            patience.wait_for("the server to let them go", function()
-                return wire.number(writer, "curr_connections") <= 2
-            end)
-        end)
-    end
-
-    it("cannot keep a value from being replaced or deleted", function()
-        start()
-        local writer, greedy = connect(), connect()
-        assert.equal("STORED", ask(writer, "set k 0 0 500000\r\n" .. ("v"):rep(500000)))
-        stuff(greedy, "get k\r\n")
-        assert.equal("STORED", ask(writer, "set k 0 0 3\r\nnew"))
-        assert.equal("VALUE k 0 3", ask(writer, "get k"))
-        assert.equal("new", writer:receive("*l"))
-        assert.equal("END", writer:receive("*l"))
-        assert.equal("DELETED", ask(writer, "delete k"))
-        greedy:settimeout(patience.DEADLINE_S)
-        assert.equal("VALUE k 0 500000", greedy:receive("*l"))
-        assert.equal(("v"):rep(500000), greedy:receive(500000))
-        greedy:close()
-    end)
-end)
-
 describe("keys", function()
     -- The order in which a server of its own lists the same keys: that of their hashes.
     local function order_of_keys()
@@ -295,6 +237,20 @@ local function deaf(count, line)
 end
 
 describe("clients that do not read", function()
+    it("cannot keep a value from being replaced or deleted, and get what they asked for after all", function()
+        start()
+        local writer = connect()
+        assert.equal("STORED", ask(writer, "set k 0 0 500000\r\n" .. ("v"):rep(500000)))
+        local greedy = deaf(500, "get k")
+        assert.equal("STORED", ask(writer, "set k 0 0 3\r\nnew"))
+        assert.equal("VALUE k 0 3", ask(writer, "get k"))
+        assert.same({ "new", "END" }, { writer:receive("*l"), writer:receive("*l") })
+        assert.equal("DELETED", ask(writer, "delete k"))
+        assert.equal("VALUE k 0 500000", greedy:receive("*l"))
+        assert.equal(("v"):rep(500000), greedy:receive(500000))
+        greedy:close()
+    end)
+
     for line, count in pairs({ ["get borrowed"] = 1000, ["stats conns"] = 200 }) do
         it(("what was asked by %s cost no more than 32 KiB each, and others are served"):format(line), function()
             rig.start_process()
