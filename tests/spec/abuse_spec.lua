@@ -104,21 +104,6 @@ describe("numbers", function()
 end)
 
 describe("data blocks", function()
-    it("that stop half way leave neither an item nor its memory behind", function()
-        start("-M", "-m", "8")
-        local watcher = connect()
-        for _ = 1, 200 do
-            local connection = connect()
-            connection:send("set half 0 0 500000\r\n" .. ("x"):rep(100000))
-            connection:close()
-        end
-        patience.wait_for("the clients to be gone", function()
-            return wire.number(watcher, "curr_connections") <= 2
-        end)
-        assert.equal("END", ask(watcher, "get half"))
-        assert.equal("STORED", ask(watcher, "set whole 0 0 500000\r\n" .. ("x"):rep(500000)))
-    end)
-
     it("that are too large and never end hold nobody up", function()
         start()
         local connections = {}

@@ -88,19 +88,6 @@ local function close(clients)
 end
 
 describe("values that are still coming", function()
-    it("take no memory by their headers and a few bytes", function()
-        start("-m", "32", "-o", "no_slab_geometry_auto") -- a change of the chunk sizes would evict items, too
-        fill()
-        local evictions, items = figure("evictions"), figure("curr_items")
-        for _, bytes in ipairs({ 0, 1, FIRST - 1 }) do
-            local clients = half_sent(100, 1000000, bytes)
-            assert.equal("MN", ask(connect(), "mn\r\n"))
-            assert.equal(0, figure("draft_bytes", "slated"))
-            close(clients)
-        end
-        assert.same({ evictions, items }, { figure("evictions"), figure("curr_items") })
-    end)
-
     it("that trickle do not keep others from storing", function()
         start("-m", "32")
         local clients = half_sent(30, 1000000, FIRST)
