@@ -6,7 +6,7 @@ FUZZ_NAMES := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 # only these are built and run: where there is one thread it has nothing to find that the address sanitizer has not. A
 # suite that this misses fails in every other build: there each of the rest claims that it never started a thread.
 THREADS  := pthread_create|thread_start|memory_file|log_start|metrics_start|pace_start|tuner_create|net_fixture.h|$\
-            mover_fixture.h|geometry_fixture.h|session_fixture.h|app_run
+            mover_fixture.h|tune_fixture.h|session_fixture.h|app_run
 THREADED := $(shell grep -lE '$(THREADS)' $(SUITES))
 ONE_THREAD = $(if $(filter $<,$(THREADED)),,-DTAP_ONE_THREAD)
 ifneq ($(findstring thread,$(SAN)),)

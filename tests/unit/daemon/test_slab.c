@@ -1,9 +1,10 @@
-/* The slab store: class sizes, chunks in and out, pages that drain and change hands, memory given back. */
+/* Sets of class ids, and the slab store: class sizes, chunks in and out, pages that drain and change hands, memory given back. */
 #include "tap.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "mem/class_set.h"
 #include "mem/slab.h"
 
 static const struct slab_config defaults = {.chunk_bytes_min = 80, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10};
@@ -217,6 +218,28 @@ TEST(test_rounds_over_the_pages_of_a_class) {
     slab_drain_end(s, leaving, SLAB_CLASS_NONE);
     is(slab_next_pages(s, class_id, pages, PAGES + 5), PAGES - 1, "also when it has left");
     close_slab(&a, &s);
+}
+
+TEST(test_ids_of_a_set_keep_to_themselves) {
+    unsigned wrong = 0;
+    for (unsigned id = 0; id < CLASS_SET_IDS; id++) {
+        struct class_set s = class_set_one(id), others = class_set_all();
+        class_set_remove(&others, id);
+        struct class_set both = class_set_meet(s, &others);
+        wrong += class_set_count(&s) != 1 || !class_set_has(&s, id) || !class_set_empty(&both);
+    }
+    is(wrong, 0, "each of the %d ids has a place of its own", CLASS_SET_IDS);
+    struct class_set all = class_set_all(), few = class_set_first(70);
+    ok(class_set_count(&all) == 255 && !class_set_has(&all, 0), "all are 1 to 255");
+    ok(class_set_count(&few) == 70 && class_set_has(&few, 70) && !class_set_has(&few, 71), "the first 70 are 1 to 70");
+
+    struct class_set_shared shared = {{0}};
+    ok(class_set_shared_add(&shared, 5), "the first of a word is told apart");
+    ok(!class_set_shared_add(&shared, 5) && !class_set_shared_add(&shared, 63), "one that is there, or not the first, is not");
+    ok(class_set_shared_add(&shared, 200), "another word has its own first");
+    struct class_set taken = class_set_shared_take(&shared), again = class_set_shared_take(&shared);
+    ok(class_set_count(&taken) == 3 && class_set_has(&taken, 200), "all that was added is taken");
+    ok(class_set_empty(&again), "once");
 }
 
 int main(void) {

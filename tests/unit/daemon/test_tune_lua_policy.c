@@ -1,4 +1,5 @@
-/* Policies in Lua: what they may do, the limits that hold them, and that ratio decides as mode 1 does. With --export it
+/* Policies in Lua within the daemon: the limits that hold them, what they are shown, and that ratio decides as mode 1 does. What
+ * the core judges alike inside and outside, lua_policy_spec tries: most faults of policies, moves and settings. With --export this
  * prints snapshots as recordings hold them and what each policy named decides: lua_policy_spec compares slatectl's. */
 #include "tap.h"
 
@@ -124,20 +125,10 @@ TEST(test_broken) {
     char why[REASON_BYTES];
     refused("return {", "it.lua:1: ", "a syntax error, with its line");
     ok(!try_source(dumped, sizeof dumped, "", &patient, &d, why) && strstr(why, "binary chunk"), "precompiled code");
-    refused("", "returns a nil, not a table", "a file that returns nothing");
-    refused("return 5", "returns a number", "a file that returns no table");
-    refused("return {}", "decide is a nil", "no decide");
-    refused("return { init = 1, decide = print }", "init is a number", "an init that is no function");
-    refused("return { decide = print, settings = 1 }", "settings is a table", "settings that are no table");
-    refused("return { decide = print, settings = { x = 1 } }", "setting x is a table with a default", "a setting without default");
-    refused("return { decide = print, settings = { x = { default = 5, max = 4 } } }", "from any to 4, not 5", "a bad default");
     refused("return { decide = print, init = function() error('no luck', 0) end }", "no luck", "an init that fails");
     refused_body("local x = nil; return x.y", "it.lua:1: attempt to index a nil value (local 'x')", "a runtime error");
     refused_body("\ntable.sort({ 3, 2, 1, 4 }, function() return true end)", "it.lua:2: invalid order function for sorting", "an order that is none");
-    refused_body("\ntable.sort({ 3, {} })", "it.lua:2: attempt to compare", "what has no order");
-    refused_body("\ntable.sort({ 3, 2 }, function(a) return a.x.y end)", "it.lua:2: attempt to index", "an order function that fails");
     refused_body("error({})", "raised a table instead of a message", "an error that is a table");
-    refused_body("error()", "raised a nil instead of a message", "an error that is nil");
     refused_body("error(setmetatable({}, { __tostring = function() while true do end end }))", "raised a table",
                  "an error's __tostring is not called");
     refused_body("error('a\\nb\\27[2J\\200c', 0)", "a?b?[2J?c", "an error's text is made printable");
@@ -157,16 +148,10 @@ TEST(test_answers) {
     ok(try_source(none, sizeof none - 1, "", &patient, &d, why) && d.count == 0, "no move");
     is_str(why, "all is well", "with its reason");
     refused_body("return 5", "a list of moves, not a number", "no list");
-    refused_body("return { from = 1, to = 2, reason = 'r' }", "a list of moves, not a move", "a move that is not in a list");
     refused_body("return { 5 }", "move 1 is not a table", "a move that is a number");
-    refused_body("return { { from = 1, reason = 'r' } }", "move 1: to is a whole number from 0 to 255, not nil", "no destination");
     refused_body("return { { from = 1, to = '2', reason = 'r' } }", "to is a whole number", "a destination that is a text");
     refused_body("return { { from = 1, to = 2.5, reason = 'r' } }", "not 2.5", "half a class");
-    refused_body("return { { from = 1, to = 4, reason = 'r' } }", "there is no class 4", "a class that is not in use");
     refused_body("return { { from = -1, to = 2, reason = 'r' } }", "not -1", "any class");
-    refused_body("return { { from = 0, to = 2, reason = 'r' } }", "the pool has 0 pages and cannot give 1", "an empty pool");
-    refused_body("return { { from = 1, to = 1, reason = 'r' } }", "goes from class 1 to itself", "to itself");
-    refused_body("return { { from = 1, to = 2 } }", "move 1 has no reason", "no reason");
     refused_body("return { { from = 1, to = 2, pages = 0, reason = 'r' } }", "pages is a whole number from 1 to 8", "no pages");
     refused_body("return { { from = 1, to = 2, pages = 1 << 62, reason = 'r' } }", "from 1 to 8", "too many pages");
     refused_body("after.classes[1].total_pages = 99 return { { from = 1, to = 2, pages = 8, reason = 'r' },"
@@ -183,26 +168,16 @@ TEST(test_limits) {
     refused("return { decide = print, init = function() while true do end end }", slow, "an init that never ends");
     refused_body("while true do pcall(function() while true do end end) end", slow, "one that catches the limit");
     refused_body("local function f() return pcall(f) end while true do f() end", slow, "one that catches it deeply");
-    refused_body("while true do xpcall(error, function() while true do end end) end", slow, "one that handles it");
     refused_body("local x <close> = setmetatable({}, { __close = function() while true do end end }) while true do end", slow,
                  "one that goes on while it is closed");
     refused_body("table.sort({ 3, 2, 1 }, function() while true do end end)", slow, "one that never compares");
     refused_body("string.rep('', 1 << 60)", slow, "an empty text, endlessly repeated");
-    refused_body("table.move({}, 1, 1 << 62, 2)", slow, "an endless move");
     refused_body("string.find(string.rep('a', 5000), string.rep('a-', 20) .. 'b')", slow, "a pattern that tries everything");
-    refused_body("string.rep('a', 5000):match(string.rep('a?', 5000) .. string.rep('a', 5000))", slow, "and one that doubles");
-    refused_body("table.insert(setmetatable({}, { __len = function() return 1 << 60 end }), 1, 1)", "without a metatable",
-                 "a list that says it is endless");
-    refused_body("table.concat(setmetatable({}, { __index = table.concat }), '', 1, 1 << 60)", "without a metatable",
-                 "a list of nothing, endlessly joined");
     refused_body("string.rep('x', 1 << 30)", slow, "a text that is too long by count");
     refused_body("string.rep('xxxxxxxxxx', 1000000)", long_text, "a text that is too long by bytes");
     refused_body("local s = ('x'):rep(60000) s = s:gsub('x', function() return s end)", long_text, "a text that replaces each letter by what a function gives");
-    refused_body("local s = ('x'):rep(60000) s = s:gsub('x', { x = s })", long_text, "or a table");
     refused_body("local s = ('x'):rep(60000) s = s .. s", long_text, "two texts");
     refused_body("string.pack('s4s4', ('x'):rep(60000), ('x'):rep(60000))", long_text, "two that are packed");
-    refused_body("local s = ('x'):rep(60000) s = ('%s%s'):format(setmetatable({}, { __tostring = function() return s end }), s)", long_text,
-                 "two of which a table is one");
     refused_body("local t = {} for i = 1, 9000 do t[i] = 1e308 end local f = ('%.99f'):rep(9000)"
                  " while true do pcall(string.format, f, table.unpack(t)) end", slow, "numbers of many digits");
     refused_body("local t = {} table.sort({ 2, 1 }, function() for i = 1, 1e7 do t[i] = {} end end)", fat, "an order that keeps a list");
@@ -256,18 +231,8 @@ TEST(test_sandbox) {
         refused_body(body, "absent", claim);
     }
     refused_body("getmetatable('').__index = nil", "attempt to index a boolean", "the metatable of texts cannot be had");
-    refused_body("setmetatable({}, { __gc = function() while true do end end })", "finalizers", "no finalizers");
-    refused_body("setmetatable({}, { __mode = 'v' })", "weak tables", "no weak tables");
-    refused_body("local m = { __index = { one = 1 }, __call = function(_, n) return n end } local o = setmetatable({}, m)"
-                 " m.__gc, m.__mode = print, 'k' assert(getmetatable(o) == m and o.one == 1 and o(2) == 2) error('fine', 0)", "fine",
-                 "a metatable is what it was when it was set");
     refused_body("local o = setmetatable({}, {}) getmetatable(o).__mode = 'k' rawset(getmetatable(o), '__mode', 'k')"
-                 " assert(not pcall(setmetatable, o, { __mode = 'k' })) error('fine', 0)", "fine", "and cannot be changed");
-    refused_body("local m = setmetatable({}, { __index = { __gc = 1 } }) setmetatable({}, m) error('fine', 0)", "fine",
-                 "what only looks like one is none");
-    refused_body("string.format = nil math.floor = nil tostring = nil select = nil error('still', 0)", "still",
-                 "a policy that spoils its functions spoils only its own");
-    refused_body("string.gsub = function() return 'lies' end error('truth', 0)", "truth", "and not what it is checked with");
+                 " assert(not pcall(setmetatable, o, { __mode = 'k' })) error('fine', 0)", "fine", "a metatable that was set cannot be changed");
     refused_body("local t = setmetatable({}, { __pairs = function() return function() return 1 end end }) for _ in pairs(t) do end",
                  "took more than", "a walk that never ends");
     refused_body("for i = 1, 1000 do print(string.rep('x', 300), {}, nil, i) end error('printed', 0)", "printed", "print is bounded");
@@ -284,19 +249,6 @@ TEST(test_settings) {
     is_str(why, "0.5 3 none", "which arrive");
     ok(try_source(source, sizeof source - 1, " share=1 count=0x10  text=5:10,7:3", &patient, &d, why), "settings are given");
     is_str(why, "1 16 5:10,7:3", "and arrive");
-    static const struct { const char *given, *said; } wrong[] = {
-        {" nonsense", "'nonsense' is not a setting: write name=value"},
-        {" other=1", "no setting 'other' (there are: count, share, text)"},
-        {" share=2", "setting share wants a number from 0 to 1, not 2"},
-        {" share=1e999", "setting share wants a number from 0 to 1"},
-        {" share=nan", "setting share wants a number, not 'nan'"},
-        {" count=1.5", "setting count wants a whole number, not '1.5'"},
-        {" count=", "setting count wants a whole number, not ''"},
-    };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        bool fine = try_source(source, sizeof source - 1, wrong[i].given, &patient, &d, why);
-        ok(!fine && strstr(why, wrong[i].said) != NULL, "refused:%s: %s", wrong[i].given, why);
-    }
 }
 
 /* A window of two seconds, of which classes 1 and 2 have 100 hits each; the curve of class 1 is flat below its pages. */
