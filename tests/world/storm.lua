@@ -17,6 +17,9 @@ local MODES <const> = { "0", "1", "2", "utility", "random", "lra", "lrc", "lua:u
 -- With -f no chunk sizes are fitted unless somebody orders that, which takes as long as all the rest.
 local ARGUMENTS <const> = { "-m", "16", "-t", "3", "-f", "1.25", "-o", "slab_geometry_rate=100",
     "--policy-dir=lua/slate/policies" }
+-- Beside these, by the seed.
+local KINDS <const> = { {}, {}, { "--index=chained" }, { "--index=cuckoo" }, { "--index=hopscotch" },
+    { "--store=heap" }, { "--store=blocks" }, { "-o", "like_memcached" }, { "-M" } }
 local GEOMETRY <const> = { "auto 6 force", "pause", "resume", "revert", "sizes 96,500,4000,30000", "factor 1.1 dry" }
 local say = arg[4] == "say" and print or function() end
 
@@ -88,6 +91,9 @@ local function assert_counts(connection)
         pages, most = pages + of_class, math.max(most, of_class)
     end
     local all = values(connection, "pages")
+    if all.pages_out == "0" or not all.pages_out then
+        return -- as of every other store than slab
+    end
     assert_same(tostring(pages), all.pages_out, "pages of all classes")
     -- a class with items keeps a page, over the limit, too
     assert(pages <= tonumber(all.pages_limit) or most == 1, ("%d pages of %s"):format(pages, all.pages_limit))
@@ -135,7 +141,8 @@ end
 local function play(seed, switches)
     slate_world.seed(seed, switches)
     math.randomseed(seed)
-    local one = server.start({ args = ARGUMENTS })
+    local kind = KINDS[seed % #KINDS + 1]
+    local one = server.start({ args = table.move(kind, 1, #kind, #ARGUMENTS + 1, { table.unpack(ARGUMENTS) }) })
     local clients, writers, shared = {}, {}, writer.shared()
     for i = 1, ADMINISTRATORS + WRITERS do
         clients[i] = wire.connect(one.address)
@@ -144,7 +151,7 @@ local function play(seed, switches)
     local good, problem = xpcall(function()
         play_rounds(clients, writers)
         assert_agrees(clients[1])
-        assert_same(wire.ask(clients[1], "slabs automove off"), "OK", "slabs automove off")
+        wire.ask(clients[1], "slabs automove off")
         wire.ask(clients[1], "lru_crawler crawl all")
         socket.sleep(SETTLE_S)
         assert_counts(clients[1])
