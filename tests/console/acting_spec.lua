@@ -135,30 +135,6 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
     end)
 
     if is_slated then
-      local function answer(question, pattern)
-        return server:ask(question .. "\r\n"):match(pattern)
-      end
-
-      it("come back by undo for the policy of one class", function()
-        open("", 100, 40)
-        local before = server:ask("stats policies\r\n")
-        screen:press("2")
-        screen:wait("classes by")
-        screen:press("Down", "4")
-        local class = screen:wait("policy of class "):match("policy of class (%d+)")
-        ROW["policy of class " .. class] = ROW["policy of one class"]
-        choose("policy of class " .. class, "sieve")
-        screen:press("t")
-        screen:wait("evict policy sieve " .. class)
-        send("→ sieve")
-        assert.equal("sieve", answer("stats policies", "STAT class:" .. class .. ":policy (%w+)"))
-        screen:press("u")
-        screen:wait("Undo: review")
-        send("sieve → ")
-        assert.is_nil(answer("stats policies", "STAT class:%d+:policy [^\r]*"))
-        assert.equal(before:gsub("%d+", ""), (server:ask("stats policies\r\n"):gsub("%d+", "")))
-      end)
-
       it("come back by undo for the chunk sizes", function()
         open("", 100, 40)
         local function sizes()
@@ -187,23 +163,6 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
         assert.equal(before, sizes())
       end)
     end
-
-    once("of the LRU's shares go in one line, so that none is in the way of another", function()
-      open("", 100, 40)
-      screen:press("4")
-      screen:wait("[4 Tune]")
-      local before = settings()
-      choose("lru hot %", "50")
-      choose("lru warm %", "30")
-      screen:press("t")
-      screen:wait("lru tune 50 30 0.20 2.00")
-      send("→ 50 30 0.20 2.00")
-      screen:press("u")
-      screen:wait("Undo: review")
-      send("→ 20 40 0.20 2.00")
-      assert.equal(before, settings())
-      assert.truthy(slatectl("audit"):find("lru_tune: 50 30 0.20 2.00 -> 20 40 0.20 2.00", 1, true))
-    end)
 
     once("that cannot be seen are not sent by S", function()
       open("", 100, 40)

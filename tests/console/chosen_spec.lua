@@ -109,15 +109,6 @@ describe("choices in slatetop", function()
     leave()
   end)
 
-  it("measures round trips while somebody looks", function()
-    open("-d 0.5 " .. server.socket)
-    screen:wait("live 0.5s")
-    screen:press("l")
-    screen:wait("[l Latency]")
-    screen:wait("half within")
-    screen:wait("measured by slatetop:")
-  end)
-
   it("names servers as their operator does", function()
     tui.run(("mkdir -p %s/config/slate && echo 'mine = %s' >%s/config/slate/servers"):format(folder, server.socket,
       folder))

@@ -172,9 +172,6 @@ local KINDS <const> = {
     return self.refreshes > 1 and text:sub(1, #text // 2) or text, nil, self.refreshes > 1
   end,
   stall = function(text, _, self) return self.refreshes > 2 and "" or text end,
-  refuses = function(text, command) return command:find("^stats") and text or "SERVER_ERROR not today\r\n" end,
-  hangs_up = function(text, command) return command:find("^stats") and text or "", nil, not command:find("^stats") end,
-  mute = function(text, command) return command:find("^stats") and text or "" end,
   silence = function() return "" end,
   hangup = function() return "", nil, true end,
   http = function() return "HTTP/1.1 400 Bad Request\r\n\r\n", nil, true end,

@@ -148,24 +148,6 @@ describe("slatetop with other servers", function()
     end)
   end
 
-  for kind, told in pairs { refuses = "stays 0: the server answered: SERVER_ERROR not today",
-    hangs_up = "the connection broke", mute = "setting automove mode" } do
-    it("says what came of a change when the server " .. kind, function()
-      start("1.6.18", kind)
-      open()
-      screen:wait("live 0.2s")
-      screen:press("t")
-      screen:wait("slabs automove 1")
-      screen:press("S")
-      screen:wait(told)
-      screen:press("2")
-      screen:wait("[2 Classes]")
-      leave()
-      local _, is_there = tui.run("test -e " .. folder .. "/audit")
-      assert.equal(1, is_there, "what was not changed is not on record")
-    end)
-  end
-
   it("asks a proxy how its links to backends are, and shows it as one", function()
     start("1.6.45", "proxy")
     open()

@@ -249,19 +249,6 @@ describe("the course of a server", function()
         assert.is_false(told(1), "what evicts has filled")
     end)
 
-    it("calls hits of a young server few only where they are", function()
-        local one = view.course()
-        one:add(make(40, {}, { uptime = 40 }))
-        local function told(hits)
-            local before = make(40, {}, { uptime = 40, evictions = 0, cmd_get = 0, get_hits = 0, get_misses = 0 })
-            local now = make(41, {}, { uptime = 41, evictions = 0, cmd_get = 1000, get_hits = hits,
-                get_misses = 1000 - hits })
-            return found("young", doctor.findings({ now = now, before = before, course = one })) ~= nil
-        end
-        assert.is_true(told(400))
-        assert.is_false(told(600))
-    end)
-
     it("tells traffic that stopped, but not where none was due", function()
         local function idle_from(second)
             return course_of(100, function(i)

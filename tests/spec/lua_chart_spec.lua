@@ -176,13 +176,6 @@ describe("a script", function()
         return gnuplot.script(figure_of("pages", list), { terminal = terminal, output = output or "a" })
     end
 
-    it("stacks the bands without a hole between them", function()
-        local text = script(recording(2, two_classes), "svg")
-        assert.truthy(text:find("_1 << SLATE_END\n0 0 1\n1 0 1\n1 0 2\nSLATE_END", 1, true), text)
-        assert.truthy(text:find("_2 << SLATE_END\n0 1 20\n1 1 20\n1 2 20\nSLATE_END", 1, true), text)
-        assert.truthy(text:find("_3 << SLATE_END\n0 20 23\n1 20 23\nSLATE_END", 1, true), text)
-    end)
-
     it("puts no label of a mark over another", function()
         local list = recording(100, two_classes, function(i)
             return (i == 1 or i == 2 or i == 3 or i == 4 or i == 99) and { slab_automove = i } or nil
@@ -196,12 +189,6 @@ describe("a script", function()
         assert.same({ "2 at 0.6", "3 at 1.6", "99 at 0.6" }, labels)
     end)
 
-    it("leaves a gap where the recording has one", function()
-        local list = recording(6, function() return { [1] = { chunk_size = 96, total_pages = 2 } } end)
-        list[6].time_s = 2000
-        assert.truthy(script(list, "png"):find("0 2\n\n", 1, true))
-    end)
-
     it("lets no name from outside become gnuplot's language", function()
         local list = recording(2, two_classes)
         list[2].server = "it's\nset output '/tmp/x'\n"
@@ -211,13 +198,6 @@ describe("a script", function()
         assert.truthy(text:find("set output 'a''b.png'\n", 1, true))
         local _, outputs = text:gsub("\nset output '", "")
         assert.equal(1, outputs)
-    end)
-
-    it("has areas and bars begin at zero", function()
-        for kind, axis in pairs({ pages = "set yrange [0:*]", sizes = "set yrange [0:*]" }) do
-            assert.truthy(gnuplot.script(figure_of(kind, whole_recording(5)), { terminal = "png", output = "a" })
-                :find(axis, 1, true), kind)
-        end
     end)
 end)
 

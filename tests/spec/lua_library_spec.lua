@@ -73,23 +73,4 @@ describe("the Lua library", function()
             assert.truthy(said:find(part, 1, true), arguments .. ": " .. said)
         end
     end)
-
-    it("becomes a rock that works", function()
-        if not has("luarocks") then
-            pending("luarocks is not installed")
-            return
-        end
-        local folder = server.folder()
-        finally(function() server.remove_folder(folder) end)
-        assert.equal(0, select(3, os.execute(("luarocks --lua-version=5.4 make --deps-mode none --tree %s/tree "
-            .. "slate-scm-1.rockspec >%s/said 2>&1"):format(folder, folder))), command.read_file(folder .. "/said"))
-        local run = ("cd / && LUA_PATH='%s/tree/share/lua/5.4/?.lua;;' %s"):format(folder, "%s")
-        local line = run:format(("%s/tree/bin/slatectl policy list >%s/list"):format(folder, folder))
-        assert.equal(0, select(3, os.execute(line)))
-        assert.truthy(command.read_file(folder .. "/list"):find("ratio", 1, true))
-        for _, path in ipairs(modules()) do
-            assert.equal(0, select(3, os.execute(("test -e %s/tree/share/%s"):format(folder,
-                path:gsub("^lua/", "lua/5.4/")))), path)
-        end
-    end)
 end)

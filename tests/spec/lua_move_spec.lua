@@ -159,16 +159,6 @@ describe("move", function()
         assert.truthy(move.words(made, result):find("class 12 has 1 page (was 1)", 1, true))
     end)
 
-    it("says so when pages came and went again", function()
-        local result = run({
-            { "slabs reassign 4 12\r\n", "OK\r\n" }, { "stats\r\n", stats_reply(2, false) },
-            { FINAL, final_reply(5, 1, 2) },
-        }, 1, { wait = true })
-        assert.equal("not moved", result.state)
-        assert.equal("the server counted 2 page moves, but the page counts do not show it (automove is off)",
-            result.why)
-    end)
-
     -- The verdict on one page that the server counted and that is in its old place; more general statistics.
     local function why_it_did_not_stay(automove, stored)
         local first = before({ slabs_moved = 10, total_items = 100 })
@@ -289,17 +279,6 @@ describe("move", function()
         assert.same({ "0/2" }, steps)
         assert.truthy(move.words(made, result):find("moved 1 of 2 pages", 1, true))
         assert.truthy(result.why:find("no page to spare", 1, true))
-    end)
-
-    it("waits for all pages of slated's one command", function()
-        local result = run({
-            { MOVES, moves_reply(0) },
-            { "slabs reassign 4 12 3\r\n", "OK\r\n" }, { "stats\r\n", stats_reply(1, true) },
-            { "stats\r\n", stats_reply(2, false) }, { "stats\r\n", stats_reply(3, false) },
-            { FINAL, final_reply(2, 4, 3) }, { MOVES, moves_reply(0) },
-        }, 3, { wait = true }, "0.1.0")
-        assert.equal("moved", result.state)
-        assert.equal(3, result.pages_moved)
     end)
 
     it("turns each refusal into words and a code", function()

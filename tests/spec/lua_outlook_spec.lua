@@ -62,20 +62,6 @@ describe("a curve", function()
         assert.near(0.1, (foresight.gain_at(curve, 2)), 1e-9)
         assert.near(0.88, foresight.between(foresight.points(curve), 80 << 20), 1e-9)
     end)
-
-    it("of a server that tells sizes of nothing, or beyond all, has no figure that is none", function()
-        for _, line in ipairs({ "STAT hit_ratio_x0 0.5", "STAT hit_ratio_x" .. ("9"):rep(400) .. " 0.5",
-            "STAT bytes 0" }) do
-            local lines = curve_of(0.7, 0.8, 0.86, 0.9)
-            table.insert(lines, line)
-            local curve = foresight.parse_curve(lines)
-            local gain = foresight.gain_at(curve, 2) or 0
-            assert.equal(gain, gain)
-            for _, point in ipairs(foresight.points(curve) or {}) do
-                assert.equal(point[2], point[2])
-            end
-        end
-    end)
 end)
 
 describe("whether more memory helps", function()
@@ -192,18 +178,6 @@ describe("whether another policy helps", function()
         assert.equal(1, outlook.doubt({ doubt = 0, reads = 0 }))
         assert.equal("inconclusive", outlook.rate({ difference = 0.02, doubt = 0, reads = 400 }))
         assert.equal("better", outlook.rate({ difference = 0.02, doubt = 0, reads = 4000 }))
-    end)
-
-    it("is rated policy by policy by the same rule", function()
-        local said = {}
-        for _, one in ipairs(outlook.ratings(nil, { whatif = table.concat(whatif_of(0.03, 0.004), "\r\n") })) do
-            said[one.label] = one.text
-        end
-        assert.equal("± 0.00 pt  in use", said.s3fifo)
-        assert.truthy(said.sieve:find("^± 0%.%d+ pt  %+ better$"), said.sieve)
-        assert.truthy(said.none:find("refuses when full", 1, true), said.none)
-        assert.equal("worse", outlook.rate({ difference = -0.03, doubt = 0.004 }))
-        assert.equal("inconclusive", outlook.rate({ difference = 0.03, doubt = 0.012 }))
     end)
 end)
 

@@ -159,31 +159,3 @@ describe("what a policy is shown", function()
         assert.equal(copy, json.encode(after))
     end)
 end)
-
-describe("a curve of misses", function()
-    it("goes through what is known, and falls", function()
-        for _, age in ipairs({ 0, 1, 2.5, 10, 1e9 }) do
-            local misses = policy_curve.miss_curve(1000, 400, 500, age)
-            assert.near(1000, misses(0), 1e-6)
-            assert.near(400, misses(500), 0.5)
-            local last = 1000
-            for n = 50, 5000, 50 do
-                assert.is_true(misses(n) <= last and misses(n) >= 0)
-                last = misses(n)
-            end
-        end
-    end)
-
-    it("is a straight line for keys that are asked for alike, and ends where all of them fit", function()
-        -- 1,000 keys at random, 600 held: filling them took -1000 ln(0.4) requests.
-        local misses = policy_curve.miss_curve(1, 0.4, 600, -1000 * math.log(0.4))
-        assert.near(0.7, misses(300), 0.001)
-        assert.near(0.1, misses(900), 0.001)
-        assert.near(0, misses(1001), 0.001)
-    end)
-
-    it("expects nothing of a class that never hits, and half of what hits always", function()
-        assert.equal(100, policy_curve.miss_curve(100, 100, 10, 5)(1000))
-        assert.equal(50, policy_curve.miss_curve(100, 0, 10, 5)(5))
-    end)
-end)

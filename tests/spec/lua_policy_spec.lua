@@ -206,17 +206,6 @@ describe("policy settings", function()
 end)
 
 describe("policies by name", function()
-    it("decide for a memcached that does not tell of a pool", function()
-        for _, name in ipairs({ "burst", "free-pages", "ratio", "utility" }) do
-            local running = assert(assert(policy.open(name)):start({}))
-            for second = 1, 20 do
-                local moves, message = running:feed(make(second, { [1] = { chunk_size = 96, total_pages = 3 } },
-                    { uptime = second }))
-                assert.truthy(moves ~= nil or not message, name .. ": " .. tostring(message))
-            end
-        end
-    end)
-
     it("are regular files: a pipe is refused, and not waited for", function()
         local folder = server.folder()
         assert.is_true(os.execute("mkfifo " .. folder .. "/pipe.lua && mkdir " .. folder .. "/folder.lua"))

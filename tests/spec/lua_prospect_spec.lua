@@ -167,14 +167,6 @@ describe("the review of a move of pages", function()
         end
     end)
 
-    it("is of no more hits than the class misses, nor than it has, and free pages cost none", function()
-        local one = read(12)
-        assert.near(-0.3, verdict.predicted_move(one, 3, 0, 4).hit_ratio_change, 1e-9, "all that it has")
-        assert.is_true(verdict.predicted_move(one, 0, 5, 1000000).hit_ratio_change <= 0.4)
-        local made = verdict.predicted_move(one, 5, 3, 1)
-        assert.equal(0, made.hits_per_s + made.lost_per_s, "class 3 evicts nothing")
-    end)
-
     it("promises a gain only where even the least is one, and warns of a loss where even the most is", function()
         local function words(change, least, most)
             return verdict.prediction_words({ hit_ratio_change = change, least = least, most = most, seen_s = 10 })

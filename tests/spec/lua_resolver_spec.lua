@@ -54,9 +54,7 @@ describe("servers by name", function()
             assert.equal(69, code)
             assert.truthy(out:find("slatetop: " .. said, 1, true), out)
         end
-        code, _, err = ctl.run("-s srv:_cache._tcp.test top")
-        assert.equal(64, code)
-        assert.truthy(err:find("'srv:_cache._tcp.test' is not a server", 1, true), err)
+        ctl.refuses(64, "-s srv:_cache._tcp.test top", "'srv:_cache._tcp.test' is not a server")
     end)
 end)
 

@@ -52,22 +52,6 @@ describe("slate.policy.simulate", function()
         assert.same({ { label = "b", points = { { 1, 0.6 }, { 2, 0.3 } } },
             { label = "a", points = { { 1, 0.5 }, { 2, 0.4 } } } }, made)
     end)
-
-    it("draws every point, over a logarithmic axis where sizes lie far apart", function()
-        local series = { title = "it's", x_label = "objects", y_label = "miss ratio",
-            tic = function(x) return ("n%d"):format(x) end,
-            curves = { { label = "a", points = { { 1, 0.5 }, { 10, 0.25 } } } } }
-        local function script()
-            return require("slate.chart.gnuplot").script(require("slate.chart.draw").curves(series),
-                { terminal = "svg", output = "x.svg" })
-        end
-        for _, part in ipairs({ "set logscale x", "set xtics ('n1' 1, 'n10' 10)", "'it''s'",
-            "_1 << SLATE_END\n1 0.5\n10 0.25\nSLATE_END" }) do
-            assert.truthy(script():find(part, 1, true), part .. "\n" .. script())
-        end
-        series.curves[1].points[2][1] = 4
-        assert.is_nil(script():find("\nset logscale", 1, true))
-    end)
 end)
 
 describe("slatectl simulate", function()

@@ -93,36 +93,3 @@ describe("other chunk sizes", function()
         assert.is_nil(list["factor 2.00"].words)
     end)
 end)
-
-describe("the items that pages hold", function()
-    local function histogram(items)
-        local lines = {}
-        for bytes, count in pairs(items) do
-            lines[#lines + 1] = ("STAT %d %d"):format(bytes, count)
-        end
-        return sizehist.of_sizes(lines)
-    end
-
-    it("are fewer where a class takes its page for few of them", function()
-        local items = histogram({ [992] = 1000, [30016] = 1, [60000] = 1 })
-        local few, many = { 1024, 65536 }, { 512, 1024, 32768, 65536 }
-        assert.is_true(fit.sizes_judged(items, many, 65536).waste_ratio
-            < fit.sizes_judged(items, few, 65536).waste_ratio)
-        assert.is_true(fit.items_held(items, many, 3) < fit.items_held(items, few, 3))
-        assert.is_nil(fit.items_held(items, few, 0))
-        assert.is_nil(fit.items_held(histogram({}), few, 3))
-    end)
-
-    it("are judged by what fits a chunk: values in chains take as much with any sizes", function()
-        local small = histogram({ [160] = 50000 })
-        local both = histogram({ [160] = 50000, [900000] = 40 })
-        local sizes = { 96, 200, 524288 }
-        assert.is_true(fit.sizes_judged(small, sizes, 524288).waste_ratio > 0.1)
-        assert.near(fit.sizes_judged(small, sizes, 524288).waste_ratio,
-            fit.sizes_judged(both, sizes, 524288).waste_ratio, 1e-9)
-        both.item_bytes = both.bytes
-        small.item_bytes = small.bytes
-        local alone = fit.sizes_judged(small, sizes, 524288).waste_ratio
-        assert.near(alone, fit.sizes_judged(both, sizes, 524288).waste_ratio, 0.001)
-    end)
-end)

@@ -116,17 +116,6 @@ describe("the verdict", function()
         assert.equal("hits 60.0% -> 58.0%", (select(2, told(30, 580)))) -- as loads do all the time
     end)
 
-    it("takes misses that become hits for no other load", function()
-        local known = view.observer()
-        for second = -12, 10 do -- class 1 is asked 1,000 times a second, and hits more and more often
-            local gets, after = 1000 * (second + 12), math.max(0, second) * 1000
-            known:look(snapshots.make(1000 + second, { [1] = snapshots.class({ get_hits = gets // 2 + after // 4,
-                cmd_set = gets // 2 - after // 4 }), [2] = snapshots.class({ get_hits = gets }) },
-                { cmd_get = 2 * gets, get_hits = gets * 3 // 2 + after // 4, uptime = 5000 + second }))
-        end
-        assert.equal("hits 75.0% -> 87.5%", (select(2, known:outcome(1000, 1000))))
-    end)
-
     it("tells evictions that begin or end, or grow to more than twice as many, as figures", function()
         assert.equal("evictions 0 -> 50/s", words(5, function(second) return nil, second < 0 and 0 or 50 end))
         assert.equal("evictions 50 -> 0/s", words(5, function(second) return nil, second < 0 and 50 or 0 end))

@@ -115,18 +115,6 @@ describe("view", function()
         assert.equal(0, rows[3].slack_ratio)
     end)
 
-    it("tells no waste of the class where pieces of long values lie, nor of the one that counts them", function()
-        local rows = view.classes(make(1, {
-            [12] = class({ mem_requested = 3000000 }),
-            [38] = class({ chunk_size = 400000, chunks_per_page = 2, total_pages = 23, used_chunks = 46,
-                mem_requested = 6 * 390000 }),
-            [39] = class({ chunk_size = 500000, chunks_per_page = 2, total_pages = 20, used_chunks = 40,
-                mem_requested = 36000000 }) }))
-        assert.equal(0.25, rows[1].slack_ratio)
-        assert.is_nil(rows[2].slack_ratio)
-        assert.is_nil(rows[3].slack_ratio)
-    end)
-
     it("knows no rates from one snapshot", function()
         local one = make(1, { [3] = class({}) }, { cmd_get = 5, get_hits = 3, get_misses = 1 })
         assert.is_nil(view.classes(one)[1].set_per_s)

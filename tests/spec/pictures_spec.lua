@@ -31,12 +31,6 @@ describe("a screen as a picture", function()
         assert.equal(row_of("x"), row_of("\27[31;1;4;7m\27[mx"))
     end)
 
-    it("draws bars and lines as shapes that meet", function()
-        assert.equal('<rect x="0" y="9" width="16.8" height="9" fill="#d5dae0"/>'
-            .. '<rect x="16.8" y="0" width="8.4" height="18" fill="#d5dae0"/>', row_of("▄▄█"))
-        assert.equal('<path d="M0 9h25.2" stroke="#d5dae0"/>', row_of("───"))
-    end)
-
     it("draws in a film only the rows that change, and its first frame where nothing moves", function()
         local film = screen.film({ { text = "same\none", at_s = 0 }, { text = "same\ntwo", at_s = 4 },
             { text = "same\none", at_s = 6 } }, 10, 2, 8)

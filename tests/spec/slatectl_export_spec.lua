@@ -266,51 +266,6 @@ for _, kind in ipairs(server.both()) do
 end
 
 describe("slatectl's web server", function()
-    it("answers 500 where the handler fails, says so, and goes on", function()
-        local httpd, together = require "slate.cli.httpd", require "slate.wire.together"
-        local listening, port = assert(httpd.listen("127.0.0.1", 0))
-        local said, answers = {}, {}
-        local function handler(request)
-            if request.path == "/nil" then
-                return nil + 1
-            elseif request.path == "/words" then
-                error({ message = "in words", code = "connect" }, 0)
-            elseif request.path == "/beside" then
-                together.run({ function() end, function() error("beside") end })
-            end
-            return 200, "text/plain", "well\n"
-        end
-        local function ask(path)
-            local peer = assert(socket.connect("127.0.0.1", port))
-            local text = ""
-            peer:send(("GET %s HTTP/1.1\r\n\r\n"):format(path))
-            peer:settimeout(0)
-            repeat
-                together.select({ peer }, nil, 10)
-                local bytes, problem, part = peer:receive(4096)
-                text = text .. (bytes or part)
-            until problem == "closed"
-            peer:close()
-            return text
-        end
-        local _, why = pcall(together.run, {
-            function() httpd.run(listening, handler, function(text) said[#said + 1] = text end) end,
-            function()
-                for i, path in ipairs({ "/nil", "/words", "/beside", "/" }) do
-                    answers[i] = ask(path):match("^HTTP/1.1 (%d+)")
-                end
-                error("over", 0) -- it ends the server, too
-            end,
-        })
-        listening:close()
-        assert.equal("over", why)
-        assert.same({ "500", "500", "500", "200" }, answers)
-        assert.truthy(said[1]:find("^error in the answer to /nil: .*spec.lua:%d+: attempt to perform arithmetic"))
-        assert.equal("error in the answer to /words: in words", said[2])
-        assert.truthy(said[3]:find("^error in the answer to /beside: .*: beside$"))
-        assert.equal(3, #said)
-    end)
-
     it("serves one page while requests for another wait, and while silent connections take all places", function()
         local httpd, together = require "slate.cli.httpd", require "slate.wire.together"
         local listening, port = assert(httpd.listen("127.0.0.1", 0))
@@ -363,29 +318,6 @@ describe("slatectl's web server", function()
 end)
 
 describe("slatectl's families of metrics", function()
-    it("cost a further server the work on its own figures, and no search for what their names mean", function()
-        local into, now = require("slate.cli.families").new(), require("support.snapshots").make(1000, {})
-        for id = 1, 20 do
-            now.classes[id] = { id = id, chunk_size = 96 * id, total_pages = 3, used_chunks = 5, evicted = 7,
-                number = 5 }
-        end
-        local samples, instructions = 0, 0
-        local function add(name)
-            into.common = { { "server", name } }
-            require("slate.cli.prometheus").add(into, now, {})
-        end
-        add("first")
-        debug.sethook(function() instructions = instructions + 1000 end, "", 1000)
-        add("second")
-        debug.sethook()
-        for _, family in ipairs(into) do
-            samples = samples + #family
-        end
-        assert.is_true(samples > 400, samples)
-        -- a search took 30,000 for each
-        assert.is_true(instructions < 400 * samples, instructions // samples .. " instructions a sample")
-    end)
-
     it("tell a series once, though a server calls a statistic as another is called already", function()
         local families = require("slate.cli.families").new()
         families:add("slate_up", "gauge", "1: the server answered", nil, 1)

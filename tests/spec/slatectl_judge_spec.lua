@@ -135,17 +135,6 @@ describe("advised sizes", function()
         end
     end)
 
-    it("of a factor are the fewest where a small memory has room for no factor's", function()
-        math.randomseed(SEED)
-        local histogram = random_histogram()
-        local _, fewest = fit.least_waste_factor(histogram, 48, 524288, 63)
-        for most = 2, 5 do
-            local factor, judged = fit.least_waste_factor(histogram, 48, 524288, most)
-            assert.is_true(factor > 1 and factor <= 2)
-            assert.is_true(judged.classes <= fewest.classes, ("SEED=%d: %d classes"):format(SEED, judged.classes))
-        end
-    end)
-
     it("are taken by memcached as its option, and give the classes that were foretold", function()
         local binary = server.memcached()
         if not binary then
@@ -343,17 +332,6 @@ for _, kind in ipairs(server.both()) do
             code = ctl.run("check --interval 0 --warn ev=1") -- one sample has no rates
             assert.equal(3, code)
             assert.equal(64, (ctl.run("check --warn nonsense=1")))
-        end)
-
-        it("with a doctor that has something to say only when there is", function()
-            local code, out = ctl.run("doctor --interval 20ms --json", function()
-                assert(ctl.client:set("r", "v"))
-                assert(ctl.client:get("r"))
-            end)
-            assert.equal(0, code, out)
-            for _, finding in ipairs(dkjson.decode(out).findings) do
-                assert.equal("note", finding.severity, out)
-            end
         end)
 
         it("and foretells the waste that other chunk sizes then show", function()

@@ -84,9 +84,7 @@ for _, kind in ipairs(server.both()) do
             assert.same({ 12, 1 }, { few.classes[1].id, #few.classes })
             assert.is_true(few.truncated >= 1)
             assert.equal(5, document("classes 5 --interval 0").classes[1].id)
-            local code, _, err = ctl.run("classes 63 --interval 0")
-            assert.equal(1, code)
-            assert.truthy(err:find("class 63 holds nothing", 1, true))
+            ctl.refuses(1, "classes 63 --interval 0", "class 63 holds nothing")
         end)
 
         it("shows rates of what happens meanwhile", function()
@@ -110,13 +108,9 @@ for _, kind in ipairs(server.both()) do
                 shown[#shown + 1] = line:match("^%S+")
             end
             assert.same(names, shown)
-            local code, _, err = ctl.run("stats nonsense")
-            assert.equal(3, code)
-            assert.truthy(err:find("does not know 'stats nonsense'", 1, true))
+            ctl.refuses(3, "stats nonsense", "does not know 'stats nonsense'")
             for _, line in ipairs(kind.is_slated and {} or { "stats policies", "moves", "geometry auto" }) do
-                code, _, err = ctl.run(line)
-                assert.equal(3, code)
-                assert.truthy(err:find("needs slated", 1, true))
+                ctl.refuses(3, line, "needs slated")
             end
         end)
 

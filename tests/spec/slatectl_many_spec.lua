@@ -29,28 +29,6 @@ describe("tasks", function()
         assert.same({}, together.run({}))
     end)
 
-    it("may have tasks of their own, for which they wait while others go on", function()
-        local order, clock = {}, require "slate.base.clock"
-        local function note(name, seconds)
-            return function()
-                clock.sleep(seconds)
-                order[#order + 1] = name
-                return name
-            end
-        end
-        local results = together.run({
-            function()
-                local own = together.run({ note("slow", 0.2), note("quick", 0) })
-                order[#order + 1] = "parent"
-                return own
-            end,
-            note("other", 0.05),
-        })
-        assert.same({ { "slow", n = 1 }, { "quick", n = 1 } }, results[1][1])
-        assert.same({ "quick", "other", "slow", "parent" }, order)
-        assert.same({ {}, n = 1 }, together.run({ function() return together.run({}) end })[1])
-    end)
-
     it("have 300 of their own at most at any time, all of them together: select knows few descriptors", function()
         local alive, most = 0, 0
         local function one()
@@ -69,23 +47,6 @@ describe("tasks", function()
         end
         assert.same({ { 200, n = 1 }, { 200, n = 1 }, { 200, n = 1 }, { 200, n = 1 } }, together.run(parents))
         assert.same({ 300, 0 }, { most, alive })
-    end)
-
-    it("leave nothing behind when one fails while others wait for room", function()
-        local functions = {}
-        for i = 1, 400 do
-            functions[i] = function() require("slate.base.clock").sleep(10) end
-        end
-        local ok, raised = pcall(together.run, {
-            function() together.run(functions) end,
-            function()
-                require("slate.base.clock").sleep(0.01)
-                error("oh", 0)
-            end,
-        })
-        assert.same({ false, "oh" }, { ok, raised })
-        local results = together.run({ function() return together.run({ function() return "here" end }) end })
-        assert.same({ "here", n = 1 }, results[1][1][1])
     end)
 
     it("that accept connections rest while there is no descriptor for one", function()

@@ -96,20 +96,16 @@ describe("slatectl policy", function()
     end)
 
     it("has no window where the policy has none", function()
-        local code, _, err = ctl.run(FLOOR .. " floors=5:9 --window 0s")
-        assert.equal(64, code)
-        assert.truthy(err:find("no setting 'window_s' (there are: floors, pages_max)", 1, true), err)
+        ctl.refuses(64, FLOOR .. " floors=5:9 --window 0s", "no setting 'window_s' (there are: floors, pages_max)")
     end)
 
     it("decides over a recording as it would have decided then", function()
         ctl.succeed("record -o r.jsonl --count 3 --interval 20ms")
-        local code, out, err = ctl.run("policy run ./p.lua --recording r.jsonl")
-        assert.equal(74, code, out)
-        assert.truthy(err:find("no policy ./p.lua: No such file", 1, true), err)
+        ctl.refuses(74, "policy run ./p.lua --recording r.jsonl", "no policy ./p.lua: No such file")
         server.write_file(ctl.folder .. "/p.lua", [[return { settings = { window_s = { default = 0, min = 0 } },
             decide = function(before, after) return { { from = 12, to = 5,
                 reason = ("%d classes"):format(#after.classes) } } end }]])
-        out, err = ctl.succeed("policy run ./p.lua --recording r.jsonl")
+        local out, err = ctl.succeed("policy run ./p.lua --recording r.jsonl")
         assert.truthy(out:find("1 page from class 12 to class 5: %d+ classes"), out)
         assert.truthy(err:find("p would have asked for 2 pages in 2 decisions over 3 snapshots", 1, true), err)
     end)

@@ -288,6 +288,14 @@ describe("slated's watch", function()
         rig.start(table.unpack(args or {}))
     end
 
+    it("takes a sample of one key in so many, and refuses one that makes no sense", function()
+        start()
+        for words, answer in pairs({ ["sample=0"] = "ERROR", ["sample=x"] = "ERROR", ["sample="] = "ERROR",
+            ["sample=1048577"] = "ERROR", ["fetchers sample=-1"] = "ERROR", ["fetchers sample=8"] = "OK" }) do
+            assert.equal(answer, wire.ask(connect(), "watch " .. words), words)
+        end
+    end)
+
     it("tells pages that move and what the crawler found", function()
         start({ "-o", "no_slab_automove" })
         local watcher, client = watch("sysevents"), connect()

@@ -79,6 +79,16 @@ local function runner(options)
         return out, err
     end
 
+    --- Runs arguments that are to exit with a code other than 0, and to say each of these parts. Returns the messages.
+    function self.refuses(code, arguments, ...)
+        local is, out, err = self.run(arguments)
+        assert.equal(code, is, arguments .. ": " .. err .. out)
+        for _, part in ipairs({ ... }) do
+            assert.truthy(err:find(part, 1, true), arguments .. ": " .. err)
+        end
+        return err
+    end
+
     function self.remove()
         server.remove_folder(self.folder)
     end
