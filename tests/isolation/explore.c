@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -71,7 +70,7 @@ static void point(const char *name) {
     }
 }
 
-static void sleep_until(uint64_t wake_us) {
+void explore_sleep_until(uint64_t wake_us) {
     if (self == NULL) {
         world.now_us = wake_us > world.now_us ? wake_us : world.now_us;
         return;
@@ -117,14 +116,14 @@ uint64_t __wrap_clock_mono_us(void) { return world.now_us; }
 
 int __wrap_usleep(useconds_t us);
 int __wrap_usleep(useconds_t us) {
-    sleep_until(world.now_us + us);
+    explore_sleep_until(world.now_us + us);
     return 0;
 }
 
 int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *t, struct timespec *left) {
     (void)left;
-    sleep_until(world.now_us + (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_nsec / 1000);
+    explore_sleep_until(world.now_us + (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_nsec / 1000);
     return 0;
 }
 

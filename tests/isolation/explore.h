@@ -14,6 +14,7 @@
 #define ISOLATION_EXPLORE_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { ACTORS_MAX = 4 };
 
@@ -31,5 +32,7 @@ struct explored {
     bool complete; /* every path was taken; false: `runs_most` was reached, or a run could not be opened */
 };
 
+/* An actor's, in the time of the run. */
+void explore_sleep_until(uint64_t wake_us);
 struct explored explore(const struct scene *, unsigned preemptions, unsigned long runs_most);
 #endif

@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include "session_fixture.h"
 #include "spec.h"
@@ -132,25 +131,16 @@ static bool stage_open(void *arg) {
 static void take(struct actor *r) {
     if (r->client.kept) {
         cache_turn_begin(r->rig.ct);
-        client_receive(&r->rig, &r->client, r->client.kept, SIZE_MAX);
-        output_destroy(&r->client.kept);
+        client_take_kept(&r->rig, &r->client);
         cache_turn_end(r->rig.ct);
     }
 }
 
 /* A turn after which the replies stay unsent. */
 static void send_and_hold(struct actor *r, const struct spec_step *step) {
-    struct client *c = &r->client;
-    char *bytes = malloc(step->n + PARSE_SLACK);
-    memcpy(bytes, step->bytes, step->n);
-    cache_turn_begin(r->rig.ct);
-    batch_begin(r->rig.batch);
-    batch_add(r->rig.batch, c->session, bytes, step->n);
-    batch_run(r->rig.batch);
-    struct output *out = batch_output(r->rig.batch, c->session);
-    c->kept = out ? output_keep(out, "") : NULL;
+    struct output *out = client_begin(&r->rig, &r->client, step->bytes, step->n);
+    r->client.kept = out ? output_keep(out, "") : NULL;
     cache_turn_end(r->rig.ct);
-    free(bytes);
 }
 
 static void act_client(struct actor *r) {
@@ -189,9 +179,8 @@ static unsigned class_of(const struct rig *rig, unsigned value_bytes) {
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static void rest_until(uint64_t due_us) {
-    uint64_t now_us = clock_mono_us();
-    if (due_us > now_us && due_us != PACE_NEVER) {
-        usleep((useconds_t)(due_us - now_us));
+    if (due_us > clock_mono_us() && due_us != PACE_NEVER) {
+        explore_sleep_until(due_us);
     }
 }
 

@@ -57,22 +57,13 @@ uint64_t owner_present(const struct owner *o) {
 
 static enum kind kind_of(unsigned key) { return key % 50 == 0 ? NUMBER : key % 50 == 1 ? RECORDS : VALUE; }
 
-/* Tells its owner, key and version, and ends in a sum of all that. */
+/* Tells its owner, key and version; no 8 bytes of it are those of another place, or of another value. */
 static void make_value(char *to, const struct owner *o, unsigned key, uint64_t version, uint32_t bytes) {
-    uint64_t x = (o->number + 1) * 0x9e3779b97f4a7c15u ^ key * 0xd1b54a32d192ed03u ^ version * 0xff51afd7ed558ccdu, sum = bytes;
-    int head = snprintf(to, 64, "%u:%u:%" PRIu64 ":", o->number, key, version);
-    for (uint32_t i = (uint32_t)head; i < bytes - 16; i++) {
-        if (i % 8 == 0) {
-            x ^= x >> 33, x *= 0xff51afd7ed558ccdu, x ^= x >> 29;
-        }
-        to[i] = (char)('a' + (x >> 8 * (i % 8)) % 26);
+    uint64_t x = (o->number + 1) * 0x9e3779b97f4a7c15u ^ key * 0xd1b54a32d192ed03u ^ version * 0xff51afd7ed558ccdu;
+    for (uint32_t i = (uint32_t)snprintf(to, 64, "%u:%u:%" PRIu64 ":", o->number, key, version); i < bytes; i += 8) {
+        x ^= x >> 33, x *= 0xff51afd7ed558ccdu, x ^= x >> 29;
+        memcpy(to + i, &x, bytes - i < 8 ? bytes - i : 8);
     }
-    for (uint32_t i = 0; i < bytes - 16; i++) {
-        sum = (sum ^ (unsigned char)to[i]) * 0x100000001b3u;
-    }
-    char end[17];
-    snprintf(end, sizeof end, "%016" PRIx64, sum);
-    memcpy(to + bytes - 16, end, 16);
 }
 
 static uint32_t some_bytes(struct owner *o) {

@@ -10,6 +10,12 @@
 
 enum { CLASSES = 256, WAITS = 1200, WAIT_US = 100 * 1000, SAME_LOOKS = 20 };
 
+/* Whether there is time for another look at what the server does by itself. */
+static bool looks_again(unsigned *looks) {
+    usleep(WAIT_US);
+    return ++*looks < WAITS;
+}
+
 /* A reply of many lines up to END, in one text; the caller frees it. */
 static char *ask_all(int port, const char *command) {
     struct wire c = {.fd = -1};
@@ -79,15 +85,15 @@ static bool rests(int port) {
 static bool comes_to_rest(int port) {
     uint64_t over = 0;
     unsigned same = 0;
-    for (unsigned i = 0; i < WAITS; i++) {
+    unsigned looks = 0;
+    do {
         uint64_t now = audit_stat(port, "moves", "over_limit");
         same = now == over ? same + 1 : 0;
         over = now;
         if (rests(port) && (over == 0 || same >= SAME_LOOKS)) {
             return true;
         }
-        usleep(WAIT_US);
-    }
+    } while (looks_again(&looks));
     return false;
 }
 
@@ -172,9 +178,8 @@ void audit_flush(int port, struct audit_left *left) {
     uint64_t used[CLASSES] = {0};
     left->items = 1;
     say(port, "flush_all");
-    for (unsigned i = 0; i < WAITS && left->items != 0; i++) {
-        usleep(WAIT_US); /* the server frees by itself what was flushed */
-        left->items = audit_stat(port, "", "curr_items");
+    for (unsigned looks = 0; left->items != 0 && looks_again(&looks);) {
+        left->items = audit_stat(port, "", "curr_items"); /* the server frees by itself what was flushed */
     }
     left->bytes = audit_stat(port, "", "bytes");
     char *slabs = ask_all(port, "stats slabs");
@@ -188,9 +193,8 @@ void audit_flush(int port, struct audit_left *left) {
 }
 
 unsigned audit_descriptors(const struct server *s, unsigned at_start) {
-    unsigned now = 0;
-    for (unsigned i = 0; i < WAITS && (now = server_descriptors(s)) > at_start; i++) {
-        usleep(WAIT_US);
+    unsigned now, looks = 0;
+    while ((now = server_descriptors(s)) > at_start && looks_again(&looks)) {
     }
     return now;
 }

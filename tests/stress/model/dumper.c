@@ -3,13 +3,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "actors.h"
 #include "rng.h"
 #include "wire.h"
 
-enum { SLOW_BUFFER_BYTES = 4096, LOOKS = 20, LOOK_US = 10 * 1000, REST_US = 20 * 1000, CLASSES = 40 };
+enum { SLOW_BUFFER_BYTES = 4096, LOOK_OPS = 20 * 1000, REST_OPS = 2000, CLASSES = 40 };
 
 struct question {
     const char *line, *starts, *end; /* how each line of the answer starts, and its last line */
@@ -89,7 +88,7 @@ static bool visit(struct actor *a, struct wire *c, uint64_t seen[COUNTERS]) {
         }
         world_count(a->world, OP_REPORT);
         if (leaves || rng_one_in(&a->random, 8)) {
-            usleep((useconds_t)rng_below(&a->random, REST_US));
+            world_rest(a->world, REST_OPS, &a->random, &a->world->done);
         }
         if (leaves) {
             return true;
@@ -139,7 +138,7 @@ void *watcher_main(void *arg) {
         if (line == NULL || (strcmp(line, "OK") != 0 && !is_refusal(line))) {
             world_wrong(a->world, BAD_REPORT, "watch answers: %.100s", line != NULL ? line : "nothing");
         }
-        usleep((useconds_t)rng_below(&a->random, LOOKS) * LOOK_US);
+        world_rest(a->world, LOOK_OPS, &a->random, &a->world->done);
         wire_close(&c, rng_one_in(&a->random, 2));
         world_count(a->world, OP_REPORT);
     }

@@ -1,12 +1,13 @@
 /* Clients one would rather not have: values half sent, connections that break, replies that nobody reads, nonsense. Their keys
  * are theirs alone; readers hold them to be whole. */
 #include <string.h>
-#include <unistd.h>
 
 #include "actors.h"
 #include "rng.h"
 #include "value.h"
 #include "wire.h"
+
+enum { REST_OPS = 500 };
 
 static void store(struct actor *a, struct wire *c, bool half) {
     struct world *w = a->world;
@@ -61,7 +62,7 @@ void *guest_main(void *arg) {
             wire_flush(&c);
             break;
         }
-        usleep((useconds_t)rng_below(&a->random, 5000));
+        world_rest(a->world, REST_OPS, &a->random, &a->world->done);
         wire_close(&c, rng_one_in(&a->random, 2));
         world_count(a->world, OP_GUEST);
     }

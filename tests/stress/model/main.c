@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "actors.h"
 #include "audit.h"
@@ -39,11 +38,11 @@ static void storm(struct world *w, double seconds) {
             }
         }
     }
-    usleep((useconds_t)(seconds * 7e5));
-    atomic_store(&w->no_flush, true);
+    world_pass(seconds * 0.7);
+    world_end(&w->no_flush);
     pthread_join(threads[--n], NULL); /* what is stored from now on is still there when it is counted */
-    usleep((useconds_t)(seconds * 3e5));
-    atomic_store(&w->done, true);
+    world_pass(seconds * 0.3);
+    world_end(&w->done);
     while (n > 0) {
         pthread_join(threads[--n], NULL);
     }

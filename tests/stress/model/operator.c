@@ -2,13 +2,12 @@
  * with an error, which is as good. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "actors.h"
 #include "rng.h"
 #include "wire.h"
 
-enum { REST_US = 8000, CLOCK_S = 2, SECOND_US = 1000 * 1000, FLUSH_REST_US = 2 * SECOND_US };
+enum { REST_OPS = 800, CLOCK_S = 2, FLUSH_REST_OPS = 200 * 1000 };
 
 static const char *const harmless[] = {
     "evict policy s3fifo", "evict policy sieve", "evict policy clock2", "evict policy slru", "evict policy lru", "evict policy tinylfu",
@@ -41,7 +40,7 @@ static bool flush(struct world *w, struct wire *c, uint64_t *random) {
         world_count(w, OP_FLUSH);
     }
     if (delay_s != 0) {
-        usleep((delay_s + CLOCK_S) * SECOND_US);
+        world_pass(delay_s + CLOCK_S);
     }
     atomic_fetch_add(&w->flushes_over, 1);
     return true;
@@ -63,7 +62,7 @@ void *operator_main(void *arg) {
             snprintf(line, sizeof line, "%s", harmless[rng_below(&a->random, sizeof harmless / sizeof *harmless)]);
         }
         good = order(w, &c, line) != NULL;
-        usleep((useconds_t)rng_below(&a->random, REST_US));
+        world_rest(w, REST_OPS, &a->random, &w->done);
     }
     if (!good) {
         world_wrong(w, OUT_OF_PLACE, "the operator is not answered");
@@ -78,7 +77,7 @@ void *flusher_main(void *arg) {
     struct wire c = {.fd = -1};
     bool good = wire_open(&c, w->port, 0);
     while (good && !w->roomy && !atomic_load(&w->no_flush)) {
-        usleep((useconds_t)rng_below(&a->random, FLUSH_REST_US));
+        world_rest(w, FLUSH_REST_OPS, &a->random, &w->no_flush);
         good = flush(w, &c, &a->random);
     }
     if (!good) {

@@ -9,7 +9,7 @@
 #include "value.h"
 #include "wire.h"
 
-enum { ASKED_MAX = 24, SLOW_BUFFER_BYTES = 4096, SLOW_KEYS = 30 };
+enum { ASKED_MAX = 24, SLOW_BUFFER_BYTES = 4096, SLOW_KEYS = 30, REST_OPS = 30 * 1000 };
 
 struct asked {
     uint32_t key_id, floor;
@@ -95,7 +95,7 @@ void *slow_reader_main(void *arg) {
         good = wire_open(&c, w->port, SLOW_BUFFER_BYTES);
         unsigned n = ask(w, &c, &a->random, asked, SLOW_KEYS);
         good = good && wire_flush(&c);
-        usleep((useconds_t)rng_below(&a->random, 300 * 1000)); /* what is being sent stays borrowed */
+        world_rest(w, REST_OPS, &a->random, &w->done); /* what is being sent stays borrowed */
         good = good && hear_values(w, &c, asked, n);
         world_count(w, OP_SLOW);
         wire_close(&c, rng_one_in(&a->random, 4));

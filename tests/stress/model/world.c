@@ -1,18 +1,48 @@
 #include "world.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "rng.h"
 
-enum { TELL_MOST = 12 };
+enum { TELL_MOST = 12, OPS_A_BEAT = 64 };
 
 #define OP_TEXT(name, text) text,
 const char *const op_names[OP_KINDS] = {OPS(OP_TEXT) OTHERS(OP_TEXT)};
 
-void world_count(struct world *w, enum op op) { atomic_fetch_add_explicit(&w->ops[op], 1, memory_order_relaxed); }
+static pthread_mutex_t beat_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t  beat = PTHREAD_COND_INITIALIZER;
+
+static void wake_all(void) {
+    pthread_mutex_lock(&beat_lock);
+    pthread_cond_broadcast(&beat);
+    pthread_mutex_unlock(&beat_lock);
+}
+
+void world_count(struct world *w, enum op op) {
+    atomic_fetch_add_explicit(&w->ops[op], 1, memory_order_relaxed);
+    if (atomic_fetch_add(&w->all_ops, 1) % OPS_A_BEAT == 0) {
+        wake_all();
+    }
+}
+
+void world_rest(struct world *w, uint64_t ops_most, uint64_t *random, const _Atomic bool *over) {
+    uint64_t until = atomic_load(&w->all_ops) + rng_below(random, ops_most);
+    pthread_mutex_lock(&beat_lock);
+    while (atomic_load(&w->all_ops) < until && !atomic_load(over)) {
+        pthread_cond_wait(&beat, &beat_lock);
+    }
+    pthread_mutex_unlock(&beat_lock);
+}
+
+void world_end(_Atomic bool *over) {
+    atomic_store(over, true);
+    wake_all();
+}
 
 void world_count_if(struct world *w, enum op op, bool so) {
     if (so) {
@@ -57,6 +87,8 @@ unsigned key_name(uint32_t key_id, char to[KEY_BYTES + 1]) {
     to[n] = '\0';
     return n;
 }
+
+void world_pass(double seconds) { usleep((useconds_t)(seconds * 1e6)); }
 
 double now_s(void) {
     struct timespec t;

@@ -53,7 +53,7 @@ struct world {
     _Atomic bool done;
     struct key_board board[KEYS_ALL];
     _Atomic uint64_t flushes_begun, flushes_over; /* flushes are one after the other */
-    _Atomic uint64_t ops[OP_KINDS];
+    _Atomic uint64_t ops[OP_KINDS], all_ops;
     _Atomic uint64_t wrongs[WRONG_KINDS];
     _Atomic uint64_t cas_seen[1 << 18]; /* by CAS: which key had it */
     _Atomic uint32_t lives;           /* begun; those from LIVES_MAX on are not */
@@ -64,6 +64,9 @@ struct world {
 
 void world_count(struct world *, enum op);
 void world_count_if(struct world *, enum op, bool);
+/* Returns when others have done at most so many operations more, or `*over`. Owners never rest, so it comes. */
+void world_rest(struct world *, uint64_t ops_most, uint64_t *random, const _Atomic bool *over);
+void world_end(_Atomic bool *over);
 /* Counts, and tells the first few. */
 __attribute__((format(printf, 3, 4))) void world_wrong(struct world *, enum wrong, const char *format, ...);
 void world_raise_floor(struct world *, uint32_t key_id, uint32_t version);
@@ -75,4 +78,5 @@ enum { KEY_BYTES = 250 };
 unsigned key_name(uint32_t key_id, char to[KEY_BYTES + 1]);
 
 double now_s(void); /* monotonic */
+void world_pass(double seconds);
 #endif

@@ -65,6 +65,8 @@ static inline bool rig_open(struct rig *rig, char *options) {
     config.store = cache_store_find(rig->settings.store);
     config.index = index_kind_find(rig->settings.index);
     config.block_bytes = (uint32_t)rig->settings.block_size;
+    config.slab.chunk_bytes_min = (uint32_t)rig->settings.chunk_size + SLAB_HEADER_ROOM;
+    config.slab.growth_factor = rig->settings.factor;
     config.cas = rig->settings.cas;
     config.evict = rig->settings.evict_to_free;
     config.policy = auto_policy(rig->settings.policy, NULL); /* else the first setting that a client changes changes it too */
@@ -157,11 +159,40 @@ static inline void client_receive(struct rig *rig, struct client *c, struct outp
     }
 }
 
+static inline void client_take_kept(struct rig *rig, struct client *c) {
+    client_receive(rig, c, c->kept, SIZE_MAX);
+    output_destroy(&c->kept);
+}
+
+static inline bool out_is(const struct client *c, const char *text) {
+    return c->out_bytes == strlen(text) && memcmp(c->out, text, c->out_bytes) == 0;
+}
+
+/* Gives a client `count` times the line to send, without a turn. */
+static inline void client_load(struct client *c, const char *line, size_t n, int count) {
+    c->in = realloc(c->in, c->in_bytes + n * (size_t)count + PARSE_SLACK);
+    for (int i = 0; i < count; i++, c->in_bytes += n) {
+        memcpy(c->in + c->in_bytes, line, n);
+    }
+    memset(c->in + c->in_bytes, '\n', PARSE_SLACK);
+}
+
+/* Runs these requests in a turn that stays open, cache_turn_end ends it: the replies, NULL where there are none. */
+static inline struct output *client_begin(struct rig *rig, struct client *c, const char *bytes, size_t n) {
+    char *in = calloc(1, n + PARSE_SLACK);
+    memcpy(in, bytes, n);
+    cache_turn_begin(rig->ct);
+    batch_begin(rig->batch);
+    batch_add(rig->batch, c->session, in, n);
+    batch_run(rig->batch);
+    free(in);
+    return batch_output(rig->batch, c->session);
+}
+
 static inline void client_take_output(struct rig *rig, struct client *c) {
     struct output *out = batch_output(rig->batch, c->session);
     if (c->kept) {
-        client_receive(rig, c, c->kept, SIZE_MAX);
-        output_destroy(&c->kept);
+        client_take_kept(rig, c);
     }
     if (!out) {
         return;
@@ -243,8 +274,7 @@ static inline void client_settle(struct rig *rig, struct client *c) {
         rig_turn(rig, &c, 1);
     } while (!c->closed && client_goes_on(c) && (session_need(c->session) != SESSION_NEED_EVENT || rig_was_woken(rig)));
     if (c->kept) { /* replies from before the end are sent before the connection is closed */
-        client_receive(rig, c, c->kept, SIZE_MAX);
-        output_destroy(&c->kept);
+        client_take_kept(rig, c);
     }
 }
 

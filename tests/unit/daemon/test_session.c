@@ -12,8 +12,6 @@ static bool out_ends(const struct client *c, const char *text) {
     return c->out_bytes >= n && memcmp(c->out + c->out_bytes - n, text, n) == 0;
 }
 
-static bool out_is(const struct client *c, const char *text) { return c->out_bytes == strlen(text) && out_ends(c, text); }
-
 TEST(test_a_get_line_of_100000_keys) {
     enum { KEYS = 100000 };
     static struct rig rig;
@@ -27,10 +25,7 @@ TEST(test_a_get_line_of_100000_keys) {
     }
     n += (size_t)sprintf(line + n, "\r\n");
     c.out_bytes = 0;
-    c.in = realloc(c.in, n + PARSE_SLACK);
-    memcpy(c.in, line, n);
-    memset(c.in + n, 0, PARSE_SLACK);
-    c.in_bytes = n;
+    client_load(&c, line, n, 1);
     int turns = 0;
     size_t most = 0;
     struct client *ready = &c;
@@ -55,11 +50,7 @@ TEST(test_everyone_gets_a_share_of_a_full_batch) {
     rig_open(&rig, NULL);
     for (int i = 0; i < CLIENTS; i++) {
         client_open(&clients[i]);
-        clients[i].in = realloc(clients[i].in, 1000 * 4 + PARSE_SLACK);
-        for (int k = 0; k < 1000; k++) {
-            memcpy(clients[i].in + 4 * k, "mn\r\n", 4);
-        }
-        clients[i].in_bytes = 4000;
+        client_load(&clients[i], "mn\r\n", 4, 1000);
         ready[i] = &clients[i];
     }
     rig_turn(&rig, ready, CLIENTS);
@@ -85,11 +76,8 @@ TEST(test_everyone_gets_a_share_of_a_full_batch) {
 enum { FLOOD_REST = 8, FLOOD = 4 * 512 + FLOOD_REST };
 
 static void flood(struct client *c) {
-    c->in = realloc(c->in, 4 * FLOOD + PARSE_SLACK);
-    for (int k = 0; k < FLOOD; k++) {
-        memcpy(c->in + 4 * k, "mn\r\n", 4);
-    }
-    c->in_bytes = 4 * FLOOD;
+    c->in_bytes = 0;
+    client_load(c, "mn\r\n", 4, FLOOD);
 }
 
 /* Requests that the client's next turn runs. */
@@ -133,9 +121,7 @@ TEST(test_after_closing_nothing_is_taken) {
     rig_open_for(&rig, &c, NULL);
     client_send(&rig, &c, "mn\r\nquit\r\nset k 0 0 1\r\nx\r\n", 27);
     ok(c.closed && out_is(&c, "MN\r\n"), "what comes before quit is answered, then the session closes");
-    c.in = realloc(c.in, 7 + PARSE_SLACK);
-    memcpy(c.in, "get k\r\n", 7);
-    c.in_bytes = 7;
+    client_load(&c, "get k\r\n", 7, 1);
     rig_turn(&rig, &ready, 1);
     ok(c.closed && out_is(&c, "MN\r\n") && c.in_bytes == 0, "later bytes are dropped");
     rig_close_for(&rig, &c);
@@ -184,15 +170,10 @@ TEST(test_a_value_stays_whole_while_it_is_sent) {
     client_send(&rig, &writer, value, BYTES + 2);
     ok(out_is(&writer, "STORED\r\n"), "a value of 700000 bytes is stored as it arrives");
 
-    cache_turn_begin(rig.ct);
-    batch_begin(rig.batch);
-    char get[7 + PARSE_SLACK] = "get k\r\n";
-    batch_add(rig.batch, reader.session, get, 7);
-    batch_run(rig.batch);
-    struct output *out = batch_output(rig.batch, reader.session);
+    struct output *out = client_begin(&rig, &reader, "get k\r\n", 7);
     is(output_bytes(out), BYTES + sizeof "VALUE k 0 700000\r\n\r\nEND\r\n" - 1, "its reply is borrowed, not copied");
     client_receive(&rig, &reader, out, 1000);
-    struct output *kept = output_keep(out, "");
+    reader.kept = output_keep(out, "");
     cache_turn_end(rig.ct);
 
     client_send(&rig, &writer, "set k 0 0 1\r\nx\r\ndelete k\r\n", 27);
@@ -203,8 +184,7 @@ TEST(test_a_value_stays_whole_while_it_is_sent) {
         client_send(&rig, &writer, "\r\n", 2);
     }
     cache_turn_begin(rig.ct);
-    client_receive(&rig, &reader, kept, SIZE_MAX);
-    output_destroy(&kept);
+    client_take_kept(&rig, &reader);
     cache_turn_end(rig.ct);
     size_t at = sizeof "VALUE k 0 700000\r\n" - 1;
     ok(reader.out_bytes > at + BYTES && memcmp(reader.out + at, value, BYTES) == 0 && out_ends(&reader, "\r\nEND\r\n"),
@@ -246,21 +226,14 @@ static size_t cut_expect(const struct client *whole, size_t ends[sizeof cut_piec
  * "NO\r\n" put behind it. */
 static bool cut_after(struct rig *rig, const struct client *whole, const size_t *ends, size_t n, size_t begun) {
     struct client c;
-    char request[sizeof cut_requests + PARSE_SLACK] = "";
-    memcpy(request, cut_requests, sizeof cut_requests - 1);
     client_open(&c);
-    cache_turn_begin(rig->ct);
-    batch_begin(rig->batch);
-    batch_add(rig->batch, c.session, request, sizeof cut_requests - 1);
-    batch_run(rig->batch);
-    struct output *out = batch_output(rig->batch, c.session);
+    struct output *out = client_begin(rig, &c, cut_requests, sizeof cut_requests - 1);
     client_receive(rig, &c, out, n);
     bool is_cut = output_cut(out, begun);
-    struct output *kept = output_keep(out, "NO\r\n");
+    c.kept = output_keep(out, "NO\r\n");
     cache_turn_end(rig->ct);
     cache_turn_begin(rig->ct);
-    client_receive(rig, &c, kept, SIZE_MAX);
-    output_destroy(&kept);
+    client_take_kept(rig, &c);
     cache_turn_end(rig->ct);
     size_t end = 0, least = n + begun < whole->out_bytes ? n + begun : whole->out_bytes;
     for (size_t i = 0; end < least; i++) {
@@ -296,12 +269,8 @@ TEST(test_replies_are_cut_where_a_line_may_follow) {
        whole.out_bytes + 1);
     struct client packets;
     client_open(&packets);
-    char noop[24 + PARSE_SLACK] = {(char)0x80, 0x0a};
-    cache_turn_begin(rig.ct);
-    batch_begin(rig.batch);
-    batch_add(rig.batch, packets.session, noop, 24);
-    batch_run(rig.batch);
-    struct output *out = batch_output(rig.batch, packets.session);
+    char noop[24] = {(char)0x80, 0x0a};
+    struct output *out = client_begin(&rig, &packets, noop, 24);
     ok(!output_cut(out, 0) && output_bytes(out) == 24, "packets are not cut");
     cache_turn_end(rig.ct);
     client_close(&rig, &packets);

@@ -8,15 +8,7 @@
 
 enum { COPIED_BYTES = ITEM_COPY_MAX - 100, REPLY_BYTES_MOST = 256 * 1024 };
 
-/* Gives a client `count` times the line to send, without a turn. */
-static void load(struct client *c, const char *line, int count) {
-    size_t n = strlen(line);
-    c->in = realloc(c->in, c->in_bytes + n * (size_t)count + PARSE_SLACK);
-    for (int i = 0; i < count; i++, c->in_bytes += n) {
-        memcpy(c->in + c->in_bytes, line, n);
-    }
-    memset(c->in + c->in_bytes, '\n', PARSE_SLACK);
-}
+static void load(struct client *c, const char *line, int count) { client_load(c, line, strlen(line), count); }
 
 static void store(struct rig *rig, struct client *c, const char *key, size_t bytes) {
     char head[64], *value = calloc(1, bytes + 2);
@@ -38,10 +30,6 @@ static int count_of(const struct client *c, const char *text) {
         step = found ? n : 1;
     }
     return count;
-}
-
-static bool out_is(const struct client *c, const char *text) {
-    return c->out_bytes == strlen(text) && memcmp(c->out, text, c->out_bytes) == 0;
 }
 
 /* --- commands --- */
