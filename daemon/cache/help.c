@@ -322,25 +322,28 @@ bool cache_help_leave(struct cache_thread *ct, const struct moving_page *emptied
     return left;
 }
 
-unsigned cache_help_hand_over(struct cache_thread *ct) {
+unsigned cache_help_waiting(const struct cache *c) {
+    return atomic_load_explicit(&c->help.waiting, memory_order_relaxed);
+}
+
+bool cache_help_hand_over(struct cache_thread *ct) {
     struct help *help = &ct->cache->help;
     struct page_driver d = {.ct = ct};
-    for (unsigned i = 0; i < CACHE_HELP_PAGES; i++) {
+    bool handed = false;
+    for (unsigned i = 0; i < CACHE_HELP_PAGES && !handed; i++) {
         struct helped_page *h = &help->each[i];
         if (state_of(h) != PAGE_MOVE_EMPTIED || !hold(h)) {
             continue;
         }
-        if (state_of(h) == PAGE_MOVE_EMPTIED) {
-            step(help, h, &d);
-        }
+        handed = state_of(h) == PAGE_MOVE_EMPTIED && step(help, h, &d);
         let_go(ct, h);
     }
-    return atomic_load_explicit(&help->waiting, memory_order_relaxed);
+    return handed;
 }
 
 void cache_help_settle(struct cache_thread *ct, uint64_t deadline_us) {
     uint64_t until_us = clock_mono_us() + deadline_us;
-    while (cache_help_hand_over(ct) > 0) {
+    while (cache_help_hand_over(ct) || cache_help_waiting(ct->cache) > 0) {
         if (clock_mono_us() >= until_us) {
             put_back_all(ct, PAGE_MOVE_EMPTIED);
         }

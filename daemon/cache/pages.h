@@ -210,8 +210,9 @@ void     cache_help_end(struct cache_thread *);
  * handed over by a set of its class that finds nothing free, or by cache_help_hand_over, whichever
  * comes first. False: too many wait already. */
 bool     cache_help_leave(struct cache_thread *, const struct moving_page *);
-/* Hands over those that can be. Returns how many still wait. */
-unsigned cache_help_hand_over(struct cache_thread *);
+/* Hands over one that can be. False: none can. */
+bool     cache_help_hand_over(struct cache_thread *);
+unsigned cache_help_waiting(const struct cache *); /* how many wait */
 /* Waits until none does; after `deadline_us` puts back those that still do. Outside a turn. */
 void     cache_help_settle(struct cache_thread *, uint64_t deadline_us);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "mem/arena.h"
 
 /* More memory must have been there for items for so long before they get it, and the allocator
@@ -136,6 +137,9 @@ bool memory_begin(struct memory *m, const struct memory_sources *from, const str
 }
 
 void memory_end(struct memory *m) {
+    if (m->has_trimmer) {
+        pthread_join(m->trimmer, NULL);
+    }
     if (m->from.cache != NULL) {
         resident_close(&m->resident);
     }
@@ -161,31 +165,49 @@ static bool is_time(struct memory *m, uint64_t was, uint64_t limit, uint64_t now
     return now_us - m->raise_us >= SETTLE_US;
 }
 
+static void *trimmer_main(void *arg) {
+    struct memory *m = arg;
+    thread_name("slated-trimmer");
+    add(&m->trims, malloc_trim(0) != 0);
+    atomic_store_explicit(&m->trims_now, false, memory_order_release);
+    return NULL;
+}
+
 /* Has the allocator give memory back before items are evicted, and where they get less because the
  * process holds more than the parts know of, which mostly is memory that the allocator keeps. True:
- * it gave some back. */
+ * the allocator is at it. */
 static bool trim(struct memory *m, const struct memory_parts *p, uint64_t now_us) {
     uint64_t limit = memory_items_limit(p);
+    if (atomic_load_explicit(&m->trims_now, memory_order_acquire)) {
+        return true;
+    }
+    if (m->has_trimmer) {
+        pthread_join(m->trimmer, NULL);
+        m->has_trimmer = false;
+    }
     if (limit == p->asked || now_us < m->trim_us ||
         (limit >= p->items && seen_of(p) <= p->known)) {
         return false;
     }
     m->trim_us = now_us + SETTLE_US;
-    bool given = malloc_trim(0) != 0;
-    add(&m->trims, given);
-    return given;
+    atomic_store_explicit(&m->trims_now, true, memory_order_relaxed);
+    m->has_trimmer = thread_start(&m->trimmer, trimmer_main, m) == 0;
+    if (!m->has_trimmer) {
+        atomic_store_explicit(&m->trims_now, false, memory_order_relaxed);
+    }
+    return m->has_trimmer;
 }
 
 void memory_look(struct memory *m, const struct settings *s, uint64_t now_us) {
     struct memory_facts f;
-    struct memory_parts p;
-    do {
-        memory_facts(m, s, &f);
-        p = parts_of(m, &f);
-        if (p.resident > load(&m->resident_most)) {
-            atomic_store_explicit(&m->resident_most, p.resident, memory_order_relaxed);
-        }
-    } while (trim(m, &p, now_us));
+    memory_facts(m, s, &f);
+    struct memory_parts p = parts_of(m, &f);
+    if (p.resident > load(&m->resident_most)) {
+        atomic_store_explicit(&m->resident_most, p.resident, memory_order_relaxed);
+    }
+    if (trim(m, &p, now_us)) {
+        return; /* the next look sees what the allocator gave back */
+    }
     uint64_t limit = items_get(&p), was = f.items_limit_bytes;
     if ((p.limit > 0 || load(&m->items_limit) > 0) && is_time(m, was, limit, now_us) &&
         set_limit(m, &p, limit)) {

@@ -17,6 +17,7 @@
  * thread reads the facts. */
 #ifndef SLATE_SERVE_MEMORY_H
 #define SLATE_SERVE_MEMORY_H
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,6 +66,9 @@ struct memory {
     uint64_t         start_bytes;  /* resident before there was an item, without samples */
     uint64_t         raise_us;     /* when there was first more room for items; 0: there is none */
     uint64_t         trim_us;      /* when the allocator may be asked again to give memory back */
+    pthread_t        trimmer;      /* asks it, since it may look for long at all that it holds */
+    bool             has_trimmer;
+    _Atomic bool     trims_now;
     /* the limit that the cache was last told; 0: what was asked for */
     _Atomic uint64_t items_limit;
     _Atomic uint64_t resident_most, lowered, raised, trims;

@@ -156,11 +156,14 @@ void tuner_stop_pages(struct tuner *t) {
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 uint64_t tuner_tend_pages(struct tuner *t, uint64_t now_us) {
+    if (cache_help_hand_over(t->ct)) {
+        return now_us; /* a page is a slice */
+    }
     uint64_t due_us = carry(t, now_us);
     due_us = earlier(due_us, tuner_shrink_heap(t, now_us));
     due_us = earlier(due_us, geometry_step(t->geometry, now_us));
     due_us = earlier(due_us, tend_help(t, now_us));
-    unsigned waiting = cache_help_hand_over(t->ct);
+    unsigned waiting = cache_help_waiting(t->cache);
     if (waiting > 0) {
         due_us = earlier(due_us, now_us + TURNS_LOOK_US);
     }

@@ -71,26 +71,48 @@ void control_wake(struct control *c) {
     (void)written;
 }
 
+/* The next task that is due, those behind the one that ran last first; NULL: none is. */
+static struct control_task *control_next_due(const struct control *c, uint64_t now_us) {
+    struct control_task *from = c->ran != NULL && c->ran->next != NULL ? c->ran->next : c->tasks,
+                        *task = from;
+    while (task != NULL && task->due_us > now_us) {
+        task = task->next != NULL ? task->next : c->tasks;
+        task = task != from ? task : NULL;
+    }
+    return task;
+}
+
+/* When the next step is due. */
+static uint64_t control_due_us(struct control *c, uint64_t now_us) {
+    uint64_t due_us = c->all_due_us;
+    if (control_has_order(c) || atomic_load_explicit(&c->woken, memory_order_relaxed)) {
+        return now_us;
+    }
+    for (const struct control_task *task = c->tasks; task != NULL; task = task->next) {
+        due_us = task->due_us < due_us ? task->due_us : due_us;
+    }
+    return due_us > now_us ? due_us : now_us;
+}
+
 uint64_t control_step(struct control *c, uint64_t now_us) {
     c->now_us = now_us;
     struct order *o = control_take_order(c);
     if (o != NULL) {
         o->run(o, now_us);
     }
-    bool all = atomic_exchange_explicit(&c->woken, false, memory_order_acquire) || o != NULL ||
-               now_us >= c->all_due_us;
-    if (all) {
+    if (atomic_exchange_explicit(&c->woken, false, memory_order_acquire) || o != NULL ||
+        now_us >= c->all_due_us) {
         c->all_due_us = now_us + CLOCK_SECOND_US;
-    }
-    uint64_t due_us = c->all_due_us;
-    for (struct control_task *task = c->tasks; task != NULL; task = task->next) {
-        if ((all && !task->timed) || now_us >= task->due_us) {
-            task->due_us = task->run(task->arg, now_us);
+        for (struct control_task *task = c->tasks; task != NULL; task = task->next) {
+            task->due_us = task->timed ? task->due_us : 0;
         }
-        due_us = task->due_us < due_us ? task->due_us : due_us;
     }
-    bool at_once = control_has_order(c) || atomic_load_explicit(&c->woken, memory_order_relaxed);
-    return at_once ? now_us : due_us;
+    struct control_task *task = control_next_due(c, now_us);
+    if (task != NULL) {
+        c->ran = task;
+        task->due_us = task->run(task->arg, now_us);
+    }
+    return control_due_us(c, now_us);
 }
 
 /* Sleeps until a step is due or somebody wakes the thread. */

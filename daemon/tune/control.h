@@ -1,12 +1,12 @@
 /* The control thread. Every change to the server is an order: one thread takes one order at a time,
  * checks it against what is in force then, carries it out and answers it. Between two orders the
- * thread does what is due of its tasks (page moves, decisions, sweeps, …), each a slice at a time,
- * so that no order waits for a whole piece of work.
+ * thread does a slice of a task that is due (page moves, decisions, sweeps, …), the tasks by turns.
  *
- * A step is the whole of it: an order, then a slice of each task that is due. An order may make any
- * task due, and so may whoever wakes the thread; so after an order, after a wake-up and once a
- * second all tasks are run, each of which finds out quickly that it has nothing to do. Without a
- * thread the owner calls control_step, on one thread, with a clock of its own.
+ * A step is the whole of it: an order, then one slice. So an order waits for one slice and for the
+ * orders before it. A slice takes some milliseconds at most: it obtains or hands over one page. An
+ * order may make any task due, and so may whoever wakes the thread; so after an order, after a
+ * wake-up and once a second all tasks are due, and each finds out quickly that it has nothing to
+ * do. Without a thread the owner calls control_step, on one thread, with a clock of its own.
  *
  * Threading: control_post and control_wake from any; the rest on the control thread, or before it
  * starts. Cost: a lock and a write to a descriptor an order. */
@@ -37,8 +37,8 @@ void order_answer(struct order *);  /* wakes whoever waits, and ends the control
 void order_release(struct order *); /* gives up the caller's hold */
 
 struct control_task {
-    /* Does a slice of its work. Returns when it is due again; a time that is over: in the next
-     * step. */
+    /* Does a slice of its work. Returns when it is due again; a time that is over: at its next
+     * turn. */
     uint64_t (*run)(void *arg, uint64_t now_us);
     void      *arg;
     bool       timed; /* an order or a wake-up does not make it due */
@@ -51,8 +51,8 @@ struct control {
     struct order        *first, **last;
     int                  wake_fd;
     _Atomic bool         woken, stop;
-    struct control_task *tasks, **tasks_end; /* in the order in which they were added */
-    uint64_t             all_due_us; /* when all tasks are run without a wake-up */
+    struct control_task *tasks, **tasks_end, *ran; /* ran: the last one that did a slice */
+    uint64_t             all_due_us; /* when all tasks are due without a wake-up */
     uint64_t             now_us;     /* of the step */
 };
 
@@ -68,7 +68,7 @@ void control_make_due(struct control *); /* all tasks are due in the next step *
 void control_wake(struct control *);     /* … which comes at once */
 bool control_has_order(struct control *);
 
-/* Runs the next order, then the tasks that are due. Returns when the next step is due. */
+/* Runs the next order, then a task that is due. Returns when the next step is due. */
 uint64_t control_step(struct control *, uint64_t now_us);
 void control_loop(struct control *); /* steps and sleeps until control_stop */
 void control_stop(struct control *); /* any thread */

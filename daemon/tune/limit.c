@@ -25,7 +25,7 @@ uint32_t tuner_pages_over(const struct tuner *t) {
 
 /* Those that nobody has emptied yet. */
 static uint32_t pages_to_give(struct tuner *t) {
-    uint32_t over = tuner_pages_over(t), waiting = cache_help_hand_over(t->ct);
+    uint32_t over = tuner_pages_over(t), waiting = cache_help_waiting(t->cache);
     return over > waiting ? over - waiting : 0;
 }
 

@@ -193,7 +193,9 @@ static void move_pages(struct actor *r, unsigned from_bytes, unsigned to_bytes, 
     for (uint64_t due_us = 0; due_us != PACE_NEVER;) {
         due_us = mover_step(&t->mover, clock_mono_us());
         if (due_us == PACE_DONE) {
-            due_us = cache_help_hand_over(t->ct) > 0 ? clock_mono_us() + TURNS_LOOK_US : PACE_NEVER;
+            due_us = cache_help_hand_over(t->ct)         ? clock_mono_us()
+                     : cache_help_waiting(t->cache) > 0 ? clock_mono_us() + TURNS_LOOK_US
+                                                        : PACE_NEVER;
         } else {
             due_us = earlier(due_us, pace_step(&t->pace, clock_mono_us()));
         }

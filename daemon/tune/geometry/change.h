@@ -47,6 +47,7 @@ struct geometry_change {
     uint64_t               turns[THREADS_MAX], turns_us;
     bool                   unquiet;
     struct class_set       fresh;    /* the classes that this step made */
+    struct class_set       wanting;  /* those of them that get items, and no page yet */
     /* classes that stay, and hold items that a new class serves better */
     struct class_set       mixed;
     uint64_t               fresh_evicted;

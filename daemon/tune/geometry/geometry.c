@@ -60,21 +60,21 @@ static bool brings_classes(const struct geometry_change *g, const struct size_li
     return false;
 }
 
-/* Notes what the new table means for its classes: those that are new get a page if there are items
+/* Notes what the new table means for its classes: those that are new want a page if there are items
  * for them; those that stay, but serve fewer sizes than before, hold items that belong
  * elsewhere. */
 static void classify(struct geometry_change *g, const struct size_list *before) {
     const struct slab *slab = cache_slab(g->cache);
     const struct geometry *now = slab_geometry(slab);
-    g->fresh = g->mixed = (struct class_set){{0}};
+    g->fresh = g->mixed = g->wanting = (struct class_set){{0}};
     for (unsigned i = 0; i < now->sizes.count; i++) {
         uint32_t size = now->sizes.bytes[i], above = i > 0 ? now->sizes.bytes[i - 1] : 0;
         struct slab_class_facts f;
         slab_facts(slab, now->ids[i], &f);
         if (!size_list_has(before, size)) {
             class_set_add(&g->fresh, now->ids[i]);
-            if (f.pages == 0 && has_items(g, above, size)) {
-                refit_grow(&g->refit, now->ids[i]);
+            if (has_items(g, above, size)) {
+                class_set_add(&g->wanting, now->ids[i]);
             }
         } else if (i > 0 && f.pages > 0 && !size_list_has(before, above)) {
             class_set_add(&g->mixed, now->ids[i]);
@@ -123,6 +123,24 @@ static void hand_out_and_finish(struct geometry_change *g) {
     }
 }
 
+/* Gives the next class its first page, unless a set was faster. Then the pages are gone over. */
+static void give_first_page(struct geometry_change *g) {
+    unsigned id = 1;
+    while (id < SLAB_CLASSES_MAX && !class_set_has(&g->wanting, id)) {
+        id++;
+    }
+    if (id == SLAB_CLASSES_MAX) {
+        g->passes = 0;
+        geometry_begin_pass(g);
+        return;
+    }
+    class_set_remove(&g->wanting, id);
+    if (slab_pages_beyond(cache_slab(g->cache), id, 0) == 0) {
+        refit_grow(&g->refit, id);
+    }
+    g->then = give_first_page;
+}
+
 /* The table becomes the one of the step. There are ids enough, or the change would have been
  * refused. */
 static void convert(struct geometry_change *g) {
@@ -133,8 +151,7 @@ static void convert(struct geometry_change *g) {
     g->unquiet = true;
     classify(g, &before);
     g->fresh_evicted = evicted_by_fresh(g);
-    g->passes = 0;
-    geometry_begin_pass(g);
+    give_first_page(g);
 }
 
 /* Converts the next range. */

@@ -270,9 +270,8 @@ static uint64_t empty_page(struct mover *m, uint64_t now_us) {
 /* Leaves an emptied page to whoever sees that it can change hands. Too many may wait already. */
 static uint64_t leave_page(struct mover *m, uint64_t now_us) {
     struct moving_page *page = &m->begun[m->at];
-    cache_help_hand_over(m->ct);
-    if (cache_help_leave(m->ct, page)) {
-        cache_help_hand_over(m->ct);
+    bool left = cache_help_leave(m->ct, page), handed = cache_help_hand_over(m->ct);
+    if (left) {
         m->result.pages++;
         m->emptied++;
         return next_page(m, now_us);
@@ -283,7 +282,7 @@ static uint64_t leave_page(struct mover *m, uint64_t now_us) {
         give_up(m, now_us);
         return next_page(m, now_us);
     }
-    return now_us + PLACE_LOOK_US;
+    return handed ? now_us : now_us + PLACE_LOOK_US;
 }
 
 /* --- a move --- */
@@ -301,7 +300,6 @@ void mover_begin(struct mover *m, const struct page_move *move, uint64_t now_us)
     } else if (move->from == SLAB_CLASS_NONE) {
         m->state = MOVER_FROM_POOL;
     } else {
-        cache_help_hand_over(m->ct);
         cache_help_begin(m->ct, move->from, move->to,
                          m->may_help && move->helped > 0 ? move->pages + move->helped : 0);
         m->looks_until_us = now_us + HELP_MOST_US;

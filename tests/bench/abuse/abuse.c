@@ -1,19 +1,21 @@
 /* What greedy or dumb clients cost a server and its other clients, on one server and for one kind of abuse.
  *
  *     abuse [--clients N] [--times N] [--line TEXT] [--body BYTES] [--deaf | --leave | --rate BYTES] [--idle N] [--held BYTES]
- *           [--store BYTES] [--hold MS] [--settle MS] ADDRESS PID
+ *           [--store BYTES | --ask TEXT] [--hold MS] [--settle MS] ADDRESS PID
  *
  * Opens `idle` connections that do nothing, or with --held send so many bytes of a value of 1 MB. Then `clients` connections each send
  * `times` times the line (`%c` in it is the client's number, \r\n follows) and `body` bytes of `x` behind it. They read what comes, or
  * nothing at all with --deaf; then they hold their connections for `hold` ms. With --leave they close when all is sent and read nothing.
  * With --rate they send so many bytes a second for `hold` ms, and begin anew on a new connection when the server answers, hangs up, or
- * has it all. Meanwhile another client asks for one key, again and again, or with --store stores a value of so many bytes. ADDRESS is a
+ * has it all. Meanwhile another client asks for one key, again and again, or with --store stores a value of so many bytes, or with --ask
+ * sends that line, in which `%t` is 0 and 1 by turns, and has a line as its answer. --line may be given up to LINES_MAX times: each client
+ * has one of them. ADDRESS is a
  * port of 127.0.0.1 or the path of a UNIX socket; PID is the server's process. Prints, a line each:
  *
  *     rss_before_kb rss_peak_kb rss_after_kb   the process's resident size; after: `settle` ms after the clients are gone
  *     gets                                     that the other client had answered (stores, with --store)
  *     refused                                  of its stores
- *     wait_median_us wait_longest_us           of the other client's gets or stores
+ *     wait_median_us wait_p99_us wait_longest_us   of the other client's gets or stores
  *     wait_longest_cpu_us                      the most processor time that the server spent between a get and its reply: a wait that does
  *                                              not depend on what else the machine does
  *     received_bytes sent_bytes                by the abusing clients
@@ -36,12 +38,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GIVE_UP_S = 60, STUCK_MS = 500, VICTIM_REST_US = 500, WAITS_MAX = 1 << 20, RECEIVE_BYTES = 1 << 16, RATE_TICK_MS = 50, HELD_MS = 300 };
+enum { GIVE_UP_S = 60, STUCK_MS = 500, VICTIM_REST_US = 500, WAITS_MAX = 1 << 20, RECEIVE_BYTES = 1 << 16, RATE_TICK_MS = 50, HELD_MS = 300, LINES_MAX = 8 };
 
 struct options {
     unsigned    clients, times, idle, hold_ms, settle_ms;
     size_t      body_bytes, rate, held_bytes, store_bytes;
-    const char *line, *address;
+    const char *lines[LINES_MAX], *ask, *address;
+    unsigned    line_count;
     bool        deaf, leave;
     pid_t       pid;
 };
@@ -146,11 +149,13 @@ static bool send_all(int fd, const char *bytes, size_t n) {
 
 /* What it sends again and again; *n bytes, to be freed. */
 static char *victim_request(const struct options *o, size_t *n) {
-    char *text = calloc(1, o->store_bytes + 64);
+    char *text = calloc(1, o->store_bytes + (o->ask != NULL ? strlen(o->ask) : 0) + 64);
     if (text == NULL) {
         die("the other client");
     }
-    if (o->store_bytes == 0) {
+    if (o->ask != NULL) {
+        *n = (size_t)sprintf(text, "%s\r\n", o->ask);
+    } else if (o->store_bytes == 0) {
         *n = (size_t)sprintf(text, "get victim\r\n");
     } else {
         *n = (size_t)sprintf(text, "set victim 0 0 %zu\r\n", o->store_bytes);
@@ -165,9 +170,16 @@ static void *victim_main(void *arg) {
     struct victim *v = arg;
     int fd = connect_to(v->o->address);
     size_t request_bytes;
-    char *request = victim_request(v->o, &request_bytes), reply[256];
-    const char *end = v->o->store_bytes > 0 ? "\r\n" : "END\r\n";
+    char *request = victim_request(v->o, &request_bytes), *turn = strstr(request, "%t"), reply[256];
+    const char *end = v->o->store_bytes > 0 || v->o->ask != NULL ? "\r\n" : "END\r\n";
+    if (turn != NULL) {
+        memmove(turn, turn + 1, strlen(turn)); /* the digit takes the place of both */
+        request_bytes--;
+    }
     while (!atomic_load(&v->stop) && v->gets < WAITS_MAX) {
+        if (turn != NULL) {
+            *turn = (char)('0' + v->gets % 2);
+        }
         uint64_t begun_us = clock_us(CLOCK_MONOTONIC), begun_cpu_us = clock_us(v->server_clock);
         if (!send_all(fd, request, request_bytes) || receive_reply(fd, reply, end) == 0) {
             die("the server hung up on the other client");
@@ -207,8 +219,8 @@ static void victim_end(struct victim *v) {
     atomic_store(&v->stop, true);
     pthread_join(v->thread, NULL);
     qsort(v->waits_us, v->gets, sizeof *v->waits_us, by_size);
-    printf("gets %u\nrefused %u\nwait_median_us %u\nwait_longest_us %u\nwait_longest_cpu_us %llu\n", v->gets, v->refused,
-           v->gets ? v->waits_us[v->gets / 2] : 0, v->gets ? v->waits_us[v->gets - 1] : 0, (unsigned long long)v->longest_cpu_us);
+    printf("gets %u\nrefused %u\nwait_median_us %u\nwait_p99_us %u\nwait_longest_us %u\nwait_longest_cpu_us %llu\n", v->gets, v->refused,
+           v->gets ? v->waits_us[v->gets / 2] : 0, v->gets ? v->waits_us[(size_t)v->gets * 99 / 100] : 0, v->gets ? v->waits_us[v->gets - 1] : 0, (unsigned long long)v->longest_cpu_us);
     free(v->waits_us);
 }
 
@@ -221,12 +233,12 @@ static void client_connect(struct client *c, const struct options *o) {
 }
 
 static void client_open(struct client *c, const struct options *o, unsigned number) {
-    const char *mark = strstr(o->line, "%c");
-    int before = mark != NULL ? (int)(mark - o->line) : (int)strlen(o->line);
-    *c = (struct client){.unit = malloc(strlen(o->line) + o->body_bytes + 64)};
-    int n = sprintf(c->unit, "%.*s", before, o->line);
+    const char *line = o->line_count > 0 ? o->lines[number % o->line_count] : "", *mark = strstr(line, "%c");
+    int before = mark != NULL ? (int)(mark - line) : (int)strlen(line);
+    *c = (struct client){.unit = malloc(strlen(line) + o->body_bytes + 64)};
+    int n = sprintf(c->unit, "%.*s", before, line);
     n += mark != NULL ? sprintf(c->unit + n, "%u%s", number, mark + 2) : 0;
-    n += o->line[0] != 0 ? sprintf(c->unit + n, "\r\n") : 0;
+    n += line[0] != 0 ? sprintf(c->unit + n, "\r\n") : 0;
     memset(c->unit + n, 'x', o->body_bytes);
     c->unit_bytes = (size_t)n + o->body_bytes;
     c->to_send = c->unit_bytes * o->times + (o->deaf || o->leave ? 0 : 4);
@@ -373,14 +385,16 @@ static void abuse(const struct options *o) {
 int main(int argc, char **argv) {
     static const struct option names[] = {{"clients", 1, 0, 'c'}, {"times", 1, 0, 't'}, {"line", 1, 0, 'l'}, {"body", 1, 0, 'b'},
                                           {"deaf", 0, 0, 'd'},    {"idle", 1, 0, 'i'},  {"hold", 1, 0, 'h'}, {"settle", 1, 0, 's'},
-                                          {"leave", 0, 0, 'L'},   {"rate", 1, 0, 'r'},  {"held", 1, 0, 'H'}, {"store", 1, 0, 'S'}, {0}};
-    struct options o = {.clients = 1, .times = 1, .line = "", .settle_ms = 1500};
+                                          {"leave", 0, 0, 'L'},   {"rate", 1, 0, 'r'},  {"held", 1, 0, 'H'}, {"store", 1, 0, 'S'},
+                                          {"ask", 1, 0, 'a'},     {0}};
+    struct options o = {.clients = 1, .times = 1, .settle_ms = 1500};
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         unsigned long n = optarg != NULL ? strtoul(optarg, NULL, 10) : 0;
         switch (c) {
         case 'c': o.clients = (unsigned)n; break;
         case 't': o.times = (unsigned)n; break;
-        case 'l': o.line = optarg; break;
+        case 'l': o.lines[o.line_count++ % LINES_MAX] = optarg; break;
+        case 'a': o.ask = optarg; break;
         case 'b': o.body_bytes = n; break;
         case 'd': o.deaf = true; break;
         case 'i': o.idle = (unsigned)n; break;
@@ -393,9 +407,9 @@ int main(int argc, char **argv) {
         default: return 2;
         }
     }
-    if (argc - optind != 2 || (o.line[0] == 0 && o.body_bytes == 0)) {
+    if (argc - optind != 2 || o.line_count > LINES_MAX || (o.line_count == 0 && o.body_bytes == 0)) {
         fprintf(stderr, "usage: abuse [--clients N] [--times N] [--line TEXT] [--body BYTES] [--deaf | --leave | --rate BYTES] [--idle N]"
-                        " [--held BYTES] [--store BYTES] [--hold MS] [--settle MS] ADDRESS PID\n");
+                        " [--held BYTES] [--store BYTES | --ask TEXT] [--hold MS] [--settle MS] ADDRESS PID\n");
         return 2;
     }
     o.address = argv[optind];

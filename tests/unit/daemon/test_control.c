@@ -115,6 +115,15 @@ TEST(test_an_order_may_be_answered_later) {
     control_fini(&c);
 }
 
+/* Steps until nothing is due any more. Returns when something will be. */
+static uint64_t step_all(struct control *c, uint64_t now_us) {
+    uint64_t due_us;
+    do {
+        due_us = control_step(c, now_us);
+    } while (due_us <= now_us);
+    return due_us;
+}
+
 TEST(test_tasks_run_when_they_are_due) {
     struct control c;
     struct letter_task often, never, timed;
@@ -122,22 +131,39 @@ TEST(test_tasks_run_when_they_are_due) {
     add(&c, &often, 'o', 10, false);
     add(&c, &never, 'n', CONTROL_NEVER, false);
     add(&c, &timed, 't', 100, true);
-    is(control_step(&c, 1000), 1010, "a step tells when the next is due");
+    is(step_all(&c, 1000), 1010, "a step tells when the next is due");
     is_str(taken(), "ont", "all tasks are due at first, in the order in which they were added");
-    control_step(&c, 1009);
+    step_all(&c, 1009);
     is_str(taken(), "", "then none before its time");
-    control_step(&c, 1010);
+    step_all(&c, 1010);
     is_str(taken(), "o", "and each at its time");
     control_wake(&c);
-    control_step(&c, 1011);
-    is_str(taken(), "on", "a wake-up makes all due but those that go by time alone");
+    step_all(&c, 1011);
+    is_str(taken(), "no", "a wake-up makes all due but those that go by time alone; the last one has its turn last");
     order_release(post(&c, 'x', false));
-    control_step(&c, 1012);
-    is_str(taken(), "xon", "so does an order, which comes first");
-    control_step(&c, 1100);
-    is_str(taken(), "ot", "these come at their time");
-    control_step(&c, 1012 + CLOCK_SECOND_US);
-    is_str(taken(), "ont", "a second after the last wake-up all are due");
+    step_all(&c, 1012);
+    is_str(taken(), "xno", "so does an order, which comes first");
+    step_all(&c, 1100);
+    is_str(taken(), "to", "these come at their time");
+    step_all(&c, 1012 + CLOCK_SECOND_US);
+    is_str(taken(), "nto", "a second after the last wake-up all are due");
+    control_fini(&c);
+}
+
+TEST(test_an_order_waits_for_one_slice) {
+    struct control c;
+    struct letter_task pages, sizes;
+    control_init(&c);
+    add(&c, &pages, 'p', 0, false); /* both always want to go on */
+    add(&c, &sizes, 's', 0, false);
+    is(control_step(&c, 1), 1, "a step is due at once while a task has more to do");
+    is_str(taken(), "p", "a step does one slice, of one task");
+    order_release(post(&c, 'x', false));
+    order_release(post(&c, 'y', false));
+    control_step(&c, 2);
+    control_step(&c, 3);
+    control_step(&c, 4);
+    is_str(taken(), "xsyps", "an order comes before the next slice, and slices go on by turns beside orders");
     control_fini(&c);
 }
 

@@ -198,7 +198,8 @@ static void move_within_a_turn(struct cache_thread *other) {
     cache_turn_begin(other);
     is(move_as(&h.r, &m), 2, "the mover has emptied two pages");
     is(pages_to(), had_to, "which wait for a turn that lasts");
-    is(cache_help_hand_over(h.r.ct), 2, "and are not handed over before its end");
+    ok(!cache_help_hand_over(h.r.ct), "and are not handed over before its end");
+    is(cache_help_waiting(h.r.cache), 2, "but wait");
 }
 
 TEST(test_a_set_hands_over_what_the_mover_left) {
@@ -209,7 +210,7 @@ TEST(test_a_set_hands_over_what_the_mover_left) {
     cache_turn_end(other);
     set_until_it_has(had_to + 2);
     is(pages_to(), had_to + 2, "then sets of the class hand them over");
-    is(cache_help_hand_over(h.r.ct), 0, "and none waits any more");
+    is(cache_help_waiting(h.r.cache), 0, "and none waits any more");
     cache_thread_destroy(&other);
     rig_close(&h.r);
 }
