@@ -464,8 +464,9 @@ int cache_walk_next(struct cache_thread *, struct cache_walk *, struct cache_wal
  * thread; between two calls cache_quiesce must have succeeded. */
 bool cache_set_sizes(struct cache *, const struct size_list *);
 /* Frees the ids of retired classes that have no page, and what their queues remember of evicted
- * items. From the thread that sets sizes. */
-void cache_reap_classes(struct cache *);
+ * items. An id stays as long as somebody's work names it: those of `named`, and those that sets
+ * empty pages for. From the thread that sets sizes. */
+void cache_reap_classes(struct cache *, const struct class_set *named);
 /* Whether a memory file came with other chunk sizes than this cache's options ask for, and which
  * sizes the options ask for. Each start asks again until cache_sizes_settled is called, once these
  * sizes or others have been set; from then on the file's sizes are the ones that are wanted. From

@@ -65,16 +65,22 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
     return true;
 }
 
-void cache_reap_classes(struct cache *c) {
-    if (slab_reap(c->slab) == 0) {
+void cache_reap_classes(struct cache *c, const struct class_set *named) {
+    struct class_set kept = *named;
+    if (!help_names(c, &kept)) {
         return;
     }
-    help_forget(c);
+    const struct class_set reaped = slab_reap(c->slab, &kept);
+    if (class_set_empty(&reaped)) {
+        return;
+    }
+    class_set_shared_subtract(&c->hunger, &reaped);
+    class_set_shared_subtract(&c->left_whole, &reaped);
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
         for (unsigned id = 1; id < SLAB_CLASSES_MAX; id++) {
-            if (p->shelves[id] != NULL && slab_class_state(c->slab, id) == SLAB_CLASS_UNUSED) {
+            if (class_set_has(&reaped, id) && p->shelves[id] != NULL) {
                 evict_fini(&p->shelves[id]->queue);
             }
         }

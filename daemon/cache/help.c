@@ -257,9 +257,22 @@ void cache_help_end(struct cache_thread *ct) {
     put_back_all(ct, PAGE_MOVE_EMPTYING);
 }
 
-void help_forget(struct cache *c) {
-    atomic_store_explicit(&c->help.pair, 0, memory_order_relaxed);
-    atomic_store_explicit(&c->help.left, 0, memory_order_relaxed);
+/* Only the mover's thread ends a decision, so nothing has to be put back when it lets go. */
+bool help_names(struct cache *c, struct class_set *to) {
+    uint32_t pair = atomic_load_explicit(&c->help.pair, memory_order_relaxed);
+    class_set_add(to, help_donor(pair));
+    class_set_add(to, help_receiver(pair));
+    for (unsigned i = 0; i < CACHE_HELP_PAGES; i++) {
+        struct helped_page *h = &c->help.each[i];
+        if (!hold(h)) {
+            return false;
+        }
+        if (state_of(h) != PAGE_MOVE_NONE) {
+            class_set_add(to, h->page.to);
+        }
+        atomic_store_explicit(&h->held, false, memory_order_release);
+    }
+    return true;
 }
 
 void cache_help_begin(struct cache_thread *ct, unsigned from, unsigned to, uint32_t pages) {

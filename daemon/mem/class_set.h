@@ -77,6 +77,12 @@ static inline bool class_set_shared_add(struct class_set_shared *s, unsigned id)
 static inline bool class_set_shared_has(const struct class_set_shared *s, unsigned id) {
     return atomic_load_explicit(&s->words[id / 64], memory_order_relaxed) >> (id % 64) & 1;
 }
+static inline void class_set_shared_subtract(struct class_set_shared *s,
+                                             const struct class_set *less) {
+    for (unsigned i = 0; i < CLASS_SET_WORDS; i++) {
+        atomic_fetch_and_explicit(&s->words[i], ~less->words[i], memory_order_relaxed);
+    }
+}
 /* Returns the set and empties it. */
 static inline struct class_set class_set_shared_take(struct class_set_shared *s) {
     struct class_set taken;

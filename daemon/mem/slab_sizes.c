@@ -108,19 +108,19 @@ bool slab_set_sizes(struct slab *s, const struct size_list *sizes) {
     return true;
 }
 
-unsigned slab_reap(struct slab *s) {
-    unsigned reaped = 0;
+struct class_set slab_reap(struct slab *s, const struct class_set *named) {
+    struct class_set reaped = {{0}};
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         struct slab_class *c = &s->classes[i];
         /* only the caller's thread changes states */
-        if (slab_class_state(s, i) != SLAB_CLASS_RETIRED) {
+        if (slab_class_state(s, i) != SLAB_CLASS_RETIRED || class_set_has(named, i)) {
             continue;
         }
         lock_take(&c->lock);
         if (atomic_load_explicit(&c->page_count, memory_order_relaxed) == 0) {
             atomic_store_explicit(&c->state, SLAB_CLASS_UNUSED, memory_order_relaxed);
             note_in_file(s, i, SLAB_CLASS_UNUSED);
-            reaped++;
+            class_set_add(&reaped, i);
         }
         lock_release(&c->lock);
     }

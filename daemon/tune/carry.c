@@ -155,12 +155,37 @@ void tuner_stop_pages(struct tuner *t) {
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
+/* The classes that jobs name, which ask for pages of a class or for it: an id must mean the same
+ * class as long as one does. A job that chooses a class may name any. */
+static struct class_set classes_named(const struct tuner *t) {
+    const struct carried *c = &t->carried;
+    struct class_set named = t->limit_lowered ? t->limit_emptied : (struct class_set){{0}};
+    if (c->source != NULL && c->choosing) {
+        return class_set_all();
+    }
+    if (c->source != NULL) {
+        class_set_add(&named, c->move.from);
+        class_set_add(&named, c->move.to);
+    }
+    if (t->request.runs || t->request.served) {
+        class_set_add(&named, t->request.from > 0 ? (unsigned)t->request.from : SLAB_CLASS_NONE);
+        class_set_add(&named, (unsigned)t->request.to);
+    }
+    for (unsigned i = t->decided_at; i < t->decision.count; i++) {
+        class_set_add(&named, t->decision.moves[i].from);
+        class_set_add(&named, t->decision.moves[i].to);
+    }
+    return named;
+}
+
 uint64_t tuner_tend_pages(struct tuner *t, uint64_t now_us) {
     if (cache_help_hand_over(t->ct)) {
         return now_us; /* a page is a slice */
     }
     uint64_t due_us = carry(t, now_us);
     due_us = earlier(due_us, tuner_shrink_heap(t, now_us));
+    struct class_set named = classes_named(t);
+    geometry_keep_ids(t->geometry, &named);
     due_us = earlier(due_us, geometry_step(t->geometry, now_us));
     due_us = earlier(due_us, tend_help(t, now_us));
     unsigned waiting = cache_help_waiting(t->cache);

@@ -46,6 +46,7 @@ struct geometry_change {
     /* the turns of when the table changed last, and when that was; unquiet: some may last */
     uint64_t               turns[THREADS_MAX], turns_us;
     bool                   unquiet;
+    struct class_set       named;    /* geometry_keep_ids */
     struct class_set       fresh;    /* the classes that this step made */
     struct class_set       wanting;  /* those of them that get items, and no page yet */
     /* classes that stay, and hold items that a new class serves better */

@@ -181,7 +181,7 @@ static void note_waste_and_convert(struct geometry_change *g) {
 
 /* All turns from before the last change of the table must have ended. */
 static void next_step(struct geometry_change *g) {
-    cache_reap_classes(g->cache);
+    cache_reap_classes(g->cache, &g->named);
     if (g->now_us - g->measured_us > MEASURE_US) {
         measure_waste(g, note_waste_and_convert);
     } else {
@@ -439,12 +439,31 @@ static uint64_t change_due_us(struct geometry_change *g) {
     return g->due_us < g->look_us ? g->due_us : g->look_us;
 }
 
+void geometry_keep_ids(struct geometry_change *g, const struct class_set *named) {
+    g->named = *named;
+}
+
+/* After a change: frees the ids that jobs named at its end. */
+static void reap_rest(struct geometry_change *g) {
+    unsigned id = 1;
+    while (id < SLAB_CLASSES_MAX &&
+           slab_class_state(cache_slab(g->cache), id) != SLAB_CLASS_RETIRED) {
+        id++;
+    }
+    if (id < SLAB_CLASSES_MAX && g->state == GEOMETRY_STEADY && !g->unquiet) {
+        cache_reap_classes(g->cache, &g->named);
+    }
+}
+
 /* Begins what is due, one thing. Returns when the next thing will be. */
 static uint64_t begin_next(struct geometry_change *g) {
     if (!g->began) {
         g->began = true;
         carry_on(g);
-    } else if (!geometry_serve(g)) {
+        return g->now_us;
+    }
+    reap_rest(g);
+    if (!geometry_serve(g)) {
         uint64_t due_us = tend_fit(g);
         if (g->then != NULL) {
             return g->now_us; /* a look has begun */

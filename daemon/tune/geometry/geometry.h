@@ -109,6 +109,9 @@ void geometry_set_rate(struct geometry_change *, double rate_pct);
  * that is switched. The caller then wakes the tuner. */
 void geometry_follow(struct geometry_change *, bool on);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);
+/* The classes that jobs of the owner name. Their ids do not become free until they are not among
+ * them. Before a step. */
+void geometry_keep_ids(struct geometry_change *, const struct class_set *named);
 
 /* Goes on with what is due, and waits for nothing. Returns when it wants to be called again, as of
  * tune/pages/pace.h; GEOMETRY_NEVER: when something is asked. */
