@@ -51,10 +51,9 @@ static void settings_apply(struct server *server, const struct settings *was,
     apply_policy(server->cache, was, is);
     tuner_set_sampling(server->tuner, is->sample_rate, auto_scope(settings_policy(is)));
     tuner_set_automove(server->tuner, is->slab_automove);
-    tuner_set_ratio(server->tuner, is->slab_automove_ratio);
-    tuner_set_window(server->tuner, (unsigned)is->slab_automove_window);
-    tuner_set_geometry_rate(server->tuner, is->slab_geometry_rate);
-    tuner_set_geometry_auto(server->tuner, is->slab_geometry_auto);
+    tuner_set_automove_knobs(server->tuner, is->slab_automove_ratio,
+                             (unsigned)is->slab_automove_window);
+    tuner_set_geometry(server->tuner, is->slab_geometry_rate, is->slab_geometry_auto);
     tuner_set_crawler(server->tuner, is->lru_crawler, (uint32_t)is->lru_crawler_sleep,
                       (uint32_t)is->lru_crawler_tocrawl);
 }

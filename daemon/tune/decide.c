@@ -14,11 +14,11 @@ enum {
     HUNGER_REST_US = 5 * 1000,
 };
 
-static struct automove_config config_of(struct tuner *t, const struct automove_wish *wish) {
+static struct automove_config config_of(struct tuner *t) {
     return (struct automove_config){.cache = t->cache,
                                     .policy_dir = t->policy_dir,
-                                    .ratio = wish->ratio,
-                                    .window_s = wish->window_s,
+                                    .ratio = t->ratio,
+                                    .window_s = t->window_s,
                                     .wake = t->by_hand ? NULL : tuner_wake,
                                     .wake_arg = t};
 }
@@ -36,8 +36,9 @@ static void say_why(struct tuner *t, const char *why) {
 
 /* Ends the mode that runs, starts another, and sets what the cache is to do for it. */
 static bool run(struct tuner *t, const struct automove_mode *mode, const char *argument,
-                const struct automove_config *cfg, char *why) {
-    bool started = active_switch(&t->active, mode, argument, cfg, why);
+                char *why) {
+    const struct automove_config cfg = config_of(t);
+    bool started = active_switch(&t->active, mode, argument, &cfg, why);
     cache_set_hunger_on_evict(t->cache, t->active.mode->hunger_on_evict);
     t->before.class_count = 0;
     t->window_us = 0;
@@ -47,37 +48,31 @@ static bool run(struct tuner *t, const struct automove_mode *mode, const char *a
     }
     lock_take(&t->lock);
     t->worth.known = false;
+    snprintf(t->words.mode, sizeof t->words.mode, "%s%s", t->active.mode->name,
+             t->active.argument);
     lock_release(&t->lock);
     return started;
 }
 
 /* Starts the mode that ran before, or off if there was none, or if that one cannot start either. */
-static void run_one_before(struct tuner *t, const struct automove_config *cfg) {
+static void run_one_before(struct tuner *t) {
     struct automove_name before = t->last;
     char ignored[REASON_BYTES];
     /* if that mode fails later, off takes its place */
     t->last = (struct automove_name){&automove_off, ""};
-    if (before.mode == NULL || !run(t, before.mode, before.argument, cfg, ignored)) {
-        run(t, &automove_off, "", cfg, ignored);
+    if (before.mode == NULL || !run(t, before.mode, before.argument, ignored)) {
+        run(t, &automove_off, "", ignored);
     }
 }
 
-/* The mode could not go on: another takes its place, unless an operator asked for a mode
- * meanwhile. */
+/* The mode could not go on: another takes its place. */
 static void fall_back(struct tuner *t, const struct automove_mode *mode, const char *argument,
                       const char *why) {
     char name[2 * AUTOMOVE_NAME_BYTES], now[2 * AUTOMOVE_NAME_BYTES];
-    lock_take(&t->lock);
-    struct automove_config cfg = config_of(t, &t->wish);
-    lock_release(&t->lock);
     snprintf(name, sizeof name, "%s%s", mode->name, argument);
-    run_one_before(t, &cfg);
+    run_one_before(t);
     snprintf(now, sizeof now, "%s%s", t->active.mode->name, t->active.argument);
     lock_take(&t->lock);
-    if (t->wish.version == t->adopted) {
-        t->wish.mode = t->active.mode;
-        snprintf(t->wish.argument, sizeof t->wish.argument, "%s", t->active.argument);
-    }
     snprintf(t->words.failed, sizeof t->words.failed, "%s: %s", name, why);
     lock_release(&t->lock);
     log_warn("automove %s failed, %s takes its place: %s", name, now, why);
@@ -86,30 +81,34 @@ static void fall_back(struct tuner *t, const struct automove_mode *mode, const c
     }
 }
 
-void tuner_adopt(struct tuner *t) {
+bool tuner_set_automove(struct tuner *t, const char *name) {
     char why[REASON_BYTES] = "";
+    const char *argument;
+    const struct automove_mode *mode = automove_find(name, &argument);
+    if (mode == NULL || active_runs(&t->active, mode, argument)) {
+        return mode != NULL;
+    }
+    t->last.mode = t->active.mode;
+    snprintf(t->last.argument, sizeof t->last.argument, "%s", t->active.argument);
     lock_take(&t->lock);
-    struct automove_wish wish = t->wish;
+    t->words.failed[0] = '\0';
     lock_release(&t->lock);
-    if (wish.version == t->adopted && t->active.mode != NULL) {
-        return;
-    }
-    struct automove_config cfg = config_of(t, &wish);
-    t->adopted = wish.version;
-    if (active_runs(&t->active, wish.mode, wish.argument)) {
-        if (!active_configure(&t->active, &cfg, why)) {
-            log_warn("automove %s keeps its knobs: %s", wish.mode->name, why);
-        }
-        return;
-    }
-    if (t->active.mode != NULL) {
-        t->last.mode = t->active.mode;
-        snprintf(t->last.argument, sizeof t->last.argument, "%s", t->active.argument);
-    }
-    bool started = run(t, wish.mode, wish.argument, &cfg, why);
+    bool started = run(t, mode, argument, why);
     say_why(t, "nothing was decided yet");
     if (!started) {
-        fall_back(t, wish.mode, wish.argument, why);
+        fall_back(t, mode, argument, why);
+    }
+    return true;
+}
+
+void tuner_set_automove_knobs(struct tuner *t, double ratio, unsigned window_s) {
+    char why[REASON_BYTES];
+    bool same = !(t->ratio < ratio || t->ratio > ratio) && t->window_s == window_s;
+    t->ratio = ratio;
+    t->window_s = window_s;
+    const struct automove_config cfg = config_of(t);
+    if (!same && !active_configure(&t->active, &cfg, why)) {
+        log_warn("automove %s keeps its knobs: %s", t->active.mode->name, why);
     }
 }
 
@@ -149,8 +148,8 @@ void tuner_decided_ended(struct tuner *t, const struct carried *c, unsigned move
     }
 }
 
-static void ask_again(struct tuner *t, const struct decision *d) {
-    uint64_t at_us = tuner_now_us(t) + d->again_us;
+static void ask_again(struct tuner *t, const struct decision *d, uint64_t now_us) {
+    uint64_t at_us = now_us + d->again_us;
     if (d->again_us > 0 && at_us < t->window_us) {
         t->window_us = at_us;
     }
@@ -158,31 +157,31 @@ static void ask_again(struct tuner *t, const struct decision *d) {
 
 /* --- at need: as long as classes are hungry and others have pages to spare --- */
 
-static void decide_at_need(struct tuner *t) {
-    if (!t->reassign || t->active.mode->at_need == NULL || tuner_now_us(t) < t->hunger_rest_us) {
+static void decide_at_need(struct tuner *t, uint64_t now_us) {
+    if (!t->reassign || t->active.mode->at_need == NULL || now_us < t->hunger_rest_us) {
         return;
     }
     struct class_set hungry = cache_take_hunger(t->cache);
     if (class_set_empty(&hungry)) {
         return;
     }
-    if (tuner_now_us(t) - t->ages_us > AGES_MAX_US) {
+    if (now_us - t->ages_us > AGES_MAX_US) {
         snapshot_take(t->cache, &hungry, &t->now);
-        t->ages_us = tuner_now_us(t);
+        t->ages_us = now_us;
     } else {
         snapshot_refresh(t->cache, &hungry, &t->now);
     }
-    t->now.time_us = tuner_now_us(t);
+    t->now.time_us = now_us;
     if (t->active.mode->wants_pages) {
         snapshot_pages(t->cache, &t->now);
     }
     struct decision d = {.count = 0};
     bool any = t->active.mode->at_need(t->active.state, &t->now, &d);
-    ask_again(t, &d);
+    ask_again(t, &d, now_us);
     t->decided_at_need = true;
     follow(t, any, &d);
     if (!is_left(t)) {
-        t->hunger_rest_us = tuner_now_us(t) + HUNGER_REST_US;
+        t->hunger_rest_us = now_us + HUNGER_REST_US;
     }
 }
 
@@ -267,9 +266,9 @@ static void add_curves(struct tuner *t, struct snapshot *after) {
     after->curves = t->curves;
 }
 
-static void decide_window(struct tuner *t) {
+static void decide_window(struct tuner *t, uint64_t now_us) {
     uint32_t window_us = t->active.mode->window_us;
-    t->window_us = tuner_now_us(t) + (window_us > 0 ? window_us : WINDOW_US);
+    t->window_us = now_us + (window_us > 0 ? window_us : WINDOW_US);
     if (decides(t) || is_left(t)) {
         return;
     }
@@ -281,7 +280,7 @@ static void decide_window(struct tuner *t) {
     struct snapshot after;
     struct decision d = {.count = 0};
     snapshot_take(t->cache, &nobody, &after);
-    after.time_us = tuner_now_us(t);
+    after.time_us = now_us;
     after.epoch_us = t->epoch_us;
     if (t->active.mode->wants_pages) {
         snapshot_pages(t->cache, &after);
@@ -295,7 +294,7 @@ static void decide_window(struct tuner *t) {
         if (!d.later) {
             follow(t, any, &d);
         }
-        ask_again(t, &d);
+        ask_again(t, &d, now_us);
     }
     if (!d.extend) {
         keep_worth(t, &after);
@@ -306,17 +305,14 @@ static void decide_window(struct tuner *t) {
 
 /* The next move of the decision, or of a new one. */
 bool tuner_next_decided(struct tuner *t, struct carried *c, uint64_t now_us, uint64_t *due_us) {
-    if (t->active.mode == NULL) {
-        return false; /* none has begun yet */
-    }
     if (!is_left(t) && now_us < t->window_us) {
-        decide_at_need(t);
+        decide_at_need(t, now_us);
     }
     if (!is_left(t)) {
         decides(t);
     }
     if (!is_left(t) && now_us >= t->window_us) {
-        decide_window(t);
+        decide_window(t, now_us);
     }
     if (!is_left(t)) {
         uint64_t at_us = t->hunger_rest_us > now_us && t->hunger_rest_us < t->window_us

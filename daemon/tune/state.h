@@ -30,16 +30,6 @@ struct reassignment {
     void    *cancelled_arg;
 };
 
-/* The mode and the settings of automove that operators want. */
-struct automove_wish {
-    const struct automove_mode *mode;
-    char     argument[AUTOMOVE_NAME_BYTES];
-    double   ratio;
-    unsigned window_s;
-    unsigned version; /* grows with each change */
-    unsigned since;   /* the version in which the mode changed last */
-};
-
 /* A mode with its argument. */
 struct automove_name {
     const struct automove_mode *mode; /* NULL: none */
@@ -86,13 +76,8 @@ struct tuner {
     void               (*on_failure)(void *, const char *mode, const char *now, const char *why);
     void                *on_failure_arg;
 
-    _Atomic bool     crawler_on;
-    _Atomic uint32_t crawler_sleep_us, crawler_tocrawl;
-    _Atomic bool     moving, requested;
-
-    /* over what follows, which other threads look at */
-    struct lock          lock;
-    struct automove_wish wish;
+    _Atomic bool         moving, requested;
+    struct lock          lock; /* over words and worth, which other threads look at */
     struct tune_words    words;
     struct tune_worth    worth;
     struct move_log      moves; /* has a lock of its own */
@@ -106,15 +91,16 @@ struct tuner {
     struct carried     carried;
     struct geometry_change *geometry; /* others ask it under its own lock */
     struct whatif     *whatif;        /* likewise */
+    bool               crawler_on;
+    uint32_t           crawler_sleep_us, crawler_tocrawl;
     struct crawler     crawler;
     struct sweeper     sweeper;
     uint32_t           flushed; /* cache_flushed when the crawler last began because of a flush */
+    double             ratio;    /* slab_automove_ratio */
+    unsigned           window_s; /* slab_automove_window */
     struct active_mode active;
     struct lua_call   *trying; /* the call that will answer the trial; NULL: none is under way */
     struct automove_name last; /* the mode that ran before, which runs again if this one fails */
-    /* the version of the wish that runs. Other threads see by it whether the mode that they asked
-     * for runs */
-    _Atomic unsigned   adopted;
     /* of the window's start (no classes: there is none); of the last decision at need */
     struct snapshot    before, now;
     struct class_curve *curves;     /* by class id; made for the first mode that wants them */
@@ -145,16 +131,8 @@ struct tuner {
 /* Ends the move under way soon. */
 static inline void tuner_cancel_move(struct tuner *t) { t->carried.cancelled = true; }
 
-/* --- wake.c --- */
-void     tuner_wake(void *tuner); /* any thread */
-/* The monotonic clock, or the step's time where there is no thread. */
-uint64_t tuner_now_us(const struct tuner *);
-/* Whether the mode that was asked for does not run yet. Until it does, the words are those of the
- * mode before. */
-bool     tuner_waits_for_mode_locked(const struct tuner *);
-
 /* --- facts.c --- */
-void tuner_forget_words(struct tune_words *); /* removes what the mode before decided and said */
+void     tuner_wake(void *tuner); /* any thread */
 
 /* --- carry.c --- */
 /* Goes on with all that concerns pages, a slice of each. Returns when it is due again, as of
@@ -189,7 +167,6 @@ void     tuner_whole_ended(struct tuner *, const struct carried *, unsigned move
                            uint64_t now_us);
 
 /* --- decide.c --- */
-void     tuner_adopt(struct tuner *); /* starts the mode that is wished for */
 bool     tuner_next_decided(struct tuner *, struct carried *, uint64_t now_us, uint64_t *due_us);
 void     tuner_decided_ended(struct tuner *, const struct carried *, unsigned moved,
                              uint64_t now_us);

@@ -63,14 +63,11 @@ enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, un
 bool tuner_cancel(struct tuner *, void (*done)(void *arg, unsigned moved, unsigned wanted),
                   void *arg);
 
-/* Sets the mode, by name or number. False: there is no such mode. If the mode cannot start, or
+/* Runs the mode, by name or number. False: there is no such mode. If the mode cannot start, or
  * fails later, the mode that ran before takes its place, or off, and on_failure is told: try it
  * first (automove_trial). */
 bool tuner_set_automove(struct tuner *, const char *name);
-/* The name of the mode that was set, as automove_spell writes it. */
-void tuner_automove(struct tuner *, char to[AUTOMOVE_NAME_BYTES]);
-bool tuner_set_ratio(struct tuner *, double ratio);       /* false: out of range */
-bool tuner_set_window(struct tuner *, unsigned window_s); /* false: not 3..1800 */
+void tuner_set_automove_knobs(struct tuner *, double ratio, unsigned window_s);
 
 /* A trial: whether a mode would start. A policy's code runs in a thread of its own meanwhile. A
  * stop does not wait for it: the stop is the answer then. */
@@ -86,8 +83,7 @@ bool tuner_try_automove(struct tuner *, struct automove_trial *);
 
 /* Hands over an order (tune/geometry/geometry.h). False: another one waits. */
 bool tuner_order_geometry(struct tuner *, struct geometry_order *);
-void tuner_set_geometry_rate(struct tuner *, double rate_pct);
-void tuner_set_geometry_auto(struct tuner *, bool on);
+void tuner_set_geometry(struct tuner *, double rate_pct, bool follow);
 void tuner_geometry(struct tuner *, struct geometry_facts *);
 
 /* What the sampled keys tell, and whether the policy follows it (tune/whatif/whatif.h). */
@@ -101,11 +97,8 @@ enum crawl_status tuner_crawl(struct tuner *, const struct class_set *);
 void tuner_set_crawler(struct tuner *, bool enabled, uint32_t sleep_us, uint32_t tocrawl);
 
 struct tune_facts {
-    double   ratio;
-    unsigned window_s;
-    bool     reassign, crawler, crawling;
+    bool     crawling;
     bool     moving; /* pages are on the move, or a request is not done yet */
-    uint32_t crawler_sleep_us, crawler_tocrawl;
     /* pages still to be given back after the memory limit was lowered */
     uint32_t pages_over;
     uint64_t crawler_starts;

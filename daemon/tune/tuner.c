@@ -29,8 +29,7 @@ static void start_crawl(struct tuner *t, unsigned class_count) {
         crawler_start(&t->crawler, 0);
         return;
     }
-    uint64_t each = atomic_load_explicit(&t->crawler_tocrawl, memory_order_relaxed);
-    crawler_start(&t->crawler, each * class_count);
+    crawler_start(&t->crawler, (uint64_t)t->crawler_tocrawl * class_count);
 }
 
 /* Goes on with the crawl. Returns whether there is more to do at once. */
@@ -41,7 +40,7 @@ static bool tend_crawler(struct tuner *t) {
         asked = class_set_count(&t->crawl_classes);
         t->crawl_classes = (struct class_set){{0}};
     }
-    bool on = atomic_load_explicit(&t->crawler_on, memory_order_relaxed),
+    bool on = t->crawler_on,
          running = atomic_load_explicit(&t->crawler.running, memory_order_relaxed);
     bool flushed = !running && !t->sweeper.on && cache_flushed(t->cache) != t->flushed;
     if (on && (asked != 0 || flushed || crawler_due(&t->crawler, clock_mono_us()))) {
@@ -59,17 +58,6 @@ static bool tend_crawler(struct tuner *t) {
 
 /* --- the thread --- */
 
-/* --- the mode --- */
-
-static void adopt(struct tuner *t) {
-    lock_take(&t->lock);
-    if (tuner_waits_for_mode_locked(t)) {
-        tuner_forget_words(&t->words);
-    }
-    lock_release(&t->lock);
-    tuner_adopt(t);
-}
-
 /* --- tasks of the control thread, in the order in which a step runs them --- */
 
 static uint64_t run_clock(void *arg, uint64_t now_us) {
@@ -78,10 +66,9 @@ static uint64_t run_clock(void *arg, uint64_t now_us) {
     return now_us + CLOCK_SECOND_US;
 }
 
-static uint64_t run_mode(void *arg, uint64_t now_us) {
+static uint64_t run_trial(void *arg, uint64_t now_us) {
     (void)now_us;
     tuner_serve_trial(arg);
-    adopt(arg);
     return CONTROL_NEVER;
 }
 
@@ -95,9 +82,7 @@ static uint64_t run_whatif(void *arg, uint64_t now_us) {
 
 static uint64_t run_crawler(void *arg, uint64_t now_us) {
     struct tuner *t = arg;
-    return tend_crawler(t) ? now_us + atomic_load_explicit(&t->crawler_sleep_us,
-                                                           memory_order_relaxed)
-                           : CONTROL_NEVER;
+    return tend_crawler(t) ? now_us + t->crawler_sleep_us : CONTROL_NEVER;
 }
 
 static uint64_t run_sweeper(void *arg, uint64_t now_us) {
@@ -111,7 +96,7 @@ static void add_tasks(struct tuner *t) {
         bool by_hand; /* also for a tuner without a thread */
         bool timed;
     } tasks[TUNER_TASKS] = {
-        {.run = run_clock, .timed = true},   {.run = run_mode, .by_hand = true},
+        {.run = run_clock, .timed = true},   {.run = run_trial, .by_hand = true},
         {.run = run_pages, .by_hand = true}, {.run = run_whatif, .by_hand = true},
         {.run = run_crawler},                {.run = run_sweeper},
     };
@@ -176,11 +161,9 @@ static void take_config(struct tuner *t, struct cache *cache, const struct tune_
     t->policy_dir = cfg->policy_dir;
     t->on_failure = cfg->on_failure;
     t->on_failure_arg = cfg->on_failure_arg;
-    t->wish = (struct automove_wish){
-        .mode = &automove_off, .ratio = cfg->ratio, .window_s = cfg->window_s};
-    atomic_init(&t->crawler_on, cfg->crawler);
-    atomic_init(&t->crawler_sleep_us, cfg->crawler_sleep_us);
-    atomic_init(&t->crawler_tocrawl, cfg->crawler_tocrawl);
+    t->ratio = cfg->ratio;
+    t->window_s = cfg->window_s;
+    tuner_set_crawler(t, cfg->crawler, cfg->crawler_sleep_us, cfg->crawler_tocrawl);
     lock_init(&t->lock);
     move_log_init(&t->moves);
     /* the limit may fall before the first turn */
@@ -200,10 +183,10 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     t->pages_ct = cache_thread_create(cache);
     if (t->pages_ct != NULL) {
         t->geometry = geometry_create(cache, t->pages_ct, &t->pace, cfg->reassign,
-                                      cfg->geometry_rate_pct, cfg->by_hand ? 0 : clock_mono_us());
+                                      cfg->by_hand ? 0 : clock_mono_us());
     }
     if (t->geometry != NULL) {
-        geometry_follow(t->geometry, cfg->geometry_auto);
+        geometry_set(t->geometry, cfg->geometry_rate_pct, cfg->geometry_auto);
     }
     t->whatif = whatif_create(cache, (size_t)t->limit_seen * PAGE_BYTES,
                                cfg->worker_count + CACHE_THREADS);
@@ -228,7 +211,7 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
         cache_on_hunger(cache, tuner_wake, t);
     }
     cache_on_steal(cache, note_steal, t);
-    bool known = cfg->automove == NULL || tuner_set_automove(t, cfg->automove);
+    bool known = tuner_set_automove(t, cfg->automove != NULL ? cfg->automove : "off");
     if (!known || !(t->by_hand || (pace_start(&t->pace) && start_thread(t)))) {
         int saved = known ? errno : EINVAL;
         tuner_destroy(&t);
@@ -279,7 +262,7 @@ bool tuner_order_geometry(struct tuner *t, struct geometry_order *order) {
 enum crawl_status tuner_crawl(struct tuner *t, const struct class_set *classes) {
     struct class_set asked =
         class_set_meet(class_set_first(cache_slab(t->cache)->class_count), classes);
-    if (!atomic_load_explicit(&t->crawler_on, memory_order_relaxed)) {
+    if (!t->crawler_on) {
         return CRAWL_NOT_STARTED;
     }
     if (class_set_empty(&asked)) {

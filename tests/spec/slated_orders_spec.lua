@@ -9,7 +9,7 @@ local socket = require "socket"
 
 local WORK <const> = { "slabs geometry auto dry", "slabs geometry factor 1.1 force", "slabs geometry revert force",
     "slabs reassign -1 0 20", "lru_crawler crawl all", "evict policy s3fifo", "evict policy slru" }
-local ROUNDS <const>, MOST_US <const> = 200, 1000
+local ROUNDS <const>, MOST_US <const> = 200, 5000
 
 -- Values of many sizes, more than the memory holds.
 local function fill(connection)
@@ -21,7 +21,7 @@ local function fill(connection)
 end
 
 describe("an order", function()
-    it("is answered before a thousandth of a second beside moves, fits of sizes, samples and walks", function()
+    it("is answered within 5 ms beside moves, fits of sizes, samples and walks", function()
         assert.truthy(world.is_there)
         local one = server.start({ args = { "-m", "24", "-t", "2", "-o",
             "sample_rate=1,slab_automove=utility,slab_geometry_rate=100" } })
@@ -43,6 +43,6 @@ describe("an order", function()
             longest_us = math.max(longest_us, (socket.gettime() - begun_s) * 1e6)
         end
         one:stop()
-        assert.truthy(longest_us <= MOST_US, ("%d us"):format(longest_us))
+        assert.truthy(longest_us <= MOST_US, ("%.0f us"):format(longest_us))
     end)
 end)

@@ -10,9 +10,9 @@ struct geometry_change {
     struct cache_thread *ct;
     bool                 may_move;
     bool                 began; /* it has looked for a change to take up again */
-    _Atomic double       rate_pct;
-    _Atomic bool         follow;    /* slab_geometry_auto */
-    _Atomic bool         look_soon; /* slab_geometry_auto was switched: look at once */
+    double               rate_pct;
+    bool                 follow;    /* slab_geometry_auto */
+    bool                 look_soon; /* slab_geometry_auto was switched: look at once */
 
     struct lock            lock; /* guards the facts and since_us */
     struct geometry_facts  facts;

@@ -5,19 +5,15 @@
 #include "base/clock.h"
 #include "tune/geometry/change.h"
 
-void geometry_set_rate(struct geometry_change *g, double rate_pct) {
-    atomic_store_explicit(&g->rate_pct, rate_pct, memory_order_relaxed);
+void geometry_set(struct geometry_change *g, double rate_pct, bool follow) {
+    g->rate_pct = rate_pct > 0 ? rate_pct : GEOMETRY_RATE_PCT;
+    g->look_soon = g->look_soon || g->follow != follow;
+    g->follow = follow;
 }
 
 /* The lock is held. */
 static double running_s(const struct geometry_change *g) {
     return g->since_us != 0 ? (double)(g->told_us - g->since_us) / CLOCK_SECOND_US : 0;
-}
-
-void geometry_follow(struct geometry_change *g, bool on) {
-    if (atomic_exchange_explicit(&g->follow, on, memory_order_relaxed) != on) {
-        atomic_store_explicit(&g->look_soon, true, memory_order_release);
-    }
 }
 
 void geometry_facts(struct geometry_change *g, struct geometry_facts *f) {

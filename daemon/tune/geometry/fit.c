@@ -100,7 +100,7 @@ static void sizes_fitted(struct geometry_change *g) {
         return;
     }
     g->wished = *to;
-    if (!atomic_load_explicit(&g->follow, memory_order_relaxed)) {
+    if (!g->follow) {
         return;
     }
     g->fit_look_us = g->now_us + GEOMETRY_CONFIRM_US;

@@ -213,8 +213,7 @@ static uint64_t pace_us(const struct geometry_change *g) {
     /* with a page for each of many classes, more pages may be out than the limit has */
     uint32_t pages = out > limit ? out : limit;
     bool fills = arena_pages_free(a) > 0;
-    double a_second = pages * atomic_load_explicit(&g->rate_pct, memory_order_relaxed) / 100 *
-                      (g->hasty || fills ? GEOMETRY_HASTE : 1);
+    double a_second = pages * g->rate_pct / 100 * (g->hasty || fills ? GEOMETRY_HASTE : 1);
     if (fills && a_second < FILLING_PAGES_A_SECOND) {
         a_second = FILLING_PAGES_A_SECOND;
     }
@@ -377,9 +376,9 @@ static uint64_t tend_fit(struct geometry_change *g) {
         return GEOMETRY_NEVER;
     }
     const struct arena *a = cache_slab(g->cache)->arena;
-    if (atomic_exchange_explicit(&g->look_soon, false, memory_order_acquire) ||
-        g->now_us >= g->fit_look_us ||
+    if (g->look_soon || g->now_us >= g->fit_look_us ||
         atomic_load_explicit(&a->pages_out, memory_order_relaxed) >= g->fit_look_pages) {
+        g->look_soon = false;
         g->fit_look_pages = next_look_pages(a);
         geometry_look(g);
     }
@@ -419,7 +418,7 @@ static uint64_t under_way(struct geometry_change *g) {
         !pace_job_done(&g->picked.job)) {
         return PACE_NEVER;
     }
-    if (geometry_is_asked(g)) {
+    if (g->order != NULL) {
         refit_cancel(&g->refit); /* an order does not wait for a page */
     }
     return refit_step(&g->refit, g->now_us);
@@ -427,11 +426,10 @@ static uint64_t under_way(struct geometry_change *g) {
 
 /* When the change wants to go on. */
 static uint64_t change_due_us(struct geometry_change *g) {
-    double rate_pct = atomic_load_explicit(&g->rate_pct, memory_order_relaxed);
-    if (rate_pct > g->rate_seen_pct && g->due_us > g->now_us + pace_us(g)) {
+    if (g->rate_pct > g->rate_seen_pct && g->due_us > g->now_us + pace_us(g)) {
         g->due_us = g->now_us + pace_us(g); /* a faster rate brings the next page forward */
     }
-    g->rate_seen_pct = rate_pct;
+    g->rate_seen_pct = g->rate_pct;
     if (g->now_us >= g->look_us) {
         follow_evictions(g);
         geometry_tell(g);
@@ -460,6 +458,7 @@ static uint64_t begin_next(struct geometry_change *g) {
     if (!g->began) {
         g->began = true;
         carry_on(g);
+        geometry_tell(g);
         return g->now_us;
     }
     reap_rest(g);
@@ -497,8 +496,7 @@ uint64_t geometry_step(struct geometry_change *g, uint64_t now_us) {
 /* --- its life --- */
 
 struct geometry_change *geometry_create(struct cache *cache, struct cache_thread *ct,
-                                        struct pace *pace, bool may_move, double rate_pct,
-                                        uint64_t now_us) {
+                                        struct pace *pace, bool may_move, uint64_t now_us) {
     struct geometry_change *g = calloc(1, sizeof *g);
     if (g == NULL) {
         return NULL;
@@ -508,9 +506,7 @@ struct geometry_change *geometry_create(struct cache *cache, struct cache_thread
     g->pace = pace;
     g->now_us = now_us;
     g->may_move = may_move;
-    atomic_init(&g->rate_pct, rate_pct > 0 ? rate_pct : GEOMETRY_RATE_PCT);
-    atomic_init(&g->follow, false);
-    atomic_init(&g->look_soon, false);
+    g->rate_pct = GEOMETRY_RATE_PCT;
     g->fit_look_us = g->now_us + GEOMETRY_LOOK_US;
     g->fit_look_pages = next_look_pages(cache_slab(cache)->arena);
     lock_init(&g->lock);

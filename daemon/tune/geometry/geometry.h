@@ -18,9 +18,8 @@
  * the pool has pages, for what is emptied before the memory is full costs none.
  *
  * It is a machine of slices: looks at items, searches and pages are jobs of the pace, and an order
- * that comes meanwhile puts the page back that is being emptied. Threading: geometry_step belongs
- * to the owner's thread; the others are for anyone, and hold the lock for a copy. An order is
- * answered on the owner's thread and waits for nobody. */
+ * that comes meanwhile puts the page back that is being emptied. Threading: the owner's thread, but
+ * for geometry_facts, which is for anyone. */
 #ifndef SLATE_TUNE_GEOMETRY_GEOMETRY_H
 #define SLATE_TUNE_GEOMETRY_GEOMETRY_H
 #include <stdbool.h>
@@ -95,19 +94,16 @@ struct geometry_change; /* geometry.c */
 struct pace;
 /* Makes a change that does nothing yet. The pace stays the caller's. NULL: no memory. */
 struct geometry_change *geometry_create(struct cache *, struct cache_thread *, struct pace *,
-                                        bool may_move, double rate_pct, uint64_t now_us);
+                                        bool may_move, uint64_t now_us);
 void geometry_destroy(struct geometry_change **); /* answers what still waits */
 
-/* Hands the order over, until `done` is called. The owner's thread. False: another order still
+/* Hands the order over, until `done` is called. False: another order still
  * waits for its answer. */
 bool geometry_ask(struct geometry_change *, struct geometry_order *);
-bool geometry_is_asked(const struct geometry_change *); /* likewise: an order waits */
-/* Sets the pace: a share of all pages a second, which holds from the next page on. The caller then
- * wakes the tuner. */
-void geometry_set_rate(struct geometry_change *, double rate_pct);
-/* Sets whether sizes are fitted anew when the items have become others. A look follows at once when
- * that is switched. The caller then wakes the tuner. */
-void geometry_follow(struct geometry_change *, bool on);
+/* Sets the pace, a share of all pages a second (0: as at the start), which holds from the next page
+ * on; and whether sizes are fitted anew when the items have become others. A look follows at once
+ * when that is switched. The caller then wakes the tuner. */
+void geometry_set(struct geometry_change *, double rate_pct, bool follow);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);
 /* The classes that jobs of the owner name. Their ids do not become free until they are not among
  * them. Before a step. */

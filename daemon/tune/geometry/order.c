@@ -13,8 +13,6 @@ bool geometry_ask(struct geometry_change *g, struct geometry_order *o) {
     return taken;
 }
 
-bool geometry_is_asked(const struct geometry_change *g) { return g->order != NULL; }
-
 static void geometry_order_done(struct geometry_change *g) {
     struct geometry_order *o = g->order;
     g->order = NULL;

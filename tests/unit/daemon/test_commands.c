@@ -40,12 +40,6 @@ static void answers(struct rig *rig, const char *line, const char *want) {
     is_str(answer(rig, line, false), want, "`%s` is answered", line);
 }
 
-static const char *automove_of(struct rig *rig) {
-    static char name[AUTOMOVE_NAME_BYTES];
-    tuner_automove(rig->server.tuner, name);
-    return name;
-}
-
 static void store(struct rig *rig, const char *name, const char *value, size_t bytes) {
     struct key key = key_make(name, strlen(name));
     cache_turn_begin(rig->ct);
@@ -56,15 +50,14 @@ static void store(struct rig *rig, const char *name, const char *value, size_t b
 static void test_a_change_reaches_its_owner(struct rig *rig) {
     static const char *const taken[] = {"slabs automove 2", "slabs automove window 60", "slabs automove ratio 0.5", "lru_crawler sleep 5",
                                         "lru_crawler tocrawl 7", "lru_crawler disable", "lru mode flat", "cache_memlimit 32"};
-    struct tune_facts t;
+    const struct tuner *t = rig->server.tuner;
     struct cache_facts facts;
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
         answers(rig, taken[i], "OK\r\n");
     }
-    is_str(automove_of(rig), "2", "the tuner has the mode");
-    tuner_facts(rig->server.tuner, &t);
-    ok(t.window_s == 60 && t.ratio == 0.5, "and its window and ratio");
-    ok(t.crawler_sleep_us == 5 && t.crawler_tocrawl == 7 && !t.crawler, "and the crawler's knobs");
+    ok(t->active.mode == &automove_eviction, "the tuner has the mode");
+    ok(t->window_s == 60 && t->ratio == 0.5, "and its window and ratio");
+    ok(t->crawler_sleep_us == 5 && t->crawler_tocrawl == 7 && !t->crawler_on, "and the crawler's knobs");
     is_str(cache_policy(rig->server.cache)->name, "lru", "the cache has the policy");
     cache_facts(rig->server.cache, &facts);
     is(facts.pages_limit, 32, "and the limit");

@@ -170,7 +170,7 @@ TEST(test_pages_over_the_limit_count_for_the_rate) {
     for (uint64_t n = 0; n < 100; n++) { /* the first page of a class comes over the limit */
         fixture_set(r.ct, n, many, (size_t)(100 * pow(1.06, (double)n)));
     }
-    tuner_set_geometry_rate(r.t, 2); /* of two pages, one in 25 s */
+    tuner_set_geometry(r.t, 2, false); /* of two pages, one in 25 s */
     is_str(ask_factor(&r, 1.5), "OK", "then fewer");
     for (int i = 0; i < PATIENCE_MS && f.pages_drained < DRAINED; i++) {
         step(&r);
@@ -185,12 +185,12 @@ TEST(test_a_higher_rate_holds_at_once) {
     struct rig r;
     rig_open(&r, 64, &evict_slru, true);
     fill(&r, 100000, 100, 1000);
-    tuner_set_geometry_rate(r.t, 0.01); /* a page in 150 s */
+    tuner_set_geometry(r.t, 0.01, false); /* a page in 150 s */
     ask_factor(&r, 1.4);
     do {
         step(&r);
     } while (facts_of(&r).pages_drained == 0);
-    tuner_set_geometry_rate(r.t, 100);
+    tuner_set_geometry(r.t, 100, false);
     uint64_t raised_us = r.now_us;
     ok(settles(&r) && r.now_us - raised_us < 100 * CLOCK_SECOND_US, "a change that waits minutes for its next page goes on when the rate is raised");
     rig_close(&r);
@@ -203,7 +203,7 @@ TEST(test_pause_resume_and_revert_midway) {
     rig_open(&r, 64, &evict_slru, true);
     fill(&r, 60000, 100, 1000);
     uint64_t before = check_values(&r, 60000, &wrong);
-    tuner_set_geometry_rate(r.t, 0.01); /* a page in 150 s: it cannot end before it is paused */
+    tuner_set_geometry(r.t, 0.01, false); /* a page in 150 s: it cannot end before it is paused */
     ask_factor(&r, 1.08);
     f = facts_of(&r);
     for (int i = 0; i < 100 && !(facts_of(&r).seconds > f.seconds + 0.05); i++) {
@@ -212,7 +212,7 @@ TEST(test_pause_resume_and_revert_midway) {
     ok(facts_of(&r).state == GEOMETRY_DRAINING && facts_of(&r).seconds > f.seconds + 0.05, "seconds pass while the next page is not due");
     is_str(ask(&r, GEOMETRY_PAUSE, false), "OK", "a change is paused");
     is_str(ask(&r, GEOMETRY_PAUSE, false), "NOTRUNNING the change is paused already", "once");
-    tuner_set_geometry_rate(r.t, 20);
+    tuner_set_geometry(r.t, 20, false);
     f = facts_of(&r);
     step_for(&r, 10 * CLOCK_SECOND_US);
     later = facts_of(&r);
@@ -223,7 +223,7 @@ TEST(test_pause_resume_and_revert_midway) {
     }
     ok(facts_of(&r).pages_drained >= f.pages_drained + 2, "and goes on");
     is_str(ask(&r, GEOMETRY_REVERT, false), "OK", "reverted midway");
-    tuner_set_geometry_rate(r.t, 100);
+    tuner_set_geometry(r.t, 100, false);
     ok(settles(&r), "it ends");
     f = facts_of(&r);
     step_for(&r, CLOCK_SECOND_US);
@@ -454,7 +454,7 @@ static void test_random_changes_under_load(uint64_t seed) {
     unsigned wrong = 0, hits = 0, refused = 0;
     fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
     rig_open(&r, 24, &evict_slru, true);
-    tuner_set_geometry_rate(r.t, 2000);
+    tuner_set_geometry(r.t, 2000, false);
     for (unsigned i = 0; i < WRITERS; i++) {
         writers[i] = (struct writer){.c = r.c, .seed = seed * (i + 3), .first_key = (uint64_t)i * KEYS_EACH};
         pthread_create(&writers[i].thread, NULL, write_and_check, &writers[i]);
