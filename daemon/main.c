@@ -15,10 +15,8 @@
 #include "net/arrive.h"
 #include "net/net.h"
 #include "net/probe.h"
-#include "serve/access/cyrus.h"
 #include "serve/access/logins.h"
 #include "serve/change.h"
-#include "serve/config/listen_list.h"
 #include "serve/config/options.h"
 #include "serve/filter.h"
 #include "serve/process.h"
@@ -172,16 +170,6 @@ static struct net *make_net(const struct settings *s) {
 
 /* --- a server's life --- */
 
-/* With -vv, in memcached's lines. */
-static void say_classes(struct cache *cache) {
-    const struct slab *slab = cache_slab(cache);
-    for (unsigned id = 1; id <= slab->class_count; id++) {
-        const struct slab_class *class = &slab->classes[id];
-        log_bare(LOG_LEVEL_DEBUG, "slab class %3u: chunk size %9u perslab %7u", id,
-                 class->chunk_bytes, class->chunks_per_page);
-    }
-}
-
 /* Once all is built, and before anyone is told so. */
 static int drop_privileges(void) {
     static bool dropped; /* for good, and lets nobody do it again */
@@ -268,33 +256,6 @@ static int serve(struct net *net, const sigset_t *held, struct leaving **next) {
     return EXIT_SUCCESS;
 }
 
-/* Users, and threads that log clients in. */
-static int make_access(bool only_check) {
-    char        why[USERS_WHY_BYTES];
-    const char *no_logins = NULL;
-    if (server.users.path && !users_load(&server.users, why)) {
-        log_error("%s", why);
-        return EXIT_FAILURE;
-    }
-    if (users_name_certificates(&server.users) && !listen_list_asks_certificates(&settings)) {
-        log_warn("%s names certificates, but no client is asked for one without -Z, -o ssl_ca_cert "
-                 "and -o ssl_verify_mode or a listener mtls:", server.users.path);
-    }
-    if (settings.sasl && only_check) {
-        no_logins = cyrus_start();
-        if (!no_logins) {
-            cyrus_stop();
-        }
-    } else if (settings.sasl) {
-        server.logins = logins_create(&no_logins);
-    }
-    if (no_logins) {
-        log_error("cannot have logins by SASL: %s", no_logins);
-        return EXIT_FAILURE;
-    }
-    return 0;
-}
-
 /* The cache, in this file if there is one, and what looks after it. */
 static int make_memory(struct memory_file *taken, bool only_check) {
     char why[SETTING_WHY_BYTES];
@@ -306,7 +267,7 @@ static int make_memory(struct memory_file *taken, bool only_check) {
         return EX_OSERR;
     }
     if (!only_check && cache_store_kind(server.cache) == CACHE_STORE_SLAB) {
-        say_classes(server.cache);
+        start_say_classes(server.cache);
     }
     if (only_check) {
         settings.automove_record = NULL; /* it was looked at, and is not made */
@@ -367,7 +328,8 @@ static int build_and_serve(bool only_check, struct leaving **next) {
         log_error("cannot start: out of memory");
         return EX_OSERR;
     }
-    if ((status = start_check_named(&settings)) != 0 || (status = make_access(only_check)) != 0) {
+    if ((status = start_check_named(&settings)) != 0 ||
+        (status = start_access(&server, only_check)) != 0) {
         goto done;
     }
     if (settings.takeover && !arrive_begin(&arrival, settings.takeover_socket)) {
@@ -486,24 +448,6 @@ static int check(void) {
     return good ? EXIT_SUCCESS : EX_USAGE;
 }
 
-/* The first line of -h and -V. Under memcached's name, one of memcached's stands before it: suites
- * of clients look for that. */
-static void say_version(const char *program, const char *more) {
-    const char *slash = strrchr(program, '/');
-    bool alias = strcmp(slash ? slash + 1 : program, "memcached") == 0;
-    printf("%sslated " SLATE_VERSION "%s\n", alias ? "memcached " SLATE_PROTOCOL_VERSION "\n" : "",
-           more);
-}
-
-static void help(const char *program) {
-    say_version(program, ": a cache daemon that speaks memcached's protocol\n\n"
-                         "Usage: slated [option ...]\n");
-    settings_help(stdout);
-    printf("\nslated --simulate TRACE replays a trace instead of serving; with --help it tells\n"
-           "its options.\n\n"
-           "Sub-options of -o may follow each other with commas. slated(8) says more.\n");
-}
-
 int main(int argc, char **argv) {
     char why[OPTIONS_WHY_BYTES];
     process_note_start(argv);
@@ -525,13 +469,13 @@ int main(int argc, char **argv) {
     }
     switch (options_parse(argc, argv, argc - command_line_words, &settings, why)) {
     case OPTIONS_HELP:
-        help(argv[0]);
+        start_help(argv[0]);
         return EXIT_SUCCESS;
     case OPTIONS_LICENSE:
         printf("%s\nUses libevent %s.\n", version_license, event_get_version());
         return EXIT_SUCCESS;
     case OPTIONS_VERSION:
-        say_version(argv[0], " (memcached " SLATE_PROTOCOL_VERSION " compatible)");
+        start_version(argv[0], " (memcached " SLATE_PROTOCOL_VERSION " compatible)");
         return EXIT_SUCCESS;
     case OPTIONS_DESCRIBE:
         settings_describe(stdout);

@@ -148,17 +148,21 @@ static bool is_slow(const struct conn *c, uint64_t now_us) {
     return unread_bytes(c) < (left < most ? left : most);
 }
 
+static uint64_t later_by(uint64_t at_us, uint64_t us, uint64_t now_us) {
+    return now_us - at_us > us ? at_us + us : now_us;
+}
+
 /* A look comes late when the worker got no processor, or other clients had it. What clients sent
  * meanwhile may be unread, so that time counts for none of them. */
 static void forgive_absence(struct values *v, uint64_t now_us) {
     uint64_t absent_us = now_us - v->late_look_us;
     struct conn *c;
     TAILQ_FOREACH(c, &v->holding, value_link) {
-        c->pace_us = now_us - c->pace_us > absent_us ? c->pace_us + absent_us : now_us;
-        c->value_us = now_us - c->value_us > absent_us ? c->value_us + absent_us : now_us;
+        c->pace_us = later_by(c->pace_us, absent_us, now_us);
+        c->value_us = later_by(c->value_us, absent_us, now_us);
     }
     TAILQ_FOREACH(c, &v->waiting, value_link) {
-        c->value_us = now_us - c->value_us > absent_us ? c->value_us + absent_us : now_us;
+        c->value_us = later_by(c->value_us, absent_us, now_us);
     }
 }
 

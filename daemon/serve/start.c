@@ -6,6 +6,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sysexits.h>
@@ -13,8 +14,12 @@
 
 #include "base/log.h"
 #include "base/resident.h"
+#include "serve/access/cyrus.h"
+#include "serve/access/logins.h"
+#include "serve/config/listen_list.h"
 #include "serve/memory.h"
 #include "serve/process.h"
+#include "serve/version.h"
 #include "tune/policies/automove.h"
 #include "tune/whatif/auto.h"
 
@@ -190,4 +195,57 @@ void start_tune_config(const struct settings *s, struct tune_config *config) {
         .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,
         .crawler_tocrawl = (uint32_t)s->lru_crawler_tocrawl,
     };
+}
+
+int start_access(struct server *server, bool only_check) {
+    const struct settings *s = &server->at_start;
+    char        why[USERS_WHY_BYTES];
+    const char *no_logins = NULL;
+    if (server->users.path && !users_load(&server->users, why)) {
+        log_error("%s", why);
+        return EXIT_FAILURE;
+    }
+    if (users_name_certificates(&server->users) && !listen_list_asks_certificates(s)) {
+        log_warn("%s names certificates, but no client is asked for one without -Z, -o ssl_ca_cert "
+                 "and -o ssl_verify_mode or a listener mtls:",
+                 server->users.path);
+    }
+    if (s->sasl && only_check) {
+        no_logins = cyrus_start();
+        if (!no_logins) {
+            cyrus_stop();
+        }
+    } else if (s->sasl) {
+        server->logins = logins_create(&no_logins);
+    }
+    if (no_logins) {
+        log_error("cannot have logins by SASL: %s", no_logins);
+        return EXIT_FAILURE;
+    }
+    return 0;
+}
+
+void start_say_classes(struct cache *cache) {
+    const struct slab *slab = cache_slab(cache);
+    for (unsigned id = 1; id <= slab->class_count; id++) {
+        const struct slab_class *class = &slab->classes[id];
+        log_bare(LOG_LEVEL_DEBUG, "slab class %3u: chunk size %9u perslab %7u", id,
+                 class->chunk_bytes, class->chunks_per_page);
+    }
+}
+
+void start_version(const char *program, const char *more) {
+    const char *slash = strrchr(program, '/');
+    bool alias = strcmp(slash ? slash + 1 : program, "memcached") == 0;
+    printf("%sslated " SLATE_VERSION "%s\n", alias ? "memcached " SLATE_PROTOCOL_VERSION "\n" : "",
+           more);
+}
+
+void start_help(const char *program) {
+    start_version(program, ": a cache daemon that speaks memcached's protocol\n\n"
+                           "Usage: slated [option ...]\n");
+    settings_help(stdout);
+    printf("\nslated --simulate TRACE replays a trace instead of serving; with --help it tells\n"
+           "its options.\n\n"
+           "Sub-options of -o may follow each other with commas. slated(8) says more.\n");
 }

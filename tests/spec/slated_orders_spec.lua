@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Orders (`config set`) beside all that the control thread does meanwhile, in the world's time: a microsecond each time that
+-- Orders (`config set`) beside all that the control thread does, in the world's time: a microsecond each time that
 -- a thread reads the clock, and what all wait for.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local server = require "support.server"
