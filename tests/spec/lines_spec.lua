@@ -104,3 +104,25 @@ describe("scripts/check-sleeps", function()
     assert.equal("tests/fewer.lua 1\ntests/more.lua 3\n", server.read_file(folder .. "/tests/sleeps"))
   end)
 end)
+
+describe("scripts/check-subjects", function()
+  it("passes `room: what changes`, and fails a commit without a room, and one of 73 characters", function()
+    local folder = server.folder()
+    local function commit(subject)
+      return (("git commit -q --allow-empty -m '%s'"):format(subject))
+    end
+    assert(run(("cd %s && mkdir scripts && cp %s/scripts/check-subjects scripts && git init -q -b main && "
+      .. "git config user.name a && git config user.email a@b && %s && git checkout -q -b work && %s"):format(folder,
+      server.quoted(require("lfs").currentdir()), commit("Anything"), commit("cache, tests: a store counts once"))))
+    local check = folder .. "/scripts/check-subjects"
+    assert.same({ true, "" }, { run(check) })
+    for _, subject in ipairs({ "A store counts once", "cache: " .. ("x"):rep(66) }) do
+      assert(run(("cd %s && %s"):format(folder, commit(subject))))
+      local ok, said = run(check)
+      assert.is_false(ok)
+      assert.equal(subject .. "\n", said)
+      assert(run(("cd %s && git reset -q --hard HEAD^"):format(folder)))
+    end
+    run("rm -rf " .. folder)
+  end)
+end)
