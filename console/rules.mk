@@ -5,7 +5,7 @@ CONSOLE_LIBS := $(call libs_of,ncursesw tinfo,-lncursesw -ltinfo) $(call libs_of
 OBJECTS      += $(CONSOLE_O) $B/console/main.o
 BINS         += $B/bin/slatetop
 
-$B/console/%.o: console/%.c
+$B/console/%.o: console/%.c console/rules.mk
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
 $B/bin/slatetop: $B/console/main.o $(CONSOLE_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)

@@ -29,7 +29,7 @@ DAEMON_LIBS := $(or $(JEMALLOC_O),$(call libs_of,jemalloc,-ljemalloc)) \
 # The world of the tests loads the objects as a shared one. To a program, which needs nothing of that, the linker has
 # them cost nothing.
 SHARED = -fPIC $(if $(filter %/main.o,$@),,-fvisibility=hidden)
-$B/daemon/%.o: daemon/%.c
+$B/daemon/%.o: daemon/%.c daemon/rules.mk
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(if $(LTO),$(LTO) -ffat-lto-objects) $(DAEMON_I) $(SHARED) -c -o $@ $<
 $B/bin/slated: $B/daemon/main.o $(DAEMON_O) $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) $(LTO) -o $@ $(filter-out $(JEMALLOC_O),$^) $(DAEMON_LIBS)
@@ -37,12 +37,12 @@ $B/daemon.a: $(DAEMON_O)
 	@rm -f $@ && $(AR) qcs $@ $^
 
 # slated has the rules for policies in it: modules of Lua as rows of C, name and text.
-POLICY_LUA := $(call lua_modules,daemon/tune/policies)
-POLICY_INC := $B/gen/tune/policies/policy_core.inc
+POLICY_LUA := $(call lua_modules,daemon/control/automove)
+POLICY_INC := $B/gen/control/automove/policy_core.inc
 $(POLICY_INC): $(POLICY_LUA:%=lua/slate/%.lua) daemon/rules.mk
 	@mkdir -p $(@D) && for name in $(POLICY_LUA); do echo "{\"slate.$$name\"," | tr / . && \
 	    sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' lua/slate/$$name.lua && echo '},'; done >$@
-$B/daemon/tune/policies/lua_box.o: $(POLICY_INC)
+$B/daemon/control/automove/lua_box.o: $(POLICY_INC)
 
 # The names of memcached_exporter for the page of metrics stand in the exporter of slatectl.
 EXPORTER_INC := $B/gen/metrics/exporter_rows.inc

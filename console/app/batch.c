@@ -4,10 +4,10 @@
 #include "app/timeline.h"
 #include "brain/ask.h"
 #include "brain/brain.h"
+#include "brain/format.h"
 #include "brain/health.h"
 #include "brain/own_rules.h"
 #include "draw/class_table.h"
-#include "brain/format.h"
 #include "facts/clock.h"
 
 #include <errno.h>

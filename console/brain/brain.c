@@ -1,10 +1,10 @@
 #include "brain/brain.h"
 
 #include "brain/inside.h"
-#include "brain/observer.h"
 #include "brain/lua_facts.h"
 #include "brain/lua_state.h"
 #include "brain/lua_values.h"
+#include "brain/observer.h"
 #include "brain/own_rules.h"
 
 #include <lauxlib.h>

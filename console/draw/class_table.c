@@ -2,10 +2,10 @@
 
 #include "brain/ask.h"
 #include "brain/brain.h"
+#include "brain/format.h"
 #include "brain/health.h"
 #include "brain/own_rules.h"
 #include "draw/class_filter.h"
-#include "brain/format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "views/view.h"
 
 #include "brain/brain.h"
-#include "brain/health.h"
 #include "brain/format.h"
+#include "brain/health.h"
 #include "facts/words.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 #include "views/view.h"
 
 #include "brain/ask.h"
-#include "brain/health.h"
 #include "brain/format.h"
+#include "brain/health.h"
 
 #include <math.h>
 #include <stdio.h>

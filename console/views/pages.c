@@ -5,8 +5,8 @@
 
 #include "act/forecast.h"
 #include "brain/brain.h"
-#include "brain/health.h"
 #include "brain/format.h"
+#include "brain/health.h"
 #include "facts/page_summary.h"
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 #include "views/screen.h"
 
 #include "act/forecast.h"
-#include "brain/health.h"
 #include "brain/format.h"
+#include "brain/health.h"
 #include "views/palette.h"
 
 #include <math.h>

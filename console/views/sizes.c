@@ -4,8 +4,8 @@
 
 #include "act/forecast.h"
 #include "brain/brain.h"
-#include "brain/sizes.h"
 #include "brain/format.h"
+#include "brain/sizes.h"
 #include "facts/words.h"
 
 #include <math.h>

@@ -18,7 +18,7 @@
 #include <sys/uio.h>
 
 #include "base/key.h"
-#include "cache/counters.h"
+#include "cache/admin/counters.h"
 #include "evict/evict.h"
 #include "index/index.h"
 #include "mem/fit.h"
@@ -100,7 +100,7 @@ void          cache_destroy(struct cache **);             /* after every cache_t
 /* Notes the time in the memory file; to be called about once a second. So items expire by the wall
  * clock even if the system's clock is set while the cache serves. */
 void          cache_keep_time(struct cache *);
-/* Keeps a text in the memory file for the next start (mem/memory_note.h); without a file it does
+/* Keeps a text in the memory file for the next start (mem/settings_blob.h); without a file it does
  * nothing. False: the text is too long. One caller at a time. */
 bool          cache_keep_note(struct cache *, const char *text, size_t bytes);
 struct cache_adopted { /* what a memory file held at the start */
@@ -255,7 +255,7 @@ enum cache_status cache_store(struct cache_thread *, const struct key *, const s
  * is joined when it is published. All such drafts together may hold an eighth of the pages, at
  * least one page: the bound. A value counts for at most half of the bound, so a larger one can be
  * stored too, and drafts then hold that much more. A value over a sixteenth of the bound is large.
- * How values share the bound: cache/admit.c. */
+ * How values share the bound: cache/items/upload_quota.c. */
 struct cache_draft {
     struct item *item;          /* NULL: no memory was taken yet */
     uint32_t     left;          /* value bytes that have no memory yet */

@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cache/adopt/adopt.h"
-#include "cache/facts.h"
-#include "cache/geometry.h"
-#include "cache/keep.h"
-#include "cache/sample.h"
-#include "cache/stock.h"
-#include "cache/store_ops.h"
+#include "cache/admin/cache_stats.h"
+#include "cache/admin/sampling.h"
+#include "cache/admin/sizing.h"
+#include "cache/alloc/magazine.h"
+#include "cache/alloc/store_ops.h"
+#include "cache/persist/file_state.h"
+#include "cache/persist/recover.h"
 
 enum { RESERVE_FACTOR = 4, INDEX_BYTES_MIN = 64 << 10 };
 enum { PARTITIONS_MIN = 4, PARTITIONS_MAX = 1024, PARTITION_BYTES = 16 << 20 };

@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "cache/epoch.h"
-#include "cache/pages.h"
-#include "cache/signals.h"
-#include "cache/store_ops.h"
+#include "cache/admin/signals.h"
+#include "cache/alloc/store_ops.h"
+#include "cache/pages/epoch.h"
+#include "cache/pages/page_moves.h"
 #include "index/index.h"
 #include "mem/heap.h"
 #include "sample/ghost.h"
@@ -41,7 +41,7 @@ struct partition {
 
 struct ring; /* watch/ring.h */
 
-/* --- pages that sets empty (help.c) --- */
+/* --- pages that sets empty (assist.c) --- */
 
 /* A page that sets empty. All but `held` belongs to the thread that has set `held`. */
 struct helped_page {
@@ -84,7 +84,7 @@ struct cache {
     struct cache_config config;
     const struct store_ops *store; /* where items live */
     size_t              limit_bytes_most; /* address space was reserved for it */
-    bool                kept; /* its memory file holds all there is (cache/keep.h) */
+    bool                kept; /* its memory file holds all there is (cache/persist/file_state.h) */
     struct cache_adopted adopted;
     bool                sizes_wanted; /* cache_sizes_wanted */
     struct arena       *arena;
@@ -98,7 +98,7 @@ struct cache {
     struct partition   *partitions;
     unsigned            partition_count, partition_shift; /* hash >> 32 >> shift is the number */
     /* the age of the oldest item of each class in each partition, as last noted for the choice of a
-     * victim (victim.c); 0: not known, or there is no item */
+     * victim (evict_one.c); 0: not known, or there is no item */
     _Atomic uint64_t   *oldest_noted;
     struct evict_tuning tuning;
     /* the policy of the whole, and of the classes that were never given one of their own */
@@ -154,7 +154,7 @@ struct cache {
     _Atomic size_t   draft_bytes[2];
     _Atomic uint32_t drafts_waiting[2];
     /* memory of values that nobody finds any more, but that are still being sent
-     * (cache/pinned.h) */
+     * (cache/items/pinned.h) */
     _Atomic int64_t  pinned_bytes;
     /* until then stores do not wait for memory: one has waited in vain */
     _Atomic uint64_t hopeless_until_us;
@@ -201,7 +201,7 @@ static inline uint32_t ref_of_item(const struct cache *c, const void *it) {
     return node_ref(&c->arena->space, it);
 }
 
-/* Whether a set of the class may find something to do for a page (help.c). */
+/* Whether a set of the class may find something to do for a page (assist.c). */
 static inline bool help_is_wanted(const struct cache *c, unsigned class_id) {
     uint32_t pair = atomic_load_explicit(&c->help.pair, memory_order_relaxed);
     return (pair != 0 && help_receiver(pair) == class_id) ||

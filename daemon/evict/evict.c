@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "evict/memory.h"
+#include "evict/evict_memory.h"
 
 const struct evict_policy *const evict_policies[] = {
     &evict_slru,   &evict_lru,   &evict_bag,    &evict_fifo,    &evict_clock, &evict_clock2,

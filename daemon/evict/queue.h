@@ -52,7 +52,7 @@ struct evict_moves {
 };
 
 struct evict_policy;
-struct evict_memory; /* what a policy remembers of nodes that are gone (evict/memory.h) */
+struct evict_memory; /* what a policy remembers of nodes that are gone (evict/evict_memory.h) */
 struct evict_queue {
     const struct evict_policy *policy;
     const struct evict_tuning *tuning;

@@ -8,13 +8,13 @@
  * kept. At the main queue's old end an item that was hit gets another round with a hit less.
  * Sources: Yang and others, "FIFO queues are all you need for cache eviction", SOSP 2023; the part
  * that is skipped is the correlation window of Clock2Q+, VLDB 2026 (arXiv 2511.21958). Differences:
- * shares count the class's items of this partition; a ghost is a 12-bit tag (evict/memory.h); the
- * window is a time, read from the mark of the last hit, so that it costs a hit nothing. s3fifo uses
- * the numbers of the tuning; the other policies here use numbers of their own, whatever the tuning
- * says. insert O(1) and two cache lines; victim O(1) amortised over hits, at most EVICT_MEETS_MOST
- * nodes at a time. */
+ * shares count the class's items of this partition; a ghost is a 12-bit tag (evict/evict_memory.h);
+ * the window is a time, read from the mark of the last hit, so that it costs a hit nothing. s3fifo
+ * uses the numbers of the tuning; the other policies here use numbers of their own, whatever the
+ * tuning says. insert O(1) and two cache lines; victim O(1) amortised over hits, at most
+ * EVICT_MEETS_MOST nodes at a time. */
 #include "evict/evict.h"
-#include "evict/memory.h"
+#include "evict/evict_memory.h"
 
 enum { SMALL = EVICT_NEW, MAIN = EVICT_MAIN, OTHERS = 1 << EVICT_OLD | 1 << EVICT_TEMP };
 enum { COUNT_MAX = 3 };

@@ -10,7 +10,7 @@
  * Efficient Cache Admission Policy", TOS 2017. Differences: hits reach the sketch late, and the
  * window does not adapt. insert O(1) and four cache lines; victim O(1) amortised over hits. */
 #include "evict/evict.h"
-#include "evict/memory.h"
+#include "evict/evict_memory.h"
 
 enum {
     WINDOW = EVICT_NEW,

@@ -21,7 +21,7 @@
  * `bucket` they fill one of 10^8 at its fullest, just before it is split.
  *
  * To add a kind: a file with its functions, a line in index_kinds and in the option `index`
- * (serve/config/settings_rows.h). test_index and `make bench-index` then cover it without a
+ * (server/config/settings_rows.h). test_index and `make bench-index` then cover it without a
  * change. */
 #ifndef SLATE_INDEX_INDEX_H
 #define SLATE_INDEX_INDEX_H
@@ -33,8 +33,8 @@
 #include "base/key.h"
 #include "base/node.h"
 #include "base/prefetch.h"
-#include "index/look.h"
 #include "index/pool.h"
+#include "index/seqlock.h"
 #include "index/slots.h"
 #include "mem/item.h"
 

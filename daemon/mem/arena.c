@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "base/crash.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "mem/item.h"
 

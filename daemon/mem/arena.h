@@ -37,7 +37,7 @@ struct arena {
 struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_pages);
 /* Makes an arena in a memory file, whose shape says how large the arena is. The arena owns the file
  * from this call on, even if the call fails. At first no page is out, whatever the file's table
- * says; mem/recall.h brings pages back. */
+ * says; mem/load_classes.h brings pages back. */
 struct arena *arena_create_in(struct memory_file *taken, size_t limit_bytes, bool huge_pages);
 void          arena_destroy(struct arena **);
 

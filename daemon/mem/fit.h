@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "mem/arena.h"
-#include "mem/geometry.h"
+#include "mem/class_sizes.h"
 
 /* The largest factors between neighbours where there are items, and where there are none; wider
  * only if the limits leave no room. */

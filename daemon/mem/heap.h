@@ -14,8 +14,9 @@
  *
  * Every page of the arena's table is said to be of class 1, so that code that asks for an item's
  * class need not know the store. Ownership: heap_take hands out memory that the taker makes an
- * item; heap_give takes it back once no thread can hold a reference any more (cache/heap/limbo.h).
- * Threading: any, no lock held. Cost: one of jemalloc's locks and some 100 ns. */
+ * item; heap_give takes it back once no thread can hold a reference any more
+ * (cache/alloc/deferred_free.h). Threading: any, no lock held. Cost: one of jemalloc's locks and
+ * some 100 ns. */
 #ifndef SLATE_MEM_HEAP_H
 #define SLATE_MEM_HEAP_H
 #include <stdbool.h>

@@ -26,7 +26,7 @@
 #include "base/key.h"
 #include "base/node.h"
 #include "mem/bytes.h"
-#include "mem/kept.h"
+#include "mem/ordered_store.h"
 
 /* Values up to this size are copied: into the reply, and from a request that is whole in the read
  * buffer. Larger ones are borrowed and streamed. */

@@ -17,7 +17,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/crash.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "mem/item.h"
 #include "mem/page.h"

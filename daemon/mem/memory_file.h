@@ -5,12 +5,12 @@
  *   | head | notes          | the cache's front  | page table    | page 0 | page 1 | ...
  *
  * The head says what is in the file. Its shape never changes once the file is made, and is sealed
- * by a checksum; its words do change (mem/kept.h). A file whose head is not whole, or whose shape
- * is not this program's, is refused with a sentence. The contents of pages are checked when the
- * cache adopts them (cache/adopt/).
+ * by a checksum; its words do change (mem/ordered_store.h). A file whose head is not whole, or
+ * whose shape is not this program's, is refused with a sentence. The contents of pages are checked
+ * when the cache adopts them (cache/persist/).
  *
  * One process has the file at a time, by a lock that ends with the process. Threading: the owner
- * opens and closes it; kept.h has the rules for the words. Errors: a sentence. */
+ * opens and closes it; ordered_store.h has the rules for the words. Errors: a sentence. */
 #ifndef SLATE_MEM_MEMORY_FILE_H
 #define SLATE_MEM_MEMORY_FILE_H
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "mem/class_set.h"
-#include "mem/kept.h"
+#include "mem/ordered_store.h"
 
 /* The version of the head, of struct page, and of items and tails. Raise it with each change of
  * these. */
@@ -34,7 +34,7 @@ struct memory_shape { /* what the program fixes comes first, what each file fixe
     uint32_t page_bytes;
     uint32_t page_entry_bytes; /* an entry of the page table */
     uint32_t store;            /* the kind of store, by the cache's number */
-    uint32_t block_bytes;      /* of the block store; see cache/slabs.c */
+    uint32_t block_bytes;      /* of the block store; see cache/alloc/slab_store.c */
     uint32_t chunk_bytes_max;  /* the largest chunk of every geometry */
     uint32_t unit_shift;       /* unit of references */
     uint32_t page_max;         /* pages in the page table */

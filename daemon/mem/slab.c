@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/crash.h"
+#include "base/failpoint.h"
 
 enum { PARTIAL_LOOK_MOST = 64 }; /* pages that one hold of a class's lock looks at */
 

@@ -1,9 +1,9 @@
 /* The slab store: classes of equal chunks, carved from pages of the arena.
  *
- * The geometry (mem/geometry.h) says which sizes there are. It can be changed while other threads
- * store and read. A class keeps its id as long as it lives. A class whose size is not in the
- * current geometry is retired: it takes no item and gets no page any more. When its last page is
- * gone, its id is free again.
+ * The geometry (mem/class_sizes.h) says which sizes there are. It can be changed while other
+ * threads store and read. A class keeps its id as long as it lives. A class whose size is not in
+ * the current geometry is retired: it takes no item and gets no page any more. When its last page
+ * is gone, its id is free again.
  *
  * A class has a lock over its pages and their free lists. Partitions keep a small stock of chunks,
  * so the lock is rarely taken. Free lists belong to pages, so a page can leave its class at once.
@@ -27,7 +27,7 @@ struct slab_config {
 };
 
 /* NULL, errno EINVAL: the sizes make no classes. In a memory file that is not new there are no
- * classes until recall_classes (mem/recall.h). */
+ * classes until recall_classes (mem/load_classes.h). */
 struct slab *slab_create(struct arena *, const struct slab_config *);
 void         slab_destroy(struct slab **);
 

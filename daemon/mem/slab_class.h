@@ -9,7 +9,7 @@
 #include "base/lock.h"
 #include "mem/arena.h"
 #include "mem/class_set.h"
-#include "mem/geometry.h"
+#include "mem/class_sizes.h"
 #include "mem/item.h"
 
 enum { SLAB_CLASSES_MAX = CLASS_SET_IDS, SLAB_CLASS_NONE = 0 }; /* ids 1 to 255 */

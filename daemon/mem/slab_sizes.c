@@ -1,7 +1,7 @@
 /* The geometry of a slab store: which sizes there are, and the id of each size's class. */
 #include "mem/slab_sizes.h"
 
-#include "base/crash.h"
+#include "base/failpoint.h"
 
 void slab_rules(const struct slab *s, struct size_rules *rules) {
     *rules = (struct size_rules){

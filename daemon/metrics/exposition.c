@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/stats/stats.h"
-#include "serve/version.h"
+#include "server/stats/stats.h"
+#include "server/version.h"
 
 /* The answers that the page is made from; each row of a table is a metric. */
 enum part { GENERAL, MEMORY, MOVES, SLABS, ITEMS, SETTINGS, CURVE, WHATIF, PARTS };

@@ -16,9 +16,9 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "metrics/exposition.h"
-#include "net/address.h"
-#include "net/listen.h"
-#include "net/places.h"
+#include "net/listen/address.h"
+#include "net/listen/bind_addresses.h"
+#include "net/listen/listen.h"
 
 enum {
     BACKLOG = 128,

@@ -8,8 +8,8 @@
 #define SLATE_METRICS_METRICS_H
 #include <stdbool.h>
 
-#include "net/handover.h"
-#include "serve/server.h"
+#include "net/takeover/handover.h"
+#include "server/server.h"
 
 enum { METRICS_PORT = 9150, METRICS_REQUEST_BYTES = 8192, METRICS_REQUEST_S = 5 };
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "serve/server.h"
+#include "server/server.h"
 
 enum {
     BUFFER_SLACK = 64,

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/sanitize.h"
 #include "net/buffer.h"
-#include "net/values.h"
+#include "net/upload_wait.h"
 #include "net/worker.h"
 #include "watch/event.h"
 

@@ -14,8 +14,8 @@
 #include <sys/queue.h>
 
 #include "net/transport.h"
-#include "serve/config/listen_list.h"
-#include "serve/session/session.h"
+#include "server/config/listen_list.h"
+#include "server/session/session.h"
 
 struct worker;
 
@@ -49,7 +49,7 @@ struct conn {
     bool ignored;   /* what it sends is thrown away: it watches, or lingers */
     bool gone;      /* hang up at the end of the turn */
     bool sent_much; /* it was sent much in its last turn: look whether the client takes it */
-    enum value_state value; /* on which of the worker's lists its value is (net/values.h) */
+    enum value_state value; /* on which of the worker's lists its value is (net/upload_wait.h) */
     bool waited;    /* its value waited until this turn */
     uint64_t value_us;  /* when the last bytes of a value that holds memory came, or since when a
                          * value waits … */

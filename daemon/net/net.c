@@ -13,10 +13,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/handover.h"
-#include "net/places.h"
-#include "net/starting.h"
-#include "net/state.h"
+#include "net/listen/bind_addresses.h"
+#include "net/listen/startup_responder.h"
+#include "net/net_internal.h"
+#include "net/takeover/handover.h"
 #include "net/tls.h"
 
 /* Between two looks at certificate files and at a process that is to take over. */

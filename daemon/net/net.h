@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 #include "net/tls.h"
-#include "serve/server.h"
+#include "server/server.h"
 
 struct net_config {
-    /* Comma-separated addresses to listen on, with the words of serve/config/listen_list.h before
+    /* Comma-separated addresses to listen on, with the words of server/config/listen_list.h before
      * them: host, host:port, [v6]:port, * for every interface.
      * NULL or empty: 127.0.0.1. A host may name several addresses; all are taken. The same address
      * and port twice is taken once. */
@@ -26,7 +26,7 @@ struct net_config {
     /* of addresses without one: 1..65535; 0: no TCP at all; -1: any free port */
     int         port;
     int         udp_port;       /* likewise, of UDP; 0: no UDP */
-    uint32_t    udp_factor;     /* net/udp.h; 0: replies are as long as they are */
+    uint32_t    udp_factor;     /* net/udp/udp.h; 0: replies are as long as they are */
     const char *unix_path;      /* listen on this UNIX socket and not on TCP; NULL: TCP */
     unsigned    unix_mode;      /* permissions of the socket, 0700 for its owner alone */
     int         backlog;
@@ -47,7 +47,7 @@ struct net_config {
     bool        takes_over; /* until net_arrived, the paths of sockets are another process's */
     /* write "TCP INET: port" lines here (MEMCACHED_PORT_FILENAME); NULL: no */
     const char *port_file;
-    /* whoever asks before net_begin is told so (net/starting.h); else all wait */
+    /* whoever asks before net_begin is told so (net/listen/startup_responder.h); else all wait */
     bool        tell_starting;
 };
 
@@ -84,7 +84,8 @@ void net_wake(void *net);
 struct listener;
 void net_go_along(struct net *, const struct listener *);
 
-/* This process has taken over (net/arrive.h) and serves: the paths of sockets are its own now. */
+/* This process has taken over (net/takeover/takeover_new.h) and serves: the paths of sockets are
+ * its own now. */
 void net_arrived(struct net *);
 
 /* Once net_run has returned SERVER_HAND_OVER and net_stop was called: takes out the next process,

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "serve/config/listen_list.h"
+#include "server/config/listen_list.h"
 
 enum { TLS_FILES = 3 };
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serve/server.h"
+#include "server/server.h"
 
 struct ssl_st; /* OpenSSL's SSL */
 

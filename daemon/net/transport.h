@@ -1,5 +1,5 @@
-/* How a connection's bytes come and go: as they are (plain.c), or by TLS (tls_conn.c). What is
- * below is called by the connection's worker. */
+/* How a connection's bytes come and go: as they are (transport_tcp.c), or by TLS (transport_tls.c).
+ * What is below is called by the connection's worker. */
 #ifndef SLATE_NET_TRANSPORT_H
 #define SLATE_NET_TRANSPORT_H
 #include <stdbool.h>

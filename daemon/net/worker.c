@@ -11,10 +11,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/slice.h"
+#include "base/sched.h"
 #include "base/thread.h"
-#include "net/tls_conn.h"
-#include "net/udp.h"
+#include "net/transport_tls.h"
+#include "net/udp/udp.h"
 #include "watch/event.h"
 
 enum {

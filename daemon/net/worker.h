@@ -19,7 +19,7 @@
 #include "net/conn.h"
 #include "net/net.h"
 #include "net/tls.h"
-#include "net/values.h"
+#include "net/upload_wait.h"
 
 enum {
     WORKER_TURN_CONNS = 256, /* most connections in one turn */
@@ -88,7 +88,7 @@ static inline uint32_t worker_answers_rest_us(uint32_t took_us) {
                : WORKER_ANSWERS_REST_MOST_US;
 }
 
-/* --- ready.c: what connections wait for. The worker's thread --- */
+/* --- conn_queue.c: what connections wait for. The worker's thread --- */
 void conn_queue_init(struct conn_queue *);
 struct conn *conn_queue_take(struct conn_queue *); /* the first of one that is not empty */
 /* Puts a connection at the end of a queue, unless it is in one. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/prefetch.h"
-#include "evict/memory.h"
+#include "evict/evict_memory.h"
 #include "sample/stream.h"
 
 enum { NODE_SHIFT = 5, SWEPT_AN_INSERT = 16 };

@@ -9,9 +9,9 @@
  * way round (worse). Own's misses with these differences scale the hit ratio that the cache really
  * has. Counts are kept by windows of a quarter of a turnover of the cache. A window counts
  * SHADOW_KEEPS times as much as the next one, or SHADOW_SIZES_KEEP times where sizes are compared.
- * The miniatures know no classes: sample/share.h says what half the memory is to items when every
- * class keeps a page, and for which classes the sample is too small. After a change of the rate all
- * counts are scaled as if the new rate had been from the start.
+ * The miniatures know no classes: sample/class_share.h says what half the memory is to items when
+ * every class keeps a page, and for which classes the sample is too small. After a change of the
+ * rate all counts are scaled as if the new rate had been from the start.
  *
  * Source: Waldspurger and others, "Cache Modeling and Optimization using Miniature Simulations",
  * USENIX ATC 2017. Memory: shadow_memory, all of it taken at the start; only a policy's ghosts and
@@ -20,9 +20,9 @@
  * (sample/curve.h). Threading: one owner. Cost: a record takes a look-up in each miniature. */
 #ifndef SLATE_SAMPLE_SHADOW_H
 #define SLATE_SAMPLE_SHADOW_H
+#include "sample/class_share.h"
 #include "sample/curve.h"
 #include "sample/mini.h"
-#include "sample/share.h"
 #include "sample/stream.h"
 
 enum {
@@ -97,7 +97,7 @@ uint64_t shadow_windows(const struct shadow *); /* windows that have ended */
 struct shadow_tally shadow_policy(const struct shadow *, unsigned policy);
 struct shadow_tally shadow_size(const struct shadow *, unsigned size);
 /* By which factor that miniature stands for more or less memory than own times shadow_factor: what
- * sample/share.h makes of classes and of idle chunks. */
+ * sample/class_share.h makes of classes and of idle chunks. */
 double shadow_share_factor(const struct shadow *, unsigned size);
 /* The same for the cache itself: by how much own, which knows no classes, differs from it. */
 struct shadow_tally shadow_real(const struct shadow *);

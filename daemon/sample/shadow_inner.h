@@ -1,8 +1,8 @@
 /* The inside of a shadow, for shadow.c and shadow_record.c only. */
 #ifndef SLATE_SAMPLE_SHADOW_INNER_H
 #define SLATE_SAMPLE_SHADOW_INNER_H
+#include "sample/mini_counts.h"
 #include "sample/shadow.h"
-#include "sample/tally.h"
 
 enum {
     SHADOW_RECENT_FACTOR = 2, /* keys of which something is known, for each node */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "control/sampling/whatif.h"
 #include "sample/mini.h"
 #include "simulate/trace_format.h"
-#include "tune/whatif/whatif.h"
 
 /* The clock is set, and pages may change hands, so often, and when a second has gone by. */
 enum { TURN_REQUESTS = 32 };

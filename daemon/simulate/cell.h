@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "cache/cache.h"
-#include "tune/tune.h"
+#include "control/tune.h"
 
 struct simulate_request {
     struct key key;

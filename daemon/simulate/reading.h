@@ -3,9 +3,9 @@
 #ifndef SLATE_SIMULATE_READING_H
 #define SLATE_SIMULATE_READING_H
 #include "simulate/cell.h"
-#include "simulate/options.h"
-#include "simulate/recall.h"
+#include "simulate/simulate_options.h"
 #include "simulate/trace.h"
+#include "simulate/trace_recall.h"
 
 /* Requests are read ahead by the block, so that each cell plays many of them with its own memory in
  * the processor's cache. */

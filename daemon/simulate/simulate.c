@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "simulate/cell.h"
 #include "simulate/reading.h"
-#include "simulate/report.h"
+#include "simulate/simulate_report.h"
 
 enum {
     CELLS_MAX = SIMULATE_POLICIES_MAX * SIMULATE_GRID_MAX,

@@ -9,7 +9,7 @@
 #define SLATE_SIMULATE_SIMULATE_H
 #include <stdio.h>
 
-#include "simulate/options.h"
+#include "simulate/simulate_options.h"
 
 struct cache;
 

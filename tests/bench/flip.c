@@ -12,7 +12,7 @@
  * Nothing can be told apart before somebody is ahead. In the loop nothing comes back for 1.3 turnovers. What then does is older than all
  * that a queue or its ghosts still have; only tinylfu kept a few of the first keys, and is ahead by a hundredth since 1.25 to 2, by a tenth not
  * before the third round, after 2.6 turnovers. With 16 MiB the miniatures have some 220 keys, and a quarter of a turnover is 54 reads of them:
- * one or two hits more are nothing that could be told from chance. With 256 MiB they have 1500 (daemon/tune/README.md has figures). */
+ * one or two hits more are nothing that could be told from chance. With 256 MiB they have 1500 (daemon/control/README.md has figures). */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

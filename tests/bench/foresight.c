@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "side.h"
-#include "simulate/sizes.h"
+#include "simulate/simulate_sizes.h"
 #include "simulate/trace.h"
 
 enum { SAMPLES_MAX = 16, TURN_REQUESTS = 32, REQUESTS_A_S = 10000, SALT_BYTES = 2 };

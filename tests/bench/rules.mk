@@ -3,12 +3,12 @@
 LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildcard tests/bench/load/*.c)))
 LOAD_LIBS := -lssl -lcrypto $(ZSTD_LIBS) -lz -lm
 # The reader of traces is the simulator's.
-TRACE_O   := $(addprefix $B/daemon/,base/number.o simulate/recall.o simulate/trace.o simulate/trace_bytes.o \
+TRACE_O   := $(addprefix $B/daemon/,base/number.o simulate/trace_recall.o simulate/trace.o simulate/trace_bytes.o \
              simulate/trace_format.o)
 OBJECTS   += $(LOAD_O) $B/tests/bench/load/main.o
 BINS      += $B/bin/slate-load
 
-$B/tests/bench/load/%.o: tests/bench/load/%.c
+$B/tests/bench/load/%.o: tests/bench/load/%.c tests/bench/rules.mk
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -Itests/bench/load -Idaemon -c -o $@ $<
 $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O) $(TRACE_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) $(if $(LTO),-fno-lto) -o $@ $^ $(LOAD_LIBS)

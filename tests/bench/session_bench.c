@@ -21,10 +21,10 @@
 #include "base/clock.h"
 #include "cache/cache.h"
 #include "mem/memory_file.h"
-#include "proto/parse.h"
-#include "serve/server.h"
-#include "serve/session/session.h"
-#include "serve/config/settings.h"
+#include "protocol/parse.h"
+#include "server/config/settings.h"
+#include "server/server.h"
+#include "server/session/session.h"
 
 enum { SESSIONS = 40, VALUE_BYTES = 32, VARIANTS = 64, BUFFER_BYTES = 64 * 1024 };
 

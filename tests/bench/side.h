@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "cache/cache.h"
+#include "control/sampling/whatif.h"
+#include "control/tune.h"
 #include "mem/slab.h"
-#include "serve/config/settings.h"
-#include "tune/tune.h"
-#include "tune/whatif/whatif.h"
+#include "server/config/settings.h"
 
 struct side {
     struct cache        *cache;

@@ -4,9 +4,9 @@
  * Where slatetop waits, it tells the spec on a socket "DUE BYTES" and, when the screen is another than
  * before, that many bytes of it. The spec answers with a line "NOW WIDTH HEIGHT KEY ...". Times are milliseconds. A key
  * is a character, a name of `named` below, C-x, Fn, or click=Y,X. */
+#include "../unit/console/cells_row.h"
 #include "draw/term.h"
 #include "facts/clock.h"
-#include "../unit/console/cells_row.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -5,10 +5,10 @@
  * knows no logins, and as one that does. The sanitizers watch the reads: the buffer has no more than the slack that the
  * parser may read.
  *
- * Covers: daemon/proto:binary
+ * Covers: daemon/protocol:binary
  *
  * Input: one byte that chooses the size of the pieces and the room for requests, then the stream. */
-#include "proto/binary.h"
+#include "protocol/binary.h"
 
 #include "parsed.h"
 

@@ -14,13 +14,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "app/address_word.h"
 #include "act/acting.h"
+#include "app/address_word.h"
+#include "app/options.h"
 #include "brain/brain.h"
+#include "brain/recording.h"
 #include "facts/details.h"
 #include "facts/inquiry.h"
-#include "app/options.h"
-#include "brain/recording.h"
 #include "facts/stat_line.h"
 #include "facts/stats.h"
 #include "facts/tape.h"

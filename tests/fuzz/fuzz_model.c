@@ -3,7 +3,7 @@
  * Whole sessions against a model: bytes become commands on a few keys, a model of a few lines says what each must answer, and
  * the daemon behind its sockets is asked. A reply that differs is a crash. The cache is large enough that nothing is evicted.
  *
- * Covers: daemon/serve:classic|meta daemon/cache:change|fetch|large|link|read|store|value
+ * Covers: daemon/server/verbs:verbs_classic|verbs_meta daemon/cache/items:update|get_locked|set_large|link|get_lockfree|set_small|item_value
  *
  * Input: one byte that chooses store and index, then commands of COMMAND_BYTES bytes: verb, key, two bytes of argument. */
 #include <inttypes.h>

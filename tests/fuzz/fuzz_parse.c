@@ -4,10 +4,10 @@
  * pieces, with different bytes lying behind its end; what comes out is written down and compared. The sanitizers
  * watch the reads: the buffer has no more than the slack that the parser may read.
  *
- * Covers: daemon/proto:base64|line|parse.*|request|scan|token
+ * Covers: daemon/protocol:base64|line|parse.*|request|scan|token
  *
  * Input: one byte that chooses the size of the pieces and the room for requests, then the stream. */
-#include "proto/parse.h"
+#include "protocol/parse.h"
 
 #include "parsed.h"
 

@@ -3,7 +3,7 @@
  * A client may send anything: the whole of the daemon behind its sockets survives it, and answers the same to a stream that
  * comes in one piece and to one that comes in random pieces, with values handed over in both ways and replies kept for later.
  *
- * Covers: daemon/serve:admin(_[^d].*)?|audit|batch|binary|classic|commands|dump|intake|meta|observe|output|packets|pieces|prefix|session|stats.*|text_out|undo|users|login|role|words
+ * Covers: daemon/server:admin(_[^d].*)?|pieces daemon/server/config:audit|undo daemon/server/session:batch|session_upload|output|packets|session|login daemon/server/verbs:verbs_binary|verbs_classic|verbs_meta|observe daemon/server:command_table|prefix_stats|text_out daemon/server/commands:dump|command_words daemon/server/stats:stats.* daemon/server/auth:users|role
  *
  * Input: eight bytes that choose the pieces and what the client may do, then the stream. */
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/binary.h"
+#include "protocol/binary.h"
 #include "session_fixture.h"
 
 enum { SEED_BYTES = 8, INPUT_BYTES_MAX = 8192 };

@@ -3,7 +3,7 @@
  * What an operator gives as text: the command line with -o and its lists, that of the simulator, listeners, users, chunk sizes, settings; and
  * the numbers and the base64 under them. Each reader takes it or refuses it with a sentence, and what it takes keeps to its limits.
  *
- * Covers: daemon/serve:options|settings|listen_list|settings_rules|users|role daemon/net:address daemon/simulate:options|sizes daemon/proto:base64 daemon/base:number
+ * Covers: daemon/server/config:options|settings|listen_list|settings_rules daemon/server/auth:users|role daemon/net/listen:address daemon/simulate:simulate_options|simulate_sizes daemon/protocol:base64 daemon/base:number
  *
  * Input: one byte that chooses the reader, then the text. */
 #include <getopt.h>
@@ -12,14 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/address.h"
-#include "proto/base64.h"
 #include "base/number.h"
-#include "serve/access/users.h"
-#include "serve/config/listen_list.h"
-#include "serve/config/options.h"
-#include "serve/config/settings.h"
-#include "simulate/options.h"
+#include "net/listen/address.h"
+#include "protocol/base64.h"
+#include "server/auth/users.h"
+#include "server/config/listen_list.h"
+#include "server/config/options.h"
+#include "server/config/settings.h"
+#include "simulate/simulate_options.h"
 
 enum { TEXT_MAX = 2000, WORDS_MAX = 24, USERS_READER = 255 };
 

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "cache/cache.h"
-#include "cache/pages.h"
+#include "cache/pages/page_moves.h"
 
 enum { CHOICES_MAX = 4096, PATH_BYTES = 2048, CLOCK_START_US = 1000 * 1000 };
 

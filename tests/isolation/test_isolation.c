@@ -9,9 +9,9 @@
 #include <dirent.h>
 #include <sched.h>
 
+#include "control/state.h"
 #include "session_fixture.h"
 #include "spec.h"
-#include "tune/state.h"
 
 enum { RUNS_MOST = 20 * 1000, TENDS_MOST = 100000, TURNS_LOOK_US = 20, FILL_BYTES = 64 * 1024, OUTCOME_BYTES = ACTORS_MAX * SPEC_TEXT_BYTES };
 

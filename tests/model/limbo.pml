@@ -1,4 +1,4 @@
-/* The limbo of the heap store (daemon/cache/heap/limbo.c) when another thread takes it over: READER, OWNER and HEIR of turns.pml.
+/* The limbo of the heap store (daemon/cache/alloc/deferred_free.c) when another thread takes it over: READER, OWNER and HEIR of turns.pml.
  *
  * without FENCE_ON_ENTRY: turn_enter stores the number and goes on
  * without FENCE_ON_LOOK: turns_look does not begin with a fence

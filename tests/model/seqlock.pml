@@ -1,5 +1,5 @@
 /* The version of an index's bucket (daemon/index/index.h: index_look_at, index_version_begin, index_version_end, index_unchanged) and the
- * chunks it leads to (daemon/cache/link.c: item_init, link_locked).
+ * chunks it leads to (daemon/cache/items/link.c: item_init, link_locked).
  *
  * A chunk holds a value of two words. WRITER stores a new value of the key in a free chunk, publishes it in place of the old one,
  * then writes over it where it lies. TAKER gets the old one's chunk by way of a lock and makes a draft of it. READER takes no lock.

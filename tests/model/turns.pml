@@ -1,5 +1,5 @@
-/* Turns and cache_quiesce (daemon/cache/epoch.h: turn_enter, turn_leave, turns_look, turn_lasts; daemon/cache/turn.c). The turns that a page
- * on the move waits for (daemon/cache/page_move.c) are noted and awaited by the same functions, and its driver hands it over before it enters
+/* Turns and cache_quiesce (daemon/cache/pages/epoch.h: turn_enter, turn_leave, turns_look, turn_lasts; daemon/cache/pages/epoch_turn.c). The turns that a page
+ * on the move waits for (daemon/cache/pages/page_move.c) are noted and awaited by the same functions, and its driver hands it over before it enters
  * its turn again.
  *
  * MOVER makes an item unreachable, quiesces, and uses its memory for something else. OTHER finds the item by a slot of the index, as any

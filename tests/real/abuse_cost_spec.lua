@@ -81,13 +81,13 @@ describe("greedy and dumb clients", function()
             known[case.name:match("^stats %S+") or case.name:match("^%S+")] = true
         end
         local missing = {}
-        for line in io.lines("daemon/serve/commands.c") do
+        for line in io.lines("daemon/server/command_table.c") do
             local name = line:match('^    {"([%w_]+)", %a+, %a+_')
             if name and not known[name] and not cases.COVERED_ELSEWHERE[name] then
                 missing[#missing + 1] = name
             end
         end
-        for line in io.lines("daemon/serve/stats/stats.c") do
+        for line in io.lines("daemon/server/stats/stats.c") do
             for name in line:gmatch('{"([%w_]+)", %a+, %a+_%a+}') do
                 if not known["stats " .. name] and not cases.COVERED_ELSEWHERE["stats " .. name] then
                     missing[#missing + 1] = "stats " .. name

@@ -3,7 +3,7 @@
 --
 -- These rules are the same everywhere because they are these lines, with those of slate.base.policy_box (what a policy
 -- may use) and slate.base.policy_curve: slate.policy.file runs them outside the daemon, and slated is built with the
--- three files in it (daemon/tune/policies/lua_policy.c). So nothing here but Lua's own base, string, table, math and
+-- three files in it (daemon/control/automove/lua_policy.c). So nothing here but Lua's own base, string, table, math and
 -- utf8 is used, and nothing of these is looked up after this file has run: a policy cannot change what it is checked
 -- with. Mistakes of a policy are raised as errors with a text; the host runs every function under its limits and a
 -- protected call.

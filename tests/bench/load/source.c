@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulate/recall.h"
 #include "simulate/trace.h"
+#include "simulate/trace_recall.h"
 #include "value.h"
 
 struct source {

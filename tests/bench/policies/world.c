@@ -9,7 +9,7 @@
 #include "base/key.h"
 #include "dist.h"
 #include "popularity.h"
-#include "simulate/sizes.h"
+#include "simulate/simulate_sizes.h"
 #include "simulate/trace.h"
 
 enum {

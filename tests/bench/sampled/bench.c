@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/sampling/whatif.h"
 #include "session_fixture.h"
-#include "tune/whatif/whatif.h"
 
 enum { SESSIONS = 40, DEPTH = 32, VALUE_BYTES = 32, WARM_S = 6, MEASURED_S = 2, TEND_US = 20000, LINE_ROOM = 128 };
 

@@ -57,7 +57,7 @@ end
 
 --- The commands of slated's table, and the second words that need another role: { stats = { "reset", … }, … }.
 function M.table_of_commands()
-    local source = server.read_file("daemon/serve/commands.c"):gsub("#ifdef SLATE_DEBUG.-#endif", "")
+    local source = server.read_file("daemon/server/command_table.c"):gsub("#ifdef SLATE_DEBUG.-#endif", "")
     local found = {}
     for name, row in source:gmatch('\n    {"([%l_]+)", %l+, %l+, ROLE_(.-)}},') do
         found[name] = {}
@@ -72,7 +72,7 @@ end
 function M.verbs()
     local no_command = { command = true, reply = true, close = true }
     local found = {}
-    for verb in server.read_file("daemon/proto/request.h"):gmatch("\n    VERB_(%u+),") do
+    for verb in server.read_file("daemon/protocol/request.h"):gmatch("\n    VERB_(%u+),") do
         if not no_command[verb:lower()] then
             found[#found + 1] = verb:lower()
         end
@@ -83,7 +83,7 @@ end
 --- The opcodes of the binary protocol: { ["00"] = "GET", … }.
 function M.opcodes()
     local found = {}
-    local list = server.read_file("daemon/proto/binary.h"):match("enum binary_opcode {(.-)}")
+    local list = server.read_file("daemon/protocol/binary.h"):match("enum binary_opcode {(.-)}")
     for name, opcode in list:gmatch("BINARY_([%u_]+) = 0x(%x%x),") do
         found[opcode] = name
     end

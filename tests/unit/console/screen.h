@@ -1,11 +1,11 @@
 /* A screen in memory: a model drawn by the program's own views, read as text. */
 #ifndef CONSOLE_TEST_SCREEN_H
 #define CONSOLE_TEST_SCREEN_H
-#include "views/screen.h"
+#include "brain/health.h"
 #include "cells_row.h"
 #include "fixture.h"
-#include "brain/health.h"
 #include "tap.h"
+#include "views/screen.h"
 
 static struct ui ui;
 static char screen[200 * 1024];

@@ -1,7 +1,7 @@
 #include "brain/brain.h"
 #include "brain/own_rules.h"
-#include "draw/class_table.h"
 #include "draw/class_filter.h"
+#include "draw/class_table.h"
 #include "fixture.h"
 #include "tap.h"
 

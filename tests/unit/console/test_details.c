@@ -1,10 +1,10 @@
 /* What only some views want: its parsers, and what is reckoned from it. */
-#include "fixture.h"
-#include "facts/page_summary.h"
-#include "brain/sizes.h"
-#include "facts/stat_line.h"
-#include "tap.h"
 #include "brain/ask.h"
+#include "brain/sizes.h"
+#include "facts/page_summary.h"
+#include "facts/stat_line.h"
+#include "fixture.h"
+#include "tap.h"
 
 #include <math.h>
 

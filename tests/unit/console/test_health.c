@@ -1,5 +1,5 @@
-#include "brain/health.h"
 #include "brain/ask.h"
+#include "brain/health.h"
 #include "fixture.h"
 #include "tap.h"
 

@@ -1,5 +1,5 @@
-#include "brain/brain.h"
 #include "app/timeline.h"
+#include "brain/brain.h"
 #include "fixture.h"
 #include "tap.h"
 

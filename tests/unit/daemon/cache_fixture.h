@@ -2,9 +2,9 @@
 #ifndef CACHE_FIXTURE_H
 #define CACHE_FIXTURE_H
 #include "base/clock.h"
-#include "cache/shrink.h"
+#include "cache/alloc/heap_shrink.h"
 #include "cache/cache.h"
-#include "cache/pages.h"
+#include "cache/pages/page_moves.h"
 
 /* Of the caches made next. Where every store is to find room, whatever the threads' timing, none may run out of patience. */
 enum { FIXTURE_NEVER_REFUSE_US = 100 * 1000 * 1000 };

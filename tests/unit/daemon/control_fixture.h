@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <semaphore.h>
 
-#include "tune/state.h"
+#include "control/state.h"
 
 struct control_call {
     struct order  order; /* first */

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cache/items/item_value.h"
+#include "cache/persist/file_state.h"
 #include "cache_fixture.h"
-#include "cache/keep.h"
-#include "cache/value.h"
 
 /* The largest values are chains of more than two pieces. */
 enum { ITEMS = 1000, LIMIT_MB = 16, CHUNK_MOST = 64 << 10, VALUE_MOST = 150 * 1000 };

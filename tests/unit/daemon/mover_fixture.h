@@ -2,7 +2,7 @@
 #ifndef MOVER_FIXTURE_H
 #define MOVER_FIXTURE_H
 #include "cache_fixture.h"
-#include "tune/pages/mover.h"
+#include "control/pages/mover.h"
 
 enum { VALUE_MAX = 1 << 20 };
 

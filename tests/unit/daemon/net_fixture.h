@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "net/state.h"
+#include "net/net_internal.h"
 #include "session_fixture.h"
 
 /* --- the turns of the server's loops --- */

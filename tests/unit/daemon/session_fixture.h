@@ -9,12 +9,12 @@
 #include "tap.h"
 
 #include "cache_fixture.h"
-#include "proto/parse.h"
-#include "serve/config/options.h"
-#include "serve/server.h"
-#include "serve/session/session.h"
-#include "tune/whatif/auto.h"
-#include "tune/state.h"
+#include "control/sampling/policy_auto.h"
+#include "control/state.h"
+#include "protocol/parse.h"
+#include "server/config/options.h"
+#include "server/server.h"
+#include "server/session/session.h"
 
 struct rig {
     struct settings       settings;

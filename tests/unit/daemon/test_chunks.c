@@ -1,9 +1,9 @@
 /* Chunks on their way between a thread, a partition and their class. */
 #include "tap.h"
 
-#include "cache/geometry.h"
+#include "cache/admin/sizing.h"
+#include "cache/alloc/magazine.h"
 #include "cache/partition.h"
-#include "cache/stock.h"
 #include "cache_fixture.h"
 
 static char value[4096 + 8], got[4096 + 8];

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/command_table.h"
+#include "server/commands/command_words.h"
+#include "server/commands/dump.h"
+#include "server/prefix_stats.h"
 #include "session_fixture.h"
-#include "serve/commands.h"
-#include "serve/dump.h"
-#include "serve/prefix.h"
-#include "serve/words.h"
 #include "tap.h"
 
 static struct text_out out;

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "serve/config/config_file.h"
-#include "serve/config/options.h"
+#include "server/config/config_file.h"
+#include "server/config/options.h"
 #include "tap.h"
 
 static struct settings s;

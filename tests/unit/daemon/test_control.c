@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "control/control.h"
 #include "tap.h"
-#include "tune/control.h"
 
 enum { LETTERS = 64, POSTERS = 4, POSTS = 200 };
 

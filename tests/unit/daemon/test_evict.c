@@ -4,7 +4,7 @@
 #include <malloc.h>
 
 #include "evict/evict.h"
-#include "evict/memory.h"
+#include "evict/evict_memory.h"
 
 enum { NODES = 1000 };
 static struct evict_queue q; /* under test */

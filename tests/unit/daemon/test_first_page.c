@@ -2,8 +2,8 @@
  * full of one size. Nothing here runs on a thread: a tuner without one decides between the sets. */
 #include "tap.h"
 
+#include "cache/alloc/magazine.h"
 #include "cache/partition.h"
-#include "cache/stock.h"
 #include "tune_fixture.h"
 
 enum { MIB = 1 << 20, VALUE_MOST = 1000000 };

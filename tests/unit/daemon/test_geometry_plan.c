@@ -1,7 +1,7 @@
 /* From one list of sizes to another, a range at a time: every list on the way serves every size, and it ends where it should. */
 #include "tap.h"
 
-#include "tune/geometry/plan.h"
+#include "control/resize/resize_plan.h"
 
 enum { MOST = 512 << 10 };
 

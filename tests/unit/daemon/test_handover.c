@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "net/handover.h"
+#include "net/takeover/handover.h"
 
 enum { AT_ONCE = 100, TIMES = 5 };
 

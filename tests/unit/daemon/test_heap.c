@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cache/heap/limbo.h"
+#include "cache/alloc/deferred_free.h"
 #include "cache_fixture.h"
 
 enum { VALUE_MAX = 1 << 20 };

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/resident.h"
-#include "serve/memory.h"
+#include "base/rss.h"
+#include "server/memory_limit.h"
 #include "tap.h"
 
 #define MIB ((uint64_t)1 << 20)

@@ -1,9 +1,9 @@
 /* A cache in a memory file: what comes back after a stop and after a crash. */
 #include "tap.h"
 
-#include "mem/memory_note.h"
+#include "control/resize/resize.h"
+#include "mem/settings_blob.h"
 #include "memory_file_fixture.h"
-#include "tune/geometry/geometry.h"
 
 TEST(test_items_come_back) {
     unlink(path);

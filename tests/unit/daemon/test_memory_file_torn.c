@@ -3,7 +3,7 @@
 
 #include <malloc.h>
 
-#include "cache/adopt/bins.h"
+#include "cache/persist/recover_buckets.h"
 #include "memory_file_fixture.h"
 
 /* --- what a crash leaves half done --- */

@@ -2,8 +2,8 @@
  * that cannot be had, or for a move that is cancelled. */
 #include "tap.h"
 
+#include "control/snapshot.h"
 #include "mover_fixture.h"
-#include "tune/snapshot.h"
 
 /* A cache with so many items; returns their class. */
 static unsigned open_with_items(struct rig *r, size_t megabytes, unsigned items, size_t bytes) {

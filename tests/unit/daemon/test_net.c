@@ -9,7 +9,7 @@
 #include "own_clock.h"
 
 #include "base/log.h"
-#include "net/starting.h"
+#include "net/listen/startup_responder.h"
 #include "net_fixture.h"
 
 /* --- calls of the system that this suite takes the place of --- */

@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <sys/un.h>
 
-#include "net/address.h"
+#include "net/listen/address.h"
 
 static void test_one(const char *entry, const char *host, int port) {
     struct address a;

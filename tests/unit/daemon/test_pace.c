@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "cache_fixture.h"
-#include "tune/pages/pace.h"
+#include "control/pages/pace.h"
 
 enum { STEPS = 200, LONG_STEPS = 12, LONG_STEP_US = 3000, NICEST = 19 };
 

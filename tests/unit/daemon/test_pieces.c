@@ -1,7 +1,7 @@
 /* Long answers in pieces: they say the same in however many pieces, a piece is bounded, and connections may come and go meanwhile. */
 #include "tap.h"
 
-#include "serve/commands.h"
+#include "server/command_table.h"
 #include "session_fixture.h"
 
 enum { CONNS = 900, FD_FIRST = 100 };

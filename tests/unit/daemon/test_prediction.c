@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/key.h"
-#include "tune/whatif/prediction.h"
+#include "control/sampling/prediction.h"
 
 #define MIB ((uint64_t)1 << 20)
 

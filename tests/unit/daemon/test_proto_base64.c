@@ -1,6 +1,6 @@
 #include "tap.h"
 
-#include "proto/base64.h"
+#include "protocol/base64.h"
 
 static bool decodes_to(const char *text, const char *want) {
     char to[256];

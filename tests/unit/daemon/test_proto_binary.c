@@ -2,7 +2,7 @@
  * never taken before it is whole. */
 #include "tap.h"
 
-#include "proto/binary.h"
+#include "protocol/binary.h"
 
 enum { ROOM = 16 };
 static struct request requests[ROOM];

@@ -2,8 +2,8 @@
  * it is whole. */
 #include "tap.h"
 
-#include "proto/meta.h"
-#include "proto/parse.h"
+#include "protocol/meta.h"
+#include "protocol/parse.h"
 
 enum { ROOM = 256 };
 static struct request requests[ROOM];

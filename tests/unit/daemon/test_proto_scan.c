@@ -1,7 +1,7 @@
 /* How this machine scans; test_proto_scan_words.c claims the same of machines without SSE2. */
 #include "tap.h"
 
-#include "proto/scan.h"
+#include "protocol/scan.h"
 
 static const char *plain_token_end(const char *p, const char *end) {
     while (p < end && *p != ' ' && *p != '\n') {

@@ -2,8 +2,8 @@
  * they are sent, and no memory lost. test_session_streams.c has the replies to random streams. */
 #include "tap.h"
 
+#include "cache/admin/signals.h"
 #include "session_fixture.h"
-#include "cache/signals.h"
 
 /* --- turns --- */
 

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "serve/session/insides.h"
+#include "server/session/session_internal.h"
 #include "session_fixture.h"
 
 enum { COPIED_BYTES = ITEM_COPY_MAX - 100, REPLY_BYTES_MOST = 256 * 1024 };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "index/index.h"
-#include "serve/config/listen_list.h"
-#include "serve/config/options.h"
+#include "server/config/listen_list.h"
+#include "server/config/options.h"
 #include "tap.h"
 
 static struct settings s;

@@ -5,8 +5,8 @@
  * Locks are counted at pthread_mutex_lock, and their lines with the rest. */
 #include "cache/cache.h"
 
-#include "tap.h"
 #include "cache_fixture.h"
+#include "tap.h"
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #include <dlfcn.h>

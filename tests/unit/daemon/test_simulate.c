@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "cache_fixture.h"
 #include "simulate/cell.h"
-#include "simulate/recall.h"
+#include "simulate/simulate_options.h"
 #include "simulate/trace_format.h"
-#include "simulate/options.h"
+#include "simulate/trace_recall.h"
 
 /* --- options --- */
 

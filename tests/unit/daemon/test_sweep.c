@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "cache/sweep.h"
+#include "cache/expire/expire_sweep.h"
 #include "cache_fixture.h"
 
 enum { ITEMS = 3000, LARGE_BYTES = 600 * 1000, ROUNDS = 8000 / TAP_SLOWER, THREADS = 2, LASTING = 500 };

@@ -1,6 +1,6 @@
 #include "tap.h"
 
-#include "serve/text_out.h"
+#include "server/text_out.h"
 
 static bool holds(const struct text_out *t, const char *text) {
     return t->used == strlen(text) && memcmp(t->bytes, text, t->used) == 0 && !t->failed;

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "net/tls.h"
-#include "serve/config/listen_list.h"
+#include "server/config/listen_list.h"
 #include "tap.h"
 
 enum { LOOKS = 20 };

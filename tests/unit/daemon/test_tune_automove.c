@@ -1,8 +1,8 @@
 /* Decisions about pages, on snapshots that are made up. */
+#include "control/automove/eviction.h"
+#include "control/automove/need.h"
+#include "control/automove/ratio.h"
 #include "tap.h"
-#include "tune/policies/eviction.h"
-#include "tune/policies/need.h"
-#include "tune/policies/ratio.h"
 
 enum { CLASSES = 6, CHUNKS = 100, SECOND_US = 1000000 };
 

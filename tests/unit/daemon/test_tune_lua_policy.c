@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tune/policies/ratio.h"
-#include "tune/policies/automove.h"
-#include "tune/policies/lua_policy.h"
+#include "control/automove/automove.h"
+#include "control/automove/lua_policy.h"
+#include "control/automove/ratio.h"
 
 static char dir[] = "/tmp/slate-policies-XXXXXX";
 

@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 
+#include "control/pages/moves.h"
 #include "control_fixture.h"
 #include "tune_fixture.h"
-#include "tune/pages/moves.h"
 
 static void open_tuner(struct rig *r, size_t megabytes) { rig_open(r, megabytes, &evict_slru, true); }
 

@@ -7,9 +7,9 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "control/automove/eviction.h"
 #include "control_fixture.h"
 #include "tune_fixture.h"
-#include "tune/policies/eviction.h"
 
 static struct tune_config config(const char *mode) {
     struct tune_config tc = rig_tuning();

@@ -1,7 +1,7 @@
 /* The mode utility, on snapshots that are made up: classes with so many hits a window near their end, and so many ghosts. */
 #include "tap.h"
 
-#include "tune/policies/utility.h"
+#include "control/automove/utility.h"
 
 enum { CLASSES = 4, CHUNKS = 100, PAGES = 16, LIMIT = CLASSES * PAGES, WINDOW = UTILITY_WINDOW_REQUESTS };
 

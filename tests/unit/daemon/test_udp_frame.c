@@ -1,7 +1,7 @@
 /* The frame of datagrams, how a reply is cut, and how much a forged address may be sent. */
 #include <string.h>
 
-#include "net/udp_frame.h"
+#include "net/udp/udp_frame.h"
 #include "tap.h"
 
 TEST(test_read) {

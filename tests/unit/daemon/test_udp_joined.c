@@ -4,9 +4,9 @@
 
 #include <netinet/udp.h>
 
+#include "net/udp/udp.h"
+#include "net/udp/udp_frame.h"
 #include "net_fixture.h"
-#include "net/udp.h"
-#include "net/udp_frame.h"
 
 enum { MANY = 60, KEY_BYTES = 6, REQUEST_BYTES = UDP_FRAME_BYTES + 4 + KEY_BYTES + 2, ROOM = 4096 };
 _Static_assert((int)MANY > (int)UDP_BATCH, "more than a batch");

@@ -4,7 +4,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "net/udp_out.h"
+#include "net/udp/udp_out.h"
 #include "tap.h"
 
 enum { PAYLOAD_BYTES = 1392 };

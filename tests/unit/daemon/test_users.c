@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "serve/access/users.h"
+#include "server/auth/users.h"
 #include "tap.h"
 
 static char path[] = "/tmp/test_users.XXXXXX";

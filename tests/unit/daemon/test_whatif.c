@@ -5,9 +5,9 @@
 #include <math.h>
 #include <pthread.h>
 
+#include "cache/admin/signals.h"
 #include "cache_fixture.h"
-#include "cache/signals.h"
-#include "tune/whatif/whatif.h"
+#include "control/sampling/whatif.h"
 
 enum { MIB = 1 << 20, VALUE_BYTES = 1000, VALUE_BYTES_MAX = 2048, PAGES = 4, THREADS = 4 };
 

@@ -5,8 +5,8 @@
 #include <sched.h>
 
 #include "cache_fixture.h"
-#include "tune/state.h"
-#include "tune/tune.h"
+#include "control/state.h"
+#include "control/tune.h"
 
 enum { PATIENCE_MS = 60000, VALUE_MAX = 900 * 1000 };
 

@@ -1,0 +1,48 @@
+#include "base/failpoint.h"
+
+#ifdef SLATE_DEBUG
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+
+/* What the environment names; NULL: nothing. Read once: points are come to all the time. */
+static const char *crash_at, *stop_at;
+__attribute__((constructor)) static void read_names(void) {
+    crash_at = getenv("SLATED_CRASH_AT");
+    stop_at = getenv("SLATED_STOP_AT");
+}
+
+/* Whether `wanted` names this point, and this is the time that it names. */
+static bool is_named(const char *wanted, const char *name, _Atomic unsigned long *times) {
+    if (wanted == NULL) {
+        return false;
+    }
+    size_t len = strlen(name);
+    if (strncmp(wanted, name, len) != 0 || (wanted[len] != '\0' && wanted[len] != ':')) {
+        return false;
+    }
+    uint64_t which = 1;
+    if (wanted[len] == ':') {
+        number_digits(wanted + len + 1, 10, &which);
+    }
+    return atomic_fetch_add(times, 1) + 1 == which;
+}
+
+void crash_point(const char *name) {
+    static _Atomic unsigned long crashes, stops;
+    if (is_named(stop_at, name, &stops)) {
+        kill(getpid(), SIGSTOP); /* SIGCONT continues it */
+    }
+    if (is_named(crash_at, name, &crashes)) {
+        kill(getpid(), SIGKILL);
+        for (;;) {
+            pause(); /* the signal comes at once, but perhaps to another thread first */
+        }
+    }
+}
+#endif

@@ -1,0 +1,36 @@
+/* How much memory the system has given the process, and how much its control group allows.
+ *
+ * The files are opened once. Each later read costs a system call, none of which a filter of system
+ * calls is likely to forbid. Control groups may be of either version. Facts that the system does
+ * not give read as 0. Threading: one owner. Nothing here allocates or fails. */
+#ifndef SLATE_BASE_RSS_H
+#define SLATE_BASE_RSS_H
+#include <stddef.h>
+#include <stdint.h>
+
+struct resident {
+    int      statm_fd, current_fd, stat_fd, pressure_fd; /* -1: not there */
+    const char *droppable_word; /* the word in stat_fd for files of the group that can be dropped */
+    /* the lowest limit of our control group and those above it; 0: none */
+    uint64_t group_limit_bytes;
+};
+
+/* `proc_self` and `groups` are folders; NULL: /proc/self and /sys/fs/cgroup. The limit is read
+ * here, once. */
+void resident_open(struct resident *, const char *proc_self, const char *groups);
+void resident_close(struct resident *);
+
+struct resident_now {
+    uint64_t bytes;       /* of the process */
+    /* memory of its control group, without files that can be dropped; 0: no group */
+    uint64_t group_bytes;
+    /* part of the last ten seconds in which some process of the group waited for memory */
+    double   pressure_pct;
+};
+void resident_look(const struct resident *, struct resident_now *);
+
+/* The control group's limit, without a struct; 0: none. */
+uint64_t resident_group_limit(void);
+/* Memory that the machine has; 0: not known. */
+uint64_t resident_machine(void);
+#endif

@@ -1,0 +1,126 @@
+/* Settings of a cache that runs, and what it tells those who tune it. */
+#include "cache/partition.h"
+#include "cache/persist/file_state.h"
+
+void cache_set_tuning(struct cache *c, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct,
+                      uint32_t warm_factor_pct) {
+    atomic_store_explicit(&c->tuning.hot_pct, hot_pct, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.warm_pct, warm_pct, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.hot_factor_pct, hot_factor_pct, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.warm_factor_pct, warm_factor_pct, memory_order_relaxed);
+}
+
+void cache_set_s3fifo(struct cache *c, const struct evict_s3fifo_knobs *k) {
+    atomic_store_explicit(&c->tuning.small_pct, k->small_pct, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.ghost_pct, k->ghost_pct, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.promote_hits, k->promote_hits, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.skip_pct, k->skip_pct, memory_order_relaxed);
+}
+
+void cache_s3fifo(const struct cache *c, struct evict_s3fifo_knobs *to) {
+    *to = (struct evict_s3fifo_knobs){.small_pct = evict_knob(&c->tuning.small_pct),
+                                      .ghost_pct = evict_knob(&c->tuning.ghost_pct),
+                                      .promote_hits = evict_knob(&c->tuning.promote_hits),
+                                      .skip_pct = evict_knob(&c->tuning.skip_pct)};
+}
+
+void cache_set_temporary_ttl(struct cache *c, int64_t ttl_s) {
+    atomic_store_explicit(&c->temporary_ttl_s, ttl_s, memory_order_relaxed);
+}
+
+/* A class without items has no queue yet, and gets the policy with its first item. `all`: also
+ * queues that have the policy already, which then spare once more what was read. */
+static void switch_queues(struct cache *c, unsigned first_class, unsigned last_class, bool all) {
+    for (unsigned i = 0; i < c->partition_count; i++) {
+        struct partition *p = &c->partitions[i];
+        lock_take(&p->lock);
+        for (unsigned class_id = first_class; class_id <= last_class; class_id++) {
+            struct shelf *s = p->shelves[class_id];
+            if (s != NULL && (all || s->queue.policy != policy_of(c, class_id))) {
+                evict_switch(&s->queue, policy_of(c, class_id));
+            }
+        }
+        lock_release(&p->lock);
+    }
+}
+
+void cache_set_policy(struct cache *c, const struct evict_policy *policy, unsigned class_id) {
+    unsigned first = 1, last = SLAB_CLASSES_MAX - 1;
+    if (class_id != SLAB_CLASS_NONE) {
+        first = last = class_id;
+    } else {
+        atomic_store_explicit(&c->policy, policy, memory_order_relaxed);
+    }
+    for (unsigned i = first; i <= last; i++) {
+        atomic_store_explicit(&c->class_policy[i], policy, memory_order_relaxed);
+        keep_policy(c, i);
+    }
+    keep_policy(c, 0);
+    switch_queues(c, first, last, true);
+}
+
+void cache_change_policy(struct cache *c, const struct evict_policy *policy) {
+    const struct evict_policy *was = cache_policy(c);
+    atomic_store_explicit(&c->policy, policy, memory_order_relaxed);
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        const struct evict_policy *had = was;
+        if (atomic_compare_exchange_strong_explicit(&c->class_policy[i], &had, policy,
+                                                    memory_order_relaxed, memory_order_relaxed)) {
+            keep_policy(c, i);
+        }
+    }
+    keep_policy(c, 0);
+    switch_queues(c, 1, SLAB_CLASSES_MAX - 1, false);
+}
+
+const struct evict_policy *cache_class_policy(const struct cache *c, unsigned class_id) {
+    return policy_of(c, class_id);
+}
+const struct evict_policy *cache_policy(const struct cache *c) {
+    return atomic_load_explicit(&c->policy, memory_order_relaxed);
+}
+
+const struct cache_adopted *cache_adopted(const struct cache *c) { return &c->adopted; }
+
+size_t cache_limit_most(const struct cache *c) { return c->limit_bytes_most; }
+
+bool cache_set_limit(struct cache *c, size_t limit_bytes) {
+    bool set = limit_bytes <= cache_limit_most(c) && c->store->set_limit(c, limit_bytes);
+    if (set && c->wake != NULL) {
+        c->wake(c->wake_arg);
+    }
+    return set;
+}
+
+/* --- hunger --- */
+
+struct class_set cache_take_hunger(struct cache *c) { return class_set_shared_take(&c->hunger); }
+struct class_set cache_take_left_whole(struct cache *c) {
+    return class_set_shared_take(&c->left_whole);
+}
+
+void cache_set_hunger_on_evict(struct cache *c, bool on) {
+    atomic_store_explicit(&c->hunger_on_evict, on, memory_order_relaxed);
+}
+
+void cache_on_hunger(struct cache *c, void (*wake)(void *), void *arg) {
+    c->wake_arg = arg;
+    c->wake = wake;
+}
+
+void cache_on_steal(struct cache *c, void (*stolen)(void *, const struct cache_steal *),
+                    void *arg) {
+    c->stolen_arg = arg;
+    c->stolen = stolen;
+}
+
+/* --- what it was made with --- */
+
+const struct evict_tuning *cache_tuning(const struct cache *c) { return &c->tuning; }
+struct slab *cache_slab(struct cache *c) { return c->slab; }
+uint32_t     cache_item_bytes_max(const struct cache *c) { return c->config.item_bytes_max; }
+bool         cache_has_cas(const struct cache *c) { return c->config.cas; }
+bool         cache_evicts(const struct cache *c) { return c->config.evict; }
+
+enum cache_store_kind cache_store_kind(const struct cache *c) { return c->config.store; }
+const char *cache_index_name(const struct cache *c) { return c->partitions[0].index.kind->name; }

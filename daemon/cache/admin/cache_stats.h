@@ -1,0 +1,10 @@
+/* Sums of what is counted. */
+#ifndef SLATE_CACHE_ADMIN_CACHE_STATS_H
+#define SLATE_CACHE_ADMIN_CACHE_STATS_H
+#include "cache/partition.h"
+
+/* Adds what the ending thread has counted to the cache's sums. The caller holds threads_lock. */
+void facts_retire_locked(struct cache_thread *);
+/* The caller holds threads_lock. */
+void cache_sum_class_locked(struct cache *, unsigned class_id, struct cache_class_values *sum);
+#endif

@@ -1,0 +1,10 @@
+/* What the cache keeps by class. */
+#ifndef SLATE_CACHE_ADMIN_SIZING_H
+#define SLATE_CACHE_ADMIN_SIZING_H
+#include "cache/partition.h"
+
+/* Sets how many chunks partitions may keep at hand of each class, by the size of its chunks. Of
+ * retired classes they keep none. */
+void geometry_set_stocks(struct cache *);
+void geometry_note_classes(struct cache *);
+#endif

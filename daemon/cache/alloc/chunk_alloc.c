@@ -1,0 +1,268 @@
+/* Obtains a chunk for the slab store and the block store by any means: from the class's free lists
+ * or the pool, by eviction and, as the last resort, by a page of another class. Memory is taken
+ * before a partition is locked and given back after, so a thread holds one lock at a time. */
+#include "cache/alloc/chunk_alloc.h"
+
+#include "base/clock.h"
+#include "cache/alloc/evict_one.h"
+#include "cache/alloc/magazine.h"
+#include "cache/items/pinned.h"
+#include "cache/pages/assist.h"
+#include "cache/pages/epoch_turn.h"
+
+/* Takes a chunk of the class. While the class's lock is warm it also fills the partition's stock,
+ * unless the chunk is for a large value. */
+static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned class_id,
+                          bool large) {
+    struct cache *c = ct->cache;
+    uint32_t refs[1 + STOCK_MAX];
+    unsigned got = slab_take(c->slab, class_id, refs, large ? 1u : 1u + c->stock_most[class_id]);
+    if (got == 0) {
+        return 0;
+    }
+    if (got > 1) {
+        lock_take(&p->lock);
+        if (shelf_of_locked(c, p, class_id) != NULL) {
+            while (got > 1) {
+                stock_push_locked(ct, p, refs[--got]);
+            }
+        }
+        lock_release(&p->lock);
+        while (got > 1) {
+            slab_give(c->slab, refs[--got]);
+        }
+        chunks_settle(ct);
+    }
+    return refs[0];
+}
+
+/* The class to take a chunk of. While the thread rested outside its turn the geometry may have
+ * changed, and the id may be another class's now. */
+static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t chunk_bytes) {
+    bool serves = slab_class_state(c->slab, class_id) == SLAB_CLASS_ACTIVE &&
+                  slab_chunk_bytes(c->slab, class_id) == chunk_bytes;
+    return serves ? class_id : slab_class_of(c->slab, chunk_bytes);
+}
+
+/* --- a page of another class, or where pages stay in their classes (no_slab_reassign), what the
+ * class's own pages can give --- */
+
+enum {
+    /* after a try in vain no set tries for so long: slow clients hold what is in the way */
+    STEAL_PAUSE_US = 5000,
+};
+
+/* The class to take a page from: the one with the most pages, at least `least_pages`, that is not
+ * among `refused`. It goes by the number of pages, whereas spare_choose (control/pages) goes by
+ * what pages are worth: here a set waits, and to learn a class's worth takes a look at up to 1,300
+ * chunks. */
+static unsigned richest_class(const struct cache *c, const struct class_set *refused,
+                              uint32_t least_pages) {
+    unsigned best = SLAB_CLASS_NONE;
+    uint32_t most = 0;
+    for (unsigned i = 1; i <= c->slab->class_count; i++) {
+        uint32_t pages = slab_pages_beyond(c->slab, i, 0);
+        if (!class_set_has(refused, i) && pages >= least_pages && pages > most) {
+            best = i;
+            most = pages;
+        }
+    }
+    return best;
+}
+
+/* Empties one page of the donor in one pass, dropping what lives in it, and hands it over. False:
+ * something in the page is in use, and the page went back; *in_vain: what was not in use has been
+ * dropped for nothing. */
+static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, uint32_t kept,
+                       unsigned class_id, bool *in_vain) {
+    struct cache *c = ct->cache;
+    struct moving_page m;
+    struct page_driver d = {.ct = ct, .step_bytes = PAGE_BYTES, .at_once = true};
+    uint64_t start_us = clock_mono_us();
+    if (cache_page_in_use(c, page) || !page_move_begin(&m, ct, page, donor, class_id, kept)) {
+        return false;
+    }
+    if (m.state == PAGE_MOVE_EMPTYING) {
+        page_move_step(&m, &d);
+    }
+    if (!page_move_finish(&m, ct, clock_mono_us() + PAGE_PATIENCE_US)) {
+        *in_vain = d.did.evicted > 0;
+        return false;
+    }
+    COUNT(ct, page_steals);
+    if (c->stolen != NULL) {
+        struct cache_steal stolen = {.from_class = donor,
+                                     .to_class = class_id,
+                                     .did = d.did,
+                                     .duration_us = clock_mono_us() - start_us};
+        c->stolen(c->stolen_arg, &stolen);
+    }
+    return true;
+}
+
+/* Tries the donor's pages, the cheapest first. It stops after a page that was emptied in vain: that
+ * page is the cheapest the next time. */
+static bool steal_from(struct cache_thread *ct, unsigned donor, uint32_t kept, unsigned class_id,
+                       bool *in_vain) {
+    uint32_t pages[CACHE_SPARE_MAX];
+    unsigned n = cache_spare_pages(ct, donor, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
+    bool got = false;
+    for (unsigned i = 0; i < n && !got && !*in_vain; i++) {
+        got = steal_page(ct, pages[i], donor, kept, class_id, in_vain);
+    }
+    return got;
+}
+
+/* Tries the retired classes first: their pages are to leave them anyway. */
+static bool steal_from_retired(struct cache_thread *ct, unsigned class_id, bool *in_vain) {
+    const struct slab *slab = ct->cache->slab;
+    bool got = false;
+    for (unsigned i = 1; i <= slab->class_count && !got && !*in_vain; i++) {
+        got = i != class_id && slab_class_state(slab, i) == SLAB_CLASS_RETIRED &&
+              steal_from(ct, i, 0, class_id, in_vain);
+    }
+    return got;
+}
+
+/* Takes a page from a retired class, or from the richest class whose pages are not all in use. If
+ * no class has more than one page, the first page of the receiver may go over the limit, as in
+ * memcached: with more classes than pages they would otherwise take the last one from each other at
+ * nearly every set. The tuner gives that page back when a class can spare one. When the reserve is
+ * used up, last pages are taken too. */
+static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
+    bool in_vain = false;
+    if (steal_from_retired(ct, class_id, &in_vain) || in_vain) {
+        return !in_vain;
+    }
+    for (uint32_t least_pages = 2; least_pages > 0; least_pages--) {
+        struct class_set refused = class_set_one(class_id);
+        unsigned donor;
+        while ((donor = richest_class(ct->cache, &refused, least_pages)) != SLAB_CLASS_NONE) {
+            if (steal_from(ct, donor, least_pages - 1, class_id, &in_vain) || in_vain) {
+                return !in_vain;
+            }
+            class_set_add(&refused, donor);
+        }
+        if (least_pages > 1 && slab_grow_first(ct->cache->slab, class_id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Frees a chunk in the class's own pages: one that a partition has at hand, or else a piece of a
+ * value that is in the queue of another class. That value is dropped. */
+static bool free_own_chunk(struct cache_thread *ct, unsigned class_id) {
+    const struct slab *slab = ct->cache->slab;
+    uint32_t pages[CACHE_SPARE_MAX];
+    unsigned n = cache_spare_pages(ct, class_id, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
+    for (unsigned i = 0; i < n && !slab_has_free(slab, class_id); i++) {
+        stocks_give_page(ct, pages[i]);
+        for (uint32_t chunk = 0;
+             !slab_has_free(slab, class_id) && slab_page_chunk(slab, pages[i], chunk) != NULL;
+             chunk++) {
+            cache_evacuate(ct, pages[i], chunk, EVACUATE_EVICTS, NULL);
+        }
+    }
+    return slab_has_free(slab, class_id);
+}
+
+/* A page of another class. After a try in vain there is a pause, for the same pages would be in the
+ * way again. */
+static bool steal(struct cache_thread *ct, unsigned class_id) {
+    struct cache *c = ct->cache;
+    if (!c->config.steal_pages || clock_mono_us() < c->steal_again_us) {
+        return false;
+    }
+    bool got = steal_from_richest(ct, class_id);
+    c->steal_again_us = got ? 0 : clock_mono_us() + STEAL_PAUSE_US;
+    return got;
+}
+
+/* Empties a page for the class, dropping what lives in it; without slab_reassign, lets the class's
+ * first page go over the limit, or frees a chunk of its own. False: none was to be had, or another
+ * thread is at it, which would only want the same memory. No reference is held: the call may wait
+ * outside the turn. */
+static bool steal_page_for(struct cache_thread *ct, unsigned class_id) {
+    struct cache *c = ct->cache;
+    if (atomic_exchange_explicit(&c->stealing, true, memory_order_acquire)) {
+        return false;
+    }
+    bool got = slab_has_free(c->slab, class_id) || steal(ct, class_id) ||
+               slab_grow_first(c->slab, class_id) ||
+               (!c->config.steal_pages && free_own_chunk(ct, class_id));
+    atomic_store_explicit(&c->stealing, false, memory_order_release);
+    return got;
+}
+
+/* --- any means --- */
+
+/* A chunk that a store looks for. */
+struct search {
+    struct cache_thread *ct;
+    unsigned             class_id;
+    bool                 large;
+    bool                 helped;     /* it has worked on pages that the mover wants */
+    uint64_t             give_up_us; /* the one bound of it all, as patience_left has it */
+    uint32_t             ref;        /* a chunk that an eviction freed; 0: none */
+};
+
+/* The means, in this order, when nothing of the class is free; 3 and 5 end with the patience:
+ *
+ *     1. where nothing may be evicted: the class's first page, over the limit
+ *     2. a part of the work on a page that the mover wants for the class
+ *     3. the next victim of the class
+ *     4. a page of another class
+ *     5. rest: drafts, values that are being sent and pages on the move may become free
+ *
+ * While slow readers hold much memory there is no page of another class. True: memory may be free
+ * now, though other threads may take it first. */
+static bool free_a_chunk(struct search *s) {
+    struct cache *c = s->ct->cache;
+    if (!may_evict(c, s->class_id)) {
+        return slab_grow_first(c->slab, s->class_id);
+    }
+    if (s->large && c->store->one_class && pinned_are_much(c)) {
+        return false;
+    }
+    if (!s->helped && help_is_wanted(c, s->class_id)) {
+        s->helped = true;
+        help_with_pages(s->ct, s->class_id);
+        return true;
+    }
+    bool leaving;
+    /* while all of its pages are on the move, a chunk that it frees there is not its own */
+    if (slab_pages_beyond(c->slab, s->class_id, 0) > 0 &&
+        evict_somewhere(s->ct, s->class_id, &s->ref, &leaving)) {
+        if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
+            note_hunger(c, s->class_id);
+        }
+        return patience_left(s->ct, &s->give_up_us);
+    }
+    if (pinned_are_much(c)) {
+        return slab_grow_first(c->slab, s->class_id);
+    }
+    note_hunger(c, s->class_id);
+    return steal_page_for(s->ct, s->class_id) || rest_for_memory(s->ct, &s->give_up_us);
+}
+
+uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id,
+                      size_t total_bytes, bool large) {
+    const struct cache *c = ct->cache;
+    (void)total_bytes;
+    struct search s = {.ct = ct, .class_id = class_id, .large = large};
+    uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
+    for (bool more = true; s.ref == 0;) {
+        s.class_id = still_serving(c, s.class_id, chunk_bytes);
+        s.ref = take_free(ct, p, s.class_id, large);
+        if (s.ref != 0 || !more) {
+            break;
+        }
+        /* a class that was retired this moment is not short of memory */
+        more = still_serving(c, s.class_id, chunk_bytes) != s.class_id || free_a_chunk(&s);
+    }
+    if (s.ref == 0) {
+        COUNT_CLASS(ct, s.class_id, outofmemory);
+    }
+    return s.ref;
+}

@@ -1,0 +1,152 @@
+/* Freeing dead items where they lie. */
+#include "cache/expire/expire_sweep.h"
+
+#include "cache/alloc/magazine.h"
+#include "cache/items/item_value.h"
+#include "cache/items/link.h"
+
+enum {
+    STEP_LOOKS = 1024,
+    FREE_COSTS = 64,  /* a freed item counts as so many looks */
+    CHAIN_COSTS = 64, /* so does a chain of the index, in a heap */
+    AHEAD = 8,        /* chunks whose lines are asked for before they are looked at */
+};
+
+/* One step of a pass: the pass, and how many looks are left. */
+struct sweeping {
+    struct cache_thread *ct;
+    struct cache_sweep  *pass;
+    struct item_clock    clock;
+    int                  looks;
+};
+
+/* Whether an item that was just seen is dead. If it lives, notes when it will expire. */
+static bool is_dead(struct sweeping *s, const struct item *it) {
+    uint32_t at_s = item_exptime_s(it);
+    s->pass->looked++;
+    if ((at_s != 0 && at_s <= s->ct->now_s) || item_flushed_by(it, s->clock)) {
+        return true;
+    }
+    if (at_s != 0 && (s->pass->earliest_s == 0 || at_s < s->pass->earliest_s)) {
+        s->pass->earliest_s = at_s;
+    }
+    return false;
+}
+
+static void free_locked(struct sweeping *s, struct partition *p, struct item *it, uint64_t hash) {
+    reclaim_item_locked(s->ct, p, it, cache_item_class(s->ct->cache, it), hash);
+    s->pass->freed++;
+    s->looks -= FREE_COSTS;
+}
+
+/* The same for a chunk that may be anything by now. */
+static void free_if_dead(struct sweeping *s, struct item *it) {
+    struct cache *c = s->ct->cache;
+    char bytes[KEY_BYTES_MAX + 14];
+    struct key key;
+    if (!copy_key_warily(it, bytes, &key)) {
+        return;
+    }
+    struct partition *p = partition_of(c, key.hash);
+    lock_take(&p->lock);
+    if (index_find(&p->index, &key) == ref_of_item(c, it) &&
+        cache_item_dead(c, it, s->ct->now_s)) {
+        free_locked(s, p, it, key.hash);
+    }
+    lock_release(&p->lock);
+    chunks_settle(s->ct);
+}
+
+/* Looks at chunks of the page that the pass has reached. No class gets that page while this turn
+ * lasts. */
+static void sweep_page(struct sweeping *s) {
+    const struct slab *slab = s->ct->cache->slab;
+    uint32_t chunk_bytes =
+        atomic_load_explicit(&slab_page(slab, s->pass->page)->chunk_bytes, memory_order_relaxed);
+    struct item *it;
+    while (s->looks > 0 &&
+           (it = slab_page_chunk(slab, s->pass->page, (uint32_t)s->pass->place)) != NULL) {
+        prefetch((const char *)it + (size_t)AHEAD * chunk_bytes);
+        s->pass->place++;
+        s->looks--;
+        if (item_state(it) == CHUNK_LINKED && item_key_len(it) != 0 && is_dead(s, it)) {
+            free_if_dead(s, it);
+        }
+    }
+    if (s->looks > 0) {
+        s->pass->page++;
+        s->pass->place = 0;
+    }
+}
+
+static bool sweep_pages(struct sweeping *s) {
+    const struct cache *c = s->ct->cache;
+    while (s->looks > 0 && s->pass->page < arena_page_end(c->arena)) {
+        if (s->pass->place == 0 && slab_page_class(c->slab, s->pass->page) == SLAB_CLASS_NONE) {
+            /* the system has the page's memory; a look would make it back the page again */
+            s->pass->page++;
+            s->looks--;
+        } else {
+            sweep_page(s);
+        }
+    }
+    return s->pass->page < arena_page_end(c->arena);
+}
+
+/* Looks at one chain of the index. False: the partition has no more. */
+static bool sweep_chain(struct sweeping *s, struct partition *p) {
+    uint32_t refs[INDEX_CHAIN_MOST];
+    unsigned count;
+    lock_take(&p->lock);
+    bool found =
+        index_chain(&p->index, (uint32_t)s->pass->place, refs, INDEX_CHAIN_MOST, &count);
+    for (unsigned i = 0; found && i < count; i++) {
+        struct item *it = item_at(s->ct->cache, refs[i]);
+        if (is_dead(s, it)) {
+            free_locked(s, p, it, item_hash(&it->node));
+        }
+    }
+    lock_release(&p->lock);
+    chunks_settle(s->ct);
+    return found;
+}
+
+static bool sweep_index(struct sweeping *s) {
+    struct cache *c = s->ct->cache;
+    for (; s->looks > 0 && s->pass->page < c->partition_count; s->looks -= CHAIN_COSTS) {
+        if (sweep_chain(s, &c->partitions[s->pass->page])) {
+            s->pass->place++;
+        } else {
+            s->pass->page++;
+            s->pass->place = 0;
+        }
+    }
+    return s->pass->page < c->partition_count;
+}
+
+bool cache_sweep_step(struct cache_thread *ct, struct cache_sweep *pass) {
+    struct sweeping s = {.ct = ct,
+                         .pass = pass,
+                         .clock = cache_item_clock(ct->cache),
+                         .looks = STEP_LOOKS};
+    return ct->cache->store->whole_pages ? sweep_pages(&s) : sweep_index(&s);
+}
+
+/* Sums the counters in which everything counts that gives an item an expiry time. */
+uint64_t cache_changes(struct cache *c) {
+    lock_take(&c->threads_lock);
+    unsigned most = atomic_load_explicit(&c->class_id_most, memory_order_relaxed);
+    uint64_t sum = c->retired.total_items;
+    for (unsigned i = 1; i <= most; i++) {
+        sum += c->class_retired[i].touch_hits + c->class_retired[i].delete_hits;
+    }
+    for (unsigned t = 0; t < c->thread_count; t++) {
+        const struct cache_class_counters *classes = c->threads[t]->classes;
+        sum += counter_get(&c->threads[t]->counters.total_items);
+        for (unsigned i = 1; i <= most; i++) {
+            sum += counter_get(&classes[i].touch_hits) + counter_get(&classes[i].delete_hits);
+        }
+    }
+    lock_release(&c->threads_lock);
+    return sum;
+}

@@ -1,8 +1,0 @@
-/* Flushes. */
-#ifndef SLATE_CACHE_FLUSH_H
-#define SLATE_CACHE_FLUSH_H
-#include "cache/partition.h"
-
-/* Carries out the pending flush once its time has come. */
-void flush_if_due(struct cache *, uint32_t now_s);
-#endif

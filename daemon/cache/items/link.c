@@ -1,0 +1,272 @@
+/* Items in and out of the index and the queues: every change of what the cache holds passes
+ * here. */
+#include "cache/items/link.h"
+
+#include "base/failpoint.h"
+#include "cache/admin/cache_events.h"
+#include "cache/admin/sampling.h"
+#include "cache/alloc/magazine.h"
+#include "cache/items/item_value.h"
+#include "cache/items/pinned.h"
+
+char *item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const struct key *key,
+                uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s) {
+    /* A reader that still takes this chunk for its old item must find its bucket's version changed
+     * before it sees the stores below. */
+    atomic_thread_fence(memory_order_release);
+    node_set_mark(&it->node, 0);
+    node_set_time_s(&it->node, cache_stamp_s(ct));
+    atomic_store_explicit(&it->node.key_len, key->len, memory_order_relaxed);
+    item_set_flags(it, (uint8_t)(flags | CHUNK_DRAFT));
+    kept_order(); /* an item that is overwritten where it lies counts as a draft meanwhile */
+    item_store32(&it->exptime_s, exptime_s);
+    item_store32(&it->value_bytes, value_bytes);
+    if (value_bytes > ITEM_COPY_MAX) {
+        /* the count that the link holds */
+        atomic_store_explicit(item_refs(it), 1, memory_order_relaxed);
+    }
+    if (flags & ITEM_CFLAGS) {
+        item_store32((void *)((char *)it + item_cflags_offset(flags, value_bytes)), client_flags);
+    }
+    char *at = (char *)it + item_key_offset(flags, value_bytes);
+    bytes_store(at, key->ptr, key->len);
+    return at + key->len;
+}
+
+/* Adds the moves that the policy made since the last call to this thread's counters. */
+static void count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned class_id) {
+    struct cache_class_counters *n = &ct->classes[class_id];
+    if (q->moves.to_cold | q->moves.to_warm | q->moves.within) {
+        counter_add(&n->moves_to_cold, q->moves.to_cold);
+        counter_add(&n->moves_to_warm, q->moves.to_warm);
+        counter_add(&n->moves_within_lru, q->moves.within);
+        q->moves = (struct evict_moves){0};
+    }
+}
+
+/* Takes an item that is LOOSE, and no longer in the index, out of its queue, and drops the count
+ * that the link held. */
+static void detach_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
+    struct cache *c = ct->cache;
+    struct shelf *shelf = p->shelves[cache_item_class(c, it)];
+    uint64_t bytes = cache_item_requested_bytes(c, it);
+    evict_remove(&shelf->queue, &it->node);
+    shelf->requested_bytes -= bytes;
+    p->bytes -= bytes;
+    if (!item_large(it) && !item_chained(it)) {
+        stock_push_locked(ct, p, ref_of_item(c, it));
+    } else if (!item_large(it) ||
+               atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
+        node_set_next(&it->node, ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0);
+        ct->doomed = it;
+    } else {
+        pinned_add(c, (int64_t)bytes);
+    }
+}
+
+static bool temporary(const struct cache_thread *ct, const struct item *it) {
+    int64_t ttl_s = atomic_load_explicit(&ct->cache->temporary_ttl_s, memory_order_relaxed);
+    uint32_t exptime_s = item_exptime_s(it);
+    return ttl_s >= 0 && exptime_s != 0 && (int64_t)exptime_s - (int64_t)ct->now_s <= ttl_s;
+}
+
+void renewed_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                    unsigned class_id, uint64_t more_bytes) {
+    assert(lock_held(&p->lock));
+    struct shelf *shelf = p->shelves[class_id];
+    shelf->requested_bytes += more_bytes;
+    p->bytes += more_bytes;
+    evict_renew(queue_now(ct, shelf), &it->node, temporary(ct, it), item_now_s(ct));
+    count_moves(ct, &shelf->queue, class_id);
+    COUNT(ct, total_items);
+}
+
+void unlink_locked(struct cache_thread *ct, struct partition *p, uint64_t hash, struct item *it) {
+    assert(lock_held(&p->lock));
+    item_set_loose(it);
+    crash_point("item_loose");
+    index_remove(&p->index, hash, ref_of_item(ct->cache, it));
+    detach_locked(ct, p, it);
+}
+
+/* --- out, because others need the room --- */
+
+void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id,
+                    uint64_t hash) {
+    bool for_readers = !ct->moves_pages && pinned_are_much(ct->cache);
+    COUNT_CLASS(ct, class_id, evicted);
+    if (ct->moves_pages) {
+        COUNT_CLASS(ct, class_id, evicted_by_moves);
+        ct->moves_evicted++;
+    } else if (for_readers) {
+        COUNT_CLASS(ct, class_id, evicted_by_readers);
+    }
+    if (event_watched(EVENT_EVICTIONS)) {
+        cache_tell_eviction(ct, it, class_id);
+    }
+    struct ghost *ghost = atomic_load_explicit(&ct->cache->ghost, memory_order_acquire);
+    if (ghost != NULL && !ct->refits && !for_readers) {
+        ghost_evicted(ghost, class_id, hash, item_exptime_s(it), ct->now_s);
+    }
+    uint32_t now_s = item_now_s(ct), used_s = node_used_s(&it->node),
+             age_s = now_s > used_s ? now_s - used_s : 0;
+    /* each step is four times as long as the one before */
+    unsigned step = age_s == 0 ? 0 : (31u - (unsigned)__builtin_clz(age_s)) / 2 + 1;
+    counter_add(&ct->ages[class_id].each[step < CACHE_AGES ? step : CACHE_AGES - 1], 1);
+    _Atomic uint32_t *last = &ct->cache->evicted_age_s[class_id];
+    /* the age changes seldom, so threads seldom write this line */
+    if (atomic_load_explicit(last, memory_order_relaxed) != age_s) {
+        atomic_store_explicit(last, age_s, memory_order_relaxed);
+    }
+    if (item_exptime_s(it) != 0) {
+        COUNT_CLASS(ct, class_id, evicted_nonzero);
+    }
+    if (!node_fetched(&it->node)) {
+        COUNT_CLASS(ct, class_id, evicted_unfetched);
+    }
+    if (node_hits(&it->node) > 1) {
+        COUNT_CLASS(ct, class_id, evicted_active);
+    }
+}
+
+void reclaim_item_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                         unsigned class_id, uint64_t hash) {
+    COUNT_CLASS(ct, class_id, reclaimed);
+    if (!node_fetched(&it->node)) {
+        COUNT_CLASS(ct, class_id, expired_unfetched);
+    }
+    unlink_locked(ct, p, hash, it);
+}
+
+void evict_item_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                       unsigned class_id) {
+    uint64_t hash = item_hash(&it->node);
+    if (cache_item_dead(ct->cache, it, ct->now_s)) {
+        reclaim_item_locked(ct, p, it, class_id, hash);
+        return;
+    }
+    count_eviction(ct, it, class_id, hash);
+    evict_note_evicted(&p->shelves[class_id]->queue, &it->node);
+    unlink_locked(ct, p, hash, it);
+}
+
+/* Evicts a rival: of the items that fill the index's place for this hash, the one used longest ago.
+ * False: none of them may be evicted. */
+static bool evict_rival_locked(struct cache_thread *ct, struct partition *p, uint64_t hash) {
+    assert(lock_held(&p->lock));
+    struct cache *c = ct->cache;
+    uint32_t refs[INDEX_CHAIN_MOST];
+    struct item *oldest = NULL;
+    /* of items used in the same second, any */
+    unsigned count = index_rivals(&p->index, hash, refs),
+             start = (unsigned)random_next(&ct->random);
+    for (unsigned i = 0; i < count; i++) {
+        struct item *it = item_at(c, refs[(start + i) % count]);
+        if (cache_item_dead(c, it, ct->now_s)) {
+            oldest = it;
+            break;
+        }
+        if (may_evict(c, cache_item_class(c, it)) &&
+            (oldest == NULL || node_used_s(&it->node) < node_used_s(&oldest->node))) {
+            oldest = it;
+        }
+    }
+    if (oldest == NULL) {
+        return false;
+    }
+    COUNT(ct, index_evictions);
+    evict_item_locked(ct, p, oldest, cache_item_class(c, oldest));
+    return true;
+}
+
+/* --- in --- */
+
+bool link_locked(struct cache_thread *ct, struct partition *p, const struct key *key,
+                 struct item *it, struct item *old, uint64_t cas) {
+    assert(lock_held(&p->lock));
+    struct cache *c = ct->cache;
+    unsigned class_id = cache_item_class(c, it);
+    struct shelf *shelf = shelf_of_locked(c, p, class_id);
+    if (shelf == NULL) {
+        return false;
+    }
+    item_set_cas(it, next_cas_locked(p, cas));
+    item_set_linked(it);
+    if (old != NULL) {
+        crash_point("twins");
+        item_set_loose(old); /* the old item becomes LOOSE before the index shows the new one */
+        crash_point("old_loose");
+        index_replace(&p->index, key->hash, ref_of_item(c, old), ref_of_item(c, it));
+        detach_locked(ct, p, old);
+    } else if (!index_insert(&p->index, key->hash, ref_of_item(c, it)) &&
+               !(evict_rival_locked(ct, p, key->hash) &&
+                 index_insert(&p->index, key->hash, ref_of_item(c, it)))) {
+        item_set_state(it, CHUNK_DRAFT);
+        return false;
+    }
+    uint64_t bytes = cache_item_requested_bytes(c, it);
+    shelf->requested_bytes += bytes;
+    p->bytes += bytes;
+    evict_insert(queue_now(ct, shelf), &it->node, temporary(ct, it), item_now_s(ct));
+    count_moves(ct, &shelf->queue, class_id);
+    COUNT(ct, total_items);
+    return true;
+}
+
+struct item *find_live_locked(struct cache_thread *ct, struct partition *p, const struct key *key) {
+    struct index_spot spot = {0};
+    return find_live_from_locked(ct, p, key, &spot);
+}
+
+struct item *find_live_from_locked(struct cache_thread *ct, struct partition *p,
+                                   const struct key *key, struct index_spot *spot) {
+    assert(lock_held(&p->lock));
+    struct cache *c = ct->cache;
+    uint32_t ref = index_find_locked(&p->index, key, spot);
+    ct->item_clock = cache_item_clock(c);
+    if (ref == 0) {
+        return NULL;
+    }
+    struct item *it = item_at(c, ref);
+    bool expired = cache_item_expired(it, ct->now_s);
+    if (!expired && !item_flushed_by(it, ct->item_clock)) {
+        return it;
+    }
+    if (expired) {
+        COUNT(ct, get_expired);
+    } else {
+        COUNT(ct, get_flushed);
+    }
+    uint32_t exptime_s = item_exptime_s(it);
+    unlink_locked(ct, p, key->hash, it);
+    if (sampled(ct, key->hash)) {
+        sample_note(ct, SAMPLE_GONE, key->hash, SLAB_CLASS_NONE, 0, expired ? exptime_s : 0);
+    }
+    return NULL;
+}
+
+void touch_locked(struct partition *p, const struct key *key, struct item *it, uint32_t exptime_s) {
+    assert(lock_held(&p->lock));
+    _Atomic uint32_t *change = index_change_begin(
+        index_spot_at(&p->index, key->hash, node_ref(p->index.space, it)));
+    item_store32(&it->exptime_s, exptime_s);
+    index_version_end(change);
+}
+
+static void mark_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                        void (*note)(struct item *, unsigned most, uint32_t now_s)) {
+    assert(lock_held(&p->lock));
+    struct shelf *shelf = p->shelves[cache_item_class(ct->cache, it)];
+    note(it, shelf->queue.policy->hit_max, item_now_s(ct));
+    if (shelf->queue.policy->hit != NULL) {
+        shelf->queue.policy->hit(&shelf->queue, &it->node, item_now_s(ct));
+    }
+}
+
+void mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
+    mark_locked(ct, p, it, item_note_hit);
+}
+
+void mark_wanted_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
+    mark_locked(ct, p, it, item_note_wanted);
+}

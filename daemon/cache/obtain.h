@@ -1,9 +1,0 @@
-/* A chunk by any means. */
-#ifndef SLATE_CACHE_OBTAIN_H
-#define SLATE_CACHE_OBTAIN_H
-#include "cache/partition.h"
-
-/* As store_ops.obtain. */
-uint32_t chunk_obtain(struct cache_thread *, struct partition *, unsigned class_id,
-                      size_t total_bytes, bool large);
-#endif

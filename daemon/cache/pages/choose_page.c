@@ -1,0 +1,205 @@
+/* Chooses the page of a class that is to leave it: by what lives in the page, by its age, or at
+ * random. It only reads the page table and the chunks, and takes no lock, so a choice costs no
+ * other thread anything. What it sees may change the next moment; whoever empties the page looks
+ * again. */
+#include "cache/items/item_value.h"
+#include "cache/partition.h"
+
+enum {
+    /* pages that one choice by value compares; the next choice goes on where it ended */
+    LOOK_PAGES = 64,
+    SAMPLE_CHUNKS = 16, /* chunks that it looks at in each page */
+    LISTED_PAGES = 16, /* pages with free chunks that it compares in any case */
+    /* the value of a live item that was used a moment ago; each hit of its mark adds as much */
+    LIVE_VALUE = 1 << 12,
+    /* "a moment": an item's value falls with its idle time, as the hits it promises do */
+    RECENT_S = 4,
+    /* the value of an item that is being stored or sent: its page cannot be had now */
+    IN_USE_VALUE = 1 << 28,
+};
+
+static bool item_in_use(struct item *it) {
+    switch (item_state(it)) {
+    case CHUNK_FREE: return false;
+    case CHUNK_DRAFT:
+    case CHUNK_LOOSE: return true;
+    case CHUNK_LINKED:
+        return item_key_len(it) != 0 && item_large(it) &&
+               atomic_load_explicit(item_refs(it), memory_order_relaxed) > 1;
+    }
+    return false;
+}
+
+/* The item of a chunk: of a piece of a chained value that is the value's head. NULL: the piece has
+ * none any more. */
+static struct item *item_of_chunk(const struct cache *c, struct item *it) {
+    if (item_state(it) != CHUNK_LINKED || item_key_len(it) != 0) {
+        return it;
+    }
+    uint32_t head = item_load32(&((const struct tail *)(const void *)it)->head);
+    return chunk_is_at(c, head) ? item_at(c, head) : NULL;
+}
+
+static bool chunk_in_use(const struct cache *c, struct item *chunk) {
+    struct item *it = item_of_chunk(c, chunk);
+    return it != NULL && item_in_use(it);
+}
+
+bool cache_chunk_in_use(const struct cache *c, uint32_t page, uint32_t chunk) {
+    struct item *it = slab_page_chunk(c->slab, page, chunk);
+    return it != NULL && chunk_in_use(c, it);
+}
+
+bool cache_page_in_use(const struct cache *c, uint32_t page) {
+    struct item *it;
+    for (uint32_t i = 0; (it = slab_page_chunk(c->slab, page, i)) != NULL; i++) {
+        if (chunk_in_use(c, it)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct candidate {
+    uint64_t cost; /* the least goes first */
+    uint32_t page;
+};
+
+/* Keeps the `max` candidates of least cost, the least first. Of equal ones the earlier comes
+ * first. */
+struct ranking {
+    struct candidate *best;
+    unsigned count, max;
+};
+
+static void rank(struct ranking *r, uint32_t page, uint64_t cost) {
+    unsigned at = r->count;
+    for (unsigned i = 0; i < r->count; i++) {
+        if (r->best[i].page == page) {
+            return;
+        }
+    }
+    while (at > 0 && r->best[at - 1].cost > cost) {
+        at--;
+    }
+    if (at == r->max) {
+        return;
+    }
+    r->count += r->count < r->max;
+    memmove(&r->best[at + 1], &r->best[at], (r->count - at - 1) * sizeof *r->best);
+    r->best[at] = (struct candidate){cost, page};
+}
+
+static uint64_t item_value(const struct item *it, uint32_t now_s) {
+    uint32_t used_s = node_used_s(&it->node), idle_s = now_s > used_s ? now_s - used_s : 0;
+    return (uint64_t)LIVE_VALUE * RECENT_S * (1 + node_hits(&it->node)) / (RECENT_S + idle_s);
+}
+
+static uint32_t page_chunks(const struct cache *c, uint32_t page) {
+    uint32_t chunk_bytes =
+        atomic_load_explicit(&slab_page(c->slab, page)->chunk_bytes, memory_order_relaxed);
+    return chunk_bytes ? PAGE_BYTES / chunk_bytes : 0;
+}
+
+/* Picks the chunks to look at, spread evenly over the page. Returns how many. */
+static unsigned sample_chunks(const struct cache *c, uint32_t page,
+                              struct item *sample[SAMPLE_CHUNKS]) {
+    uint32_t chunks = page_chunks(c, page),
+             looked = chunks < SAMPLE_CHUNKS ? chunks : SAMPLE_CHUNKS;
+    unsigned n = 0;
+    for (uint32_t i = 0; i < looked; i++) {
+        struct item *it = slab_page_chunk(c->slab, page, (uint32_t)((uint64_t)i * chunks / looked));
+        if (it != NULL) {
+            sample[n++] = it;
+        }
+    }
+    return n;
+}
+
+uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
+    const struct cache *c = ct->cache;
+    struct item *sample[SAMPLE_CHUNKS];
+    unsigned looked = sample_chunks(c, page, sample);
+    uint64_t value = 0;
+    for (unsigned i = 0; i < looked; i++) {
+        struct item *it = sample[i];
+        if (item_state(it) == CHUNK_FREE) {
+            continue;
+        }
+        if (chunk_in_use(c, it)) {
+            value += IN_USE_VALUE;
+        } else if (item_key_len(it) == 0) {
+            value += LIVE_VALUE / 2; /* a piece of a chained value; its item is not looked up */
+        } else if (!cache_item_dead(c, it, ct->now_s)) {
+            value += item_value(it, item_now_s(ct));
+        }
+    }
+    return looked ? value * page_chunks(c, page) / looked : 0;
+}
+
+uint32_t cache_page_used_s(const struct cache *c, uint32_t page) {
+    struct item *sample[SAMPLE_CHUNKS];
+    uint32_t used_s = 0;
+    for (unsigned n = sample_chunks(c, page, sample); n > 0; n--) {
+        const struct item *it = item_of_chunk(c, sample[n - 1]);
+        if (it != NULL && item_state(it) == CHUNK_LINKED && node_used_s(&it->node) > used_s) {
+            used_s = node_used_s(&it->node);
+        }
+    }
+    return used_s > 0 ? used_s - cache_item_clock(c).ahead_s : 0;
+}
+
+/* By value, or by the last use; of pages whose items were used at the same second the older page
+ * goes. */
+static void rank_by_items(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
+                          struct ranking *r) {
+    struct cache *c = ct->cache;
+    uint32_t pages[LISTED_PAGES + LOOK_PAGES];
+    struct item *sample[SAMPLE_CHUNKS];
+    unsigned n = slab_partial_pages(c->slab, class_id, false, pages, LISTED_PAGES);
+    n += slab_next_pages(c->slab, class_id, pages + n, LOOK_PAGES);
+    for (unsigned i = 0; i < n; i++) {
+        /* a look at a page touches many cold cache lines: asked for together they arrive
+         * together */
+        for (unsigned j = i + 1 < n ? sample_chunks(c, pages[i + 1], sample) : 0; j > 0; j--) {
+            __builtin_prefetch(sample[j - 1]);
+        }
+        uint32_t birth =
+            atomic_load_explicit(&slab_page(c->slab, pages[i])->birth, memory_order_relaxed);
+        rank(r, pages[i],
+             pick == PICK_LEAST_VALUE ? cache_page_value(ct, pages[i])
+                                      : (uint64_t)cache_page_used_s(c, pages[i]) << 32 | birth);
+    }
+}
+
+static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
+                     struct ranking *r) {
+    struct cache *c = ct->cache;
+    for (uint32_t page = 0; page < arena_page_end(c->arena); page++) {
+        const struct page *p = slab_page(c->slab, page);
+        if (atomic_load_explicit(&p->class_id, memory_order_relaxed) == class_id &&
+            atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
+            rank(r, page,
+                 pick == PICK_RANDOM ? random_next(&ct->random)
+                                     : atomic_load_explicit(&p->birth, memory_order_relaxed));
+        }
+    }
+}
+
+unsigned cache_spare_pages(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
+                           uint32_t *pages, unsigned max) {
+    struct candidate best[CACHE_SPARE_MAX];
+    struct ranking r = {best, 0, max < CACHE_SPARE_MAX ? max : CACHE_SPARE_MAX};
+    if (pick == PICK_FREE) {
+        return slab_partial_pages(ct->cache->slab, class_id, true, pages, r.max);
+    }
+    if (pick == PICK_LEAST_VALUE || pick == PICK_LEAST_ACCESSED) {
+        rank_by_items(ct, class_id, pick, &r);
+    } else {
+        rank_all(ct, class_id, pick, &r);
+    }
+    for (unsigned i = 0; i < r.count; i++) {
+        pages[i] = best[i].page;
+    }
+    return r.count;
+}

@@ -1,0 +1,24 @@
+/* Which chunks belong to an item: a bit for each chunk of each page that a class has. An item owns
+ * its own chunk and the chunks of its value's pieces. Any thread; no lock. */
+#ifndef SLATE_CACHE_PERSIST_CHUNK_OWNER_H
+#define SLATE_CACHE_PERSIST_CHUNK_OWNER_H
+#include "cache/partition.h"
+#include "mem/load_classes.h"
+
+struct claims {
+    struct cache     *c;
+    uint32_t         *bit_at; /* of each page: the bit of its first chunk */
+    _Atomic uint64_t *bits;
+    uint32_t          count; /* all chunks of these pages */
+};
+
+bool claims_init(struct claims *, struct cache *, const struct recall *); /* false: no memory */
+void claims_fini(struct claims *); /* also of one that could not be made */
+size_t claims_bytes(const struct cache *, uint32_t chunks);
+
+bool claim_is(const struct claims *, uint32_t page, uint32_t chunk);
+/* Claims an item's chunk and the pieces of its value, if they make up the whole value. False: they
+ * do not, and nothing was claimed. */
+bool claim_item(struct claims *, struct item *);
+void unclaim_item(struct claims *, struct item *);
+#endif

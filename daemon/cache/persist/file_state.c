@@ -1,0 +1,307 @@
+#include "cache/persist/file_state.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "mem/load_classes.h"
+#include "mem/settings_blob.h"
+
+/* A cache with more memory has more partitions. A file has room for the most that any cache gets
+ * unless an option asks for more. */
+enum { FRONT_PARTITIONS_LEAST = 1024 };
+
+#define ANEW "; remove it to start with an empty cache"
+
+static struct memory_head *head_of(const struct cache *c) { return c->arena->file->head; }
+
+__attribute__((format(printf, 2, 3))) static bool refuse(const struct cache *c, const char *format,
+                                                         ...) {
+    va_list ap;
+    const char *path = c->arena != NULL ? c->arena->file->path : c->config.memory_file->path;
+    int len = snprintf(c->config.why, CACHE_WHY_BYTES, "%s: ", path);
+    va_start(ap, format);
+    vsnprintf(c->config.why + len, (size_t)(CACHE_WHY_BYTES - len), format, ap);
+    va_end(ap);
+    errno = EINVAL;
+    return false;
+}
+
+/* --- CAS --- */
+
+int cache_file(const struct cache *c) { return c->arena->file != NULL ? c->arena->file->fd : -1; }
+
+static char *front_of(const struct cache *c) { return (char *)head_of(c) + MEMORY_FRONT_AT; }
+
+/* Finds the highest CAS that was given. False: a partition's count of CAS is not whole. */
+static bool cas_most(const struct cache *c, uint64_t *most) {
+    const struct memory_head *h = head_of(c);
+    uint32_t at, step, count, valid;
+    if (!kept_get_number(&h->cas_most, most) || !kept_get(&h->cas_at, &at) ||
+        !kept_get(&h->cas_step, &step) || !kept_get(&h->cas_count, &count) ||
+        !kept_get(&h->cas_valid, &valid)) {
+        return false;
+    }
+    if (!valid) {
+        return true;
+    }
+    if (count == 0 || at % sizeof(uint64_t) != 0 || step % sizeof(uint64_t) != 0 ||
+        at < MEMORY_FRONT_AT || at + (uint64_t)step * count > c->arena->file->shape.table_at) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t cas;
+        memcpy(&cas, (const char *)h + at + (size_t)i * step, sizeof cas);
+        if (cas % count != i) {
+            /* each partition counts from its own number, in steps of the number of partitions */
+            return false;
+        }
+        *most = cas > *most ? cas : *most;
+    }
+    return true;
+}
+
+void keep_count_cas(struct cache *c) {
+    uint64_t most = 0;
+    unsigned n = c->partition_count;
+    if (c->arena->file != NULL) {
+        cas_most(c, &most); /* keep_open has checked that the counts are whole */
+        most = (most + n - 1) / n * n;
+        kept_set_number(&head_of(c)->cas_most, most);
+        kept_set(&head_of(c)->cas_valid, false);
+        crash_point("cas_noted");
+    }
+    for (unsigned i = 0; i < n; i++) {
+        c->partitions[i].cas = most + i;
+        c->partitions[i].cas_step = n;
+    }
+    if (c->arena->file != NULL) {
+        struct memory_head *h = head_of(c);
+        kept_set(&h->cas_at, (uint32_t)((char *)&c->partitions[0].cas - (char *)h));
+        kept_set(&h->cas_step, sizeof(struct partition));
+        kept_set(&h->cas_count, n);
+        kept_order();
+        crash_point("cas_half_counted");
+        kept_set(&h->cas_valid, true);
+    }
+}
+
+/* --- time --- */
+
+void cache_keep_time(struct cache *c) {
+    if (c->arena->file != NULL) {
+        uint32_t now_s = clock_now_s();
+        kept_set(&head_of(c)->unix_at_0, (uint32_t)(clock_unix_us() / CLOCK_SECOND_US) - now_s);
+        kept_advance(&head_of(c)->last_s, now_s);
+    }
+}
+
+bool cache_keep_note(struct cache *c, const char *text, size_t bytes) {
+    return c->arena->file == NULL || memory_note_write(c->arena->file, text, bytes);
+}
+
+void keep_flush(struct cache *c) {
+    if (c->arena->file != NULL) {
+        struct memory_head *h = head_of(c);
+        struct item_clock clock = cache_item_clock(c);
+        kept_advance(&h->ahead_s, clock.ahead_s); /* ahead_s only grows, so it is written first */
+        kept_order();
+        crash_point("flush_half_noted");
+        kept_advance(&h->flushed, clock.flushed);
+        kept_set(&h->flush_at_s, atomic_load_explicit(&c->flush_at_s, memory_order_relaxed));
+    }
+}
+
+static bool go_on(struct cache *c) {
+    struct memory_head *h = head_of(c);
+    uint32_t unix_at_0, last_s, flushed, ahead_s, flush_at_s;
+    bool whole = kept_get(&h->unix_at_0, &unix_at_0) && kept_get(&h->last_s, &last_s) &&
+                 kept_get(&h->flushed, &flushed) && kept_get(&h->ahead_s, &ahead_s) &&
+                 kept_get(&h->flush_at_s, &flush_at_s);
+    if (whole) {
+        clock_continue(unix_at_0, last_s);
+        atomic_init(&c->item_clock, (uint64_t)ahead_s << 32 | flushed);
+        atomic_init(&c->flush_at_s, flush_at_s);
+    }
+    return whole;
+}
+
+/* --- policies --- */
+
+static uint32_t name_hash(const char *name) { /* FNV-1a */
+    uint32_t hash = 2166136261u;
+    for (; *name != '\0'; name++) {
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    }
+    return hash;
+}
+
+const struct evict_policy *keep_policy_of(const struct cache *c, unsigned class_id) {
+    uint32_t hash;
+    if (!kept_get(&head_of(c)->policies[class_id], &hash)) {
+        return NULL;
+    }
+    const struct evict_policy *const *p = evict_policies;
+    while (*p != NULL && name_hash((*p)->name) != hash) {
+        p++;
+    }
+    return *p;
+}
+
+void keep_policy(struct cache *c, unsigned class_id) {
+    if (c->arena->file != NULL) {
+        const struct evict_policy *policy =
+            class_id == 0 ? atomic_load_explicit(&c->policy, memory_order_relaxed)
+                          : policy_of(c, class_id);
+        kept_set(&head_of(c)->policies[class_id], name_hash(policy->name));
+    }
+}
+
+/* --- the file --- */
+
+static struct memory_wish wish_of(const struct cache_config *cfg, size_t reserve_bytes,
+                                  unsigned partitions) {
+    unsigned front = partitions > FRONT_PARTITIONS_LEAST ? partitions : FRONT_PARTITIONS_LEAST;
+    return (struct memory_wish){
+        .limit_bytes = cfg->limit_bytes,
+        .reserve_bytes = reserve_bytes,
+        .front_bytes = front * sizeof(struct partition),
+        .store = cfg->store,
+        .store_name = "slab",
+        .chunk_bytes_max = cfg->slab.chunk_bytes_max,
+    };
+}
+
+bool keep_fits(const struct cache_config *cfg, unsigned partitions) {
+    struct memory_wish wish = wish_of(cfg, 0, partitions);
+    return memory_file_fits(cfg->memory_file, &wish, cfg->why);
+}
+
+bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
+    const struct cache_config *cfg = &c->config;
+    struct memory_wish wish = wish_of(cfg, reserve_bytes, partitions);
+    struct memory_file *f = cfg->memory_file;
+    if (cfg->store != CACHE_STORE_SLAB) {
+        return refuse(c, "only items of --store=slab can be kept in a memory file");
+    }
+    if (!memory_file_begin(f, &wish, cfg->why)) {
+        return false;
+    }
+    bool old = !f->is_new;
+    c->config.memory_file = NULL; /* the arena owns the file now */
+    char path[MEMORY_WHY_BYTES / 2];
+    snprintf(path, sizeof path, "%s", f->path);
+    c->arena = arena_create_in(f, cfg->limit_bytes, cfg->huge_pages);
+    if (c->arena == NULL) {
+        snprintf(cfg->why, CACHE_WHY_BYTES, "%s: cannot map it: %s", path, strerror(errno));
+        return false;
+    }
+    if (!old) {
+        return true;
+    }
+    uint64_t most;
+    if (!cas_most(c, &most) || !go_on(c)) {
+        return refuse(c, "its head is damaged (counts)" ANEW);
+    }
+    /* from here on the file is changed */
+    kept_set(&head_of(c)->boot, memory_boot());
+    kept_set(&head_of(c)->state, MEMORY_SERVING);
+    crash_point("file_opened");
+    return true;
+}
+
+/* Brings back the policy of the whole, and the policies that single classes had been given. */
+static void recall_policies(struct cache *c) {
+    const struct evict_policy *had = keep_policy_of(c, SLAB_CLASS_NONE), *whole = c->config.policy;
+    whole = c->config.policy_of_file && had != NULL ? had : whole;
+    atomic_init(&c->policy, whole);
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        const struct evict_policy *own = keep_policy_of(c, i);
+        atomic_init(&c->class_policy[i], own != NULL && own != had ? own : whole);
+    }
+}
+
+bool keep_recall_classes(struct cache *c) {
+    uint32_t asked;
+    recall_policies(c);
+    c->sizes_wanted = !kept_get(&head_of(c)->asked, &asked) ||
+                      asked != size_list_hash(&c->slab->asked);
+    return recall_classes(c->slab) || refuse(c, "its head is damaged (classes)" ANEW);
+}
+
+bool cache_sizes_wanted(const struct cache *c, struct size_list *sizes) {
+    if (c->sizes_wanted) {
+        *sizes = c->slab->asked;
+    }
+    return c->sizes_wanted;
+}
+
+void cache_sizes_settled(struct cache *c) {
+    c->sizes_wanted = false;
+    if (c->arena->file != NULL) {
+        kept_set(&head_of(c)->asked, size_list_hash(&c->slab->asked));
+    }
+}
+
+struct partition *keep_partitions(struct cache *c, unsigned count) {
+    size_t bytes = count * sizeof(struct partition);
+    struct partition *made;
+    if (c->arena->file == NULL) {
+        made = aligned_alloc(64, bytes);
+    } else {
+        /* notes the highest CAS in the file's head: the partitions in the front, which count it,
+         * are about to go, and keep_count_cas makes counts anew */
+        uint64_t most;
+        cas_most(c, &most);
+        kept_set_number(&head_of(c)->cas_most, most);
+        kept_set(&head_of(c)->cas_valid, false);
+        made = (struct partition *)(void *)front_of(c);
+    }
+    return made != NULL ? memset(made, 0, bytes) : NULL;
+}
+
+void keep_free_partitions(struct cache *c) {
+    if (c->arena == NULL || c->arena->file == NULL) {
+        free(c->partitions);
+    }
+}
+
+void keep_serve(struct cache *c) {
+    if (c->arena->file == NULL) {
+        return;
+    }
+    struct memory_head *h = head_of(c);
+    if (!c->sizes_wanted) {
+        cache_sizes_settled(c);
+    }
+    keep_flush(c);
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        keep_policy(c, i);
+    }
+    cache_keep_time(c);
+    kept_set(&h->boot, memory_boot());
+    kept_set(&h->state, MEMORY_SERVING);
+    crash_point("about_to_serve");
+    memory_file_made(c->arena->file);
+    c->kept = true;
+}
+
+void keep_stop(struct cache *c) {
+    if (!c->kept) {
+        return;
+    }
+    uint64_t most;
+    crash_point("stopping");
+    if (cas_most(c, &most)) {
+        kept_set_number(&head_of(c)->cas_most, most);
+    }
+    cache_keep_time(c);
+    memory_file_sync(c->arena->file);
+    crash_point("about_to_be_stopped");
+    kept_set(&head_of(c)->state, MEMORY_STOPPED);
+    crash_point("stopped");
+    memory_file_sync(c->arena->file);
+}

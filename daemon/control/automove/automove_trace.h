@@ -1,0 +1,15 @@
+/* A recording of what policies in Lua were shown: the setting automove_record. A line of JSON for
+ * each snapshot, in the form that `slatectl record` writes and `slatectl policy run --recording`
+ * reads (slate-json(7)), so that what was decided can be decided again. Threading: the tuner's
+ * thread. Cost: a write a second, some 300 bytes a class. */
+#ifndef SLATE_CONTROL_AUTOMOVE_AUTOMOVE_TRACE_H
+#define SLATE_CONTROL_AUTOMOVE_AUTOMOVE_TRACE_H
+#include "control/snapshot.h"
+
+struct shown;
+/* Opens the file for appending, and makes it if it is not there. NULL and errno. */
+struct shown *shown_open(const char *path);
+/* Adds a line. A file that cannot be written is logged once, and closed. */
+void          shown_add(struct shown *, const struct snapshot *);
+void          shown_close(struct shown **);
+#endif

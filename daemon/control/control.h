@@ -1,0 +1,75 @@
+/* The control thread. Every change to the server is an order: one thread takes one order at a time,
+ * checks it against what is in force then, carries it out and answers it. Between two orders the
+ * thread does a slice of a task that is due (page moves, decisions, sweeps, …), the tasks by turns.
+ *
+ * A step is the whole of it: an order, then one slice. So an order waits for one slice and for the
+ * orders before it. A slice takes some milliseconds at most: it obtains or hands over one page. An
+ * order may make any task due, and so may whoever wakes the thread; so after an order, after a
+ * wake-up and once a second all tasks are due, and each finds out quickly that it has nothing to
+ * do. Without a thread the owner calls control_step, on one thread, with a clock of its own.
+ *
+ * Threading: control_post and control_wake from any; the rest on the control thread, or before it
+ * starts. Cost: a lock and a write to a descriptor an order. */
+#ifndef SLATE_CONTROL_CONTROL_H
+#define SLATE_CONTROL_CONTROL_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/future.h"
+#include "base/lock.h"
+
+#define CONTROL_NEVER UINT64_MAX
+
+/* The first member of a struct with the order's arguments and its answer. */
+struct order {
+    struct future future;
+    /* On the control thread, outside a turn of the cache, no lock held. It calls order_answer, or
+     * has that called later on the same thread. */
+    void        (*run)(struct order *, uint64_t now_us);
+    void        (*destroy)(struct order *); /* by its last holder */
+    struct order *next;
+};
+/* The caller holds it. */
+void order_init(struct order *, void (*run)(struct order *, uint64_t now_us),
+                void (*destroy)(struct order *));
+void order_answer(struct order *);  /* wakes whoever waits, and ends the control thread's hold */
+void order_release(struct order *); /* gives up the caller's hold */
+
+struct control_task {
+    /* Does a slice of its work. Returns when it is due again; a time that is over: at its next
+     * turn. */
+    uint64_t (*run)(void *arg, uint64_t now_us);
+    void      *arg;
+    bool       timed; /* an order or a wake-up does not make it due */
+    uint64_t   due_us;
+    struct control_task *next;
+};
+
+struct control {
+    struct lock          lock; /* over the queue */
+    struct order        *first, **last;
+    int                  wake_fd;
+    _Atomic bool         woken, stop;
+    struct control_task *tasks, **tasks_end, *ran; /* ran: the last one that did a slice */
+    uint64_t             all_due_us; /* when all tasks are due without a wake-up */
+    uint64_t             now_us;     /* of the step */
+};
+
+bool control_init(struct control *); /* false: errno */
+/* Where no thread steps, or once it has ended: runs the orders that wait, and no task. */
+void control_run_orders(struct control *);
+void control_fini(struct control *);
+void control_add(struct control *, struct control_task *); /* the task is due at once */
+
+/* Hands the order over, and takes a hold for the control thread. */
+void control_post(struct control *, struct order *);
+void control_make_due(struct control *); /* all tasks are due in the next step */
+void control_wake(struct control *);     /* … which comes at once */
+bool control_has_order(struct control *);
+
+/* Runs the next order, then a task that is due. Returns when the next step is due. */
+uint64_t control_step(struct control *, uint64_t now_us);
+void control_loop(struct control *); /* steps and sleeps until control_stop */
+void control_stop(struct control *); /* any thread */
+#endif

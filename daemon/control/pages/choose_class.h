@@ -1,0 +1,38 @@
+/* Which class gives pages when any will do: a job of the pace, a class a step. Threading: the
+ * pace's owner. Cost: a look at up to 64 pages of each class that has two. */
+#ifndef SLATE_CONTROL_PAGES_CHOOSE_CLASS_H
+#define SLATE_CONTROL_PAGES_CHOOSE_CLASS_H
+#include <stdbool.h>
+
+#include "cache/cache.h"
+#include "control/decision.h"
+#include "control/pages/pace.h"
+
+struct spare {
+    struct pace_job   job;
+    struct cache     *cache;
+    struct slab      *slab;
+    struct page_move *move;
+    struct class_set  except;
+    unsigned          wanted, givers;
+    /* classes with free chunks whose pages are all in use now; no_room: all were looked at */
+    struct class_set  held;
+    bool              no_room;
+    /* the choice by value: the next class, and the cheapest so far */
+    unsigned          at, cheapest;
+    uint32_t          most_pages;
+    /* the pages of the cheapest class that were looked at, the cheapest first */
+    unsigned          count;
+    uint64_t          value[MOVE_PAGES_MAX];
+    uint64_t          next_least; /* the least value of a page of any other class */
+};
+
+/* Begins to choose the class that gives the pages of this move. Classes with free chunks for what
+ * lives in their pages come first, then the class with the pages of least value. False: no class
+ * but those of `except` has two pages (one, if the move takes last pages too). */
+bool spare_begin(struct spare *, struct pace *, struct cache *, struct cache_thread *,
+                 const struct class_set *except, struct page_move *, uint64_t now_us);
+/* Once the job is done: the move says which class gives, and how many pages before the next look.
+ * False: no class can. */
+bool spare_chosen(struct spare *);
+#endif

@@ -1,0 +1,57 @@
+/* Empties pages, item by item, into the classes that their items' sizes belong to by the current
+ * geometry.
+ *
+ * It holds a few pages back, and a class that runs out of chunks for what comes gets one of them at
+ * once. If there is none, and the pool is empty, an item stays in its old class, or what was used
+ * longest ago is dropped to make room. Nothing is dropped for a page in which something is being
+ * stored or sent, for that page cannot be had.
+ *
+ * Threading: as of control/pages/mover.h. Cost: 0.3 to 1 us a chunk while there is room, some 5 us
+ * when there is none. */
+#ifndef SLATE_CONTROL_PAGES_RESIZE_PAGE_H
+#define SLATE_CONTROL_PAGES_RESIZE_PAGE_H
+#include <stdint.h>
+
+#include "control/pages/drain.h"
+
+enum { REFIT_HELD_MAX = 8 };
+
+enum refit_result {
+    REFIT_EMPTIED, /* the page is empty, and is held back or in the pool */
+    REFIT_IN_USE,  /* the page was put back: something in it is being stored or sent */
+    /* the page was put back: there is no room for what lives in it, and nothing may be evicted */
+    REFIT_NO_ROOM,
+    REFIT_NOT_NOW, /* the page is on the move already, or belongs to no class */
+    REFIT_CANCELLED, /* the page was put back */
+};
+
+struct refit {
+    struct cache        *cache;
+    struct cache_thread *ct;
+    uint32_t held[REFIT_HELD_MAX]; /* pages that no class has */
+    unsigned held_count, held_most;
+    uint64_t pace_us;              /* how long a page may take; 0: no rests */
+    uint64_t             pages;    /* emptied so far */
+    struct page_counts   did;
+    /* the page under way, and what came of the last one */
+    bool                 under_way;
+    enum refit_result    result;
+    struct moving_page   page;
+    struct drain         drain;
+    uint64_t             turns_until_us; /* once it is empty; 0: it is not yet */
+    bool                 may_evict;
+    /* why chunks stay: something is being stored or sent; something found no chunk to go to */
+    bool                 in_use, no_room;
+};
+
+void refit_init(struct refit *, struct cache *, struct cache_thread *, struct pace *);
+void     refit_begin(struct refit *, uint32_t page, uint64_t now_us);
+uint64_t refit_step(struct refit *, uint64_t now_us); /* as of pace.h; then there is a `result` */
+void     refit_cancel(struct refit *); /* the page goes back soon, unless it is empty by then */
+/* What follows is for while no page is under way. */
+/* Gives a class that is about to need it a page: one that was held back, or one of the pool. False:
+ * there is none. */
+bool refit_grow(struct refit *, unsigned class_id);
+void refit_release(struct refit *); /* gives the pages that were held back to the pool */
+void refit_end(struct refit *); /* for good: the pace's thread has ended */
+#endif

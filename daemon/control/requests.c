@@ -1,0 +1,133 @@
+/* Page moves that an operator asks for. */
+#include <stdio.h>
+
+#include "control/state.h"
+
+static bool any_class_has_two(const struct tuner *t, unsigned except) {
+    const struct slab *slab = cache_slab(t->cache);
+    for (unsigned i = 1; i <= slab->class_count; i++) {
+        struct slab_class_facts f;
+        slab_facts(slab, i, &f);
+        if (i != except && f.pages > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The reason of an operator's move, for the log. It says whether what lives in the pages is lost:
+ * the class has chunks for it, or it has none. */
+static void give_reason(const struct tuner *t, const struct reassignment *r,
+                        struct page_move *move) {
+    struct slab_class_facts f;
+    slab_facts(cache_slab(t->cache), move->from, &f);
+    int n =
+        snprintf(move->reason, sizeof move->reason, "slabs reassign %d %d, %u of %u pages before",
+                 r->from, r->to, r->moved, r->wanted);
+    if (move->from != SLAB_CLASS_NONE && move->to == SLAB_CLASS_NONE &&
+        f.free_chunks < (uint64_t)move->pages * f.chunks_per_page) {
+        snprintf(move->reason + n, sizeof move->reason - (size_t)n,
+                 "; class %u has %u free chunks: what finds none is dropped", move->from,
+                 f.free_chunks);
+    }
+}
+
+static void request_set_runs(struct tuner *t, bool runs) {
+    t->request.runs = runs;
+    atomic_store_explicit(&t->requested, runs, memory_order_relaxed);
+}
+
+/* A few pages of the request at a time, so that others have their turn in between. */
+bool tuner_next_requested(struct tuner *t, struct carried *c, uint64_t now_us, uint64_t *due_us) {
+    struct reassignment *r = &t->request;
+    (void)now_us;
+    (void)due_us;
+    r->served = r->runs;
+    if (!r->runs) {
+        return false;
+    }
+    c->any = r->from < 0;
+    c->except = class_set_one((unsigned)r->to);
+    c->move.from = c->any ? SLAB_CLASS_NONE : (unsigned)r->from;
+    c->move.to = (unsigned)r->to;
+    c->move.pages = r->wanted - r->moved < MOVE_PAGES_MAX ? r->wanted - r->moved : MOVE_PAGES_MAX;
+    snprintf(c->by, sizeof c->by, "operator");
+    return true;
+}
+
+void tuner_requested_chosen(struct tuner *t, struct carried *c) {
+    give_reason(t, &t->request, &c->move);
+}
+
+void tuner_end_request(struct tuner *t) {
+    struct reassignment *r = &t->request;
+    void (*cancelled)(void *, unsigned, unsigned) = r->cancelled;
+    r->served = false;
+    r->cancelled = NULL;
+    if (cancelled != NULL) {
+        cancelled(r->cancelled_arg, r->moved, r->wanted);
+    }
+}
+
+void tuner_requested_ended(struct tuner *t, const struct carried *c, unsigned moved,
+                           uint64_t now_us) {
+    (void)c;
+    (void)now_us;
+    t->request.moved += moved;
+    request_set_runs(t, moved > 0 && t->request.moved < t->request.wanted && t->request.runs);
+    tuner_end_request(t);
+}
+
+bool tuner_cancel(struct tuner *t, void (*done)(void *, unsigned moved, unsigned wanted),
+                  void *arg) {
+    struct reassignment *r = &t->request;
+    if (!r->runs) {
+        return false;
+    }
+    request_set_runs(t, false);
+    r->cancelled = done;
+    r->cancelled_arg = arg;
+    if (r->served) {
+        tuner_cancel_move(t);
+    } else {
+        tuner_end_request(t);
+    }
+    return true;
+}
+
+/* Refuses what memcached refuses. */
+static enum tune_status check_reassign(const struct tuner *t, int from, int to) {
+    const struct slab *slab = cache_slab(t->cache);
+    int most = (int)slab->class_count;
+    struct slab_class_facts f;
+    if (!t->reassign) {
+        return TUNE_DISABLED;
+    }
+    if (t->request.runs || t->request.served) {
+        return TUNE_BUSY;
+    }
+    if (from == to) {
+        return TUNE_SAME;
+    }
+    if (from < -1 || from > most || to < 0 || to > most) {
+        return TUNE_BAD_CLASS;
+    }
+    if (to > 0 && slab_class_state(slab, (unsigned)to) != SLAB_CLASS_ACTIVE) {
+        return TUNE_BAD_CLASS;
+    }
+    if (from == -1) {
+        return any_class_has_two(t, (unsigned)to) ? TUNE_OK : TUNE_BAD_CLASS;
+    }
+    slab_facts(slab, (unsigned)from, &f);
+    uint32_t spare = from == 0 ? arena_pages_free(slab->arena) : f.pages;
+    return spare < 2 ? TUNE_NO_SPARE : TUNE_OK;
+}
+
+enum tune_status tuner_reassign(struct tuner *t, int from, int to, unsigned pages) {
+    enum tune_status status = check_reassign(t, from, to);
+    if (status == TUNE_OK) {
+        t->request = (struct reassignment){.from = from, .to = to, .wanted = pages};
+        request_set_runs(t, true);
+    }
+    return status;
+}

@@ -1,0 +1,198 @@
+/* Answers what is asked of a geometry change: orders and predictions. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control/resize/resize_change.h"
+
+/* --- orders --- */
+
+bool geometry_ask(struct geometry_change *g, struct geometry_order *o) {
+    bool taken = g->order == NULL;
+    g->order = taken ? o : g->order;
+    return taken;
+}
+
+static void geometry_order_done(struct geometry_change *g) {
+    struct geometry_order *o = g->order;
+    g->order = NULL;
+    o->done(o);
+}
+
+__attribute__((format(printf, 2, 3))) static void answer(struct geometry_order *o,
+                                                         const char *format, ...) {
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(o->answer, sizeof o->answer, format, ap);
+    va_end(ap);
+}
+
+/* --- what is asked for --- */
+
+/* Finds the sizes that the order asks for. False: the answer says why there are none. */
+static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o,
+                         struct size_list *to) {
+    const struct slab *slab = cache_slab(g->cache);
+    struct size_rules rules;
+    slab_rules(slab, &rules);
+    switch (o->verb) {
+    case GEOMETRY_FACTOR: size_list_by_factor(to, o->first_bytes, o->factor, &rules); return true;
+    case GEOMETRY_SIZES:
+        if (!size_list_of(to, o->sizes, o->size_count, &rules)) {
+            answer(o,
+                   "BADSIZES sizes must ascend by at least %u, from %u to %u bytes, and be at most "
+                   "%u beside the largest chunk's %u",
+                   rules.unit_bytes, rules.least_bytes, rules.most_bytes, rules.count_most - 1,
+                   rules.most_bytes);
+            return false;
+        }
+        return true;
+    case GEOMETRY_AUTO: *to = g->fitted; return true;
+    case GEOMETRY_REVERT: *to = g->was; return true;
+    case GEOMETRY_PAUSE:
+    case GEOMETRY_RESUME: break;
+    }
+    return false;
+}
+
+/* Adds to a prediction what items of sizes that no item has now would waste, and the chunk
+ * sizes. */
+static void add_sizes(const struct geometry_change *g, struct geometry_order *o,
+                      const struct size_list *to) {
+    struct fit_unseen unseen;
+    size_t len = strlen(o->answer);
+    fit_unseen(&g->sizes, to, &unseen);
+    len += (size_t)snprintf(o->answer + len, sizeof o->answer - len,
+                            "; sizes that no item has yet would waste %.1f %% on average and "
+                            "%.1f %% at most; the sizes: ",
+                            unseen.mean_pct, unseen.most_pct);
+    for (unsigned i = 0; i < to->count && len < sizeof o->answer; i++) {
+        len += (size_t)snprintf(o->answer + len, sizeof o->answer - len, "%s%u", i > 0 ? "," : "",
+                                to->bytes[i]);
+    }
+}
+
+/* Writes the prediction: `answer` begins with the given word, and ends with the given clause. */
+static void answer_outlook(struct geometry_order *o, const char *word, const struct size_list *to,
+                           const struct geometry_outlook *k, const char *last) {
+    double gain = geometry_gain_pct(k);
+    if (!(k->items_before > 0)) {
+        answer(o, "%s there are no items to fit the sizes to%s", word, last);
+        return;
+    }
+    answer(o,
+           "%s %u classes would hold %.1f %% %s items in %u pages, %.0f instead of %.0f, and waste "
+           "%.1f %% of their memory instead of %.1f %%%s",
+           word, to->count, gain < 0 ? -gain : gain, gain < 0 ? "fewer" : "more", k->pages,
+           k->items_after, k->items_before, k->waste_after_pct, k->waste_before_pct, last);
+}
+
+/* Whether these sizes can be had. False: the answer says why they cannot. */
+static bool can_change(struct geometry_change *g, struct geometry_order *o,
+                       const struct size_list *from, const struct size_list *to) {
+    if (size_list_same(from, to) && g->state == GEOMETRY_STEADY) {
+        answer(o, "SAME these are the chunk sizes already");
+        return false;
+    }
+    if (!geometry_has_ids(g, from, to)) {
+        answer(o,
+               "NOIDS %u old and %u new classes, with those still being emptied, are more than %d",
+               from->count, to->count, SLAB_CLASSES_MAX - 1);
+        return false;
+    }
+    return true;
+}
+
+static void change(struct geometry_change *g, struct geometry_order *o) {
+    struct geometry_outlook outlook;
+    struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to;
+    if (!wanted_sizes(g, o, &to) || !can_change(g, o, &from, &to)) {
+        return;
+    }
+    geometry_look_ahead(g, &from, &to, &outlook);
+    bool gains = o->force || o->verb == GEOMETRY_REVERT ||
+                 geometry_gain_pct(&outlook) >= GEOMETRY_GAIN_LEAST_PCT;
+    if (o->dry) {
+        answer_outlook(o, "PREDICTED", &to, &outlook,
+                       gains ? "" : "; it would be refused without force");
+        add_sizes(g, o, &to);
+        return;
+    }
+    if (!gains) {
+        answer_outlook(o, "NOGAIN", &to, &outlook, "; under 2 % more it wants force");
+        return;
+    }
+    if (g->state == GEOMETRY_STEADY) {
+        g->was = from;
+    } else if (o->verb == GEOMETRY_REVERT) {
+        g->was = g->plan.to; /* a second revert takes the change up again */
+    }
+    geometry_begin(g, &from, &to, &outlook);
+    answer(o, "OK");
+}
+
+/* The items are measured, and for GEOMETRY_AUTO sizes are fitted to them. */
+static void change_and_answer(struct geometry_change *g) {
+    change(g, g->order);
+    geometry_order_done(g);
+}
+
+static void fit_and_change(struct geometry_change *g) {
+    struct geometry_order *o = g->order;
+    if (o->verb != GEOMETRY_AUTO) {
+        change_and_answer(g);
+    } else if (!geometry_fit(g, o->classes_most, false, change_and_answer)) {
+        answer(o, "SERVER_ERROR out of memory");
+        geometry_order_done(g);
+    }
+}
+
+static void pause_change(struct geometry_change *g) {
+    geometry_enter(g, GEOMETRY_PAUSED);
+    refit_release(&g->refit);
+    geometry_say(g, "paused by order");
+}
+
+static void resume_change(struct geometry_change *g) {
+    geometry_enter(g, GEOMETRY_DRAINING);
+    g->due_us = g->now_us;
+}
+
+bool geometry_serve(struct geometry_change *g) {
+    struct geometry_order *o = g->order;
+    if (o == NULL) {
+        return false;
+    }
+    if (cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
+        answer(o, "CLIENT_ERROR the %s store has no chunk sizes to change",
+               cache_store_name(cache_store_kind(g->cache)));
+    } else if (!g->may_move) {
+        answer(o, "CLIENT_ERROR slab reassignment disabled");
+    } else if (o->verb == GEOMETRY_PAUSE && g->state == GEOMETRY_DRAINING) {
+        pause_change(g);
+        answer(o, "OK");
+    } else if (o->verb == GEOMETRY_RESUME && g->state == GEOMETRY_PAUSED) {
+        resume_change(g);
+        answer(o, "OK");
+    } else if (o->verb == GEOMETRY_PAUSE) {
+        answer(o, g->state == GEOMETRY_PAUSED ? "NOTRUNNING the change is paused already"
+                                              : "NOTRUNNING no change is under way");
+    } else if (o->verb == GEOMETRY_RESUME) {
+        answer(o, "NOTPAUSED no change is paused");
+    } else if (o->verb == GEOMETRY_REVERT && g->was.count == 0) {
+        answer(o, "NOREVERT the chunk sizes have not been changed since the start");
+    } else {
+        geometry_measure(g, fit_and_change);
+        return true;
+    }
+    geometry_order_done(g);
+    return true;
+}
+
+void geometry_refuse_all(struct geometry_change *g) {
+    struct geometry_order *o = g->order;
+    if (o != NULL) {
+        answer(o, "SERVER_ERROR the server is stopping");
+        geometry_order_done(g);
+    }
+}

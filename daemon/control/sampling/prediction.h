@@ -1,0 +1,61 @@
+/* Predictions of the hit ratio with other amounts of memory and under other policies, each with its
+ * band, and how they came true.
+ *
+ * A prediction comes from the shadow (sample/shadow.h), once the sample is large enough. Four of
+ * five are meant to come true within the band. The band is as wide as other samples of the keys
+ * would differ, as far as the miniature of today's cache is off, and as the classes make another
+ * size uncertain. When the memory limit or the policy changes, the prediction of that change is
+ * kept. Once the cache has settled, its real hit ratio is compared with it. Another change before
+ * that takes its place. Threading: one owner. Memory: some 1 KiB. */
+#ifndef SLATE_CONTROL_SAMPLING_PREDICTION_H
+#define SLATE_CONTROL_SAMPLING_PREDICTION_H
+#include "sample/shadow.h"
+
+enum {
+    PREDICTION_READS_MIN = 1000, /* sampled reads; older ones count less */
+    PREDICTION_KEYS_MIN = 64,
+    PREDICTION_WINDOWS_MIN = 4,  /* a window is a quarter of a turnover (sample/shadow.h) */
+    PREDICTION_SETTLE = 8,       /* windows after a change before hits are counted */
+    PREDICTION_MEASURE = 8,      /* windows over which they are counted */
+    PREDICTION_POINTS = SHADOW_SIZES + 1,
+    PREDICTION_WORDS_BYTES = 128,
+};
+/* Parts of today's memory, ascending; 1 is today's memory. */
+extern const double prediction_factor[PREDICTION_POINTS];
+
+struct prediction {
+    bool   enough;
+    /* what there is not enough of; empty: there is enough of all */
+    char   lacks[PREDICTION_WORDS_BYTES];
+    double reads;                       /* sampled reads behind the predictions */
+    double hit_ratio[PREDICTION_POINTS];
+    double band[PREDICTION_POINTS];     /* half the width of the band */
+    double policy_hit_ratio[SHADOW_POLICIES_MAX], policy_band[SHADOW_POLICIES_MAX];
+};
+/* lately, longer: the real hit ratio of the windows over which policies, and sizes, are counted. */
+void prediction_make(const struct shadow *, double lately, double longer, struct prediction *);
+
+/* A change of the cache. */
+struct prediction_change {
+    uint64_t bytes_was, bytes_is;
+    const struct evict_policy *policy_was, *policy_is;
+    double   before, expected, band; /* hit ratios */
+    double   came;                   /* the real one, once it is known */
+};
+
+struct prediction_log {
+    struct prediction        told;   /* as of the last window's end */
+    struct prediction_change change; /* the last one of which something was predicted … */
+    bool     waits;                  /* … and which no hit ratio is compared with yet */
+    uint64_t came, within; /* changes that were compared since the start; within: in the band */
+    unsigned windows;      /* windows since the change */
+    double   hits, misses; /* of the windows that are counted */
+};
+/* The cache has changed: `before`, `expected` and `band` are filled in from what was told. */
+void prediction_log_changed(struct prediction_log *, const struct prediction_change *);
+/* A window has ended; hits and misses are the cache's in it. True: log->change has come true, or
+ * has not, now. */
+bool prediction_log_window(struct prediction_log *, uint64_t hits, uint64_t misses);
+/* What was predicted of a change, and what came, in words. */
+void prediction_change_words(const struct prediction_change *, char to[PREDICTION_WORDS_BYTES]);
+#endif

@@ -1,0 +1,346 @@
+#include "control/sampling/whatif_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "watch/ring.h"
+
+enum {
+    TEND_MIN_US = 2000,
+    TEND_MAX_US = 50000,
+    KEYS_A_S = 1000,         /* requests a second whose keys are noted, for the hot keys */
+    KEY_EVERY_MIN = 16,
+    KEY_EVERY_MAX = 1 << 16,
+    STEPS_AN_OCTAVE = 4,     /* steps of the rate: by these the rate fits its room to a fifth */
+    STEPS_MAX = 24 * STEPS_AN_OCTAVE,
+    KEYS_FEW = 2 * PREDICTION_KEYS_MIN, /* in the sample: a few may go */
+};
+/* The cache's memory has changed when it differs by this ratio; smaller differences come from what
+ * the other parts of the process leave to it. */
+#define RESIZED_RATIO 0.05
+
+struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned threads) {
+    struct whatif *w = calloc(1, sizeof *w);
+    if (w != NULL) {
+        w->cache = cache;
+        w->limit_bytes = limit_bytes;
+        w->threads = threads;
+        w->key_every = KEY_EVERY_MIN;
+        w->asked.before = ASKED_NEVER;
+        lock_init(&w->lock);
+        snprintf(w->why, sizeof w->why, "nothing was counted yet");
+    }
+    return w;
+}
+
+void whatif_destroy(struct whatif **taken) {
+    struct whatif *w = *taken;
+    if (w == NULL) {
+        return;
+    }
+    *taken = NULL;
+    cache_set_sample(w->cache, 0, 0);
+    shadow_destroy(&w->shadow);
+    free(w->hot);
+    lock_fini(&w->lock);
+    free(w);
+}
+
+void whatif_on_came(struct whatif *w, void (*run)(void *, const char *), void *arg) {
+    w->on_came = run;
+    w->on_came_arg = arg;
+}
+
+void whatif_set(struct whatif *w, double rate, enum auto_scope follow) {
+    lock_take(&w->lock);
+    w->rate = rate;
+    w->follow = follow;
+    lock_release(&w->lock);
+}
+
+/* --- memory --- */
+
+static bool make(struct whatif *w) {
+    if (w->shadow != NULL) {
+        return true;
+    }
+    bool rings = cache_sample_start(w->cache, whatif_ring_bytes(w), w->threads);
+    struct hot *hot = calloc(1, sizeof *hot);
+    struct shadow *shadow =
+        rings && hot != NULL
+            ? shadow_create(cache_policy(w->cache), cache_tuning(w->cache), whatif_shadow_share(w))
+            : NULL;
+    if (shadow == NULL) {
+        free(hot);
+        return false;
+    }
+    lock_take(&w->lock);
+    w->hot = hot;
+    w->shadow = shadow;
+    lock_release(&w->lock);
+    return true;
+}
+
+/* --- the rate --- */
+
+/* After a change of the policy or of the memory, counting for sizes begins anew. */
+static void note_change(struct whatif *w, const struct evict_policy *running, uint64_t bytes) {
+    double factor = (double)bytes / (double)w->sized_bytes;
+    bool resized = factor < 1 - RESIZED_RATIO || factor > 1 + RESIZED_RATIO;
+    if (running == w->running && !resized) {
+        return;
+    }
+    const struct prediction_change change = {.bytes_was = w->sized_bytes,
+                                             .bytes_is = resized ? bytes : w->sized_bytes,
+                                             .policy_was = w->running,
+                                             .policy_is = running};
+    if (w->running != NULL) {
+        prediction_log_changed(&w->predictions, &change);
+    }
+    if (resized) {
+        shadow_forget_sizes(w->shadow);
+        w->sized_bytes = bytes;
+    }
+    w->longer = (struct reads){0};
+}
+
+/* Tells the shadow and the cache the rate, the policy and the memory. */
+static void settle_rate(struct whatif *w) {
+    uint32_t below = sample_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
+    const struct evict_policy *running = cache_policy(w->cache);
+    struct share_classes classes;
+    whatif_classes_bytes(w, &classes);
+    lock_take(&w->lock);
+    note_change(w, running, whatif_cache_bytes(w));
+    if (shadow_note_tuning(w->shadow)) {
+        w->lately = w->longer = (struct reads){0};
+    }
+    shadow_set(w->shadow, whatif_cache_bytes(w), &classes, running, below > 0 ? below : 1);
+    w->below = below > 0 ? below : 1;
+    w->running = running;
+    lock_release(&w->lock);
+    cache_set_sample(w->cache, w->below, w->key_every);
+}
+
+/* --- how many requests there were --- */
+
+static void fade_asked(struct whatif *w, uint64_t now_us) {
+    uint64_t key_requests = cache_key_requests(w->cache);
+    lock_take(&w->lock);
+    if (asked_fade(&w->asked, key_requests, now_us)) {
+        hot_fade(w->hot);
+    }
+    lock_release(&w->lock);
+}
+
+/* --- on and off --- */
+
+/* Takes over the rate that was set. Returns whether sampling is on. */
+static bool adopt(struct whatif *w) {
+    lock_take(&w->lock);
+    double rate = w->rate;
+    lock_release(&w->lock);
+    if (rate > 0 && !(w->adopted > 0)) {
+        w->key_requests = cache_key_requests(w->cache);
+        lock_take(&w->lock);
+        w->asked.before = w->key_requests;
+        lock_release(&w->lock);
+    }
+    if (rate > 0 && !make(w)) {
+        log_warn("sampling is off: no memory for it");
+        whatif_set(w, 0, AUTO_NONE);
+        rate = 0;
+    }
+    if (rate < w->adopted || rate > w->adopted) {
+        w->adopted = rate;
+        w->steps = 0;
+        if (rate > 0) {
+            settle_rate(w);
+            cache_reads(w->cache, &w->hits_before, &w->misses_before);
+        } else {
+            cache_set_sample(w->cache, 0, 0);
+            uint64_t key_requests = cache_key_requests(w->cache);
+            lock_take(&w->lock);
+            asked_end(&w->asked, key_requests);
+            lock_release(&w->lock);
+        }
+    }
+    return rate > 0;
+}
+
+/* How many records a second may have with so many keys in the sample. */
+static uint64_t records_most(uint32_t keys, uint32_t keys_few) {
+    return keys < keys_few ? WHATIF_RECORDS_FEW_KEYS : WHATIF_RECORDS_A_S;
+}
+
+/* Halves the rate until a second has no more records than it may have. The counts are scaled as if
+ * the lower rate had been from the start. Few keys are those of which half would be few for a rise
+ * of the rate, so that no fall calls for a rise, and no rise for a fall. */
+static void keep_pace(struct whatif *w) {
+    unsigned steps = w->steps;
+    uint32_t keys = shadow_fill(w->shadow).nodes;
+    while (w->records > records_most(keys, 2 * KEYS_FEW) &&
+           w->steps <= STEPS_MAX - STEPS_AN_OCTAVE) {
+        w->steps += STEPS_AN_OCTAVE;
+        w->records /= 2;
+        keys /= 2;
+    }
+    if (steps != w->steps) {
+        settle_rate(w);
+    }
+}
+
+/* Doubles the rate where a second would have half of the records that it may have. */
+static void raise_rate(struct whatif *w) {
+    struct shadow_fill fill = shadow_fill(w->shadow);
+    if (w->steps > 0 && w->records < records_most(fill.nodes, KEYS_FEW) / 4 && fill.roomy) {
+        w->steps -= w->steps < STEPS_AN_OCTAVE ? w->steps : STEPS_AN_OCTAVE;
+    }
+}
+
+static void each_second(struct whatif *w, uint64_t now_us) {
+    if (now_us < w->second_us) {
+        return;
+    }
+    unsigned steps = w->steps;
+    uint32_t every = w->key_every;
+    if (w->second_us != 0) {
+        raise_rate(w);
+    }
+    if (w->keys > 2 * KEYS_A_S && every < KEY_EVERY_MAX) {
+        w->key_every *= 2;
+    } else if (w->keys < KEYS_A_S / 2 && every > KEY_EVERY_MIN) {
+        w->key_every /= 2;
+    }
+    if (steps != w->steps || every != w->key_every || w->running != cache_policy(w->cache)) {
+        settle_rate(w);
+    }
+    w->records = w->keys = 0;
+    w->second_us = now_us + CLOCK_SECOND_US;
+    fade_asked(w, now_us);
+}
+
+/* --- the stream --- */
+
+static const struct sample_record *after(const struct whatif *w, const struct sample_record *r) {
+    return r != NULL ? cache_sample_next(&w->samples, r) : NULL;
+}
+
+static bool is_event(const struct sample_record *r) { return r != NULL && r->verb != SAMPLE_KEY; }
+
+static void take_records(struct whatif *w, uint32_t now_s) {
+    lock_take(&w->lock);
+    const struct sample_record *r = cache_sample_next(&w->samples, NULL), *next = after(w, r),
+                               *later = after(w, next);
+    for (; r != NULL; r = next, next = later, later = after(w, later)) {
+        if (is_event(later)) {
+            shadow_prefetch_later(w->shadow, later->hash);
+        }
+        if (is_event(next)) {
+            shadow_prefetch_next(w->shadow, next->hash);
+        }
+        if (r->verb == SAMPLE_KEY) {
+            hot_add(w->hot, r->hash, r->key, r->key_bytes, r->bytes);
+            w->keys++;
+        } else {
+            shadow_record(w->shadow, r, now_s);
+            w->records++;
+        }
+    }
+    lock_release(&w->lock);
+}
+
+static void add_reads(struct reads *r, double keep, uint64_t hits, uint64_t misses) {
+    r->hits = r->hits * keep + (double)hits;
+    r->misses = r->misses * keep + (double)misses;
+}
+
+static void end_window(struct whatif *w) {
+    char     words[PREDICTION_WORDS_BYTES];
+    uint64_t hits, misses;
+    cache_reads(w->cache, &hits, &misses);
+    lock_take(&w->lock);
+    shadow_window_end(w->shadow, (double)(hits - w->hits_before + misses - w->misses_before));
+    add_reads(&w->lately, SHADOW_KEEPS, hits - w->hits_before, misses - w->misses_before);
+    add_reads(&w->longer, SHADOW_SIZES_KEEP, hits - w->hits_before, misses - w->misses_before);
+    prediction_make(w->shadow, reads_hit_ratio(&w->lately), reads_hit_ratio(&w->longer),
+                    &w->predictions.told);
+    bool came = prediction_log_window(&w->predictions, hits - w->hits_before,
+                                      misses - w->misses_before);
+    if (came) {
+        prediction_change_words(&w->predictions.change, words);
+    }
+    uint64_t since = shadow_windows(w->shadow) - w->changed_window;
+    bool follow = w->follow != AUTO_NONE;
+    const struct evict_policy *best = auto_choose(w->shadow, w->follow, since, w->why),
+                              *was = w->running;
+    if (best != NULL && follow) {
+        memcpy(w->changed, w->why, sizeof w->changed);
+        w->changed_window = shadow_windows(w->shadow);
+        w->changes++;
+    }
+    lock_release(&w->lock);
+    if (came && w->on_came != NULL) {
+        w->on_came(w->on_came_arg, words);
+    }
+    w->hits_before = hits;
+    w->misses_before = misses;
+    if (best != NULL && follow) {
+        log_info("policy auto: from %s to %s: %s", was->name, best->name, w->changed);
+        cache_change_policy(w->cache, best);
+    }
+    settle_rate(w);
+}
+
+/* Where the rings were full, keys that were noted since the last look stand for those that were
+ * not; key_requests as they were before this look. Requests go on while the rings are read. */
+static void make_up_for_drops(struct whatif *w, uint64_t key_requests) {
+    struct cache_sample_facts samples;
+    uint64_t more = cache_key_requests(w->cache) - key_requests;
+    cache_sample_facts(w->cache, &samples);
+    lock_take(&w->lock);
+    hot_end_part(w->hot, key_requests - w->key_requests, more, samples.dropped > w->dropped);
+    lock_release(&w->lock);
+    w->dropped = samples.dropped;
+    w->key_requests = key_requests;
+}
+
+uint64_t whatif_tend(struct whatif *w) { return whatif_tend_at(w, clock_mono_us()); }
+
+uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
+    if (!adopt(w)) {
+        return UINT64_MAX;
+    }
+    uint32_t now_s = clock_now_s();
+    uint64_t key_requests = cache_key_requests(w->cache);
+    size_t fullest = 0;
+    for (unsigned t = 0; cache_take_samples(w->cache, t, &w->samples); t++) {
+        for (size_t taken = 0; w->samples.used > 0 && taken < whatif_ring_bytes(w);
+             cache_take_samples(w->cache, t, &w->samples)) {
+            taken += w->samples.used;
+            fullest = taken > fullest ? taken : fullest;
+            take_records(w, now_s);
+            keep_pace(w);
+            while (shadow_fill(w->shadow).crowded && w->steps < STEPS_MAX) {
+                w->steps++;
+                settle_rate(w);
+            }
+            if (shadow_window_due(w->shadow)) {
+                end_window(w);
+            }
+        }
+    }
+    make_up_for_drops(w, key_requests);
+    each_second(w, now_us);
+    w->rest_us = fullest > whatif_ring_bytes(w) / 4    ? w->rest_us / 2
+                 : fullest < whatif_ring_bytes(w) / 16 ? w->rest_us * 2
+                                                : w->rest_us;
+    w->rest_us = w->rest_us < TEND_MIN_US   ? TEND_MIN_US
+                 : w->rest_us > TEND_MAX_US ? TEND_MAX_US
+                                            : w->rest_us;
+    return w->rest_us;
+}

@@ -1,0 +1,125 @@
+/* What the sampled keys tell, for statistics: any thread. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control/sampling/whatif_internal.h"
+
+enum { READS_MIN = 64 }; /* sampled reads before a curve is shown */
+
+void whatif_facts(struct whatif *w, struct whatif_facts *f) {
+    struct cache_sample_facts samples;
+    cache_sample_facts(w->cache, &samples);
+    *f = (struct whatif_facts){.hit_ratio = NAN,
+                               .records = samples.written,
+                               .dropped = samples.dropped,
+                               .memory_most_bytes = whatif_memory_most(w),
+                               .limit_bytes = whatif_cache_bytes(w)};
+    lock_take(&w->lock);
+    f->on = w->rate > 0 && w->shadow != NULL;
+    f->follows = w->follow;
+    f->running = w->running;
+    if (w->rate > 0) {
+        memcpy(f->why, w->why, sizeof f->why);
+    } else {
+        snprintf(f->why, sizeof f->why, "nothing is sampled: sample_rate is 0%s",
+                 w->follow != AUTO_NONE ? ", and auto keeps the policy there is" : "");
+    }
+    memcpy(f->changed, w->changed, sizeof f->changed);
+    f->changes = w->changes;
+    f->memory_bytes = samples.ring_bytes;
+    if (w->shadow != NULL) {
+        f->rate = f->on ? sample_rate(w->below) : 0;
+        f->hit_ratio =
+            w->lately.hits + w->lately.misses > 0 ? reads_hit_ratio(&w->lately) : (double)NAN;
+        f->hit_ratio_longer = reads_hit_ratio(&w->longer);
+        f->windows = shadow_windows(w->shadow);
+        f->keys = shadow_fill(w->shadow).nodes;
+        f->memory_bytes =
+            sizeof *w + sizeof *w->hot + samples.ring_bytes + shadow_memory(w->shadow);
+        for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+            struct shadow_tally t = shadow_size(w->shadow, i);
+            f->at_size[i] = shadow_hit_ratio(&t, f->hit_ratio_longer);
+        }
+    }
+    lock_release(&w->lock);
+}
+
+unsigned whatif_policies(struct whatif *w, unsigned class_id,
+                         struct whatif_policy to[SHADOW_POLICIES_MAX]) {
+    unsigned n = 0;
+    lock_take(&w->lock);
+    for (; w->shadow != NULL && n < SHADOW_POLICIES_MAX && evict_policies[n] != NULL; n++) {
+        bool whole = class_id == SLAB_CLASS_NONE;
+        to[n].policy = evict_policies[n];
+        to[n].tally =
+            whole ? shadow_policy(w->shadow, n) : shadow_class_policy(w->shadow, class_id, n);
+        if (to[n].tally.reads < (whole ? 1 : WHATIF_CLASS_READS_MIN)) {
+            n = 0;
+            break;
+        }
+        /* the cache's misses are not counted by class; the misses of `own` stand for them */
+        double real = whole ? reads_hit_ratio(&w->lately)
+                            : 1 - to[n].tally.own_misses / to[n].tally.reads;
+        to[n].hit_ratio = shadow_hit_ratio(&to[n].tally, real);
+        to[n].difference = to[n].hit_ratio - real;
+        to[n].doubt = 2 * to[n].tally.deviation * shadow_scale(&to[n].tally, real);
+    }
+    lock_release(&w->lock);
+    return n;
+}
+
+bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
+    struct share_classes classes;
+    double now = 0;
+    whatif_classes_bytes(w, &classes);
+    for (unsigned i = 1; i < CURVE_CLASSES; i++) {
+        now += class_id == SLAB_CLASS_NONE || class_id == i ? classes.bytes[i] : 0;
+    }
+    *c = (struct whatif_curve){.bytes = (uint64_t)now};
+    lock_take(&w->lock);
+    const struct curve *curve = w->shadow != NULL ? shadow_curve(w->shadow) : NULL;
+    c->reads = curve != NULL ? curve_reads(curve, class_id) : 0;
+    bool known = c->reads >= READS_MIN && now > 0;
+    for (int i = -1; known && i < WHATIF_POINTS; i++) {
+        double factor = i < 0 ? 1 : exp2((i - WHATIF_POINTS / 2) * 3.0 / (WHATIF_POINTS / 2));
+        double ratio = class_id == SLAB_CLASS_NONE
+                           ? curve_whole_hit_ratio(curve, classes.bytes, factor)
+                           : curve_hit_ratio(curve, class_id, now * factor);
+        if (i < 0) {
+            c->now = ratio;
+        } else {
+            c->points[i].bytes = (uint64_t)(now * factor);
+            c->points[i].hit_ratio = ratio;
+        }
+    }
+    lock_release(&w->lock);
+    return known;
+}
+
+void whatif_predictions(struct whatif *w, struct prediction_log *to) {
+    lock_take(&w->lock);
+    *to = w->predictions;
+    bool on = w->rate > 0 && w->shadow != NULL;
+    lock_release(&w->lock);
+    if (!on) {
+        to->told = (struct prediction){.enough = false};
+        snprintf(to->told.lacks, sizeof to->told.lacks, "nothing is sampled");
+    } else if (!to->told.enough && to->told.lacks[0] == '\0') {
+        snprintf(to->told.lacks, sizeof to->told.lacks, "no read was counted yet");
+    }
+}
+
+unsigned whatif_hot(struct whatif *w, struct hot_key *to, unsigned max, struct whatif_asked *all) {
+    uint64_t key_requests = cache_key_requests(w->cache);
+    unsigned n = 0;
+    *all = (struct whatif_asked){0};
+    lock_take(&w->lock);
+    if (w->hot != NULL) {
+        all->requests = asked_requests(&w->asked, key_requests);
+        all->noted = w->hot->noted;
+        n = hot_sorted(w->hot, all->requests, to, max);
+    }
+    lock_release(&w->lock);
+    return n;
+}

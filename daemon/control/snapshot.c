@@ -1,0 +1,168 @@
+#include "control/snapshot.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+/* The age of the next victim: of the list from which the policy evicts or, if that is empty, of the
+ * oldest list. */
+static uint32_t tail_age_s(const struct evict_policy *policy, const struct cache_class_facts *f) {
+    uint32_t oldest_s = 0;
+    if (f->list_items[policy->tail_list] > 0) {
+        return f->list_age_s[policy->tail_list];
+    }
+    for (unsigned i = 0; i < EVICT_LISTS; i++) {
+        oldest_s = f->list_age_s[i] > oldest_s ? f->list_age_s[i] : oldest_s;
+    }
+    return oldest_s;
+}
+
+/* A retired class has pages, but takes no part in decisions about them. */
+static void refresh_class(struct snapshot_class *c, const struct slab_class_facts *f, bool hungry) {
+    if (f->retired) {
+        *c = (struct snapshot_class){.chunk_bytes = f->chunk_bytes,
+                                     .chunks_per_page = f->chunks_per_page};
+        return;
+    }
+    c->chunk_bytes = f->chunk_bytes;
+    c->chunks_per_page = f->chunks_per_page;
+    c->pages = f->pages > f->draining ? f->pages - f->draining : 0;
+    c->hungry = hungry;
+}
+
+/* Follows a change of classes since measuring began. */
+static void take_signals(struct cache *cache, struct snapshot *s) {
+    struct cache_signals signals;
+    if (!cache_measured(cache) || !cache_measure(cache, true)) {
+        return;
+    }
+    cache_signals(cache, &signals);
+    cache_signal_tails(cache, &signals);
+    s->requests = signals.requests;
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        s->classes[i].signal = signals.classes[i];
+    }
+}
+
+static uint64_t unwanted(const struct cache_class_values *n) {
+    return n->evicted_by_moves + n->evicted_by_readers;
+}
+
+void snapshot_take(struct cache *cache, const struct class_set *hungry, struct snapshot *s) {
+    struct slab *slab = cache_slab(cache);
+    memset(s, 0, sizeof *s);
+    s->time_us = clock_mono_us();
+    s->pages_limit = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed);
+    s->pages_free = arena_pages_free(slab->arena);
+    s->class_count = slab->class_count;
+    struct cache_class_facts facts[SLAB_CLASSES_MAX];
+    struct class_set all = class_set_first(s->class_count);
+    s->ages_as_of_s = clock_now_s();
+    cache_classes_facts(cache, &all, facts);
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        struct snapshot_class *c = &s->classes[i];
+        const struct cache_class_facts *f = &facts[i];
+        refresh_class(c, &f->slab, class_set_has(hungry, i));
+        if (f->slab.retired) {
+            continue;
+        }
+        c->free_chunks = (uint64_t)f->slab.free_chunks + f->stock_chunks;
+        c->items = f->items;
+        c->age_s = tail_age_s(cache_class_policy(cache, i), f);
+        c->evicted = f->counters.evicted;
+        c->evicted_unwanted = unwanted(&f->counters);
+        c->outofmemory = f->counters.outofmemory;
+        c->get_hits = f->counters.get_hits;
+        c->cmd_set = f->counters.cmd_set;
+        c->requested_bytes = f->requested_bytes;
+    }
+    take_signals(cache, s);
+}
+
+/* Adds the time that has passed to ages that were not read again. Without that a tail whose age was
+ * read a second ago would look younger, beside ages of now, than one that came after it. */
+static void let_ages_grow(const struct class_set *but, struct snapshot *s) {
+    uint32_t now_s = clock_now_s(),
+             passed_s = now_s > s->ages_as_of_s ? now_s - s->ages_as_of_s : 0;
+    for (unsigned i = 1; i <= s->class_count && passed_s > 0; i++) {
+        if (s->classes[i].items > 0 && !class_set_has(but, i)) {
+            s->classes[i].age_s += passed_s;
+        }
+    }
+    s->ages_as_of_s = now_s;
+}
+
+void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struct snapshot *s) {
+    struct slab *slab = cache_slab(cache);
+    s->time_us = clock_mono_us();
+    s->pages_free = arena_pages_free(slab->arena);
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        struct slab_class_facts f;
+        slab_facts(slab, i, &f);
+        refresh_class(&s->classes[i], &f, class_set_has(hungry, i));
+        if (f.retired) {
+            continue;
+        }
+        s->classes[i].free_chunks = f.free_chunks;
+        /* a class of few chunks can turn over within a moment, and its tail be young then */
+        if (class_set_has(hungry, i)) {
+            struct cache_class_facts hungry_now;
+            cache_class_facts(cache, i, &hungry_now);
+            s->classes[i].age_s = tail_age_s(cache_class_policy(cache, i), &hungry_now);
+            s->classes[i].evicted = hungry_now.counters.evicted;
+            s->classes[i].evicted_unwanted = unwanted(&hungry_now.counters);
+        }
+    }
+    let_ages_grow(hungry, s);
+}
+
+static void see_page(struct snapshot_class *c, const struct page *p, uint32_t now_s) {
+    uint32_t birth = atomic_load_explicit(&p->birth, memory_order_relaxed);
+    uint32_t created_s = atomic_load_explicit(&p->created_s, memory_order_relaxed);
+    if (birth < c->oldest_page_birth) {
+        c->oldest_page_birth = birth;
+        c->page_age_s = now_s > created_s ? now_s - created_s : 0;
+    }
+}
+
+void snapshot_pages(struct cache *cache, struct snapshot *s) {
+    const struct slab *slab = cache_slab(cache);
+    uint32_t now_s = clock_now_s();
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        s->classes[i].oldest_page_birth = UINT32_MAX;
+        s->classes[i].page_age_s = 0;
+    }
+    for (uint32_t page = 0; page < arena_page_end(slab->arena); page++) {
+        const struct page *p = slab_page(slab, page);
+        unsigned class_id = slab_page_class(slab, page);
+        if (class_id != SLAB_CLASS_NONE && class_id <= s->class_count &&
+            atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
+            see_page(&s->classes[class_id], p, now_s);
+        }
+    }
+}
+
+bool snapshot_class_listed(const struct snapshot_class *c) { return c->pages > 0 || c->items > 0; }
+
+void snapshot_class_each(const struct snapshot_class *c, unsigned class_id,
+                         void (*tell)(void *, const char *name, uint64_t), void *arg) {
+    uint64_t chunks = (uint64_t)c->pages * c->chunks_per_page;
+    uint64_t free_chunks = c->free_chunks < chunks ? c->free_chunks : chunks;
+    tell(arg, "id", class_id);
+    tell(arg, "chunk_size", c->chunk_bytes);
+    tell(arg, "chunks_per_page", c->chunks_per_page);
+    tell(arg, "total_pages", c->pages);
+    tell(arg, "total_chunks", chunks);
+    tell(arg, "used_chunks", chunks - free_chunks);
+    tell(arg, "free_chunks", free_chunks);
+    tell(arg, "get_hits", c->get_hits);
+    tell(arg, "cmd_set", c->cmd_set);
+    if (c->items > 0) {
+        /* memcached lists no class without items in `stats items`; the snapshot shows the same */
+        tell(arg, "number", c->items);
+        tell(arg, "age", c->age_s);
+        tell(arg, "mem_requested", c->requested_bytes);
+        tell(arg, "evicted", c->evicted);
+        tell(arg, "outofmemory", c->outofmemory);
+    }
+}

@@ -1,0 +1,130 @@
+/* The tuner: a background thread that moves pages, decides when to (automove), sweeps and crawls
+ * for expired items.
+ *
+ * A decision is a pure function of two snapshots (control/snapshot.h, control/automove/automove.h).
+ * Threading: functions that tell something are for any thread; all others are for the control
+ * thread, within an order (control/control.h). The work is done on that thread, but for the jobs of
+ * the pace, which a second thread does meanwhile (control/pages/pace.h). */
+#ifndef SLATE_CONTROL_TUNE_H
+#define SLATE_CONTROL_TUNE_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cache/cache.h"
+#include "control/automove/automove.h"
+#include "control/control.h"
+#include "control/resize/resize.h"
+#include "control/sampling/policy_auto.h"
+
+struct tune_config {
+    const char *automove;    /* a mode's name or number (control/automove/automove.h); NULL: off */
+    const char *policy_dir;  /* of policies in Lua; NULL: none */
+    /* Called on the tuner's thread, with no lock held, when a mode failed and another took its
+     * place: `now`, which is the mode before, or off. May be NULL. */
+    void      (*on_failure)(void *, const char *mode, const char *now, const char *why);
+    void       *on_failure_arg;
+    /* likewise, in words, when what was predicted of a change can be compared with what came
+     * (control/sampling/prediction.h) */
+    void      (*on_came)(void *, const char *words);
+    void       *on_came_arg;
+    double   ratio;          /* slab_automove_ratio */
+    unsigned window_s;       /* slab_automove_window */
+    bool     reassign;       /* slab_reassign: false: no page ever moves */
+    bool     sweeps;         /* lru_maintainer: what is dead is freed each second */
+    bool     crawler;        /* lru_crawler */
+    uint32_t crawler_sleep_us, crawler_tocrawl;
+    double   geometry_rate_pct; /* slab_geometry_rate */
+    bool     geometry_auto;     /* slab_geometry_auto */
+    double   sample_rate;       /* as of whatif_set */
+    enum auto_scope sample_follow;
+    unsigned worker_count;      /* threads whose keys may be sampled, beside the tuner's own */
+    const char *record; /* automove_record: a file, see automove_trace.h; NULL: none */
+    bool     by_hand; /* no thread is started: nothing happens but in tuner_tend_at */
+};
+
+struct tuner;
+/* Starts the threads; NULL and errno. */
+struct tuner *tuner_create(struct cache *, const struct tune_config *);
+void          tuner_destroy(struct tuner **);                            /* stops and joins them */
+struct control *tuner_control(struct tuner *); /* any thread */
+
+/* For a tuner without a thread: decides what is due at `now_us`, and does it. Returns when
+ * something is due again; UINT64_MAX: when something is asked. `now_us` is not 0 and never goes
+ * back. Outside a turn, on one thread. It looks for no expired items. */
+uint64_t tuner_tend_at(struct tuner *, uint64_t now_us);
+
+enum tune_status { TUNE_OK, TUNE_BUSY, TUNE_BAD_CLASS, TUNE_NO_SPARE, TUNE_SAME, TUNE_DISABLED };
+/* Begins to move `pages` pages. From -1: the tuner chooses the class. To 0: the pool. */
+enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, unsigned pages);
+
+/* Ends the request that is under way; `done` is called, at once or later, when the page that is
+ * being emptied is back and pages that are empty already have changed hands. False: there is
+ * none. */
+bool tuner_cancel(struct tuner *, void (*done)(void *arg, unsigned moved, unsigned wanted),
+                  void *arg);
+
+/* Runs the mode, by name or number. False: there is no such mode. If the mode cannot start, or
+ * fails later, the mode that ran before takes its place, or off, and on_failure is told: try it
+ * first (automove_trial). */
+bool tuner_set_automove(struct tuner *, const char *name);
+void tuner_set_automove_knobs(struct tuner *, double ratio, unsigned window_s);
+
+/* A trial: whether a mode would start. A policy's code runs in a thread of its own meanwhile. A
+ * stop does not wait for it: the stop is the answer then. */
+struct automove_trial {
+    char name[AUTOMOVE_NAME_BYTES];
+    void (*done)(struct automove_trial *); /* is given the answer */
+    bool starts;
+    char why[REASON_BYTES]; /* why it does not */
+};
+/* Tries a mode. The trial is the tuner's until `done` is called, at once or later. False: another
+ * trial is under way. */
+bool tuner_try_automove(struct tuner *, struct automove_trial *);
+
+/* Hands over an order (control/resize/resize.h). False: another one waits. */
+bool tuner_order_geometry(struct tuner *, struct geometry_order *);
+void tuner_set_geometry(struct tuner *, double rate_pct, bool follow);
+void tuner_geometry(struct tuner *, struct geometry_facts *);
+
+/* What the sampled keys tell, and whether the policy follows it (control/sampling/whatif.h). */
+struct whatif;
+void           tuner_set_sampling(struct tuner *, double rate, enum auto_scope follow);
+struct whatif *tuner_whatif(struct tuner *);
+
+enum crawl_status { CRAWL_OK, CRAWL_BUSY, CRAWL_BAD_CLASS, CRAWL_NOT_STARTED };
+/* Starts a crawl now: frees expired items of these classes. */
+enum crawl_status tuner_crawl(struct tuner *, const struct class_set *);
+void tuner_set_crawler(struct tuner *, bool enabled, uint32_t sleep_us, uint32_t tocrawl);
+
+struct tune_facts {
+    bool     crawling;
+    bool     moving; /* pages are on the move, or a request is not done yet */
+    /* pages still to be given back after the memory limit was lowered */
+    uint32_t pages_over;
+    uint64_t crawler_starts;
+    struct move_result moved; /* by all moves but those of sets with nothing left */
+};
+void tuner_facts(struct tuner *, struct tune_facts *);
+
+struct tune_words {
+    char mode[AUTOMOVE_NAME_BYTES]; /* by name */
+    char why[REASON_BYTES];         /* the last decision */
+    char state[REASON_BYTES];       /* what the mode says of itself; may be empty */
+    /* the mode that failed last, and why; empty: none failed since a mode was set */
+    char failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES];
+};
+void tuner_words(struct tuner *, struct tune_words *);
+
+/* What pages are worth, as of the last window of a mode that weighs them. */
+struct tune_worth {
+    bool     known; /* false: no mode that weighs pages runs, or its first window has not ended */
+    uint64_t requests;    /* since the cache began, at its end */
+    unsigned class_count; /* classes 1 to class_count */
+    uint32_t pages[SLAB_CLASSES_MAX];
+    struct page_worth classes[SLAB_CLASSES_MAX];
+};
+void tuner_worth(struct tuner *, struct tune_worth *);
+
+struct move_log;
+struct move_log *tuner_moves(struct tuner *); /* the last moves: control/pages/moves.h */
+#endif

@@ -1,0 +1,62 @@
+/* What a look-up saw, so that it can be checked later, and what the kinds share: versions, and the
+ * places of a table that grows by linear hashing. */
+#ifndef SLATE_INDEX_SEQLOCK_H
+#define SLATE_INDEX_SEQLOCK_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a look-up saw, for index_unchanged. */
+struct index_look {
+    const _Atomic uint32_t *at;
+    uint32_t                version;
+};
+
+/* Where a look-up of a hash begins, as index_prefetch found it, so that later steps need not find
+ * it again. Zeroes mean that it is not known; those who find by a spot take them, too. A spot stays
+ * valid whatever changes meanwhile: places never move, and the count tells whether the hash has
+ * left this one. */
+struct index_spot {
+    const void *at;
+    uint32_t    count; /* number of places when this one was the hash's */
+    uint8_t     tag;   /* of the hash, in its own line */
+};
+
+/* A version is a word whose low bits belong to the kind, in cuckoo.c a count and in hopscotch.c a
+ * map (line.h), so that a look-up reads both as of one time. The count above them becomes odd
+ * before anything that it covers changes, and even again after. It may overflow. */
+enum { INDEX_LOW_BITS = 5, INDEX_VERSION_ONE = 1 << INDEX_LOW_BITS };
+
+static inline void index_version_begin(_Atomic uint32_t *at) {
+    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + INDEX_VERSION_ONE,
+                          memory_order_relaxed);
+    /* It is odd before any change; the fence pairs with that of index_unchanged. */
+    atomic_thread_fence(memory_order_release);
+}
+static inline void index_version_end(_Atomic uint32_t *at) {
+    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + INDEX_VERSION_ONE,
+                          memory_order_release);
+}
+static inline struct index_look index_look_at(const _Atomic uint32_t *at) {
+    /* an odd version never compares equal */
+    uint32_t version = atomic_load_explicit(at, memory_order_acquire);
+    return (struct index_look){at, version & ~(uint32_t)INDEX_VERSION_ONE};
+}
+
+/* Whether what the look-up saw is still true. */
+static inline bool index_unchanged(const struct index_look *look) {
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(look->at, memory_order_relaxed) == look->version;
+}
+
+/* The place of a hash among `count` places of a table that grows by linear hashing (Litwin, VLDB
+ * 1980): a round ends when their number has doubled; within a round the places below `count` -
+ * (places at its start) are split already. `count` > 1. */
+static inline uint32_t index_place_of(uint64_t hash, uint32_t count) {
+    uint32_t mask = UINT32_MAX >> __builtin_clz(count - 1);
+    uint32_t i = (uint32_t)hash & mask;
+    return i < count ? i : i & (mask >> 1);
+}
+static inline uint32_t index_round_of(uint32_t count) { return 1u << (31 - __builtin_clz(count)); }
+
+#endif

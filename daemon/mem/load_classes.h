@@ -1,0 +1,26 @@
+/* Brings a memory file's classes and pages back to a slab store, before anybody stores or reads.
+ * The cache checks what lies in the pages (cache/persist/).
+ *
+ * A page belongs to the class that its entry in the file's table names, if the entry has that
+ * class's chunk size. The last store of giving a page to a class makes this true; the first store
+ * of taking it away ends it. */
+#ifndef SLATE_MEM_LOAD_CLASSES_H
+#define SLATE_MEM_LOAD_CLASSES_H
+#include "mem/slab.h"
+
+/* Recalls the classes, with the ids they had, of a file that is not new, into a new slab. False:
+ * what the file says is no geometry. */
+bool recall_classes(struct slab *);
+
+struct recall {
+    uint32_t pages;      /* pages that classes have */
+    /* pages whose entry names no class, or another chunk size: they go to the pool */
+    uint32_t torn_pages;
+    uint32_t *list;      /* their numbers, oldest first; the caller frees it */
+};
+/* Gives every page to its class, with no free chunk in it yet, and the other pages to the pool.
+ * False: out of memory. */
+bool recall_pages(struct slab *, struct recall *);
+/* Gives a page its list of free chunks, which are FREE and linked through node.next. Any thread. */
+void recall_free_chunks(struct slab *, uint32_t page, uint32_t free_head, uint32_t free_count);
+#endif

@@ -1,0 +1,49 @@
+/* The commands that change or stop the server. Each writes its whole answer to ctx->out; words[0]
+ * is the command's name. A trailing `noreply` is already taken off where the command honours it.
+ * Threading: the control thread's (command_order), but for `config get`, dumps and `watch`. */
+#ifndef SLATE_SERVER_ADMIN_ADMIN_H
+#define SLATE_SERVER_ADMIN_ADMIN_H
+#include "server/commands/command.h"
+#include "server/commands/command_words.h"
+
+#define ANSWER_ERROR "ERROR\r\n"
+#define ANSWER_OK "OK\r\n"
+#define ANSWER_BAD_FORMAT "CLIENT_ERROR bad command line format\r\n"
+
+/* Checks the settings, puts them in force and notes who asked for it. False: nothing changed, `why`
+ * (SETTING_WHY_BYTES) holds a sentence. */
+bool admin_change(struct command_context *, const struct settings *to, char *why);
+/* Notes what a command did that is no setting. */
+void admin_audit(struct command_context *, const char *what, const char *is);
+void admin_audit_change(struct command_context *, const char *what, const char *was,
+                        const char *is);
+
+void admin_verbosity(struct command_context *, const struct words *);
+void admin_flush_all(struct command_context *, const struct words *);
+void admin_shutdown(struct command_context *, const struct words *);
+void admin_cache_memlimit(struct command_context *, const struct words *);
+void admin_watch(struct command_context *, const struct words *);
+void admin_extstore(struct command_context *, const struct words *);
+void admin_refresh_auth(struct command_context *, const struct words *);
+void admin_refresh_certs(struct command_context *, const struct words *);
+void admin_slabs(struct command_context *, const struct words *);       /* admin_slabs.c */
+void admin_slabs_automove(struct command_context *, const struct words *); /* admin_automove.c */
+/* admin_trial.c: whether these settings have another mode of automove, and one that is to be
+ * tried. */
+bool admin_wants_trial(const struct command_context *, const struct settings *to);
+/* Has a mode of automove tried, and sets it if it starts; else the refusal names `subject`, a
+ * constant, and why. */
+void admin_try_automove(struct command_context *, const char *mode, const char *subject);
+/* The same, but a mode that starts is answered by `then`. */
+typedef void (*admin_tried)(struct command_context *, const char *mode, const char *subject);
+void admin_try_then(struct command_context *, const char *mode, const char *subject, admin_tried);
+void admin_slabs_geometry(struct command_context *, const struct words *); /* admin_geometry.c */
+void admin_lru(struct command_context *, const struct words *);         /* admin_lru.c */
+void admin_evict(struct command_context *, const struct words *);       /* admin_evict.c */
+void admin_lru_crawler(struct command_context *, const struct words *); /* admin_crawler.c */
+void admin_config(struct command_context *, const struct words *);      /* admin_config.c */
+#ifdef SLATE_DEBUG
+void admin_debugtime(struct command_context *, const struct words *); /* admin_debug.c */
+void admin_debugitem(struct command_context *, const struct words *);
+#endif
+#endif

@@ -1,0 +1,106 @@
+/* debugtime and debugitem: the clock stopped and shifted, items held, so that tests of time and of
+ * page moves need no waiting. In debug builds only. */
+#include "server/admin/admin.h"
+
+#ifdef SLATE_DEBUG
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+
+void admin_debugtime(struct command_context *ctx, const struct words *w) {
+    int32_t by_s;
+    if (w->count == 2 && word_is(&w->word[1], "p")) {
+        clock_pause();
+    } else if (w->count == 2 && word_is(&w->word[1], "r")) {
+        clock_resume();
+    } else if (w->count == 2 && word_i32(&w->word[1], &by_s)) {
+        clock_shift(by_s);
+    } else {
+        text_out_str(ctx->out, ANSWER_ERROR);
+        return;
+    }
+    /* A turn reads the clock once, at its start; what follows in this one is to see the new
+     * time. */
+    cache_turn_end(ctx->ct);
+    cache_turn_begin(ctx->ct);
+    text_out_str(ctx->out, ANSWER_OK);
+}
+
+/* Items held by debugitem. There are few, and they outlive connections: the process keeps them
+ * until they are let go. */
+struct held {
+    struct held *next;
+    struct item *item; /* borrowed; NULL: a small value, which nothing can hold */
+    uint8_t      key_len;
+    char         key[KEY_BYTES_MAX];
+};
+static struct lock  held_lock = {PTHREAD_MUTEX_INITIALIZER};
+static struct held *held_first;
+
+static bool hold(struct command_context *ctx, const struct key *key) {
+    struct cache_view view;
+    char value[ITEM_COPY_MAX + 8];
+    struct cache_fetch fetch = {.no_bump = true, .want_value = true};
+    struct held *h = calloc(1, sizeof *h);
+    if (!h || cache_fetch(ctx->ct, key, &fetch, value, &view) != CACHE_OK) {
+        free(h);
+        return false;
+    }
+    h->item = view.borrowed;
+    h->key_len = key->len;
+    memcpy(h->key, key->ptr, key->len);
+    lock_take(&held_lock);
+    h->next = held_first;
+    held_first = h;
+    lock_release(&held_lock);
+    return true;
+}
+
+/* The item held last by that key, or by any when it is NULL. */
+static bool let_go(struct command_context *ctx, const struct key *key) {
+    lock_take(&held_lock);
+    struct held **at = &held_first;
+    while (*at && key &&
+           ((*at)->key_len != key->len || memcmp((*at)->key, key->ptr, key->len) != 0)) {
+        at = &(*at)->next;
+    }
+    struct held *h = *at;
+    if (h) {
+        *at = h->next;
+    }
+    lock_release(&held_lock);
+    if (h && h->item) {
+        cache_return(ctx->ct, h->item);
+    }
+    free(h);
+    return h != NULL;
+}
+
+/* lock is ref: an item has no lock of its own here, and either way it cannot move until it is let
+ * go. Unlike ref it needs no item. `reffed` names the item held last, whatever its key, for it may
+ * have been replaced. */
+void admin_debugitem(struct command_context *ctx, const struct words *w) {
+    if (w->count < 3 || w->word[2].bytes > KEY_BYTES_MAX) {
+        text_out_str(ctx->out, ANSWER_ERROR);
+        return;
+    }
+    const struct token *verb = &w->word[1];
+    struct key key = key_make(w->word[2].ptr, w->word[2].bytes);
+    bool found = true;
+    if (word_is(verb, "ref")) {
+        found = hold(ctx, &key);
+    } else if (word_is(verb, "unref")) {
+        found = let_go(ctx, word_is(&w->word[2], "reffed") ? NULL : &key);
+    } else if (word_is(verb, "lock")) {
+        hold(ctx, &key);
+    } else if (word_is(verb, "unlock")) {
+        let_go(ctx, &key);
+    } else {
+        text_out_str(ctx->out, ANSWER_ERROR);
+        return;
+    }
+    text_out_str(ctx->out, found ? ANSWER_OK : "MISS\r\n");
+}
+#endif

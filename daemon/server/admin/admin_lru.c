@@ -1,0 +1,65 @@
+/* lru mode, lru tune, lru temp_ttl: old names of what `config set` does too. */
+#include "server/admin/admin.h"
+
+static const char *tune(const struct words *w, struct settings *to) {
+    uint32_t hot_pct, warm_pct;
+    double   hot_factor, warm_factor;
+    if (!word_u32(&w->word[2], &hot_pct) || !word_u32(&w->word[3], &warm_pct) ||
+        !word_double(&w->word[4], &hot_factor) || !word_double(&w->word[5], &warm_factor)) {
+        return ANSWER_ERROR;
+    }
+    if ((uint64_t)hot_pct + warm_pct > 80) {
+        return "ERROR hot and warm pcts must not exceed 80\r\n";
+    }
+    if (hot_factor <= 0 || warm_factor <= 0) {
+        return "ERROR hot/warm age factors must be greater than 0\r\n";
+    }
+    to->hot_lru_pct = (int)hot_pct;
+    to->warm_lru_pct = (int)warm_pct;
+    to->hot_max_factor = hot_factor;
+    to->warm_max_factor = warm_factor;
+    return NULL;
+}
+
+static const char *mode(const struct words *w, struct settings *to) {
+    bool segmented = word_begins(&w->word[2], "segmented");
+    if (!to->lru_maintainer || (!segmented && !word_begins(&w->word[2], "flat"))) {
+        return ANSWER_ERROR;
+    }
+    char why[SETTING_WHY_BYTES];
+    setting_set(to, setting_find("policy", strlen("policy")), segmented ? "slru" : "lru", false,
+                why);
+    return NULL;
+}
+
+static const char *temporary_ttl(const struct words *w, struct settings *to) {
+    int32_t ttl_s;
+    if (!to->lru_maintainer || !word_i32(&w->word[2], &ttl_s)) {
+        return ANSWER_ERROR;
+    }
+    to->temp_lru = ttl_s >= 0;
+    to->temporary_ttl = ttl_s >= 0 ? ttl_s : to->temporary_ttl;
+    return NULL;
+}
+
+void admin_lru(struct command_context *ctx, const struct words *w) {
+    static const struct {
+        const char *name;
+        unsigned    words; /* of the line, at least: `lru t` is tune with four figures behind it */
+        /* an error's answer, or NULL */
+        const char *(*change)(const struct words *, struct settings *);
+    } knobs[] = {{"mode", 3, mode}, {"tune", 6, tune}, {"temp_ttl", 3, temporary_ttl}};
+    struct settings to = *server_settings_now(ctx->server);
+    const char *error = ANSWER_ERROR;
+    char why[SETTING_WHY_BYTES];
+    for (size_t i = 0; w->count > 1 && i < sizeof knobs / sizeof *knobs; i++) {
+        if (w->count >= knobs[i].words && word_begins(&w->word[1], knobs[i].name)) {
+            error = knobs[i].change(w, &to);
+            break;
+        }
+    }
+    if (!error) {
+        admin_change(ctx, &to, why);
+    }
+    text_out_str(ctx->out, error ? error : ANSWER_OK);
+}

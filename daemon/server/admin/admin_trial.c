@@ -1,0 +1,67 @@
+/* A mode of automove that is tried before it is set: a policy in Lua, on a thread of its own. The
+ * order is answered when that is done, and other orders go on. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/admin/admin.h"
+
+struct tried {
+    struct automove_trial   trial; /* first */
+    struct command_context *ctx;
+    const char             *subject; /* what is refused; the reason follows it */
+    admin_tried             then;    /* answers, if the mode starts */
+};
+
+bool admin_wants_trial(const struct command_context *ctx, const struct settings *to) {
+    return strcmp(server_settings_now(ctx->server)->slab_automove, to->slab_automove) != 0 &&
+           automove_wants_check(to->slab_automove);
+}
+
+static void set_tried(struct command_context *ctx, const char *mode, const char *subject) {
+    struct settings to = *server_settings_now(ctx->server);
+    char why[SETTING_WHY_BYTES];
+    bool set = setting_set(&to, setting_find("slab_automove", strlen("slab_automove")), mode, false,
+                           why) &&
+               admin_change(ctx, &to, why);
+    if (set) {
+        text_out_str(ctx->out, ANSWER_OK);
+    } else {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s: %s\r\n", subject, why);
+    }
+}
+
+static void tried_done(struct automove_trial *trial) {
+    struct tried *t = (struct tried *)trial;
+    if (trial->starts) {
+        t->then(t->ctx, trial->name, t->subject);
+    } else {
+        text_out_printf(t->ctx->out, "CLIENT_ERROR %s: %s\r\n", t->subject, trial->why);
+    }
+    command_answered(t->ctx);
+    free(t);
+}
+
+void admin_try_then(struct command_context *ctx, const char *name, const char *subject,
+                    admin_tried then) {
+    struct tried *t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        text_out_str(ctx->out, "SERVER_ERROR out of memory\r\n");
+        return;
+    }
+    snprintf(t->trial.name, sizeof t->trial.name, "%s", name);
+    t->trial.done = tried_done;
+    t->ctx = ctx;
+    t->subject = subject;
+    t->then = then;
+    command_defer(ctx);
+    if (!tuner_try_automove(ctx->server->tuner, &t->trial)) {
+        text_out_str(ctx->out, "BUSY currently trying another mode\r\n");
+        command_answered(ctx);
+        free(t);
+    }
+}
+
+void admin_try_automove(struct command_context *ctx, const char *name, const char *subject) {
+    admin_try_then(ctx, name, subject, set_tried);
+}

@@ -1,0 +1,282 @@
+#include "server/auth/users.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+/* Name and password stand behind each other with a separator. A name holds no colon and neither
+ * holds a line feed, so no two pairs give the same bytes. */
+enum { SEPARATOR = ':' };
+
+/* No user of the text protocol has a blank in the name. */
+static const char certificate_word[] = "certificate ";
+
+struct user {
+    char      token[USER_TOKEN_BYTES]; /* padded with zeros; of a certificate the name alone */
+    bool      is_certificate;
+    enum role role; /* ROLE_NONE: the user has the listener's role */
+};
+
+struct user_table {
+    unsigned    count;
+    struct user user[USERS_MAX];
+};
+
+void users_init(struct users *u, const char *path) {
+    memset(u, 0, sizeof *u);
+    lock_init(&u->lock);
+    u->path = path;
+}
+
+static void drop(struct user_table *table) {
+    if (table != NULL) {
+        OPENSSL_cleanse(table, sizeof *table);
+        free(table);
+    }
+}
+
+void users_fini(struct users *u) {
+    drop(u->table);
+    u->table = NULL;
+    lock_fini(&u->lock);
+}
+
+/* --- reading the file --- */
+
+/* Where in the line the role begins, which is behind its colon, or the line's end if it has no
+ * role. */
+static size_t role_at(const char *line, size_t n, enum role *role) {
+    size_t at = n;
+    while (at > 0 && line[at - 1] != ':') {
+        at--;
+    }
+    const char *first = memchr(line, ':', n);
+    bool third = at > 0 && first != line + at - 1;
+    return third && role_parse(line + at, n - at, role) ? at - 1 : n;
+}
+
+/* Cuts a certificate's line down to its name. False: it has no name, or no role. */
+static bool cut_certificate(const char **line, size_t *n, enum role *role) {
+    const char *name = *line + sizeof certificate_word - 1, *end = *line + *n;
+    while (name < end && *name == ' ') {
+        name++;
+    }
+    const char *last = memrchr(name, ' ', (size_t)(end - name));
+    if (last == NULL || !role_parse(last + 1, (size_t)(end - last - 1), role)) {
+        return false;
+    }
+    while (last[-1] == ' ') {
+        last--;
+    }
+    *line = name;
+    *n = (size_t)(last - name);
+    return true;
+}
+
+/* NULL, or what is wrong with the line. */
+static const char *read_line(struct user_table *t, const char *line, size_t n) {
+    enum role role = ROLE_NONE;
+    if (n == 0 || line[0] == '#') {
+        return NULL;
+    }
+    const size_t word = sizeof certificate_word - 1;
+    bool         is_certificate = n > word && memcmp(line, certificate_word, word) == 0;
+    const char  *colon = memchr(line, ':', n);
+    if (is_certificate && !cut_certificate(&line, &n, &role)) {
+        return "a certificate's line is: certificate NAME, and read, write or admin";
+    }
+    if (!is_certificate && (colon == NULL || colon == line)) {
+        return "it does not begin with user:password";
+    }
+    n = is_certificate ? n : role_at(line, n, &role);
+    if (n > USER_TOKEN_BYTES) {
+        return is_certificate ? "its name is too long" : "its name and password are too long";
+    }
+    if (memchr(line, '\0', n) != NULL) {
+        return "it holds a zero byte";
+    }
+    if (t->count == USERS_MAX) {
+        return "there are more users before it than may be";
+    }
+    struct user *user = &t->user[t->count++];
+    memcpy(user->token, line, n);
+    user->is_certificate = is_certificate;
+    user->role = role;
+    return NULL;
+}
+
+static bool read_text(const char *name, struct user_table *t, const char *text, size_t n,
+                      char *why) {
+    unsigned number = 1;
+    for (const char *at = text, *end = text + n; at < end; number++) {
+        const char *feed = memchr(at, '\n', (size_t)(end - at));
+        size_t      line = (size_t)((feed != NULL ? feed : end) - at);
+        const char *wrong = read_line(t, at, line - (line > 0 && at[line - 1] == '\r'));
+        if (wrong != NULL) {
+            snprintf(why, USERS_WHY_BYTES, "%.300s, line %u: %s", name, number, wrong);
+            return false;
+        }
+        at += line + (feed != NULL);
+    }
+    if (t->count == 0) {
+        snprintf(why, USERS_WHY_BYTES, "%.300s names no user", name);
+    }
+    return t->count > 0;
+}
+
+bool users_take(struct users *u, const char *name, const char *text, size_t n, char *why) {
+    struct user_table *table = calloc(1, sizeof *table);
+    if (table == NULL) {
+        snprintf(why, USERS_WHY_BYTES, "out of memory");
+        return false;
+    }
+    if (!read_text(name, table, text, n, why)) {
+        drop(table);
+        return false;
+    }
+    log_info("%u users from %s", table->count, name);
+    lock_take(&u->lock);
+    struct user_table *old = u->table;
+    u->table = table;
+    lock_release(&u->lock);
+    drop(old);
+    return true;
+}
+
+/* Returns how many bytes the file has, or -1 and errno. A pipe without a writer is empty: opening
+ * it must not wait. */
+static ssize_t read_file(const char *path, char *text, size_t room, bool *others_read) {
+    struct stat facts;
+    size_t      used = 0;
+    ssize_t     got = -1;
+    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return -1;
+    }
+    if (fstat(fd, &facts) == 0) {
+        *others_read = (facts.st_mode & S_IROTH) != 0;
+        while ((got = read(fd, text + used, room - used)) > 0 || (got < 0 && errno == EINTR)) {
+            used += got > 0 ? (size_t)got : 0;
+        }
+    }
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return got < 0 ? -1 : (ssize_t)used;
+}
+
+bool users_load(struct users *u, char *why) {
+    bool    loaded = false, others_read = false;
+    char   *text = malloc(USERS_FILE_BYTES + 1);
+    ssize_t n = text ? read_file(u->path, text, USERS_FILE_BYTES + 1, &others_read) : -1;
+    if (n < 0) {
+        snprintf(why, USERS_WHY_BYTES, "cannot read %.300s: %s", u->path, strerror(errno));
+    } else if (n > USERS_FILE_BYTES) {
+        snprintf(why, USERS_WHY_BYTES, "%.300s has more than %d bytes", u->path, USERS_FILE_BYTES);
+    } else {
+        loaded = users_take(u, u->path, text, (size_t)n, why);
+    }
+    if (text != NULL) {
+        OPENSSL_cleanse(text, USERS_FILE_BYTES + 1);
+        free(text);
+    }
+    if (loaded && others_read) {
+        log_warn("every user of this machine may read the passwords in %s", u->path);
+    }
+    return loaded;
+}
+
+/* --- logging in --- */
+
+bool users_check(struct users *u, const char *name, size_t name_bytes, const char *password,
+                 size_t password_bytes, enum role otherwise, enum role *role) {
+    char token[USER_TOKEN_BYTES] = "";
+    bool known = false;
+    if (name_bytes + 1 + password_bytes > sizeof token ||
+        memchr(name, SEPARATOR, name_bytes) != NULL ||
+        memchr(password, '\0', password_bytes) != NULL) {
+        return false;
+    }
+    memcpy(token, name, name_bytes);
+    token[name_bytes] = SEPARATOR;
+    memcpy(token + name_bytes + 1, password, password_bytes);
+    lock_take(&u->lock);
+    for (unsigned i = 0; i < u->table->count; i++) {
+        const struct user *user = &u->table->user[i];
+        if (!user->is_certificate && CRYPTO_memcmp(token, user->token, sizeof token) == 0) {
+            known = true;
+            *role = user->role != ROLE_NONE ? user->role : otherwise;
+        }
+    }
+    lock_release(&u->lock);
+    OPENSSL_cleanse(token, sizeof token);
+    return known;
+}
+
+static bool has_name(const struct user *user, const char *name, size_t n) {
+    return !user->is_certificate && n < sizeof user->token && memcmp(user->token, name, n) == 0 &&
+           user->token[n] == SEPARATOR && memchr(name, SEPARATOR, n) == NULL;
+}
+
+bool users_certificate(struct users *u, const char *name, size_t name_bytes, enum role *role) {
+    char token[USER_TOKEN_BYTES] = "";
+    bool known = false;
+    if (name_bytes > sizeof token || memchr(name, '\0', name_bytes) != NULL) {
+        return false;
+    }
+    memcpy(token, name, name_bytes);
+    lock_take(&u->lock);
+    for (unsigned i = 0; u->table != NULL && i < u->table->count && !known; i++) {
+        const struct user *user = &u->table->user[i];
+        known = user->is_certificate && memcmp(token, user->token, sizeof token) == 0;
+        *role = user->role;
+    }
+    lock_release(&u->lock);
+    return known;
+}
+
+enum role users_role(struct users *u, const char *name, size_t name_bytes, enum role otherwise) {
+    enum role role = otherwise;
+    lock_take(&u->lock);
+    for (unsigned i = 0; u->table != NULL && i < u->table->count; i++) {
+        const struct user *user = &u->table->user[i];
+        if (user->role != ROLE_NONE && has_name(user, name, name_bytes)) {
+            role = user->role;
+        }
+    }
+    lock_release(&u->lock);
+    return role;
+}
+
+bool users_name_certificates(const struct users *u) {
+    for (unsigned i = 0; u->table != NULL && i < u->table->count; i++) {
+        if (u->table->user[i].is_certificate) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void users_log_refusal(struct users *u, const char *who, const char *what) {
+    uint32_t now_s = clock_now_s();
+    lock_take(&u->lock);
+    bool     tell = u->refusal_told_s != now_s;
+    uint64_t untold = u->refusals_untold;
+    u->refusals_untold = tell ? 0 : untold + 1;
+    u->refusal_told_s = now_s;
+    lock_release(&u->lock);
+    if (tell && untold > 0) {
+        log_warn("%s was refused: %s (and %" PRIu64 " refusals before)", who, what, untold);
+    } else if (tell) {
+        log_warn("%s was refused: %s", who, what);
+    }
+}

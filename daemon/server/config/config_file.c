@@ -1,0 +1,176 @@
+#include "server/config/config_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/input.h"
+#include "server/config/settings.h"
+
+static const char blanks[] = " \t\r";
+
+/* Reads all of an open file. False: errno says why; EFBIG means that it is too long. */
+static bool read_all(int fd, char *to, size_t *used) {
+    for (*used = 0; *used <= CONFIG_FILE_BYTES_MOST;) {
+        ssize_t got = read(fd, to + *used, CONFIG_FILE_BYTES_MOST + 1 - *used);
+        if (got == 0) {
+            return true;
+        }
+        if (got < 0 && errno != EINTR) {
+            return false;
+        }
+        *used += got > 0 ? (size_t)got : 0;
+    }
+    errno = EFBIG;
+    return false;
+}
+
+/* Reads and closes the descriptor. NULL: errno says why. It may be a pipe. */
+static char *read_open(int fd, size_t *used) {
+    struct stat is;
+    char *text = malloc(CONFIG_FILE_BYTES_MOST + 2);
+    bool  done = false;
+    if (text && fstat(fd, &is) == 0) {
+        errno = EISDIR;
+        done = !S_ISDIR(is.st_mode) && read_all(fd, text, used);
+    }
+    int failed = errno;
+    close(fd);
+    if (!done) {
+        free(text);
+        text = NULL;
+    }
+    errno = failed;
+    return text;
+}
+
+char *config_file_read(const char *path, char *why) {
+    size_t used = 0;
+    const char *problem;
+    int    fd = input_open(path, true, &problem);
+    if (fd < 0) {
+        snprintf(why, SETTING_WHY_BYTES, "cannot be read: %s", problem);
+        return NULL;
+    }
+    char  *text = read_open(fd, &used);
+    if (!text && errno == EFBIG) {
+        snprintf(why, SETTING_WHY_BYTES, "is longer than %d bytes", CONFIG_FILE_BYTES_MOST);
+        return NULL;
+    }
+    if (!text) {
+        snprintf(why, SETTING_WHY_BYTES, "cannot be read: %s", strerror(errno));
+        return NULL;
+    }
+    if (memchr(text, '\0', used)) {
+        snprintf(why, SETTING_WHY_BYTES, "is no text: it holds a zero byte");
+        free(text);
+        return NULL;
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+static bool is_quote(char c) { return c == '"' || c == '\''; }
+
+/* The end of a quoted value, behind its closing quote; NULL: the value does not begin with a quote,
+ * or no quote ends it. */
+static char *quoted_end(char *value) {
+    char *end = is_quote(value[0]) ? strchr(value + 1, value[0]) : NULL;
+    while (end && end[1] != '\0' && !is_blank(end[1])) {
+        end = strchr(end + 1, value[0]);
+    }
+    return end ? end + 1 : NULL;
+}
+
+/* Takes away a pair of quotes, of either kind, that encloses the whole value. */
+static char *unquoted(char *value) {
+    size_t n = strlen(value);
+    if (n >= 2 && is_quote(value[0]) && value[n - 1] == value[0]) {
+        value[n - 1] = '\0';
+        return value + 1;
+    }
+    return value;
+}
+
+/* Where the comment of a line begins, or its end. A # within a word is part of it: of a path, or of
+ * a key. */
+static char *comment_of(char *text, char *end) {
+    for (char *at = text; at < end; at++) {
+        bool begins_word = at == text || is_blank(at[-1]);
+        if (begins_word && *at == '#') {
+            return at;
+        }
+        char *behind = begins_word || at[-1] == '=' ? quoted_end(at) : NULL;
+        at = behind ? behind - 1 : at;
+    }
+    return end;
+}
+
+void config_line_cut(char *text, struct config_line *line) {
+    line->dashed = text[0] == '-';
+    line->letters = text[0] == '-' && text[1] != '-';
+    text += line->letters ? 1 : strncmp(text, "--", 2) == 0 ? 2 : 0;
+    /* only the table of options can tell that -m64 is a letter and its value, so the word stays
+     * whole here */
+    char *end = text + strcspn(text, line->letters ? " \t\r" : " \t\r=");
+    char *value = end + strspn(end, blanks);
+    if (*value == '=' && !line->letters) {
+        value++;
+        value += strspn(value, blanks);
+        line->value = value;
+    } else {
+        line->value = *value ? value : NULL;
+    }
+    *end = '\0';
+    line->name = text;
+}
+
+/* Cuts a value where a blank and a dash behind its first word begin the next option. */
+static char *cut_value(char *value) {
+    char *at = quoted_end(value);
+    for (at = at ? at : value + strcspn(value, blanks); *at; at++) {
+        char *next = at + strspn(at, blanks);
+        if (is_blank(*at) && *next == '-') {
+            *at = '\0';
+            return next;
+        }
+    }
+    return NULL;
+}
+
+char *config_line_rest(struct config_line *line, bool takes_value) {
+    char *rest = NULL;
+    if (line->value && line->dashed && !takes_value && line->value[0] == '-') {
+        rest = line->value;
+        line->value = NULL;
+    } else if (line->value) {
+        rest = line->dashed ? cut_value(line->value) : NULL;
+        line->value = unquoted(line->value);
+    }
+    return rest;
+}
+
+bool config_file_next(char **at, struct config_line *line) {
+    while (**at) {
+        char *text = *at, *end = text + strcspn(text, "\n");
+        *at = *end ? end + 1 : end;
+        line->number++;
+        *end = '\0';
+        text += strspn(text, blanks);
+        end = comment_of(text, end);
+        *end = '\0';
+        while (end > text && is_blank(end[-1])) {
+            *--end = '\0';
+        }
+        if (*text) {
+            config_line_cut(text, line);
+            return true;
+        }
+    }
+    return false;
+}

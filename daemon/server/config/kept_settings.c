@@ -1,0 +1,58 @@
+#include "server/config/kept_settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mem/settings_blob.h"
+
+enum { VALUE_BYTES = 1024 };
+
+/* Appends a line. False: there is no room for it. */
+static bool put(char *text, size_t *used, const struct setting *row, const struct settings *s) {
+    char value[VALUE_BYTES];
+    setting_format(s, row, value, sizeof value);
+    int n = snprintf(text + *used, MEMORY_NOTE_BYTES - *used, "%s %s\n", row->name, value);
+    bool fits = n > 0 && (size_t)n < MEMORY_NOTE_BYTES - *used;
+    *used += fits ? (size_t)n : 0;
+    return fits;
+}
+
+void kept_settings_write(struct cache *cache, const struct settings *start,
+                         const struct settings *now) {
+    char *text = malloc(MEMORY_NOTE_BYTES);
+    size_t used = 0;
+    bool whole = text != NULL;
+    for (const struct setting *row = setting_table;
+         text != NULL && row < setting_table + SETTING_ROWS; row++) {
+        if (setting_is_live(now, row) && !setting_same(start, now, row)) {
+            whole = put(text, &used, row, now) && whole;
+        }
+    }
+    if (!whole || !cache_keep_note(cache, text, used)) {
+        log_warn("a setting that was changed will not outlive the process: there is no room for "
+                 "it");
+    }
+    free(text);
+}
+
+static void take(struct settings *to, char *line) {
+    char why[SETTING_WHY_BYTES], *value = strchr(line, ' ');
+    size_t name_bytes = value != NULL ? (size_t)(value - line) : strlen(line);
+    const struct setting *row = setting_find(line, name_bytes);
+    if (value == NULL || row == NULL || !setting_is_live(to, row)) {
+        log_warn("the memory file names a setting that this slated does not have: %.60s", line);
+        return;
+    }
+    const struct setting live = setting_live(row, SIZE_MAX);
+    if (!to->given[row - setting_table] && !setting_set(to, &live, value + 1, false, why)) {
+        log_warn("the memory file's %s is left out: it %s", row->name, why);
+    }
+}
+
+void kept_settings_read(char *text, struct settings *to) {
+    for (char *rest, *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        take(to, line);
+    }
+}

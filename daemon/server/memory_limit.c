@@ -1,0 +1,222 @@
+#include "server/memory_limit.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "mem/arena.h"
+
+/* More memory must have been there for items for so long before they get it, and the allocator
+ * looks at all that it holds at most once in this time. */
+enum { SETTLE_US = 5 * 1000 * 1000 };
+
+static uint64_t slack_of(uint64_t limit) {
+    uint64_t share = limit / SETTINGS_SLACK_SHARE;
+    return share > SETTINGS_SLACK_LEAST ? share : SETTINGS_SLACK_LEAST;
+}
+
+static uint64_t beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* What others have: what is resident beyond the items' pages. */
+static uint64_t seen_of(const struct memory_parts *p) { return beyond(p->resident, p->items); }
+
+static uint64_t left_beside(const struct memory_parts *p, uint64_t others) {
+    return beyond(p->limit, others + slack_of(p->limit)) & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+/* What is seen and what is known are never added: memory that a connection gave back may be
+ * resident still, and the next connection gets just that memory. */
+uint64_t memory_items_limit(const struct memory_parts *p) {
+    uint64_t seen = seen_of(p), most = left_beside(p, seen),
+             limit = seen < p->known ? left_beside(p, p->known) : most;
+    /* A reserve keeps items from growing. It takes no page from them: the lack of room does. */
+    if (limit < p->items) {
+        limit = p->items < most ? p->items : most;
+    }
+    return p->limit > 0 && limit < p->asked ? limit : p->asked;
+}
+
+static uint64_t load(const _Atomic uint64_t *value) {
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+static void add(_Atomic uint64_t *value, uint64_t n) {
+    atomic_store_explicit(value, load(value) + n, memory_order_relaxed); /* one writer */
+}
+
+void memory_facts(const struct memory *m, const struct settings *s, struct memory_facts *f) {
+    struct cache_facts cache;
+    struct whatif_facts whatif;
+    struct resident_now now;
+    cache_facts(m->from.cache, &cache);
+    whatif_facts(tuner_whatif(m->from.tuner), &whatif);
+    resident_look(&m->resident, &now);
+    uint64_t connections = load(m->from.connections),
+             held = load(m->from.buffer_bytes) + load(m->from.reply_bytes),
+             conn_bytes = settings_conn_bytes(s);
+    *f = (struct memory_facts){
+        .limit_bytes = s->process_memory,
+        .resident_bytes = now.bytes,
+        .resident_most_bytes = load(&m->resident_most),
+        .group_limit_bytes = m->resident.group_limit_bytes,
+        .group_bytes = now.group_bytes,
+        .asked_bytes = s->maxbytes,
+        .items_limit_bytes = cache.limit_bytes,
+        .items_bytes = (uint64_t)cache.pages_out << PAGE_SHIFT,
+        .index_bytes = cache.index_bytes,
+        .sample_bytes = whatif.memory_bytes,
+        .buffer_bytes = held,
+        .connection_bytes = connections * conn_bytes,
+        .start_bytes = m->start_bytes,
+        .reserved_bytes = beyond(s->read_buf_mem_limit, held) +
+                          beyond((uint64_t)s->maxconns, connections) * conn_bytes,
+        .lowered = load(&m->lowered),
+        .raised = load(&m->raised),
+        .trims = load(&m->trims),
+        .pressure_pct = now.pressure_pct,
+    };
+    uint64_t counted = f->items_bytes + f->index_bytes + f->sample_bytes + f->buffer_bytes +
+                       f->connection_bytes;
+    f->other_bytes = beyond(f->resident_bytes, counted);
+}
+
+static struct memory_parts parts_of(const struct memory *m, const struct memory_facts *f) {
+    /* A control group also counts what the kernel holds for the process: sockets' buffers, page
+     * tables. */
+    bool in_group = f->group_limit_bytes > 0 && f->group_bytes > f->resident_bytes;
+    return (struct memory_parts){
+        .limit = f->limit_bytes,
+        .asked = f->asked_bytes,
+        .resident = in_group ? f->group_bytes : f->resident_bytes,
+        .items = f->items_bytes,
+        .known = m->start_bytes + f->sample_bytes + f->index_bytes + f->buffer_bytes +
+                 f->connection_bytes + f->reserved_bytes,
+    };
+}
+
+/* What items may have. They keep a little, whatever the others have. */
+static uint64_t items_get(const struct memory_parts *p) {
+    uint64_t limit = memory_items_limit(p),
+             least = p->asked < MEMORY_LEAST_ITEMS ? p->asked : MEMORY_LEAST_ITEMS;
+    return limit > least ? limit : least;
+}
+
+/* False: the cache does not take the limit. */
+static bool set_limit(struct memory *m, const struct memory_parts *p, uint64_t limit) {
+    bool is_set = cache_set_limit(m->from.cache, limit);
+    if (is_set) {
+        atomic_store_explicit(&m->items_limit, limit < p->asked ? limit : 0, memory_order_relaxed);
+    }
+    return is_set;
+}
+
+bool memory_begin(struct memory *m, const struct memory_sources *from, const struct settings *s,
+                  char why[SETTING_WHY_BYTES]) {
+    struct memory_facts f;
+    memset(m, 0, sizeof *m);
+    m->from = *from;
+    resident_open(&m->resident, NULL, NULL);
+    memory_facts(m, s, &f);
+    m->start_bytes = beyond(f.resident_bytes, f.items_bytes + f.sample_bytes);
+    struct memory_parts p = parts_of(m, &f);
+    uint64_t left = memory_items_limit(&p), limit = items_get(&p);
+    if (left < limit && !s->group_limits) {
+        snprintf(why, SETTING_WHY_BYTES,
+                 "process_memory of %llu MiB leaves %llu MiB for items, less than %d: connections "
+                 "may take %llu MiB of it (read_buf_mem_limit, -c)",
+                 (unsigned long long)(p.limit >> 20), (unsigned long long)(left >> 20),
+                 MEMORY_LEAST_ITEMS >> 20, (unsigned long long)(f.reserved_bytes >> 20));
+        return false;
+    }
+    if (limit < p.asked) {
+        set_limit(m, &p, limit);
+    }
+    return true;
+}
+
+void memory_end(struct memory *m) {
+    if (m->has_trimmer) {
+        pthread_join(m->trimmer, NULL);
+    }
+    if (m->from.cache != NULL) {
+        resident_close(&m->resident);
+    }
+}
+
+static void tell(struct memory *m, uint64_t was, uint64_t limit, const struct memory_parts *p) {
+    bool lower = limit < was;
+    add(lower ? &m->lowered : &m->raised, 1);
+    log_info("items may take %llu MiB, %s than %llu before: others have %llu MiB of %llu",
+             (unsigned long long)(limit >> 20), lower ? "less" : "more",
+             (unsigned long long)(was >> 20), (unsigned long long)(seen_of(p) >> 20),
+             (unsigned long long)(p->limit >> 20));
+}
+
+/* Lowers the limit of items at once. Raises it only when the room has lasted: other parts may want
+ * back what they gave, and pages that come and go cost items. */
+static bool is_time(struct memory *m, uint64_t was, uint64_t limit, uint64_t now_us) {
+    if (limit <= was) {
+        m->raise_us = 0;
+        return limit < was;
+    }
+    m->raise_us = m->raise_us != 0 ? m->raise_us : now_us;
+    return now_us - m->raise_us >= SETTLE_US;
+}
+
+static void *trimmer_main(void *arg) {
+    struct memory *m = arg;
+    thread_name("slated-trimmer");
+    add(&m->trims, malloc_trim(0) != 0);
+    atomic_store_explicit(&m->trims_now, false, memory_order_release);
+    return NULL;
+}
+
+/* Has the allocator give memory back before items are evicted, and where they get less because the
+ * process holds more than the parts know of, which mostly is memory that the allocator keeps. True:
+ * the allocator is at it. */
+static bool trim(struct memory *m, const struct memory_parts *p, uint64_t now_us) {
+    uint64_t limit = memory_items_limit(p);
+    if (atomic_load_explicit(&m->trims_now, memory_order_acquire)) {
+        return true;
+    }
+    if (m->has_trimmer) {
+        pthread_join(m->trimmer, NULL);
+        m->has_trimmer = false;
+    }
+    if (limit == p->asked || now_us < m->trim_us ||
+        (limit >= p->items && seen_of(p) <= p->known)) {
+        return false;
+    }
+    m->trim_us = now_us + SETTLE_US;
+    atomic_store_explicit(&m->trims_now, true, memory_order_relaxed);
+    m->has_trimmer = thread_start(&m->trimmer, trimmer_main, m) == 0;
+    if (!m->has_trimmer) {
+        atomic_store_explicit(&m->trims_now, false, memory_order_relaxed);
+    }
+    return m->has_trimmer;
+}
+
+void memory_look(struct memory *m, const struct settings *s, uint64_t now_us) {
+    struct memory_facts f;
+    memory_facts(m, s, &f);
+    struct memory_parts p = parts_of(m, &f);
+    if (p.resident > load(&m->resident_most)) {
+        atomic_store_explicit(&m->resident_most, p.resident, memory_order_relaxed);
+    }
+    if (trim(m, &p, now_us)) {
+        return; /* the next look sees what the allocator gave back */
+    }
+    uint64_t limit = items_get(&p), was = f.items_limit_bytes;
+    if ((p.limit > 0 || load(&m->items_limit) > 0) && is_time(m, was, limit, now_us) &&
+        set_limit(m, &p, limit)) {
+        m->raise_us = 0;
+        tell(m, was, limit, &p);
+    }
+}
+
+uint64_t memory_allows(const struct memory *m, const struct settings *s) {
+    uint64_t limit = s->process_memory > 0 ? load(&m->items_limit) : 0;
+    return limit > 0 && limit < s->maxbytes ? limit : s->maxbytes;
+}

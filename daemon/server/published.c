@@ -1,0 +1,45 @@
+#include "server/published.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool published_init(struct published *p, const void *value, size_t bytes) {
+    char *now = malloc(bytes), *other = malloc(bytes);
+    if (now == NULL || other == NULL) {
+        free(now);
+        free(other);
+        return false;
+    }
+    memcpy(now, value, bytes);
+    atomic_init(&p->now, now);
+    p->other = other;
+    p->bytes = bytes;
+    return true;
+}
+
+/* A reader counts itself before it loads the version. So once the owner sees no reader, nobody
+ * reads the version before, and each reader to come finds the one of now. */
+void published_set(struct published *p, const void *value) {
+    while (atomic_load(&p->readers) != 0) {
+        sched_yield(); /* a reader copies some kilobytes, and takes no lock meanwhile */
+    }
+    memcpy(p->other, value, p->bytes);
+    p->other = atomic_exchange(&p->now, p->other);
+}
+
+void published_fini(struct published *p) {
+    free(atomic_load_explicit(&p->now, memory_order_relaxed));
+    free(p->other);
+    *p = (struct published){.other = NULL};
+}
+
+const void *published_now(const struct published *p) {
+    return atomic_load_explicit(&p->now, memory_order_relaxed);
+}
+
+void published_copy(struct published *p, void *to) {
+    atomic_fetch_add(&p->readers, 1);
+    memcpy(to, atomic_load(&p->now), p->bytes);
+    atomic_fetch_sub(&p->readers, 1);
+}

@@ -1,0 +1,255 @@
+/* Running the requests of a group, and commands. */
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/random.h"
+#include "cache/admin/signals.h"
+#include "protocol/binary.h"
+#include "server/command_table.h"
+#include "server/session/session_internal.h"
+#include "server/verbs/observe.h"
+#include "server/version.h"
+
+void batch_note_prefixes(struct batch *b) {
+    b->sv.prefixes = prefix_stats_on(b->server->prefixes) ? b->server->prefixes : NULL;
+}
+
+static struct command_context context_of(struct batch *b, struct session *s) {
+    uint64_t now_us = clock_mono_us();
+    text_out_clear(&b->text);
+    return (struct command_context){
+        .server = b->server,
+        .who = session_who(s),
+        .role = (enum role)s->role,
+        .ct = b->sv.ct,
+        .counters = b->sv.counters,
+        .out = &b->text,
+        .piece_bytes = session_reply_bytes_most(s),
+        .until_us = now_us + COMMAND_PIECE_US,
+        .now_us = now_us,
+        .wake = b->wake,
+        .wake_arg = b->wake_arg,
+    };
+}
+
+/* Adds the time since the context was made to the time of the turn's commands, and of the
+ * session's. At least a microsecond, so that their number is bounded, too. Returns it. */
+static uint32_t note_time(struct batch *b, struct slot *slot,
+                          const struct command_context *context) {
+    uint32_t took_us = (uint32_t)(clock_mono_us() - context->now_us) + 1;
+    b->commands_us += took_us;
+    slot->commands_us += took_us;
+    return took_us;
+}
+
+enum { PACKET_LINE_BYTES = KEY_BYTES_MAX + 16 };
+
+/* Writes the text line that asks for the same as the packet. Returns its length. */
+static size_t line_of_packet(const struct request *r, char line[PACKET_LINE_BYTES]) {
+    char *p = line;
+    if (binary_plain_opcode(r->text) == BINARY_FLUSH) {
+        p = PUT(p, "flush_all ");
+        uint32_t exptime = (uint32_t)r->exptime;
+        p = number_put(p, exptime < INT32_MAX ? exptime : INT32_MAX);
+    } else {
+        p = PUT(p, "stats ");
+        p = put_bytes(p, r->key.ptr, r->key.len);
+    }
+    return (size_t)(p - line);
+}
+
+static void run_command(struct batch *b, const struct request *r) {
+    struct session *s = b->slots[r->slot].session;
+    struct command_context context = context_of(b, s);
+    char packet_line[PACKET_LINE_BYTES];
+    bool binary = r->flags & REQUEST_BINARY;
+    context.line = binary ? packet_line : r->text;
+    context.line_bytes = binary ? line_of_packet(r, packet_line) : r->text_bytes;
+    context.noreply = (r->flags & REQUEST_NOREPLY) != 0;
+    context.follows = b->slots[r->slot].requests > b->slots[r->slot].flushed + 1 || s->piped;
+    if (!command_run(&context)) {
+        if (r->flags & REQUEST_HTTP) {
+            context.close = true;
+        } else if (!context.noreply) {
+            text_out_str(&b->text, "ERROR\r\n");
+        }
+    }
+    if (context.close) {
+        s->closing = true;
+        s->need = SESSION_CLOSE;
+    }
+    s->more = context.more;
+    if (context.watcher) {
+        s->watcher = context.watcher;
+        s->closing = true; /* no more of its requests run */
+    }
+    if (binary) {
+        s->opaque = binary_opaque(r->text);
+        s->opcode = binary_opcode(r->text);
+        batch_reply_packets(b, r->slot, s->opcode, s->opaque);
+    } else {
+        batch_reply_text(b, r->slot);
+    }
+    note_time(b, &b->slots[r->slot], &context);
+}
+
+/* The next piece of an answer that goes on. */
+void batch_run_more(struct batch *b, struct session *s) {
+    struct command_context context = context_of(b, s);
+    bool packets = s->more->packets;
+    command_go_on(&s->more, &context);
+    s->closing |= context.close;
+    b->requests++;
+    if (s->parser.mode == PARSER_PACKETS && (!packets || b->text.failed)) {
+        batch_reply_packets(b, s->slot, s->opcode, s->opaque);
+    } else {
+        batch_reply_text(b, s->slot);
+    }
+    b->answers_us += note_time(b, &b->slots[s->slot], &context);
+}
+
+/* batch_reply_begin, for the usual case that the request before belonged to the same session. A
+ * lost session is never current. */
+static inline char *reply_begin(struct batch *b, unsigned slot) {
+    bool same = slot == b->slot_current && b->sv.room - b->sv.used >= VERB_REPLY_BYTES;
+    return same ? b->sv.bytes + b->sv.used : batch_reply_begin(b, slot);
+}
+
+/* Runs requests that are neither classic nor meta commands. Not inlined, so that those two stay
+ * fast. */
+__attribute__((noinline)) static char *run_other(struct batch *b, const struct request *r,
+                                                 char *p) {
+    switch (r->verb) {
+    case VERB_REPLY: return put_bytes(p, r->text, r->text_bytes);
+    case VERB_VERSION: return PUT(p, "VERSION " SLATE_PROTOCOL_VERSION "\r\n");
+    case VERB_BINARY_ANSWER: return binary_answer(r, p);
+    case VERB_BINARY_LOGIN: return login_sasl_run(b, r, p);
+    default: return binary_run(&b->sv, r, p);
+    }
+}
+
+static inline void run_request(struct batch *b, const struct request *r) {
+    if (r->verb == VERB_COMMAND) {
+        run_command(b, r);
+        return;
+    }
+    if (r->verb == VERB_CLOSE) {
+        return; /* batch_add has run it */
+    }
+    char *p = reply_begin(b, r->slot);
+    if (!p) {
+        return;
+    }
+    if (r->verb < VERB_BINARY_GET) {
+        p = classic_run(&b->sv, r, p);
+    } else if (verb_is_meta(r->verb)) {
+        p = meta_run(&b->sv, r, p);
+    } else {
+        p = run_other(b, r, p);
+    }
+    if (p) {
+        batch_reply_end(b, p);
+    } else {
+        batch_lose(b, &b->slots[r->slot]);
+    }
+}
+
+/* Notes one key for the samples, which stands for all requests since the last one that was noted.
+ * The distance between two is at least a group, and varies, so that it does not fall into step with
+ * a client that repeats its requests. */
+static void note_key(struct batch *b, unsigned count) {
+    /* few, so that keys are noted soon after sampling began: it begins a moment after the start */
+    enum { LOOK_AGAIN = 64 };
+    unsigned i = (unsigned)(count - 1 + (uint64_t)(b->key_due + 1)) % count;
+    if (b->key_every != 0 && verb_has_key(b->group[i].verb)) {
+        cache_sample_key(b->sv.ct, &b->group[i].key, (uint32_t)(b->key_wait - b->key_due));
+    }
+    b->key_every = cache_sample_key_every(b->sv.cache);
+    uint32_t most = b->key_every != 0 ? b->key_every : LOOK_AGAIN;
+    uint64_t drawn = random_next(&b->key_random) >> 32;
+    b->key_due = b->key_wait = most / 2 + (uint32_t)(drawn * (most + 1) >> 32);
+}
+
+/* Whether much was copied since it was last asked: an append or prepend copies the whole value. It
+ * counts as the time of commands. */
+bool batch_copied_much(struct batch *b) {
+    uint64_t copied_bytes = cache_thread_copied(b->sv.ct);
+    uint64_t more_bytes = copied_bytes - b->copied_bytes;
+    b->copied_bytes = copied_bytes;
+    b->commands_us += (uint32_t)(more_bytes / COPIED_BYTES_US);
+    b->wary_turns = more_bytes >= COPIED_MUCH_BYTES ? WARY_TURNS : b->wary_turns;
+    return more_bytes >= COPIED_MUCH_BYTES;
+}
+
+/* From now on the sessions of this group run one request at a time, until a request of theirs
+ * copies little. */
+static void note_copying(struct batch *b) {
+    for (unsigned i = 0; i < b->grouped; i++) {
+        struct session *s = b->slots[b->group[i].slot].session;
+        if (s) {
+            s->copies = true;
+        }
+    }
+}
+
+/* Prefetches the items of a group, and the neighbours in the queue of those that it deletes.
+ * Returns how many of its requests have a key. */
+static unsigned prefetch_group(const struct batch *b, unsigned n) {
+    uint32_t leaving[GROUP_ROOM];
+    uint8_t behind[GROUP_ROOM];
+    unsigned leaving_count = 0, behind_count = 0, keys = 0;
+    for (unsigned i = 0; i < n; i++) {
+        const struct request *r = &b->group[i];
+        if (verb_has_key(r->verb)) {
+            keys++;
+            uint32_t ref = cache_prefetch_item(b->sv.cache, &r->key, b->spots[i]);
+            if (ref == 0) {
+                behind[behind_count++] = (uint8_t)i;
+            } else if (verb_deletes(r->verb)) {
+                leaving[leaving_count++] = ref;
+            }
+        }
+    }
+    for (unsigned i = 0; i < behind_count; i++) {
+        const struct request *r = &b->group[behind[i]];
+        uint32_t ref = cache_prefetch_item_behind(b->sv.cache, &r->key, b->spots[behind[i]]);
+        if (ref != 0 && verb_deletes(r->verb)) {
+            leaving[leaving_count++] = ref;
+        }
+    }
+    /* by now the items have arrived, and tell their neighbours */
+    for (unsigned i = 0; i < leaving_count; i++) {
+        cache_prefetch_neighbours(b->sv.cache, leaving[i]);
+    }
+    return keys;
+}
+_Static_assert(GROUP_ROOM <= UINT8_MAX + 1, "the number of a request fits a byte");
+
+void batch_run_group(struct batch *b) {
+    unsigned n = b->grouped, keys = n == 1 && verb_has_key(b->group[0].verb);
+    if (n > 1) {
+        keys = prefetch_group(b, n);
+    }
+    unsigned watched = b->sv.watched = event_watched(~0u);
+    for (unsigned i = 0; i < n; i++) {
+        if (__builtin_expect(watched, 0)) {
+            b->sv.fd = b->slots[b->group[i].slot].session->fd;
+            observe_begin(&b->sv, watched, &b->group[i]);
+            observe_lookup(&b->sv, &b->group[i]);
+        }
+        b->sv.spot = &b->spots[i];
+        run_request(b, &b->group[i]);
+    }
+    if (batch_copied_much(b)) {
+        note_copying(b);
+    }
+    b->grouped = 0;
+    /* as it was before the group; the last request may have set it for its own key */
+    b->sv.watched = watched;
+    batch_settle_slot(b);
+    counter_add(&b->sv.counters->requests, n);
+    cache_count_key_requests(b->sv.ct, keys);
+    b->key_due -= n;
+    if (b->key_due < 0 && n > 0) {
+        note_key(b, n);
+    }
+}

@@ -1,0 +1,237 @@
+/* Settings that change while the server runs: checked, put in force, told to their owners,
+ * recorded, taken back; and those that a memory file kept. */
+#include "server/settings_change.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "control/sampling/policy_auto.h"
+#include "mem/settings_blob.h"
+#include "server/config/kept_settings.h"
+#include "server/prefix_stats.h"
+#include "server/process.h"
+
+/* A ratio beyond all that can be told counts as the largest. */
+static uint32_t percent(double ratio) {
+    double percents = ratio * 100 + 0.5;
+    return percents < UINT32_MAX ? (uint32_t)percents : UINT32_MAX;
+}
+
+/* A policy that was asked for is that of all classes. Otherwise the policy follows from the
+ * settings only where auto may not have chosen today's. */
+static void apply_policy(struct cache *cache, const struct settings *was,
+                         const struct settings *is) {
+    const struct evict_policy *now = cache_policy(cache),
+                              *policy = auto_policy(settings_policy(is), now);
+    if (strcmp(was->policy, is->policy) != 0) {
+        cache_set_policy(cache, policy, SLAB_CLASS_NONE);
+    } else if (policy != now) {
+        cache_change_policy(cache, policy);
+    }
+}
+
+/* Tells the owners of settings their values, in any order. An owner takes a value that it already
+ * has without effect. */
+static void settings_apply(struct server *server, const struct settings *was,
+                           const struct settings *is) {
+    log_set_verbosity(is->verbosity);
+    server_set_conns(server, is);
+    prefix_stats_enable(server->prefixes, is->detail_enabled);
+    cache_set_tuning(server->cache, (uint32_t)is->hot_lru_pct, (uint32_t)is->warm_lru_pct,
+                     percent(is->hot_max_factor), percent(is->warm_max_factor));
+    cache_set_s3fifo(server->cache,
+                     &(struct evict_s3fifo_knobs){(uint32_t)is->s3fifo_small_percent,
+                                                  (uint32_t)is->s3fifo_ghost_percent,
+                                                  (uint32_t)is->s3fifo_promote_hits,
+                                                  (uint32_t)is->s3fifo_skip_percent});
+    cache_set_temporary_ttl(server->cache, is->temp_lru ? is->temporary_ttl : -1);
+    apply_policy(server->cache, was, is);
+    tuner_set_sampling(server->tuner, is->sample_rate, auto_scope(settings_policy(is)));
+    tuner_set_automove(server->tuner, is->slab_automove);
+    tuner_set_automove_knobs(server->tuner, is->slab_automove_ratio,
+                             (unsigned)is->slab_automove_window);
+    tuner_set_geometry(server->tuner, is->slab_geometry_rate, is->slab_geometry_auto);
+    tuner_set_crawler(server->tuner, is->lru_crawler, (uint32_t)is->lru_crawler_sleep,
+                      (uint32_t)is->lru_crawler_tocrawl);
+}
+
+static void note_changes(struct server *server, const char *who, const struct settings *was,
+                         const struct settings *is) {
+    char before[AUDIT_VALUE_BYTES], after[AUDIT_VALUE_BYTES];
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        /* what flush_all sets is told by flush_all itself */
+        if (row->when == SETTING_RUNTIME && !setting_same(was, is, row) &&
+            row->offset != offsetof(struct settings, oldest)) {
+            setting_format(was, row, before, sizeof before);
+            setting_format(is, row, after, sizeof after);
+            audit_add(&server->audit, who, row->stat ? row->stat : row->field, before, after);
+        }
+    }
+}
+
+/* --- the settings that a memory file kept --- */
+
+/* Puts into `good` those values of `to` that go with it and with each other. */
+static void take_what_fits(struct settings *good, const struct settings *to) {
+    char why[SETTING_WHY_BYTES];
+    for (bool more = true; more;) { /* a value may go only with one that comes later */
+        more = false;
+        for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+            struct settings with = *good;
+            if (row->when == SETTING_RUNTIME && !setting_same(good, to, row)) {
+                setting_copy(&with, to, row);
+                if (settings_check(&with, why) && descriptors_allow(&with, why)) {
+                    *good = with;
+                    more = true;
+                }
+            }
+        }
+    }
+}
+
+/* Tells which values are left out, and why. */
+static void tell_what_does_not_fit(const struct settings *good, const struct settings *to) {
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        struct settings with = *good;
+        char why[SETTING_WHY_BYTES] = "";
+        if (row->when == SETTING_RUNTIME && !setting_same(good, to, row)) {
+            setting_copy(&with, to, row);
+            settings_check(&with, why);
+            log_warn("the memory file's %s is left out: %s",
+                     row->name != NULL ? row->name : row->field, why);
+        }
+    }
+}
+
+void server_recall(struct server *server, struct settings *now, const struct memory_file *file,
+                   const struct automove_config *modes) {
+    const struct setting *automove = setting_find("slab_automove", strlen("slab_automove"));
+    struct settings to = *now, good = *now;
+    char reason[REASON_BYTES], *text = malloc(MEMORY_NOTE_BYTES + 1);
+    if (text != NULL && memory_note_read(file, text) > 0) {
+        kept_settings_read(text, &to);
+        if (!automove_check(modes, to.slab_automove, reason)) {
+            log_warn("the memory file's slab_automove=%s is left out: %s", to.slab_automove,
+                     reason);
+            setting_copy(&to, now, automove);
+        }
+        take_what_fits(&good, &to);
+        tell_what_does_not_fit(&good, &to);
+        if (!settings_same_live(&good, now)) {
+            published_set(&server->settings, &good);
+            note_changes(server, "memory file", now, &good);
+            *now = good;
+            log_set_verbosity(good.verbosity);
+            server_set_conns(server, &good);
+        }
+    }
+    free(text);
+}
+
+/* --- changes --- */
+
+static void keep_settings(struct server *server) {
+    kept_settings_write(server->cache, &server->at_start, server_settings_now(server));
+}
+
+/* Publishes settings that were checked. The caller tells their owners. */
+static void publish(struct server *server, const char *who, const struct settings *is) {
+    struct settings was = *server_settings_now(server);
+    published_set(&server->settings, is);
+    keep_settings(server);
+    note_changes(server, who, &was, is);
+}
+
+/* Takes over the values that may change while the server runs. */
+static bool change(struct server *server, const char *who, const struct settings *to, char *why) {
+    const struct settings was = *server_settings_now(server);
+    struct settings is = was;
+    if (!settings_check(to, why) ||
+        (to->maxconns != is.maxconns && !descriptors_allow(to, why))) {
+        return false;
+    }
+    if (to->maxbytes != is.maxbytes &&
+        !cache_set_limit(server->cache, memory_allows(&server->memory, to))) {
+        return setting_refuse(why, "that much memory was not reserved at the start, or more is in "
+                                   "use and may not be given back");
+    }
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        if (row->when == SETTING_RUNTIME) {
+            setting_copy(&is, to, row);
+        }
+    }
+    publish(server, who, &is);
+    settings_apply(server, &was, &is);
+    return true;
+}
+
+bool server_change(struct server *server, const char *who, const struct settings *to, char *why) {
+    struct settings was = *server_settings_now(server);
+    if (settings_same_live(&was, to)) {
+        return settings_check(to, why); /* the owners have these settings already */
+    }
+    struct undo_step *step = undo_begin(server->cache, &was);
+    if (!change(server, who, to, why)) {
+        free(step);
+        return false;
+    }
+    undo_keep(&server->undo, server->cache, server_settings_now(server), step);
+    return true;
+}
+
+static bool undo_step_of(struct server *server, const char *who, const struct undo_step *step,
+                         char *said) {
+    struct settings to = *server_settings_now(server);
+    char why[SETTING_WHY_BYTES];
+    undo_settings(step, &to);
+    if (!change(server, who, &to, why)) {
+        snprintf(said, UNDO_SAID_BYTES, "%s", why);
+        return false;
+    }
+    undo_say(step, said);
+    if (undo_policies(step, server->cache) > 0) {
+        audit_add(&server->audit, who, "config undo", "", said);
+    }
+    return true;
+}
+
+void server_undo_settings(const struct server *server, struct settings *to) {
+    const struct undo_step *last = undo_last(&server->undo);
+    if (last != NULL) {
+        undo_settings(last, to);
+    }
+}
+
+int server_undo(struct server *server, const char *who, char said[UNDO_SAID_BYTES]) {
+    const struct undo_step *last = undo_last(&server->undo);
+    if (last == NULL) {
+        return 0;
+    }
+    if (!undo_step_of(server, who, last, said)) {
+        return -1;
+    }
+    undo_forget_last(&server->undo);
+    return 1;
+}
+
+void server_automove_failed(void *arg, const char *mode, const char *now, const char *why) {
+    struct server *server = arg;
+    const struct setting *row = setting_find("slab_automove", strlen("slab_automove"));
+    struct settings is = *server_settings_now(server);
+    char said[SETTING_WHY_BYTES];
+    if (strcmp(is.slab_automove, mode) == 0 && setting_set(&is, row, now, false, said)) {
+        char who[SETTING_WHY_BYTES];
+        snprintf(who, sizeof who, "tuner: %s failed: %s", mode, why);
+        publish(server, who, &is); /* the tuner, which may still be starting, has that mode */
+    }
+}
+
+void server_prediction_came(void *arg, const char *words) {
+    struct server *server = arg;
+    audit_add(&server->audit, "tuner", "prediction", "", words);
+}
+
+void server_note_settings(struct server *server) { server_post(server, keep_settings); }

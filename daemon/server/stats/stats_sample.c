@@ -1,0 +1,235 @@
+/* stats curve, stats whatif, stats hotkeys: what the sampled keys tell. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "control/sampling/whatif.h"
+#include "server/admin/admin.h"
+#include "server/stats/stats.h"
+#include "watch/line.h"
+
+enum { HOT_SHOWN = 20 };
+
+/* clang-format off */
+#define WHATIF_STATS(X) \
+    X(sampling, gauge, flag, U64, f.on, "1: keys are sampled") \
+    X(policy, text, name, TEXT, (f.running ? f.running : cache_policy(ctx->server->cache))->name, \
+      "the policy that evicts, to which the others are compared") \
+    X(auto, gauge, flag, U64, f.follows == AUTO_ALL, \
+      "1: the policy is auto, which follows these figures") \
+    X(s3auto, gauge, flag, U64, f.follows == AUTO_RECORDS, \
+      "1: the policy is s3auto, which follows the figures of s3fifo, s3skip and s3wide") \
+    X(rate, gauge, ratio, RATE, f.rate, "share of the keys that are in the sample now") \
+    X(keys, gauge, keys, U64, f.keys, "keys in the miniature cache of today's policy") \
+    X(windows, counter, windows, U64, f.windows, \
+      "windows that were compared, each a quarter of a turnover of the cache") \
+    X(real_hit_ratio, gauge, ratio, COUNTED4, f.hit_ratio, \
+      "hit ratio of the cache itself of late; absent until a window was counted") \
+    X(records, counter, records, U64, f.records, "events of sampled keys") \
+    X(records_dropped, counter, records, U64, f.dropped, \
+      "events of sampled keys that were lost because they came too fast") \
+    X(memory_bytes, gauge, bytes, U64, f.memory_bytes, "memory that sampling takes") \
+    X(memory_bytes_max, gauge, bytes, U64, f.memory_most_bytes, "memory that sampling may take") \
+    X(why, text, reason, TEXT, f.why, "result of the latest comparison") \
+    X(changes, counter, changes, U64, f.changes, "changes of the policy by auto or s3auto") \
+    X(changed, text, reason, TEXT, f.changed[0] ? f.changed : "never", \
+      "why auto or s3auto changed the policy last")
+
+/* Of each policy of s3fifo's structure, as NAME:record. */
+#define RECORD_FIELD(X) \
+    X(record, text, numbers, "small_percent=%u,ghost_percent=%u,promote_hits=%u,skip_percent=%u", \
+      record, "numbers of a policy of s3fifo's structure: its settings for s3fifo, else fixed")
+
+/* Rows of each policy, as NAME:field, and for classes that were read often enough as
+ * class:ID:NAME:field. */
+#define POLICY_FIELDS(X) \
+    X(hit_ratio, gauge, ratio, "%.4f", p->hit_ratio, "hit ratio to expect under this policy") \
+    X(difference, gauge, ratio, "%+.4f", p->difference, \
+      "hit ratio under this policy less that under today's") \
+    X(doubt, gauge, ratio, "%.4f", p->doubt, "how far chance may make the difference wrong") \
+    X(reads, gauge, reads, "%.0f", p->tally.reads, \
+      "sampled reads that the hit ratio is made from; old ones count less")
+
+#define CURVE_STATS(X) \
+    X(bytes, gauge, bytes, U64, c.bytes, "memory of the pages of the class, or of all classes") \
+    X(reads, gauge, reads, U64, c.reads, \
+      "sampled reads that the curve is made from; old ones count less") \
+    X(lru_hit_ratio, gauge, ratio, RATIO4, c.now, \
+      "hit ratio under the LRU with this memory; point:BYTES lines give it for other sizes")
+
+/* Rows of the whole cache under its own policy, from miniature caches of these sizes, once the
+ * sample has enough for them. */
+#define SIZES_STATS(X) \
+    X(hit_ratio_x0.5, gauge, ratio, RATIO4, f.at_size[0], \
+      "hit ratio to expect with half the memory") \
+    X(hit_ratio_x1, gauge, ratio, RATIO4, f.hit_ratio_longer, \
+      "hit ratio with today's memory, over some five turnovers of the cache, as the others") \
+    X(hit_ratio_x2, gauge, ratio, RATIO4, f.at_size[1], \
+      "hit ratio to expect with twice the memory") \
+    X(hit_ratio_x4, gauge, ratio, RATIO4, f.at_size[2], \
+      "hit ratio to expect with four times the memory") \
+    X(band_x0.5, gauge, ratio, RATIO4, log.told.band[0], \
+      "half of the band around hit_ratio_x0.5: four of five predictions are meant to come " \
+      "true within it") \
+    X(band_x2, gauge, ratio, RATIO4, log.told.band[2], "half of the band around hit_ratio_x2") \
+    X(band_x4, gauge, ratio, RATIO4, log.told.band[3], "half of the band around hit_ratio_x4")
+
+/* Rows of the whole cache alone. */
+#define WHOLE_STATS(X) \
+    X(lacks, text, reason, TEXT, log.told.enough ? "nothing" : log.told.lacks, \
+      "missing part of the sample, without which there is no hit_ratio_x and no band_x") \
+    X(predictions, counter, changes, U64, log.came, \
+      "predictions of a change of the memory limit or the policy that were compared with the hit " \
+      "ratio that came; stats audit has each") \
+    X(predictions_within, counter, changes, U64, log.within, \
+      "predictions that came true within the band; four of five are meant to")
+/* clang-format on */
+#define STATS_PUT_RATE(name, value) text_out_printf(out, "STAT %s %.6f\r\n", name, (double)(value));
+#define STATS_PUT_RATIO4(name, value) \
+    text_out_printf(out, "STAT %s %.4f\r\n", name, (double)(value));
+#define STATS_PUT_COUNTED4(name, value)   \
+    if (!isnan(value)) {                  \
+        STATS_PUT_RATIO4(name, value)     \
+    }
+#define POLICY_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},
+#define POLICY_PUT(field, kind, unit, format, value, help) \
+    text_out_printf(out, "STAT %s%s:" #field " " format "\r\n", prefix, p->policy->name, value);
+
+#define RECORD_PUT(field, kind, unit, format, value, help)                                   \
+    text_out_printf(out, "STAT %s:" #field " " format "\r\n", p->name, k.small_pct, k.ghost_pct, \
+                    k.promote_hits, k.skip_pct);
+
+const struct counter_info stats_whatif_info[] = {
+    WHATIF_STATS(STATS_INFO) POLICY_FIELDS(POLICY_INFO)
+    RECORD_FIELD(POLICY_INFO){NULL, NULL, NULL, NULL}};
+const struct counter_info stats_curve_info[] = {
+    CURVE_STATS(STATS_INFO) WHOLE_STATS(STATS_INFO)
+        SIZES_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
+
+static void put_policy(struct text_out *out, const char *prefix, const struct whatif_policy *p) {
+    POLICY_FIELDS(POLICY_PUT)
+}
+
+static void put_record(struct text_out *out, const struct cache *cache,
+                       const struct evict_policy *p) {
+    struct evict_s3fifo_knobs k;
+    if (evict_alike(p, &evict_s3fifo)) {
+        cache_s3fifo(cache, &k);
+        k = p->record != NULL ? *p->record : k;
+        RECORD_FIELD(RECORD_PUT)
+    }
+}
+
+static bool write_policies(struct command_context *ctx, uint32_t *next, void *state) {
+    struct whatif_policy policies[SHADOW_POLICIES_MAX];
+    (void)state;
+    while (*next <= cache_slab(ctx->server->cache)->class_count) {
+        char prefix[24] = "";
+        unsigned id = (*next)++,
+                 n = whatif_policies(tuner_whatif(ctx->server->tuner), id, policies);
+        if (id != SLAB_CLASS_NONE) {
+            snprintf(prefix, sizeof prefix, "class:%u:", id);
+        }
+        for (unsigned i = 0; i < n; i++) {
+            put_policy(ctx->out, prefix, &policies[i]);
+            if (id == SLAB_CLASS_NONE) {
+                put_record(ctx->out, ctx->server->cache, policies[i].policy);
+            }
+        }
+        if (command_piece_full(ctx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void stats_whatif(struct command_context *ctx) {
+    struct text_out *out = ctx->out;
+    struct whatif_facts f;
+    whatif_facts(tuner_whatif(ctx->server->tuner), &f);
+    WHATIF_STATS(STATS_PUT)
+    pieces_answer(ctx, write_policies, SLAB_CLASS_NONE, NULL, 0);
+}
+
+/* --- stats curve [class] --- */
+
+void stats_curve(struct command_context *ctx, const struct words *w) {
+    struct whatif *whatif = tuner_whatif(ctx->server->tuner);
+    struct text_out *out = ctx->out;
+    unsigned most = cache_slab(ctx->server->cache)->class_count;
+    uint32_t class_id = SLAB_CLASS_NONE;
+    struct whatif_curve c;
+    struct whatif_facts f;
+    struct prediction_log log;
+    if (w->count > 3) {
+        text_out_str(out, "CLIENT_ERROR usage: stats curve [class]\r\n");
+        return;
+    }
+    if (w->count == 3 && (!word_u32(&w->word[2], &class_id) || class_id < 1 || class_id > most)) {
+        text_out_printf(out, "CLIENT_ERROR class must be from 1 to %u\r\n", most);
+        return;
+    }
+    bool known = whatif_curve(whatif, class_id, &c);
+    whatif_facts(whatif, &f);
+    whatif_predictions(whatif, &log);
+    CURVE_STATS(STATS_PUT)
+    if (class_id == SLAB_CLASS_NONE) {
+        WHOLE_STATS(STATS_PUT)
+    }
+    if (known && class_id == SLAB_CLASS_NONE && log.told.enough) {
+        SIZES_STATS(STATS_PUT)
+    }
+    for (unsigned i = 0; known && i < WHATIF_POINTS; i++) {
+        text_out_printf(out, "STAT point:%" PRIu64 " %.4f\r\n", c.points[i].bytes,
+                        c.points[i].hit_ratio);
+    }
+    text_out_str(out, "END\r\n");
+}
+
+/* --- stats hotkeys [count] --- */
+
+static void put_key(struct text_out *out, unsigned number, const struct hot_key *k) {
+    char name[3 * HOT_KEY_BYTES_MAX];
+    size_t n = line_escape(name, k->key, k->key_bytes);
+    text_out_printf(out,
+                    "STAT %u:key %.*s\r\nSTAT %u:requests %" PRIu64 "\r\n"
+                    "STAT %u:error %" PRIu64 "\r\nSTAT %u:doubt %" PRIu64 "\r\n",
+                    number, (int)n, name, number, k->count, number, k->error, number, k->doubt);
+}
+
+struct hot_told {
+    uint32_t       count;
+    struct hot_key keys[HOT_KEYS];
+};
+
+static bool write_hot(struct command_context *ctx, uint32_t *next, void *state) {
+    const struct hot_told *all = state;
+    while (*next < all->count) {
+        put_key(ctx->out, *next + 1, &all->keys[*next]);
+        ++*next;
+        if (command_piece_full(ctx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void stats_hotkeys(struct command_context *ctx, const struct words *w) {
+    struct hot_told all;
+    struct whatif_asked asked;
+    uint32_t most = HOT_SHOWN;
+    if (!ctx->server->at_start.dump_enabled) {
+        text_out_str(ctx->out, "CLIENT_ERROR stats hotkeys not allowed\r\n");
+        return;
+    }
+    if (w->count > 3 ||
+        (w->count == 3 && (!word_u32(&w->word[2], &most) || most < 1 || most > HOT_KEYS))) {
+        text_out_printf(ctx->out, "CLIENT_ERROR usage: stats hotkeys [count], from 1 to %d\r\n",
+                        HOT_KEYS);
+        return;
+    }
+    all.count = whatif_hot(tuner_whatif(ctx->server->tuner), all.keys, most, &asked);
+    text_out_printf(ctx->out, "STAT requests %" PRIu64 "\r\nSTAT noted %" PRIu64 "\r\n",
+                    asked.requests, asked.noted);
+    pieces_answer(ctx, write_hot, 0, &all, sizeof all);
+}

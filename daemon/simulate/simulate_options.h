@@ -1,0 +1,59 @@
+/* The command line of the simulator: its own options, and the server's, of which those that shape
+ * the cache matter. The server's are read by its own rows (server/config/settings_rows.h), so they
+ * mean here what they mean there. */
+#ifndef SLATE_SIMULATE_SIMULATE_OPTIONS_H
+#define SLATE_SIMULATE_SIMULATE_OPTIONS_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "control/automove/automove.h"
+#include "evict/evict.h"
+#include "server/config/options.h"
+#include "simulate/simulate_sizes.h"
+#include "simulate/trace_format.h"
+
+enum {
+    SIMULATE_POLICIES_MAX = 16,
+    SIMULATE_GRID_MAX = 64,
+    SIMULATE_WHY_BYTES = OPTIONS_WHY_BYTES
+};
+
+struct simulate_size { /* of a cell; one of these is not 0 */
+    uint32_t objects;
+    double   share; /* of the trace's keys */
+    uint64_t memory_bytes;
+};
+
+/* Stand for the server's policies auto and s3auto among the others: names without functions. */
+extern const struct evict_policy simulate_auto, simulate_s3auto;
+
+struct simulate_options {
+    const char *trace;
+    const struct evict_policy *policies[SIMULATE_POLICIES_MAX];
+    char     automove[AUTOMOVE_NAME_BYTES];
+    unsigned policy_count, size_count;
+    bool     by_objects; /* all sizes are objects or shares; else all are memory */
+    struct simulate_size  sizes[SIMULATE_GRID_MAX];
+    struct settings settings; /* the server's, with the memory of the first size */
+    struct simulate_sizes values;
+    char     policy_dir[1100]; /* of modes of automove in Lua; empty: none */
+    uint32_t requests_per_s;
+    bool     rate_given;       /* else the trace's own times count, where it has some */
+    enum trace_format format;  /* of the trace; TRACE_AUTO: it is told by what it holds */
+    double   sample;           /* the share of keys it has; 0: as it says itself */
+    bool     json;
+};
+
+/* Whether the words ask for a simulation at all: --simulate is among them. */
+bool simulate_is_wanted(int argc, char **argv);
+
+enum simulate_read { SIMULATE_RUN, SIMULATE_HELP, SIMULATE_BAD };
+/* SIMULATE_BAD: `why` (SIMULATE_WHY_BYTES) holds one sentence. Texts of argv are borrowed, and
+ * lists among them cut apart. One thread, before any other. */
+enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *,
+                                         char *why);
+/* what a read left, also a bad one */
+void               simulate_options_free(struct simulate_options *);
+void               simulate_options_help(FILE *);
+#endif

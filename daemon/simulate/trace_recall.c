@@ -1,0 +1,88 @@
+#include "simulate/trace_recall.h"
+
+#include <stdlib.h>
+
+/* Open addressing with steps of one, filled to three quarters; 0 is an empty place, so a hash of 0
+ * is kept as 1. */
+struct place {
+    uint64_t hash;
+    struct simulate_value value;
+};
+struct simulate_recall {
+    struct place *places;
+    uint64_t      mask, count;
+};
+
+enum { PLACES_AT_FIRST = 1 << 12 };
+
+struct simulate_recall *simulate_recall_create(void) {
+    struct simulate_recall *r = calloc(1, sizeof *r);
+    if (r != NULL) {
+        r->places = calloc(PLACES_AT_FIRST, sizeof *r->places);
+        r->mask = PLACES_AT_FIRST - 1;
+        if (r->places == NULL) {
+            simulate_recall_destroy(&r);
+        }
+    }
+    return r;
+}
+
+void simulate_recall_destroy(struct simulate_recall **taken) {
+    if (*taken != NULL) {
+        free((*taken)->places);
+        free(*taken);
+        *taken = NULL;
+    }
+}
+
+/* The place that holds the hash, or the empty one where it belongs. */
+static struct place *place_of(const struct simulate_recall *r, uint64_t hash) {
+    uint64_t at = (hash ^ hash >> 32) & r->mask;
+    while (r->places[at].hash != 0 && r->places[at].hash != hash) {
+        at = (at + 1) & r->mask;
+    }
+    return &r->places[at];
+}
+
+static bool grow(struct simulate_recall *r) {
+    uint64_t room = r->mask + 1;
+    struct simulate_recall larger = {
+        .places = calloc(2 * room, sizeof *r->places), .mask = 2 * room - 1, .count = r->count};
+    if (larger.places == NULL) {
+        return false;
+    }
+    for (uint64_t i = 0; i < room; i++) {
+        if (r->places[i].hash != 0) {
+            *place_of(&larger, r->places[i].hash) = r->places[i];
+        }
+    }
+    free(r->places);
+    *r = larger;
+    return true;
+}
+
+bool simulate_recall_put(struct simulate_recall *r, uint64_t hash, struct simulate_value value) {
+    hash += hash == 0;
+    struct place *place = place_of(r, hash);
+    if (place->hash == 0) {
+        if (r->count == SIMULATE_RECALL_MAX ||
+            (4 * (r->count + 1) > 3 * (r->mask + 1) && !grow(r))) {
+            return false;
+        }
+        place = place_of(r, hash);
+        r->count++;
+    }
+    *place = (struct place){hash, value};
+    return true;
+}
+
+bool simulate_recall_get(const struct simulate_recall *r, uint64_t hash,
+                         struct simulate_value *value) {
+    const struct place *place = place_of(r, hash + (hash == 0));
+    if (place->hash != 0) {
+        *value = place->value;
+    }
+    return place->hash != 0;
+}
+
+uint64_t simulate_recall_count(const struct simulate_recall *r) { return r->count; }
