@@ -46,6 +46,13 @@ void clock_continue(int64_t unix_at_0, uint32_t last_s) {
     start_unix_s -= more_s;
 }
 
+int64_t clock_unix_at_0(void) {
+    /* The calendar is read first: where a second begins between both, cache time is a second early
+     * in the next process, and never late. */
+    int64_t unix_s = clock_system(CLOCK_REALTIME_COARSE).tv_sec;
+    return unix_s - (int64_t)clock_now_s();
+}
+
 uint32_t clock_now_s(void) { return (uint32_t)(elapsed_s() + CLOCK_EPOCH_S); }
 
 uint32_t clock_uptime_s(void) {

@@ -22,6 +22,7 @@ void     clock_start(void);
  * start. */
 void     clock_continue(int64_t unix_at_0, uint32_t last_s);
 uint32_t clock_now_s(void);           /* cache time */
+int64_t  clock_unix_at_0(void);       /* unix time at cache time 0, by the calendar of now */
 uint64_t clock_mono_us(void);         /* monotonic microseconds, for durations; never shifted */
 uint64_t clock_thread_us(void);       /* processor time that the calling thread has had */
 uint32_t clock_uptime_s(void);        /* seconds since clock_start, shifted with the clock */

@@ -8,10 +8,14 @@
 /* Monotonic time, and by how much the calendar is ahead of it. Their seconds do not begin at the same moments. */
 static _Atomic int64_t own_clock_us = 1000 * CLOCK_SECOND_US, own_calendar_us = 1800000000 * CLOCK_SECOND_US + 700 * 1000;
 
+/* By how much the coarse clocks are late, as the system's are by up to a tick. */
+static int64_t own_coarse_late_us;
+
 /* In the place of base/clock_system.c's. */
 struct timespec clock_system(clockid_t which) {
     bool is_calendar = which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE;
     int64_t us = atomic_load(&own_clock_us) + (is_calendar ? atomic_load(&own_calendar_us) : 0);
+    us -= which == CLOCK_REALTIME_COARSE || which == CLOCK_MONOTONIC_COARSE ? own_coarse_late_us : 0;
     return (struct timespec){.tv_sec = us / (int64_t)CLOCK_SECOND_US, .tv_nsec = us % (int64_t)CLOCK_SECOND_US * 1000};
 }
 

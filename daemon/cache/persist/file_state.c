@@ -94,7 +94,7 @@ void keep_count_cas(struct cache *c) {
 void cache_keep_time(struct cache *c) {
     if (c->arena->file != NULL) {
         uint32_t now_s = clock_now_s();
-        kept_set(&head_of(c)->unix_at_0, (uint32_t)(clock_unix_us() / CLOCK_SECOND_US) - now_s);
+        kept_set(&head_of(c)->unix_at_0, (uint32_t)clock_unix_at_0());
         kept_advance(&head_of(c)->last_s, now_s);
     }
 }

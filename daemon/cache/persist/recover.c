@@ -65,6 +65,7 @@ struct adoption {
 struct adopter {
     struct adoption *a;
     struct tally     n;
+    uint32_t         youngest; /* the largest age of a live item */
     pthread_t        thread;
     bool             started;
     unsigned         number;
@@ -119,6 +120,8 @@ static void look_at_item(struct adopter *t, struct item *it, uint32_t chunk_byte
         t->n.torn++;
     } else if (!bins_put(&a->bins, t->number, partition, &f)) {
         adoption_fail(a);
+    } else if (f.age > t->youngest) {
+        t->youngest = f.age;
     }
 }
 
@@ -360,6 +363,26 @@ static bool run_rounds(struct adoption *a) {
     return !adoption_fails(a);
 }
 
+/* Sets the items' clock forward where an item is younger than it: the process that stored the item
+ * had come to a second that the memory file was not told, and the calendar has been set back. A
+ * flush would leave such items. The file is told each second, so a time beyond a minute is not
+ * believed. */
+static void adoption_catch_up(struct adoption *a) {
+    enum { LATE_MOST_S = 60 };
+    uint32_t youngest = 0, now = a->now_s + a->clock.ahead_s - a->clock.flushed;
+    for (unsigned i = 0; i < a->thread_count; i++) {
+        youngest = a->threads[i].youngest > youngest ? a->threads[i].youngest : youngest;
+    }
+    int32_t late_s = (int32_t)(youngest - now);
+    if (late_s > 0 && late_s <= LATE_MOST_S) {
+        a->clock.ahead_s += (uint32_t)late_s;
+        atomic_store_explicit(&a->c->item_clock,
+                              (uint64_t)a->clock.ahead_s << 32 | a->clock.flushed,
+                              memory_order_relaxed);
+        keep_flush(a->c);
+    }
+}
+
 static void note(struct adoption *a) {
     struct cache_adopted *n = &a->c->adopted;
     for (unsigned i = 0; i < a->thread_count; i++) {
@@ -388,6 +411,7 @@ bool adopt_items(struct cache *c) {
     bool ok = recall_pages(c->slab, &a.recall) && adoption_begin(&a) && run_rounds(&a);
     if (ok) {
         run_pass(&a, adopt_free);
+        adoption_catch_up(&a);
         note(&a);
     }
     bins_fini(&a.bins);

@@ -155,6 +155,23 @@ TEST(test_times_go_on_by_the_wall) {
     end(&l);
 }
 
+/* Cache time passes, and the file is not told. */
+static void store_2_s_later(struct cache_thread *ct) {
+    clock_shift(2);
+    cache_turn_begin(ct);
+    store(ct, 6, 1);
+    cache_turn_end(ct);
+}
+
+TEST(test_a_flush_takes_items_of_a_later_second) {
+    crash_afresh(store_2_s_later);
+    struct life l = begin();
+    is(wrong_now(&l, 6, 1), 0, "an item that was stored in a second to which the next process has not come is there");
+    cache_flush_now(l.c);
+    is(wrong_now(&l, 6, 1), 1, "and a flush takes it");
+    end(&l);
+}
+
 /* --- pages of sizes that are going --- */
 
 static void change_sizes(struct cache_thread *ct) {
