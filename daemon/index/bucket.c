@@ -95,6 +95,7 @@ static void clear_slots(struct index_line *b) {
 
 /* Empties a chain and gives its overflow lines back. The caller has copied its pairs. */
 static void chain_clear(struct index *ix, struct index_line *first) {
+    assert(index_version_is_odd(&first->version));
     struct index_line *b = index_next(ix, first);
     uint32_t number = ref_of(first, LINK_SLOT);
     while (b != NULL) {

@@ -37,6 +37,10 @@ static inline void index_version_end(_Atomic uint32_t *at) {
     atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + INDEX_VERSION_ONE,
                           memory_order_release);
 }
+/* Whether a change is under way, for asserts of what may change only then. */
+static inline bool index_version_is_odd(const _Atomic uint32_t *at) {
+    return (atomic_load_explicit(at, memory_order_relaxed) & INDEX_VERSION_ONE) != 0;
+}
 static inline struct index_look index_look_at(const _Atomic uint32_t *at) {
     /* an odd version never compares equal */
     uint32_t version = atomic_load_explicit(at, memory_order_acquire);
