@@ -149,8 +149,8 @@ TEST(test_outlooks_are_the_servers) {
     static const char orders[][OUTLOOK_ORDER_BYTES] = {"factor 1.08", "auto"};
     static const char *const said[] = {
         "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109310 instead of 100000, and waste 4.1 % of their memory instead of 12.0 %\r\n",
-        "PREDICTED 40 classes would hold 1.5 % fewer items in 64 pages, 98500 instead of 100000, and waste 9.0 % of their memory instead of "
-        "12.0 %; it would be refused without force\r\n", "SAME these are the chunk sizes already\r\n",
+        ("PREDICTED 40 classes would hold 1.5 % fewer items in 64 pages, 98500 instead of 100000, and waste 9.0 % of their memory instead of "
+         "12.0 %; it would be refused without force\r\n"), "SAME these are the chunk sizes already\r\n",
         "CLIENT_ERROR slab reassignment disabled\r\n", "BUSY currently processing another geometry request\r\n"};
     struct outlook_list list = {0};
     char line[OUTLOOK_ORDER_BYTES + 24];

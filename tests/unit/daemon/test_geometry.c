@@ -206,7 +206,7 @@ TEST(test_pause_resume_and_revert_midway) {
     tuner_set_geometry(r.t, 0.01, false); /* a page in 150 s: it cannot end before it is paused */
     ask_factor(&r, 1.08);
     f = facts_of(&r);
-    for (int i = 0; i < 100 && !(facts_of(&r).seconds > f.seconds + 0.05); i++) {
+    for (int i = 0; i < PATIENCE_MS && !(facts_of(&r).seconds > f.seconds + 0.05); i++) {
         step(&r);
     }
     ok(facts_of(&r).state == GEOMETRY_DRAINING && facts_of(&r).seconds > f.seconds + 0.05, "seconds pass while the next page is not due");
