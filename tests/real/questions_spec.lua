@@ -17,7 +17,7 @@ local ADVICE_S <const> = 120 -- on a full machine a minute was too short once
 local LOAD <const> = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slate-load"
 
 -- The question; the words of slatectl; a pattern of the answer; the keys of slatetop, from its overview, and a pattern
--- of the screen after them; and what memcached's operator is told in the README's last column, where that is not "yes".
+-- of the screen after them; and what slatectl(1) tells an operator of memcached, where the answer is not the same.
 local QUESTIONS <const> = {
     { "Is anything wrong with this server?", "doctor", "class %d+ starves: it evicts %d+ items a second", "1",
         "BAD +class %d+ starves: it evicts" },
@@ -36,7 +36,7 @@ local QUESTIONS <const> = {
     { "Is this server short of memory?", "advise memory", "starves: give it pages of other classes", "6",
         "give it pages of other classes before memory" },
     { "What would other amounts of memory hit?", "curve", "HITS, LRU MODEL", "6", "LRU model of the whole cache",
-        "needs slated; `chart curve --live`" },
+        "needs slated; or chart curve --live" },
     { "How sure is that, and did earlier predictions come true?", "curve",
         "sampled +%d+ reads?.*predictions +%w", nil, nil, "needs slated" },
     { "Which eviction policy would hit more?", "advise policy",
@@ -55,7 +55,7 @@ local QUESTIONS <const> = {
     { "Which class do values of 1,500 bytes go to, and how does it do?", "fit 1500",
         "VALUE +ITEM +CLASS.*\n +1500 +1%d%d%d +%d+ +%d+ +%d+%.%d%%" },
     { "Would other chunk sizes save memory?", "advise sizes", "best sizes +%d+ +%d+%.%d%%", "5",
-        "as the server predicts", "with `-o track_sizes`" },
+        "as the server predicts", "with track_sizes" },
     { "Which keys are hot?", "hotkeys 10", "AT LEAST +AT MOST +SHARE +KEY", "9", "SHARE %%", "needs slated" },
     { "Who asks for that key?", "watch fetchers --count 3 --for 5s", "status=%S+ .*connection=%d+" },
     { "Who is connected?", "conns --top 20", "ID +IDLE +STATE" },
@@ -67,6 +67,7 @@ local QUESTIONS <const> = {
 }
 
 describe("a question of an operator", function()
+    local page <const> = command.read_file("man/slatectl.1"):match("%.Sh QUESTIONS(.-)%.Sh")
     local one, ctl, pid, words, screen, memcached
     local answers = {} -- by question: what its command wrote to output and messages, and its status on memcached
     local screens = {} -- by question: what slatetop showed
@@ -153,15 +154,21 @@ describe("a question of an operator", function()
         if memcached then memcached:stop() end
     end)
 
-    it("stands in the README, with its keys, its command, and what it needs", function()
-        local readme = command.read_file("README.md")
+    it("stands in slatectl(1), with its command, its keys, and what a memcached needs", function()
         for _, case in ipairs(QUESTIONS) do
-            local keys, told, of_memcached = readme:match("\n| " .. case[1]:gsub("%p", "%%%0")
-                .. " | ([^|]*) | `([^`]*)`[^|]* | ([^|]*) |\n")
+            local told = page:match("%.It " .. case[1]:gsub("%p", "%%%0") .. "\n%.Ql (.-)\n%.[IE][tl]")
             assert.truthy(told, case[1])
-            assert.equal(case[4] and case[4]:gsub("%S+", "`%0`") or "", keys, case[1])
             assert.equal(case[2]:match("^%l+"), told:match("^%l+"), case[1])
-            assert.equal(case[6] or "yes", of_memcached, case[1])
+            assert.equal(case[4], told:match("keys: ([^;\n]+)"), case[1])
+            assert.equal(case[6], told:match("on memcached: ([^\n]+)"), case[1])
+        end
+    end)
+
+    it("stands with the same command and keys in slatectl(1) and in README.md", function()
+        local readme <const> = command.read_file("README.md")
+        for question, keys, told in readme:gmatch("\n| (%u[^|]*%?) | `([^|]*)` | `([^|]*)` |") do
+            local entry = (".It %s\n.Ql %s\n.br\nkeys: %s\n"):format(question, told, keys)
+            assert.truthy(page:find(entry, 1, true), question)
         end
     end)
 

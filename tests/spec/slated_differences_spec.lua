@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The replies of text commands that slate-protocol(7) lists as different from memcached 1.6.45, and the words of the
--- command line that README.md lists, from both: the lists say what is so. Commands that answer alike stand in
+-- command line that slated(8) lists, from both: the lists say what is so. Commands that answer alike stand in
 -- tests/proto.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
@@ -53,7 +53,7 @@ describe("what is answered otherwise than by memcached 1.6.45", function()
     end)
 end)
 
--- The README's list: words with which memcached serves, and the value that it takes for the one that was written.
+-- The list of slated(8): words with which memcached serves, and the value that it takes for the one that was written.
 local WORDS <const> = {
     { "-m", "64x", maxbytes = "67108864" }, { "-t", "2.5", num_threads = "2" }, { "-c", "400k", maxconns = "400" },
     { "-I", "524288x", item_size_max = "524288" }, { "-o", "idle_timeout=60s", idle_timeout = "60" },
