@@ -43,26 +43,6 @@ function M.setting(name, default)
   return number
 end
 
--- Student's t: 95 % of the distribution, by degrees of freedom; beyond them that of the normal distribution, nearly.
-local T_95 = { 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13 }
-
---- Mean of some figures, and half of the interval that holds the true mean in 95 of 100 cases.
--- @return the mean; half the interval, or nil for a single figure
-function M.interval(figures)
-  local sum, squares = 0, 0
-  for _, figure in ipairs(figures) do
-    sum = sum + figure
-  end
-  local mean = sum / #figures
-  for _, figure in ipairs(figures) do
-    squares = squares + (figure - mean) ^ 2
-  end
-  if #figures < 2 then
-    return mean
-  end
-  return mean, (T_95[#figures - 1] or 2.1) * math.sqrt(squares / (#figures - 1) / #figures)
-end
-
 -- The memcached that is measured against: built from Debian's source package when that can be had, else
 -- the distribution's own. Its version goes into every report, since versions differ by a factor.
 local function find_peer()

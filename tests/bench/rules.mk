@@ -51,10 +51,6 @@ bench-moves: ## what predictions of page moves are worth, beside twins without t
 	$(call measure,$(LABORATORY),$B/world/lua tests/bench/moves.lua)
 bench-findings: ## how soon what is wrong with a recorded server is found, and false alarms where nothing is (SEEDS)
 	$(call measure,$(LABORATORY),$B/world/lua tests/bench/findings.lua)
-bench-storm: ## a hundred changes of the eviction policy a second under load (PAIRS, SEED, SAN)
-	$(call measure,$B/bin/slated,$(MAKE) -s SAN= build/bin/slate-load)
-	@ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 $(if $(findstring thread,$(SAN)),setarch -R) \
-	    tests/bench/policy-storm $B/bin/slated build/bin/slate-load
 bench-sampling: ## what sampling costs the server, in instructions and in time (KOPS, PAIRS, SETTLE_MS, WINDOW_MS)
 	$(call measure,all $B/bench/sampled,tests/bench/sampled/run $B/bench/sampled && tests/bench/sampling $B/bin)
 bench-scaling: ## how the cache scales with threads (KEYS, MS, INDEXES, POLICIES, PARTITIONS, THREADS, LOADS)
@@ -69,8 +65,6 @@ bench-resident: ## resident size of small caches and of a million small items, a
 	$(call measure,all,tests/bench/resident $B/bin)
 bench-udp: ## server CPU time of a get by UDP, against memcached and an empty server (RUNS, SECONDS)
 	$(call measure,all $B/bench/udp_side,tests/bench/udp $B/bin)
-bench-calcify: ## the 2012 rebalancing experiment against memcached
-	$(call measure,all,tests/bench/calcify $B/bin)
 bench-ratio: ## twelve situations in which pages are to change hands, against memcached (ONLY, OPTIONS, AT_ONCE)
 	$(call measure,all,tests/bench/ratio $B/bin)
 bench-memory: ## moves, strategies and geometry against memcached (ONLY=names, MODES=names, TRACES=folder)
@@ -85,6 +79,6 @@ bench-console: ## what slatetop costs: first paint, key to screen, bytes, proces
 	@scripts/bootstrap test && $(MAKE_J) all $B/bench/console_pty && tests/bench/console $B/bin
 
 .PHONY: bench bench-large bench-hit bench-predictions bench-policies bench-moves \
-        bench-findings bench-storm bench-sampling bench-scaling bench-abuse bench-stalls bench-tls \
-        bench-resident bench-udp bench-calcify bench-ratio bench-memory bench-restart bench-index \
+        bench-findings bench-sampling bench-scaling bench-abuse bench-stalls bench-tls \
+        bench-resident bench-udp bench-ratio bench-memory bench-restart bench-index \
         bench-console

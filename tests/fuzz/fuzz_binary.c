@@ -14,8 +14,6 @@
 
 enum { INPUT_BYTES_MAX = 20 * 1024, ROOM_MAX = 8 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
 static void put_request(struct record *out, const struct request *q) {
     must(q->flags & REQUEST_BINARY, "a request of a packet says so");
     must((uint8_t)q->text[0] == BINARY_REQUEST, "a request has its packet");

@@ -7,10 +7,6 @@
  * Covers: console:address.*|audit|detail.*|inquiry|options|recording|stat_line|stats|tape|watch
  *
  * Input: one byte that chooses the reader, one that chooses the kind, then the text. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,16 +22,9 @@
 #include "facts/tape.h"
 #include "link/watch.h"
 
+#include "must.h"
+
 enum { WHY_BYTES = 300, WORDS_MAX = 24 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static void must(bool holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "broken: %s\n", what);
-        abort();
-    }
-}
 
 static bool printable(const char *text, size_t room) {
     size_t n = strnlen(text, room);

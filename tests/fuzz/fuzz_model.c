@@ -8,15 +8,11 @@
  * Input: one byte that chooses store and index, then commands of COMMAND_BYTES bytes: verb, key, two bytes of argument. */
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "must.h"
 #include "session_fixture.h"
 
 enum { KEYS = 4, COMMAND_BYTES = 4, COMMANDS_MAX = 400, VALUE_MAX = 6000, REPLY_MAX = 2 * VALUE_MAX };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 struct value {
     bool     there, stale;
@@ -108,8 +104,14 @@ static void store(struct model *m, const char *verb, char key, struct value *v, 
     expect(m, "STORED\r\n");
 }
 
+static void put_joined(struct value *v, bool behind, const char *bytes, size_t n) {
+    memmove(v->bytes + (behind ? 0 : n), v->bytes, v->n);
+    memcpy(v->bytes + (behind ? v->n : 0), bytes, n);
+    v->n += n;
+}
+
 static void join(struct model *m, bool behind, char key, struct value *v, unsigned argument) {
-    char bytes[VALUE_MAX], old[VALUE_MAX];
+    char bytes[VALUE_MAX];
     size_t n = make_value(bytes, argument);
     if (v->n + n > VALUE_MAX) {
         n = 0;
@@ -119,10 +121,7 @@ static void join(struct model *m, bool behind, char key, struct value *v, unsign
         expect(m, "NOT_STORED\r\n");
         return;
     }
-    memcpy(old, v->bytes, v->n);
-    memcpy(v->bytes, behind ? old : bytes, behind ? v->n : n);
-    memcpy(v->bytes + (behind ? v->n : n), behind ? bytes : old, behind ? n : v->n);
-    v->n += n;
+    put_joined(v, behind, bytes, n);
     expect(m, "STORED\r\n");
 }
 
@@ -194,11 +193,7 @@ static void meta_store(struct model *m, char key, struct value *v, unsigned argu
         return;
     }
     if (mode == 'A' || mode == 'P') {
-        char old[VALUE_MAX];
-        memcpy(old, v->bytes, v->n);
-        memcpy(v->bytes, mode == 'A' ? old : bytes, mode == 'A' ? v->n : n);
-        memcpy(v->bytes + (mode == 'A' ? v->n : n), mode == 'A' ? bytes : old, mode == 'A' ? n : v->n);
-        v->n += n;
+        put_joined(v, mode == 'A', bytes, n);
     } else {
         put(v, bytes, n, argument);
     }

@@ -13,8 +13,6 @@
 
 enum { INPUT_BYTES_MAX = 8192, ROOM_MAX = 8 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
 /* Writes down the members that mean something for the request's verb. */
 static void put_request(struct record *out, const struct request *q) {
     if (q->verb == VERB_REPLY && q->text_bytes == 0 && !(q->flags & REQUEST_SWALLOW)) {

@@ -7,16 +7,12 @@
  *
  * Input: eight bytes that choose the pieces and what the client may do, then the stream. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "protocol/binary.h"
+#include "must.h"
 #include "session_fixture.h"
 
 enum { SEED_BYTES = 8, INPUT_BYTES_MAX = 8192 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 /* Commands whose answers tell the time, the process or how its input arrived. */
 static bool repeatable(const char *stream, size_t n) {

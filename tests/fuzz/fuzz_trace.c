@@ -5,23 +5,13 @@
  * Covers: daemon/simulate:trace.*
  *
  * Input: the file, of whichever form and plain or packed as it holds. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/key.h"
 #include "simulate/trace.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static void must(bool holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "broken: %s\n", what);
-        abort();
-    }
-}
+#include "must.h"
 
 static void check(const struct trace_request *q) {
     must(q->key_bytes >= 1 && q->key_bytes <= KEY_BYTES_MAX, "a key is as long as a key may be");

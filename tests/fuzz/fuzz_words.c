@@ -7,9 +7,6 @@
  *
  * Input: one byte that chooses the reader, then the text. */
 #include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -21,22 +18,9 @@
 #include "server/config/settings.h"
 #include "simulate/simulate_options.h"
 
+#include "must.h"
+
 enum { TEXT_MAX = 2000, WORDS_MAX = 24, USERS_READER = 255 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static void must(bool holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "broken: %s\n", what);
-        abort();
-    }
-}
-
-/* There is one, and it ends. */
-static void is_sentence(const char *why) {
-    size_t n = strnlen(why, SETTING_WHY_BYTES);
-    must(n > 0 && n < SETTING_WHY_BYTES, "a refusal says why, and ends");
-}
 
 /* The words of the text behind a program's name. */
 static int split(char *text, char *argv[WORDS_MAX]) {
@@ -58,7 +42,7 @@ static void read_command_line(char *text) {
     settings_init(&settings);
     optind = 0;
     if (options_parse(argc, argv, 0, &settings, why) == OPTIONS_BAD) {
-        is_sentence(why);
+        must_say(why, SETTING_WHY_BYTES);
         return;
     }
     must(settings.threads >= 1 && settings.factor > 1 && settings.item_size_max > 0, "what is taken keeps to its limits");
@@ -73,8 +57,9 @@ static void read_simulation(char *text) {
         return;
     }
     enum simulate_read found = simulate_options_read(argc, argv, &options, why);
-    must(found != SIMULATE_BAD || (why[0] != '\0' && strnlen(why, sizeof why) < sizeof why), "a refusal says why, and ends");
-    if (found == SIMULATE_RUN) {
+    if (found == SIMULATE_BAD) {
+        must_say(why, sizeof why);
+    } else if (found == SIMULATE_RUN) {
         must(options.trace != NULL && options.policy_count >= 1 && options.policy_count <= SIMULATE_POLICIES_MAX, "there is something to play");
         must(options.size_count >= 1 && options.size_count <= SIMULATE_GRID_MAX && options.requests_per_s >= 1, "what is taken keeps to its limits");
     }
@@ -99,7 +84,7 @@ static void read_listeners(const char *text) {
         must(more == 0 || error[0] != '\0', "an address that is none is told");
     }
     if (entries < 0) {
-        is_sentence(why);
+        must_say(why, SETTING_WHY_BYTES);
     }
 }
 
@@ -108,7 +93,7 @@ static void read_sizes(const char *text) {
     char why[SETTING_WHY_BYTES] = "";
     const uint32_t most = 524288;
     if (!slab_sizes_parse(text, most, 63, &sizes, why)) {
-        is_sentence(why);
+        must_say(why, SETTING_WHY_BYTES);
         return;
     }
     must(sizes.count >= 1 && sizes.count <= 62, "there are as many sizes as there may be classes");
@@ -159,7 +144,7 @@ static void read_users(const char *text, size_t n) {
             must(role >= ROLE_READ && role <= ROLE_ADMIN, "a user has a role");
         }
     } else {
-        must(why[0] != '\0' && strnlen(why, sizeof why) < sizeof why, "a refusal says why, and ends");
+        must_say(why, sizeof why);
     }
     users_fini(&users);
 }
@@ -172,17 +157,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     must(text != NULL, "there is memory");
     memcpy(text, data + 1, n - 1);
     text[n - 1] = '\0';
-    if (data[0] == USERS_READER) {
-        read_users(text, n - 1);
-        free(text);
-        return 0;
-    }
-    switch (data[0] % 6) {
+    switch (data[0] == USERS_READER ? 6 : data[0] % 6) {
     case 0: read_command_line(text); break;
     case 1: read_listeners(text); break;
     case 2: read_sizes(text); break;
     case 3: read_numbers(text, n - 1); break;
     case 5: read_simulation(text); break;
+    case 6: read_users(text, n - 1); break;
     default: read_base64(text, n - 1); break;
     }
     free(text);

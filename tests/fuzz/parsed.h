@@ -3,11 +3,7 @@
  * What a parser made of a stream, written down as text, so that two ways in which the stream came can be compared. */
 #ifndef SLATE_FUZZ_PARSED_H
 #define SLATE_FUZZ_PARSED_H
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "must.h"
 
 struct record {
     char  *text;
@@ -32,13 +28,6 @@ static void put(struct record *r, const void *bytes, size_t n) {
 static void put_number(struct record *r, const char *name, uint64_t number) {
     char text[48];
     put(r, text, (size_t)snprintf(text, sizeof text, " %s=%llu", name, (unsigned long long)number));
-}
-
-static void must(bool holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "broken: %s\n", what);
-        abort();
-    }
 }
 
 /* Frees both. One whose parser hung up may be shorter. */

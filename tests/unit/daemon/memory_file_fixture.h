@@ -10,7 +10,7 @@
 
 #include "cache/items/item_value.h"
 #include "cache/persist/file_state.h"
-#include "cache_fixture.h"
+#include "accounts.h"
 
 /* The largest values are chains of more than two pieces. */
 enum { ITEMS = 1000, LIMIT_MB = 16, CHUNK_MOST = 64 << 10, VALUE_MOST = 150 * 1000 };
@@ -137,32 +137,7 @@ static inline int wrong_now(struct life *l, uint64_t n, uint64_t version) {
     return what;
 }
 
-/* Whether sums and lists say the same as a walk: chunks are free, or hold an item or a piece; each item is in a queue. */
-static inline bool sums_agree(struct life *l) {
-    uint64_t free_listed = 0, free_seen = 0, queued = 0, seen = 0, bytes = 0;
-    const struct slab *slab = l->c->slab;
-    struct cache_facts f;
-    for (uint32_t page = 0; page < arena_page_end(l->c->arena); page++) {
-        const struct item *it;
-        for (uint32_t i = 0; slab_page_class(slab, page) != 0 && (it = slab_page_chunk(slab, page, i)) != NULL; i++) {
-            free_seen += item_state(it) == CHUNK_FREE;
-            seen += item_state(it) == CHUNK_LINKED && item_key_len(it) != 0;
-        }
-    }
-    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-        free_listed += slab->classes[i].free_count;
-    }
-    for (unsigned i = 0; i < l->c->partition_count * SLAB_CLASSES_MAX; i++) {
-        const struct shelf *s = l->c->partitions[i / SLAB_CLASSES_MAX].shelves[i % SLAB_CLASSES_MAX];
-        queued += s != NULL ? evict_count(&s->queue) : 0;
-        bytes += s != NULL ? s->requested_bytes : 0;
-        free_listed += s != NULL ? s->stock_count : 0;
-    }
-    cache_facts(l->c, &f);
-    return free_listed == free_seen && queued == f.items && seen == f.items && bytes == f.bytes;
-}
-
-static inline void accounts(struct life *l, const char *when) { ok(sums_agree(l), "%s all chunks, items and bytes are accounted for", when); }
+static inline void accounts(struct life *l, const char *when) { ok(accounts_agree(l->c), "%s all chunks, items and bytes are accounted for", when); }
 
 static inline void all_are_there(struct life *l, const char *when) {
     unsigned counts[3];

@@ -2,9 +2,6 @@
  * they leave goes back. */
 #include "tap.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include "mover_fixture.h"
 
 enum { SMALL = 1000, LARGE = 9000, SMALL_ITEMS = 8000, FIRST_LARGE = 1000000 };
@@ -253,99 +250,6 @@ TEST(test_a_page_outlives_who_emptied_it) {
     cache_turn_end(other);
     cache_thread_destroy(&other);
     free(value);
-    rig_close(&h.r);
-}
-
-/* --- many at once --- */
-
-enum { THREADS = 3, ROUNDS = 20, KEYS_A_THREAD = 400 };
-
-struct setter {
-    struct cache *cache;
-    unsigned      number;
-    _Atomic bool *stop;
-    unsigned      wrong, refused;
-};
-
-static void *set_and_get(void *arg) {
-    struct setter *s = arg;
-    struct cache_thread *ct = cache_thread_create(s->cache);
-    char *value = malloc(LARGE), *read = malloc(LARGE + 16);
-    for (uint64_t i = 0; !atomic_load_explicit(s->stop, memory_order_relaxed); i++) {
-        size_t bytes = i / 2000 % 2 ? SMALL : LARGE;
-        uint64_t n = 1 + s->number * KEYS_A_THREAD * 2 + i % KEYS_A_THREAD * 2 + (bytes == LARGE);
-        fixture_value(value, bytes, n, bytes);
-        cache_turn_begin(ct);
-        s->refused += fixture_set(ct, n, value, bytes) != CACHE_OK;
-        long got = fixture_get(ct, n, read);
-        cache_turn_end(ct);
-        s->wrong += got >= 0 && ((size_t)got != bytes || memcmp(read, value, bytes) != 0);
-    }
-    free(value);
-    free(read);
-    cache_thread_destroy(&ct);
-    return NULL;
-}
-
-static void look_again(void *rig) { (void)rig; }
-
-static void start_pace(struct rig *r) {
-    r->pace = (struct pace){.wake = look_again};
-    if (!pace_start(&r->pace)) {
-        printf("Bail out! no thread\n");
-        exit(1);
-    }
-}
-
-/* As fast as the machine goes, with a thread for the pace. */
-static void move_beside_threads(struct rig *r, const struct page_move *m) {
-    mover_begin(&r->mover, m, clock_mono_us());
-    while (r->mover.state != MOVER_ENDED) {
-        mover_step(&r->mover, clock_mono_us());
-        pace_step(&r->pace, clock_mono_us());
-        sched_yield();
-    }
-    last = r->mover.result;
-}
-
-/* Pages go to and fro while threads store into both classes. */
-TEST(test_threads_and_the_mover) {
-    open_full();
-    _Atomic bool stop = false;
-    struct setter setters[THREADS];
-    pthread_t threads[THREADS];
-    uint32_t had = pages_from() + pages_to();
-    for (unsigned i = 0; i < THREADS; i++) {
-        setters[i] = (struct setter){.cache = h.r.cache, .number = i, .stop = &stop};
-        pthread_create(&threads[i], NULL, set_and_get, &setters[i]);
-    }
-    unsigned helped = 0;
-    start_pace(&h.r);
-    for (unsigned i = 0; i < ROUNDS || (helped == 0 && i < 100 * ROUNDS); i++) {
-        bool back = i % 2;
-        struct page_move m = {.from = back ? h.to : h.from,
-                              .to = back ? h.from : h.to,
-                              .pages = 1,
-                              .helped = 3};
-        cache_take_hunger(h.r.cache);
-        move_beside_threads(&h.r, &m);
-        helped += last.helped;
-    }
-    pace_stop(&h.r.pace);
-    atomic_store(&stop, true);
-    unsigned wrong = 0, refused = 0;
-    for (unsigned i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
-        wrong += setters[i].wrong;
-        refused += setters[i].refused;
-    }
-    cache_help_end(h.r.ct);
-    cache_help_settle(h.r.ct, 1000 * 1000);
-    is(wrong, 0, "no value is wrong");
-    is(refused, 0, "no set is refused");
-    ok(helped > 0, "sets moved pages (%u)", helped);
-    is(pages_from() + pages_to(), had, "no page is lost");
-    is(under_way(), 0, "nor left under way");
     rig_close(&h.r);
 }
 

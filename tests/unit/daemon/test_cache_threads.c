@@ -1,18 +1,10 @@
 /* Readers, writers and a page mover at once, or who lowers a heap's limit: no wrong value, nothing refused, pages really move. Run under TSan too. */
 #include "tap.h"
 
-#include <pthread.h>
-#include <sys/eventfd.h>
+#include "accounts.h"
+#include "workers.h"
 
-#include "cache_fixture.h"
-
-enum { KEYS = 5000, WORKERS = 3, OPERATIONS = 15000, VALUE_MAX = 700000, LOWERED_BYTES = 8 << 20 };
-
-struct job {
-    struct cache *cache;
-    uint64_t seed;
-    uint64_t wrong, refused, hits;
-};
+enum { KEYS = 5000, WORKERS = 3, OPERATIONS = 15000, LOWERED_BYTES = 8 << 20 };
 
 static _Atomic bool done;
 static _Atomic bool moved_once; /* a page, or a limit */
@@ -23,74 +15,6 @@ static void await_turns(eventfd_t n) {
     eventfd_t some = 0;
     for (eventfd_t sum = 0; sum < n && !atomic_load(&done) && tap_readable(turns_fd) && eventfd_read(turns_fd, &some) == 0; sum += some) {
     }
-}
-
-/* A value says its key and length in its first bytes and follows from them, so any reader can check any value. */
-static void make_value(char *to, uint32_t bytes, uint32_t key) {
-    fixture_value(to, bytes, key, bytes);
-    if (bytes >= 4) {
-        memcpy(to, &key, 4);
-    }
-}
-
-static bool check_value(const char *v, long bytes, uint32_t key, char *scratch) {
-    make_value(scratch, (uint32_t)bytes, key);
-    return memcmp(v, scratch, (size_t)bytes) == 0;
-}
-
-static uint32_t some_bytes(uint64_t *x) {
-    switch (tap_random(x) % 200) {
-    case 0: return (uint32_t)(4 + tap_random(x) % (VALUE_MAX - 4));
-    case 1:
-    case 2: return (uint32_t)(4 + tap_random(x) % 20000);
-    default: return (uint32_t)(4 + tap_random(x) % 700);
-    }
-}
-
-static void *work(void *arg) {
-    struct job *job = arg;
-    struct cache_thread *ct = cache_thread_create(job->cache);
-    char *value = malloc(VALUE_MAX + 16), *scratch = malloc(VALUE_MAX + 16);
-    uint64_t x = job->seed;
-    /* On, if the machine has not let the mover run yet. */
-    for (int i = 0; i < OPERATIONS || (!atomic_load(&moved_once) && i < 100 * OPERATIONS); i++) {
-        uint32_t n = (uint32_t)(tap_random(&x) % KEYS);
-        struct key key = FIXTURE_KEY(n);
-        if (i % 20 == 0 && i > 0) {
-            cache_turn_end(ct);
-            eventfd_write(turns_fd, 1);
-        }
-        if (i % 20 == 0) {
-            cache_turn_begin(ct);
-        }
-        switch (tap_random(&x) % 8) {
-        case 0:
-        case 1: {
-            uint32_t bytes = some_bytes(&x);
-            make_value(value, bytes, n);
-            job->refused += fixture_set(ct, n, value, bytes) != CACHE_OK;
-            break;
-        }
-        case 2: {
-            if (tap_random(&x) % 4 == 0) {
-                cache_delete(ct, &key, &(struct cache_delete){0});
-            }
-            break;
-        }
-        default: {
-            long bytes = fixture_get(ct, n, value);
-            if (bytes >= 0) {
-                job->hits++;
-                job->wrong += !check_value(value, bytes, n, scratch);
-            }
-        }
-        }
-    }
-    cache_turn_end(ct);
-    free(value);
-    free(scratch);
-    cache_thread_destroy(&ct);
-    return NULL;
 }
 
 struct evacuating {
@@ -171,69 +95,29 @@ static void *mover_main(void *arg) {
     return NULL;
 }
 
-/* The items of all classes, and the chunks that are in use. */
-static uint64_t sum_of_classes(struct cache *c, uint64_t *used) {
-    uint64_t items = 0;
-    *used = 0;
-    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-        struct cache_class_facts cf;
-        cache_class_facts(c, i, &cf);
-        items += cf.items;
-        *used += (uint64_t)cf.slab.pages * cf.slab.chunks_per_page - cf.slab.free_chunks - cf.stock_chunks;
-    }
-    return items;
-}
-
 static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, const struct evict_policy *policy) {
     struct cache_config cfg = fixture_config(limit_bytes);
     cfg.policy = policy;
     struct cache *c = cache_create(&cfg);
-    struct job jobs[WORKERS];
-    pthread_t threads[WORKERS], mover_thread;
+    struct worker workers[WORKERS];
+    pthread_t mover_thread;
     struct mover mover = {.cache = c, .seed = seed * 31 + 7};
     atomic_store(&done, false);
     atomic_store(&moved_once, false);
     const char *moves = cfg.store != CACHE_STORE_HEAP ? "pages moved" : "times the limit was lowered";
     pthread_create(&mover_thread, NULL, mover_main, &mover);
-    for (int i = 0; i < WORKERS; i++) {
-        jobs[i] = (struct job){.cache = c, .seed = seed * 2 + (uint64_t)i * 77 + 1};
-        pthread_create(&threads[i], NULL, work, &jobs[i]);
-    }
-    uint64_t wrong = 0, refused = 0, hits = 0;
-    for (int i = 0; i < WORKERS; i++) {
-        pthread_join(threads[i], NULL);
-        wrong += jobs[i].wrong, refused += jobs[i].refused, hits += jobs[i].hits;
-    }
+    workers_start(workers, WORKERS, (struct worker){.cache = c, .seed = seed, .keys = KEYS, .least = OPERATIONS, .ends = &moved_once, .turns_fd = turns_fd});
+    struct worker sum = workers_join(workers, WORKERS);
     atomic_store(&done, true);
     eventfd_write(turns_fd, 1);
     pthread_join(mover_thread, NULL);
     printf("# the %s store, the %s index\n", cache_store_name(cfg.store), cache_index_name(c));
-    is(wrong, 0, "%s, %zu MiB: no wrong value among %" PRIu64 " hits while %" PRIu64 " %s", policy->name,
-       limit_bytes >> 20, hits, mover.moved, moves);
-    is(refused, 0, "%s, %zu MiB: no set refused", policy->name, limit_bytes >> 20);
+    is(sum.wrong, 0, "%s, %zu MiB: no wrong value among %" PRIu64 " hits while %" PRIu64 " %s", policy->name, limit_bytes >> 20, sum.hits,
+       mover.moved, moves);
+    is(sum.refused, 0, "%s, %zu MiB: no set refused", policy->name, limit_bytes >> 20);
     ok(mover.moved > 0, "%s, %zu MiB: some %s", policy->name, limit_bytes >> 20, moves);
-
     struct cache_thread *ct = cache_thread_create(c);
-    struct cache_facts f;
-    uint64_t used;
-    cache_turn_begin(ct);
-    cache_facts(c, &f);
-    is(sum_of_classes(c, &used), f.items, "queues and index agree");
-    struct cache_walk walk = {0};
-    static struct cache_walked out[64];
-    int n;
-    while ((n = cache_walk_next(ct, &walk, out, 64)) >= 0) {
-        for (int i = 0; i < n; i++) {
-            struct key key = key_make(out[i].key, out[i].key_len);
-            cache_delete(ct, &key, &(struct cache_delete){0});
-        }
-    }
-    cache_facts(c, &f);
-    is(f.items, 0, "every item that a walk finds can be deleted");
-    sum_of_classes(c, &used);
-    is(used, 0, "then every chunk is free again");
-    is(f.bytes, 0, "and no byte is accounted for");
-    cache_turn_end(ct);
+    nothing_is_left(c, ct, policy->name);
     fixture_end(&c, &ct);
 }
 

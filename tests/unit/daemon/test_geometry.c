@@ -5,10 +5,10 @@
 
 #include <math.h>
 #include <pthread.h>
-#include "cache/partition.h"
 #include "tune_fixture.h"
+#include "workers.h"
 
-enum { WRITERS = 3, KEYS_EACH = 3000, OPERATIONS_A_TURN = 4 };
+enum { WORKERS = 3, KEYS = 9000 };
 
 TEST(test_a_change_keeps_what_fits) {
     struct rig r;
@@ -30,7 +30,7 @@ TEST(test_a_change_keeps_what_fits) {
     is_str(ask(&r, GEOMETRY_REVERT, false), "OK", "the change can be reverted");
     ok(settles(&r) && facts_of(&r).now.bytes[0] == 96, "which ends in the sizes of the start");
     ok(check_values(&r, ITEMS, &wrong) == before && wrong == 0, "every item is still there, and every value right");
-    nothing_is_left(&r, "after a change and back");
+    nothing_is_left(r.c, r.ct, "after a change and back");
     rig_close(&r);
 }
 
@@ -70,7 +70,7 @@ static void test_a_full_cache_loses_the_oldest(const struct evict_policy *policy
     is(check_values(&r, ITEMS, &wrong), before - evicted, "%s: what is gone was counted", policy->name);
     ok(evicted < before / 5 && wrong == 0, "%s: and is little, and every value is right", policy->name);
     is(memories_left(&r) + retired_classes(&r), 0, "%s: no class is left over, nor what it remembered", policy->name);
-    nothing_is_left(&r, policy->name);
+    nothing_is_left(r.c, r.ct, policy->name);
     rig_close(&r);
 }
 
@@ -230,7 +230,7 @@ TEST(test_pause_resume_and_revert_midway) {
     ok(!(facts_of(&r).seconds > f.seconds), "its seconds stand still after the end");
     ok(f.now.bytes[0] == 96 && f.now.bytes[1] == 120 && retired_classes(&r) == 0, "with the sizes of the start, and no other");
     ok(check_values(&r, 60000, &wrong) == before && wrong == 0, "and every value");
-    nothing_is_left(&r, "after a revert midway");
+    nothing_is_left(r.c, r.ct, "after a revert midway");
     rig_close(&r);
 }
 
@@ -307,7 +307,7 @@ TEST(test_a_slow_client_holds_up_its_page_alone) {
     give_back(&r, held);
     ok(settles(&r), "once it is sent the change ends");
     ok(check_values(&r, 20000, &wrong) == before && wrong == 0, "with every value");
-    nothing_is_left(&r, "after a slow client");
+    nothing_is_left(r.c, r.ct, "after a slow client");
     rig_close(&r);
 }
 
@@ -343,7 +343,7 @@ TEST(test_slow_clients_cost_no_items) {
     ok(settles(&r), "once all is sent the change ends");
     f = facts_of(&r);
     ok(f.did.evicted <= OF_A_PAGE && check_values(&r, ITEMS, &wrong) == ITEMS - f.did.evicted && wrong == 0, "and the others are there, and right");
-    nothing_is_left(&r, "after slow clients");
+    nothing_is_left(r.c, r.ct, "after slow clients");
     rig_close(&r);
 }
 
@@ -362,62 +362,13 @@ TEST(test_a_value_that_is_always_read_moves) {
     }
     is(facts_of(&r).state, GEOMETRY_STEADY, "a value that is always being sent holds up no change");
     give_back(&r, last);
-    nothing_is_left(&r, "after a busy value");
+    nothing_is_left(r.c, r.ct, "after a busy value");
     rig_close(&r);
 }
 
 /* --- under load --- */
 
 static _Atomic bool load_ends;
-
-struct writer {
-    struct cache *c;
-    uint64_t      seed, first_key;
-    unsigned      wrong, hits, refused;
-    pthread_t     thread;
-};
-
-static size_t some_bytes(uint64_t *x) {
-    uint64_t dice = tap_random(x) % 1000;
-    return dice == 0 ? 1 + tap_random(x) % VALUE_MAX : dice < 20 ? 1 + tap_random(x) % 60000 : 1 + tap_random(x) % 1500;
-}
-
-static void *write_and_check(void *arg) {
-    struct writer *w = arg;
-    struct cache_thread *ct = cache_thread_create(w->c);
-    uint64_t x = w->seed | 1;
-    char *value = malloc(VALUE_MAX + 16), *expected = malloc(VALUE_MAX + 16);
-    while (!atomic_load_explicit(&load_ends, memory_order_relaxed)) {
-        cache_turn_begin(ct);
-        for (unsigned i = 0; i < OPERATIONS_A_TURN; i++) {
-            uint64_t key = w->first_key + tap_random(&x) % KEYS_EACH, dice = tap_random(&x) % 10;
-            char name[64];
-            if (dice < 4) {
-                size_t bytes = some_bytes(&x);
-                struct key k = fixture_key(name, key);
-                struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes};
-                s.exptime_s = tap_random(&x) % 8 == 0 ? cache_now_s(ct) + 1 : 0;
-                fixture_value(value, bytes, key, bytes);
-                w->refused += cache_store(ct, &k, &s, NULL) != CACHE_OK;
-            } else if (dice < 9) {
-                long bytes = fixture_get(ct, key, value);
-                if (bytes >= 0) {
-                    fixture_value(expected, (size_t)bytes, key, (uint64_t)bytes);
-                    w->wrong += memcmp(value, expected, (size_t)bytes) != 0;
-                    w->hits++;
-                }
-            } else {
-                struct key k = fixture_key(name, key);
-                cache_delete(ct, &k, &(struct cache_delete){0});
-            }
-        }
-        cache_turn_end(ct);
-    }
-    free(value);
-    free(expected);
-    cache_thread_destroy(&ct);
-    return NULL;
-}
 
 /* Some order, most of them changes. */
 static void random_order(struct rig *r, uint64_t *x) {
@@ -447,38 +398,30 @@ static void random_order(struct rig *r, uint64_t *x) {
 
 static void test_random_changes_under_load(uint64_t seed) {
     enum { LEAST_CHANGES = 4 };
-    const char *given = getenv("GEOMETRY_SECONDS"); /* else it ends with the least of changes */
-    uint64_t begun_us = clock_mono_us(), stop_us = begun_us + (given != NULL ? strtoull(given, NULL, 10) : 0) * 1000000, x = seed | 1;
+    uint64_t begun_us = clock_mono_us(), x = seed | 1;
     struct rig r;
-    struct writer writers[WRITERS];
-    unsigned wrong = 0, hits = 0, refused = 0;
+    struct worker workers[WORKERS];
     fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
     rig_open(&r, 24, &evict_slru, true);
     tuner_set_geometry(r.t, 2000, false);
-    for (unsigned i = 0; i < WRITERS; i++) {
-        writers[i] = (struct writer){.c = r.c, .seed = seed * (i + 3), .first_key = (uint64_t)i * KEYS_EACH};
-        pthread_create(&writers[i].thread, NULL, write_and_check, &writers[i]);
-    }
+    workers_start(workers, WORKERS, (struct worker){.cache = r.c, .seed = seed, .keys = KEYS, .ends = &load_ends});
     struct geometry_facts f = {.generation = 0};
     run_beside_threads(&r);
-    while (clock_mono_us() < stop_us || (f.generation < LEAST_CHANGES && clock_mono_us() < begun_us + PATIENCE_MS * 1000ull)) {
+    while (f.generation < LEAST_CHANGES && clock_mono_us() < begun_us + PATIENCE_MS * 1000ull) {
         random_order(&r, &x);
         step_for(&r, tap_random(&x) % 60000);
         tuner_geometry(r.t, &f);
     }
     bool ends = settles(&r);
     atomic_store(&load_ends, true);
-    for (unsigned i = 0; i < WRITERS; i++) {
-        pthread_join(writers[i].thread, NULL);
-        wrong += writers[i].wrong, hits += writers[i].hits, refused += writers[i].refused;
-    }
+    struct worker sum = workers_join(workers, WORKERS);
     tuner_geometry(r.t, &f);
     r.beside_threads = false;
     at_rest(&r); /* a page over the limit may be on the move */
     ok(ends && retired_classes(&r) == 0, "under load every change comes to its end, and leaves no class");
-    ok(wrong == 0 && refused == 0, "no value is wrong, and no set refused");
-    ok(hits > 0 && f.generation >= LEAST_CHANGES, "%u values were read during %" PRIu64 " changes", hits, f.generation);
-    nothing_is_left(&r, "after random changes under load");
+    ok(sum.wrong == 0 && sum.refused == 0, "no value is wrong, and no set refused");
+    ok(sum.hits > 0 && f.generation >= LEAST_CHANGES, "%" PRIu64 " values were read during %" PRIu64 " changes", sum.hits, f.generation);
+    nothing_is_left(r.c, r.ct, "after random changes under load");
     rig_close(&r);
 }
 

@@ -131,7 +131,7 @@ struct outcome {
 /* Looks at everything but `target`, which may be gone, or have lost what only its header told; then all is as it was. */
 static void look(struct life *l, struct outcome *o, uint64_t target) {
     const struct cache_adopted *a = cache_adopted(l->c);
-    o->disagree = o->disagree || !sums_agree(l);
+    o->disagree = o->disagree || !accounts_agree(l->c);
     cache_turn_begin(l->ct);
     for (uint64_t n = 0; n < ITEMS; n++) {
         int is_wrong = wrong(l->ct, n, 1);
@@ -142,7 +142,7 @@ static void look(struct life *l, struct outcome *o, uint64_t target) {
     cache_turn_end(l->ct);
     o->untold += o->gone + o->others_gone > 0 && a->torn + a->torn_pages + a->expired + a->left_out == 0;
     fill(l->ct);
-    o->disagree = o->disagree || !sums_agree(l);
+    o->disagree = o->disagree || !accounts_agree(l->c);
 }
 
 /* Where a key's item lies in the file; or the first piece of its value. */

@@ -4,7 +4,7 @@
 #define TUNE_FIXTURE_H
 #include <sched.h>
 
-#include "cache_fixture.h"
+#include "accounts.h"
 #include "control/state.h"
 #include "control/tune.h"
 
@@ -199,32 +199,6 @@ static inline uint64_t check_values(struct rig *r, uint64_t count, unsigned *wro
     free(value);
     free(expected);
     return there;
-}
-
-/* Of a cache that is flushed and walked: all chunks are free, sums and queues empty, and each page a class's. */
-static inline void nothing_is_left(struct rig *r, const char *after) {
-    static struct cache_class_facts facts[SLAB_CLASSES_MAX];
-    static struct cache_walked seen[64];
-    struct cache_walk walk = {0};
-    struct class_set all = class_set_all();
-    struct cache_facts cf;
-    uint64_t lost_chunks = 0, left = 0, pages = 0;
-    cache_flush_now(r->c);
-    cache_turn_begin(r->ct);
-    while (cache_walk_next(r->ct, &walk, seen, 64) >= 0) {
-    }
-    cache_turn_end(r->ct);
-    cache_classes_facts(r->c, &all, facts);
-    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-        const struct cache_class_facts *f = &facts[i];
-        lost_chunks += (uint64_t)f->slab.pages * f->slab.chunks_per_page - f->slab.free_chunks - f->stock_chunks;
-        left += f->requested_bytes + f->items;
-        pages += f->slab.pages;
-    }
-    cache_facts(r->c, &cf);
-    is(lost_chunks, 0, "%s: every chunk is free once every item is gone", after);
-    is(left + cf.bytes + cf.items, 0, "%s: queues and sums are empty", after);
-    is(pages, cf.pages_out, "%s: every page belongs to a class", after);
 }
 
 static inline unsigned retired_classes(const struct rig *r) {

@@ -126,15 +126,33 @@ static bool start_memcached(const char *options) {
     return serves; /* `said` stays open: a line that nobody could read would end it */
 }
 
-/* A server that answers `version` properly and leaves everything else to `behave`, which may write
- * to fd; false hangs up. */
-typedef bool behaviour(int fd, const char *line);
+/* A server answers `version` properly, and every other line as it is told here. */
+struct behaviour {
+    const char *says, *once; /* to each line, but this to the one that is counted `once_at` */
+    unsigned    once_at, lines_most; /* then it hangs up; 0: never */
+    void      (*behave)(int fd, const char *line); /* in the place of words */
+};
 
 static void say(int fd, const char *text) {
     (void)!write(fd, text, strlen(text));
 }
 
-static void serve(int listener, behaviour *behave) {
+/* False: it hangs up. */
+static bool answer(const struct behaviour *b, int fd, const char *line) {
+    static unsigned lines;
+    if (strncmp(line, "version", 7) == 0) {
+        say(fd, "VERSION 0.0-test\r\n");
+        return true;
+    }
+    if (b->behave != NULL) {
+        b->behave(fd, line);
+    } else {
+        say(fd, b->once != NULL && lines == b->once_at ? b->once : b->says);
+    }
+    return ++lines != b->lines_most;
+}
+
+static void serve(int listener, const struct behaviour *b) {
     static char kept[64][65536];
     static size_t have[64];
     struct pollfd fds[64] = {{.fd = listener, .events = POLLIN}};
@@ -154,11 +172,7 @@ static void serve(int listener, behaviour *behave) {
             have[i] += n > 0 ? (size_t)n : 0;
             for (char *end; stay && (end = memchr(kept[i], '\n', have[i])) != NULL;) {
                 *end = '\0';
-                if (strncmp(kept[i], "version", 7) == 0) {
-                    say(fds[i].fd, "VERSION 0.0-test\r\n");
-                } else {
-                    stay = behave(fds[i].fd, kept[i]);
-                }
+                stay = answer(b, fds[i].fd, kept[i]);
                 have[i] -= (size_t)(end + 1 - kept[i]);
                 memmove(kept[i], end + 1, have[i]);
             }
@@ -170,56 +184,18 @@ static void serve(int listener, behaviour *behave) {
     }
 }
 
-static void start_server(behaviour *behave) {
+static void start_server(const struct behaviour *b) {
     int listener = listen_here("fake");
     server = fork();
     if (server == 0) {
         signal(SIGPIPE, SIG_IGN);
-        serve(listener, behave);
+        serve(listener, b);
     }
     close(listener);
 }
 
-static bool hangs_up(int fd, const char *line) {
-    static int count;
-    (void)line;
-    say(fd, "END\r\n");
-    return ++count < 20;
-}
-
-static bool recovers_and_hangs_up(int fd, const char *line) {
-    static int count;
-    (void)line;
-    say(fd, count == 3 ? "SERVER_ERROR out of paper\r\n" : "END\r\n");
-    return ++count < 20;
-}
-
-static bool refuses_and_hangs_up(int fd, const char *line) {
-    (void)line;
-    say(fd, "ERROR Too many open connections\r\n");
-    return false;
-}
-
-static bool stays_silent(int fd, const char *line) {
-    (void)fd;
-    (void)line;
-    return true;
-}
-
-static bool talks_nonsense(int fd, const char *line) {
-    (void)line;
-    say(fd, "HTTP/1.1 200 OK\r\n");
-    return true;
-}
-
-static bool always_fails(int fd, const char *line) {
-    (void)line;
-    say(fd, "SERVER_ERROR out of \"paper\"\r\n");
-    return true;
-}
-
 /* Fails commands but not the lines of data that follow them. */
-static bool fails_commands(int fd, const char *line) {
+static void fails_commands(int fd, const char *line) {
     static const char *const commands[] = {"get ", "set ", "mg ", "ms "};
     if (strncmp(line, "mn", 2) == 0) {
         say(fd, "MN\r\n");
@@ -229,19 +205,10 @@ static bool fails_commands(int fd, const char *line) {
             say(fd, "SERVER_ERROR out of paper\r\n");
         }
     }
-    return true;
-}
-
-static bool fails_at_first(int fd, const char *line) {
-    static bool has_failed;
-    (void)line;
-    say(fd, has_failed ? "END\r\n" : "SERVER_ERROR out of paper\r\n");
-    has_failed = true;
-    return true;
 }
 
 /* Answers "get KEY" with a value whose bytes are right for another key. */
-static bool mixes_up(int fd, const char *line) {
+static void mixes_up(int fd, const char *line) {
     char reply[300];
     char key[251] = "";
     sscanf(line, "get %250s", key);
@@ -249,11 +216,10 @@ static bool mixes_up(int fd, const char *line) {
     value_fill(reply + n, 20, value_key_hash("another", 7), 1);
     memcpy(reply + n + 20, "\r\nEND\r\n", 8);
     (void)!write(fd, reply, (size_t)n + 27);
-    return true;
 }
 
 /* Sends a right value that is larger than the socket holds, so that elements come split. */
-static bool dribbles(int fd, const char *line) {
+static void dribbles(int fd, const char *line) {
     enum { BYTES = 30000, LEAST = 1 };
     static char reply[BYTES + 300];
     char key[251] = "";
@@ -263,81 +229,58 @@ static bool dribbles(int fd, const char *line) {
     size_t n = (size_t)snprintf(reply, sizeof(reply), "VALUE %s 0 %d\r\n", key, BYTES);
     value_fill(reply + n, BYTES, value_key_hash(key, strlen(key)), 9);
     memcpy(reply + n + BYTES, "\r\nEND\r\n", 8);
-    return write(fd, reply, n + BYTES + 7) > 0;
+    (void)!write(fd, reply, n + BYTES + 7);
 }
 
 /* Ends the test's own run as a user does. */
-static bool interrupts(int fd, const char *line) {
+static void interrupts(int fd, const char *line) {
     static int count;
     (void)line;
     say(fd, "END\r\n");
     if (++count == 20) {
         kill(getppid(), SIGINT);
     }
-    return true;
 }
 
 static void misbehaving_servers(void) {
-    start_server(hangs_up);
-    is(run("--server unix:%s --requests 1000 --conns 2", socket_path), 74, "a server that dies midway ends the run with 74");
-    ok(strstr(messages, "closed a connection") && lines_of(messages) == 1, "in one sentence: %s", messages);
-    ok(strstr(output, "requests") != NULL, "and what was measured is reported");
-    end_server();
-    start_server(refuses_and_hangs_up);
-    is(run("--server unix:%s --requests 10 --conns 1", socket_path), 74, "a server that refuses connections does too");
-    ok(strstr(messages, "Too many open connections") != NULL, "its last words are passed on: %s", messages);
-    end_server();
-    start_server(recovers_and_hangs_up);
-    is(run("--server unix:%s --requests 1000 --conns 1", socket_path), 74, "a server that dies long after an error does too");
-    ok(strstr(messages, "out of paper") == NULL && strstr(messages, "closed a connection") != NULL,
-       "an error that was followed by answers is no reason: %s", messages);
-    ok(strstr(output, "1 x SERVER_ERROR out of paper") != NULL, "the report has it, with how often");
-    end_server();
-    start_server(stays_silent);
-    is(run("--server unix:%s --requests 10 --timeout 0.1", socket_path), 74, "a silent server does not hang the run");
-    ok(strstr(messages, "no reply") != NULL, "it says so: %s", messages);
-    end_server();
-    start_server(talks_nonsense);
-    is(run("--server unix:%s --requests 10", socket_path), 74, "another protocol ends the run");
-    ok(strstr(messages, "HTTP/1.1 200 OK") != NULL, "and is shown: %s", messages);
-    end_server();
-    start_server(always_fails);
-    is(run("--server unix:%s --requests 10 --json", socket_path), 1, "a run in which every request got an error exits 1");
-    ok(json_number("errors") == 10 && strstr(output, "SERVER_ERROR out of \\\"paper\\\"") != NULL, "their text is in the report");
-    end_server();
-    static const char *const shapes[] = {"--method set",
-                                         "--mget 5",
-                                         "--protocol meta --mget 5",
-                                         "--protocol meta --mget 5 --fill-on-miss",
-                                         "--method set --noreply",
-                                         "--insert --keys 10"};
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
-        start_server(fails_commands);
-        is(run("--server unix:%s --requests 10 --conns 2 --sizes 0 %s", socket_path, shapes[i]), 1,
-           "so it does with %s", shapes[i]);
+    static const char end[] = "END\r\n", error[] = "SERVER_ERROR out of \"paper\"\r\n";
+    static const struct {
+        struct behaviour server;
+        const char *words;
+        int         code;
+        const char *in_messages, *in_output, *claim;
+        double      errors, misses; /* of a report as JSON */
+    } rows[] = {
+        {{.says = end, .lines_most = 20}, "--requests 1000 --conns 2", 74, "closed a connection", "requests",
+         "a server that dies midway ends the run, and what was measured is reported", 0, 0},
+        {{.says = "ERROR Too many open connections\r\n", .lines_most = 1}, "--requests 10 --conns 1", 74, "Too many open connections", "",
+         "so does one that refuses connections, whose last words are passed on", 0, 0},
+        {{.says = end, .once = error, .once_at = 3, .lines_most = 20}, "--requests 1000 --conns 1", 74, "closed a connection",
+         "1 x SERVER_ERROR out of \"paper\"", "and one that dies long after an error, which is in the report with how often it came", 0, 0},
+        {{.says = ""}, "--requests 10 --timeout 0.1", 74, "no reply", "", "a silent server does not hang the run", 0, 0},
+        {{.says = "HTTP/1.1 200 OK\r\n"}, "--requests 10", 74, "HTTP/1.1 200 OK", "", "another protocol ends the run, and is shown", 0, 0},
+        {{.says = error}, "--requests 10 --json", 1, "", "SERVER_ERROR out of \\\"paper\\\"", "a run in which every request got an error exits 1", 10, 0},
+        {{.behave = fails_commands}, "--requests 10 --conns 2 --sizes 0 --method set", 1, "", "", "so it does with sets", 0, 0},
+        {{.behave = fails_commands}, "--requests 10 --conns 2 --sizes 0 --mget 5", 1, "", "", "with multi-gets", 0, 0},
+        {{.behave = fails_commands}, "--requests 10 --conns 2 --sizes 0 --protocol meta --mget 5 --fill-on-miss", 1, "", "", "with those of meta", 0, 0},
+        {{.behave = fails_commands}, "--requests 10 --conns 2 --sizes 0 --method set --noreply", 1, "", "", "with quiet sets", 0, 0},
+        {{.behave = fails_commands}, "--requests 10 --conns 2 --sizes 0 --insert --keys 10", 1, "", "", "and while keys are inserted", 0, 0},
+        {{.says = end, .once = error}, "--requests 10 --conns 1 --json", 0, "", "", "some errors are counted, not fatal, among requests that succeed", 1, 9},
+        {{.says = end, .once = error}, "--requests 10 --conns 1 --fail-on-errors", 1, "", "", "--fail-on-errors makes a single one fatal at the end", 0, 0},
+        {{.behave = mixes_up}, "--requests 10 --json", 1, "", "\"wrong\":10", "wrong values exit 1, and each is counted", 0, 0},
+        {{.behave = mixes_up}, "--requests 10 --verify none", 0, "", "", "unless nobody was to look", 0, 0},
+        {{.behave = dribbles}, "--requests 60 --conns 3 --pipeline 4 --json", 0, "", "\"verified\":60", "replies in pieces are put together and checked", 0, 0},
+        {{.behave = interrupts}, "--duration 60 --rate 10000 --json", 130, "", "\"interrupted\":true", "an interrupt ends the run, and the report so far is printed", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        start_server(&rows[i].server);
+        is(run("--server unix:%s %s", socket_path, rows[i].words), rows[i].code, "%s", rows[i].claim);
+        ok(strstr(messages, rows[i].in_messages) != NULL && lines_of(messages) <= 1 && strstr(output, rows[i].in_output) != NULL,
+           "it says so in one sentence: %s", messages);
+        ok((rows[i].errors <= 0 || json_number("errors") == rows[i].errors) && (rows[i].misses <= 0 || json_number("misses") == rows[i].misses),
+           "errors and misses are told apart");
         end_server();
     }
-    start_server(fails_at_first);
-    is(run("--server unix:%s --requests 10 --conns 1 --json", socket_path), 0, "some errors are counted, not fatal");
-    ok(json_number("errors") == 1 && json_number("misses") == 9, "among requests that succeed");
-    end_server();
-    start_server(fails_at_first);
-    is(run("--server unix:%s --requests 10 --conns 1 --fail-on-errors", socket_path), 1,
-       "--fail-on-errors makes a single one fatal at the end");
-    end_server();
-    start_server(mixes_up);
-    is(run("--server unix:%s --requests 10 --json", socket_path), 1, "wrong values exit 1");
-    ok(json_number("wrong") == 10 && json_number("hits") == 10, "each is counted");
-    is(run("--server unix:%s --requests 10 --verify none", socket_path), 0, "unless nobody was to look");
-    end_server();
-    start_server(dribbles);
-    is(run("--server unix:%s --requests 60 --conns 3 --pipeline 4 --json", socket_path), 0, "replies in pieces are put together");
-    ok(json_number("hits") == 60 && json_number("verified") == 60, "and checked");
-    end_server();
-    start_server(interrupts);
-    is(run("--server unix:%s --duration 60 --rate 10000 --json", socket_path), 130, "an interrupt ends the run with 130");
-    ok(strstr(output, "\"interrupted\":true") != NULL && json_number("requests") > 0, "and the report so far is printed");
-    end_server();
 }
 
 static void no_server(void) {
@@ -503,7 +446,7 @@ int main(void) {
         intervals();
         damaged_store();
         replays();
-            calcify();
+        calcify();
         progress_and_shift();
         end_server();
     } else {

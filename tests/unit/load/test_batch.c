@@ -171,28 +171,27 @@ TEST(stable_sizes) {
 }
 
 TEST(wrong_values) {
+    static const struct {
+        const char *key, *of_key;
+        size_t      bytes;
+        bool        damaged;
+        unsigned    wrong;
+        const char *claim;
+    } rows[] = {{"a", "b", 20, false, 1, "another key's value is wrong"}, {"b", "b", 20, true, 2, "a damaged value is wrong"},
+                {"x", "x", 20, false, 3, "a value under a key that was not asked for is wrong"},
+                {"d", "d", 19, false, 3, "another length is not wrong: an older version may have had it"}};
     char reply[500];
     size_t n, needed;
     write_trace("a 20\nb 20\nc 20\nd 20\n");
     START("--replay", trace_path, "--pipeline", "4");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
-    n = value_reply(reply, "a", 20, value_key_hash("b", 1));
-    n += (size_t)sprintf(reply + n, "END\r\n");
-    batch_feed(&batch, &batcher, reply, n, 5, &needed);
-    is(tally.wrong.total, 1, "another key's value is wrong");
-    n = value_reply(reply, "b", 20, value_key_hash("b", 1));
-    reply[n - 3] ^= 1;
-    n += (size_t)sprintf(reply + n, "END\r\n");
-    batch_feed(&batch, &batcher, reply, n, 5, &needed);
-    is(tally.wrong.total, 2, "a damaged value is wrong");
-    n = value_reply(reply, "x", 20, value_key_hash("x", 1));
-    n += (size_t)sprintf(reply + n, "END\r\n");
-    batch_feed(&batch, &batcher, reply, n, 5, &needed);
-    is(tally.wrong.total, 3, "a value under a key that was not asked for is wrong");
-    n = value_reply(reply, "d", 19, value_key_hash("d", 1));
-    n += (size_t)sprintf(reply + n, "END\r\n");
-    batch_feed(&batch, &batcher, reply, n, 5, &needed);
-    is(tally.wrong.total, 3, "another length is not wrong: an older version may have had it");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        n = value_reply(reply, rows[i].key, rows[i].bytes, value_key_hash(rows[i].of_key, 1));
+        reply[n - 3] ^= rows[i].damaged;
+        strcpy(reply + n, "END\r\n");
+        batch_feed(&batch, &batcher, reply, n + 5, 5, &needed);
+        is(tally.wrong.total, rows[i].wrong, "%s", rows[i].claim);
+    }
     is(tally.wrong.count, 3, "each is kept as a sample");
     ok(strncmp(tally.wrong.list[0].text, "a (20 bytes): not", 17) == 0, "which says what it is: %s", tally.wrong.list[0].text);
     stop();
