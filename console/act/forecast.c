@@ -58,7 +58,7 @@ unsigned forecast_ask(const struct action *action, const struct model *model,
                                   .outlook = outlook[0] != '\0' ? outlook : NULL};
     change.pages = action->kind == ACTION_MOVE_PAGES ? action->pages : 0;
     struct question question = {
-        .module = "slate.judge.prospect", .function = "change", .change = &change};
+        .module = "slate.judge.prediction", .function = "change", .change = &change};
     return brain_ask(model, &question, out);
 }
 

@@ -1,5 +1,5 @@
 /* What a change is likely to bring, what may come of it, and what undo gives back, in the sentences
- * of lua/slate/judge/prospect.lua. One thread. */
+ * of lua/slate/judge/prediction.lua. One thread. */
 #ifndef CONSOLE_ACT_FORECAST_H
 #define CONSOLE_ACT_FORECAST_H
 #include "act/action.h"

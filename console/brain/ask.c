@@ -222,7 +222,7 @@ const struct sentence *brain_findings(const struct model *model, unsigned *count
 static int find_worths(lua_State *L) {
     const struct model *model = lua_touserdata(L, 1);
     struct worths *worths = lua_touserdata(L, 2);
-    lua_values_push_function(L, "slate.judge.prospect", "page_worth");
+    lua_values_push_function(L, "slate.judge.prediction", "page_worth");
     brain_push_observer(L, brain_of(model));
     lua_createtable(L, 0, 2);
     lua_values_set_text(L, "whatif", answer_text(model_answers(model), INQUIRY_WHATIF));

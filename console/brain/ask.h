@@ -29,7 +29,7 @@ unsigned brain_ask(const struct model *model, const struct question *question,
  * Valid until then. */
 const struct sentence *brain_findings(const struct model *model, unsigned *count);
 
-/* What a page more or less is worth to a class: see lua/slate/judge/prospect.lua. NAN where it is
+/* What a page more or less is worth to a class: see lua/slate/judge/prediction.lua. NAN where it is
  * unknown. */
 struct class_worth {
     unsigned class_id;

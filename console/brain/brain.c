@@ -129,17 +129,17 @@ static int look(lua_State *L) {
     return 0;
 }
 
-/* (brain, giver, whose class_id is the class that is to get pages) -> nothing */
-static int find_giver(lua_State *L) {
-    struct giver *giver = lua_touserdata(L, 2);
+/* (brain, donor, whose class_id is the class that is to get pages) -> nothing */
+static int find_donor(lua_State *L) {
+    struct donor *donor = lua_touserdata(L, 2);
     brain_push_observer(L, lua_touserdata(L, 1));
-    lua_getfield(L, -1, "giver_for");
+    lua_getfield(L, -1, "donor_for");
     lua_insert(L, -2);
-    lua_pushinteger(L, giver->class_id);
-    giver->class_id = -1;
+    lua_pushinteger(L, donor->class_id);
+    donor->class_id = -1;
     lua_call(L, 2, 4);
     if (lua_isinteger(L, -4)) {
-        *giver = (struct giver){(int)lua_tointeger(L, -4), (unsigned)lua_tointeger(L, -1)};
+        *donor = (struct donor){(int)lua_tointeger(L, -4), (unsigned)lua_tointeger(L, -1)};
     }
     return 0;
 }
@@ -151,7 +151,7 @@ struct page_flow {
 /* (brain, flow) -> nothing */
 static int find_pages(lua_State *L) {
     struct page_flow *flow = lua_touserdata(L, 2);
-    lua_values_push_function(L, "slate.judge.prospect", "pages");
+    lua_values_push_function(L, "slate.judge.prediction", "pages");
     brain_push_observer(L, lua_touserdata(L, 1));
     lua_pushinteger(L, flow->from);
     lua_pushinteger(L, flow->to);
@@ -291,10 +291,10 @@ void *brain_kept(const struct model *model, enum kept_kind kind, size_t bytes, u
     return *kept;
 }
 
-struct giver brain_giver(const struct brain *brain, unsigned class_id) {
-    struct giver giver = {brain->failure[0] == '\0' ? (int)class_id : -1, 0};
-    brain_find(brain, find_giver, brain, &giver);
-    return giver;
+struct donor brain_donor(const struct brain *brain, unsigned class_id) {
+    struct donor donor = {brain->failure[0] == '\0' ? (int)class_id : -1, 0};
+    brain_find(brain, find_donor, brain, &donor);
+    return donor;
 }
 
 unsigned brain_pages(const struct brain *brain, unsigned from, unsigned to) {

@@ -44,7 +44,7 @@ struct verdict {
 };
 
 /* A class that could give pages to another. */
-struct giver {
+struct donor {
     int class_id;   /* -1: none can */
     unsigned pages; /* how many to move */
 };
@@ -86,8 +86,8 @@ const struct class_verdict *brain_class(const struct brain *brain, unsigned clas
 /* In place of a table without rows. */
 const char *brain_no_classes(const struct brain *brain);
 
-/* The best giver for a class, starving or not. */
-struct giver brain_giver(const struct brain *brain, unsigned class_id);
+/* The best donor for a class, starving or not. */
+struct donor brain_donor(const struct brain *brain, unsigned class_id);
 
 /* How many pages to move from a class that somebody chose to another, or to the pool (0). */
 unsigned brain_pages(const struct brain *brain, unsigned from, unsigned to);

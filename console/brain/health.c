@@ -151,7 +151,7 @@ static bool is_due(const struct model *model, enum inquiry inquiry, uint64_t now
     return answer->state == ANSWER_NONE || now_ms - answer->at_ms >= JUDGED_EVERY_MS;
 }
 
-/* What a move to the class that starves would bring rests on its curve and on the giver's. */
+/* What a move to the class that starves would bring rests on its curve and on the donor's. */
 static void want_curves(const struct model *model, uint64_t now_ms, struct wants *wants) {
     int worst = brain_said(brain_of(model))->worst;
     bool is_free = wants->curves_first[0] == 0; /* else a view or a review needs the places */
@@ -159,10 +159,10 @@ static void want_curves(const struct model *model, uint64_t now_ms, struct wants
         !is_due(model, INQUIRY_CLASS_CURVES, now_ms)) {
         return;
     }
-    struct giver giver = brain_giver(brain_of(model), (unsigned)worst);
-    if (giver.class_id >= 0) {
+    struct donor donor = brain_donor(brain_of(model), (unsigned)worst);
+    if (donor.class_id >= 0) {
         wants->unhurried |= INQUIRY_BIT(CLASS_CURVES);
-        wants->curves_first[0] = (unsigned)giver.class_id;
+        wants->curves_first[0] = (unsigned)donor.class_id;
         wants->curves_first[1] = (unsigned)worst;
     }
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MODULE "slate.judge.prospect"
+#define MODULE "slate.judge.prediction"
 
 struct size_plans {
     struct kept kept;

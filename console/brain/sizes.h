@@ -1,4 +1,4 @@
-/* Other chunk sizes and what each would bring, by lua/slate/judge/prospect.lua. Sizes are bytes,
+/* Other chunk sizes and what each would bring, by lua/slate/judge/prediction.lua. Sizes are bytes,
  * ascending; the last one is the largest chunk there is. One thread. */
 #ifndef CONSOLE_BRAIN_SIZES_H
 #define CONSOLE_BRAIN_SIZES_H

@@ -80,7 +80,7 @@ void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
             STAT_LINE_TAKE(slots, line.name, line.value);
             whatif->is_sampling |= stat_line_is(line.name, "sampling") &&
                                    stat_line_is(line.value, "1");
-        /* those of classes are for Lua: slate.judge.prospect */
+        /* those of classes are for Lua: slate.judge.prediction */
         } else if (strncmp(line.name, "class:", 6) != 0) {
             struct policy_guess *guess =
                 guess_named(whatif, line.name, (size_t)(colon - line.name));

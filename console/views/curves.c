@@ -104,7 +104,7 @@ static void draw_sizes(const struct details *details, struct cells *cells, int y
  * advise. A line each. */
 static int draw_answers(const struct frame *frame, struct cells *cells, int y, int width) {
     struct sentence sentences[SENTENCES_MOST];
-    struct question question = {.module = "slate.judge.outlook", .function = "sentences"};
+    struct question question = {.module = "slate.judge.relief", .function = "sentences"};
     unsigned count = brain_ask(frame->model, &question, sentences);
     for (unsigned i = 0; i < count; i++) {
         enum style plain = sentences[i].tone == TONE_NOTE ? STYLE_DIM : STYLE_PLAIN;
@@ -166,7 +166,7 @@ static void draw_policies(const struct frame *frame, struct cells *cells, struct
         return;
     }
     struct sentence ratings[SENTENCES_MOST];
-    struct question question = {.module = "slate.judge.outlook", .function = "ratings"};
+    struct question question = {.module = "slate.judge.relief", .function = "ratings"};
     unsigned rated = brain_ask(frame->model, &question, ratings),
              count = sort_policies(whatif, order);
     for (unsigned i = 0; i < count && (int)i < rest.height; i++) {
@@ -214,7 +214,7 @@ static void draw_worth_row(struct cells *cells, struct rect row, const struct cl
 /* One line: the move that every screen and slatectl advise, or why none. */
 static void draw_advice(const struct frame *frame, struct cells *cells, int y, int x, int width) {
     struct sentence sentences[SENTENCES_MOST];
-    struct question question = {.module = "slate.judge.outlook", .function = "relief_sentence"};
+    struct question question = {.module = "slate.judge.relief", .function = "relief_sentence"};
     if (brain_ask(frame->model, &question, sentences) > 0) {
         cells_text_fit(cells, y, x, width,
                        sentences[0].tone == TONE_NOTE ? STYLE_DIM : STYLE_STRONG,

@@ -53,7 +53,7 @@ static void draw_head(const struct frame *frame, const struct ui *ui, struct cel
 }
 
 /* The move to the class under the cursor that m would review: from the class that is marked, or
- * from the best giver to one that evicts. */
+ * from the best donor to one that evicts. */
 static bool move_of(const struct frame *frame, const struct ui *ui, struct action *out) {
     const struct brain *brain = brain_of(frame->model);
     unsigned to = ui->pages.cursor;
@@ -62,9 +62,9 @@ static bool move_of(const struct frame *frame, const struct ui *ui, struct actio
         *out = action_move((unsigned)source, to, ui->pages.marked > 0 ? ui->pages.marked : 1);
         return source != (int)to;
     }
-    struct giver giver = brain_giver(brain, to);
-    *out = action_move(giver.class_id < 0 ? 0 : (unsigned)giver.class_id, to, giver.pages);
-    return giver.class_id >= 0 && brain_class(brain, to)->evicted_per_s > 0;
+    struct donor donor = brain_donor(brain, to);
+    *out = action_move(donor.class_id < 0 ? 0 : (unsigned)donor.class_id, to, donor.pages);
+    return donor.class_id >= 0 && brain_class(brain, to)->evicted_per_s > 0;
 }
 
 /* "m: 3 pages from class 4: +3.1 points of hits (+1.9 to +7.0)", as the review has it. */
@@ -191,7 +191,7 @@ static struct intent mark(const struct frame *frame, struct ui *ui) {
     unsigned empty = page_summary_below(&summary, 0);
     ui->classes.source = (int)id;
     ui->pages.marked = empty > 0 && empty < summary.pages ? empty : 1;
-    return say("%u page%s of class %u marked: + and - for more or fewer, then m on the taker",
+    return say("%u page%s of class %u marked: + and - for more or fewer, then m on the receiver",
                ui->pages.marked, ui->pages.marked == 1 ? "" : "s", id);
 }
 

@@ -3,7 +3,7 @@
 
 #include "brain/brain.h"
 
-/* The class with the most pages, for want of a better giver; -1 when none has two. */
+/* The class with the most pages, for want of a better donor; -1 when none has two. */
 static int largest_class(const struct snapshot *now, unsigned except) {
     int largest = -1;
     double most = 1;
@@ -25,16 +25,16 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
     if (to < 0 && from < 0) {
         return say("no class is starving: choose one in the class table (2) and press m there");
     }
-    struct giver giver = {.class_id = -1};
+    struct donor donor = {.class_id = -1};
     if (from < 0) {
-        giver = brain_giver(brain_of(frame->model), (unsigned)to);
-        from = giver.class_id >= 0 ? giver.class_id : largest_class(now, (unsigned)to);
+        donor = brain_donor(brain_of(frame->model), (unsigned)to);
+        from = donor.class_id >= 0 ? donor.class_id : largest_class(now, (unsigned)to);
     }
     if (from < 0) {
         return say("no other class has a page to spare");
     }
-    if (giver.class_id >= 0) {
-        return review_of(action_move((unsigned)from, (unsigned)to, giver.pages));
+    if (donor.class_id >= 0) {
+        return review_of(action_move((unsigned)from, (unsigned)to, donor.pages));
     }
     unsigned pages =
         brain_pages(brain_of(frame->model), (unsigned)from, to < 0 ? POOL_CLASS : (unsigned)to);

@@ -216,7 +216,7 @@ static void put_policies(const struct frame *frame, struct cells *cells, struct 
     int used =
         snprintf(text, sizeof text, whatif->count == 0 ? "what-if: %s" : "%.0s", whatif->why);
     struct sentence policies[SENTENCES_MOST];
-    struct question question = {.module = "slate.judge.outlook", .function = "compared"};
+    struct question question = {.module = "slate.judge.relief", .function = "compared"};
     unsigned count = brain_ask(frame->model, &question, policies);
     for (unsigned i = 0; i < count && used < (int)sizeof text; i++) {
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i > 0 ? ",  " : "",

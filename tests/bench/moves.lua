@@ -9,7 +9,7 @@
 -- SETTLE_S=4 after the move on; SETTLE_S=20 says what comes of it later.
 package.path = "lua/?.lua;tests/bench/?.lua;" .. package.path
 local compare = require "compare"
-local foresight = require "slate.facts.foresight"
+local sampled = require "slate.facts.sampled"
 local laboratory = require "laboratory"
 local verdict = require "slate.judge.verdict"
 local view = require "slate.judge.view"
@@ -30,21 +30,21 @@ local function apart(was, now)
     return (ratios[MOVED] - ratios[STAYS]) * 100
 end
 
--- A giver with more pages, and a getter that evicted since a snapshot, drawn by lot; nil: there are none.
+-- A donor with more pages, and a receiver that evicted since a snapshot, drawn by lot; nil: there are none.
 local function draw(before, now, pages)
-    local givers, getters, evicted = {}, {}, {}
+    local donors, receivers, evicted = {}, {}, {}
     for _, class in ipairs(before.classes) do
         evicted[class.id] = class.evicted
     end
     for _, class in ipairs(now.classes) do
-        getters[#getters + 1] = class.evicted > (evicted[class.id] or 0) and class.id or nil
+        receivers[#receivers + 1] = class.evicted > (evicted[class.id] or 0) and class.id or nil
     end
-    local dst = #getters > 0 and getters[math.random(#getters)]
+    local dst = #receivers > 0 and receivers[math.random(#receivers)]
     for _, class in ipairs(now.classes) do
-        givers[#givers + 1] = class.id ~= dst and class.total_pages > pages and class.id or nil
+        donors[#donors + 1] = class.id ~= dst and class.total_pages > pages and class.id or nil
     end
-    if dst and #givers > 0 then
-        return givers[math.random(#givers)], dst
+    if dst and #donors > 0 then
+        return donors[math.random(#donors)], dst
     end
 end
 
@@ -59,7 +59,7 @@ local function one_move(lab, name, pages)
         lab:pass(1)
     end
     local src, dst = draw(first, last, pages)
-    local curves = src and foresight.curves(lab.clients[MOVED], { 0, src, dst })
+    local curves = src and sampled.curves(lab.clients[MOVED], { 0, src, dst })
     local made = src and verdict.predicted_move(one, src, dst, pages, curves)
     if not made then
         return nil

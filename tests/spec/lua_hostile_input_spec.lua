@@ -4,7 +4,7 @@
 
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require("slate.wire.client")
-local foresight = require("slate.facts.foresight")
+local sampled = require("slate.facts.sampled")
 local geometry = require("slate.facts.geometry")
 local json = require("slate.base.json")
 local keydump = require("slate.wire.keydump")
@@ -139,13 +139,13 @@ describe("hostile input", function()
             .. "STAT 99999999999999999999:key b\nSTAT 2:key c\nSTAT 2:requests 5\nSTAT 2:error 1\n"
         survives("samples", text, function(damaged)
             local lines = lines_of(damaged)
-            foresight.gain_at(foresight.parse_curve(lines), 2)
-            local totals, policies = foresight.parse_whatif(lines)
+            sampled.gain_at(sampled.parse_curve(lines), 2)
+            local totals, policies = sampled.parse_whatif(lines)
             assert(totals.windows == nil or type(totals.windows) == "number")
             for _, one in ipairs(policies) do
                 assert(one.hit_ratio + one.difference)
             end
-            local requests, keys = foresight.parse_hotkeys(lines)
+            local requests, keys = sampled.parse_hotkeys(lines)
             for _, one in ipairs(keys) do
                 assert(one.key and one.requests - one.error + requests)
             end
@@ -276,8 +276,8 @@ describe("a line of 500 letters, blanks or signs", function()
         end,
         ["geometry"] = function(text) return geometry.parse(split("STAT " .. text)) end,
         ["moves"] = function(text) return moves.parse(split("STAT last:1 " .. text)) end,
-        ["a curve"] = function(text) return foresight.parse_curve(split("STAT " .. text)) end,
-        ["hot keys"] = function(text) return foresight.parse_hotkeys(split("STAT " .. text)) end,
+        ["a curve"] = function(text) return sampled.parse_curve(split("STAT " .. text)) end,
+        ["hot keys"] = function(text) return sampled.parse_hotkeys(split("STAT " .. text)) end,
         ["a dump of keys"] = function(text) return keydump.parse("key=" .. text) or keydump.parse("key=a " .. text) end,
         ["another dump of keys"] = function(text) return keydump.parse("key=a " .. text) end,
         ["sizes"] = function(text) return sizehist.parse(split("STAT " .. text)) end,

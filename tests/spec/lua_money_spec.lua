@@ -55,7 +55,7 @@ describe("slate.judge.money", function()
             assert.is_true(best.bytes > 4 * curve.bytes, "the cheapest size is beyond today's")
             local price = 2000 * MONTH_S * 1e-7
             local times = best.bytes / curve.bytes
-            assert.near(2 * price * require("slate.facts.foresight").error_at(curve, times), best.cost_error, 1e-9)
+            assert.near(2 * price * require("slate.facts.sampled").error_at(curve, times), best.cost_error, 1e-9)
         end
         assert.is_true(errors[1] < errors[2] and errors[2] < errors[3])
     end)
@@ -89,9 +89,9 @@ describe("slate.judge.money", function()
         local curve = power_curve(64 * MIB, 0.7, 1e6)
         curve.sizes = { { 0.5, 0.80 }, { 1, 0.87 }, { 2, 0.92 }, { 4, 0.9 } }
         local points = assert(money.points(curve))
-        local foresight = require "slate.facts.foresight"
-        assert.near(0.87, foresight.between(points, curve.bytes), 1e-9)
-        assert.near(0.80, foresight.between(points, curve.bytes / 2), 1e-9)
+        local sampled = require "slate.facts.sampled"
+        assert.near(0.87, sampled.between(points, curve.bytes), 1e-9)
+        assert.near(0.80, sampled.between(points, curve.bytes / 2), 1e-9)
         for i = 2, #points do
             assert.is_true(points[i][2] >= points[i - 1][2] and points[i][2] <= 1)
         end

@@ -4,9 +4,9 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local advice = require "slate.judge.advice"
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
-local foresight = require "slate.facts.foresight"
+local sampled = require "slate.facts.sampled"
 local view = require "slate.judge.view"
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local snapshots = require "support.snapshots"
 
 local CALM <const>, EVICTS <const> = { evicts = false }, { evicts = true }
@@ -29,8 +29,8 @@ local function whatif_of(difference, doubt, about)
 end
 
 local function policy(lines, about)
-    local totals, policies = foresight.parse_whatif(lines)
-    return outlook.policy({ totals = totals, policies = policies }, about)
+    local totals, policies = sampled.parse_whatif(lines)
+    return relief.policy({ totals = totals, policies = policies }, about)
 end
 
 describe("a gain with the server's bands", function()
@@ -39,13 +39,13 @@ describe("a gain with the server's bands", function()
         for name, band in pairs({ ["band_x0.5"] = 0.02, band_x2 = 0.012816, band_x4 = 0.04 }) do
             lines[#lines + 1] = ("STAT %s %g"):format(name, band)
         end
-        local curve = foresight.parse_curve(lines)
-        local gain, chance = foresight.gain_at(curve, 2)
+        local curve = sampled.parse_curve(lines)
+        local gain, chance = sampled.gain_at(curve, 2)
         assert.near(0.06, gain, 1e-9)
         assert.near(0.01, chance, 1e-9)
-        assert.near(0.005, select(2, foresight.gain_at(curve, 1.5)), 1e-9)
-        assert.near(0, select(2, foresight.gain_at(curve, 1)), 1e-9)
-        assert.is_true(select(2, foresight.gain_at(foresight.parse_curve(curve_of(0.7, 0.8, 0.86, 0.9)), 2)) < 0.001,
+        assert.near(0.005, select(2, sampled.gain_at(curve, 1.5)), 1e-9)
+        assert.near(0, select(2, sampled.gain_at(curve, 1)), 1e-9)
+        assert.is_true(select(2, sampled.gain_at(sampled.parse_curve(curve_of(0.7, 0.8, 0.86, 0.9)), 2)) < 0.001,
             "a server that tells no band is judged by its reads")
     end)
 end)
@@ -56,17 +56,17 @@ describe("a curve", function()
         for mib, ratio in pairs({ [32] = 0.4, [64] = 0.7, [80] = 0.78, [128] = 0.8 }) do
             lines[#lines + 1] = ("STAT point:%d %g"):format(mib << 20, ratio)
         end
-        local curve = foresight.parse_curve(lines)
+        local curve = sampled.parse_curve(lines)
         table.sort(curve.points, function(a, b) return a[1] < b[1] end)
-        assert.near(0.08, (foresight.gain_at(curve, 1.25)), 1e-9)
-        assert.near(0.1, (foresight.gain_at(curve, 2)), 1e-9)
-        assert.near(0.88, foresight.between(foresight.points(curve), 80 << 20), 1e-9)
+        assert.near(0.08, (sampled.gain_at(curve, 1.25)), 1e-9)
+        assert.near(0.1, (sampled.gain_at(curve, 2)), 1e-9)
+        assert.near(0.88, sampled.between(sampled.points(curve), 80 << 20), 1e-9)
     end)
 end)
 
 describe("whether more memory helps", function()
     local function memory(about, ...)
-        return outlook.memory(foresight.parse_curve(curve_of(...)), about)
+        return relief.memory(sampled.parse_curve(curve_of(...)), about)
     end
 
     it("is told by the least memory that brings a point beyond chance", function()
@@ -77,9 +77,9 @@ describe("whether more memory helps", function()
             memory(EVICTS, 0.7, 0.8, 0.809, 0.9).text)
         assert.equal("more memory would bring little: twice as much brings 0.0 points of hits ± 0.1",
             memory(EVICTS, 0.7, 0.8, 0.79, 0.79).text, "never less than nothing")
-        local rough = foresight.parse_curve(curve_of(0.7, 0.8, 0.86, 0.9))
+        local rough = sampled.parse_curve(curve_of(0.7, 0.8, 0.86, 0.9))
         rough.reads = 100 -- of which 6 points are chance
-        assert.falsy(outlook.memory(rough, EVICTS).is_short)
+        assert.falsy(relief.memory(rough, EVICTS).is_short)
     end)
 
     it("is not told by advise where chance may be as much as hits can rise, or fall", function()
@@ -113,7 +113,7 @@ describe("whether more memory helps", function()
             one:look(snapshots.make(1000 + i, { [5] = snapshots.full(9, evicted) }, { evictions = evicted,
                 cmd_get = i * 1000, get_hits = i * 800 }))
             if i >= 3 then
-                local told = memory(outlook.about(one), 0.7, 0.8, 0.86, 0.9)
+                local told = memory(relief.about(one), 0.7, 0.8, 0.86, 0.9)
                 assert.truthy(told.text:find("^memory is short: "), ("second %d: %s"):format(i, told.text))
             end
         end
@@ -162,22 +162,22 @@ describe("whether another policy helps", function()
     it("is not told by few reads: it says how many are needed, and when they will be there", function()
         local about = { evicts = true, reads_per_s = 200 }
         assert.equal("too few reads were sampled to compare policies: 60 of the 300 that are needed; at this rate that "
-            .. "takes 2m00", outlook.policy(alike(60, 1, 0.01), about).text)
-        assert.equal(240, outlook.policy(alike(60, 1, 0.005), about).too_few.in_s)
+            .. "takes 2m00", relief.policy(alike(60, 1, 0.01), about).text)
+        assert.equal(240, relief.policy(alike(60, 1, 0.005), about).too_few.in_s)
         for _, case in ipairs({ { 0, about }, { 0.01, { evicts = true } } }) do
-            assert.truthy(outlook.policy(alike(60, 1, case[1]), case[2]).text:find("more come with traffic", 1, true))
+            assert.truthy(relief.policy(alike(60, 1, case[1]), case[2]).text:find("more come with traffic", 1, true))
         end
-        assert.is_nil(outlook.policy(alike(300, 1, 0.01), about).too_few)
-        assert.is_nil(outlook.policy(alike(299, 8, 0.01), about).too_few, "the oldest have faded: no more will come")
-        assert.is_nil(outlook.policy(alike(60, 1, 0.01), { evicts = true, starves = 7, reads_per_s = 200 }).too_few)
+        assert.is_nil(relief.policy(alike(300, 1, 0.01), about).too_few)
+        assert.is_nil(relief.policy(alike(299, 8, 0.01), about).too_few, "the oldest have faded: no more will come")
+        assert.is_nil(relief.policy(alike(60, 1, 0.01), { evicts = true, starves = 7, reads_per_s = 200 }).too_few)
     end)
 
     it("has a doubt that is no smaller than so few reads can hide", function()
-        assert.equal(0.01, outlook.doubt({ doubt = 0, reads = 300 }))
-        assert.equal(0.02, outlook.doubt({ doubt = 0.02, reads = 300 }))
-        assert.equal(1, outlook.doubt({ doubt = 0, reads = 0 }))
-        assert.equal("inconclusive", outlook.rate({ difference = 0.02, doubt = 0, reads = 400 }))
-        assert.equal("better", outlook.rate({ difference = 0.02, doubt = 0, reads = 4000 }))
+        assert.equal(0.01, relief.doubt({ doubt = 0, reads = 300 }))
+        assert.equal(0.02, relief.doubt({ doubt = 0.02, reads = 300 }))
+        assert.equal(1, relief.doubt({ doubt = 0, reads = 0 }))
+        assert.equal("inconclusive", relief.rate({ difference = 0.02, doubt = 0, reads = 400 }))
+        assert.equal("better", relief.rate({ difference = 0.02, doubt = 0, reads = 4000 }))
     end)
 end)
 
@@ -214,10 +214,10 @@ describe("slatetop's health line, its Curves view and slatectl doctor", function
         it("say the same of a server " .. name, function()
             local one = seen(case[3], case[4])
             local asked = { curve = table.concat(case[1], "\r\n"), whatif = table.concat(case[2], "\r\n") }
-            local shown, top = by_label(outlook.sentences(one, asked)), by_label(attention.findings(one, asked))
+            local shown, top = by_label(relief.sentences(one, asked)), by_label(attention.findings(one, asked))
             local known = attention.known_of(one)
-            known.curve = foresight.parse_curve(case[1])
-            local totals, policies = foresight.parse_whatif(case[2])
+            known.curve = sampled.parse_curve(case[1])
+            local totals, policies = sampled.parse_whatif(case[2])
             known.whatif = { totals = totals, policies = policies }
             local told = by_label(doctor.findings(known))
             for _, label in ipairs({ "memory", "policy" }) do

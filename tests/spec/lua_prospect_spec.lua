@@ -3,18 +3,18 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local view = require "slate.judge.view"
 local verdict = require "slate.judge.verdict"
-local prospect = require "slate.judge.prospect"
+local prediction = require "slate.judge.prediction"
 local snapshots = require "support.snapshots"
 
 local MIB <const> = 1 << 20
 
 -- A server that was looked at for five seconds: class 3 as given, class 5 evicts so many items a second.
-local function watched(giver, evicted_per_s, about)
+local function watched(donor, evicted_per_s, about)
     about = about or {}
     local one = view.observer()
     for i = 0, 5 do
-        local fields = { evicted = (about.giver_evicts or 0) * i }
-        for name, value in pairs(giver) do
+        local fields = { evicted = (about.donor_evicts or 0) * i }
+        for name, value in pairs(donor) do
             fields[name] = value
         end
         local now = snapshots.make(1000 + i, { [3] = snapshots.class(fields),
@@ -30,7 +30,7 @@ end
 local function told(one, change, label, asked)
     asked = asked or {}
     asked.change = change
-    for _, sentence in ipairs(prospect.change(one, asked)) do
+    for _, sentence in ipairs(prediction.change(one, asked)) do
         if sentence.label == label then
             return sentence.text
         end
@@ -48,11 +48,11 @@ describe("the review of a move of pages", function()
     end)
 
     it("warns of a source that starves, too, by the mean that its row of the class table has", function()
-        local one = watched({ age = 600 }, 400, { giver_evicts = 500 })
+        local one = watched({ age = 600 }, 400, { donor_evicts = 500 })
         assert.equal("class 3 starves, too: it evicts 500 items a second, as many as the class that gets the pages, "
             .. "or more", told(one, { from = 3, to = 5, pages = 1 }, "WARNING"))
         assert.equal("class 3 evicts too, 100 items a second: it will evict more",
-            told(watched({ age = 600 }, 400, { giver_evicts = 100 }), { from = 3, to = 5, pages = 1 }, "WARNING"))
+            told(watched({ age = 600 }, 400, { donor_evicts = 100 }), { from = 3, to = 5, pages = 1 }, "WARNING"))
         assert.equal("class 3 would starve: it keeps its items 5s, class 5 10s",
             told(watched({ age = 5 }, 400), { from = 3, to = 5, pages = 1 }, "WARNING"))
         assert.equal("class 3 is left with one page: it will evict nearly all it has",
@@ -184,12 +184,12 @@ end)
 describe("the pages of a move that somebody chose", function()
     it("are those that would be advised of these two classes", function()
         local one = watched({ free_chunks = 3000, used_chunks = 1000, number = 1000 }, 400)
-        local id, _, _, pages = one:giver_for(5)
+        local id, _, _, pages = one:donor_for(5)
         assert.equal(3, id)
-        assert.equal(pages, prospect.pages(one, 3, 5))
-        assert.equal(2, prospect.pages(one, 3, 0), "free pages, half of the class at most")
-        assert.equal(1, prospect.pages(watched({ age = 600 }, 400), 3, 0), "what costs items goes page by page")
-        assert.equal(1, prospect.pages(one, 9, 5), "of a class that is not there")
+        assert.equal(pages, prediction.pages(one, 3, 5))
+        assert.equal(2, prediction.pages(one, 3, 0), "free pages, half of the class at most")
+        assert.equal(1, prediction.pages(watched({ age = 600 }, 400), 3, 0), "what costs items goes page by page")
+        assert.equal(1, prediction.pages(one, 9, 5), "of a class that is not there")
     end)
 end)
 
@@ -237,6 +237,6 @@ describe("the review of a setting", function()
             told(one, { name = "slab_automove", value = "0" }, "WARNING"))
         assert.is_nil(told(one, { name = "slab_automove", value = "1" }, "WARNING"))
         assert.equal("u sets the old value again", told(one, { name = "lru_tune", value = "1" }, "undo"))
-        assert.same({}, prospect.change(view.observer(), { change = { name = "policy", value = "lru" } }))
+        assert.same({}, prediction.change(view.observer(), { change = { name = "policy", value = "lru" } }))
     end)
 end)

@@ -3,7 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local fit = require "slate.judge.fit"
 local view = require "slate.judge.view"
-local prospect = require "slate.judge.prospect"
+local prediction = require "slate.judge.prediction"
 local sizehist = require "slate.facts.sizehist"
 local snapshots = require "support.snapshots"
 
@@ -38,7 +38,7 @@ end
 describe("other chunk sizes", function()
     it("are reckoned for a memcached that keeps track of sizes, with the figures of slatectl advise sizes", function()
         local asked = { sizes = sizes_reply({ [160] = 50000, [4128] = 3000, [20000] = 500 }) }
-        local plan = prospect.size_choices(seen(), asked)
+        local plan = prediction.size_choices(seen(), asked)
         local list = by_order(plan)
         assert.equal(6, #plan, "auto is slated's alone")
         local histogram = sizehist.of_sizes({ "STAT 160 50000", "STAT 4128 3000", "STAT 20000 500" })
@@ -61,10 +61,10 @@ describe("other chunk sizes", function()
     end)
 
     it("are not guessed where the server does not tell sizes", function()
-        local plan = prospect.size_choices(seen({ [3] = snapshots.class({ chunk_size = 1000 }) }), {})
+        local plan = prediction.size_choices(seen({ [3] = snapshots.class({ chunk_size = 1000 }) }), {})
         assert.equal(0, #plan)
         assert.is_nil(plan.waste_ratio)
-        assert.equal(0, #prospect.size_choices(seen(), { sizes = "STAT sizes_status disabled\r\nEND\r\n" }))
+        assert.equal(0, #prediction.size_choices(seen(), { sizes = "STAT sizes_status disabled\r\nEND\r\n" }))
         local has = {}
         for _, bytes in ipairs(plan.now) do
             has[bytes] = true
@@ -81,11 +81,11 @@ describe("other chunk sizes", function()
         }
         local geometry = "STAT state steady\r\nSTAT 1:chunk_size 96\r\nSTAT 1:class_state active\r\n"
             .. "STAT 2:chunk_size 120\r\nSTAT 2:class_state retired\r\nSTAT 3:chunk_size 524288\r\nEND\r\n"
-        local plan = prospect.size_choices(seen({}, "0.1.0"), { geometry = geometry, outlooks = outlooks })
+        local plan = prediction.size_choices(seen({}, "0.1.0"), { geometry = geometry, outlooks = outlooks })
         local list = by_order(plan)
         assert.same({ 96, 524288 }, plan.now)
-        assert.same(prospect.size_orders(), { "factor 1.04", "factor 1.08", "factor 1.15", "factor 1.25", "factor 1.50",
-            "factor 2.00", "auto" })
+        assert.same(prediction.size_orders(), { "factor 1.04", "factor 1.08", "factor 1.15", "factor 1.25",
+            "factor 1.50", "factor 2.00", "auto" })
         assert.is_true(list["factor 1.08"].is_best, "as many items with fewer classes")
         assert.is_nil(list["factor 1.04"].is_best)
         assert.equal("these are the chunk sizes already", list.auto.words)

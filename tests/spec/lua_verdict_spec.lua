@@ -187,7 +187,7 @@ describe("a predicted move", function()
         return verdict.predicted_move(one, ...)
     end
 
-    it("brings the getter hits, and costs the giver's where it has no free page", function()
+    it("brings the receiver hits, and costs the donor's where it has no free page", function()
         local free = assert(move(at(0, 1000), at(1, 1000), 3, 5, 1))
         assert.equal(0, free.lost_per_s)
         assert.is_true(free.hit_ratio_change > 0.001 and free.hit_ratio_change < 0.12, free.hit_ratio_change)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local doctor = require "slate.judge.doctor"
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local snapshot = require "slate.facts.snapshot"
 local snapshots = require "support.snapshots"
 local view = require "slate.judge.view"
@@ -13,7 +13,7 @@ local function rows_of(before, after)
 end
 
 local function advice(rows)
-    return outlook.relief_advice({ rows = rows, relieved = {} }, rows)
+    return relief.advice({ rows = rows, relieved = {} }, rows)
 end
 
 describe("view", function()

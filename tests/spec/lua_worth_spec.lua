@@ -6,7 +6,7 @@ local view = require "slate.judge.view"
 local verdict = require "slate.judge.verdict"
 local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
-local prospect = require "slate.judge.prospect"
+local prediction = require "slate.judge.prediction"
 
 local MIB <const> = 1 << 20
 
@@ -27,7 +27,7 @@ local CURVES <const> = { [3] = { { 3 * MIB, 0.9 }, { 4 * MIB, 1 }, { 5 * MIB, 1 
 describe("what a page is worth", function()
     it("is by the classes' curves what a move of one page is predicted to bring", function()
         local one = watched()
-        local list = prospect.page_worth(one, { curves = CURVES })
+        local list = prediction.page_worth(one, { curves = CURVES })
         assert.same({ 5, 3 }, { list[1].id, list[2].id })
         assert.is_true(list[1].gain > 0 and list[1].loss > list[1].gain, "its curve falls off")
         assert.same({ 0.75, 0.5 }, { list[1].read_share, list[1].hit_ratio })
@@ -40,7 +40,7 @@ describe("what a page is worth", function()
     it("is the same beside an automove that weighs pages otherwise: two screens tell one figure of one move", function()
         local automove = "STAT mode utility\r\nSTAT weighed 1\r\nSTAT 3:gain 2.5\r\nSTAT 3:loss 400\r\nEND\r\n"
         local one, list = watched(), {}
-        for _, class in ipairs(prospect.page_worth(one, { automove = automove, curves = CURVES })) do
+        for _, class in ipairs(prediction.page_worth(one, { automove = automove, curves = CURVES })) do
             list[class.id] = class
         end
         assert.near(list[5].gain - list[3].loss, assert(verdict.predicted_move(one, 3, 5, 1, CURVES)).hits_per_s, 1e-9)
@@ -48,10 +48,10 @@ describe("what a page is worth", function()
     end)
 
     it("is unknown of classes without a curve, and before enough was read", function()
-        assert.same({}, prospect.page_worth(watched(), {}))
+        assert.same({}, prediction.page_worth(watched(), {}))
         local one = view.observer()
         one:look(snapshots.make(1000, { [3] = snapshots.class({}) }, { cmd_get = 0 }))
-        assert.same({}, prospect.page_worth(one, { curves = CURVES }))
+        assert.same({}, prediction.page_worth(one, { curves = CURVES }))
     end)
 end)
 

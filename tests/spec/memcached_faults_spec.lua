@@ -7,7 +7,7 @@ local command = require "support.command"
 local faults = require "slate.facts.faults"
 local pipeline = require "support.pipeline"
 local view = require "slate.judge.view"
-local prospect = require "slate.judge.prospect"
+local prediction = require "slate.judge.prediction"
 local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
@@ -253,7 +253,7 @@ describe("a memcached with a fault", function()
         local one = view.observer()
         one:look(require("support.snapshots").make(1000, {}))
         one.now.version = "1.6.40"
-        local told = prospect.change(one, { change = { name = "slab_automove", value = "2" } })
+        local told = prediction.change(one, { change = { name = "slab_automove", value = "2" } })
         assert.same({ "WARNING", fault }, { told[1].label, told[1].text })
         local said = {}
         local context = { who = { version = "1.6.40" }, server = { name = "x" },

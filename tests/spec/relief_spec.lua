@@ -5,7 +5,7 @@ local verdict = require "slate.judge.verdict"
 local advice_slabs = require "slate.judge.advice_slabs"
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local snapshots = require "support.snapshots"
 local bounds = require "slate.judge.bounds"
 
@@ -55,7 +55,7 @@ local TOLD_BY <const> = {
         return table.concat(found, "\n")
     end,
     ["slatectl top"] = function(one)
-        return table.concat(outlook.relief_advice(one, one.rows), "\n")
+        return table.concat(relief.advice(one, one.rows), "\n")
     end,
     ["slatectl advise pages"] = function(one)
         local advice = advice_slabs.pages({ who = {}, pair = function() return one.now, nil, nil, nil, nil, one end },
@@ -74,7 +74,7 @@ local TOLD_BY <const> = {
         return attention.hint(one, { class_id = 17 })[1].text
     end,
     ["slatetop's curves"] = function(one)
-        return outlook.relief_sentence(one, {})[1].text
+        return relief.relief_sentence(one, {})[1].text
     end,
 }
 
@@ -92,7 +92,7 @@ describe("a class that starves and that nobody reads", function()
     it("does starve", function()
         local one = seen(UNREAD)
         assert.is_true(one.rows[2].starves)
-        assert.is_true(outlook.relief_of(one, 17).made.hit_ratio_change < 0)
+        assert.is_true(relief.of(one, 17).made.hit_ratio_change < 0)
     end)
 
     for who, tell in pairs(TOLD_BY) do
@@ -128,8 +128,8 @@ describe("a class that starves and that nobody reads", function()
     end)
 
     it("does not keep the server from being told to be short of memory", function()
-        assert.is_nil(outlook.about(seen(UNREAD)).starves)
-        assert.equal(17, outlook.about(seen(READ)).starves)
+        assert.is_nil(relief.about(seen(UNREAD)).starves)
+        assert.equal(17, relief.about(seen(READ)).starves)
     end)
 end)
 
@@ -149,7 +149,7 @@ describe("a class that starves and that is read", function()
             now.general.cmd_get = now.general.cmd_get // 100
         end
         local one = seen(few)
-        local move = outlook.relief_of(one, 17)
+        local move = relief.of(one, 17)
         assert.is_nil(move.made)
         assert.is_true(move.is_advised)
         assert.truthy(TOLD_BY["slatectl advise pages"](one):find("is not known: fewer than 1000 reads", 1, true))
@@ -157,19 +157,19 @@ describe("a class that starves and that is read", function()
 
     it("is advised them on while a gain is likely, though it is not sure any more", function()
         local one = seen(READ)
-        assert.is_true(outlook.relief_of(one, 17).is_advised)
+        assert.is_true(relief.of(one, 17).is_advised)
         local move = verdict.predicted_move
         local change = 0.002
         verdict.predicted_move = function()
             return { hit_ratio_change = change, least = -0.01, most = 0.01, seen_s = 10 }
         end
         finally(function() verdict.predicted_move = move end)
-        assert.is_true(outlook.relief_of(one, 17).is_advised)
-        assert.is_false(outlook.relief_of(seen(READ), 17).is_advised)
+        assert.is_true(relief.of(one, 17).is_advised)
+        assert.is_false(relief.of(seen(READ), 17).is_advised)
         change = -0.002
-        assert.is_false(outlook.relief_of(one, 17).is_advised)
+        assert.is_false(relief.of(one, 17).is_advised)
         change = 0.002
-        assert.is_false(outlook.relief_of(one, 17).is_advised)
+        assert.is_false(relief.of(one, 17).is_advised)
     end)
 end)
 
@@ -219,8 +219,8 @@ describe("several classes that starve", function()
     local one = seen(three_starving())
     local findings = doctor.findings(attention.known_of(one))
 
-    it("get the pages of one giver once", function()
-        local id, move = outlook.in_need(one)
+    it("get the pages of one donor once", function()
+        local id, move = relief.in_need(one)
         local told = {}
         for _, finding in ipairs(findings) do
             told[#told + 1] = finding.name == "starving" and finding.todo or nil
@@ -234,8 +234,8 @@ describe("several classes that starve", function()
     end)
 
     it("are told in two sentences by slatectl top and doctor alike: the first in full, and the others", function()
-        local id, move = outlook.in_need(one)
-        local advice, of_doctor = outlook.relief_advice(one, one.rows), {}
+        local id, move = relief.in_need(one)
+        local advice, of_doctor = relief.advice(one, one.rows), {}
         for _, finding in ipairs(doctor.gathered(findings)) do
             of_doctor[#of_doctor + 1] = finding.name == "starving" and finding or nil
         end

@@ -3,7 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local canned = require "support.canned"
 local dkjson = require "dkjson"
-local foresight = require "slate.facts.foresight"
+local sampled = require "slate.facts.sampled"
 
 local TOLD <const> = [[
 STAT bytes 67108864
@@ -34,7 +34,7 @@ end
 
 describe("a curve of slated", function()
     it("has the least and the most of each size but today's, within what a ratio can be", function()
-        local curve = foresight.parse_curve(lines_of(TOLD))
+        local curve = sampled.parse_curve(lines_of(TOLD))
         local rounded = {}
         for i, size in ipairs(curve.sizes) do
             rounded[i] = { size[1], size[2], size[3] and tonumber(("%.4f"):format(size[3])), size[4]
@@ -48,7 +48,7 @@ describe("a curve of slated", function()
 
     it("has no band where none is told whole", function()
         local told = TOLD:gsub("band_x2 0.0200", "band_x2 nan"):gsub("STAT band_x4.-\n", "")
-        local curve = foresight.parse_curve(lines_of(told))
+        local curve = sampled.parse_curve(lines_of(told))
         assert.equal(4, #curve.sizes)
         assert.is_nil(curve.sizes[3][3] or curve.sizes[4][3])
     end)

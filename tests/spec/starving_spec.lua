@@ -28,12 +28,12 @@ describe("starving", function()
         about = about or {}
         local one = view.observer()
         for i = 0, samples do
-            local giver, own = fields, {}
+            local donor, own = fields, {}
             if type(fields) == "function" then
-                giver, own = fields(i)
+                donor, own = fields(i)
             end
             own.evicted = own.evicted or 400 * i
-            local now = make(1000 + i, { [3] = class(giver), [5] = class(own) }, { evictions = 400 * i },
+            local now = make(1000 + i, { [3] = class(donor), [5] = class(own) }, { evictions = 400 * i },
                 { slab_automove = about.mode })
             now.slated = "0.1.0"
             one:look(now)
@@ -155,11 +155,11 @@ describe("starving", function()
         assert.is_true(rows[2].starves)
     end)
 
-    it("moves as many pages as make both live equally long, at most a quarter of the giver's at once", function()
-        local function pages(giver_s, own_s, giver_pages, own_pages, free)
+    it("moves as many pages as make both live equally long, at most a quarter of the donor's at once", function()
+        local function pages(donor_s, own_s, donor_pages, own_pages, free)
             local own = { id = 1, pages = own_pages, life_s = own_s, items = 9, age_s = own_s }
-            local giver = { id = 2, pages = giver_pages, items = 9, age_s = giver_s, free_pages = free }
-            return (select(4, starving.giver_for(own, { giver })))
+            local donor = { id = 2, pages = donor_pages, items = 9, age_s = donor_s, free_pages = free }
+            return (select(4, starving.donor_for(own, { donor })))
         end
         assert.equal(10, pages(40, 10, 40, 5)) -- 30 s ÷ (1 s + 2 s a page)
         assert.equal(2, pages(40, 8, 8, 1)) -- of 2.5
@@ -171,15 +171,15 @@ describe("starving", function()
     end)
 
     -- Class 5 starves beside classes 3 and 4, of 40 pages each. ages(i): of these two in sample i. Returns what is
-    -- advised after each sample from the fourth on, as "giver: pages".
+    -- advised after each sample from the fourth on, as "donor: pages".
     local function advised(samples, ages, own)
         local one, list = view.observer(), {}
         for i = 0, samples do
             local a, b = ages(i)
             one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = a }),
                 [4] = snapshots.full(40, 0, { age = b }), [5] = class(own and own(i) or { evicted = 400 * i }) }))
-            local giver, _, _, pages = one:giver_for(5)
-            list[#list + 1] = i >= 3 and ("%d: %d"):format(giver, pages) or nil
+            local donor, _, _, pages = one:donor_for(5)
+            list[#list + 1] = i >= 3 and ("%d: %d"):format(donor, pages) or nil
         end
         return list
     end
@@ -189,17 +189,17 @@ describe("starving", function()
         assert.same({ "3: 10", "3: 10", "3: 10", "3: 10", "3: 10", "3: 10", "3: 10" }, list)
     end)
 
-    it("names another giver once that keeps its items twice as long, or has free pages", function()
+    it("names another donor once that keeps its items twice as long, or has free pages", function()
         assert.same({ "3: 10", "3: 10" }, advised(4, function(i) return 90, i < 4 and 60 or 180 end))
         assert.same({ "3: 10", "4: 10" }, advised(4, function(i) return 90, i < 4 and 60 or 181 end))
-        local one, givers = view.observer(), {}
+        local one, donors = view.observer(), {}
         for i = 0, 5 do
             local free = i == 5 and { age = 60, free_chunks = 2000, used_chunks = 38000 } or { age = 60 }
             one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = 90 }), [4] = snapshots.full(40, 0, free),
                 [5] = class({ evicted = 400 * i }) }))
-            givers[i] = one:giver_for(5)
+            donors[i] = one:donor_for(5)
         end
-        assert.same({ 3, 4 }, { givers[4], givers[5] })
+        assert.same({ 3, 4 }, { donors[4], donors[5] })
     end)
 
     it("names another number of pages once that is twice as good, and judges anew when the class got pages", function()
@@ -229,21 +229,21 @@ describe("starving", function()
         assert.same({ 5, 5, 5, 5, 7, 7, 7 }, first)
     end)
 
-    it("names the giver with most whole free pages, else the one that would keep its items longest", function()
+    it("names the donor with most whole free pages, else the one that would keep its items longest", function()
         local rows = { { id = 1, pages = 9, free_pages = 2.5, age_s = 5, items = 9 },
             { id = 2, pages = 9, free_pages = 3.1, age_s = 1, items = 9 },
             { id = 4, pages = 9, age_s = 90, items = 9 } }
         local to = { id = 7, pages = 1 }
-        local giver, free = starving.giver_for(to, rows)
-        assert.equal(2, giver.id)
+        local donor, free = starving.donor_for(to, rows)
+        assert.equal(2, donor.id)
         assert.equal(3.0, free)
         rows[1].free_pages, rows[2].free_pages = 0, 0
-        assert.equal(4, starving.giver_for(to, rows).id)
+        assert.equal(4, starving.donor_for(to, rows).id)
         rows[3].pages = 2 -- of which it would lose half
         rows[1].age_s = 60
-        assert.equal(1, starving.giver_for(to, rows).id)
+        assert.equal(1, starving.donor_for(to, rows).id)
         rows[1].life_s = 20 -- a few old items, but what it evicts has lived 20 s
-        assert.equal(4, starving.giver_for(to, rows).id)
+        assert.equal(4, starving.donor_for(to, rows).id)
     end)
 end)
 
@@ -293,18 +293,18 @@ describe("starving in a recording", function()
         end)
     end
 
-    it("is told of no class that lives longer than its giver's, and none is calm that evicted lately", function()
+    it("is told of no class that lives longer than its donor's, and none is calm that evicted lately", function()
         local told_at = 0
         for _, case in ipairs(recordings.CASES) do
             local one, last_s = view.observer(), {}
             for _, now in ipairs(recording(case.name)) do
                 one:look(now)
                 local worst = starving.in_order(one.rows)[1]
-                local giver, free, keeps_s = starving.giver_for(worst or { id = 0 }, one.rows)
+                local donor, free, keeps_s = starving.donor_for(worst or { id = 0 }, one.rows)
                 if worst and not starving.has_spare(free) then
                     told_at = told_at + 1
                     assert.is_true(keeps_s >= worst.life_s, ("%s at %.0f: class %d lives %.0f s, class %d keeps %.0f s")
-                        :format(case.name, now.time_s, worst.id, worst.life_s, giver.id, keeps_s))
+                        :format(case.name, now.time_s, worst.id, worst.life_s, donor.id, keeps_s))
                 end
                 for _, row in ipairs(one.rates and one.rows or {}) do
                     last_s[row.id] = (row.evicted_per_s or 0) > 0 and now.time_s or last_s[row.id]

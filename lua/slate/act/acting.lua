@@ -8,7 +8,7 @@ local audit = require "slate.facts.audit"
 local clock = require "slate.base.clock"
 local limits = require "slate.judge.thresholds"
 local bounds = require "slate.judge.bounds"
-local prospect = require "slate.judge.prospect"
+local prediction = require "slate.judge.prediction"
 local shown = require "slate.act.shown"
 local snapshot = require "slate.facts.snapshot"
 local steps = require "slate.act.steps"
@@ -214,7 +214,7 @@ end
 --- Begins a plan, changes (of slate.act.shown) that were found sound, or takes back or does again what was proposed
 -- last. kind: "change", "undo" or "redo". who: of the server; is_up: whether there is a connection. terms: minutes,
 -- evictions_pct and hit_points of a trial, minutes 0 for none. curves: for what a move is predicted to bring, as
--- slate.judge.prospect takes them. True; or nil and a message, and nothing is sent.
+-- slate.judge.prediction takes them. True; or nil and a message, and nothing is sent.
 function Acting:begin(kind, changes, who, is_up, terms, curves)
     if self.run then
         return nil, "one change at a time: the last one is still under way"
@@ -235,7 +235,7 @@ function Acting:begin(kind, changes, who, is_up, terms, curves)
     local before = self.observer.past:since(clock.steady_s() - limits.lately_s)
     local run = self:start(kind, list, taken and taken.of, shown.title(list))
     run.predicted = #list == 1 and list[1].kind == "move" and self.observer.now
-        and prospect.prediction(self.observer, curves, shown.change(list[1])) or nil
+        and prediction.of_change(self.observer, curves, shown.change(list[1])) or nil
     if terms.minutes > 0 then
         run.guards, run.minutes = bounds.guards_of_terms(terms.evictions_pct, terms.hit_points), terms.minutes
         run.before = before

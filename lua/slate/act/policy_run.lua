@@ -55,7 +55,7 @@ function Runner:add_curves(now)
         return true
     end
     for _, class in ipairs(now.classes) do
-        local curve, message, code = require("slate.facts.foresight").curve(self.client, class.id)
+        local curve, message, code = require("slate.facts.sampled").curve(self.client, class.id)
         if not curve and (code == "closed" or code == "timeout") then
             return nil, message, code
         end

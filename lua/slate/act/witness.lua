@@ -34,7 +34,7 @@ end
 -- and its words; nil and why where too little was seen. client: asked for the curves of the classes, of a slated.
 function M.predict(client, witness, src, dst, pages)
     local one = witness.observer
-    local curves = one.now.slated and require("slate.facts.foresight").curves(client, { 0, src, dst }) or {}
+    local curves = one.now.slated and require("slate.facts.sampled").curves(client, { 0, src, dst }) or {}
     local made, why = verdict.predicted_move(one, src, dst, pages, curves)
     witness.predicted = made
     return made, made and "expected: " .. verdict.prediction_words(made) or why

@@ -2,7 +2,7 @@
 --- Lists with the largest first, and the first of them. Pure.
 local M = {}
 
-local function getter(of)
+local function receiver(of)
     return type(of) == "function" and of or function(one) return one[of] end
 end
 
@@ -10,7 +10,7 @@ end
 -- returns one; what has none comes last. tie: the same of what equals are sorted by, the least first. Cost: each number
 -- is asked for once.
 function M.largest_first(list, of, tie)
-    local size, number_of, tie_of = {}, getter(of), getter(tie)
+    local size, number_of, tie_of = {}, receiver(of), receiver(tie)
     for _, one in ipairs(list) do
         size[one] = number_of(one) or -math.huge
     end

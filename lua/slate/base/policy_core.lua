@@ -338,7 +338,7 @@ local function remember(policy, after)
 end
 
 -- The moves of the decision before, with what became of them: as the host told, and where it did not, pages that the
--- giver has fewer and the getter more.
+-- donor has fewer and the receiver more.
 local function last_moves(policy, after)
     for i, one in ipairs(policy.asked) do
         local told, from, to = policy.told[i] or {}, after.by_id[one.from], after.by_id[one.to]

@@ -11,13 +11,13 @@ function M.ask(client, connect, known)
     local totals, moves = require("slate.facts.moves").read(client)
     known.automove, known.moves = totals, totals and moves
     if known.now.slated then
-        local foresight = require "slate.facts.foresight"
-        known.geometry, known.curve = require("slate.facts.geometry").read(client), foresight.curve(client)
+        local sampled = require "slate.facts.sampled"
+        known.geometry, known.curve = require("slate.facts.geometry").read(client), sampled.curve(client)
         local policies
-        totals, policies = foresight.whatif(client)
+        totals, policies = sampled.whatif(client)
         known.whatif = totals and { totals = totals, policies = policies }
         known.process = require("slate.facts.stats").memory(client)
-        known.curves = known.one and foresight.curves(client, require("slate.judge.outlook").wanted(known.one))
+        known.curves = known.one and sampled.curves(client, require("slate.judge.relief").wanted(known.one))
     end
     known.expired_items = require("slate.facts.expired").count(connect, known.now)
 end

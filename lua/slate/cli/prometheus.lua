@@ -139,7 +139,7 @@ local function add_process(families, process, descriptions)
 end
 
 -- What would be: the hit ratio of other amounts of memory and of other policies, by sampled keys.
-local function add_outlook(families, curve, policies)
+local function add_curve_and_policies(families, curve, policies)
     for _, point in ipairs(curve and curve.sizes or {}) do
         families:add("slate_forecast_hit_ratio", "gauge", "hit ratio to expect with a multiple of the memory",
             { { "memory", ("%g"):format(point[1]) } }, point[2])
@@ -161,7 +161,7 @@ local function add_starving(families, rows, shown)
 end
 
 --- Adds what a snapshot tells. options: moves (totals of slate.facts.moves, of a slated), process (`memory` of
--- slate.facts.stats, likewise), policy, curve, policies and hotkeys (of slate.facts.foresight, likewise), rows (of an
+-- slate.facts.stats, likewise), policy, curve, policies and hotkeys (of slate.facts.sampled, likewise), rows (of an
 -- observer that saw several snapshots), descriptions (of `descriptions`), classes (how many at most, those with most
 -- pages; nil: all).
 function M.add(families, now, options)
@@ -189,10 +189,10 @@ function M.add(families, now, options)
         end
     end
     add_starving(families, options.rows, shown)
-    add_outlook(families, options.curve, options.policies)
+    add_curve_and_policies(families, options.curve, options.policies)
     for _, one in ipairs(options.hotkeys or {}) do
         families:add("slate_hotkey_requests", "gauge", "requests for the key, at least", { { "key", one.key } },
-            (require("slate.facts.foresight").hotkey_bounds(one)))
+            (require("slate.facts.sampled").hotkey_bounds(one)))
     end
     require("slate.cli.exporter_names").add(families, now, classes, function(name)
         return metric_of("memcached_", name, OF_ALL, descriptions).help

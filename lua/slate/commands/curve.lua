@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl curve [CLASS]: which hit ratio to expect with other amounts of memory, and how sure that is.
 local must = require("slate.base.failure").must
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local stats = require "slate.facts.stats"
 local units = require "slate.base.units"
 
@@ -140,13 +140,13 @@ function M.run(context, parsed)
         end
     end
     local client = must(context:connect())
-    local curve, message, code = require("slate.facts.foresight").curve(client, parsed.class)
+    local curve, message, code = require("slate.facts.sampled").curve(client, parsed.class)
     if not curve then
         return nil, code == "unsupported" and message .. INSTEAD or message, code
     end
     if not parsed.class then
         local general = stats.figures(must(client:stats("")))
-        curve.bytes_limit, curve.unfilled = general.limit_maxbytes, outlook.unfilled(general, curve.bytes)
+        curve.bytes_limit, curve.unfilled = general.limit_maxbytes, relief.unfilled(general, curve.bytes)
     end
     client:close()
     if context.json then
@@ -162,7 +162,7 @@ function M.run(context, parsed)
         out_text(context, curve)
     end
     if #curve.points == 0 then
-        return nil, require("slate.facts.foresight").too_few("for a curve"), "no"
+        return nil, require("slate.facts.sampled").too_few("for a curve"), "no"
     elseif parsed.output then
         must(draw(context, curve, parsed.class, parsed.output))
     end

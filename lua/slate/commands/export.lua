@@ -28,15 +28,15 @@ end
 
 -- What only a slated tells.
 local function ask_slated(client, parsed, options)
-    local foresight = require "slate.facts.foresight"
+    local sampled = require "slate.facts.sampled"
     options.descriptions = prometheus.descriptions(client:stats("describe") or nil)
     options.moves = require("slate.facts.moves").read(client) or nil
     options.process = require("slate.facts.stats").memory(client) or nil
-    options.curve = foresight.curve(client) or nil
-    local totals, policies = foresight.whatif(client)
+    options.curve = sampled.curve(client) or nil
+    local totals, policies = sampled.whatif(client)
     options.policy, options.policies = totals and totals.policy, totals and policies or nil
     if parsed.hotkeys then
-        local requests, keys = foresight.hotkeys(client, parsed.hotkeys)
+        local requests, keys = sampled.hotkeys(client, parsed.hotkeys)
         options.hotkeys = requests and keys or nil
     end
 end

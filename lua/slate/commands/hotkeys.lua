@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl hotkeys [COUNT]: the keys asked for most.
 local must = require("slate.base.failure").must
-local foresight = require "slate.facts.foresight"
+local sampled = require "slate.facts.sampled"
 local units = require "slate.base.units"
 
 local M = {}
@@ -12,7 +12,7 @@ local COLUMNS <const> = "AT LEAST|AT MOST|SHARE|KEY<"
 local function cells_of(keys, requests)
     local rows, ranges = {}, {}
     for i, one in ipairs(keys) do
-        local least, most = foresight.hotkey_bounds(one)
+        local least, most = sampled.hotkey_bounds(one)
         ranges[i] = { key = one.key, least = least, most = math.min(most, requests) }
     end
     table.sort(ranges, function(a, b)
@@ -35,7 +35,7 @@ end
 
 function M.run(context, parsed)
     local client = must(context:connect())
-    local requests, keys, noted = must(foresight.hotkeys(client, parsed.count))
+    local requests, keys, noted = must(sampled.hotkeys(client, parsed.count))
     client:close()
     if context.json then
         context:out_json("slate/hotkeys/1", { server = context.server.name,

@@ -34,7 +34,7 @@ end
 
 -- What speaks against the move; nil where nothing does. one: of slate.judge.view.
 local function caution_of(one, plan)
-    return require("slate.judge.prospect").caution(one, { from = plan.src, to = plan.dst, pages = plan.pages })
+    return require("slate.judge.prediction").caution(one, { from = plan.src, to = plan.dst, pages = plan.pages })
 end
 
 -- What it would do, what speaks against it, and what it will bring. 0; or nil, message, code.

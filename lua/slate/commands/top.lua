@@ -2,7 +2,7 @@
 --- slatectl top: the server at a glance, once or again and again.
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -88,7 +88,7 @@ local function repaint(context, text)
     context:flush()
 end
 
--- rows: of slate.judge.view.classes; advice: of slate.judge.outlook.
+-- rows: of slate.judge.view.classes; advice: of slate.judge.relief.
 local function show(context, now, rates, rows, advice, in_place)
     if context.json then
         return out_json(context, now, rates, rows, advice)
@@ -103,9 +103,9 @@ end
 
 -- What to do about classes that starve. one: of slate.judge.view, nil of a server that was seen once.
 local function advice_of(client, one, rows)
-    local curves = one and one.now.slated and require("slate.facts.foresight").curves(client, outlook.wanted(one))
+    local curves = one and one.now.slated and require("slate.facts.sampled").curves(client, relief.wanted(one))
         or nil
-    return one and outlook.relief_advice(one, rows, curves) or {}
+    return one and relief.advice(one, rows, curves) or {}
 end
 
 local function watch(context, client, interval_s, count)

@@ -12,7 +12,7 @@ function M.declare(command)
 end
 
 local function as_rows(policies, running)
-    local rows, doubt = {}, require("slate.judge.outlook").doubt
+    local rows, doubt = {}, require("slate.judge.relief").doubt
     for i, one in ipairs(policies) do
         local is_now = one.policy == running
         rows[i] = {
@@ -26,7 +26,7 @@ end
 
 local function out_text(context, totals, policies, classes)
     context:out(context:pairs({
-        { "policy", require("slate.facts.foresight").policy_in_words(totals) },
+        { "policy", require("slate.facts.sampled").policy_in_words(totals) },
         { "hits", totals.real_hit_ratio and units.percent(totals.real_hit_ratio, 2)
             .. " lately, measured; the other policies by miniature caches" or "not counted yet" },
         { "why", totals.why }, { "changed", totals.changed },
@@ -65,7 +65,7 @@ end
 
 function M.run(context, parsed)
     local client = must(context:connect())
-    local totals, policies, classes = must(require("slate.facts.foresight").whatif(client))
+    local totals, policies, classes = must(require("slate.facts.sampled").whatif(client))
     client:close()
     if context.json then
         context:out_json("slate/whatif/1", {
@@ -76,7 +76,7 @@ function M.run(context, parsed)
         out_text(context, totals, policies, parsed.classes and classes or {})
     end
     if #policies == 0 then
-        return nil, require("slate.facts.foresight").too_few("to compare policies"), "no"
+        return nil, require("slate.facts.sampled").too_few("to compare policies"), "no"
     end
     return 0
 end

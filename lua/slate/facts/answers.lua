@@ -53,14 +53,14 @@ M.memory = of_text(function(lines)
     return require("slate.facts.stats").figures(lines)
 end)
 
---- `stats curve`: of slate.facts.foresight.parse_curve.
+--- `stats curve`: of slate.facts.sampled.parse_curve.
 M.curve = of_text(function(lines)
-    return require("slate.facts.foresight").parse_curve(lines)
+    return require("slate.facts.sampled").parse_curve(lines)
 end)
 
---- `stats whatif`: { totals, policies, classes }, of slate.facts.foresight.parse_whatif.
+--- `stats whatif`: { totals, policies, classes }, of slate.facts.sampled.parse_whatif.
 M.whatif = of_text(function(lines)
-    local totals, policies, classes = require("slate.facts.foresight").parse_whatif(lines)
+    local totals, policies, classes = require("slate.facts.sampled").parse_whatif(lines)
     return { totals = totals, policies = policies, classes = classes }
 end)
 

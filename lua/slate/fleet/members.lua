@@ -5,7 +5,7 @@ local order = require "slate.base.order"
 local together = require "slate.wire.together"
 local starving = require "slate.judge.starving"
 local proxy = require "slate.facts.proxy"
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local view = require "slate.judge.view"
 local attention = require "slate.judge.attention"
 local snapshot = require "slate.facts.snapshot"
@@ -69,7 +69,7 @@ end
 local function ask(one)
     if one.client and one.who.slated then
         one.automove = require("slate.facts.moves").read(one.client) or nil
-        one.curves = require("slate.facts.foresight").curves(one.client, outlook.wanted(one.observer))
+        one.curves = require("slate.facts.sampled").curves(one.client, relief.wanted(one.observer))
     end
 end
 
@@ -98,7 +98,7 @@ end
 --- Two samples of each server, interval_s apart (one when it is 0; nil: as far as a judgement needs). All are asked at
 -- once, 500 at a time, so that however many servers are down, they cost one time-out together. Returns a list in the
 -- order of the servers: { server, who, observer, before, now, rates, judge, automove (totals of slate.facts.moves) and
--- curves (of slate.judge.outlook; both of a slated) } or { server, message, code }. Where slatectl itself has no
+-- curves (of slate.judge.relief; both of a slated) } or { server, message, code }. Where slatectl itself has no
 -- descriptor or port left, the command ends with that.
 function M.sample(context, servers, interval_s)
     local members, at_once = {}, together.at_once()

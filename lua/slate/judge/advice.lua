@@ -4,11 +4,11 @@
 -- figures of its own for JSON }; or nil, message, code, or it ends the command with these (slate.base.failure).
 --
 -- Pages and chunk sizes are in slate.judge.advice_slabs.
-local foresight = require "slate.facts.foresight"
+local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
 local money = require "slate.judge.money"
 local moves = require "slate.facts.moves"
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -107,7 +107,7 @@ local function text_without_curve(general, rates, about)
     local by_curve = "is told by a miss-ratio curve (needs slated) or by a trace:"
     local evicted, per_s = general.evictions, rates and rates.general or {}
     if about.starves then
-        return outlook.while_starving(about) .. ":"
+        return relief.while_starving(about) .. ":"
     elseif not evicted then
         return "this server does not report evictions, so whether more memory would bring anything is not known. That "
             .. by_curve
@@ -125,7 +125,7 @@ end
 -- On a server without a curve: whether it evicts at all, and whether a class starves, is all that can be said.
 local function memory_without_curve(context, client, options)
     local now, _, rates, _, _, one = must(context:pair(client, options.interval))
-    local general, about = now.general, outlook.about(one or { now = now })
+    local general, about = now.general, relief.about(one or { now = now })
     local evicted = general.evictions
     return {
         facts = {
@@ -138,18 +138,18 @@ local function memory_without_curve(context, client, options)
     }
 end
 
--- What slate.judge.outlook needs to know of the server; or nil, message, code.
-local function outlook_about(context, client, options)
+-- What slate.judge.relief needs to know of the server; or nil, message, code.
+local function relief_about(context, client, options)
     local now, _, _, _, _, one = must(context:pair(client, options.interval))
     if not one then
         return { evicts = (now.general.evictions or 0) > 0, general = now.general }
     end
-    return outlook.about(one, foresight.curves(client, outlook.wanted(one)))
+    return relief.about(one, sampled.curves(client, relief.wanted(one)))
 end
 
 -- Not where chance alone may be as much as a hit ratio can rise, or fall.
 local function gain_in_words(curve, times, here)
-    local gain, chance = foresight.gain_at(curve, times)
+    local gain, chance = sampled.gain_at(curve, times)
     chance = limits.errors_apart * chance
     if chance >= (times > 1 and 1 - here or here) then
         return "not known yet: too few reads were sampled"
@@ -166,10 +166,10 @@ local function for_target(percent, target, most)
     return ("%g %% of hits need about %s:"):format(percent, units.bytes(target)), set_memory(target)
 end
 
---- How much memory is worth having, by slate.judge.outlook. Never more while a class starves: that one lacks pages
+--- How much memory is worth having, by slate.judge.relief. Never more while a class starves: that one lacks pages
 -- that others have.
 function M.memory(context, client, options)
-    local curve, message, code = foresight.curve(client)
+    local curve, message, code = sampled.curve(client)
     if not curve and code == "unsupported" then
         return memory_without_curve(context, client, options)
     elseif not curve then
@@ -177,18 +177,18 @@ function M.memory(context, client, options)
     elseif options.price_per_gb then
         return by_price(context, client, options, curve)
     end
-    local points, source = outlook.points(curve)
-    local about = must(outlook_about(context, client, options))
-    local unfilled = about.general and outlook.unfilled(about.general, curve.bytes)
+    local points, source = relief.points(curve)
+    local about = must(relief_about(context, client, options))
+    local unfilled = about.general and relief.unfilled(about.general, curve.bytes)
     if not points and unfilled then
         return { facts = {}, text = unfilled, commands = {}, bytes = curve.bytes, is_short = false }
     elseif not points then
-        return nil, foresight.too_few("for a curve"), "no"
+        return nil, sampled.too_few("for a curve"), "no"
     end
     local bytes, most = curve.bytes, points[#points][2]
-    local here, enough = foresight.between(points, bytes), bytes_for(points, most - limits.policy_gain_least_ratio)
+    local here, enough = sampled.between(points, bytes), bytes_for(points, most - limits.policy_gain_least_ratio)
     local target = options.hits and bytes_for(points, options.hits / 100)
-    local judged = outlook.memory(curve, about)
+    local judged = relief.memory(curve, about)
     local advice = {
         facts = {
             { "memory", units.bytes(bytes) },
@@ -200,7 +200,7 @@ function M.memory(context, client, options)
         },
         text = judged.text .. (judged.is_short and ":" or ""), commands = {}, bytes = bytes, hit_ratio = here,
         hit_ratio_most = most, enough_bytes = enough, target_bytes = target, is_short = judged.is_short or false,
-        gain_64m_ratio = foresight.between(points, bytes + 64 * MIB) - here,
+        gain_64m_ratio = sampled.between(points, bytes + 64 * MIB) - here,
     }
     if options.hits then
         advice.text, advice.commands[1] = for_target(options.hits, target, most)
@@ -270,12 +270,12 @@ function M.automove(context, client, options)
     local now, before, rates, judge, _, one = must(context:pair(client, options.interval))
     local rows = view.classes(now, before, rates, judge)
     local spread, movable_spread = require("slate.judge.starving").spread(rows)
-    local curves = now.slated and one and foresight.curves(client, outlook.wanted(one)) or nil
+    local curves = now.slated and one and sampled.curves(client, relief.wanted(one)) or nil
     local seen = one or { now = now, rows = rows, relieved = {} }
     local evicting, in_need, refusing, idle = 0, 0, 0, 0
     for _, row in ipairs(rows) do
         evicting = evicting + ((row.evicted_per_s or 0) > 0 and 1 or 0)
-        local move = row.starves and outlook.relief_of(seen, row.id, curves)
+        local move = row.starves and relief.of(seen, row.id, curves)
         refusing = refusing + (view.refuses(row) and 1 or 0)
         in_need = in_need + ((move and move.is_advised or view.refuses(row)) and 1 or 0)
         idle = idle + (view.is_idle(row) and 1 or 0)
@@ -320,19 +320,19 @@ end
 
 -- A policy as a row for people; one that too few reads were sampled for has no figures.
 local function policy_row(guess, totals, about)
-    if outlook.too_few(totals, guess, about) then
+    if relief.too_few(totals, guess, about) then
         return { guess.policy, "-", "-", "-", "too few reads" }
     end
     local is_now = guess.policy == totals.policy
     return { guess.policy, units.percent(guess.hit_ratio, 2),
         is_now and "" or ("%+.2f"):format(guess.difference * 100),
-        is_now and "" or ("%.2f"):format(outlook.doubt(guess) * 100),
+        is_now and "" or ("%.2f"):format(relief.doubt(guess) * 100),
         is_now and "now" or guess.policy == "none" and "refuses stores when full" or "" }
 end
 
---- Which eviction policy would hit most, from the shadows of slated, by slate.judge.outlook. Never advises `none`.
+--- Which eviction policy would hit most, from the shadows of slated, by slate.judge.relief. Never advises `none`.
 function M.policy(context, client, options)
-    local totals, policies, code = foresight.whatif(client)
+    local totals, policies, code = sampled.whatif(client)
     if not totals and code == "unsupported" then
         return {
             facts = { { "policies", "lru, flat or segmented: the only ones this server has" } }, commands = {
@@ -342,12 +342,12 @@ function M.policy(context, client, options)
     elseif not totals then
         return nil, policies, code
     end
-    local best, now = foresight.best_that_evicts(policies), totals.policy
+    local best, now = sampled.best_that_evicts(policies), totals.policy
     if not best or (best.reads or 0) == 0 then
-        return nil, foresight.too_few("to compare policies"), "no"
+        return nil, sampled.too_few("to compare policies"), "no"
     end
-    local about = must(outlook_about(context, client, options))
-    local judged = outlook.policy({ totals = totals, policies = policies }, about)
+    local about = must(relief_about(context, client, options))
+    local judged = relief.policy({ totals = totals, policies = policies }, about)
     if judged.too_few then
         return { facts = { { "policy", now }, { "sampled", units.plural(best.reads // 1, "read") } },
             text = judged.text, commands = {}, policy = now, is_better = false, reads = best.reads,
@@ -363,7 +363,7 @@ function M.policy(context, client, options)
         text = judged.text .. ((judged.is_better or about.starves) and ":" or ""),
         commands = { judged.is_better and "slatectl set policy " .. best.policy or about.starves
             and "slatectl advise pages" or nil },
-        policy = now, best = best.policy, difference_ratio = best.difference, doubt_ratio = outlook.doubt(best),
+        policy = now, best = best.policy, difference_ratio = best.difference, doubt_ratio = relief.doubt(best),
         is_better = judged.is_better or false,
     }
 end

@@ -2,12 +2,12 @@
 --- What to advise about pages and about chunk sizes. Pure.
 local chunks = require "slate.facts.chunks"
 local fit = require "slate.judge.fit"
-local foresight = require "slate.facts.foresight"
+local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
 local must = require("slate.base.failure").must
 local first = require("slate.base.order").first
-local outlook = require "slate.judge.outlook"
-local prospect = require "slate.judge.prospect"
+local relief = require "slate.judge.relief"
+local prediction = require "slate.judge.prediction"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local verdict = require "slate.judge.verdict"
@@ -26,7 +26,7 @@ local function all_curves(client, now)
     for _, class in ipairs(now.classes) do
         ids[#ids + 1] = class.id
     end
-    return now.slated and foresight.curves(client, ids) or nil
+    return now.slated and sampled.curves(client, ids) or nil
 end
 
 -- The classes of which it is known what a page is worth to them, as a table for people.
@@ -41,33 +41,33 @@ end
 
 -- The first class that starves and its move: one that pages would help, else the worst; nil where none starves.
 local function first_of(one, curves)
-    local id, move = outlook.in_need(one, curves)
+    local id, move = relief.in_need(one, curves)
     local row = id and view.row_of(one.rows, id) or starving.in_order(one.rows)[1]
-    return row, move or row and outlook.relief_of(one, row.id, curves)
+    return row, move or row and relief.of(one, row.id, curves)
 end
 
 -- What would help a class that pages do not help: words, and the command for it, of a slated.
 local function instead_of(client, one, move, is_slated)
     local curve, totals, policies
     if is_slated then
-        curve = foresight.curve(client)
-        totals, policies = foresight.whatif(client)
+        curve = sampled.curve(client)
+        totals, policies = sampled.whatif(client)
     end
-    local about = outlook.about(one)
+    local about = relief.about(one)
     about.starves = nil
-    return outlook.relief_instead(one, move, curve and outlook.memory(curve, about),
-        totals and outlook.policy({ totals = totals, policies = policies }, about))
+    return relief.instead(one, move, curve and relief.memory(curve, about),
+        totals and relief.policy({ totals = totals, policies = policies }, about))
 end
 
 -- What to do for a class that refuses stores: pages of others, whatever hits they bring.
 local function help_refusing(advice, row, move)
     if not move then
-        advice.text = ("%s; %s"):format(outlook.refusal(row), outlook.remedy(nil))
+        advice.text = ("%s; %s"):format(relief.refusal(row), relief.remedy(nil))
         return
     end
     local command = ("slatectl move %d %d %d"):format(move.from, row.id, move.pages)
     advice.src, advice.dst, advice.pages = move.from, row.id, move.pages
-    advice.text = ("%s, while class %d %s:"):format(outlook.refusal(row), move.from, outlook.giver_has(move))
+    advice.text = ("%s, while class %d %s:"):format(relief.refusal(row), move.from, relief.donor_has(move))
     advice.commands = { command .. " --dry-run", command .. " --verdict" }
 end
 
@@ -79,11 +79,11 @@ local function help_starving(advice, row, move, instead)
     advice.predicted_least, advice.predicted_most = made and made.least, made and made.most
     if not move.is_advised then
         local what, todo = instead()
-        advice.text = ("%s. No move is advised: %s; %s"):format(outlook.no_use(move), what, todo)
+        advice.text = ("%s. No move is advised: %s; %s"):format(relief.no_use(move), what, todo)
         return
     end
     local pages = units.plural(move.pages, "page") .. " from there"
-    advice.text = ("%s. %s:"):format(outlook.need_words(row, move), made and ("%s should bring %s"):format(pages,
+    advice.text = ("%s. %s:"):format(relief.need_words(row, move), made and ("%s should bring %s"):format(pages,
         verdict.prediction_words(made)) or ("What %s would bring is not known: %s"):format(pages, move.why))
     advice.commands = { command .. " --dry-run", command .. " --verdict" }
 end
@@ -94,9 +94,9 @@ function M.pages(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
     local now, _, rates, _, _, one = must(context:pair(client, options.interval or limits.lately_s))
     local curves = all_curves(client, now)
-    local refusing, for_refusing = outlook.refusing(one, curves)
+    local refusing, for_refusing = relief.refusing(one, curves)
     local row, move = first_of(one, curves)
-    local list = prospect.page_worth(one, { curves = curves })
+    local list = prediction.page_worth(one, { curves = curves })
     local shown = first(list, WORTH_SHOWN)
     local advice = { facts = {}, table = #shown > 0 and worth_table(shown) or nil, commands = {},
         classes = require("slate.base.json").array(list) }
@@ -159,10 +159,10 @@ end
 local function slated_sizes(client, classes, current)
     local geometry = require "slate.facts.geometry"
     local order = "auto" .. (classes and " " .. classes + 1 or "")
-    local prediction, _, code = geometry.order(client, ("slabs geometry %s dry"):format(order))
-    if prediction then
-        local _, sizes = geometry.split_prediction(prediction)
-        return sizes, order, prediction
+    local predicted, _, code = geometry.order(client, ("slabs geometry %s dry"):format(order))
+    if predicted then
+        local _, sizes = geometry.split_prediction(predicted)
+        return sizes, order, predicted
     end
     return code == "no" and current or nil, order -- they are these already
 end
@@ -177,9 +177,9 @@ local function take_told(judged, histogram, waste_ratio)
 end
 
 -- What a slated says that the sizes of now, those of its own prediction and those of a factor waste.
-local function ask_waste(client, histogram, prediction, now, best, by_factor, factor)
+local function ask_waste(client, histogram, predicted, now, best, by_factor, factor)
     local geometry = require "slate.facts.geometry"
-    local after, before = geometry.predicted_waste(prediction)
+    local after, before = geometry.predicted_waste(predicted)
     take_told(now, histogram, before)
     take_told(best, histogram, after)
     local of_factor = geometry.order(client, ("slabs geometry factor %.2f dry"):format(factor))
@@ -222,9 +222,9 @@ end
 -- for stock memcached and for a histogram that was asked for, those of slate.judge.fit. Nil when no item fits a chunk.
 local function best_sizes_of(client, now, histogram, current, options)
     local settings = now.settings
-    local sizes, order, prediction
+    local sizes, order, predicted
     if now.slated and not options["from"] then
-        sizes, order, prediction = slated_sizes(client, options.classes, current)
+        sizes, order, predicted = slated_sizes(client, options.classes, current)
     end
     if sizes then
         sizes = table.move(sizes, 1, #sizes - 1, 1, {})
@@ -233,7 +233,7 @@ local function best_sizes_of(client, now, histogram, current, options)
             room_bytes = settings.chunk_size, memory_bytes = now.general.limit_maxbytes or histogram.bytes })
         order = sizes and "sizes " .. table.concat(sizes, ",")
     end
-    return sizes, order, prediction
+    return sizes, order, predicted
 end
 
 --- f(context, client, options), as slate.judge.advice has one for each subject.
@@ -250,7 +250,7 @@ function M.sizes(context, client, options)
     if histogram.items == 0 then
         return nil, "this server holds no item: chunk sizes cannot be judged", "no"
     end
-    local best_sizes, order, prediction = best_sizes_of(client, now, histogram, sizes, options)
+    local best_sizes, order, predicted = best_sizes_of(client, now, histogram, sizes, options)
     if not best_sizes then
         return nil, "every item is larger than the largest chunk: sizes cannot help", "no"
     end
@@ -258,8 +258,8 @@ function M.sizes(context, client, options)
     local best = fit.sizes_judged(histogram, best_sizes, chunk_max)
     local factor, by_factor = fit.least_waste_factor(histogram, room, chunk_max, math.max(judged.classes,
         1 + (options.classes or fit.classes_for(now.general.limit_maxbytes or histogram.bytes))))
-    if prediction then
-        ask_waste(client, histogram, prediction, judged, best, by_factor, factor)
+    if predicted then
+        ask_waste(client, histogram, predicted, judged, best, by_factor, factor)
     end
     local by_itself = does_by_itself(client, now)
     local is_left = by_itself and (by_itself == "changes"

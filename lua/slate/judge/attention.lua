@@ -6,7 +6,7 @@ local doctor = require "slate.judge.doctor"
 local faults = require "slate.facts.faults"
 local limits = require "slate.judge.thresholds"
 local moves = require "slate.facts.moves"
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local proxy = require "slate.facts.proxy"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
@@ -153,7 +153,7 @@ end
 -- Few hits have the key of what slatectl doctor advises against them: the class that starves comes first; curves help
 -- where something is evicted, and memcached has none.
 function KEYS.hits(one, starves)
-    local evicts = outlook.evicts(one:lately(), one.rates and one.rates.general or {})
+    local evicts = relief.evicts(one:lately(), one.rates and one.rates.general or {})
     return starves and KEYS.starving or one.now.slated and evicts and KEYS.memory or nil
 end
 
@@ -191,12 +191,12 @@ local HINTS <const> = {
         return ("class %d evicts, as a full cache does; no class is much better off"):format(row.id)
     end,
     starving = function(row, one, curves, has_keys)
-        local move = outlook.relief_of(one, row.id, curves)
+        local move = relief.of(one, row.id, curves)
         if not move.is_advised then
-            return outlook.no_use(move)
+            return relief.no_use(move)
         end
         return ("! class %d starves, %s evictions/s; class %d %s%s"):format(row.id, units.rate(row.mean_evicted_per_s),
-            move.from, outlook.giver_has(move), has_keys and ": press m" or ""), "bad"
+            move.from, relief.donor_has(move), has_keys and ": press m" or ""), "bad"
     end,
 }
 
@@ -207,8 +207,8 @@ function M.hint(one, asked)
     if not row then
         return {}
     elseif view.refuses(row) then
-        local can_help = not asked.is_past and outlook.relief_of(one, row.id, asked.curves)
-        return { { text = "! " .. outlook.refusal(row) .. (can_help and ": press m" or ""), tone = "bad" } }
+        local can_help = not asked.is_past and relief.of(one, row.id, asked.curves)
+        return { { text = "! " .. relief.refusal(row) .. (can_help and ": press m" or ""), tone = "bad" } }
     end
     local text, tone = HINTS[row.state](row, one, asked.curves, not asked.is_past)
     return { { text = text, tone = tone } }
@@ -338,7 +338,7 @@ end
 
 -- Would a move help a class that starves?
 local function any_in_need(one, asked)
-    return outlook.in_need(one, asked.curves) ~= nil
+    return relief.in_need(one, asked.curves) ~= nil
 end
 
 local function of_memcached(add, one, asked)
@@ -363,17 +363,17 @@ end
 
 -- The classes that utility weighed: who would gain most and who would lose least.
 local function add_weights(add, list)
-    local taker, giver
+    local receiver, donor
     for id, worth in pairs(list.classes) do
-        taker = worth.gain and not (taker and taker.gain >= worth.gain) and { id = id, gain = worth.gain,
-            doubt = worth.gain_doubt } or taker
-        giver = worth.loss and not (giver and giver.loss <= worth.loss) and { id = id, loss = worth.loss,
-            doubt = worth.loss_doubt } or giver
+        receiver = worth.gain and not (receiver and receiver.gain >= worth.gain) and { id = id, gain = worth.gain,
+            doubt = worth.gain_doubt } or receiver
+        donor = worth.loss and not (donor and donor.loss <= worth.loss) and { id = id, loss = worth.loss,
+            doubt = worth.loss_doubt } or donor
     end
-    if taker and giver then
-        add(("a page more would bring class %d most: %.1f ± %.1f hits in 1000 requests"):format(taker.id, taker.gain,
-            taker.doubt or 0))
-        add(("a page less would cost class %d least: %.1f ± %.1f hits"):format(giver.id, giver.loss, giver.doubt or 0))
+    if receiver and donor then
+        add(("a page more would bring class %d most: %.1f ± %.1f hits in 1000 requests"):format(receiver.id,
+            receiver.gain, receiver.doubt or 0))
+        add(("a page less would cost class %d least: %.1f ± %.1f hits"):format(donor.id, donor.loss, donor.doubt or 0))
         add("a page moves when the gain less its doubt exceeds twice the loss with its doubt")
     end
 end
@@ -416,7 +416,7 @@ end
 --- Sentences, the answer first, then the figures that it rests on and what to press: a list of { text, tone = "good" |
 -- "bad" | nil }. one: of slate.judge.view. asked: replies as texts (settings, moves, automove), is_past (an answer
 -- that is not there will not come), page_moves_per_s (a mean over page_moves_over_s), curves (as for
--- slate.judge.outlook).
+-- slate.judge.relief).
 function M.automove_reasons(one, asked)
     local list = {}
     local function add(text, tone)

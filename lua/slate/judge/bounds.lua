@@ -3,7 +3,7 @@
 -- before is too much. Pure. slatetop and slatectl go by the same.
 local limits = require "slate.judge.thresholds"
 local moves = require "slate.facts.moves"
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -22,7 +22,7 @@ local function ids_of(about, is_told)
 end
 
 --- What can be checked: name, what it is, how it is read from { now, automove, over, overview, rows, general, rates,
--- knows_starving, one and curves (as for slate.judge.outlook) }, whether a low value is the bad one, its unit in
+-- knows_starving, one and curves (as for slate.judge.relief) }, whether a low value is the bad one, its unit in
 -- performance data, the ids of the classes that it is about, why it is so, and the thresholds when none are given,
 -- which hold unless is_expected(the same) says that such a value is meant to be. is_common: all memcacheds since 1.6.13
 -- tell it; is_missed(the same): without it the state is not known, though nobody asked for it.
@@ -61,7 +61,7 @@ M.FIGURES = {
         is_missed = function(a)
             return a.rates.interval_s and not a.rates.reset and a.overview.evictions_per_s ~= 0
         end,
-        is_expected = function(a) return a.one and not outlook.in_need(a.one, a.curves) end },
+        is_expected = function(a) return a.one and not relief.in_need(a.one, a.curves) end },
     { name = "failed", what = "1 when a mode of automove failed", warn = 0, get = function(a)
         return a.automove and (moves.failed(a.automove) and 1 or 0)
     end, why = function(a) return moves.failure(a.automove) end },

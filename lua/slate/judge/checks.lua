@@ -2,7 +2,7 @@
 --- What a doctor looks at in a server's memory (classes, pages, chunk sizes, what more memory or another policy would
 -- bring) and in memcached's storage on flash. Pure. See slate.judge.doctor for what a check is given.
 local limits = require "slate.judge.thresholds"
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
 local storage = require "slate.facts.storage"
 local units = require "slate.base.units"
@@ -11,16 +11,16 @@ local view = require "slate.judge.view"
 -- The checks by their names (slate.judge.doctor has their order).
 local CHECKS <const> = {}
 
--- What helps a class, where no class that was told before gets pages of the same giver.
+-- What helps a class, where no class that was told before gets pages of the same donor.
 local function remedy_of(about, move)
-    return outlook.remedy(move, outlook.relief_taken_before(about.takers, move))
+    return relief.remedy(move, relief.taken_before(about.receivers, move))
 end
 
 --- Stores that were refused come first.
 function CHECKS.out_of_memory(about, add)
     for _, row in ipairs(about.rows) do
         if view.refuses(row) then
-            add("critical", outlook.refusal(row), remedy_of(about, outlook.relief_of(about.one, row.id, about.curves)),
+            add("critical", relief.refusal(row), remedy_of(about, relief.of(about.one, row.id, about.curves)),
                 "out_of_memory", row.id)
         end
     end
@@ -96,23 +96,23 @@ function CHECKS.process(about, add)
     end
 end
 
--- What more memory and another policy would bring, by slate.judge.outlook, as advise and slatetop tell it.
-local function outlook_about(about)
-    return { starves = about.in_need, evicts = outlook.evicts(about.lately, about.per_s) }
+-- What more memory and another policy would bring, by slate.judge.relief, as advise and slatetop tell it.
+local function relief_about(about)
+    return { starves = about.in_need, evicts = relief.evicts(about.lately, about.per_s) }
 end
 
 local function memory_of(about)
-    return about.curve and outlook.memory(about.curve, outlook_about(about))
+    return about.curve and relief.memory(about.curve, relief_about(about))
 end
 
 local function policy_of(about)
-    return about.whatif and outlook.policy(about.whatif, outlook_about(about))
+    return about.whatif and relief.policy(about.whatif, relief_about(about))
 end
 
 -- For each class that starves: the function tell is given its row and its move, which every screen advises.
 local function each_that_starves(about, tell)
     for _, row in ipairs(starving.in_order(about.rows)) do
-        local move = outlook.relief_of(about.one, row.id, about.curves)
+        local move = relief.of(about.one, row.id, about.curves)
         if move then
             tell(row, move)
         end
@@ -123,7 +123,7 @@ end
 function CHECKS.starving(about, add)
     each_that_starves(about, function(row, move)
         if move.is_advised then
-            add("warning", outlook.need_words(row, move), remedy_of(about, move), "starving", row.id)
+            add("warning", relief.need_words(row, move), remedy_of(about, move), "starving", row.id)
         end
     end)
 end
@@ -132,8 +132,8 @@ end
 function CHECKS.no_relief(about, add)
     each_that_starves(about, function(row, move)
         if not move.is_advised then
-            local what, todo = outlook.relief_instead(about.one, move, memory_of(about), policy_of(about))
-            add("note", ("%s; %s"):format(outlook.no_use(move), what), todo, "starving", row.id)
+            local what, todo = relief.instead(about.one, move, memory_of(about), policy_of(about))
+            add("note", ("%s; %s"):format(relief.no_use(move), what), todo, "starving", row.id)
         end
     end)
 end

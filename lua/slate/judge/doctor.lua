@@ -8,7 +8,7 @@
 local faults = require "slate.facts.faults"
 local limits = require "slate.judge.thresholds"
 local moves = require "slate.facts.moves"
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local proxy = require "slate.facts.proxy"
 local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
@@ -70,7 +70,7 @@ function CHECKS.hits_fell(about, add)
     if fell then
         add("warning", ("hits fell to %s, from %s"):format(units.percent(fell.is), units.percent(fell.was)),
             about.in_need and "a class starves: feed it first"
-                or outlook.evicts(about.lately, about.per_s) ~= false
+                or relief.evicts(about.lately, about.per_s) ~= false
                 and "see what was stored lately: slatectl top, slatectl moves"
                 or "nothing is evicted: keys were deleted, have expired, or are new", "hit_ratio")
     end
@@ -91,7 +91,7 @@ end
 
 -- What might bring hits, asked in this order: nothing evicted is nothing that memory could have kept.
 local function against_few_hits(about)
-    local evicts = outlook.evicts(about.lately, about.per_s)
+    local evicts = relief.evicts(about.lately, about.per_s)
     if evicts == nil then
         return "whether anything is evicted is not reported: are keys stored before they are read?"
     elseif not evicts then
@@ -155,13 +155,13 @@ end
 --
 -- one: of slate.judge.view, that has seen it; before: an earlier snapshot; judge: of slate.judge.starving, that has
 -- seen those between; rows: of slate.judge.view.classes; curves: sampled ones of the classes of
--- slate.judge.outlook.wanted; course: of slate.judge.view; moves: the last moves of slated, oldest first, and
+-- slate.judge.relief.wanted; course: of slate.judge.view; moves: the last moves of slated, oldest first, and
 -- automove: its totals (slate.facts.moves); geometry: its change of the chunk sizes (slate.facts.geometry); curve and
--- whatif = { totals, policies } (slate.facts.foresight); process (`memory` of slate.facts.stats); expired_items
+-- whatif = { totals, policies } (slate.facts.sampled); process (`memory` of slate.facts.stats); expired_items
 -- (slate.facts.expired); lately: what happened in the last ten seconds (of slate.judge.verdict's Past:since).
 --
 -- Adds rates, per_s (of the server as a whole), general, settings, rows, starves (does any class?), in_need (the
--- first one that a move of pages is advised for; nil without one) and takers (of slate.judge.outlook's
+-- first one that a move of pages is advised for; nil without one) and receivers (of slate.judge.relief's
 -- relief_taken_before).
 function M.about(known)
     local about = {}
@@ -173,14 +173,14 @@ function M.about(known)
     about.per_s = about.rates and about.rates.general or {}
     about.rows = known.rows or view.classes(known.now, known.before, about.rates, known.judge)
     about.starves = starving.in_order(about.rows)[1] ~= nil
-    about.one, about.takers = known.one, {}
+    about.one, about.receivers = known.one, {}
     if not about.one then -- who has two snapshots and no more
         about.one = { now = about.now, rows = about.rows, recent = verdict.recent(), relieved = {} }
         if about.before then
             about.one.recent:add(about.before)
         end
     end
-    about.in_need = about.starves and outlook.in_need(about.one, about.curves) or nil
+    about.in_need = about.starves and relief.in_need(about.one, about.curves) or nil
     return about
 end
 
@@ -206,7 +206,7 @@ local function gather(findings, name, is_advised)
             ids[#ids + 1] = ("%d"):format(finding.class)
         end
     end
-    local what = outlook.further_relief(ids, is_advised)
+    local what = relief.further(ids, is_advised)
     if what then
         table.insert(list, at + 1, { name = name, severity = list[at].severity, what = what, is_further = true,
             todo = (is_advised and "look again after that move; " or "") .. "slatectl classes lists them" })

@@ -4,7 +4,7 @@
 --     cost of memory m  =  m * price of memory  +  reads a month * (1 - hits with m) * price of a miss
 --
 -- Prices are in whatever money the reader thinks of: a month of one GiB, and one miss.
-local foresight = require "slate.facts.foresight"
+local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
 
 local M = {}
@@ -13,10 +13,10 @@ local GIB <const> = 1 << 30
 local MONTH_S <const> = 365.25 / 12 * 24 * 3600
 local PARTS <const> = 8 -- sizes looked at between two of a curve
 
--- The curve as slate.facts.foresight tells it, but one that never falls.
+-- The curve as slate.facts.sampled tells it, but one that never falls.
 local function rising(curve)
     local points, most = {}, 0
-    for i, point in ipairs(foresight.points(curve)) do
+    for i, point in ipairs(sampled.points(curve)) do
         most = math.max(most, point[2])
         points[i] = { point[1], most }
     end
@@ -38,11 +38,11 @@ local function finer(points)
 end
 
 --- The hit ratio over the bytes, { bytes, hit_ratio } in ascending order; or nil and what is lacking. curve: of
--- slate.facts.foresight.
+-- slate.facts.sampled.
 function M.points(curve)
     local reads = curve.reads or 0
     if #curve.points < 2 or not curve.bytes or curve.bytes == 0 then
-        return nil, foresight.too_few("for a curve")
+        return nil, sampled.too_few("for a curve")
     elseif reads < limits.price_reads_least then
         return nil, ("%.0f reads were sampled so far, and a price needs %d: traffic brings more, unless sample_rate is "
             .. "0"):format(reads, limits.price_reads_least)
@@ -55,8 +55,8 @@ end
 -- on both sides they are apart. Where it tells none, of the sampled reads those count that hit at the one size and miss
 -- at the other.
 local function doubt(curve, a, b)
-    local a_error = foresight.error_at(curve, a.bytes / curve.bytes)
-    local b_error = foresight.error_at(curve, b.bytes / curve.bytes)
+    local a_error = sampled.error_at(curve, a.bytes / curve.bytes)
+    local b_error = sampled.error_at(curve, b.bytes / curve.bytes)
     if a_error and b_error then
         local is_one_side = (a.bytes - curve.bytes) * (b.bytes - curve.bytes) > 0
         return math.sqrt(is_one_side and math.abs(a_error ^ 2 - b_error ^ 2) or a_error ^ 2 + b_error ^ 2)
@@ -68,14 +68,14 @@ end
 -- Likewise of one hit ratio. Today's, where there are bands, was counted.
 local function doubt_of(curve, one)
     local ratio = one.hit_ratio
-    return foresight.error_at(curve, one.bytes / curve.bytes)
+    return sampled.error_at(curve, one.bytes / curve.bytes)
         or math.sqrt(math.max(ratio * (1 - ratio), 1 / curve.reads) / curve.reads)
 end
 
 --- What a size costs: { bytes, hit_ratio, cost, cost_of_memory, cost_of_misses }. load: { reads_per_s, price_per_gb,
 -- price_per_miss }.
 function M.cost(points, load, bytes)
-    local ratio = foresight.between(points, bytes)
+    local ratio = sampled.between(points, bytes)
     local of_memory = bytes * load.price_per_gb / GIB
     local of_misses = load.reads_per_s * MONTH_S * (1 - ratio) * load.price_per_miss
     return { bytes = math.floor(bytes + 0.5), hit_ratio = ratio, cost = of_memory + of_misses,

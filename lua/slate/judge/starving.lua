@@ -103,18 +103,18 @@ end
 -- two classes evict. Then the same, where the longest is that of a class with two pages or more, which could give one:
 -- what moves of pages can even out. rows: of view.classes, with rates.
 function M.spread(rows)
-    local least, most, most_of_givers, count = math.huge, 0, 0, 0
+    local least, most, most_of_donors, count = math.huge, 0, 0, 0
     for _, row in ipairs(rows) do
         local lived_s = (row.evicted_per_s or 0) > 0 and M.lived_s(row)
         if lived_s then
             least, most, count = math.min(least, lived_s), math.max(most, lived_s), count + 1
-            most_of_givers = (row.pages or 0) >= 2 and math.max(most_of_givers, lived_s) or most_of_givers
+            most_of_donors = (row.pages or 0) >= 2 and math.max(most_of_donors, lived_s) or most_of_donors
         end
     end
     if count < 2 then
         return nil
     end
-    return math.max(1, most) / math.max(1, least), math.max(1, most_of_givers) / math.max(1, least)
+    return math.max(1, most) / math.max(1, least), math.max(1, most_of_donors) / math.max(1, least)
 end
 
 --- Whether so many free pages are more than a class keeps that is well.
@@ -131,19 +131,19 @@ local function is_better(one, other)
     return not other or one.free > other.free or one.free == other.free and one.keeps_s > other.keeps_s
 end
 
--- A class as a giver: free (what it could give for nothing, in whole pages, never its last one) and keeps_s (for how
+-- A class as a donor: free (what it could give for nothing, in whole pages, never its last one) and keeps_s (for how
 -- long it would keep its items without one of its pages, by how long those live that it evicts, and by its oldest).
-local function as_giver(row)
+local function as_donor(row)
     return { row = row, free = math.min((row.free_pages or 0) // 1, row.pages - 1),
         keeps_s = (M.lived_s(row) or 0) * (1 - 1 / row.pages) }
 end
 
--- The two best givers of all: nobody gives to itself.
-local function best_givers(rows)
+-- The two best donors of all: nobody gives to itself.
+local function best_donors(rows)
     local best, second
     for _, row in ipairs(rows) do
         if may_give(row) then
-            local one = as_giver(row)
+            local one = as_donor(row)
             if is_better(one, best) then
                 best, second = one, best
             elseif is_better(one, second) then
@@ -154,13 +154,13 @@ local function best_givers(rows)
     return { best, second }
 end
 
--- The best giver for a class, of the two best of all; nil without one.
-local function giver_of(to, givers)
-    local giver = givers[1] and givers[1].row.id == to.id and givers[2] or givers[1]
-    return giver and giver.row.id ~= to.id and giver or nil
+-- The best donor for a class, of the two best of all; nil without one.
+local function donor_of(to, donors)
+    local donor = donors[1] and donors[1].row.id == to.id and donors[2] or donors[1]
+    return donor and donor.row.id ~= to.id and donor or nil
 end
 
--- Is a giver so much better than the one that was advised that the advice was wrong?
+-- Is a donor so much better than the one that was advised that the advice was wrong?
 local function is_clearly_better(best, advised)
     if M.has_spare(best.free) and best.free >= limits.clearly_ratio * advised.free then
         return true
@@ -168,11 +168,11 @@ local function is_clearly_better(best, advised)
     return best.free >= advised.free and best.keeps_s > limits.clearly_ratio * advised.keeps_s
 end
 
--- The giver that a judge advised before, where that still holds; else the best of now.
-local function steady_giver(to, rows, best)
+-- The donor that a judge advised before, where that still holds; else the best of now.
+local function steady_donor(to, rows, best)
     for _, row in ipairs(best and to.advised and rows or {}) do
         if row.id == to.advised.from and may_give(row) then
-            local advised = as_giver(row)
+            local advised = as_donor(row)
             return is_clearly_better(best, advised) and best or advised
         end
     end
@@ -180,38 +180,38 @@ local function steady_giver(to, rows, best)
 end
 
 -- So many pages that both classes keep their items equally long afterwards: for how long is in proportion to the pages.
--- Free pages cost nothing: all of them, but for half of the giver's. Others cost items: a quarter of them at once.
-local function pages_to_move(to, giver, free, kept_s)
+-- Free pages cost nothing: all of them, but for half of the donor's. Others cost items: a quarter of them at once.
+local function pages_to_move(to, donor, free, kept_s)
     if free >= 1 then
-        return math.max(1, math.min(free, giver.pages // 2) // 1)
+        return math.max(1, math.min(free, donor.pages // 2) // 1)
     end
     local own_s = to.life_s or M.tail_age_s(to) or 0
-    local whole_s = kept_s / (1 - 1 / giver.pages)
-    local even = (whole_s - own_s) / (whole_s / giver.pages + own_s / math.max(to.pages or 1, 1))
+    local whole_s = kept_s / (1 - 1 / donor.pages)
+    local even = (whole_s - own_s) / (whole_s / donor.pages + own_s / math.max(to.pages or 1, 1))
     even = even == even and even or 0 -- both keep nothing
-    return math.max(1, math.min(even, giver.pages / 4) // 1)
+    return math.max(1, math.min(even, donor.pages / 4) // 1)
 end
 
--- The pages that were advised before of the same giver, where about as many are right now. Never more free pages than
+-- The pages that were advised before of the same donor, where about as many are right now. Never more free pages than
 -- there are.
-local function steady_pages(to, giver, free, pages)
-    local was = to.advised and to.advised.from == giver.id and to.advised.pages
+local function steady_pages(to, donor, free, pages)
+    local was = to.advised and to.advised.from == donor.id and to.advised.pages
     if not was or free >= 1 and was > pages or was > limits.clearly_ratio * pages
         or pages > limits.clearly_ratio * was then
         return pages
     end
-    return math.max(1, math.min(was, giver.pages - 1))
+    return math.max(1, math.min(was, donor.pages - 1))
 end
 
---- The best giver for a class: whole free pages first, then the class that keeps its items longest. Never one that has
--- just got pages. What a judge advised before, in the field advised, stays until another giver, or another number of
--- pages, is twice as good. Returns the giver's row, the whole pages it can give for nothing, for how long it would keep
+--- The best donor for a class: whole free pages first, then the class that keeps its items longest. Never one that has
+-- just got pages. What a judge advised before, in the field advised, stays until another donor, or another number of
+-- pages, is twice as good. Returns the donor's row, the whole pages it can give for nothing, for how long it would keep
 -- its items without a page of others, in seconds, and how many pages to move; or nil.
-function M.giver_for(to, rows)
-    local giver = steady_giver(to, rows, giver_of(to, best_givers(rows)))
-    if giver then
-        local pages = math.tointeger(pages_to_move(to, giver.row, giver.free, giver.keeps_s))
-        return giver.row, giver.free, giver.keeps_s, math.tointeger(steady_pages(to, giver.row, giver.free, pages))
+function M.donor_for(to, rows)
+    local donor = steady_donor(to, rows, donor_of(to, best_donors(rows)))
+    if donor then
+        local pages = math.tointeger(pages_to_move(to, donor.row, donor.free, donor.keeps_s))
+        return donor.row, donor.free, donor.keeps_s, math.tointeger(steady_pages(to, donor.row, donor.free, pages))
     end
 end
 
@@ -248,30 +248,30 @@ local function mean_of(judge, kept)
     return over_s > 0 and evicted / over_s or 0, is_steady, has_grown
 end
 
--- Does the best giver keep its items at least so many times as long as this class, and so much longer? A giver of free
+-- Does the best donor keep its items at least so many times as long as this class, and so much longer? A donor of free
 -- pages loses nothing, unless it is younger: then it is about to fill them itself.
-local function is_better_off(row, giver, by_hits, times, apart_s)
-    local age_s, own_s, kept_s = M.tail_age_s(giver.row), M.lived_s(row), giver.keeps_s
-    if M.has_spare(giver.free) and not (age_s and age_s < own_s) then
+local function is_better_off(row, donor, by_hits, times, apart_s)
+    local age_s, own_s, kept_s = M.tail_age_s(donor.row), M.lived_s(row), donor.keeps_s
+    if M.has_spare(donor.free) and not (age_s and age_s < own_s) then
         return true
     end
     return not by_hits and kept_s >= times * row.life_s and kept_s >= row.life_s + apart_s
 end
 
-local function judge_class(kept, row, givers, about, all_per_s)
-    local giver = giver_of(row, givers)
-    if not giver or not row.life_s or (row.free_pages or 0) >= 1 then
+local function judge_class(kept, row, donors, about, all_per_s)
+    local donor = donor_of(row, donors)
+    if not donor or not row.life_s or (row.free_pages or 0) >= 1 then
         kept.starves, kept.well_s = false, 0 -- nobody can help, or the class was given pages and is filling them
         return
     end
     local by_hits = about.by_hits
     if kept.starves then
-        local is_well = not is_better_off(row, giver, by_hits, limits.starving_ends_below_ratio, 0)
+        local is_well = not is_better_off(row, donor, by_hits, limits.starving_ends_below_ratio, 0)
         kept.well_s = is_well and kept.well_s + about.interval_s or 0
         kept.starves = kept.well_s < limits.starving_ends_after_s
-            and is_better_off(row, giver, by_hits, limits.starving_ends_at_once_ratio, 0)
+            and is_better_off(row, donor, by_hits, limits.starving_ends_at_once_ratio, 0)
     elseif kept.is_steady and row.mean_evicted_per_s >= limits.starving_evictions_least_ratio * all_per_s then
-        kept.starves = is_better_off(row, giver, by_hits, limits.starving_begins_ratio, limits.starving_apart_s)
+        kept.starves = is_better_off(row, donor, by_hits, limits.starving_begins_ratio, limits.starving_apart_s)
         kept.well_s = 0
     end
 end
@@ -281,8 +281,8 @@ end
 local function advise(kept, row, rows)
     row.advised = row.starves and (row.pages_delta or 0) <= 0 and kept.advised or nil
     if row.starves then
-        local giver, _, _, pages = M.giver_for(row, rows)
-        row.advised = giver and { from = giver.id, pages = pages }
+        local donor, _, _, pages = M.donor_for(row, rows)
+        row.advised = donor and { from = donor.id, pages = pages }
     end
     kept.advised = row.advised
 end
@@ -333,10 +333,10 @@ function Judge:look(rows, about)
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
         row.evicts_lately = kept.evicted_at_s ~= nil and kept.evicted_at_s > about.time_s - limits.lately_s
     end
-    local givers = best_givers(rows)
+    local donors = best_donors(rows)
     for _, row in ipairs(rows) do
         local kept = self.classes[row.id]
-        judge_class(kept, row, givers, about, all_per_s)
+        judge_class(kept, row, donors, about, all_per_s)
         row.starves = kept.starves and (row.pages or 0) > 0 or false
         advise(kept, row, rows)
         if not row.evicted_per_s then -- it is not told

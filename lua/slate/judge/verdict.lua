@@ -120,16 +120,16 @@ function M.predicted_move(one, src, dst, pages, curves)
     if not seen then
         return nil, reads_per_s
     end
-    local giver, getter = seen.by_id[src], seen.by_id[dst]
-    if not getter and dst ~= 0 or not giver and src ~= 0 then
+    local donor, receiver = seen.by_id[src], seen.by_id[dst]
+    if not receiver and dst ~= 0 or not donor and src ~= 0 then
         return nil, "nothing is known of one of the classes"
     end
     local won, won_least, won_most, lost, lost_least, lost_most = 0, 0, 0, 0, 0, 0
-    if getter then
-        won, won_least, won_most = policy_curve.gain(getter, pages)
+    if receiver then
+        won, won_least, won_most = policy_curve.gain(receiver, pages)
     end
-    if giver then
-        lost, lost_least, lost_most = policy_curve.cost(giver, pages)
+    if donor then
+        lost, lost_least, lost_most = policy_curve.cost(donor, pages)
     end
     local change = (won - lost) / reads_per_s
     local below = math.max(limits.prediction_band_least_ratio, beside(won - won_least, lost_most - lost) / reads_per_s)

@@ -333,7 +333,7 @@ Observer.__name = "slate.judge.view.observer"
 -- `classes`), tells_classes (of slate.facts.snapshot), knows_starving, youngest_s (of slate.judge.starving), over (of
 -- slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving), past and recent (of
 -- slate.judge.verdict), course, automove (who moves pages, in words; "" when the server does not say) and relieved
--- (notes of slate.judge.outlook).
+-- (notes of slate.judge.relief).
 function M.observer()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
         course = M.course(), recent = verdict.recent(), relieved = {} }, Observer)
@@ -364,13 +364,13 @@ function Observer:look(now)
     self.automove = automove.told((now.settings or {}).slab_automove)
 end
 
---- The best giver for the class of this id (see slate.judge.starving.giver_for): its id, its free pages, for how long
+--- The best donor for the class of this id (see slate.judge.starving.donor_for): its id, its free pages, for how long
 -- it would keep its items, in seconds, and how many pages to move; nil where none can give.
-function Observer:giver_for(id)
+function Observer:donor_for(id)
     local row = M.row_of(self.rows, id)
     if row then
-        local giver, free_pages, keeps_s, pages = starving.giver_for(row, self.rows)
-        return giver and giver.id, free_pages, keeps_s, pages
+        local donor, free_pages, keeps_s, pages = starving.donor_for(row, self.rows)
+        return donor and donor.id, free_pages, keeps_s, pages
     end
 end
 

@@ -32,10 +32,10 @@ TEST(test_a_verdict_takes_samples_and_then_has_figures) {
     is((long)brain_class(brain, 12)->evicted_per_s, 100, "evictions a second");
     is((long)brain_class(brain, 12)->life_s, 7, "700 items ÷ 100 a second");
     is(brain_class(brain, 200)->state, CLASS_EMPTY, "a class that the server does not list");
-    struct giver giver = brain_giver(brain, 12);
-    is(giver.class_id, 4, "class 4 gives");
-    is(giver.pages, 7, "39543 free chunks of 5461 a page are 7 whole pages");
-    is(brain_giver(brain, 4).class_id, -1, "class 12 has one page: nothing to give");
+    struct donor donor = brain_donor(brain, 12);
+    is(donor.class_id, 4, "class 4 gives");
+    is(donor.pages, 7, "39543 free chunks of 5461 a page are 7 whole pages");
+    is(brain_donor(brain, 4).class_id, -1, "class 12 has one page: nothing to give");
     ok(brain_failure(brain) == NULL, "no module failed: %s", brain_failure(brain));
     brain_destroy(&brain);
 }

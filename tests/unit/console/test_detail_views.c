@@ -182,8 +182,8 @@ TEST(test_curves_say_what_memory_and_policies_would_do) {
     ui.curves.cursor = 13;
     draw(&frame, 80, 24, false);
     ok(shows("LRU model of class 13: miss"), "then the curve is the class's");
-    struct giver giver = brain_giver(brain_of(model), 13);
-    ok(moves((unsigned)giver.class_id, 13, giver.pages), "m reviews the move to it that every screen advises");
+    struct donor donor = brain_donor(brain_of(model), 13);
+    ok(moves((unsigned)donor.class_id, 13, donor.pages), "m reviews the move to it that every screen advises");
 }
 
 TEST(test_tune_cuts_between_words_and_has_the_rest_below) {

@@ -9,11 +9,11 @@ local answers = require "slate.facts.answers"
 local chunks = require "slate.facts.chunks"
 local faults = require "slate.facts.faults"
 local fit = require "slate.judge.fit"
-local foresight = require "slate.facts.foresight"
+local sampled = require "slate.facts.sampled"
 local geometry = require "slate.facts.geometry"
 local limits = require "slate.judge.thresholds"
 local largest_first = require("slate.base.order").largest_first
-local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local policy_curve = require "slate.base.policy_curve"
 local sizehist = require "slate.facts.sizehist"
 local snapshot = require "slate.facts.snapshot"
@@ -30,12 +30,12 @@ local MIB <const> = 1 << 20
 
 -- Why a class should not give so many pages; nil where nothing speaks against it.
 local function against_giving(from, to, pages)
-    local evicts, taker = from.mean_evicted_per_s or 0, to and to.mean_evicted_per_s or 0
+    local evicts, receiver = from.mean_evicted_per_s or 0, to and to.mean_evicted_per_s or 0
     local costs_items = (from.free_pages or 0) // 1 < pages
     local own_s, its_s = starving.lived_s(from), to and starving.lived_s(to)
     if costs_items and pages + 1 >= (from.pages or 0) then
         return ("class %d is left with one page: it will evict nearly all it has"):format(from.id)
-    elseif evicts > 0 and evicts >= taker then
+    elseif evicts > 0 and evicts >= receiver then
         return ("class %d starves, too: it evicts %s items a second, %s"):format(from.id, units.rate(evicts),
             to and "as many as the class that gets the pages, or more" or "and the pool needs nothing")
     elseif costs_items and own_s and its_s and own_s < its_s then
@@ -67,7 +67,7 @@ end
 
 --- What a move is predicted to bring (slate.judge.verdict), or nil and why that is not known. curves: sampled ones by
 -- class id, nil where nobody asks for them; a slated that is being asked has not told one that is absent.
-function M.prediction(one, curves, change)
+function M.of_change(one, curves, change)
     for _, id in ipairs(one.now.slated and curves and { 0, change.from, change.to } or {}) do
         if not curves[id] then
             return nil, "asking the server for the curves of the classes"
@@ -77,7 +77,7 @@ function M.prediction(one, curves, change)
 end
 
 local function of_move(add, one, asked, change)
-    local made, why = M.prediction(one, asked.curves, change)
+    local made, why = M.of_change(one, asked.curves, change)
     add("WARNING", M.caution(one, change) or made and verdict.promise(made) == "loss"
         and "it is predicted to cost more hits than it brings", "bad")
     local mode = view.automove_mode(one.now)
@@ -96,21 +96,21 @@ function M.pages(one, from_id, to_id)
     elseif not to then
         return math.max(1, math.tointeger(math.min(from.free_pages or 0, (from.pages or 0) // 2) // 1))
     end
-    local _, _, _, pages = starving.giver_for(to, { from, to })
+    local _, _, _, pages = starving.donor_for(to, { from, to })
     return pages or 1
 end
 
 -- settings ------------------------------------------------------------------------------------
 
--- The hit ratio with another limit, by what slate.judge.outlook goes by.
+-- The hit ratio with another limit, by what slate.judge.relief goes by.
 local function of_memory(one, asked, mib)
     local curve, limit = answers.curve(asked.curve), one.now.general.limit_maxbytes
     if not (curve and limit and mib) then
         return nil
     end
-    local points, source = outlook.points(curve)
-    return points and ("hit ratio %s → %s, by %s"):format(units.percent(foresight.between(points, limit), 1),
-        units.percent(foresight.between(points, mib * MIB), 1), source)
+    local points, source = relief.points(curve)
+    return points and ("hit ratio %s → %s, by %s"):format(units.percent(sampled.between(points, limit), 1),
+        units.percent(sampled.between(points, mib * MIB), 1), source)
 end
 
 -- What another policy would hit, of the cache or of one class, by its miniature.
@@ -118,9 +118,9 @@ local function of_policy(asked, name, class_id)
     local whatif = answers.whatif(asked.whatif) or { classes = {} }
     for _, guess in ipairs((class_id and whatif.classes[class_id] or not class_id and whatif.policies) or {}) do
         if guess.policy == name and guess.hit_ratio and guess.difference then
-            local rated = outlook.rate(guess)
+            local rated = relief.rate(guess)
             return ("hit ratio %s, %+.1f points ± %.1f from today's policy, by sampled keys%s"):format(
-                units.percent(guess.hit_ratio, 1), guess.difference * 100, outlook.doubt(guess) * 100,
+                units.percent(guess.hit_ratio, 1), guess.difference * 100, relief.doubt(guess) * 100,
                 rated == "inconclusive" and ": inconclusive" or "")
         end
     end
@@ -203,13 +203,13 @@ local function reads_of(curves)
     return sum
 end
 
--- One class; nil where it has no curve. sampled: the reads of all curves.
-local function worth_of(class, curve, sampled)
-    if not curve or #curve == 0 or sampled == 0 then
+-- One class; nil where it has no curve. all_reads: the reads of all curves.
+local function worth_of(class, curve, all_reads)
+    if not curve or #curve == 0 or all_reads == 0 then
         return nil
     end
-    return { id = class.id, pages = class.total_pages, read_share = (curve.reads or 0) / sampled,
-        hit_ratio = foresight.between(curve, class.total_pages * chunks.PAGE_BYTES),
+    return { id = class.id, pages = class.total_pages, read_share = (curve.reads or 0) / all_reads,
+        hit_ratio = sampled.between(curve, class.total_pages * chunks.PAGE_BYTES),
         gain = policy_curve.gain(class, 1), loss = policy_curve.cost(class, 1) }
 end
 
@@ -224,12 +224,12 @@ function M.page_worth(one, asked)
         return list
     end
     local whatif = answers.whatif(asked.whatif) or { classes = {} }
-    local sampled = reads_of(curves)
+    local all_reads = reads_of(curves)
     for _, class in ipairs(seen.classes) do
         if class.total_pages > 0 then
-            local worth = worth_of(class, curves[class.id], sampled)
-            local best = foresight.best_that_evicts(whatif.classes[class.id] or {})
-            if worth and best and best.difference and outlook.rate(best) == "better" then
+            local worth = worth_of(class, curves[class.id], all_reads)
+            local best = sampled.best_that_evicts(whatif.classes[class.id] or {})
+            if worth and best and best.difference and relief.rate(best) == "better" then
                 worth.policy, worth.policy_gain = best.policy, best.difference
             end
             list[#list + 1] = worth

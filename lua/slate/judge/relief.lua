@@ -9,7 +9,7 @@
 --
 -- Before it: what helps a class in need.
 local answers = require "slate.facts.answers"
-local foresight = require "slate.facts.foresight"
+local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
@@ -22,37 +22,37 @@ local M = {}
 -- advised at all. Pure, but for one note in the observer, so that what was advised stays.
 --
 -- A class starves by how long its items live. Pages help only where hits come of them: a class that nobody reads evicts
--- as before, and its giver loses. So a move is advised where slate.judge.verdict promises a gain, and on until it
+-- as before, and its donor loses. So a move is advised where slate.judge.verdict promises a gain, and on until it
 -- promises none; or where nothing can be predicted yet, by the lives alone.
 
---- The move for a class, whether it starves or not: { from, to, pages, free_pages (whole ones that the giver has),
+--- The move for a class, whether it starves or not: { from, to, pages, free_pages (whole ones that the donor has),
 -- keeps_s (how long it would keep its items), made (of slate.judge.verdict; nil, and why, where it cannot be told),
 -- is_advised }; nil where no class can give. one: of slate.judge.view; curves: as for slate.judge.verdict, or nil.
-function M.relief_of(one, id, curves)
+function M.of(one, id, curves)
     local row = view.row_of(one.rows, id)
     if not row then
         return nil
     end
-    local giver, free_pages, keeps_s, pages = starving.giver_for(row, one.rows)
-    if not giver then
+    local donor, free_pages, keeps_s, pages = starving.donor_for(row, one.rows)
+    if not donor then
         return nil
     end
-    local move = { from = giver.id, to = id, pages = pages, free_pages = free_pages, keeps_s = keeps_s }
-    move.made, move.why = verdict.predicted_move(one, giver.id, id, pages, curves)
+    local move = { from = donor.id, to = id, pages = pages, free_pages = free_pages, keeps_s = keeps_s }
+    move.made, move.why = verdict.predicted_move(one, donor.id, id, pages, curves)
     if not move.made then
         move.is_advised = true
         return move
     end
-    local was = one.relieved[id] == giver.id
+    local was = one.relieved[id] == donor.id
     move.is_advised = verdict.promise(move.made) == "gain" or was and move.made.hit_ratio_change > 0
-    one.relieved[id] = move.is_advised and giver.id or nil
+    one.relieved[id] = move.is_advised and donor.id or nil
     return move
 end
 
 --- The first class that starves and that a move is advised for, and the move; nil without one.
 function M.in_need(one, curves)
     for _, row in ipairs(starving.in_order(one.rows)) do
-        local move = M.relief_of(one, row.id, curves)
+        local move = M.of(one, row.id, curves)
         if move and move.is_advised then
             return row.id, move
         end
@@ -63,7 +63,7 @@ end
 function M.refusing(one, curves)
     for _, row in ipairs(one.rows or {}) do
         if view.refuses(row) then
-            return row, M.relief_of(one, row.id, curves)
+            return row, M.of(one, row.id, curves)
         end
     end
 end
@@ -76,10 +76,10 @@ function M.wanted(one)
         ids[#ids + 1], is_there[id] = not is_there[id] and id or nil, true
     end
     for _, row in ipairs(starving.in_order(one.rows)) do
-        local giver = starving.giver_for(row, one.rows)
-        if giver then
+        local donor = starving.donor_for(row, one.rows)
+        if donor then
             add(0)
-            add(giver.id)
+            add(donor.id)
             add(row.id)
         end
     end
@@ -88,8 +88,8 @@ end
 
 -- words ---------------------------------------------------------------------------------------
 
---- What the giver has to give: "has 3 free pages", "keeps its items 10m22".
-function M.giver_has(move)
+--- What the donor has to give: "has 3 free pages", "keeps its items 10m22".
+function M.donor_has(move)
     return starving.has_spare(move.free_pages) and "has " .. units.plural(move.free_pages // 1, "free page")
         or "keeps its items " .. units.age(move.keeps_s)
 end
@@ -103,7 +103,7 @@ end
 --- That a class starves, and beside whom, as a sentence.
 function M.need_words(row, move)
     return ("class %d starves: it evicts %s items a second, which live %s, while class %d %s"):format(row.id,
-        units.rate(row.mean_evicted_per_s), units.age(row.life_s), move.from, M.giver_has(move))
+        units.rate(row.mean_evicted_per_s), units.age(row.life_s), move.from, M.donor_has(move))
 end
 
 --- That a class starves, but not for pages: what the best move is predicted to bring.
@@ -114,7 +114,7 @@ end
 
 --- That further classes starve, beside one that was told in full; nil where there is none. ids: theirs; is_advised:
 -- whether moves to them are.
-function M.further_relief(ids, is_advised)
+function M.further(ids, is_advised)
     if #ids == 0 then
         return nil
     end
@@ -125,7 +125,7 @@ end
 
 --- What would help in place of a move that is not advised: words to follow `no_use`, and what to do.
 -- memory and policy: of `memory` and `policy`, or nil.
-function M.relief_instead(one, move, memory, policy)
+function M.instead(one, move, memory, policy)
     local seen = verdict.figures_seen(one)
     local class = seen and seen.by_id[move.to]
     -- A class that starves has some hits even so, where anybody asks for what it keeps.
@@ -142,19 +142,18 @@ function M.relief_instead(one, move, memory, policy)
     return "its pages may stay as they are", "leave the pages; slatectl advise pages tells when that changes"
 end
 
---- Notes that pages of a giver are advised to a class. takers: by the id of the giver; empty before the first class is
--- told. Returns the other class to which they were advised before, which comes first; nil without one: the same page
--- cannot help two.
-function M.relief_taken_before(takers, move)
-    local first = move and takers[move.from]
+--- Notes that pages of a donor are advised to a class. receivers: by the id of the donor; empty at first. Returns the
+-- other class to which these pages were advised before; nil without one: the same page cannot help two.
+function M.taken_before(receivers, move)
+    local first = move and receivers[move.from]
     if move and not first then
-        takers[move.from] = move.to
+        receivers[move.from] = move.to
     end
     return first and first ~= move.to and first or nil
 end
 
---- What helps a class that starves or refuses stores, with the command to type. move: of M.relief_of, or nil; first: of
--- M.relief_taken_before.
+--- What helps a class that starves or refuses stores, with the command to type. move: of M.of, or nil; first: of
+-- M.taken_before.
 function M.remedy(move, first)
     if not move then
         return "no other class has a page to spare"
@@ -170,24 +169,24 @@ end
 --- What to do about classes that starve or refuse stores, as sentences with the command to type where there is one,
 -- in the order in which they are told everywhere. Of those that starve one is told in full. Empty when nothing stands
 -- out and the server tells what that takes. rows: of slate.judge.view.classes.
-function M.relief_advice(one, rows, curves)
-    local sentences, takers = {}, {}
+function M.advice(one, rows, curves)
+    local sentences, receivers = {}, {}
     local told, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
     for _, row in ipairs(starving.in_order(rows, function(row) return row.starves or view.refuses(row) end)) do
-        local refuses, move = view.refuses(row), M.relief_of(one, row.id, curves)
+        local refuses, move = view.refuses(row), M.of(one, row.id, curves)
         local is_advised = not move or move.is_advised
         if not refuses and told[is_advised] then
             table.insert(further[is_advised], ("%d"):format(row.id))
         elseif refuses or is_advised then
             sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id, refuses and "refuses stores" or "starves",
-                M.remedy(move, M.relief_taken_before(takers, move)))
+                M.remedy(move, M.taken_before(receivers, move)))
         else
-            sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.relief_instead(one, move)))
+            sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.instead(one, move)))
         end
         told[is_advised] = told[is_advised] or not refuses
     end
-    sentences[#sentences + 1] = M.further_relief(further[true], true)
-    sentences[#sentences + 1] = M.further_relief(further[false], false)
+    sentences[#sentences + 1] = M.further(further[true], true)
+    sentences[#sentences + 1] = M.further(further[false], false)
     if one.rates and not one.rates.reset and not view.knows_starving(one.now, one.rates, rows) then
         sentences[#sentences + 1] = view.STARVING_UNKNOWN
     end
@@ -209,7 +208,7 @@ function M.relief_sentence(one, asked)
         return { { text = ("%s; %s"):format(M.refusal(refusing), M.remedy(nil)) } }
     end
     local worst = starving.in_order(one.rows)[1]
-    move = worst and M.relief_of(one, worst.id, asked.curves)
+    move = worst and M.of(one, worst.id, asked.curves)
     return { { text = move and M.no_use(move)
         or (one.knows_starving and "no class starves" or view.STARVING_UNKNOWN)
         .. ": no move is advised; m moves to the class chosen", tone = "note" } }
@@ -241,17 +240,17 @@ end
 
 -- memory --------------------------------------------------------------------------------------
 
---- The hit ratio over the bytes of memory, as slate.facts.foresight has it, and who tells it: miniatures of the policy
+--- The hit ratio over the bytes of memory, as slate.facts.sampled has it, and who tells it: miniatures of the policy
 -- that runs where there are any, else the LRU model. nil before enough was sampled.
 function M.points(curve)
     local by_policy = #curve.sizes >= 2 and curve.bytes
-    return foresight.points(curve), by_policy and "miniatures of " .. (curve.policy or "its policy") or BY_LRU
+    return sampled.points(curve), by_policy and "miniatures of " .. (curve.policy or "its policy") or BY_LRU
 end
 
 -- So much more memory would bring so many points: { times, bytes_more, gain }; the least of it that is worth a word.
 local function least_worth(curve)
     for _, times in ipairs(MORE_TIMES) do
-        local gain, chance = foresight.gain_at(curve, times)
+        local gain, chance = sampled.gain_at(curve, times)
         if gain and gain >= limits.gain_least_ratio and gain >= limits.errors_apart * chance then
             return { times = times, bytes_more = math.floor(curve.bytes * (times - 1)), gain = gain }
         end
@@ -277,7 +276,7 @@ end
 --- Whether the server is short of memory: { is_short, times, bytes_more, gain (these three when it is), text }; nil
 -- before enough was sampled.
 function M.memory(curve, about)
-    local twice, chance = foresight.gain_at(curve, MORE_TIMES[#MORE_TIMES])
+    local twice, chance = sampled.gain_at(curve, MORE_TIMES[#MORE_TIMES])
     if not twice then
         return nil
     elseif about.starves then
@@ -307,7 +306,7 @@ function M.doubt(guess)
 end
 
 --- Too few reads to compare policies by: how many are needed, and in how many seconds they will be there (nil: not
--- known), with a sentence; nil where there are enough, or there will never be more. totals: of slate.facts.foresight.
+-- known), with a sentence; nil where there are enough, or there will never be more. totals: of slate.facts.sampled.
 function M.too_few(totals, guess, about)
     local missing = limits.sampled_reads_least - (guess.reads or math.huge)
     if missing <= 0 or (totals.windows or 0) >= WINDOWS_FULL then
@@ -332,9 +331,9 @@ end
 
 --- Whether another policy would hit more: { is_better, best (its name), difference, too_few (of M.too_few), text }; nil
 -- before any was compared.
--- whatif: { totals, policies } of slate.facts.foresight. Never `none`, which refuses what is new.
+-- whatif: { totals, policies } of slate.facts.sampled. Never `none`, which refuses what is new.
 function M.policy(whatif, about)
-    local totals, best = whatif.totals, foresight.best_that_evicts(whatif.policies)
+    local totals, best = whatif.totals, sampled.best_that_evicts(whatif.policies)
     if not (totals.policy and best and best.difference) then
         return nil
     end

@@ -212,7 +212,7 @@ local function verdict_of(found)
         units.plural(more, "more finding")) or ".") }
 end
 
---- The story of one server. list: all its snapshots, in order of time; options: from_s and to_s (the span; nil: all),
+--- The incident of one server. list: all its snapshots, in order of time; options: from_s, to_s (the span; nil: all),
 -- entries (of the record of changes), asked (what a live server told beside its last snapshot, for slate.judge.doctor),
 -- findings (in the place of slate.judge.doctor.findings). Returns { server, kind, span = snapshots, from_s, to_s,
 -- figures, findings, verdict, changes, classes, settings, automove }; or nil and a message.
