@@ -11,14 +11,14 @@
 #include "base/number.h"
 
 /* What the environment names; NULL: nothing. Read once: points are come to all the time. */
-static const char *crash_at, *stop_at;
-__attribute__((constructor)) static void read_names(void) {
-    crash_at = getenv("SLATED_CRASH_AT");
+static const char *kill_at, *stop_at;
+__attribute__((constructor)) static void failpoint_read_names(void) {
+    kill_at = getenv("SLATED_CRASH_AT");
     stop_at = getenv("SLATED_STOP_AT");
 }
 
 /* Whether `wanted` names this point, and this is the time that it names. */
-static bool is_named(const char *wanted, const char *name, _Atomic unsigned long *times) {
+static bool failpoint_is_named(const char *wanted, const char *name, _Atomic unsigned long *times) {
     if (wanted == NULL) {
         return false;
     }
@@ -33,12 +33,12 @@ static bool is_named(const char *wanted, const char *name, _Atomic unsigned long
     return atomic_fetch_add(times, 1) + 1 == which;
 }
 
-void crash_point(const char *name) {
-    static _Atomic unsigned long crashes, stops;
-    if (is_named(stop_at, name, &stops)) {
+void failpoint_reach(const char *name) {
+    static _Atomic unsigned long kills, stops;
+    if (failpoint_is_named(stop_at, name, &stops)) {
         kill(getpid(), SIGSTOP); /* SIGCONT continues it */
     }
-    if (is_named(crash_at, name, &crashes)) {
+    if (failpoint_is_named(kill_at, name, &kills)) {
         kill(getpid(), SIGKILL);
         for (;;) {
             pause(); /* the signal comes at once, but perhaps to another thread first */

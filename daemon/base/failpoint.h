@@ -5,8 +5,8 @@
 #ifndef SLATE_BASE_FAILPOINT_H
 #define SLATE_BASE_FAILPOINT_H
 #ifdef SLATE_DEBUG
-void crash_point(const char *name);
+void failpoint_reach(const char *name);
 #else
-static inline void crash_point(const char *name) { (void)name; }
+static inline void failpoint_reach(const char *name) { (void)name; }
 #endif
 #endif

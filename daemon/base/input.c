@@ -11,12 +11,12 @@
 #define TEXT_OF(number) TEXT(number)
 #define TEXT(number)    #number
 
-static bool is_descriptor(const char *path) {
+static bool input_is_descriptor(const char *path) {
     return strcmp(path, "/dev/stdin") == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
            strncmp(path, "/proc/self/fd/", 14) == 0;
 }
 
-static const char *problem_of(int fd, const char *path, bool may_be_descriptor) {
+static const char *input_problem(int fd, const char *path, bool may_be_descriptor) {
     struct stat   facts;
     struct pollfd one = {.fd = fd, .events = POLLIN};
     if (fstat(fd, &facts) != 0) {
@@ -25,7 +25,7 @@ static const char *problem_of(int fd, const char *path, bool may_be_descriptor) 
     if (S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode)) {
         return NULL;
     }
-    if (!may_be_descriptor || !is_descriptor(path)) {
+    if (!may_be_descriptor || !input_is_descriptor(path)) {
         return "it is not a regular file";
     }
     if (poll(&one, 1, INPUT_FIRST_BYTE_S * 1000) <= 0) {
@@ -37,7 +37,7 @@ static const char *problem_of(int fd, const char *path, bool may_be_descriptor) 
 
 int input_open(const char *path, bool may_be_descriptor, const char **why) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    *why = fd < 0 ? strerror(errno) : problem_of(fd, path, may_be_descriptor);
+    *why = fd < 0 ? strerror(errno) : input_problem(fd, path, may_be_descriptor);
     if (fd >= 0 && *why) {
         close(fd);
         fd = -1;

@@ -11,7 +11,7 @@ static unsigned char secret[XXH3_SECRET_DEFAULT_SIZE] __attribute__((aligned(64)
 
 void key_hash_seed(uint64_t seed) { XXH3_generateSecret_fromSeed(secret, seed); }
 
-__attribute__((constructor)) static void seed_with_0(void) { key_hash_seed(0); }
+__attribute__((constructor)) static void key_seed_with_0(void) { key_hash_seed(0); }
 
 bool key_hash_draw(void) {
     ssize_t got; /* so few bytes come at once, or not at all */

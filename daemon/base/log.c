@@ -28,7 +28,7 @@ static struct {
     pthread_t       thread;
     uint64_t        in, out;    /* bytes that were ever put into the buffer, and taken out */
     uint64_t        lines;      /* lines in the buffer */
-    uint64_t        untold;     /* lost lines that no line of the log reports yet */
+    uint64_t        unreported;     /* lost lines that no line of the log reports yet */
     uint64_t        writes;     /* writes that were ever tried */
     bool            writing;    /* a line that left the buffer is being written */
     bool            refused;    /* stderr did not take the last write */
@@ -51,7 +51,7 @@ uint64_t log_lost(void) { return atomic_load_explicit(&lost, memory_order_relaxe
 
 /* --- the buffer: lines, each behind its length; the caller holds the mutex --- */
 
-static void put_bytes(const void *bytes, size_t n) {
+static void log_put_bytes(const void *bytes, size_t n) {
     size_t at = queue.in % LOG_BUFFER_BYTES,
            first = LOG_BUFFER_BYTES - at < n ? LOG_BUFFER_BYTES - at : n;
     memcpy(queue.buffer + at, bytes, first);
@@ -59,7 +59,7 @@ static void put_bytes(const void *bytes, size_t n) {
     queue.in += n;
 }
 
-static void take_bytes(void *to, size_t n) {
+static void log_take_bytes(void *to, size_t n) {
     size_t at = queue.out % LOG_BUFFER_BYTES,
            first = LOG_BUFFER_BYTES - at < n ? LOG_BUFFER_BYTES - at : n;
     memcpy(to, queue.buffer + at, first);
@@ -67,59 +67,60 @@ static void take_bytes(void *to, size_t n) {
     queue.out += n;
 }
 
-static void lose_lines(uint64_t n) {
-    queue.untold += n;
+static void log_lose_lines(uint64_t n) {
+    queue.unreported += n;
     atomic_fetch_add_explicit(&lost, n, memory_order_relaxed);
 }
 
 /* Drops a line that finds no room. From then on every line is dropped until the log has reported
  * the loss, so that the lines stay in order. */
-static void put_line(const char *line, uint16_t bytes) {
+static void log_put_line(const char *line, uint16_t bytes) {
     bool room = LOG_BUFFER_BYTES - (size_t)(queue.in - queue.out) >= sizeof bytes + bytes;
-    if (queue.writer == WRITER_ENDED || !room || (queue.untold > 0 && !queue.refused)) {
-        lose_lines(1);
+    if (queue.writer == WRITER_ENDED || !room || (queue.unreported > 0 && !queue.refused)) {
+        log_lose_lines(1);
         return;
     }
-    put_bytes(&bytes, sizeof bytes);
-    put_bytes(line, bytes);
+    log_put_bytes(&bytes, sizeof bytes);
+    log_put_bytes(line, bytes);
     queue.lines++;
     pthread_cond_broadcast(&queue.changed);
 }
 
 /* Takes the next line to write; 0: there is none. *told: how many lost lines it reports. If stderr
  * refused the last line, it is tried again only when there is a new one. */
-static size_t next_line(char *line, uint64_t *told) {
-    *told = 0;
-    if (queue.untold > 0 && (queue.refused ? queue.lines > 0 : queue.lines == 0)) {
-        *told = queue.untold;
-        queue.untold = 0;
+static size_t log_next_line(char *line, uint64_t *reported) {
+    *reported = 0;
+    if (queue.unreported > 0 && (queue.refused ? queue.lines > 0 : queue.lines == 0)) {
+        *reported = queue.unreported;
+        queue.unreported = 0;
         return (size_t)snprintf(line, LOG_LINE_BYTES,
-                                "slated: warn: %" PRIu64 " lines of this log were lost\n", *told);
+                                "slated: warn: %" PRIu64 " lines of this log were lost\n",
+                                *reported);
     }
     if (queue.lines == 0) {
         return 0;
     }
     uint16_t bytes;
-    take_bytes(&bytes, sizeof bytes);
-    take_bytes(line, bytes);
+    log_take_bytes(&bytes, sizeof bytes);
+    log_take_bytes(line, bytes);
     queue.lines--;
     return bytes;
 }
 
 /* Drops what waits behind a line that stderr refused: stderr would refuse that, too. */
-static void refused_line(uint64_t told) {
-    uint64_t n = queue.lines + (told == 0);
+static void log_drop_buffer(uint64_t reported) {
+    uint64_t n = queue.lines + (reported == 0);
     queue.refused = true;
-    queue.untold += told;
+    queue.unreported += reported;
     queue.out = queue.in;
     queue.lines = 0;
-    lose_lines(n);
+    log_lose_lines(n);
 }
 
 /* --- writing --- */
 
 /* Writes a line; waits while stderr takes nothing. False: stderr refuses it. */
-static bool write_line(const char *line, size_t bytes) {
+static bool log_write_line(const char *line, size_t bytes) {
     while (bytes > 0) {
         ssize_t n = write(STDERR_FILENO, line, bytes);
         if (n > 0) {
@@ -134,25 +135,25 @@ static bool write_line(const char *line, size_t bytes) {
     return true;
 }
 
-static void *writer_main(void *arg) {
+static void *log_writer_main(void *arg) {
     char line[LOG_LINE_BYTES];
-    uint64_t told;
+    uint64_t reported;
     (void)arg;
     thread_name("slated-log");
     pthread_mutex_lock(&queue.mutex);
     for (;;) {
-        size_t bytes = next_line(line, &told);
+        size_t bytes = log_next_line(line, &reported);
         if (bytes > 0) {
             queue.writing = true;
             pthread_mutex_unlock(&queue.mutex);
-            bool written = write_line(line, bytes);
+            bool written = log_write_line(line, bytes);
             pthread_mutex_lock(&queue.mutex);
             queue.writing = false;
             queue.writes++;
             if (written) {
                 queue.refused = false;
             } else {
-                refused_line(told);
+                log_drop_buffer(reported);
             }
             pthread_cond_broadcast(&queue.changed);
         } else if (queue.writer == WRITER_RUNS) {
@@ -169,7 +170,7 @@ static void *writer_main(void *arg) {
 
 bool log_start(void) {
     pthread_mutex_lock(&queue.mutex);
-    int error = thread_start(&queue.thread, writer_main, NULL);
+    int error = thread_start(&queue.thread, log_writer_main, NULL);
     if (error == 0) {
         queue.writer = WRITER_RUNS;
     }
@@ -179,7 +180,7 @@ bool log_start(void) {
 }
 
 /* Waits for the next write to end. False: it takes too long. */
-static bool await_write(void) {
+static bool log_await_write(void) {
     struct timespec until = clock_deadline(SYNC_WAIT_S);
     uint64_t before = queue.writes;
     while (queue.writes == before && queue.writer != WRITER_ENDED) {
@@ -192,7 +193,7 @@ static bool await_write(void) {
 
 void log_sync(void) {
     pthread_mutex_lock(&queue.mutex);
-    while (queue.writer == WRITER_RUNS && (queue.writing || queue.lines > 0) && await_write()) {
+    while (queue.writer == WRITER_RUNS && (queue.writing || queue.lines > 0) && log_await_write()) {
     }
     pthread_mutex_unlock(&queue.mutex);
 }
@@ -205,12 +206,12 @@ void log_stop(void) {
     }
     queue.writer = WRITER_ENDS;
     pthread_cond_broadcast(&queue.changed);
-    while (queue.writer != WRITER_ENDED && await_write()) {
+    while (queue.writer != WRITER_ENDED && log_await_write()) {
     }
     bool ended = queue.writer == WRITER_ENDED;
     /* the thread still waits for stderr: it ends with the process, or when stderr takes the line */
     if (!ended) {
-        lose_lines(queue.lines);
+        log_lose_lines(queue.lines);
         queue.lines = 0;
         queue.out = queue.in;
     }
@@ -234,7 +235,7 @@ void log_to_journal(void) {
     }
 }
 
-static bool is_dropped(enum log_level level) {
+static bool log_is_dropped(enum log_level level) {
     return (int)level > atomic_load_explicit(&level_most, memory_order_relaxed);
 }
 
@@ -253,16 +254,16 @@ static void log_write(enum log_level level, bool named, const char *format, va_l
     pthread_mutex_lock(&queue.mutex);
     bool direct = queue.writer == WRITER_NONE;
     if (!direct) {
-        put_line(line, (uint16_t)bytes);
+        log_put_line(line, (uint16_t)bytes);
     }
     pthread_mutex_unlock(&queue.mutex);
-    if (direct && !write_line(line, bytes)) {
+    if (direct && !log_write_line(line, bytes)) {
         atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
     }
 }
 
 void log_line(enum log_level level, const char *format, ...) {
-    if (is_dropped(level)) {
+    if (log_is_dropped(level)) {
         return;
     }
     va_list ap;
@@ -272,7 +273,7 @@ void log_line(enum log_level level, const char *format, ...) {
 }
 
 void log_bare(enum log_level level, const char *format, ...) {
-    if (is_dropped(level)) {
+    if (log_is_dropped(level)) {
         return;
     }
     va_list ap;

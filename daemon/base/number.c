@@ -17,15 +17,15 @@ const char number_pairs[200] = "00010203040506070809"
 
 enum { U64_TEXT_MAX = 22, I32_TEXT_MAX = 11 };
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static bool number_is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool number_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* Adds digits from s until another character comes. Returns how many it took, or -1 if 64 bits are
  * too few. */
-static int take_digits(const char *s, size_t n, uint64_t *out) {
+static int number_take_digits(const char *s, size_t n, uint64_t *out) {
     uint64_t v = 0;
     size_t i = 0;
-    for (; i < n && is_digit(s[i]); i++) {
+    for (; i < n && number_is_digit(s[i]); i++) {
         unsigned digit = (unsigned)(s[i] - '0');
         if (v > (UINT64_MAX - digit) / 10) {
             return -1;
@@ -38,7 +38,7 @@ static int take_digits(const char *s, size_t n, uint64_t *out) {
 
 bool number_u64(const char *s, size_t n, uint64_t *out) {
     uint64_t v;
-    if (n > U64_TEXT_MAX || take_digits(s, n, &v) != (int)n) {
+    if (n > U64_TEXT_MAX || number_take_digits(s, n, &v) != (int)n) {
         return false;
     }
     *out = v;
@@ -67,27 +67,27 @@ bool number_i32(const char *s, size_t n, int32_t *out) {
 
 /* A sign, digits, then the end, white space or a zero byte, with which C clients end a number that
  * they store. */
-static bool take_loose(const char *s, size_t n, bool *negative, uint64_t *magnitude) {
+static bool number_take_lenient(const char *s, size_t n, bool *negative, uint64_t *magnitude) {
     size_t i = 0;
-    while (i < n && is_white(s[i])) {
+    while (i < n && number_is_space(s[i])) {
         i++;
     }
     *negative = i < n && s[i] == '-';
     if (i < n && (s[i] == '-' || s[i] == '+')) {
         i++;
     }
-    int digits = take_digits(s + i, n - i, magnitude);
+    int digits = number_take_digits(s + i, n - i, magnitude);
     if (digits <= 0) {
         return false;
     }
     i += (size_t)digits;
-    return i == n || is_white(s[i]) || s[i] == '\0';
+    return i == n || number_is_space(s[i]) || s[i] == '\0';
 }
 
 bool number_client_flags(const char *s, size_t n, uint32_t *out) {
     bool negative;
     uint64_t v;
-    if (!take_loose(s, n, &negative, &v) || (negative && v != 0)) {
+    if (!number_take_lenient(s, n, &negative, &v) || (negative && v != 0)) {
         return false;
     }
     *out = (uint32_t)v;
@@ -97,7 +97,7 @@ bool number_client_flags(const char *s, size_t n, uint32_t *out) {
 bool number_exptime(const char *s, size_t n, int32_t *out) {
     bool negative;
     uint64_t v;
-    if (!take_loose(s, n, &negative, &v) || v > (uint64_t)INT64_MAX + negative) {
+    if (!number_take_lenient(s, n, &negative, &v) || v > (uint64_t)INT64_MAX + negative) {
         return false;
     }
     *out = (int32_t)(uint32_t)(negative ? 0 - v : v);
@@ -107,7 +107,7 @@ bool number_exptime(const char *s, size_t n, int32_t *out) {
 bool number_stored(const char *s, size_t n, uint64_t *out) {
     bool negative;
     uint64_t v;
-    if (!take_loose(s, n, &negative, &v) || negative) {
+    if (!number_take_lenient(s, n, &negative, &v) || negative) {
         return false;
     }
     *out = v;
@@ -125,9 +125,9 @@ size_t number_digits(const char *text, unsigned base, uint64_t *out) {
     return i;
 }
 
-bool number_whole(const char *text, unsigned base, int64_t *out) {
+bool number_integer(const char *text, unsigned base, int64_t *out) {
     uint64_t v;
-    while (is_white(*text)) {
+    while (number_is_space(*text)) {
         text++;
     }
     bool negative = *text == '-';

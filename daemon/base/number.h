@@ -25,7 +25,7 @@ bool number_stored(const char *s, size_t n, uint64_t *out);
 size_t number_digits(const char *text, unsigned base, uint64_t *out);
 /* A whole number in base 8 or 10. White space and a sign may stand before it, nothing behind it.
  * False: it is none, or 64 bits are too few; `out` is unchanged. */
-bool number_whole(const char *text, unsigned base, int64_t *out);
+bool number_integer(const char *text, unsigned base, int64_t *out);
 /* Reads the real number at the start of a text: white space, a sign, a fraction and a power of ten
  * are allowed. Returns its length. 0: there is none, or a double cannot hold it. Not for the hot
  * path. */

@@ -13,13 +13,13 @@
 enum { PATH_ROOM = 4096, TEXT_ROOM = 8192 };
 
 /* The file's first bytes as a string; empty: there is no such file. */
-static const char *read_fd(int fd, char text[TEXT_ROOM]) {
+static const char *rss_read_fd(int fd, char text[TEXT_ROOM]) {
     ssize_t n = fd >= 0 ? pread(fd, text, TEXT_ROOM - 1, 0) : 0;
     text[n > 0 ? n : 0] = '\0';
     return text;
 }
 
-static int open_in(const char *folder, const char *name) {
+static int rss_open_in(const char *folder, const char *name) {
     char path[PATH_ROOM];
     int  n = snprintf(path, sizeof path, "%s/%s", folder, name);
     return n > 0 && n < PATH_ROOM ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -40,11 +40,11 @@ static const struct group_version versions[] = {
 enum { GROUP_LIMIT_BITS = 62 }; /* a limit of more bits is none */
 
 /* A group's limit. "max" is no limit, and neither is a file that is not there. */
-static uint64_t limit_in(const char *folder, const char *name) {
+static uint64_t rss_limit_in(const char *folder, const char *name) {
     char text[TEXT_ROOM];
-    int  fd = open_in(folder, name);
+    int  fd = rss_open_in(folder, name);
     uint64_t bytes;
-    number_digits(read_fd(fd, text), 10, &bytes);
+    number_digits(rss_read_fd(fd, text), 10, &bytes);
     if (fd >= 0) {
         close(fd);
     }
@@ -52,11 +52,11 @@ static uint64_t limit_in(const char *folder, const char *name) {
 }
 
 /* The lowest limit of a group and all groups above it. Cuts `folder` down to `root`. */
-static uint64_t least_limit(char *folder, size_t root_bytes, const char *const names[2]) {
+static uint64_t rss_least_limit(char *folder, size_t root_bytes, const char *const names[2]) {
     uint64_t least = 0;
     for (;;) {
         for (unsigned i = 0; i < 2 && names[i] != NULL; i++) {
-            uint64_t bytes = limit_in(folder, names[i]);
+            uint64_t bytes = rss_limit_in(folder, names[i]);
             least = bytes > 0 && (least == 0 || bytes < least) ? bytes : least;
         }
         char *slash = strrchr(folder, '/');
@@ -68,7 +68,7 @@ static uint64_t least_limit(char *folder, size_t root_bytes, const char *const n
 }
 
 /* Whether "memory" is one of the words of a list with commas. */
-static bool has_memory(const char *list, size_t bytes) {
+static bool rss_has_memory(const char *list, size_t bytes) {
     static const char word[] = "memory";
     for (const char *at = list; at + sizeof word - 1 <= list + bytes; at++) {
         const char *end = at + sizeof word - 1;
@@ -82,11 +82,11 @@ static bool has_memory(const char *list, size_t bytes) {
 
 /* Finds the path of our group for memory. A line "5:memory:/path" is of version 1, "0::/path" of
  * version 2; if both are there, version 1 has memory. NULL: there is no group. */
-static const struct group_version *group_path(const char *proc_self, char path[TEXT_ROOM]) {
+static const struct group_version *rss_group_path(const char *proc_self, char path[TEXT_ROOM]) {
     char text[TEXT_ROOM];
     const struct group_version *found = NULL;
-    int fd = open_in(proc_self, "cgroup");
-    read_fd(fd, text);
+    int fd = rss_open_in(proc_self, "cgroup");
+    rss_read_fd(fd, text);
     if (fd >= 0) {
         close(fd);
     }
@@ -97,7 +97,8 @@ static const struct group_version *group_path(const char *proc_self, char path[T
                                  ? memchr(first + 1, ':', (size_t)(line + bytes - first - 1))
                                  : NULL;
         bool second_version = second != NULL && second == first + 1,
-             first_version = second != NULL && has_memory(first + 1, (size_t)(second - first - 1));
+             first_version =
+                 second != NULL && rss_has_memory(first + 1, (size_t)(second - first - 1));
         if (second != NULL && (first_version || (second_version && found == NULL))) {
             size_t n = (size_t)(line + bytes - second - 1);
             memcpy(path, second + 1, n);
@@ -111,8 +112,8 @@ static const struct group_version *group_path(const char *proc_self, char path[T
 
 /* Finds our group's folder. Within a container the path may be the machine's, and the folder the
  * root. False: there is none. */
-static bool group_folder(const struct group_version *v, const char *groups, const char *path,
-                         char folder[PATH_ROOM]) {
+static bool rss_group_folder(const struct group_version *v, const char *groups, const char *path,
+                             char folder[PATH_ROOM]) {
     int n = snprintf(folder, PATH_ROOM, "%s%s%s", groups, v->root,
                      strcmp(path, "/") != 0 ? path : "");
     if (n > 0 && n < PATH_ROOM && access(folder, F_OK) != 0) {
@@ -121,38 +122,38 @@ static bool group_folder(const struct group_version *v, const char *groups, cons
     return n > 0 && n < PATH_ROOM;
 }
 
-void resident_open(struct resident *r, const char *proc_self, const char *groups) {
+void rss_open(struct rss *r, const char *proc_self, const char *groups) {
     char path[TEXT_ROOM], folder[PATH_ROOM];
     proc_self = proc_self != NULL ? proc_self : "/proc/self";
     groups = groups != NULL ? groups : "/sys/fs/cgroup";
-    *r = (struct resident){open_in(proc_self, "statm"), -1, -1, -1, NULL, 0};
-    const struct group_version *v = group_path(proc_self, path);
-    if (v == NULL || !group_folder(v, groups, path, folder)) {
+    *r = (struct rss){rss_open_in(proc_self, "statm"), -1, -1, -1, NULL, 0};
+    const struct group_version *v = rss_group_path(proc_self, path);
+    if (v == NULL || !rss_group_folder(v, groups, path, folder)) {
         return;
     }
     r->droppable_word = v->droppable_word;
-    r->current_fd = open_in(folder, v->current);
-    r->stat_fd = open_in(folder, "memory.stat");
-    r->pressure_fd = open_in(folder, "memory.pressure");
-    r->group_limit_bytes = least_limit(folder, strlen(groups) + strlen(v->root), v->limits);
+    r->current_fd = rss_open_in(folder, v->current);
+    r->stat_fd = rss_open_in(folder, "memory.stat");
+    r->pressure_fd = rss_open_in(folder, "memory.pressure");
+    r->group_limit_bytes = rss_least_limit(folder, strlen(groups) + strlen(v->root), v->limits);
 }
 
-static void close_one(int *fd) {
+static void rss_close_fd(int *fd) {
     if (*fd >= 0) {
         close(*fd);
     }
     *fd = -1;
 }
 
-void resident_close(struct resident *r) {
-    close_one(&r->statm_fd);
-    close_one(&r->current_fd);
-    close_one(&r->stat_fd);
-    close_one(&r->pressure_fd);
+void rss_close(struct rss *r) {
+    rss_close_fd(&r->statm_fd);
+    rss_close_fd(&r->current_fd);
+    rss_close_fd(&r->stat_fd);
+    rss_close_fd(&r->pressure_fd);
 }
 
 /* The number behind a word that begins a line. */
-static uint64_t number_of(const char *text, const char *word) {
+static uint64_t rss_number_after(const char *text, const char *word) {
     size_t n = strlen(word);
     uint64_t number;
     for (const char *at = text; at != NULL; at = strchr(at, '\n')) {
@@ -165,30 +166,30 @@ static uint64_t number_of(const char *text, const char *word) {
     return 0;
 }
 
-void resident_look(const struct resident *r, struct resident_now *now) {
+void rss_read(const struct rss *r, struct rss_reading *now) {
     char text[TEXT_ROOM];
     uint64_t pages = 0, all;
-    if (sscanf(read_fd(r->statm_fd, text), "%*u %" SCNu64, &pages) != 1) {
+    if (sscanf(rss_read_fd(r->statm_fd, text), "%*u %" SCNu64, &pages) != 1) {
         pages = 0;
     }
     now->bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-    number_digits(read_fd(r->current_fd, text), 10, &all);
+    number_digits(rss_read_fd(r->current_fd, text), 10, &all);
     uint64_t files = r->droppable_word != NULL
-                         ? number_of(read_fd(r->stat_fd, text), r->droppable_word)
+                         ? rss_number_after(rss_read_fd(r->stat_fd, text), r->droppable_word)
                          : 0;
     now->group_bytes = all > files ? all - files : 0;
-    const char *some = strstr(read_fd(r->pressure_fd, text), "some avg10=");
+    const char *some = strstr(rss_read_fd(r->pressure_fd, text), "some avg10=");
     now->pressure_pct = some != NULL ? strtod(some + strlen("some avg10="), NULL) : 0;
 }
 
-uint64_t resident_group_limit(void) {
-    struct resident r;
-    resident_open(&r, NULL, NULL);
-    resident_close(&r);
+uint64_t rss_group_limit_bytes(void) {
+    struct rss r;
+    rss_open(&r, NULL, NULL);
+    rss_close(&r);
     return r.group_limit_bytes;
 }
 
-uint64_t resident_machine(void) {
+uint64_t rss_machine_bytes(void) {
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
 }

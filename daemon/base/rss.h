@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct resident {
+struct rss {
     int      statm_fd, current_fd, stat_fd, pressure_fd; /* -1: not there */
     const char *droppable_word; /* the word in stat_fd for files of the group that can be dropped */
     /* the lowest limit of our control group and those above it; 0: none */
@@ -17,20 +17,20 @@ struct resident {
 
 /* `proc_self` and `groups` are folders; NULL: /proc/self and /sys/fs/cgroup. The limit is read
  * here, once. */
-void resident_open(struct resident *, const char *proc_self, const char *groups);
-void resident_close(struct resident *);
+void rss_open(struct rss *, const char *proc_self, const char *groups);
+void rss_close(struct rss *);
 
-struct resident_now {
+struct rss_reading {
     uint64_t bytes;       /* of the process */
     /* memory of its control group, without files that can be dropped; 0: no group */
     uint64_t group_bytes;
     /* part of the last ten seconds in which some process of the group waited for memory */
     double   pressure_pct;
 };
-void resident_look(const struct resident *, struct resident_now *);
+void rss_read(const struct rss *, struct rss_reading *);
 
 /* The control group's limit, without a struct; 0: none. */
-uint64_t resident_group_limit(void);
+uint64_t rss_group_limit_bytes(void);
 /* Memory that the machine has; 0: not known. */
-uint64_t resident_machine(void);
+uint64_t rss_machine_bytes(void);
 #endif

@@ -21,7 +21,7 @@ struct attributes {
 
 static const unsigned long TIMER_SLACK_NS = 1000;
 
-void slice_ask(uint32_t slice_us) {
+void thread_request_slice(uint32_t slice_us) {
     errno = 0;
     int nice = getpriority(PRIO_PROCESS, 0); /* of this thread, in Linux; stays as it is */
     if (errno != 0 || sched_getscheduler(0) != SCHED_OTHER) {

@@ -10,6 +10,6 @@
  * (Documentation/scheduler/sched-eevdf.rst). Before Linux 6.12 the request changes nothing; there
  * waking threads pass anyway. The call also asks that the thread's naps end on time, not up to 50
  * us later. Cost: four system calls. */
-void slice_ask(uint32_t slice_us);
+void thread_request_slice(uint32_t slice_us);
 
 #endif

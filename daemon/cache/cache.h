@@ -157,7 +157,7 @@ enum cache_read { CACHE_READ_MISS, CACHE_READ_COPY, CACHE_READ_SLOW };
 struct cache_reader {
     const struct key *key;
     struct item      *item;
-    struct index_look look; /* what cache_read_end asks about */
+    struct index_lookup look; /* what cache_read_end asks about */
     uint32_t     value_bytes, client_flags;
     uint64_t     cas;
     /* the item is stale, or a client is recaching it: a meta get must call cache_fetch */
@@ -166,7 +166,7 @@ struct cache_reader {
     uint8_t      hit_max; /* the policy counts hits up to this */
     const char  *value;
 };
-enum cache_read cache_read_begin(struct cache_thread *, const struct key *, struct index_spot,
+enum cache_read cache_read_begin(struct cache_thread *, const struct key *, struct index_hint,
                                  struct cache_reader *);
 void            cache_read_copy(const struct cache_reader *, char *to);
 /* What few readers ask for. Sets every member of the view but class_id and total_bytes. */
@@ -180,9 +180,9 @@ bool            cache_read_end(struct cache_thread *, const struct cache_reader 
  * pass hands to the call that finds the key. Where a key's bucket shows no item,
  * cache_prefetch_item_behind looks once more after the other keys, because the bucket may go on in
  * another line. */
-struct index_spot cache_prefetch_bucket(const struct cache *, const struct key *);
-uint32_t cache_prefetch_item(const struct cache *, const struct key *, struct index_spot);
-uint32_t cache_prefetch_item_behind(const struct cache *, const struct key *, struct index_spot);
+struct index_hint cache_prefetch_bucket(const struct cache *, const struct key *);
+uint32_t cache_prefetch_item(const struct cache *, const struct key *, struct index_hint);
+uint32_t cache_prefetch_item_behind(const struct cache *, const struct key *, struct index_hint);
 void     cache_prefetch_neighbours(const struct cache *, uint32_t ref);
 
 /* --- reading with the partition's lock: what has an effect, and large values --- */
@@ -227,7 +227,7 @@ struct cache_store {
     const char *value;         /* value_bytes of it */
     uint64_t compare_cas; /* 0: compares with no item, also where items have no CAS and show 0 */
     uint64_t cas;              /* the CAS to give; 0: the next */
-    struct index_spot spot;    /* of the key, or zeroes */
+    struct index_hint spot;    /* of the key, or zeroes */
     enum cache_mode mode;
     uint32_t value_bytes;
     uint32_t client_flags;
@@ -479,14 +479,14 @@ void cache_sizes_settled(struct cache *);
  * whole time in one go. */
 enum { CACHE_SIZES_PAGES = 2048, CACHE_SIZES_PAGES_QUICK = 256 };
 struct cache_sizing {
-    struct size_histogram *h;
+    struct fit_histogram *h;
     uint32_t page, chunk, owned, now_s;
 };
-void cache_sizing_begin(const struct cache *, struct cache_sizing *, struct size_histogram *,
+void cache_sizing_begin(const struct cache *, struct cache_sizing *, struct fit_histogram *,
                         uint32_t pages_most);
 /* false: that was the last step */
 bool cache_sizing_step(const struct cache *, struct cache_sizing *);
 /* all steps in one go */
-void cache_sizes(const struct cache *, struct size_histogram *, uint32_t pages_most);
+void cache_sizes(const struct cache *, struct fit_histogram *, uint32_t pages_most);
 uint64_t cache_class_evicted(struct cache *, unsigned class_id); /* since the start */
 #endif

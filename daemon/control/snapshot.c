@@ -117,10 +117,10 @@ void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struc
 }
 
 static void see_page(struct snapshot_class *c, const struct page *p, uint32_t now_s) {
-    uint32_t birth = atomic_load_explicit(&p->birth, memory_order_relaxed);
+    uint32_t acquired_seq = atomic_load_explicit(&p->acquired_seq, memory_order_relaxed);
     uint32_t created_s = atomic_load_explicit(&p->created_s, memory_order_relaxed);
-    if (birth < c->oldest_page_birth) {
-        c->oldest_page_birth = birth;
+    if (acquired_seq < c->oldest_page_birth) {
+        c->oldest_page_birth = acquired_seq;
         c->page_age_s = now_s > created_s ? now_s - created_s : 0;
     }
 }

@@ -121,7 +121,7 @@ uint64_t tuner_tend_at(struct tuner *t, uint64_t now_us) {
 static void *tuner_main(void *arg) {
     struct tuner *t = arg;
     thread_name("slated-control");
-    slice_ask(SLICE_US);
+    thread_request_slice(SLICE_US);
     if (!event_thread_begin()) {
         log_warn("control: no memory to send its events to clients that watch");
     }

@@ -12,7 +12,7 @@
 /* the bags are EVICT_NEW, EVICT_MAIN, EVICT_OLD, in this order */
 enum { BAGS = 3, PASS_PER_INSERT = 2 };
 
-static void refresh(struct evict_queue *q, struct node *n, uint32_t now_s) {
+static void bag_refresh(struct evict_queue *q, struct node *n, uint32_t now_s) {
     if (node_hits(n) > 0) {
         node_renew(n, 0, now_s, q->flushed_s);
     }
@@ -28,7 +28,7 @@ static void bag_insert(struct evict_queue *q, struct node *n, bool temporary, ui
         for (unsigned i = 0; i < PASS_PER_INSERT && q->list[bag].count > share; i++) {
             struct node *oldest = evict_oldest_in(q, bag);
             if (node_hits(oldest) > 0 || evict_renewed(oldest)) {
-                refresh(q, oldest, now_s);
+                bag_refresh(q, oldest, now_s);
             } else {
                 evict_list_move(q, oldest, bag + 1);
             }
@@ -44,8 +44,8 @@ static struct node *bag_oldest(const struct evict_queue *q) {
 
 static struct node *bag_victim(struct evict_queue *q, uint32_t now_s) {
     struct node *own = bag_oldest(q);
-    for (unsigned i = 0; i < EVICT_MEETS_MOST && own != NULL && evict_spares(q, own, 1); i++) {
-        refresh(q, own, now_s);
+    for (unsigned i = 0; i < EVICT_SEARCH_MOST && own != NULL && evict_spares(q, own, 1); i++) {
+        bag_refresh(q, own, now_s);
         own = bag_oldest(q);
     }
     struct node *left = evict_leftover(q, 1 << EVICT_TEMP, own, 1, now_s);
@@ -63,5 +63,5 @@ const struct evict_policy evict_bag = {
     .insert = bag_insert,
     .remove = evict_list_remove,
     .victim = bag_victim,
-    .renew = evict_renew_late,
+    .renew = evict_mark_renewed,
 };

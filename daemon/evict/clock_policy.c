@@ -4,16 +4,16 @@
  * a count above 0 goes to the newest end with one less. Sources: Corbato, "A Paging Experiment with
  * the Multics System", 1968; several bits: GCLOCK of Smith, TODS 1978. `none` keeps the order but
  * has no victims: a full class then refuses stores. insert O(1); victim O(1) amortised over hits,
- * and at most EVICT_MEETS_MOST nodes at a time. */
+ * and at most EVICT_SEARCH_MOST nodes at a time. */
 #include "evict/evict.h"
 
-static void insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
+static void clock_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)temporary, (void)now_s;
     evict_list_push(q, EVICT_MAIN, n);
 }
 
-static struct node *fifo_victim(struct evict_queue *q, uint32_t now_s) {
-    return evict_next_round(q, EVICT_KEEP_NONE, now_s);
+static struct node *clock_fifo_victim(struct evict_queue *q, uint32_t now_s) {
+    return evict_next_round(q, EVICT_SPARE_NONE, now_s);
 }
 
 static struct node *clock_victim(struct evict_queue *q, uint32_t now_s) {
@@ -27,24 +27,24 @@ const struct evict_policy evict_fifo = {
     .list_names = {[EVICT_MAIN] = "all"},
     .tail_list = EVICT_MAIN,
     .hit_max = 1,
-    .insert = insert,
+    .insert = clock_insert,
     .remove = evict_list_remove,
-    .victim = fifo_victim,
-    .renew = evict_renew_late,
+    .victim = clock_fifo_victim,
+    .renew = evict_mark_renewed,
 };
 
-#define CLOCK(variable, called, counts, text)                                                   \
-    const struct evict_policy variable = {                                                      \
-        .name = called,                                                                         \
-        .source = text,                                                                         \
-        .cost = "hit: one byte; insert: one node; victim: the nodes hit since their last round", \
-        .list_names = {[EVICT_MAIN] = "all"},                                                   \
-        .tail_list = EVICT_MAIN,  \
-        .hit_max = counts,                                                                      \
-        .insert = insert,                                                                       \
-        .remove = evict_list_remove,                                                            \
-        .victim = clock_victim,                                                                 \
-        .renew = evict_renew_late,                                                              \
+#define CLOCK(variable, called, counts, text)                                                      \
+    const struct evict_policy variable = {                                                         \
+        .name = called,                                                                            \
+        .source = text,                                                                            \
+        .cost = "hit: one byte; insert: one node; victim: the nodes hit since their last round",   \
+        .list_names = {[EVICT_MAIN] = "all"},                                                      \
+        .tail_list = EVICT_MAIN,                                                                   \
+        .hit_max = counts,                                                                         \
+        .insert = clock_insert,                                                                    \
+        .remove = evict_list_remove,                                                               \
+        .victim = clock_victim,                                                                    \
+        .renew = evict_mark_renewed,                                                               \
     }
 CLOCK(evict_clock, "clock", 1, "second chance: Corbato 1968, one bit");
 CLOCK(evict_clock2, "clock2", 3, "second chance with a count up to 3, two bits");
@@ -57,6 +57,6 @@ const struct evict_policy evict_none = {
     .list_names = {[EVICT_MAIN] = "all"},
     .tail_list = EVICT_MAIN,
     .hit_max = 1,
-    .insert = insert,
+    .insert = clock_insert,
     .remove = evict_list_remove,
 };

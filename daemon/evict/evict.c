@@ -21,7 +21,7 @@ const struct evict_policy *evict_find(const char *name) {
     return NULL;
 }
 
-bool evict_alike(const struct evict_policy *a, const struct evict_policy *b) {
+bool evict_same_structure(const struct evict_policy *a, const struct evict_policy *b) {
     return a == b || (a->insert == b->insert && a->victim == b->victim);
 }
 
@@ -45,15 +45,15 @@ void evict_renew(struct evict_queue *q, struct node *n, bool temporary, uint32_t
 }
 
 /* Takes in a node that was of another policy. */
-static void insert_unjudged(struct evict_queue *q, struct node *n, uint32_t now_s) {
+static void evict_insert_unjudged(struct evict_queue *q, struct node *n, uint32_t now_s) {
     q->unjudged++;
     q->policy->insert(q, n, false, now_s);
 }
 
 void evict_adopt(struct evict_queue *q, struct node *n, const struct evict_policy *from,
                  uint32_t now_s) {
-    if (!evict_alike(q->policy, from)) {
-        insert_unjudged(q, n, now_s);
+    if (!evict_same_structure(q->policy, from)) {
+        evict_insert_unjudged(q, n, now_s);
         return;
     }
     unsigned list = evict_list_of(n);
@@ -73,8 +73,8 @@ void evict_adopt(struct evict_queue *q, struct node *n, const struct evict_polic
 void evict_restore(struct evict_queue *q, struct node *n, const struct evict_policy *from,
                    uint32_t now_s) {
     unsigned where = node_where(n);
-    if (from == NULL || !evict_alike(q->policy, from)) {
-        insert_unjudged(q, n, now_s);
+    if (from == NULL || !evict_same_structure(q->policy, from)) {
+        evict_insert_unjudged(q, n, now_s);
         return;
     }
     evict_list_push(q, where & EVICT_WHERE_LIST, n);
@@ -92,43 +92,43 @@ struct node *evict_oldest(const struct evict_queue *q) {
     return oldest;
 }
 
-static bool knob_copy(_Atomic uint32_t *to, const _Atomic uint32_t *from) {
+static bool evict_knob_copy(_Atomic uint32_t *to, const _Atomic uint32_t *from) {
     uint32_t value = evict_knob(from), was = evict_knob(to);
     atomic_store_explicit(to, value, memory_order_relaxed);
     return value == was;
 }
 
 bool evict_tuning_copy(struct evict_tuning *to, const struct evict_tuning *from) {
-    bool same = knob_copy(&to->hot_pct, &from->hot_pct);
-    same = knob_copy(&to->warm_pct, &from->warm_pct) && same;
-    same = knob_copy(&to->hot_factor_pct, &from->hot_factor_pct) && same;
-    same = knob_copy(&to->warm_factor_pct, &from->warm_factor_pct) && same;
-    same = knob_copy(&to->small_pct, &from->small_pct) && same;
-    same = knob_copy(&to->ghost_pct, &from->ghost_pct) && same;
-    same = knob_copy(&to->promote_hits, &from->promote_hits) && same;
-    return knob_copy(&to->skip_pct, &from->skip_pct) && same;
+    bool same = evict_knob_copy(&to->hot_pct, &from->hot_pct);
+    same = evict_knob_copy(&to->warm_pct, &from->warm_pct) && same;
+    same = evict_knob_copy(&to->hot_factor_pct, &from->hot_factor_pct) && same;
+    same = evict_knob_copy(&to->warm_factor_pct, &from->warm_factor_pct) && same;
+    same = evict_knob_copy(&to->small_pct, &from->small_pct) && same;
+    same = evict_knob_copy(&to->ghost_pct, &from->ghost_pct) && same;
+    same = evict_knob_copy(&to->promote_hits, &from->promote_hits) && same;
+    return evict_knob_copy(&to->skip_pct, &from->skip_pct) && same;
 }
 
 /* A hand has taken the marks off the nodes behind it, which were hit, and they are the oldest
  * still. So the next policy would begin with them. They become the newest, as if they had moved. */
-static void turn_to_hand(struct evict_queue *q) {
+static void evict_rotate_to_hand(struct evict_queue *q) {
     if (q->hand != 0) {
-        evict_list_turn(q, node_at(q->space, q->hand));
+        evict_list_rotate(q, node_at(q->space, q->hand));
         q->hand = 0;
     }
 }
 
 void evict_switch(struct evict_queue *q, const struct evict_policy *to) {
     uint32_t tail = q->tail.want;
-    bool alike = evict_alike(q->policy, to);
-    evict_watch_tail(q, 0);
-    if (!alike) {
+    bool same = evict_same_structure(q->policy, to);
+    evict_tail_watch(q, 0);
+    if (!same) {
         evict_memory_free(&q->memory);
-        turn_to_hand(q);
+        evict_rotate_to_hand(q);
     }
     /* One that is alike differs in what it asks of new nodes. */
-    uint32_t left = alike && q->policy != to ? q->list[EVICT_NEW].count : evict_count(q);
+    uint32_t left = same && q->policy != to ? q->list[EVICT_NEW].count : evict_count(q);
     q->unjudged = left > q->unjudged ? left : q->unjudged;
     q->policy = to;
-    evict_watch_tail(q, tail);
+    evict_tail_watch(q, tail);
 }

@@ -18,7 +18,7 @@ extern const struct evict_policy *const evict_policies[]; /* NULL-terminated */
 const struct evict_policy *evict_find(const char *name);  /* NULL: no such policy */
 /* Whether two policies are of one structure: each can go on with the lists, ghosts and hand of the
  * other. */
-bool evict_alike(const struct evict_policy *, const struct evict_policy *);
+bool evict_same_structure(const struct evict_policy *, const struct evict_policy *);
 
 /* A queue allocates memory only when its policy first remembers an evicted node; evict_fini frees
  * that memory. */

@@ -10,13 +10,13 @@ enum {
     ROOM_MIN = 64,
     WAYS = 4, /* entries in a word of ghosts */
     EPOCHS = 16,
-    EPOCHS_KEPT = 8,
+    EPOCHS_VALID = 8,
     /* ghosts for each word, which has four entries: so few ghosts push each other out */
     GHOSTS_A_WORD = 3,
     CELLS_A_WORD = 16,
     CELL_MAX = 15,
     SKETCH_WORD_PCT = 30, /* hundredths of a word for each node: 4.8 cells */
-    REST_CALLS = 4096,
+    RETRY_CALLS = 4096,
     ADDS_A_NODE = 10, /* additions for each node after which the sketch is halved */
 };
 
@@ -24,7 +24,7 @@ struct evict_memory {
     uint32_t words; /* words that follow */
     uint32_t epoch; /* ghosts: the epoch that runs, 0 to EPOCHS - 1 */
     uint32_t adds; /* ghosts: additions in this epoch; sketch: additions since it was last halved */
-    uint64_t late;  /* ghosts: hash of the last one, which is not in its word yet; 0: none */
+    uint64_t pending;  /* ghosts: hash of the last one, which is not in its word yet; 0: none */
     uint64_t word[];
 };
 
@@ -33,31 +33,31 @@ void evict_memory_free(struct evict_memory **m) {
     *m = NULL;
 }
 
-static size_t memory_bytes(uint32_t words) {
+static size_t evict_memory_bytes(uint32_t words) {
     return sizeof(struct evict_memory) + words * sizeof(uint64_t);
 }
 
-static uint32_t words_for(uint32_t room, unsigned pct) {
+static uint32_t evict_memory_words(uint32_t room, unsigned pct) {
     return (uint32_t)((uint64_t)room * pct / 100) + 1;
 }
 
 /* Makes the queue's memory, or doubles its words: the keys of a word are then those of two, and
  * each of these gets a copy. Memory that was refused is asked for again only some calls later,
  * since that takes time under the partition's lock. */
-static void memory_grow(struct evict_queue *q, uint32_t words) {
-    if (q->memory_rest > 0) {
-        q->memory_rest--;
+static void evict_memory_grow(struct evict_queue *q, uint32_t words) {
+    if (q->memory_retry_calls > 0) {
+        q->memory_retry_calls--;
         return;
     }
     struct evict_memory *m = q->memory;
     if (m == NULL) {
-        m = calloc(1, memory_bytes(words));
+        m = calloc(1, evict_memory_bytes(words));
     } else {
         words = m->words * 2;
-        m = realloc(m, memory_bytes(words));
+        m = realloc(m, evict_memory_bytes(words));
     }
     if (m == NULL) {
-        q->memory_rest = REST_CALLS;
+        q->memory_retry_calls = RETRY_CALLS;
         return;
     }
     for (uint32_t i = words; m->words != 0 && i-- > 0;) {
@@ -69,23 +69,23 @@ static void memory_grow(struct evict_queue *q, uint32_t words) {
 
 /* The queue's memory, made with `pct` hundredths of a word for each node. It has two thirds of that
  * before it grows, and less if memory is out; NULL: there is none. */
-static struct evict_memory *memory_for(struct evict_queue *q, unsigned pct) {
+static struct evict_memory *evict_memory_for(struct evict_queue *q, unsigned pct) {
     uint32_t nodes = evict_count(q);
     struct evict_memory *m = q->memory;
-    if (m == NULL || m->words + m->words / 2 < words_for(nodes, pct)) {
-        memory_grow(q, words_for(nodes < ROOM_MIN ? ROOM_MIN : nodes, pct));
+    if (m == NULL || m->words + m->words / 2 < evict_memory_words(nodes, pct)) {
+        evict_memory_grow(q, evict_memory_words(nodes < ROOM_MIN ? ROOM_MIN : nodes, pct));
     }
     return q->memory;
 }
 
-static uint64_t mixed_hash(const struct evict_queue *q, const struct node *n) {
+static uint64_t evict_memory_hash(const struct evict_queue *q, const struct node *n) {
     /* the hash's ends chose partition and bucket already, so its bits are mixed */
     uint64_t x = q->space->hash_of(n);
     x = (x ^ x >> 31) * RANDOM_ODD;
     return x ^ x >> 29;
 }
 
-static uint32_t word_of(const struct evict_memory *m, uint64_t hash) {
+static uint32_t evict_memory_word(const struct evict_memory *m, uint64_t hash) {
     return (uint32_t)((hash >> 32) * m->words >> 32);
 }
 
@@ -97,21 +97,23 @@ static uint32_t word_of(const struct evict_memory *m, uint64_t hash) {
 
 #define EACH_WAY 0x0001000100010001u
 
-static unsigned tag_of(uint64_t hash) { return (hash & 0xfff) != 0 ? hash & 0xfff : 1; }
-static unsigned entry_at(uint64_t word, unsigned way) { return word >> (16 * way) & 0xffff; }
-static uint64_t with_entry(uint64_t word, unsigned way, unsigned entry) {
+static unsigned evict_ghost_tag(uint64_t hash) { return (hash & 0xfff) != 0 ? hash & 0xfff : 1; }
+static unsigned evict_ghost_entry(uint64_t word, unsigned way) {
+    return word >> (16 * way) & 0xffff;
+}
+static uint64_t evict_ghost_with_entry(uint64_t word, unsigned way, unsigned entry) {
     return (word & ~((uint64_t)0xffff << (16 * way))) | (uint64_t)entry << (16 * way);
 }
 
 /* For each entry, how many epochs ago it came. */
-static uint64_t ages(const struct evict_memory *m, uint64_t word) {
+static uint64_t evict_ghost_ages(const struct evict_memory *m, uint64_t word) {
     uint64_t epochs = EACH_WAY * (EPOCHS - 1);
     /* no entry borrows from the next */
     return ((m->epoch + EPOCHS) * EACH_WAY - (word & epochs)) & epochs;
 }
 
 /* For each entry EPOCHS if it is empty, else 0. */
-static uint64_t empties(uint64_t word) {
+static uint64_t evict_ghost_empties(uint64_t word) {
     /* the highest bit of each entry */
     uint64_t low = EACH_WAY * 0x7fff, is_there = ((word & low) + low) | word;
     return (~is_there >> 15 & EACH_WAY) * EPOCHS;
@@ -119,42 +121,44 @@ static uint64_t empties(uint64_t word) {
 
 /* The word without the entries that are too old. The few words that no call reaches for EPOCHS
  * epochs keep theirs longer. */
-static uint64_t without_old(const struct evict_memory *m, uint64_t word) {
-    _Static_assert(EPOCHS == 2 * EPOCHS_KEPT, "one bit of an age says whether it is too old");
-    uint64_t is_old = ages(m, word) / EPOCHS_KEPT & EACH_WAY;
+static uint64_t evict_ghost_without_old(const struct evict_memory *m, uint64_t word) {
+    _Static_assert(EPOCHS == 2 * EPOCHS_VALID, "one bit of an age says whether it is too old");
+    uint64_t is_old = evict_ghost_ages(m, word) / EPOCHS_VALID & EACH_WAY;
     return word & ~(is_old * 0xffff);
 }
 
 /* The place for another entry: an empty one, or else the oldest. */
-static unsigned place_in(const struct evict_memory *m, uint64_t word) {
-    uint64_t ranks = ages(m, word) | empties(word);
-    unsigned place = 0, most = entry_at(ranks, 0);
+static unsigned evict_ghost_place(const struct evict_memory *m, uint64_t word) {
+    uint64_t ranks = evict_ghost_ages(m, word) | evict_ghost_empties(word);
+    unsigned place = 0, most = evict_ghost_entry(ranks, 0);
     for (unsigned i = 1; i < WAYS; i++) {
-        unsigned rank = entry_at(ranks, i);
+        unsigned rank = evict_ghost_entry(ranks, i);
         place = rank >= most ? i : place;
         most = rank >= most ? rank : most;
     }
     return place;
 }
 
-static void put_late(struct evict_memory *m) {
-    if (m->late != 0) {
-        uint64_t *word = &m->word[word_of(m, m->late)], kept = without_old(m, *word);
-        *word = with_entry(kept, place_in(m, kept), tag_of(m->late) << 4 | m->epoch);
-        m->late = 0;
+static void evict_ghost_settle(struct evict_memory *m) {
+    if (m->pending != 0) {
+        uint64_t *word = &m->word[evict_memory_word(m, m->pending)],
+                 valid = evict_ghost_without_old(m, *word);
+        *word = evict_ghost_with_entry(valid, evict_ghost_place(m, valid),
+                                       evict_ghost_tag(m->pending) << 4 | m->epoch);
+        m->pending = 0;
     }
 }
 
 void evict_ghosts_add(struct evict_queue *q, const struct node *n, uint32_t share_pct) {
-    struct evict_memory *m = memory_for(q, share_pct / GHOSTS_A_WORD);
+    struct evict_memory *m = evict_memory_for(q, share_pct / GHOSTS_A_WORD);
     if (m == NULL) {
         return;
     }
-    put_late(m);
-    m->late = mixed_hash(q, n);
-    __builtin_prefetch(&m->word[word_of(m, m->late)], 1);
+    evict_ghost_settle(m);
+    m->pending = evict_memory_hash(q, n);
+    __builtin_prefetch(&m->word[evict_memory_word(m, m->pending)], 1);
     /* The epochs that are kept, with half of the one that runs, hold share_pct of the nodes. */
-    if (++m->adds >= (uint64_t)evict_count(q) * share_pct / 100 * 2 / (2 * EPOCHS_KEPT - 1)) {
+    if (++m->adds >= (uint64_t)evict_count(q) * share_pct / 100 * 2 / (2 * EPOCHS_VALID - 1)) {
         m->adds = 0;
         m->epoch = (m->epoch + 1) & (EPOCHS - 1);
     }
@@ -165,13 +169,13 @@ bool evict_ghosts_take(struct evict_queue *q, const struct node *n) {
     if (m == NULL) {
         return false;
     }
-    put_late(m);
-    uint64_t hash = mixed_hash(q, n), *word = &m->word[word_of(m, hash)],
-             kept = without_old(m, *word);
-    *word = kept;
+    evict_ghost_settle(m);
+    uint64_t hash = evict_memory_hash(q, n), *word = &m->word[evict_memory_word(m, hash)],
+             valid = evict_ghost_without_old(m, *word);
+    *word = valid;
     for (unsigned i = 0; i < WAYS; i++) {
-        if (entry_at(kept, i) >> 4 == tag_of(hash)) {
-            *word = with_entry(kept, i, 0);
+        if (evict_ghost_entry(valid, i) >> 4 == evict_ghost_tag(hash)) {
+            *word = evict_ghost_with_entry(valid, i, 0);
             return true;
         }
     }
@@ -187,13 +191,13 @@ struct cell {
     unsigned shift;
 };
 
-static struct cell cell_of(const struct evict_memory *m, uint64_t hash, unsigned row) {
+static struct cell evict_sketch_cell(const struct evict_memory *m, uint64_t hash, unsigned row) {
     uint64_t x = hash + row * 0xc2b2ae3d27d4eb4fu;
     x = (x ^ x >> 32) * 0x9fb21c651e98df25u;
-    return (struct cell){word_of(m, x), (unsigned)(x & (CELLS_A_WORD - 1)) * 4};
+    return (struct cell){evict_memory_word(m, x), (unsigned)(x & (CELLS_A_WORD - 1)) * 4};
 }
 
-static void halve(struct evict_memory *m) {
+static void evict_sketch_halve(struct evict_memory *m) {
     for (uint32_t i = 0; i < m->words; i++) {
         m->word[i] = m->word[i] >> 1 & 0x7777777777777777u;
     }
@@ -201,13 +205,13 @@ static void halve(struct evict_memory *m) {
 }
 
 void evict_sketch_add(struct evict_queue *q, const struct node *n, unsigned times) {
-    struct evict_memory *m = memory_for(q, SKETCH_WORD_PCT);
+    struct evict_memory *m = evict_memory_for(q, SKETCH_WORD_PCT);
     if (m == NULL) {
         return;
     }
-    uint64_t hash = mixed_hash(q, n);
+    uint64_t hash = evict_memory_hash(q, n);
     for (unsigned row = 0; row < ROWS; row++) {
-        struct cell c = cell_of(m, hash, row);
+        struct cell c = evict_sketch_cell(m, hash, row);
         unsigned count = m->word[c.word] >> c.shift & CELL_MAX;
         unsigned more = times < CELL_MAX - count ? times : CELL_MAX - count;
         m->word[c.word] += (uint64_t)more << c.shift;
@@ -216,7 +220,7 @@ void evict_sketch_add(struct evict_queue *q, const struct node *n, unsigned time
     /* not by the room: how soon the past fades must not depend on how the queue grew */
     uint32_t nodes = evict_count(q);
     if (m->adds >= (uint64_t)(nodes < ROOM_MIN ? ROOM_MIN : nodes) * ADDS_A_NODE) {
-        halve(m);
+        evict_sketch_halve(m);
     }
 }
 
@@ -226,9 +230,9 @@ unsigned evict_sketch_count(const struct evict_queue *q, const struct node *n) {
     if (m == NULL) {
         return 0;
     }
-    uint64_t hash = mixed_hash(q, n);
+    uint64_t hash = evict_memory_hash(q, n);
     for (unsigned row = 0; row < ROWS; row++) {
-        struct cell c = cell_of(m, hash, row);
+        struct cell c = evict_sketch_cell(m, hash, row);
         unsigned count = m->word[c.word] >> c.shift & CELL_MAX;
         least = count < least ? count : least;
     }

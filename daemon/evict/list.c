@@ -2,19 +2,22 @@
 #include "evict/list.h"
 #include "evict/tail.h"
 
-static struct node *at(const struct evict_queue *q, uint32_t ref) { return node_at(q->space, ref); }
+static struct node *list_node(const struct evict_queue *q, uint32_t ref) {
+    return node_at(q->space, ref);
+}
 
 /* Tells the neighbours of a place in a list, or the list's ends, what follows the one and what
  * comes before the other. */
-static inline void link_neighbours(const struct evict_queue *q, struct evict_list *l, uint32_t prev,
-                                   uint32_t next, uint32_t after_prev, uint32_t before_next) {
+static inline void list_link_neighbours(const struct evict_queue *q, struct evict_list *l,
+                                        uint32_t prev, uint32_t next, uint32_t after_prev,
+                                        uint32_t before_next) {
     if (prev != 0) {
-        node_set_next(at(q, prev), after_prev);
+        node_set_next(list_node(q, prev), after_prev);
     } else {
         l->oldest = after_prev;
     }
     if (next != 0) {
-        node_set_prev(at(q, next), before_next);
+        node_set_prev(list_node(q, next), before_next);
     } else {
         l->newest = before_next;
     }
@@ -26,7 +29,7 @@ void evict_list_push(struct evict_queue *q, unsigned list, struct node *n) {
     node_set_where(n, list);
     node_set_next(n, 0);
     node_set_prev(n, l->newest);
-    link_neighbours(q, l, l->newest, 0, ref, ref);
+    list_link_neighbours(q, l, l->newest, 0, ref, ref);
     l->count++;
     if (q->tail.want != 0 && list == q->policy->tail_list) {
         evict_tail_fill(q);
@@ -39,10 +42,10 @@ void evict_list_push_oldest(struct evict_queue *q, unsigned list, struct node *n
     node_set_where(n, list);
     node_set_prev(n, 0);
     node_set_next(n, l->oldest);
-    link_neighbours(q, l, 0, l->oldest, ref, ref);
+    list_link_neighbours(q, l, 0, l->oldest, ref, ref);
     l->count++;
     if (q->tail.want != 0 && list == q->policy->tail_list) {
-        evict_tail_joined(q, n);
+        evict_tail_join(q, n);
     }
 }
 
@@ -52,7 +55,7 @@ void evict_list_remove(struct evict_queue *q, struct node *n) {
     if (in_tail) {
         evict_tail_leave(q, n);
     }
-    link_neighbours(q, l, node_prev(n), node_next(n), node_next(n), node_prev(n));
+    list_link_neighbours(q, l, node_prev(n), node_next(n), node_next(n), node_prev(n));
     l->count--;
     if (in_tail) {
         evict_tail_fill(q);
@@ -64,19 +67,19 @@ void evict_list_move(struct evict_queue *q, struct node *n, unsigned list) {
     evict_list_push(q, list, n);
 }
 
-void evict_list_turn(struct evict_queue *q, struct node *n) {
+void evict_list_rotate(struct evict_queue *q, struct node *n) {
     struct evict_list *l = &q->list[evict_list_of(n)];
     if (node_prev(n) != 0) {
-        node_set_next(at(q, l->newest), l->oldest);
-        node_set_prev(at(q, l->oldest), l->newest);
+        node_set_next(list_node(q, l->newest), l->oldest);
+        node_set_prev(list_node(q, l->oldest), l->newest);
         l->newest = node_prev(n);
         l->oldest = node_ref(q->space, n);
-        node_set_next(at(q, l->newest), 0);
+        node_set_next(list_node(q, l->newest), 0);
         node_set_prev(n, 0);
     }
 }
 
-void evict_moved(struct evict_queue *q, const struct node *from, struct node *to) {
+void evict_list_replace(struct evict_queue *q, const struct node *from, struct node *to) {
     struct evict_list *l = &q->list[evict_list_of(from)];
     uint32_t ref = node_ref(q->space, to);
     if (q->hand == node_ref(q->space, from)) {
@@ -85,18 +88,18 @@ void evict_moved(struct evict_queue *q, const struct node *from, struct node *to
     node_set_next(to, node_next(from));
     node_set_prev(to, node_prev(from));
     if (node_where(from) & EVICT_TAIL_BOTH) {
-        evict_tail_moved(q, from, to);
+        evict_tail_replace(q, from, to);
     }
-    link_neighbours(q, l, node_prev(to), node_next(to), ref, ref);
+    list_link_neighbours(q, l, node_prev(to), node_next(to), ref, ref);
 }
 
-void evict_renew_late(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
+void evict_mark_renewed(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)q, (void)temporary, (void)now_s;
     node_set_where(n, node_where(n) | EVICT_RENEWED);
 }
 
 struct node *evict_oldest_in(const struct evict_queue *q, unsigned list) {
-    return q->list[list].oldest != 0 ? at(q, q->list[list].oldest) : NULL;
+    return q->list[list].oldest != 0 ? list_node(q, q->list[list].oldest) : NULL;
 }
 
 uint32_t evict_count(const struct evict_queue *q) {
@@ -108,8 +111,8 @@ uint32_t evict_count(const struct evict_queue *q) {
 }
 
 struct node *evict_leftover_in(struct evict_queue *q, unsigned lists, const struct node *own,
-                               unsigned keep_hits, uint32_t now_s) {
-    for (unsigned tries = 0; tries < EVICT_MEETS_MOST; tries++) {
+                               unsigned spare_hits, uint32_t now_s) {
+    for (unsigned tries = 0; tries < EVICT_SEARCH_MOST; tries++) {
         struct node *oldest = NULL;
         for (unsigned i = 0; i < EVICT_LISTS; i++) {
             struct node *n = lists >> i & 1 ? evict_oldest_in(q, i) : NULL;
@@ -121,7 +124,7 @@ struct node *evict_leftover_in(struct evict_queue *q, unsigned lists, const stru
                                node_time_s(own) < node_time_s(oldest))) {
             return NULL;
         }
-        if (!evict_spares(q, oldest, keep_hits)) {
+        if (!evict_spares(q, oldest, spare_hits)) {
             return oldest;
         }
         node_renew(oldest, 0, now_s, q->flushed_s);
@@ -130,16 +133,16 @@ struct node *evict_leftover_in(struct evict_queue *q, unsigned lists, const stru
     return NULL;
 }
 
-struct node *evict_next_round(struct evict_queue *q, unsigned keep_hits, uint32_t now_s) {
+struct node *evict_next_round(struct evict_queue *q, unsigned spare_hits, uint32_t now_s) {
     enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP };
     struct node *own = evict_oldest_in(q, EVICT_MAIN),
-                *left = evict_leftover(q, OTHERS, own, keep_hits, now_s);
+                *left = evict_leftover(q, OTHERS, own, spare_hits, now_s);
     if (left != NULL) {
         return left;
     }
     own = evict_oldest_in(q, EVICT_MAIN);
     for (unsigned i = 0;
-         i < EVICT_MEETS_MOST && own != NULL && evict_spares(q, own, keep_hits); i++) {
+         i < EVICT_SEARCH_MOST && own != NULL && evict_spares(q, own, spare_hits); i++) {
         if (node_hits(own) > 0) {
             node_renew(own, node_hits(own) - 1, now_s, q->flushed_s);
         }

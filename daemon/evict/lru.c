@@ -21,7 +21,7 @@ static void lru_hit(struct evict_queue *q, struct node *n, uint32_t now_s) {
 }
 
 static struct node *lru_victim(struct evict_queue *q, uint32_t now_s) {
-    return evict_next_round(q, EVICT_KEEP_NONE, now_s);
+    return evict_next_round(q, EVICT_SPARE_NONE, now_s);
 }
 
 const struct evict_policy evict_lru = {

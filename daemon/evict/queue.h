@@ -64,7 +64,7 @@ struct evict_queue {
     /* nodes that were there at the last switch and that no search for a victim has met since; too
      * many by those that were removed meanwhile */
     uint32_t             unjudged;
-    uint32_t             memory_rest; /* calls until memory that was refused is asked for again */
+    uint32_t memory_retry_calls; /* calls until memory that was refused is asked for again */
     /* Nodes of this time and before are flushed, and stay so. The owner sets it together with
      * now_s, from one look at the clock. */
     uint32_t             flushed_s;
@@ -73,7 +73,7 @@ struct evict_queue {
 };
 
 /* A policy is a structure, which its functions define, and the numbers that it uses. Some policies
- * share one structure and differ only in these numbers (evict_alike). */
+ * share one structure and differ only in these numbers (evict_same_structure). */
 struct evict_policy {
     const char *name;
     const char *source;   /* where it comes from, for `stats policies` */
@@ -90,7 +90,7 @@ struct evict_policy {
     struct node *(*victim)(struct evict_queue *, uint32_t now_s);
     /* NULL unless a hit changes the order, which costs a lock. */
     void (*hit)(struct evict_queue *, struct node *, uint32_t now_s);
-    /* NULL: the same as remove and insert. In most policies it is evict_renew_late. */
+    /* NULL: the same as remove and insert. In most policies it is evict_mark_renewed. */
     void (*renew)(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
     /* NULL unless the policy remembers evicted nodes. */
     void (*evicted)(struct evict_queue *, const struct node *);

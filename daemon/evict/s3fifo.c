@@ -12,7 +12,7 @@
  * the window is a time, read from the mark of the last hit, so that it costs a hit nothing. s3fifo
  * uses the numbers of the tuning; the other policies here use numbers of their own, whatever the
  * tuning says. insert O(1) and two cache lines; victim O(1) amortised over hits, at most
- * EVICT_MEETS_MOST nodes at a time. */
+ * EVICT_SEARCH_MOST nodes at a time. */
 #include "evict/evict.h"
 #include "evict/evict_memory.h"
 
@@ -25,7 +25,7 @@ static void s3fifo_insert(struct evict_queue *q, struct node *n, bool temporary,
 }
 
 /* The oldest of the main queue, after those before it that were hit have got another round. */
-static struct node *main_victim(struct evict_queue *q, uint32_t now_s, unsigned *tries) {
+static struct node *s3fifo_main_victim(struct evict_queue *q, uint32_t now_s, unsigned *tries) {
     struct node *n = evict_oldest_in(q, MAIN);
     while (n != NULL && (node_hits(n) > 0 || evict_renewed(n)) && *tries > 0) {
         if (node_hits(n) > 0) {
@@ -45,7 +45,7 @@ static struct node *main_victim(struct evict_queue *q, uint32_t now_s, unsigned 
 
 /* Whether the item was hit often enough, and the last time after the first part of its time here:
  * by then a burst of reads right after the store is over. */
-static bool is_wanted(const struct evict_queue *q, const struct node *n, uint32_t now_s) {
+static bool s3fifo_is_wanted(const struct evict_queue *q, const struct node *n, uint32_t now_s) {
     if (node_hits(n) < KNOB(q, promote_hits)) {
         return false;
     }
@@ -55,7 +55,7 @@ static bool is_wanted(const struct evict_queue *q, const struct node *n, uint32_
 }
 
 static struct node *s3fifo_victim(struct evict_queue *q, uint32_t now_s) {
-    unsigned tries = EVICT_MEETS_MOST;
+    unsigned tries = EVICT_SEARCH_MOST;
     uint32_t small_pct = KNOB(q, small_pct);
     struct node *small = evict_oldest_in(q, SMALL),
                 *left = evict_leftover(q, OTHERS, small, KNOB(q, promote_hits), now_s);
@@ -64,7 +64,7 @@ static struct node *s3fifo_victim(struct evict_queue *q, uint32_t now_s) {
     }
     while (small != NULL &&
            (uint64_t)q->list[MAIN].count * 100 <= (uint64_t)evict_count(q) * (100 - small_pct)) {
-        bool promoted = is_wanted(q, small, now_s) || evict_read_before(q, small);
+        bool promoted = s3fifo_is_wanted(q, small, now_s) || evict_read_before(q, small);
         if ((!promoted && !evict_renewed(small)) || tries == 0) {
             return small;
         }
@@ -76,7 +76,7 @@ static struct node *s3fifo_victim(struct evict_queue *q, uint32_t now_s) {
         small = evict_oldest_in(q, SMALL);
         tries--;
     }
-    struct node *n = main_victim(q, now_s, &tries);
+    struct node *n = s3fifo_main_victim(q, now_s, &tries);
     return n != NULL ? n : evict_oldest_in(q, SMALL);
 }
 
@@ -86,22 +86,22 @@ static void s3fifo_evicted(struct evict_queue *q, const struct node *n) {
     }
 }
 
-#define S3FIFO(variable, called, numbers, text)                                                 \
-    const struct evict_policy variable = {                                                      \
-        .name = called,                                                                         \
-        .source = text,                                                                         \
-        .cost = "hit: one byte; insert: one node and two cache lines; victim: the nodes hit "   \
-                "since their last round",                                                       \
-        .list_names = {[SMALL] = "small", [MAIN] = "main"},                                     \
-        .tail_list = EVICT_MAIN,                                                                \
-        .hit_max = COUNT_MAX,                                                                   \
-        .bytes_per_item = EVICT_GHOST_BYTES_PER_NODE,                                           \
-        .record = numbers,                                                                      \
-        .insert = s3fifo_insert,                                                                \
-        .remove = evict_list_remove,                                                            \
-        .victim = s3fifo_victim,                                                                \
-        .evicted = s3fifo_evicted,                                                              \
-        .renew = evict_renew_late,                                                              \
+#define S3FIFO(variable, called, numbers, text)                                                    \
+    const struct evict_policy variable = {                                                         \
+        .name = called,                                                                            \
+        .source = text,                                                                            \
+        .cost = "hit: one byte; insert: one node and two cache lines; victim: the nodes hit "      \
+                "since their last round",                                                          \
+        .list_names = {[SMALL] = "small", [MAIN] = "main"},                                        \
+        .tail_list = EVICT_MAIN,                                                                   \
+        .hit_max = COUNT_MAX,                                                                      \
+        .bytes_per_item = EVICT_GHOST_BYTES_PER_NODE,                                              \
+        .record = numbers,                                                                         \
+        .insert = s3fifo_insert,                                                                   \
+        .remove = evict_list_remove,                                                               \
+        .victim = s3fifo_victim,                                                                   \
+        .evicted = s3fifo_evicted,                                                                 \
+        .renew = evict_mark_renewed,                                                               \
     }
 #define RECORD(small, ghosts, hits, skipped) \
     (&(const struct evict_s3fifo_knobs){(small), (ghosts), (hits), (skipped)})

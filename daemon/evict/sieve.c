@@ -4,7 +4,7 @@
  *
  * Source: Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024. Good on web traffic, bad on
  * streams of pure recency: never the default. insert O(1); victim O(1) amortised over hits, at most
- * EVICT_MEETS_MOST nodes at a time. */
+ * EVICT_SEARCH_MOST nodes at a time. */
 #include "evict/evict.h"
 
 enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP };
@@ -28,7 +28,7 @@ static struct node *sieve_victim(struct evict_queue *q, uint32_t now_s) {
     }
     struct node *oldest = evict_oldest_in(q, EVICT_MAIN);
     struct node *n = q->hand != 0 ? node_at(q->space, q->hand) : oldest;
-    for (unsigned i = 0; i < EVICT_MEETS_MOST && n != NULL && evict_spares(q, n, 1); i++) {
+    for (unsigned i = 0; i < EVICT_SEARCH_MOST && n != NULL && evict_spares(q, n, 1); i++) {
         if (node_hits(n) > 0) {
             node_renew(n, 0, now_s, q->flushed_s);
         }
@@ -49,5 +49,5 @@ const struct evict_policy evict_sieve = {
     .insert = sieve_insert,
     .remove = sieve_remove,
     .victim = sieve_victim,
-    .renew = evict_renew_late,
+    .renew = evict_mark_renewed,
 };

@@ -17,18 +17,20 @@ enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP }
 enum { IDLE_MOST = 1, ACTIVE = 2 };
 enum { PULLS_PER_INSERT = 2, RENEWALS_PER_PULL = 4 };
 
-static bool renewed(const struct node *n) { return evict_renewed(n) && node_hits(n) < ACTIVE; }
+static bool slru_is_renewed(const struct node *n) {
+    return evict_renewed(n) && node_hits(n) < ACTIVE;
+}
 
-static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s);
+static bool slru_pull(struct evict_queue *q, unsigned list, uint32_t now_s);
 
 /* A list's oldest node. Nodes before it that got a new value since they came here first go to HOT,
  * a few at a time. */
-static struct node *settled_oldest(struct evict_queue *q, unsigned list, uint32_t now_s) {
+static struct node *slru_settled_oldest(struct evict_queue *q, unsigned list, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, list);
-    for (unsigned i = 0; i < RENEWALS_PER_PULL && n != NULL && renewed(n); i++) {
+    for (unsigned i = 0; i < RENEWALS_PER_PULL && n != NULL && slru_is_renewed(n); i++) {
         evict_list_move(q, n, HOT);
         if (list != HOT) {
-            pull(q, HOT, now_s); /* HOT stays within its share */
+            slru_pull(q, HOT, now_s); /* HOT stays within its share */
         }
         n = evict_oldest_in(q, list);
     }
@@ -36,8 +38,8 @@ static struct node *settled_oldest(struct evict_queue *q, unsigned list, uint32_
 }
 
 /* Looks at the old end of HOT or WARM; false: nothing there wants to move. */
-static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
-    struct node *n = settled_oldest(q, list, now_s);
+static bool slru_pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
+    struct node *n = slru_settled_oldest(q, list, now_s);
     if (n == NULL) {
         return false;
     }
@@ -73,9 +75,9 @@ static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
 
 static void slru_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     evict_list_push(q, temporary ? TEMP : HOT, n);
-    for (unsigned i = 0; i < PULLS_PER_INSERT && pull(q, HOT, now_s); i++) {
+    for (unsigned i = 0; i < PULLS_PER_INSERT && slru_pull(q, HOT, now_s); i++) {
     }
-    pull(q, WARM, now_s);
+    slru_pull(q, WARM, now_s);
     /* The next pull takes HOT's oldest node, which is in the processor's cache by now, and makes
      * the one after it the oldest: so that one's neighbour is prefetched. */
     const struct node *oldest = evict_oldest_in(q, HOT);
@@ -87,14 +89,14 @@ static void slru_renew(struct evict_queue *q, struct node *n, bool temporary, ui
         evict_list_remove(q, n);
         slru_insert(q, n, temporary, now_s);
     } else {
-        evict_renew_late(q, n, temporary, now_s);
+        evict_mark_renewed(q, n, temporary, now_s);
     }
 }
 
 /* COLD's oldest node, or that of another queue if COLD is empty: HOT's before WARM's, unless a
  * switch has left an older unread one in WARM. TEMP comes last, but even that is better than a set
  * that is refused. */
-static struct node *coldest(const struct evict_queue *q) {
+static struct node *slru_coldest(const struct evict_queue *q) {
     static const unsigned order[] = {COLD, HOT, WARM, TEMP};
     struct node *hot = evict_oldest_in(q, HOT), *warm = evict_oldest_in(q, WARM), *n = NULL;
     if (q->list[COLD].count == 0 && hot != NULL && warm != NULL && node_mark(warm) == 0 &&
@@ -108,18 +110,18 @@ static struct node *coldest(const struct evict_queue *q) {
 }
 
 static struct node *slru_victim(struct evict_queue *q, uint32_t now_s) {
-    struct node *n = coldest(q);
-    for (unsigned i = 0; i < EVICT_MEETS_MOST && n != NULL && evict_spares(q, n, ACTIVE); i++) {
-        if (renewed(n)) {
+    struct node *n = slru_coldest(q);
+    for (unsigned i = 0; i < EVICT_SEARCH_MOST && n != NULL && evict_spares(q, n, ACTIVE); i++) {
+        if (slru_is_renewed(n)) {
             evict_list_move(q, n, HOT);
-            pull(q, HOT, now_s); /* HOT stays within its share */
+            slru_pull(q, HOT, now_s); /* HOT stays within its share */
         } else {
             node_renew(n, IDLE_MOST, now_s, q->flushed_s);
             evict_list_move(q, n, WARM);
             q->moves.to_warm++;
-            pull(q, WARM, now_s);
+            slru_pull(q, WARM, now_s);
         }
-        n = coldest(q);
+        n = slru_coldest(q);
     }
     return n;
 }

@@ -1,15 +1,15 @@
 /* The tail of a queue: the nodes that would go next. Code that changes the lists calls these
- * functions, except evict_watch_tail. */
+ * functions, except evict_tail_watch. */
 #ifndef SLATE_EVICT_TAIL_H
 #define SLATE_EVICT_TAIL_H
 #include "evict/queue.h"
 
 /* Keeps a tail of two times `want` nodes from now on; 0: keeps none. O(nodes in the tail); later
  * calls O(1). */
-void evict_watch_tail(struct evict_queue *, uint32_t want);
+void evict_tail_watch(struct evict_queue *, uint32_t want);
 /* In how many parts of the tail a node is: 0 none, 1 the second, 2 the first, whose nodes go first.
  * No lock needed. */
-static inline unsigned evict_tails_of(const struct node *n) {
+static inline unsigned evict_tail_parts(const struct node *n) {
     return (unsigned)__builtin_popcount(node_where(n) & 12u);
 }
 
@@ -18,6 +18,6 @@ void evict_tail_fill(struct evict_queue *);
 /* To be called before a node of the tail leaves its list. */
 void evict_tail_leave(struct evict_queue *, const struct node *);
 /* To be called when a node has become the oldest of the tail's list. */
-void evict_tail_joined(struct evict_queue *, struct node *);
-void evict_tail_moved(struct evict_queue *, const struct node *from, const struct node *to);
+void evict_tail_join(struct evict_queue *, struct node *);
+void evict_tail_replace(struct evict_queue *, const struct node *from, const struct node *to);
 #endif

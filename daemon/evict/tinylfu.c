@@ -20,12 +20,12 @@ enum {
 };
 enum { WINDOW_PCT = 1, PROTECTED_PCT = 79, STEPS = 2, COUNT_MAX = 7 };
 
-static bool over(uint32_t count, uint32_t total, unsigned pct) {
+static bool tinylfu_is_over(uint32_t count, uint32_t total, unsigned pct) {
     return (uint64_t)count * 100 > (uint64_t)total * pct;
 }
 
 /* Moves a node to a list, and adds its hits to the sketch. */
-static void promote(struct evict_queue *q, struct node *n, unsigned list, uint32_t now_s) {
+static void tinylfu_move(struct evict_queue *q, struct node *n, unsigned list, uint32_t now_s) {
     if (node_hits(n) > 0) {
         evict_sketch_add(q, n, node_hits(n));
         node_renew(n, 0, now_s, q->flushed_s);
@@ -35,23 +35,23 @@ static void promote(struct evict_queue *q, struct node *n, unsigned list, uint32
 
 /* Moves the oldest protected item back on probation if those that were hit there need its room.
  * False: they do not. */
-static bool shrink_protected(struct evict_queue *q, uint32_t now_s) {
+static bool tinylfu_shrink_protected(struct evict_queue *q, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, PROTECTED);
-    if (n == NULL || !over(q->list[PROTECTED].count, evict_count(q), PROTECTED_PCT)) {
+    if (n == NULL || !tinylfu_is_over(q->list[PROTECTED].count, evict_count(q), PROTECTED_PCT)) {
         return false;
     }
-    promote(q, n, node_hits(n) > 0 ? PROTECTED : PROBATION, now_s);
+    tinylfu_move(q, n, node_hits(n) > 0 ? PROTECTED : PROBATION, now_s);
     return true;
 }
 
 /* Moves the window's oldest item on probation. False: the window is within its share. */
-static bool shrink_window(struct evict_queue *q, uint32_t now_s) {
+static bool tinylfu_shrink_window(struct evict_queue *q, uint32_t now_s) {
     if (q->list[WINDOW].count <= 1 ||
-        !over(q->list[WINDOW].count, evict_count(q), WINDOW_PCT)) {
+        !tinylfu_is_over(q->list[WINDOW].count, evict_count(q), WINDOW_PCT)) {
         return false;
     }
     struct node *oldest = evict_oldest_in(q, WINDOW);
-    promote(q, oldest, evict_renewed(oldest) ? WINDOW : PROBATION, now_s);
+    tinylfu_move(q, oldest, evict_renewed(oldest) ? WINDOW : PROBATION, now_s);
     return true;
 }
 
@@ -62,29 +62,29 @@ static void tinylfu_insert(struct evict_queue *q, struct node *n, bool temporary
     evict_list_push(q, WINDOW, n);
     evict_sketch_add(q, n, 1);
     for (unsigned i = 0; i < STEPS; i++) {
-        shrink_protected(q, now_s);
+        tinylfu_shrink_protected(q, now_s);
     }
     for (unsigned i = 0; i < STEPS; i++) {
-        shrink_window(q, now_s);
+        tinylfu_shrink_window(q, now_s);
     }
 }
 
 static void tinylfu_renew(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     evict_sketch_add(q, n, 1);
-    evict_renew_late(q, n, temporary, now_s);
+    evict_mark_renewed(q, n, temporary, now_s);
 }
 
-static unsigned frequency(const struct evict_queue *q, const struct node *n) {
+static unsigned tinylfu_frequency(const struct evict_queue *q, const struct node *n) {
     return evict_sketch_count(q, n) + node_hits(n);
 }
 
 /* The oldest node on probation that was not hit there. If there is none, the other lists first give
  * what they have over their shares. */
-static struct node *probation_victim(struct evict_queue *q, uint32_t now_s) {
-    for (unsigned i = 0; i < EVICT_MEETS_MOST; i++) {
+static struct node *tinylfu_probation_victim(struct evict_queue *q, uint32_t now_s) {
+    for (unsigned i = 0; i < EVICT_SEARCH_MOST; i++) {
         struct node *n = evict_oldest_in(q, PROBATION);
         if (n == NULL) {
-            if (!shrink_window(q, now_s) && !shrink_protected(q, now_s)) {
+            if (!tinylfu_shrink_window(q, now_s) && !tinylfu_shrink_protected(q, now_s)) {
                 return NULL;
             }
             continue;
@@ -93,17 +93,17 @@ static struct node *probation_victim(struct evict_queue *q, uint32_t now_s) {
             return n;
         }
         bool read = node_mark(n) != 0;
-        promote(q, n, read ? PROTECTED : WINDOW, now_s);
+        tinylfu_move(q, n, read ? PROTECTED : WINDOW, now_s);
         q->moves.to_warm += read;
         if (q->list[PROBATION].count > 0) {
-            shrink_protected(q, now_s);
+            tinylfu_shrink_protected(q, now_s);
         }
     }
     return evict_oldest_in(q, PROBATION);
 }
 
 static struct node *tinylfu_victim(struct evict_queue *q, uint32_t now_s) {
-    struct node *victim = probation_victim(q, now_s),
+    struct node *victim = tinylfu_probation_victim(q, now_s),
                 *left = evict_leftover(q, OTHERS, victim, 1, now_s);
     if (left != NULL) {
         return left;
@@ -112,15 +112,15 @@ static struct node *tinylfu_victim(struct evict_queue *q, uint32_t now_s) {
         struct node *n = evict_oldest_in(q, PROTECTED);
         return n != NULL ? n : evict_oldest_in(q, WINDOW);
     }
-    for (unsigned i = 0; i < EVICT_MEETS_MOST; i++) {
+    for (unsigned i = 0; i < EVICT_SEARCH_MOST; i++) {
         struct node *candidate = node_at(q->space, q->list[PROBATION].newest);
-        if (candidate == victim || frequency(q, candidate) > frequency(q, victim)) {
+        if (candidate == victim || tinylfu_frequency(q, candidate) > tinylfu_frequency(q, victim)) {
             break;
         }
         if (!evict_read_before(q, candidate)) {
             return candidate;
         }
-        promote(q, candidate, PROTECTED, now_s);
+        tinylfu_move(q, candidate, PROTECTED, now_s);
     }
     return victim;
 }

@@ -22,19 +22,19 @@ _Static_assert((int)PAIRS_MAX <= (int)INDEX_CHAIN_MOST, "a chain fits those who 
 /* --- reading --- */
 
 static uint32_t bucket_guess_behind(const struct index *ix, uint64_t hash,
-                                    struct index_spot spot) {
+                                    struct index_hint hint) {
     (void)hash;
-    const struct index_line *next = index_next(ix, spot.at);
-    return next != NULL ? index_guess_in(ix, next, spot.tag) : 0;
+    const struct index_line *next = index_next(ix, hint.at);
+    return next != NULL ? index_guess_in(ix, next, hint.tag) : 0;
 }
 
 static uint32_t bucket_find_behind(const struct index *ix, const struct key *k,
-                                   struct index_spot spot, struct index_look *look) {
-    (void)look; /* the first line's version is that of the chain */
-    const struct index_line *b = index_next(ix, spot.at);
+                                   struct index_hint hint, struct index_lookup *lookup) {
+    (void)lookup; /* the first line's version is that of the chain */
+    const struct index_line *b = index_next(ix, hint.at);
     /* links that are being changed may form a circle */
     for (unsigned lines = 1; b != NULL && lines < LINES_MOST; lines++) {
-        uint32_t ref = index_find_in(ix, b, k, spot.tag);
+        uint32_t ref = index_find_in(ix, b, k, hint.tag);
         if (ref != 0) {
             return ref;
         }
@@ -45,12 +45,12 @@ static uint32_t bucket_find_behind(const struct index *ix, const struct key *k,
 
 /* --- writing; the caller holds the partition's lock --- */
 
-static struct index_line *overflow_take(struct index *ix, uint32_t *number) {
+static struct index_line *bucket_take_overflow(struct index *ix, uint32_t *number) {
     if (ix->more_free != 0) {
         *number = ix->more_free;
         struct index_line *b = index_line_in(&ix->more, *number);
-        ix->more_free = ref_of(b, 0);
-        set_slot(b, 0, 0, 0);
+        ix->more_free = slot_ref(b, 0);
+        slot_set(b, 0, 0, 0);
         return b;
     }
     *number = ix->more_count;
@@ -66,53 +66,53 @@ static struct index_line *overflow_take(struct index *ix, uint32_t *number) {
 
 /* Puts a pair into a chain whose version is odd, or that no reader can see yet. False: the chain is
  * full, or memory is out. */
-static bool chain_put(struct index *ix, struct index_line *b, uint8_t tag, uint32_t ref) {
+static bool bucket_chain_put(struct index *ix, struct index_line *b, uint8_t tag, uint32_t ref) {
     for (unsigned lines = 1;; lines++) {
-        unsigned empty = match_slots(b, 0);
+        unsigned empty = slots_match(b, 0);
         if (empty != 0) {
-            set_slot(b, (unsigned)__builtin_ctz(empty), tag, ref);
+            slot_set(b, (unsigned)__builtin_ctz(empty), tag, ref);
             return true;
         }
         struct index_line *next = index_next(ix, b);
         if (next == NULL) {
             uint32_t number = 0;
-            next = lines < LINES_MOST ? overflow_take(ix, &number) : NULL;
+            next = lines < LINES_MOST ? bucket_take_overflow(ix, &number) : NULL;
             if (next == NULL) {
                 return false;
             }
-            set_slot(next, 0, tag_of(b, LINK_SLOT), ref_of(b, LINK_SLOT));
-            set_slot(b, LINK_SLOT, INDEX_LINK_TAG, number);
+            slot_set(next, 0, slot_tag(b, LINK_SLOT), slot_ref(b, LINK_SLOT));
+            slot_set(b, LINK_SLOT, INDEX_LINK_TAG, number);
         }
         b = next;
     }
 }
 
-static void clear_slots(struct index_line *b) {
+static void bucket_clear_slots(struct index_line *b) {
     for (unsigned i = 0; i < SLOTS; i++) {
-        set_slot(b, i, 0, 0);
+        slot_set(b, i, 0, 0);
     }
 }
 
 /* Empties a chain and gives its overflow lines back. The caller has copied its pairs. */
-static void chain_clear(struct index *ix, struct index_line *first) {
+static void bucket_chain_clear(struct index *ix, struct index_line *first) {
     assert(index_version_is_odd(&first->version));
     struct index_line *b = index_next(ix, first);
-    uint32_t number = ref_of(first, LINK_SLOT);
+    uint32_t number = slot_ref(first, LINK_SLOT);
     while (b != NULL) {
         struct index_line *next = index_next(ix, b);
-        uint32_t next_number = ref_of(b, LINK_SLOT);
-        clear_slots(b);
-        set_slot(b, 0, 0, ix->more_free);
+        uint32_t next_number = slot_ref(b, LINK_SLOT);
+        bucket_clear_slots(b);
+        slot_set(b, 0, 0, ix->more_free);
         ix->more_free = number;
         b = next;
         number = next_number;
     }
-    clear_slots(first);
+    bucket_clear_slots(first);
 }
 
 /* The slots of a line that have items. */
-static unsigned item_slots(const struct index_line *b) {
-    return full_slots(b) & ~(tag_of(b, LINK_SLOT) == INDEX_LINK_TAG ? 1u << LINK_SLOT : 0);
+static unsigned bucket_item_slots(const struct index_line *b) {
+    return slots_full(b) & ~(slot_tag(b, LINK_SLOT) == INDEX_LINK_TAG ? 1u << LINK_SLOT : 0);
 }
 
 struct pair {
@@ -120,13 +120,13 @@ struct pair {
     uint8_t  tag;
 };
 
-static unsigned chain_collect(const struct index *ix, const struct index_line *b,
-                              struct pair *pairs) {
+static unsigned bucket_chain_collect(const struct index *ix, const struct index_line *b,
+                                     struct pair *pairs) {
     unsigned n = 0;
     for (; b != NULL; b = index_next(ix, b)) {
-        for (unsigned slots = item_slots(b); slots != 0; slots &= slots - 1) {
+        for (unsigned slots = bucket_item_slots(b); slots != 0; slots &= slots - 1) {
             unsigned slot = (unsigned)__builtin_ctz(slots);
-            pairs[n++] = (struct pair){.ref = ref_of(b, slot), .tag = tag_of(b, slot)};
+            pairs[n++] = (struct pair){.ref = slot_ref(b, slot), .tag = slot_tag(b, slot)};
         }
     }
     return n;
@@ -139,16 +139,17 @@ static bool bucket_split(struct index *ix) {
     }
     struct index_line *from = line_at(ix, n - index_round_of(n)), *to = line_at(ix, n);
     for (const struct index_line *b = from; b != NULL; b = index_next(ix, b)) {
-        prefetch_items(ix, b, item_slots(b));
+        line_prefetch_items(ix, b, bucket_item_slots(b));
     }
     struct pair pairs[PAIRS_MAX];
-    unsigned count = chain_collect(ix, from, pairs);
+    unsigned count = bucket_chain_collect(ix, from, pairs);
     index_version_begin(&from->version);
-    chain_clear(ix, from);
+    bucket_chain_clear(ix, from);
     for (unsigned i = 0; i < count; i++) {
         uint64_t hash = ix->space->hash_of(node_at(ix->space, pairs[i].ref));
         /* cannot fail: at least as many overflow lines came back */
-        chain_put(ix, index_place_of(hash, n + 1) == n ? to : from, pairs[i].tag, pairs[i].ref);
+        bucket_chain_put(ix, index_place_of(hash, n + 1) == n ? to : from, pairs[i].tag,
+                         pairs[i].ref);
     }
     /* the count changes before the version: a reader checks both */
     atomic_store_explicit(&ix->count, n + 1, memory_order_release);
@@ -159,7 +160,7 @@ static bool bucket_split(struct index *ix) {
 static bool bucket_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     struct index_line *first = line_at(ix, index_place_of(hash, index_count(ix)));
     index_version_begin(&first->version);
-    bool put = chain_put(ix, first, index_tag(ix, hash), ref);
+    bool put = bucket_chain_put(ix, first, index_tag(ix, hash), ref);
     index_version_end(&first->version);
     return put;
 }
@@ -168,16 +169,16 @@ static struct index_place bucket_seek(const struct index *ix, uint64_t hash, uin
     struct index_line *first = line_at(ix, index_place_of(hash, index_count(ix)));
     struct index_place at = {first, first, NULL};
     for (struct index_line *b = first; b != NULL && at.ref == NULL; b = index_next(ix, b)) {
-        at.ref = seek_in(b, index_tag(ix, hash), ref);
+        at.ref = line_seek(b, index_tag(ix, hash), ref);
     }
     return at;
 }
 
 /* Whether the items of a chain of several lines would fit into one. */
-static bool fits_one(const struct index *ix, const struct index_line *b) {
+static bool bucket_fits_one_line(const struct index *ix, const struct index_line *b) {
     unsigned n = 0;
     for (; b != NULL && n <= SLOTS; b = index_next(ix, b)) {
-        n += (unsigned)__builtin_popcount(item_slots(b));
+        n += (unsigned)__builtin_popcount(bucket_item_slots(b));
     }
     return n <= SLOTS;
 }
@@ -188,13 +189,13 @@ static void bucket_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     struct index_line *first = at.own,
                       *b = (void *)((uintptr_t)at.ref & ~(uintptr_t)(sizeof *b - 1));
     index_version_begin(&first->version);
-    set_slot(b, slot_in(b, at.ref), 0, 0);
-    if (index_next(ix, first) != NULL && fits_one(ix, first)) {
+    slot_set(b, line_slot(b, at.ref), 0, 0);
+    if (index_next(ix, first) != NULL && bucket_fits_one_line(ix, first)) {
         struct pair pairs[PAIRS_MAX];
-        unsigned left = chain_collect(ix, first, pairs);
-        chain_clear(ix, first);
+        unsigned left = bucket_chain_collect(ix, first, pairs);
+        bucket_chain_clear(ix, first);
         for (unsigned i = 0; i < left; i++) {
-            set_slot(first, i, pairs[i].tag, pairs[i].ref);
+            slot_set(first, i, pairs[i].tag, pairs[i].ref);
         }
     }
     index_version_end(&first->version);
@@ -202,11 +203,11 @@ static void bucket_remove(struct index *ix, uint64_t hash, uint32_t ref) {
 
 /* --- walking --- */
 
-static unsigned chain_refs(const struct index *ix, const struct index_line *b, uint32_t *refs,
-                           unsigned max) {
+static unsigned bucket_chain_refs(const struct index *ix, const struct index_line *b,
+                                  uint32_t *refs, unsigned max) {
     unsigned n = 0;
     for (; b != NULL; b = index_next(ix, b)) {
-        n = add_refs(b, item_slots(b), refs, n, max);
+        n = line_add_refs(b, bucket_item_slots(b), refs, n, max);
     }
     return n;
 }
@@ -214,13 +215,13 @@ static unsigned chain_refs(const struct index *ix, const struct index_line *b, u
 static bool bucket_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
                          unsigned *count) {
     bool there = i < index_count(ix);
-    *count = there ? chain_refs(ix, line_at(ix, i), refs, max) : 0;
+    *count = there ? bucket_chain_refs(ix, line_at(ix, i), refs, max) : 0;
     return there;
 }
 
-static unsigned bucket_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
-    return chain_refs(ix, line_at(ix, index_place_of(hash, index_count(ix))), refs,
-                      INDEX_CHAIN_MOST);
+static unsigned bucket_candidates(const struct index *ix, uint64_t hash, uint32_t *refs) {
+    return bucket_chain_refs(ix, line_at(ix, index_place_of(hash, index_count(ix))), refs,
+                             INDEX_CHAIN_MOST);
 }
 
 const struct index_kind index_bucket = {
@@ -236,5 +237,5 @@ const struct index_kind index_bucket = {
     .seek = bucket_seek,
     .split = bucket_split,
     .chain = bucket_chain,
-    .rivals = bucket_rivals,
+    .candidates = bucket_candidates,
 };

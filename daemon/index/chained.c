@@ -24,23 +24,23 @@ struct chain_entry {
     _Atomic uint32_t next, ref, hash;
 };
 
-static uint32_t load(const _Atomic uint32_t *at) {
+static uint32_t chained_load(const _Atomic uint32_t *at) {
     return atomic_load_explicit(at, memory_order_acquire);
 }
-static void store(_Atomic uint32_t *at, uint32_t v) {
+static void chained_store(_Atomic uint32_t *at, uint32_t v) {
     atomic_store_explicit(at, v, memory_order_release);
 }
 
 /* The number of a hash's chain in its line. */
-static unsigned chain_in(uint64_t hash) {
+static unsigned chained_slot(uint64_t hash) {
     return (unsigned)((uint64_t)(uint32_t)hash * SLOTS >> 32);
 }
 /* The caller keeps the line from being split. */
-static struct index_line *line_of(const struct index *ix, uint64_t hash) {
+static struct index_line *chained_line(const struct index *ix, uint64_t hash) {
     return line_at(ix, index_place_of(hash, index_count(ix)));
 }
 /* NULL: the number is no entry's. A reader may meet any number; 0 is no entry's. */
-static struct chain_entry *entry_at(const struct index *ix, uint32_t number) {
+static struct chain_entry *chained_entry(const struct index *ix, uint32_t number) {
     struct chain_entry *segment =
         number != 0 ? index_array_try(&ix->more, number >> ENTRIES_SHIFT) : NULL;
     return segment != NULL ? &segment[number & (ENTRIES - 1)] : NULL;
@@ -49,41 +49,42 @@ static struct chain_entry *entry_at(const struct index *ix, uint32_t number) {
 /* --- reading --- */
 
 static uint32_t chained_guess_behind(const struct index *ix, uint64_t hash,
-                                     struct index_spot spot) {
-    const struct index_line *line = spot.at;
-    const struct chain_entry *e = entry_at(ix, load(&line->refs[chain_in(hash)]));
+                                     struct index_hint hint) {
+    const struct index_line *line = hint.at;
+    const struct chain_entry *e = chained_entry(ix, chained_load(&line->refs[chained_slot(hash)]));
     for (unsigned hops = 0; e != NULL && hops < CHAIN_MOST; hops++) {
-        if (load(&e->hash) == (uint32_t)hash) {
-            return load(&e->ref);
+        if (chained_load(&e->hash) == (uint32_t)hash) {
+            return chained_load(&e->ref);
         }
-        e = entry_at(ix, load(&e->next));
+        e = chained_entry(ix, chained_load(&e->next));
     }
     return 0;
 }
 
 static uint32_t chained_find_behind(const struct index *ix, const struct key *k,
-                                    struct index_spot spot, struct index_look *look) {
-    (void)look; /* is the line's, whose version is that of the chain */
-    const struct index_line *line = spot.at;
-    const struct chain_entry *e = entry_at(ix, load(&line->refs[chain_in(k->hash)]));
+                                    struct index_hint hint, struct index_lookup *lookup) {
+    (void)lookup; /* is the line's, whose version is that of the chain */
+    const struct index_line *line = hint.at;
+    const struct chain_entry *e =
+        chained_entry(ix, chained_load(&line->refs[chained_slot(k->hash)]));
     /* links that are being changed may form a circle */
     for (unsigned hops = 0; e != NULL && hops < CHAIN_MOST; hops++) {
-        uint32_t ref = load(&e->ref);
-        if (load(&e->hash) == (uint32_t)k->hash && ref != 0 &&
-            item_key_is(node_at(ix->space, ref), k)) {
+        uint32_t ref = chained_load(&e->ref);
+        if (chained_load(&e->hash) == (uint32_t)k->hash && ref != 0 &&
+            item_has_key(node_at(ix->space, ref), k)) {
             return ref;
         }
-        e = entry_at(ix, load(&e->next));
+        e = chained_entry(ix, chained_load(&e->next));
     }
     return 0;
 }
 
 /* --- writing; the caller holds the partition's lock --- */
 
-static uint32_t entry_take(struct index *ix) {
+static uint32_t chained_take_entry(struct index *ix) {
     if (ix->more_free != 0) {
         uint32_t number = ix->more_free;
-        ix->more_free = load(&entry_at(ix, number)->next);
+        ix->more_free = chained_load(&chained_entry(ix, number)->next);
         return number;
     }
     uint32_t segment = ix->more_count >> ENTRIES_SHIFT;
@@ -101,58 +102,58 @@ static bool chained_split(struct index *ix) {
     }
     struct index_line *from = line_at(ix, n - index_round_of(n)), *to = line_at(ix, n);
     for (unsigned i = 0; i < SLOTS; i++) {
-        __builtin_prefetch(entry_at(ix, load(&from->refs[i])));
+        __builtin_prefetch(chained_entry(ix, chained_load(&from->refs[i])));
     }
     index_version_begin(&from->version);
     for (unsigned i = 0; i < SLOTS; i++) {
-        uint32_t number = load(&from->refs[i]), stay = 0, go = 0;
+        uint32_t number = chained_load(&from->refs[i]), stay = 0, go = 0;
         while (number != 0) {
-            struct chain_entry *e = entry_at(ix, number);
-            uint32_t next = load(&e->next),
-                     *list = index_place_of(load(&e->hash), n + 1) == n ? &go : &stay;
-            store(&e->next, *list);
+            struct chain_entry *e = chained_entry(ix, number);
+            uint32_t next = chained_load(&e->next),
+                     *list = index_place_of(chained_load(&e->hash), n + 1) == n ? &go : &stay;
+            chained_store(&e->next, *list);
             *list = number;
             number = next;
         }
-        store(&from->refs[i], stay);
-        store(&to->refs[i], go);
+        chained_store(&from->refs[i], stay);
+        chained_store(&to->refs[i], go);
     }
     /* the count changes before the version: a reader checks both */
-    store(&ix->count, n + 1);
+    chained_store(&ix->count, n + 1);
     index_version_end(&from->version);
     return true;
 }
 
 static bool chained_insert(struct index *ix, uint64_t hash, uint32_t ref) {
-    struct index_line *line = line_of(ix, hash);
-    _Atomic uint32_t *head = &line->refs[chain_in(hash)];
-    uint32_t first = load(head);
+    struct index_line *line = chained_line(ix, hash);
+    _Atomic uint32_t *head = &line->refs[chained_slot(hash)];
+    uint32_t first = chained_load(head);
     unsigned length = 0;
-    for (const struct chain_entry *e = entry_at(ix, first); e != NULL;
-         e = entry_at(ix, load(&e->next))) {
+    for (const struct chain_entry *e = chained_entry(ix, first); e != NULL;
+         e = chained_entry(ix, chained_load(&e->next))) {
         length++;
     }
-    uint32_t number = length < CHAIN_MOST ? entry_take(ix) : 0;
+    uint32_t number = length < CHAIN_MOST ? chained_take_entry(ix) : 0;
     if (number == 0) {
         return false;
     }
-    struct chain_entry *e = entry_at(ix, number);
+    struct chain_entry *e = chained_entry(ix, number);
     /* The version changes before the entry is written, too: a reader may still walk through that
      * entry. */
     index_version_begin(&line->version);
-    store(&e->ref, ref);
-    store(&e->hash, (uint32_t)hash);
-    store(&e->next, first);
-    store(head, number);
+    chained_store(&e->ref, ref);
+    chained_store(&e->hash, (uint32_t)hash);
+    chained_store(&e->next, first);
+    chained_store(head, number);
     index_version_end(&line->version);
     return true;
 }
 
 static struct index_place chained_seek(const struct index *ix, uint64_t hash, uint32_t ref) {
-    struct index_line *line = line_of(ix, hash);
-    struct chain_entry *e = entry_at(ix, load(&line->refs[chain_in(hash)]));
-    while (e != NULL && load(&e->ref) != ref) {
-        e = entry_at(ix, load(&e->next));
+    struct index_line *line = chained_line(ix, hash);
+    struct chain_entry *e = chained_entry(ix, chained_load(&line->refs[chained_slot(hash)]));
+    while (e != NULL && chained_load(&e->ref) != ref) {
+        e = chained_entry(ix, chained_load(&e->next));
     }
     return (struct index_place){line, line, e != NULL ? &e->ref : NULL};
 }
@@ -160,25 +161,26 @@ static struct index_place chained_seek(const struct index *ix, uint64_t hash, ui
 static void chained_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     struct index_place at = chained_seek(ix, hash, ref);
     assert(at.ref != NULL);
-    _Atomic uint32_t *link = &at.own->refs[chain_in(hash)];
+    _Atomic uint32_t *link = &at.own->refs[chained_slot(hash)];
     struct chain_entry *e;
-    while (e = entry_at(ix, load(link)), &e->ref != at.ref) {
+    while (e = chained_entry(ix, chained_load(link)), &e->ref != at.ref) {
         link = &e->next;
     }
-    uint32_t number = load(link);
+    uint32_t number = chained_load(link);
     index_version_begin(&at.own->version);
-    store(link, load(&e->next));
-    store(&e->ref, 0);
-    store(&e->next, ix->more_free);
+    chained_store(link, chained_load(&e->next));
+    chained_store(&e->ref, 0);
+    chained_store(&e->next, ix->more_free);
     index_version_end(&at.own->version);
     ix->more_free = number;
 }
 
-static unsigned chain_refs(const struct index *ix, uint32_t number, uint32_t *refs, unsigned max) {
+static unsigned chained_refs(const struct index *ix, uint32_t number, uint32_t *refs,
+                             unsigned max) {
     unsigned n = 0;
-    for (const struct chain_entry *e = entry_at(ix, number); e != NULL && n < max;
-         e = entry_at(ix, load(&e->next))) {
-        refs[n++] = load(&e->ref);
+    for (const struct chain_entry *e = chained_entry(ix, number); e != NULL && n < max;
+         e = chained_entry(ix, chained_load(&e->next))) {
+        refs[n++] = chained_load(&e->ref);
     }
     return n;
 }
@@ -186,12 +188,15 @@ static unsigned chain_refs(const struct index *ix, uint32_t number, uint32_t *re
 static bool chained_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
                           unsigned *count) {
     bool there = i / SLOTS < index_count(ix);
-    *count = there ? chain_refs(ix, load(&line_at(ix, i / SLOTS)->refs[i % SLOTS]), refs, max) : 0;
+    *count =
+        there ? chained_refs(ix, chained_load(&line_at(ix, i / SLOTS)->refs[i % SLOTS]), refs, max)
+              : 0;
     return there;
 }
 
-static unsigned chained_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
-    return chain_refs(ix, load(&line_of(ix, hash)->refs[chain_in(hash)]), refs, INDEX_CHAIN_MOST);
+static unsigned chained_candidates(const struct index *ix, uint64_t hash, uint32_t *refs) {
+    return chained_refs(ix, chained_load(&chained_line(ix, hash)->refs[chained_slot(hash)]), refs,
+                        INDEX_CHAIN_MOST);
 }
 
 const struct index_kind index_chained = {
@@ -206,5 +211,5 @@ const struct index_kind index_chained = {
     .seek = chained_seek,
     .split = chained_split,
     .chain = chained_chain,
-    .rivals = chained_rivals,
+    .candidates = chained_candidates,
 };

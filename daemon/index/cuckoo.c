@@ -35,38 +35,38 @@ enum {
 
 /* The way between a key's two lines, and the bits in which their hashes differ by it. The low six
  * are never all zero. */
-static uint32_t bits_of(unsigned way) { return way != 0 ? way * UINT32_C(0x9e3779b1) : 1; }
-static uint32_t first_of(uint64_t hash, uint32_t count) { return index_place_of(hash, count); }
-static uint32_t second_of(const struct index *ix, uint64_t hash, uint32_t count) {
-    return index_place_of((uint32_t)hash ^ bits_of(index_tag(ix, hash) % WAYS), count);
+static uint32_t cuckoo_way_bits(unsigned way) { return way != 0 ? way * UINT32_C(0x9e3779b1) : 1; }
+static uint32_t cuckoo_first(uint64_t hash, uint32_t count) { return index_place_of(hash, count); }
+static uint32_t cuckoo_second(const struct index *ix, uint64_t hash, uint32_t count) {
+    return index_place_of((uint32_t)hash ^ cuckoo_way_bits(index_tag(ix, hash) % WAYS), count);
 }
 
 /* The line is within a change. */
-static void add_strays(struct index_line *b, int more) {
-    uint32_t strays = low_of(b);
+static void cuckoo_add_strays(struct index_line *b, int more) {
+    uint32_t strays = line_low(b);
     if (strays < STRAYS_MOST) {
-        set_low(b, (uint32_t)((int)strays + more));
+        line_set_low(b, (uint32_t)((int)strays + more));
     }
 }
 
 /* --- reading --- */
 
 static uint32_t cuckoo_guess_behind(const struct index *ix, uint64_t hash,
-                                    struct index_spot spot) {
-    return low_of(spot.at) == 0
+                                    struct index_hint hint) {
+    return line_low(hint.at) == 0
                ? 0
-               : index_guess_in(ix, line_at(ix, second_of(ix, hash, spot.count)), spot.tag);
+               : index_guess_in(ix, line_at(ix, cuckoo_second(ix, hash, hint.count)), hint.tag);
 }
 
 static uint32_t cuckoo_find_behind(const struct index *ix, const struct key *k,
-                                   struct index_spot spot, struct index_look *look) {
-    if ((look->version & LOW_MOST) == 0) {
+                                   struct index_hint hint, struct index_lookup *lookup) {
+    if ((lookup->version & LOW_MOST) == 0) {
         return 0;
     }
-    const struct index_line *second = line_at(ix, second_of(ix, k->hash, spot.count));
-    struct index_look at = index_look_at(&second->version);
-    uint32_t ref = index_find_in(ix, second, k, spot.tag);
-    *look = ref != 0 ? at : *look;
+    const struct index_line *second = line_at(ix, cuckoo_second(ix, k->hash, hint.count));
+    struct index_lookup at = index_lookup_begin(&second->version);
+    uint32_t ref = index_find_in(ix, second, k, hint.tag);
+    *lookup = ref != 0 ? at : *lookup;
     return ref;
 }
 
@@ -74,23 +74,24 @@ static uint32_t cuckoo_find_behind(const struct index *ix, const struct key *k,
 
 /* The other line of the key in a slot of line `i`. The line's number is enough to tell, unless `i`
  * is yet to be split in this round and the other one was split: then the key's hash is read. */
-static uint32_t other_of(const struct index *ix, uint32_t i, unsigned slot, uint32_t count) {
+static uint32_t cuckoo_other(const struct index *ix, uint32_t i, unsigned slot, uint32_t count) {
     const struct index_line *b = line_at(ix, i);
     uint32_t round = index_round_of(count), split = count - round;
-    uint32_t other = i ^ bits_of(tag_of(b, slot) % WAYS);
+    uint32_t other = i ^ cuckoo_way_bits(slot_tag(b, slot) % WAYS);
     if ((other & (round - 1)) >= split) {
         return other & (round - 1);
     }
     if (i < split || i >= round) {
         return other & (2 * round - 1);
     }
-    uint64_t hash = hash_in(ix, b, slot);
-    return first_of(hash, count) == i ? second_of(ix, hash, count) : first_of(hash, count);
+    uint64_t hash = line_hash(ix, b, slot);
+    return cuckoo_first(hash, count) == i ? cuckoo_second(ix, hash, count)
+                                          : cuckoo_first(hash, count);
 }
 
-static bool comes_to(const struct index_walk *w, uint32_t line) {
-    for (unsigned i = 0; i < w->again_count; i++) {
-        if (w->again[i] == line) {
+static bool cuckoo_walk_reaches(const struct index_walk *w, uint32_t line) {
+    for (unsigned i = 0; i < w->revisit_count; i++) {
+        if (w->revisit[i] == line) {
             return true;
         }
     }
@@ -98,9 +99,10 @@ static bool comes_to(const struct index_walk *w, uint32_t line) {
 }
 /* Whether a walk that cannot note `more` lines to visit again would miss a key that moves from one
  * line to another. */
-static bool escapes(const struct index *ix, uint32_t from, uint32_t to, unsigned more) {
+static bool cuckoo_escapes_walk(const struct index *ix, uint32_t from, uint32_t to, unsigned more) {
     for (const struct index_walk *w = ix->walks; w < ix->walks + INDEX_WALKS; w++) {
-        if (w->again_count + more > INDEX_AGAIN && comes_to(w, from) && !comes_to(w, to)) {
+        if (w->revisit_count + more > INDEX_REVISITS && cuckoo_walk_reaches(w, from) &&
+            !cuckoo_walk_reaches(w, to)) {
             return true;
         }
     }
@@ -108,19 +110,20 @@ static bool escapes(const struct index *ix, uint32_t from, uint32_t to, unsigned
 }
 
 /* Moves a key to its other line, which has an empty slot. */
-static void move_key(struct index *ix, uint32_t from_i, unsigned slot, uint32_t to_i,
-                     uint32_t count) {
+static void cuckoo_move_key(struct index *ix, uint32_t from_i, unsigned slot, uint32_t to_i,
+                            uint32_t count) {
     struct index_line *from = line_at(ix, from_i), *to = line_at(ix, to_i);
-    uint32_t ref = ref_of(from, slot);
-    bool leaves_home = first_of(hash_in(ix, from, slot), count) == from_i;
-    change_begin(from, to);
-    set_slot(to, (unsigned)__builtin_ctz(match_slots(to, 0)), tag_of(from, slot), ref);
-    set_slot(from, slot, 0, 0);
-    add_strays(leaves_home ? from : to, leaves_home ? 1 : -1);
-    change_end(from, to);
+    uint32_t ref = slot_ref(from, slot);
+    bool leaves_home = cuckoo_first(line_hash(ix, from, slot), count) == from_i;
+    line_change_begin(from, to);
+    slot_set(to, (unsigned)__builtin_ctz(slots_match(to, 0)), slot_tag(from, slot), ref);
+    slot_set(from, slot, 0, 0);
+    cuckoo_add_strays(leaves_home ? from : to, leaves_home ? 1 : -1);
+    line_change_end(from, to);
     for (struct index_walk *w = ix->walks; w < ix->walks + INDEX_WALKS; w++) {
-        if (w->again_count < INDEX_AGAIN && comes_to(w, from_i) && !comes_to(w, to_i)) {
-            w->again[w->again_count++] = to_i;
+        if (w->revisit_count < INDEX_REVISITS && cuckoo_walk_reaches(w, from_i) &&
+            !cuckoo_walk_reaches(w, to_i)) {
+            w->revisit[w->revisit_count++] = to_i;
         }
     }
 }
@@ -132,7 +135,7 @@ struct step {
     uint8_t  slot, depth;
 };
 
-static bool on_path(const struct step *steps, const struct step *s, uint32_t line) {
+static bool cuckoo_on_path(const struct step *steps, const struct step *s, uint32_t line) {
     for (; s->depth > 0; s = &steps[s->before]) {
         if (s->line == line) {
             return true;
@@ -144,25 +147,26 @@ static bool on_path(const struct step *steps, const struct step *s, uint32_t lin
 /* Finds the shortest path from one of a hash's two full lines to a line with an empty slot, and
  * moves the keys along it, the last first. False: there is none. `escape`: keys may move even if a
  * walk cannot note one more line to visit again, and so would miss them. */
-static bool make_room(struct index *ix, uint64_t hash, uint32_t count, bool escape) {
+static bool cuckoo_make_room(struct index *ix, uint64_t hash, uint32_t count, bool escape) {
     struct step steps[PATHS_MOST];
     unsigned known = 2;
-    steps[0] = (struct step){.line = first_of(hash, count)};
-    steps[1] = (struct step){.line = second_of(ix, hash, count)};
+    steps[0] = (struct step){.line = cuckoo_first(hash, count)};
+    steps[1] = (struct step){.line = cuckoo_second(ix, hash, count)};
     for (unsigned at = 0; at < known; at++) {
         struct step *s = &steps[at];
         uint32_t others[SLOTS];
         for (unsigned slot = 0; slot < SLOTS; slot++) {
-            others[slot] = other_of(ix, s->line, slot, count);
+            others[slot] = cuckoo_other(ix, s->line, slot, count);
             __builtin_prefetch(line_at(ix, others[slot]));
         }
         for (unsigned slot = 0; slot < SLOTS; slot++) {
             uint32_t to = others[slot];
-            if (on_path(steps, s, to) || (!escape && escapes(ix, s->line, to, s->depth + 1u))) {
+            if (cuckoo_on_path(steps, s, to) ||
+                (!escape && cuckoo_escapes_walk(ix, s->line, to, s->depth + 1u))) {
                 continue;
             }
-            if (match_slots(line_at(ix, to), 0) != 0) {
-                while (move_key(ix, s->line, slot, to, count), s->depth > 0) {
+            if (slots_match(line_at(ix, to), 0) != 0) {
+                while (cuckoo_move_key(ix, s->line, slot, to, count), s->depth > 0) {
                     to = s->line;
                     slot = s->slot;
                     s = &steps[s->before];
@@ -187,41 +191,41 @@ struct stray {
 };
 
 /* The keys in a line whose tag has that way. Prefetches their items. */
-static unsigned suspects_in(const struct index *ix, uint32_t line, unsigned way,
-                            struct stray *to) {
+static unsigned cuckoo_suspects(const struct index *ix, uint32_t line, unsigned way,
+                                struct stray *to) {
     const struct index_line *b = line_at(ix, line);
-    unsigned n = 0, slots = match_slots_masked(b, (uint8_t)way, WAYS - 1) & full_slots(b);
-    prefetch_items(ix, b, slots);
+    unsigned n = 0, slots = slots_match_masked(b, (uint8_t)way, WAYS - 1) & slots_full(b);
+    line_prefetch_items(ix, b, slots);
     for (; slots != 0; slots &= slots - 1) {
         unsigned slot = (unsigned)__builtin_ctz(slots);
-        to[n++] = (struct stray){.line = line, .slot = (uint8_t)slot, .ref = ref_of(b, slot)};
+        to[n++] = (struct stray){.line = line, .slot = (uint8_t)slot, .ref = slot_ref(b, slot)};
     }
     return n;
 }
 
 /* Finds all keys that lie in their second line and whose first is `home`, which is yet to be split:
  * it looks along each way. */
-static unsigned find_strays(const struct index *ix, uint32_t home, uint32_t count,
-                            struct stray *to) {
+static unsigned cuckoo_find_strays(const struct index *ix, uint32_t home, uint32_t count,
+                                   struct stray *to) {
     uint32_t round = index_round_of(count), split = count - round;
     unsigned suspects = 0, strays = 0;
     for (unsigned way = 0; way < WAYS; way++) {
-        uint32_t second = (home ^ bits_of(way)) & (round - 1);
+        uint32_t second = (home ^ cuckoo_way_bits(way)) & (round - 1);
         __builtin_prefetch(line_at(ix, second));
         if (second < split) {
             __builtin_prefetch(line_at(ix, second + round));
         }
     }
     for (unsigned way = 0; way < WAYS; way++) {
-        uint32_t second = (home ^ bits_of(way)) & (round - 1);
-        suspects += suspects_in(ix, second, way, to + suspects);
+        uint32_t second = (home ^ cuckoo_way_bits(way)) & (round - 1);
+        suspects += cuckoo_suspects(ix, second, way, to + suspects);
         if (second < split) {
-            suspects += suspects_in(ix, second + round, way, to + suspects);
+            suspects += cuckoo_suspects(ix, second + round, way, to + suspects);
         }
     }
     for (unsigned i = 0; i < suspects; i++) {
         to[i].hash = ix->space->hash_of(node_at(ix->space, to[i].ref));
-        if (first_of(to[i].hash, count) == home) {
+        if (cuckoo_first(to[i].hash, count) == home) {
             to[strays++] = to[i];
         }
     }
@@ -235,34 +239,35 @@ static bool cuckoo_split(struct index *ix) {
     }
     struct index_line *from = line_at(ix, from_i), *to = line_at(ix, n);
     uint64_t hashes[SLOTS];
-    unsigned full = full_slots(from), go = 0, gone = 0;
-    prefetch_items(ix, from, full);
+    unsigned full = slots_full(from), go = 0, gone = 0;
+    line_prefetch_items(ix, from, full);
     struct stray strays[SUSPECTS_MOST];
-    unsigned stray_count = low_of(from) > 0 ? find_strays(ix, from_i, n, strays) : 0;
+    unsigned stray_count = line_low(from) > 0 ? cuckoo_find_strays(ix, from_i, n, strays) : 0;
     for (unsigned i = 0; i < stray_count; i++) {
-        gone += first_of(strays[i].hash, n + 1) == n;
+        gone += cuckoo_first(strays[i].hash, n + 1) == n;
     }
     for (unsigned left = full; left != 0; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
-        uint64_t hash = hashes[slot] = hash_in(ix, from, slot);
-        bool home = first_of(hash, n) == from_i;
-        if ((home ? first_of(hash, n + 1) : second_of(ix, hash, n + 1)) == n) {
-            set_slot(to, slot, tag_of(from, slot), ref_of(from, slot));
+        uint64_t hash = hashes[slot] = line_hash(ix, from, slot);
+        bool home = cuckoo_first(hash, n) == from_i;
+        if ((home ? cuckoo_first(hash, n + 1) : cuckoo_second(ix, hash, n + 1)) == n) {
+            slot_set(to, slot, slot_tag(from, slot), slot_ref(from, slot));
             go |= 1u << slot;
         }
     }
     unsigned stay = stray_count - gone;
-    set_low(to, gone < STRAYS_MOST ? gone : STRAYS_MOST); /* no reader can see it yet */
+    line_set_low(to, gone < STRAYS_MOST ? gone : STRAYS_MOST); /* no reader can see it yet */
     /* the count changes before the versions: a reader checks both */
     atomic_store_explicit(&ix->count, n + 1, memory_order_release);
     index_version_begin(&from->version);
-    set_low(from, stay < STRAYS_MOST ? stay : STRAYS_MOST);
+    line_set_low(from, stay < STRAYS_MOST ? stay : STRAYS_MOST);
     line_clear(ix, from, go, hashes, n);
     index_version_end(&from->version);
     for (unsigned i = 0; i < stray_count; i++) { /* come home where there is room again */
-        uint32_t home = first_of(strays[i].hash, n + 1);
-        if (match_slots(line_at(ix, home), 0) != 0 && !escapes(ix, strays[i].line, home, 1)) {
-            move_key(ix, strays[i].line, strays[i].slot, home, n + 1);
+        uint32_t home = cuckoo_first(strays[i].hash, n + 1);
+        if (slots_match(line_at(ix, home), 0) != 0 &&
+            !cuckoo_escapes_walk(ix, strays[i].line, home, 1)) {
+            cuckoo_move_key(ix, strays[i].line, strays[i].slot, home, n + 1);
         }
     }
     return true;
@@ -270,20 +275,20 @@ static bool cuckoo_split(struct index *ix) {
 
 /* --- changes; the caller holds the partition's lock --- */
 
-static bool put(struct index *ix, uint64_t hash, uint32_t ref, uint32_t count) {
-    struct index_line *first = line_at(ix, first_of(hash, count)), *to = first;
-    unsigned empty = match_slots(first, 0);
+static bool cuckoo_put(struct index *ix, uint64_t hash, uint32_t ref, uint32_t count) {
+    struct index_line *first = line_at(ix, cuckoo_first(hash, count)), *to = first;
+    unsigned empty = slots_match(first, 0);
     if (empty == 0) {
-        to = line_at(ix, second_of(ix, hash, count));
-        empty = match_slots(to, 0);
+        to = line_at(ix, cuckoo_second(ix, hash, count));
+        empty = slots_match(to, 0);
     }
     if (empty != 0) {
-        change_begin(first, to);
-        set_slot(to, (unsigned)__builtin_ctz(empty), index_tag(ix, hash), ref);
+        line_change_begin(first, to);
+        slot_set(to, (unsigned)__builtin_ctz(empty), index_tag(ix, hash), ref);
         if (to != first) {
-            add_strays(first, 1);
+            cuckoo_add_strays(first, 1);
         }
-        change_end(first, to);
+        line_change_end(first, to);
     }
     return empty != 0;
 }
@@ -291,24 +296,24 @@ static bool put(struct index *ix, uint64_t hash, uint32_t ref, uint32_t count) {
 static bool cuckoo_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     for (unsigned splits = 0;; splits++) {
         uint32_t count = index_count(ix);
-        if (put(ix, hash, ref, count) ||
-            (make_room(ix, hash, count, false) && put(ix, hash, ref, count))) {
+        if (cuckoo_put(ix, hash, ref, count) ||
+            (cuckoo_make_room(ix, hash, count, false) && cuckoo_put(ix, hash, ref, count))) {
             return true;
         }
         bool loaded = (ix->item_count + UINT64_C(1)) * 10 > (uint64_t)count * LOAD_LEAST_X10;
         if (splits == SPLITS_MOST || !loaded || !cuckoo_split(ix)) {
-            return make_room(ix, hash, count, true) && put(ix, hash, ref, count);
+            return cuckoo_make_room(ix, hash, count, true) && cuckoo_put(ix, hash, ref, count);
         }
     }
 }
 
 static struct index_place cuckoo_seek(const struct index *ix, uint64_t hash, uint32_t ref) {
     uint32_t count = index_count(ix);
-    struct index_line *first = line_at(ix, first_of(hash, count)), *line = first;
-    _Atomic uint32_t *at = seek_in(first, index_tag(ix, hash), ref);
+    struct index_line *first = line_at(ix, cuckoo_first(hash, count)), *line = first;
+    _Atomic uint32_t *at = line_seek(first, index_tag(ix, hash), ref);
     if (at == NULL) {
-        line = line_at(ix, second_of(ix, hash, count));
-        at = seek_in(line, index_tag(ix, hash), ref);
+        line = line_at(ix, cuckoo_second(ix, hash, count));
+        at = line_seek(line, index_tag(ix, hash), ref);
     }
     return (struct index_place){first, line, at};
 }
@@ -316,52 +321,53 @@ static struct index_place cuckoo_seek(const struct index *ix, uint64_t hash, uin
 static void cuckoo_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     struct index_place at = cuckoo_seek(ix, hash, ref);
     assert(at.ref != NULL);
-    change_begin(at.own, at.line);
-    set_slot(at.line, slot_in(at.line, at.ref), 0, 0);
+    line_change_begin(at.own, at.line);
+    slot_set(at.line, line_slot(at.line, at.ref), 0, 0);
     if (at.line != at.own) {
-        add_strays(at.own, -1);
+        cuckoo_add_strays(at.own, -1);
     }
-    change_end(at.own, at.line);
+    line_change_end(at.own, at.line);
 }
 
 /* --- walking --- */
 
 /* The walk whose next line is `i`. There is room for a few walks at a time; one that was broken off
  * is forgotten when others begin. */
-static struct index_walk *walk_at(struct index *ix, uint32_t i) {
+static struct index_walk *cuckoo_walk_at(struct index *ix, uint32_t i) {
     unsigned n = 0;
     while (n < INDEX_WALKS && ix->walks[n].next != i) { /* 0: no walk, or one that begins */
         n++;
     }
     if (n == INDEX_WALKS) {
         n = ix->walk_forgotten++ % INDEX_WALKS;
-        ix->walks[n].again_count = 0;
+        ix->walks[n].revisit_count = 0;
     }
     return &ix->walks[n];
 }
 
 static bool cuckoo_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
                          unsigned *count) {
-    struct index_walk *w = walk_at(ix, i);
-    bool there = i < index_count(ix), more = there || w->again_count > 0;
-    unsigned n = there ? add_refs(line_at(ix, i), full_slots(line_at(ix, i)), refs, 0, max) : 0;
-    while (w->again_count > 0) {
-        const struct index_line *b = line_at(ix, w->again[--w->again_count]);
-        n = add_refs(b, full_slots(b), refs, n, max);
+    struct index_walk *w = cuckoo_walk_at(ix, i);
+    bool there = i < index_count(ix), more = there || w->revisit_count > 0;
+    unsigned n =
+        there ? line_add_refs(line_at(ix, i), slots_full(line_at(ix, i)), refs, 0, max) : 0;
+    while (w->revisit_count > 0) {
+        const struct index_line *b = line_at(ix, w->revisit[--w->revisit_count]);
+        n = line_add_refs(b, slots_full(b), refs, n, max);
     }
     w->next = more ? i + 1 : 0;
     *count = n;
     return more;
 }
-_Static_assert((1 + (int)INDEX_AGAIN) * (int)SLOTS <= (int)INDEX_CHAIN_MOST,
+_Static_assert((1 + (int)INDEX_REVISITS) * (int)SLOTS <= (int)INDEX_CHAIN_MOST,
                "a step of a walk fits those who walk");
 
-static unsigned cuckoo_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
+static unsigned cuckoo_candidates(const struct index *ix, uint64_t hash, uint32_t *refs) {
     uint32_t count = index_count(ix);
-    const struct index_line *first = line_at(ix, first_of(hash, count)),
-                            *second = line_at(ix, second_of(ix, hash, count));
-    unsigned n = add_refs(first, full_slots(first), refs, 0, INDEX_CHAIN_MOST);
-    return add_refs(second, full_slots(second), refs, n, INDEX_CHAIN_MOST);
+    const struct index_line *first = line_at(ix, cuckoo_first(hash, count)),
+                            *second = line_at(ix, cuckoo_second(ix, hash, count));
+    unsigned n = line_add_refs(first, slots_full(first), refs, 0, INDEX_CHAIN_MOST);
+    return line_add_refs(second, slots_full(second), refs, n, INDEX_CHAIN_MOST);
 }
 
 const struct index_kind index_cuckoo = {
@@ -376,5 +382,5 @@ const struct index_kind index_cuckoo = {
     .seek = cuckoo_seek,
     .split = cuckoo_split,
     .chain = cuckoo_chain,
-    .rivals = cuckoo_rivals,
+    .candidates = cuckoo_candidates,
 };

@@ -22,15 +22,15 @@
  *
  * Each change of a key changes the version of its own line and of each line whose slots change. So
  * a look-up that finds nothing checks the own line's version, and one that finds the key checks the
- * line where it found it. An insert reads the keys of at most ASKED_MOST lines and splits one line,
+ * line where it found it. An insert reads the keys of at most READS_MOST lines and splits one line,
  * which reads the strays of 9. Memory: 64 bytes for 9 items at any size, 7.1 an item. */
 #include "index/line.h"
 
 enum {
-    NEAR = 5,          /* lines in which a key may lie */
-    PROBES_MOST = 32,  /* lines that are looked at for an empty slot */
-    ASKED_MOST = 64,   /* lines whose keys are read to find one that may hop */
-    STRAY = 0xc0,      /* tags from here on are strays' */
+    NEAR = 5,         /* lines in which a key may lie */
+    PROBES_MOST = 32, /* lines that are looked at for an empty slot */
+    READS_MOST = 64,  /* lines whose keys are read to find one that may hop */
+    STRAY = 0xc0,     /* tags from here on are strays' */
     /* lines where its keys may lie before its split, if the lines that follow are split */
     LINES_OF_HOME = 2 * NEAR - 1,
     STRAYS_MOST = (LINES_OF_HOME - 1) * SLOTS,
@@ -48,38 +48,38 @@ _Static_assert(1 << NEAR <= INDEX_VERSION_ONE, "a map fits below a version");
 /* --- where things are --- */
 
 /* The number of the line `distance` lines after a key's own. */
-static uint32_t line_of(uint64_t hash, unsigned distance, uint32_t count) {
+static uint32_t hopscotch_line(uint64_t hash, unsigned distance, uint32_t count) {
     return index_place_of((uint32_t)hash + distance * LINE_STEP, count);
 }
-static uint8_t tag_for(const struct index *ix, uint64_t hash, bool stray) {
+static uint8_t hopscotch_tag(const struct index *ix, uint64_t hash, bool stray) {
     return stray ? (uint8_t)(STRAY | (uint8_t)(hash >> 32)) : index_tag(ix, hash);
 }
-static unsigned stray_slots(const struct index_line *b) {
-    return match_slots_masked(b, STRAY, STRAY);
+static unsigned hopscotch_stray_slots(const struct index_line *b) {
+    return slots_match_masked(b, STRAY, STRAY);
 }
 
 /* --- reading --- */
 
 static uint32_t hopscotch_guess_behind(const struct index *ix, uint64_t hash,
-                                       struct index_spot spot) {
+                                       struct index_hint hint) {
     uint32_t ref = 0;
-    for (uint32_t map = low_of(spot.at); ref == 0 && map != 0; map &= map - 1) {
+    for (uint32_t map = line_low(hint.at); ref == 0 && map != 0; map &= map - 1) {
         ref = index_guess_in(
-            ix, line_at(ix, line_of(hash, (unsigned)__builtin_ctz(map), spot.count)),
-            tag_for(ix, hash, true));
+            ix, line_at(ix, hopscotch_line(hash, (unsigned)__builtin_ctz(map), hint.count)),
+            hopscotch_tag(ix, hash, true));
     }
     return ref;
 }
 
 static uint32_t hopscotch_find_behind(const struct index *ix, const struct key *k,
-                                      struct index_spot spot, struct index_look *look) {
-    for (uint32_t map = look->version & LOW_MOST; map != 0; map &= map - 1) {
+                                      struct index_hint hint, struct index_lookup *lookup) {
+    for (uint32_t map = lookup->version & LOW_MOST; map != 0; map &= map - 1) {
         const struct index_line *b =
-            line_at(ix, line_of(k->hash, (unsigned)__builtin_ctz(map), spot.count));
-        struct index_look at = index_look_at(&b->version);
-        uint32_t ref = index_find_in(ix, b, k, tag_for(ix, k->hash, true));
+            line_at(ix, hopscotch_line(k->hash, (unsigned)__builtin_ctz(map), hint.count));
+        struct index_lookup at = index_lookup_begin(&b->version);
+        uint32_t ref = index_find_in(ix, b, k, hopscotch_tag(ix, k->hash, true));
         if (ref != 0) {
-            *look = at;
+            *lookup = at;
             return ref;
         }
     }
@@ -96,25 +96,26 @@ struct stray {
 
 /* The lines at this distance after `own` where its keys may lie: two of them if that line is split
  * already and `own` is not. */
-static unsigned lines_after(uint32_t own, unsigned distance, uint32_t count, uint32_t lines[2]) {
+static unsigned hopscotch_lines_after(uint32_t own, unsigned distance, uint32_t count,
+                                      uint32_t lines[2]) {
     uint32_t round = index_round_of(count);
     bool split = own < count - round || own >= round;
-    lines[0] = line_of(own, distance, count);
-    lines[1] = split ? lines[0] : line_of(own + round, distance, count);
+    lines[0] = hopscotch_line(own, distance, count);
+    lines[1] = split ? lines[0] : hopscotch_line(own + round, distance, count);
     return lines[1] != lines[0] ? 2 : 1;
 }
 
 /* The keys whose own line is this one and that lie at this distance after it. */
-static unsigned strays_after(const struct index *ix, uint32_t own, unsigned distance,
-                             uint32_t count, struct stray *to) {
+static unsigned hopscotch_strays_after(const struct index *ix, uint32_t own, unsigned distance,
+                                       uint32_t count, struct stray *to) {
     uint32_t lines[2];
     unsigned n = 0;
-    for (unsigned i = 0, of = lines_after(own, distance, count, lines); i < of; i++) {
+    for (unsigned i = 0, of = hopscotch_lines_after(own, distance, count, lines); i < of; i++) {
         struct index_line *b = line_at(ix, lines[i]);
-        for (unsigned slots = stray_slots(b); slots != 0; slots &= slots - 1) {
+        for (unsigned slots = hopscotch_stray_slots(b); slots != 0; slots &= slots - 1) {
             unsigned slot = (unsigned)__builtin_ctz(slots);
-            uint64_t hash = hash_in(ix, b, slot);
-            if (line_of(hash, 0, count) == own) {
+            uint64_t hash = line_hash(ix, b, slot);
+            if (hopscotch_line(hash, 0, count) == own) {
                 to[n++] = (struct stray){hash, b, (uint8_t)slot, (uint8_t)distance};
             }
         }
@@ -123,62 +124,66 @@ static unsigned strays_after(const struct index *ix, uint32_t own, unsigned dist
 }
 
 /* All strays of a line. Prefetches all their keys before it reads the first. */
-static unsigned strays_of(const struct index *ix, uint32_t own, uint32_t count, struct stray *to) {
-    uint32_t map = low_of(line_at(ix, own)), lines[2];
+static unsigned hopscotch_strays(const struct index *ix, uint32_t own, uint32_t count,
+                                 struct stray *to) {
+    uint32_t map = line_low(line_at(ix, own)), lines[2];
     unsigned n = 0;
     for (uint32_t left = map; left != 0; left &= left - 1) {
-        for (unsigned of = lines_after(own, (unsigned)__builtin_ctz(left), count, lines); of > 0;) {
+        for (unsigned of = hopscotch_lines_after(own, (unsigned)__builtin_ctz(left), count, lines);
+             of > 0;) {
             const struct index_line *b = line_at(ix, lines[--of]);
-            prefetch_items(ix, b, stray_slots(b));
+            line_prefetch_items(ix, b, hopscotch_stray_slots(b));
         }
     }
     for (; map != 0; map &= map - 1) {
-        n += strays_after(ix, own, (unsigned)__builtin_ctz(map), count, to + n);
+        n += hopscotch_strays_after(ix, own, (unsigned)__builtin_ctz(map), count, to + n);
     }
     return n;
 }
 
 /* The line is within a change. A key left the line at this distance: clears the map's bit if it was
  * the last one there. */
-static void mend_map(struct index *ix, uint32_t own, unsigned distance, uint32_t count) {
+static void hopscotch_mend_map(struct index *ix, uint32_t own, unsigned distance, uint32_t count) {
     struct stray strays[2 * SLOTS];
-    if (distance > 0 && strays_after(ix, own, distance, count, strays) == 0) {
-        set_low(line_at(ix, own), low_of(line_at(ix, own)) & ~(1u << distance));
+    if (distance > 0 && hopscotch_strays_after(ix, own, distance, count, strays) == 0) {
+        line_set_low(line_at(ix, own), line_low(line_at(ix, own)) & ~(1u << distance));
     }
 }
 
-static void put_in(const struct index *ix, struct index_line *own, struct index_line *to,
-                   unsigned distance, uint64_t hash, uint32_t ref) {
-    set_slot(to, (unsigned)__builtin_ctz(match_slots(to, 0)), tag_for(ix, hash, distance > 0), ref);
+static void hopscotch_put(const struct index *ix, struct index_line *own, struct index_line *to,
+                          unsigned distance, uint64_t hash, uint32_t ref) {
+    slot_set(to, (unsigned)__builtin_ctz(slots_match(to, 0)), hopscotch_tag(ix, hash, distance > 0),
+             ref);
     if (distance > 0) {
-        set_low(own, low_of(own) | 1u << distance);
+        line_set_low(own, line_low(own) | 1u << distance);
     }
 }
 
 /* Moves a key to the line at this distance after its own, which has an empty slot. */
-static void move_key(struct index *ix, const struct stray *key, unsigned distance,
-                     uint32_t count) {
-    uint32_t own_i = line_of(key->hash, 0, count);
+static void hopscotch_move_key(struct index *ix, const struct stray *key, unsigned distance,
+                               uint32_t count) {
+    uint32_t own_i = hopscotch_line(key->hash, 0, count);
     struct index_line *own = line_at(ix, own_i), *from = key->line,
-                      *to = line_at(ix, line_of(key->hash, distance, count));
-    change_begin(own, from);
+                      *to = line_at(ix, hopscotch_line(key->hash, distance, count));
+    line_change_begin(own, from);
     if (to != own) {
         index_version_begin(&to->version);
     }
-    put_in(ix, own, to, distance, key->hash, ref_of(from, key->slot));
-    set_slot(from, key->slot, 0, 0);
-    mend_map(ix, own_i, key->distance, count);
+    hopscotch_put(ix, own, to, distance, key->hash, slot_ref(from, key->slot));
+    slot_set(from, key->slot, 0, 0);
+    hopscotch_mend_map(ix, own_i, key->distance, count);
     if (to != own) {
         index_version_end(&to->version);
     }
-    change_end(own, from);
+    line_change_end(own, from);
 }
 
 /* The distance of a key from its own line, found from where it lies. */
-static unsigned distance_of(const struct index *ix, const struct index_line *b, unsigned slot,
-                            uint64_t hash, uint32_t count) {
-    unsigned distance = tag_of(b, slot) >= STRAY;
-    while (distance != 0 && distance < NEAR && line_at(ix, line_of(hash, distance, count)) != b) {
+static unsigned hopscotch_distance(const struct index *ix, const struct index_line *b,
+                                   unsigned slot, uint64_t hash, uint32_t count) {
+    unsigned distance = slot_tag(b, slot) >= STRAY;
+    while (distance != 0 && distance < NEAR &&
+           line_at(ix, hopscotch_line(hash, distance, count)) != b) {
         distance++;
     }
     return distance;
@@ -197,29 +202,30 @@ static bool hopscotch_split(struct index *ix) {
     uint64_t hashes[SLOTS];
     unsigned gone = 0;
     uint32_t map_from = 0, map_to = 0;
-    prefetch_items(ix, from, full_slots(from));
-    unsigned stray_count = strays_of(ix, from_i, n, strays);
-    for (unsigned left = full_slots(from); left != 0; left &= left - 1) {
+    line_prefetch_items(ix, from, slots_full(from));
+    unsigned stray_count = hopscotch_strays(ix, from_i, n, strays);
+    for (unsigned left = slots_full(from); left != 0; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
-        uint64_t hash = hashes[slot] = hash_in(ix, from, slot);
-        if (line_of(hash, distance_of(ix, from, slot, hash, n), n + 1) == n) {
-            set_slot(to, slot, tag_of(from, slot), ref_of(from, slot));
+        uint64_t hash = hashes[slot] = line_hash(ix, from, slot);
+        if (hopscotch_line(hash, hopscotch_distance(ix, from, slot, hash, n), n + 1) == n) {
+            slot_set(to, slot, slot_tag(from, slot), slot_ref(from, slot));
             gone |= 1u << slot;
         }
     }
     for (unsigned i = 0; i < stray_count; i++) {
-        *(line_of(strays[i].hash, 0, n + 1) == n ? &map_to : &map_from) |= 1u << strays[i].distance;
+        *(hopscotch_line(strays[i].hash, 0, n + 1) == n ? &map_to : &map_from) |=
+            1u << strays[i].distance;
     }
-    set_low(to, map_to);
+    line_set_low(to, map_to);
     /* the count changes before the versions: a reader checks both */
     atomic_store_explicit(&ix->count, n + 1, memory_order_release);
     index_version_begin(&from->version);
-    set_low(from, map_from);
+    line_set_low(from, map_from);
     line_clear(ix, from, gone, hashes, n);
     index_version_end(&from->version);
     for (unsigned i = 0; i < stray_count; i++) {
-        if (match_slots(line_at(ix, line_of(strays[i].hash, 0, n + 1)), 0) != 0) {
-            move_key(ix, &strays[i], 0, n + 1);
+        if (slots_match(line_at(ix, hopscotch_line(strays[i].hash, 0, n + 1)), 0) != 0) {
+            hopscotch_move_key(ix, &strays[i], 0, n + 1);
         }
     }
     return true;
@@ -228,17 +234,17 @@ static bool hopscotch_split(struct index *ix) {
 /* --- changes; the caller holds the partition's lock --- */
 
 /* Moves a key into an empty slot, from a line that many hops before the slot's line. */
-static bool hop(struct index *ix, uint32_t line, unsigned hops, uint32_t empty_line,
-                uint32_t count) {
+static bool hopscotch_hop(struct index *ix, uint32_t line, unsigned hops, uint32_t empty_line,
+                          uint32_t count) {
     struct index_line *b = line_at(ix, line);
-    prefetch_items(ix, b, full_slots(b));
-    for (unsigned slots = full_slots(b); slots != 0; slots &= slots - 1) {
+    line_prefetch_items(ix, b, slots_full(b));
+    for (unsigned slots = slots_full(b); slots != 0; slots &= slots - 1) {
         unsigned slot = (unsigned)__builtin_ctz(slots);
-        uint64_t hash = hash_in(ix, b, slot);
-        unsigned distance = distance_of(ix, b, slot, hash, count);
-        if (distance + hops < NEAR && line_of(hash, distance + hops, count) == empty_line) {
+        uint64_t hash = line_hash(ix, b, slot);
+        unsigned distance = hopscotch_distance(ix, b, slot, hash, count);
+        if (distance + hops < NEAR && hopscotch_line(hash, distance + hops, count) == empty_line) {
             struct stray key = {hash, b, (uint8_t)slot, (uint8_t)distance};
-            move_key(ix, &key, distance + hops, count);
+            hopscotch_move_key(ix, &key, distance + hops, count);
             return true;
         }
     }
@@ -248,13 +254,13 @@ static bool hop(struct index *ix, uint32_t line, unsigned hops, uint32_t empty_l
 /* Brings an empty slot, which lies at this distance after a key's own line, near enough. *asked
  * counts the lines whose keys were read. Returns the new distance: NEAR or more if no key could
  * hop. */
-static unsigned bring_near(struct index *ix, uint64_t hash, unsigned distance, uint32_t count,
-                           unsigned *asked) {
+static unsigned hopscotch_bring_near(struct index *ix, uint64_t hash, unsigned distance,
+                                     uint32_t count, unsigned *lines_read) {
     unsigned hops = NEAR - 1;
-    while (distance >= NEAR && hops > 0 && *asked < ASKED_MOST) {
-        ++*asked;
-        if (hop(ix, line_of(hash, distance - hops, count), hops, line_of(hash, distance, count),
-                count)) {
+    while (distance >= NEAR && hops > 0 && *lines_read < READS_MOST) {
+        ++*lines_read;
+        if (hopscotch_hop(ix, hopscotch_line(hash, distance - hops, count), hops,
+                          hopscotch_line(hash, distance, count), count)) {
             distance -= hops;
             hops = NEAR - 1;
         } else {
@@ -266,18 +272,18 @@ static unsigned bring_near(struct index *ix, uint64_t hash, unsigned distance, u
 
 static bool hopscotch_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     uint32_t count = index_count(ix);
-    struct index_line *own = line_at(ix, line_of(hash, 0, count));
-    unsigned asked = 0;
-    for (unsigned probe = 0; probe < PROBES_MOST && asked < ASKED_MOST; probe++) {
-        if (match_slots(line_at(ix, line_of(hash, probe, count)), 0) == 0) {
+    struct index_line *own = line_at(ix, hopscotch_line(hash, 0, count));
+    unsigned lines_read = 0;
+    for (unsigned probe = 0; probe < PROBES_MOST && lines_read < READS_MOST; probe++) {
+        if (slots_match(line_at(ix, hopscotch_line(hash, probe, count)), 0) == 0) {
             continue;
         }
-        unsigned distance = bring_near(ix, hash, probe, count, &asked);
+        unsigned distance = hopscotch_bring_near(ix, hash, probe, count, &lines_read);
         if (distance < NEAR) {
-            struct index_line *to = line_at(ix, line_of(hash, distance, count));
-            change_begin(own, to);
-            put_in(ix, own, to, distance, hash, ref);
-            change_end(own, to);
+            struct index_line *to = line_at(ix, hopscotch_line(hash, distance, count));
+            line_change_begin(own, to);
+            hopscotch_put(ix, own, to, distance, hash, ref);
+            line_change_end(own, to);
             return true;
         }
     }
@@ -286,11 +292,11 @@ static bool hopscotch_insert(struct index *ix, uint64_t hash, uint32_t ref) {
 
 static struct index_place hopscotch_seek(const struct index *ix, uint64_t hash, uint32_t ref) {
     uint32_t count = index_count(ix);
-    struct index_line *own = line_at(ix, line_of(hash, 0, count));
-    for (uint32_t map = low_of(own) | 1; map != 0; map &= map - 1) {
+    struct index_line *own = line_at(ix, hopscotch_line(hash, 0, count));
+    for (uint32_t map = line_low(own) | 1; map != 0; map &= map - 1) {
         unsigned distance = (unsigned)__builtin_ctz(map);
-        struct index_line *line = line_at(ix, line_of(hash, distance, count));
-        _Atomic uint32_t *at = seek_in(line, tag_for(ix, hash, distance > 0), ref);
+        struct index_line *line = line_at(ix, hopscotch_line(hash, distance, count));
+        _Atomic uint32_t *at = line_seek(line, hopscotch_tag(ix, hash, distance > 0), ref);
         if (at != NULL) {
             return (struct index_place){own, line, at};
         }
@@ -302,12 +308,12 @@ static void hopscotch_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     struct index_place at = hopscotch_seek(ix, hash, ref);
     assert(at.ref != NULL);
     uint32_t count = index_count(ix);
-    unsigned slot = slot_in(at.line, at.ref),
-             distance = distance_of(ix, at.line, slot, hash, count);
-    change_begin(at.own, at.line);
-    set_slot(at.line, slot, 0, 0);
-    mend_map(ix, line_of(hash, 0, count), distance, count);
-    change_end(at.own, at.line);
+    unsigned slot = line_slot(at.line, at.ref),
+             distance = hopscotch_distance(ix, at.line, slot, hash, count);
+    line_change_begin(at.own, at.line);
+    slot_set(at.line, slot, 0, 0);
+    hopscotch_mend_map(ix, hopscotch_line(hash, 0, count), distance, count);
+    line_change_end(at.own, at.line);
 }
 
 /* --- walking --- */
@@ -322,21 +328,21 @@ static bool hopscotch_chain(struct index *ix, uint32_t i, uint32_t *refs, unsign
     }
     const struct index_line *own = line_at(ix, i);
     struct stray strays[STRAYS_MOST];
-    unsigned stray_count = strays_of(ix, i, lines, strays),
-             n = add_refs(own, full_slots(own) & ~stray_slots(own), refs, 0, max);
+    unsigned stray_count = hopscotch_strays(ix, i, lines, strays),
+             n = line_add_refs(own, slots_full(own) & ~hopscotch_stray_slots(own), refs, 0, max);
     for (unsigned j = 0; j < stray_count && n < max; j++) {
-        refs[n++] = ref_of(strays[j].line, strays[j].slot);
+        refs[n++] = slot_ref(strays[j].line, strays[j].slot);
     }
     *count = n;
     return true;
 }
 
-static unsigned hopscotch_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
+static unsigned hopscotch_candidates(const struct index *ix, uint64_t hash, uint32_t *refs) {
     uint32_t count = index_count(ix);
     unsigned n = 0;
     for (unsigned distance = 0; distance < NEAR; distance++) {
-        const struct index_line *b = line_at(ix, line_of(hash, distance, count));
-        n = add_refs(b, full_slots(b), refs, n, INDEX_CHAIN_MOST);
+        const struct index_line *b = line_at(ix, hopscotch_line(hash, distance, count));
+        n = line_add_refs(b, slots_full(b), refs, n, INDEX_CHAIN_MOST);
     }
     return n;
 }
@@ -355,5 +361,5 @@ const struct index_kind index_hopscotch = {
     .seek = hopscotch_seek,
     .split = hopscotch_split,
     .chain = hopscotch_chain,
-    .rivals = hopscotch_rivals,
+    .candidates = hopscotch_candidates,
 };

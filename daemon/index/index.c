@@ -31,13 +31,13 @@ void index_fini(struct index *ix) {
     index_array_free(&ix->more);
 }
 
-static bool is_loaded(const struct index *ix, uint64_t items) {
+static bool index_is_loaded(const struct index *ix, uint64_t items) {
     return items * 10 > (uint64_t)index_count(ix) * ix->kind->load_x10;
 }
 
 /* Splits empty lines, which moves nothing. */
 void index_expect(struct index *ix, uint64_t items) {
-    while (is_loaded(ix, items) && ix->kind->split(ix)) {
+    while (index_is_loaded(ix, items) && ix->kind->split(ix)) {
     }
 }
 
@@ -45,7 +45,7 @@ bool index_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     if (!ix->kind->insert(ix, hash, ref)) {
         return false;
     }
-    if (is_loaded(ix, ++ix->item_count)) {
+    if (index_is_loaded(ix, ++ix->item_count)) {
         ix->kind->split(ix);
     }
     return true;
@@ -54,9 +54,9 @@ bool index_insert(struct index *ix, uint64_t hash, uint32_t ref) {
 void index_replace(struct index *ix, uint64_t hash, uint32_t old_ref, uint32_t new_ref) {
     struct index_place at = ix->kind->seek(ix, hash, old_ref);
     assert(at.ref != NULL);
-    change_begin(at.own, at.line);
+    line_change_begin(at.own, at.line);
     atomic_store_explicit(at.ref, new_ref, memory_order_relaxed);
-    change_end(at.own, at.line);
+    line_change_end(at.own, at.line);
 }
 
 void index_remove(struct index *ix, uint64_t hash, uint32_t ref) {

@@ -17,7 +17,7 @@
  * A look-up is bounded whatever keys are stored: it reads at most 5 lines of the index in `bucket`
  * and `hopscotch`, 2 in `cuckoo`, 32 entries in `chained`, and touches at most 56, 60, 24 and 32
  * items, of which all but one have another key. A place that is full takes no more items until one
- * leaves it, and index_rivals tells which ones could leave. Random hashes fill no place: in
+ * leaves it, and index_candidates tells which ones could leave. Random hashes fill no place: in
  * `bucket` they fill one of 10^8 at its fullest, just before it is split.
  *
  * To add a kind: a file with its functions, a line in index_kinds and in the option `index`
@@ -57,9 +57,9 @@ struct index_kind {
     unsigned    more_bytes;      /* of one of the things in index.more */
     /* Finds a key that is not in its own line, which the look is of. If it finds the key, the look
      * is of the line where it lies. Returns its reference, or 0. */
-    uint32_t (*find_behind)(const struct index *, const struct key *, struct index_spot,
-                            struct index_look *);
-    uint32_t (*guess_behind)(const struct index *, uint64_t hash, struct index_spot);
+    uint32_t (*find_behind)(const struct index *, const struct key *, struct index_hint,
+                            struct index_lookup *);
+    uint32_t (*guess_behind)(const struct index *, uint64_t hash, struct index_hint);
     bool     (*insert)(struct index *, uint64_t hash, uint32_t ref);
     void     (*remove)(struct index *, uint64_t hash, uint32_t ref);
     struct index_place (*seek)(const struct index *, uint64_t hash, uint32_t ref);
@@ -67,7 +67,7 @@ struct index_kind {
      * longer then, but no item is lost. */
     bool     (*split)(struct index *);
     bool     (*chain)(struct index *, uint32_t i, uint32_t *refs, unsigned max, unsigned *count);
-    unsigned (*rivals)(const struct index *, uint64_t hash, uint32_t *refs);
+    unsigned (*candidates)(const struct index *, uint64_t hash, uint32_t *refs);
 };
 
 /* The default first; NULL at the end. */
@@ -80,15 +80,16 @@ enum {
     INDEX_SEGMENT = 1 << INDEX_SEGMENT_SHIFT,
     /* in the last slot of a line, with the number of a line in index.more that follows this one */
     INDEX_LINK_TAG = 255,
-    INDEX_WALKS = 4, INDEX_AGAIN = 4,
-    /* the most items that index_chain or index_rivals returns at once */
+    INDEX_WALKS = 4,
+    INDEX_REVISITS = 4,
+    /* the most items that index_chain or index_candidates returns at once */
     INDEX_CHAIN_MOST = 108,
 };
 
 struct index_walk { /* cuckoo.c */
     uint32_t next; /* the walk's next line; 0: there is no walk */
     /* and the lines that it visits once more before that one */
-    uint32_t again_count, again[INDEX_AGAIN];
+    uint32_t revisit_count, revisit[INDEX_REVISITS];
 };
 
 struct index {
@@ -123,19 +124,19 @@ static inline uint32_t index_count(const struct index *ix) {
 static inline uint8_t index_tag(const struct index *ix, uint64_t hash) {
     return (uint8_t)(1 + ((uint8_t)(hash >> 32) * ix->own_tags >> 8));
 }
-static inline struct index_spot index_spot_of(const struct index *ix, uint64_t hash) {
+static inline struct index_hint index_hint_of(const struct index *ix, uint64_t hash) {
     uint32_t n = index_count(ix);
-    return (struct index_spot){index_line_in(&ix->table, index_place_of(hash, n)), n,
+    return (struct index_hint){index_line_in(&ix->table, index_place_of(hash, n)), n,
                                index_tag(ix, hash)};
 }
 
 /* The overflow line that follows a line. A reader may meet a link that is being changed, so the
  * number is checked against the directory. */
 static inline struct index_line *index_next(const struct index *ix, const struct index_line *b) {
-    if (tag_of(b, SLOTS - 1) != INDEX_LINK_TAG) {
+    if (slot_tag(b, SLOTS - 1) != INDEX_LINK_TAG) {
         return NULL;
     }
-    uint32_t number = ref_of(b, SLOTS - 1);
+    uint32_t number = slot_ref(b, SLOTS - 1);
     struct index_line *segment = index_array_try(&ix->more, number >> INDEX_SEGMENT_SHIFT);
     return segment != NULL ? &segment[number & (INDEX_SEGMENT - 1)] : NULL;
 }
@@ -143,33 +144,33 @@ static inline struct index_line *index_next(const struct index *ix, const struct
 /* --- reading --- */
 
 /* Prefetches the line where a look-up of this hash begins. */
-static inline struct index_spot index_prefetch(const struct index *ix, uint64_t hash) {
-    struct index_spot spot = index_spot_of(ix, hash);
-    prefetch(spot.at);
-    return spot;
+static inline struct index_hint index_prefetch(const struct index *ix, uint64_t hash) {
+    struct index_hint hint = index_hint_of(ix, hash);
+    prefetch(hint.at);
+    return hint;
 }
 
 /* The first reference of a line whose tag is this one; 0: there is none. */
 static inline uint32_t index_guess_in(const struct index *ix, const struct index_line *b,
                                       uint8_t tag) {
-    unsigned slots = match_slots(b, tag);
-    uint32_t ref = slots != 0 ? ref_of(b, (unsigned)__builtin_ctz(slots)) : 0;
+    unsigned slots = slots_match(b, tag);
+    uint32_t ref = slots != 0 ? slot_ref(b, (unsigned)__builtin_ctz(slots)) : 0;
     return ref >= ix->space->first ? ref : 0;
 }
 /* A reference whose item may be the key's, unchecked, for prefetching, as index_prefetch found the
  * spot. 0: the key's own line has none. An overflow line is prefetched then, since waiting for it
  * would cost as much as the whole rest of a get; index_guess_behind may find a reference there
  * after the caller has guessed for some other keys. */
-static inline uint32_t index_guess(const struct index *ix, struct index_spot spot) {
-    uint32_t ref = index_guess_in(ix, spot.at, spot.tag);
+static inline uint32_t index_guess(const struct index *ix, struct index_hint hint) {
+    uint32_t ref = index_guess_in(ix, hint.at, hint.tag);
     if (ref == 0) {
-        prefetch(index_next(ix, spot.at));
+        prefetch(index_next(ix, hint.at));
     }
     return ref;
 }
 static inline uint32_t index_guess_behind(const struct index *ix, uint64_t hash,
-                                          struct index_spot spot) {
-    return ix->kind->guess_behind(ix, hash, spot);
+                                          struct index_hint hint) {
+    return ix->kind->guess_behind(ix, hash, hint);
 }
 
 /* The key's reference in one line, by its tag there; 0: the line does not have the key. A reader
@@ -182,9 +183,9 @@ __attribute__((always_inline)) static inline uint32_t index_find_in(const struct
                                                                     const struct index_line *b,
                                                                     const struct key *k,
                                                                     uint8_t tag) {
-    for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
-        uint32_t ref = ref_of(b, (unsigned)__builtin_ctz(slots));
-        if (ref >= ix->space->first && item_key_is(node_at(ix->space, ref), k)) {
+    for (unsigned slots = slots_match(b, tag); slots != 0; slots &= slots - 1) {
+        uint32_t ref = slot_ref(b, (unsigned)__builtin_ctz(slots));
+        if (ref >= ix->space->first && item_has_key(node_at(ix->space, ref), k)) {
             return ref;
         }
     }
@@ -195,41 +196,44 @@ __attribute__((always_inline)) static inline uint32_t index_find_in(const struct
  * index_unchanged(look) afterwards. Candidates' keys are compared in place. The version is read
  * while the hash belongs to its line: a later split changes it. If the spot was found earlier, its
  * count serves as if it were read here. */
-__attribute__((always_inline)) static inline uint32_t index_find_from(
-    const struct index *ix, const struct key *k, struct index_spot spot, struct index_look *look) {
-    if (spot.count == 0) {
-        spot = index_spot_of(ix, k->hash);
+__attribute__((always_inline)) static inline uint32_t index_find_from(const struct index *ix,
+                                                                      const struct key *k,
+                                                                      struct index_hint hint,
+                                                                      struct index_lookup *lookup) {
+    if (hint.count == 0) {
+        hint = index_hint_of(ix, k->hash);
     }
     for (;;) {
-        *look = index_look_at(&((const struct index_line *)spot.at)->version);
-        if (__builtin_expect(spot.count == index_count(ix), true)) {
+        *lookup = index_lookup_begin(&((const struct index_line *)hint.at)->version);
+        if (__builtin_expect(hint.count == index_count(ix), true)) {
             break;
         }
-        spot = index_spot_of(ix, k->hash);
+        hint = index_hint_of(ix, k->hash);
     }
-    uint32_t ref = index_find_in(ix, spot.at, k, spot.tag);
-    return __builtin_expect(ref != 0, true) ? ref : ix->kind->find_behind(ix, k, spot, look);
+    uint32_t ref = index_find_in(ix, hint.at, k, hint.tag);
+    return __builtin_expect(ref != 0, true) ? ref : ix->kind->find_behind(ix, k, hint, lookup);
 }
 
 /* The same under the partition's lock. The spot, which may be zeroes, becomes that of the line
  * where the item lies, for index_change_begin. */
 __attribute__((always_inline)) static inline uint32_t index_find_locked(const struct index *ix,
                                                                         const struct key *k,
-                                                                        struct index_spot *spot) {
-    if (spot->count != index_count(ix)) {
-        *spot = index_spot_of(ix, k->hash);
+                                                                        struct index_hint *hint) {
+    if (hint->count != index_count(ix)) {
+        *hint = index_hint_of(ix, k->hash);
     }
-    uint32_t ref = index_find_in(ix, spot->at, k, spot->tag);
+    uint32_t ref = index_find_in(ix, hint->at, k, hint->tag);
     if (__builtin_expect(ref == 0, false)) {
-        struct index_look look = index_look_at(&((const struct index_line *)spot->at)->version);
-        ref = ix->kind->find_behind(ix, k, *spot, &look);
-        *spot = (struct index_spot){.at = look.at};
+        struct index_lookup lookup =
+            index_lookup_begin(&((const struct index_line *)hint->at)->version);
+        ref = ix->kind->find_behind(ix, k, *hint, &lookup);
+        *hint = (struct index_hint){.at = lookup.at};
     }
     return ref;
 }
 static inline uint32_t index_find(const struct index *ix, const struct key *k) {
-    struct index_spot spot = {0};
-    return index_find_locked(ix, k, &spot);
+    struct index_hint hint = {0};
+    return index_find_locked(ix, k, &hint);
 }
 
 /* --- changes; the caller holds the partition's lock --- */
@@ -247,8 +251,8 @@ void index_remove(struct index *, uint64_t hash, uint32_t ref);
 
 /* After an insert that failed: the items, up to INDEX_CHAIN_MOST, one of which must be removed for
  * the insert to succeed. Returns how many; 0: none would help, since memory was out. */
-static inline unsigned index_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
-    return ix->kind->rivals(ix, hash, refs);
+static inline unsigned index_candidates(const struct index *ix, uint64_t hash, uint32_t *refs) {
+    return ix->kind->candidates(ix, hash, refs);
 }
 
 /* The references of the i-th chain, for a walk under the lock, with i from 0 on without a gap;
@@ -262,15 +266,14 @@ static inline bool index_chain(struct index *ix, uint32_t i, uint32_t *refs, uns
 uint64_t index_bytes(const struct index *);
 
 /* Where an item lies that was not found by a spot. */
-static inline struct index_spot index_spot_at(const struct index *ix, uint64_t hash,
-                                              uint32_t ref) {
-    return (struct index_spot){.at = ix->kind->seek(ix, hash, ref).line};
+static inline struct index_hint index_hint_at(const struct index *ix, uint64_t hash, uint32_t ref) {
+    return (struct index_hint){.at = ix->kind->seek(ix, hash, ref).line};
 }
 /* Begins a change of an item that keeps its place: readers that looked this key up meanwhile look
- * again. The spot is as index_find_locked left it, or from index_spot_at. The caller ends the
+ * again. The spot is as index_find_locked left it, or from index_hint_at. The caller ends the
  * change with index_version_end. */
-static inline _Atomic uint32_t *index_change_begin(struct index_spot spot) {
-    _Atomic uint32_t *version = &((struct index_line *)(uintptr_t)spot.at)->version;
+static inline _Atomic uint32_t *index_change_begin(struct index_hint hint) {
+    _Atomic uint32_t *version = &((struct index_line *)(uintptr_t)hint.at)->version;
     index_version_begin(version);
     return version;
 }

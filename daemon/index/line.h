@@ -19,24 +19,24 @@ static inline bool line_add(struct index *ix) {
 
 enum { LOW_MOST = INDEX_VERSION_ONE - 1 };
 
-static inline uint32_t low_of(const struct index_line *b) {
+static inline uint32_t line_low(const struct index_line *b) {
     return atomic_load_explicit(&b->version, memory_order_relaxed) & LOW_MOST;
 }
 /* The line is within a change, or no reader can see it. */
-static inline void set_low(struct index_line *b, uint32_t low) {
+static inline void line_set_low(struct index_line *b, uint32_t low) {
     uint32_t v = atomic_load_explicit(&b->version, memory_order_relaxed);
     atomic_store_explicit(&b->version, (v & ~(uint32_t)LOW_MOST) | low, memory_order_relaxed);
 }
 
 /* --- changes of a key's own line and of the line where it lies, which may be the same --- */
 
-static inline void change_begin(struct index_line *own, struct index_line *line) {
+static inline void line_change_begin(struct index_line *own, struct index_line *line) {
     index_version_begin(&own->version);
     if (line != own) {
         index_version_begin(&line->version);
     }
 }
-static inline void change_end(struct index_line *own, struct index_line *line) {
+static inline void line_change_end(struct index_line *own, struct index_line *line) {
     index_version_end(&own->version);
     if (line != own) {
         index_version_end(&line->version);
@@ -53,7 +53,7 @@ static inline void line_clear(const struct index *ix, struct index_line *from, u
         if (own != from) {
             index_version_begin(&own->version);
         }
-        set_slot(from, slot, 0, 0);
+        slot_set(from, slot, 0, 0);
         if (own != from) {
             index_version_end(&own->version);
         }
@@ -62,36 +62,37 @@ static inline void line_clear(const struct index *ix, struct index_line *from, u
 
 /* --- slots --- */
 
-static inline uint64_t hash_in(const struct index *ix, const struct index_line *b, unsigned slot) {
-    return ix->space->hash_of(node_at(ix->space, ref_of(b, slot)));
+static inline uint64_t line_hash(const struct index *ix, const struct index_line *b,
+                                 unsigned slot) {
+    return ix->space->hash_of(node_at(ix->space, slot_ref(b, slot)));
 }
 /* Prefetches the keys of these slots. */
-static inline void prefetch_items(const struct index *ix, const struct index_line *b,
-                                  unsigned slots) {
+static inline void line_prefetch_items(const struct index *ix, const struct index_line *b,
+                                       unsigned slots) {
     for (; slots != 0; slots &= slots - 1) {
-        const char *it = node_at(ix->space, ref_of(b, (unsigned)__builtin_ctz(slots)));
+        const char *it = node_at(ix->space, slot_ref(b, (unsigned)__builtin_ctz(slots)));
         __builtin_prefetch(it);
         __builtin_prefetch(it + 64);
     }
 }
 /* Where a line has this reference with this tag; NULL: it has not. */
-static inline _Atomic uint32_t *seek_in(struct index_line *b, uint8_t tag, uint32_t ref) {
-    for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
+static inline _Atomic uint32_t *line_seek(struct index_line *b, uint8_t tag, uint32_t ref) {
+    for (unsigned slots = slots_match(b, tag); slots != 0; slots &= slots - 1) {
         unsigned slot = (unsigned)__builtin_ctz(slots);
-        if (ref_of(b, slot) == ref) {
+        if (slot_ref(b, slot) == ref) {
             return &b->refs[slot];
         }
     }
     return NULL;
 }
-static inline unsigned slot_in(const struct index_line *b, const _Atomic uint32_t *ref) {
+static inline unsigned line_slot(const struct index_line *b, const _Atomic uint32_t *ref) {
     return (unsigned)(ref - b->refs);
 }
 /* Adds the references in these slots to the `n` that are there; returns how many there are. */
-static inline unsigned add_refs(const struct index_line *b, unsigned slots, uint32_t *refs,
-                                unsigned n, unsigned max) {
+static inline unsigned line_add_refs(const struct index_line *b, unsigned slots, uint32_t *refs,
+                                     unsigned n, unsigned max) {
     for (; slots != 0 && n < max; slots &= slots - 1) {
-        refs[n++] = ref_of(b, (unsigned)__builtin_ctz(slots));
+        refs[n++] = slot_ref(b, (unsigned)__builtin_ctz(slots));
     }
     return n;
 }

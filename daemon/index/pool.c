@@ -36,7 +36,7 @@ void *index_pool_take(struct index_pool *p, size_t bytes) {
 }
 
 /* Makes room in the directory for the n-th segment; NULL: out of memory. */
-static struct index_directory *directory_for(index_array *a, uint32_t n) {
+static struct index_directory *pool_grow_directory(index_array *a, uint32_t n) {
     struct index_directory *d = atomic_load_explicit(a, memory_order_relaxed);
     if (d == NULL || n >= d->room) {
         uint32_t room = d == NULL ? 8 : d->room * 2;
@@ -58,7 +58,7 @@ static struct index_directory *directory_for(index_array *a, uint32_t n) {
 }
 
 bool index_array_add(index_array *a, uint32_t n, struct index_pool *pool, size_t segment_bytes) {
-    struct index_directory *d = directory_for(a, n);
+    struct index_directory *d = pool_grow_directory(a, n);
     void *segment = d != NULL ? index_pool_take(pool, segment_bytes) : NULL;
     if (segment != NULL) {
         atomic_store_explicit(&d->segments[n], segment, memory_order_release);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* What a look-up saw, for index_unchanged. */
-struct index_look {
+struct index_lookup {
     const _Atomic uint32_t *at;
     uint32_t                version;
 };
@@ -16,7 +16,7 @@ struct index_look {
  * it again. Zeroes mean that it is not known; those who find by a spot take them, too. A spot stays
  * valid whatever changes meanwhile: places never move, and the count tells whether the hash has
  * left this one. */
-struct index_spot {
+struct index_hint {
     const void *at;
     uint32_t    count; /* number of places when this one was the hash's */
     uint8_t     tag;   /* of the hash, in its own line */
@@ -41,16 +41,16 @@ static inline void index_version_end(_Atomic uint32_t *at) {
 static inline bool index_version_is_odd(const _Atomic uint32_t *at) {
     return (atomic_load_explicit(at, memory_order_relaxed) & INDEX_VERSION_ONE) != 0;
 }
-static inline struct index_look index_look_at(const _Atomic uint32_t *at) {
+static inline struct index_lookup index_lookup_begin(const _Atomic uint32_t *at) {
     /* an odd version never compares equal */
     uint32_t version = atomic_load_explicit(at, memory_order_acquire);
-    return (struct index_look){at, version & ~(uint32_t)INDEX_VERSION_ONE};
+    return (struct index_lookup){at, version & ~(uint32_t)INDEX_VERSION_ONE};
 }
 
 /* Whether what the look-up saw is still true. */
-static inline bool index_unchanged(const struct index_look *look) {
+static inline bool index_unchanged(const struct index_lookup *lookup) {
     atomic_thread_fence(memory_order_acquire);
-    return atomic_load_explicit(look->at, memory_order_relaxed) == look->version;
+    return atomic_load_explicit(lookup->at, memory_order_relaxed) == lookup->version;
 }
 
 /* The place of a hash among `count` places of a table that grows by linear hashing (Litwin, VLDB

@@ -7,7 +7,7 @@
  * faults. A page that is given back returns its memory to the system and reads as zeroes.
  * References are offsets from base in units of 1 << space.shift bytes: 8 up to 32 GiB, doubling
  * with each doubling of the arena; chunk sizes are multiples of the unit. Threading:
- * arena_take_page and arena_give_page are for any thread. Errors: NULL and errno. */
+ * arena_take_page and arena_release_page are for any thread. Errors: NULL and errno. */
 #ifndef SLATE_MEM_ARENA_H
 #define SLATE_MEM_ARENA_H
 #include <stdbool.h>
@@ -47,7 +47,7 @@ void          arena_destroy(struct arena **);
 bool     arena_set_limit(struct arena *, size_t limit_bytes, bool below_use);
 /* Takes a page; PAGE_NONE: the limit is reached, or the reserve. */
 uint32_t arena_take_page(struct arena *, bool over_limit);
-void     arena_give_page(struct arena *, uint32_t page);  /* returns its memory to the system */
+void     arena_release_page(struct arena *, uint32_t page);  /* returns its memory to the system */
 
 static inline char *arena_page_start(const struct arena *a, uint32_t page) {
     return a->pages + ((size_t)page << PAGE_SHIFT);

@@ -2,14 +2,16 @@
 
 #include <string.h>
 
-static uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
+static uint32_t size_list_round_up(uint32_t n, uint32_t unit) {
+    return (n + unit - 1) / unit * unit;
+}
 
 void size_list_by_factor(struct size_list *l, uint32_t first_bytes, double factor,
                          const struct size_rules *rules) {
     double size = first_bytes;
     l->count = 0;
     while (l->count < rules->count_most - 1 && size <= rules->most_bytes / factor) {
-        uint32_t bytes = round_up((uint32_t)size, rules->unit_bytes);
+        uint32_t bytes = size_list_round_up((uint32_t)size, rules->unit_bytes);
         l->bytes[l->count++] = bytes;
         size = bytes * factor;
         if (size < bytes + rules->unit_bytes) {
@@ -25,7 +27,7 @@ bool size_list_of(struct size_list *l, const uint32_t *bytes, unsigned count,
                   const struct size_rules *rules) {
     l->count = 0;
     for (unsigned i = 0; i < count; i++) {
-        uint32_t size = round_up(bytes[i], rules->unit_bytes);
+        uint32_t size = size_list_round_up(bytes[i], rules->unit_bytes);
         if (size == rules->most_bytes && i + 1 == count) {
             break;
         }
@@ -40,7 +42,7 @@ bool size_list_of(struct size_list *l, const uint32_t *bytes, unsigned count,
 }
 
 /* The place of the first size that is at least `bytes`; if there is none, of the last. */
-static unsigned place_of(const struct size_list *l, uint32_t bytes) {
+static unsigned size_list_place(const struct size_list *l, uint32_t bytes) {
     unsigned low = 0, high = l->count - 1;
     while (low < high) {
         unsigned mid = (low + high) / 2;
@@ -54,7 +56,7 @@ static unsigned place_of(const struct size_list *l, uint32_t bytes) {
 }
 
 bool size_list_has(const struct size_list *l, uint32_t bytes) {
-    return l->bytes[place_of(l, bytes)] == bytes;
+    return l->bytes[size_list_place(l, bytes)] == bytes;
 }
 
 bool size_list_same(const struct size_list *a, const struct size_list *b) {
@@ -70,15 +72,15 @@ uint32_t size_list_hash(const struct size_list *l) { /* FNV-1a of the sizes */
 }
 
 uint32_t size_list_fit(const struct size_list *l, uint32_t bytes) {
-    return l->bytes[place_of(l, bytes)];
+    return l->bytes[size_list_place(l, bytes)];
 }
 
-unsigned geometry_search(const struct geometry *g, uint32_t bytes) {
-    return place_of(&g->sizes, bytes);
+unsigned class_sizes_search(const struct class_sizes *g, uint32_t bytes) {
+    return size_list_place(&g->sizes, bytes);
 }
 
-void geometry_index(struct geometry *g) {
-    for (unsigned i = 0; i <= GEOMETRY_SMALL_BYTES / 8; i++) {
-        g->of_small[i] = g->ids[place_of(&g->sizes, i * 8)];
+void class_sizes_index(struct class_sizes *g) {
+    for (unsigned i = 0; i <= CLASS_SIZES_SMALL_BYTES / 8; i++) {
+        g->of_small[i] = g->ids[size_list_place(&g->sizes, i * 8)];
     }
 }

@@ -2,7 +2,7 @@
  * changes once other threads can see it.
  *
  * Threading: only the owner builds it; any thread reads it. Cost of finding a class: one load up to
- * GEOMETRY_SMALL_BYTES, a binary search above. */
+ * CLASS_SIZES_SMALL_BYTES, a binary search above. */
 #ifndef SLATE_MEM_CLASS_SIZES_H
 #define SLATE_MEM_CLASS_SIZES_H
 #include <stdbool.h>
@@ -11,13 +11,13 @@
 
 #include "mem/class_set.h"
 
-enum { GEOMETRY_SMALL_BYTES = 4096, GEOMETRY_SIZES_MAX = CLASS_SET_IDS - 1 };
+enum { CLASS_SIZES_SMALL_BYTES = 4096, CLASS_SIZES_MAX = CLASS_SET_IDS - 1 };
 
 /* Chunk sizes in bytes, ascending, each a multiple of the arena's unit; the last is
  * slab_chunk_max. */
 struct size_list {
     unsigned count;
-    uint32_t bytes[GEOMETRY_SIZES_MAX];
+    uint32_t bytes[CLASS_SIZES_MAX];
 };
 
 /* The rules that every list of an arena keeps. */
@@ -27,7 +27,7 @@ struct size_rules {
     uint32_t first_bytes;
     uint32_t most_bytes;  /* slab_chunk_max, always the last size */
     uint32_t unit_bytes;  /* sizes are rounded up to a multiple of it, a power of two */
-    unsigned count_most;  /* most sizes in a list, with the last: 2 to GEOMETRY_SIZES_MAX */
+    unsigned count_most;  /* most sizes in a list, with the last: 2 to CLASS_SIZES_MAX */
 };
 /* Makes a list that begins with `first_bytes`; each size is at least `factor` (> 1) times the one
  * before. */
@@ -43,22 +43,22 @@ uint32_t size_list_hash(const struct size_list *);
 /* The smallest size that holds `bytes`; `bytes` is at most the largest size. */
 uint32_t size_list_fit(const struct size_list *, uint32_t bytes);
 
-struct geometry {
+struct class_sizes {
     struct size_list sizes;
-    uint8_t          ids[GEOMETRY_SIZES_MAX];                    /* id of each size's class */
+    uint8_t          ids[CLASS_SIZES_MAX];                    /* id of each size's class */
     /* ids by an item's size in words; most items are this small */
-    uint8_t          of_small[GEOMETRY_SMALL_BYTES / 8 + 1];
+    uint8_t          of_small[CLASS_SIZES_SMALL_BYTES / 8 + 1];
 };
-void geometry_index(struct geometry *); /* fills of_small from sizes and ids */
+void class_sizes_index(struct class_sizes *); /* fills of_small from sizes and ids */
 
 /* Place of size_list_fit() in the list. */
-unsigned geometry_search(const struct geometry *, uint32_t bytes);
+unsigned class_sizes_search(const struct class_sizes *, uint32_t bytes);
 /* The class of the smallest chunks that hold `bytes`; 0: larger than every chunk. */
-static inline unsigned geometry_class_of(const struct geometry *g, size_t bytes) {
+static inline unsigned class_sizes_class_of(const struct class_sizes *g, size_t bytes) {
     uint32_t most = g->sizes.bytes[g->sizes.count - 1];
-    if (bytes <= GEOMETRY_SMALL_BYTES && bytes <= most) {
+    if (bytes <= CLASS_SIZES_SMALL_BYTES && bytes <= most) {
         return g->of_small[(bytes + 7) / 8];
     }
-    return bytes > most ? 0 : g->ids[geometry_search(g, (uint32_t)bytes)];
+    return bytes > most ? 0 : g->ids[class_sizes_search(g, (uint32_t)bytes)];
 }
 #endif

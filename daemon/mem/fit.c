@@ -8,7 +8,7 @@ static const double older_most = 1.0 / 4;
 
 /* --- the histogram --- */
 
-static unsigned step_of(uint32_t bytes) {
+static unsigned fit_step_number(uint32_t bytes) {
     if (bytes <= FIT_FINE_BYTES) {
         return (bytes + 7) / 8 - (bytes > 0);
     }
@@ -18,7 +18,7 @@ static unsigned step_of(uint32_t bytes) {
 }
 
 /* The largest size of a step. */
-static uint32_t step_end(unsigned step) {
+static uint32_t fit_step_most(unsigned step) {
     if (step < FIT_FINE_STEPS) {
         return (step + 1) * 8;
     }
@@ -27,13 +27,13 @@ static uint32_t step_end(unsigned step) {
     return ((uint32_t)FIT_FINE_BYTES << octave) + (((uint32_t)at + 1) << (octave + 4));
 }
 
-void size_histogram_init(struct size_histogram *h, uint32_t every) {
+void fit_histogram_init(struct fit_histogram *h, uint32_t every) {
     memset(h, 0, sizeof *h);
     h->every = every;
 }
 
-void size_histogram_add(struct size_histogram *h, uint32_t bytes, uint32_t chunk_bytes) {
-    struct size_step *s = &h->steps[step_of(bytes)];
+void fit_histogram_add(struct fit_histogram *h, uint32_t bytes, uint32_t chunk_bytes) {
+    struct fit_histogram_step *s = &h->steps[fit_step_number(bytes)];
     s->items++;
     s->bytes_most = bytes > s->bytes_most ? bytes : s->bytes_most;
     h->items++;
@@ -41,22 +41,22 @@ void size_histogram_add(struct size_histogram *h, uint32_t bytes, uint32_t chunk
     h->taken_bytes += fit_chunk_cost(chunk_bytes);
 }
 
-uint32_t size_histogram_next(const struct size_histogram *h, uint32_t above_bytes,
-                             uint32_t most_bytes) {
-    for (unsigned i = step_of(above_bytes); i <= step_of(most_bytes); i++) {
+uint32_t fit_histogram_next(const struct fit_histogram *h, uint32_t above_bytes,
+                            uint32_t most_bytes) {
+    for (unsigned i = fit_step_number(above_bytes); i <= fit_step_number(most_bytes); i++) {
         if (h->steps[i].items > 0 && h->steps[i].bytes_most > above_bytes) {
-            uint32_t least = i > 0 ? step_end(i - 1) + 1 : 1;
+            uint32_t least = i > 0 ? fit_step_most(i - 1) + 1 : 1;
             return least > above_bytes ? least : above_bytes;
         }
     }
     return most_bytes;
 }
 
-double fit_memory(const struct size_histogram *h, const struct size_list *sizes,
+double fit_memory(const struct fit_histogram *h, const struct size_list *sizes,
                   uint32_t above_bytes, uint32_t most_bytes) {
     double bytes = 0;
     for (unsigned i = 0; i < FIT_STEPS; i++) {
-        const struct size_step *s = &h->steps[i];
+        const struct fit_histogram_step *s = &h->steps[i];
         if (s->items > 0 && s->bytes_most > above_bytes && s->bytes_most <= most_bytes) {
             bytes += (double)s->items * fit_chunk_cost(size_list_fit(sizes, s->bytes_most));
         }
@@ -74,8 +74,8 @@ struct load {
 };
 
 /* Collects the classes that have items, and returns their number. */
-static unsigned collect_loads(const struct size_histogram *h, const struct size_list *sizes,
-                              struct load loads[GEOMETRY_SIZES_MAX]) {
+static unsigned fit_collect_loads(const struct fit_histogram *h, const struct size_list *sizes,
+                                  struct load loads[CLASS_SIZES_MAX]) {
     unsigned place = 0, count = 0;
     double items = 0;
     for (unsigned i = 0; i <= FIT_STEPS; i++) {
@@ -97,21 +97,21 @@ static unsigned collect_loads(const struct size_histogram *h, const struct size_
 }
 
 /* Pages of a class for that many items: at least one, as soon as the class has an item. */
-static double class_pages(const struct load *l, double items) {
+static double fit_class_pages(const struct load *l, double items) {
     double here = items * l->share, need = here / l->per_page, least = here < 1 ? here : 1;
     return need > least ? need : least;
 }
 
-static double pages_for(const struct load *loads, unsigned count, double items) {
+static double fit_pages(const struct load *loads, unsigned count, double items) {
     double pages = 0;
     for (unsigned i = 0; i < count; i++) {
-        pages += class_pages(&loads[i], items);
+        pages += fit_class_pages(&loads[i], items);
     }
     return pages;
 }
 
 /* The most items with which no class needs a second page. */
-static double items_of_single_pages(const struct load *loads, unsigned count) {
+static double fit_single_page_items(const struct load *loads, unsigned count) {
     double items = loads[0].per_page / loads[0].share;
     for (unsigned i = 1; i < count; i++) {
         double here = loads[i].per_page / loads[i].share;
@@ -120,20 +120,20 @@ static double items_of_single_pages(const struct load *loads, unsigned count) {
     return items;
 }
 
-double fit_items(const struct size_histogram *h, const struct size_list *sizes, uint32_t pages) {
-    struct load loads[GEOMETRY_SIZES_MAX];
-    unsigned count = collect_loads(h, sizes, loads);
+double fit_items(const struct fit_histogram *h, const struct size_list *sizes, uint32_t pages) {
+    struct load loads[CLASS_SIZES_MAX];
+    unsigned count = fit_collect_loads(h, sizes, loads);
     if (count == 0) {
         return 0;
     }
-    double low = items_of_single_pages(loads, count), high = low + (double)pages * PAGE_BYTES / 8;
+    double low = fit_single_page_items(loads, count), high = low + (double)pages * PAGE_BYTES / 8;
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
-        *(pages_for(loads, count, middle) <= pages ? &low : &high) = middle;
+        *(fit_pages(loads, count, middle) <= pages ? &low : &high) = middle;
     }
-    double items = 0, taken = pages_for(loads, count, low);
+    double items = 0, taken = fit_pages(loads, count, low);
     for (unsigned i = 0; i < count; i++) {
-        double room = class_pages(&loads[i], low) * loads[i].per_page,
+        double room = fit_class_pages(&loads[i], low) * loads[i].per_page,
                wanted = low * loads[i].share * (1 + older_most);
         items += room < wanted ? room : wanted;
     }
@@ -143,11 +143,11 @@ double fit_items(const struct size_histogram *h, const struct size_list *sizes, 
 
 /* --- sizes that are not there yet --- */
 
-void fit_unseen(const struct size_histogram *h, const struct size_list *sizes,
-                struct fit_unseen *unseen) {
+void fit_absent_sizes(const struct fit_histogram *h, const struct size_list *sizes,
+                      struct fit_absent_sizes *absent) {
     double octaves = 0, wasted = 0, most = 0;
     for (unsigned i = 1; i < FIT_STEPS; i++) {
-        uint32_t above = step_end(i - 1), bytes = step_end(i);
+        uint32_t above = fit_step_most(i - 1), bytes = fit_step_most(i);
         if (h->steps[i].items > 0 || above < sizes->bytes[0] ||
             bytes > sizes->bytes[sizes->count - 1]) {
             continue;
@@ -158,6 +158,6 @@ void fit_unseen(const struct size_histogram *h, const struct size_list *sizes,
         wasted += span * (1 - (above + bytes) / 2.0 / cost);
         most = fmax(most, 1 - (above + 1) / cost);
     }
-    *unseen = (struct fit_unseen){.mean_pct = octaves > 0 ? wasted / octaves * 100 : 0,
+    *absent = (struct fit_absent_sizes){.mean_pct = octaves > 0 ? wasted / octaves * 100 : 0,
                                   .most_pct = most * 100};
 }

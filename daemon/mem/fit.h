@@ -34,25 +34,25 @@ enum {
     FIT_STEPS = FIT_FINE_STEPS + 8 * FIT_OCTAVE_STEPS + 1, /* up to PAGE_BYTES */
 };
 
-struct size_step {
+struct fit_histogram_step {
     uint64_t items;
     uint32_t bytes_most; /* the largest of them */
 };
-struct size_histogram {
+struct fit_histogram {
     uint32_t every;      /* one page in so many was counted */
     uint64_t items;      /* pieces of chained values count as items */
     uint64_t item_bytes; /* bytes that the items need */
     double   taken_bytes; /* bytes that they take now, with the unused ends of their pages */
-    struct size_step steps[FIT_STEPS];
+    struct fit_histogram_step steps[FIT_STEPS];
 };
-void size_histogram_init(struct size_histogram *, uint32_t every);
+void fit_histogram_init(struct fit_histogram *, uint32_t every);
 /* Adds an item; bytes <= chunk_bytes <= PAGE_BYTES. */
-void size_histogram_add(struct size_histogram *, uint32_t bytes, uint32_t chunk_bytes);
+void fit_histogram_add(struct fit_histogram *, uint32_t bytes, uint32_t chunk_bytes);
 
 /* No item is larger than `above_bytes` and smaller than the size that is returned; most_bytes: nor
  * up to there. */
-uint32_t size_histogram_next(const struct size_histogram *, uint32_t above_bytes,
-                             uint32_t most_bytes);
+uint32_t fit_histogram_next(const struct fit_histogram *, uint32_t above_bytes,
+                            uint32_t most_bytes);
 
 /* What a chunk takes of its page, with its share of the page's unused end. */
 static inline double fit_chunk_cost(uint32_t chunk_bytes) {
@@ -61,21 +61,21 @@ static inline double fit_chunk_cost(uint32_t chunk_bytes) {
 
 /* Bytes of pages that the items larger than `above_bytes`, up to `most_bytes`, would take with
  * these sizes. */
-double fit_memory(const struct size_histogram *, const struct size_list *, uint32_t above_bytes,
+double fit_memory(const struct fit_histogram *, const struct size_list *, uint32_t above_bytes,
                   uint32_t most_bytes);
 /* How many items like these fit into so many pages with these chunk sizes, once all pages are full.
  * A class that has an item has at least one whole page, and fills it with older items of its own if
  * it has them. 0: there are no items. */
-double fit_items(const struct size_histogram *, const struct size_list *, uint32_t pages);
+double fit_items(const struct fit_histogram *, const struct size_list *, uint32_t pages);
 
 /* How many classes there may be. */
 struct fit_limits {
-    /* all classes, also those that only the ladder needs: 2 to GEOMETRY_SIZES_MAX */
+    /* all classes, also those that only the ladder needs: 2 to CLASS_SIZES_MAX */
     unsigned classes_most;
     unsigned used_classes_most; /* classes that have items */
     /* all pages; classes that need less than one page hold at most a quarter of them */
     uint32_t pages;
-    bool     wary; /* the items' sizes may change: leaves out classes that save little */
+    bool     cautious; /* the items' sizes may change: leaves out classes that save little */
 };
 /* Finds the sizes that take the fewest pages, counted in whole pages, when `limits->pages` pages
  * are full of items like these. Each size is there for one of two reasons. Either it saves at least
@@ -90,22 +90,23 @@ struct fit_limits {
  * If these are more sizes than the limits allow, first the sizes that only save pages are dropped
  * one by one; then every second rung of the ladder, as often as needed. The finer rungs are added
  * last, in the widest gap first. False: out of memory. */
-bool fit_sizes(const struct size_histogram *, const struct size_rules *, const struct fit_limits *,
+bool fit_sizes(const struct fit_histogram *, const struct size_rules *, const struct fit_limits *,
                struct size_list *);
 
 /* fit_sizes in steps of some 20 us, for a thread that others wait for. */
 struct fit_search;
 /* The caller keeps the histogram, and must not change it until the search ends. NULL: out of
  * memory. */
-struct fit_search *fit_begin(const struct size_histogram *, const struct size_rules *,
+struct fit_search *fit_begin(const struct fit_histogram *, const struct size_rules *,
                              const struct fit_limits *);
 bool fit_step(struct fit_search *); /* false: the sizes are found */
 void fit_end(struct fit_search **, struct size_list *);
 
 /* What items of sizes that no item has now would waste, from the smallest chunk to the largest. */
-struct fit_unseen {
+struct fit_absent_sizes {
     double mean_pct; /* mean over these sizes; every octave counts as much */
     double most_pct;
 };
-void fit_unseen(const struct size_histogram *, const struct size_list *, struct fit_unseen *);
+void fit_absent_sizes(const struct fit_histogram *, const struct size_list *,
+                      struct fit_absent_sizes *);
 #endif

@@ -7,13 +7,13 @@
 
 enum {
     ROUNDS = 6,
-    STEP_LOOKS = 8192, /* pairs of sizes that a step compares: some 20 us */
+    STEP_PAIRS = 8192, /* pairs of sizes that a step compares: some 20 us */
 };
 /* The pages that one more class must save, multiplied by the number of all pages: a class costs the
  * free chunks of its last page. The wary value amounts to at most one page, since a class whose
  * size goes out of use keeps a page: with 4 in place of 64, a shift of working sets in 64 pages
  * lost 2 points of hits by such pages. */
-static const double saving_least = 4, wary_saving_least = 64;
+static const double saving_least = 4, cautious_saving_least = 64;
 /* the share of all pages that classes which need less than one page may hold */
 static const double minimums_most = 1.0 / 4;
 
@@ -39,57 +39,58 @@ struct table {
 };
 
 /* Pages that the items between two ends need, in fractions. */
-static double class_need(const struct table *t, int after, int last) {
+static double fit_class_need(const struct table *t, int after, int last) {
     const struct ends *e = &t->ends;
     return (e->items[last] - (after < 0 ? 0 : e->items[after])) * e->cost[last] * t->scale;
 }
 
 /* Pages that a class for these items takes: at least one. */
-static double class_cost(const struct table *t, int after, int last) {
-    double need = class_need(t, after, last);
+static double fit_class_cost(const struct table *t, int after, int last) {
+    double need = fit_class_need(t, after, last);
     return need > 1 || !(need > 0) ? need : 1;
 }
 
-static void fill_first_row(struct table *t) {
+static void fit_fill_first_row(struct table *t) {
     for (unsigned j = 0; j < t->ends.count; j++) {
-        t->row[j] = j <= t->ends.first_most ? class_cost(t, -1, (int)j) : INFINITY;
+        t->row[j] = j <= t->ends.first_most ? fit_class_cost(t, -1, (int)j) : INFINITY;
     }
 }
 
 /* Fills some columns of the row; returns the next column. */
-static unsigned fill_columns(struct table *t, uint16_t *from, unsigned column) {
-    unsigned looks = 0;
-    for (; column < t->ends.count && looks < STEP_LOOKS; column++) {
+static unsigned fit_fill_columns(struct table *t, uint16_t *from, unsigned column) {
+    unsigned pairs = 0;
+    for (; column < t->ends.count && pairs < STEP_PAIRS; column++) {
         double least = INFINITY;
         unsigned lowest = t->ends.lowest[column];
         for (unsigned i = lowest; i < column; i++) {
-            double cost = t->above[i] + class_cost(t, (int)i, (int)column);
+            double cost = t->above[i] + fit_class_cost(t, (int)i, (int)column);
             if (cost < least) {
                 least = cost;
                 from[column] = (uint16_t)i;
             }
         }
         t->row[column] = least;
-        looks += column - lowest + 1;
+        pairs += column - lowest + 1;
     }
     return column;
 }
 
 /* The largest chunk size with which a page holds as many chunks as with this one. */
-static uint32_t widest_chunk(uint32_t bytes, const struct size_rules *rules) {
+static uint32_t fit_widest_chunk(uint32_t bytes, const struct size_rules *rules) {
     uint32_t widest = PAGE_BYTES / (PAGE_BYTES / bytes) / rules->unit_bytes * rules->unit_bytes;
     return widest < rules->most_bytes ? widest : rules->most_bytes;
 }
 
-static void collect_ends(struct ends *e, const struct size_histogram *h,
-                         const struct size_rules *rules) {
+static void fit_collect_ends(struct ends *e, const struct fit_histogram *h,
+                             const struct size_rules *rules) {
     unsigned step = 0;
     double items = 0;
     uint32_t chunk_bytes = 0;
     for (uint32_t bytes = rules->least_bytes; chunk_bytes < rules->most_bytes;
          bytes = chunk_bytes + 1) {
         bytes = (bytes + rules->unit_bytes - 1) / rules->unit_bytes * rules->unit_bytes;
-        chunk_bytes = widest_chunk(bytes < rules->most_bytes ? bytes : rules->most_bytes, rules);
+        chunk_bytes =
+            fit_widest_chunk(bytes < rules->most_bytes ? bytes : rules->most_bytes, rules);
         for (; step < FIT_STEPS &&
                (h->steps[step].items == 0 || h->steps[step].bytes_most <= chunk_bytes);
              step++) {
@@ -104,19 +105,20 @@ static void collect_ends(struct ends *e, const struct size_histogram *h,
 
 /* Whether one size may follow another on the ladder: it is at most the factor above it, rounded up;
  * or a page holds only one chunk less, so that no size lies between. */
-static bool is_rung(uint32_t from_bytes, uint32_t to_bytes, double factor, uint32_t unit_bytes) {
+static bool fit_is_rung(uint32_t from_bytes, uint32_t to_bytes, double factor,
+                        uint32_t unit_bytes) {
     return to_bytes < from_bytes * factor + unit_bytes ||
            PAGE_BYTES / to_bytes + 1 >= PAGE_BYTES / from_bytes;
 }
 
-static void set_ladder(struct ends *e, const struct size_rules *rules, double factor) {
+static void fit_set_ladder(struct ends *e, const struct size_rules *rules, double factor) {
     uint32_t first_bytes =
         rules->first_bytes > rules->least_bytes ? rules->first_bytes : rules->least_bytes;
     unsigned lowest = 0;
     e->first_most = 0;
     for (unsigned j = 0; j < e->count; j++) {
         while (lowest < j &&
-               !is_rung(e->chunk_bytes[lowest], e->chunk_bytes[j], factor, rules->unit_bytes)) {
+               !fit_is_rung(e->chunk_bytes[lowest], e->chunk_bytes[j], factor, rules->unit_bytes)) {
             lowest++;
         }
         e->lowest[j] = (uint16_t)lowest;
@@ -133,7 +135,7 @@ struct found {
 };
 
 /* Reads the sizes of k classes out of the table, from the last to the first. */
-static struct found trace(const struct table *t, unsigned k, struct size_list *sizes) {
+static struct found fit_read_sizes(const struct table *t, unsigned k, struct size_list *sizes) {
     struct found found = {0};
     unsigned width = t->ends.count;
     int last = (int)width - 1;
@@ -141,7 +143,7 @@ static struct found trace(const struct table *t, unsigned k, struct size_list *s
     for (unsigned i = k; i-- > 0;) {
         int before = i > 0 ? t->from[i * width + (unsigned)last] : -1;
         sizes->bytes[i] = t->ends.chunk_bytes[last];
-        double need = class_need(t, before, last);
+        double need = fit_class_need(t, before, last);
         found.used += need > 0;
         found.minimums += need > 0 && need < 1;
         last = before;
@@ -152,7 +154,7 @@ static struct found trace(const struct table *t, unsigned k, struct size_list *s
 /* The state of a search: it fills rows of the table, in rounds, for one ladder after another. */
 struct fit_search {
     struct table                 t;
-    const struct size_histogram *h;
+    const struct fit_histogram *h;
     struct size_rules            rules;
     struct fit_limits            limits;
     double                       factor; /* of the ladder that is tried */
@@ -170,7 +172,7 @@ struct fit_search {
 /* --- rungs where there are no items --- */
 
 /* The size in the middle of a gap, if pages hold another number of its chunks; else 0. */
-static uint32_t middle_of(uint32_t from_bytes, uint32_t to_bytes, uint32_t unit_bytes) {
+static uint32_t fit_gap_middle(uint32_t from_bytes, uint32_t to_bytes, uint32_t unit_bytes) {
     uint32_t middle = (uint32_t)sqrt((double)from_bytes * to_bytes) / unit_bytes + 1;
     unsigned chunks = PAGE_BYTES / (middle * unit_bytes), least = PAGE_BYTES / to_bytes + 1;
     uint32_t bytes = PAGE_BYTES / (chunks > least ? chunks : least) / unit_bytes * unit_bytes;
@@ -179,16 +181,16 @@ static uint32_t middle_of(uint32_t from_bytes, uint32_t to_bytes, uint32_t unit_
 
 /* Adds a rung without items where neighbours are furthest apart. Such a class has no page and costs
  * nothing. False: no gap is wider than the factor, or the list may have no more sizes. */
-static bool add_rung(struct fit_search *f) {
+static bool fit_add_rung(struct fit_search *f) {
     struct size_list *l = &f->sizes;
     double widest = 0;
     unsigned place = 0;
     uint32_t rung = 0;
     for (unsigned i = 1; i < l->count && l->count < f->limits.classes_most; i++) {
-        uint32_t from = l->bytes[i - 1], to = size_histogram_next(f->h, from, l->bytes[i]);
-        uint32_t middle = middle_of(from, to, f->rules.unit_bytes);
+        uint32_t from = l->bytes[i - 1], to = fit_histogram_next(f->h, from, l->bytes[i]);
+        uint32_t middle = fit_gap_middle(from, to, f->rules.unit_bytes);
         if (middle != 0 && (double)to / from > widest &&
-            !is_rung(from, to, FIT_BARE_FACTOR, f->rules.unit_bytes)) {
+            !fit_is_rung(from, to, FIT_BARE_FACTOR, f->rules.unit_bytes)) {
             widest = (double)to / from, place = i, rung = middle;
         }
     }
@@ -201,36 +203,36 @@ static bool add_rung(struct fit_search *f) {
     return true;
 }
 
-static void begin_round(struct fit_search *f) {
-    fill_first_row(&f->t);
+static void fit_begin_round(struct fit_search *f) {
+    fit_fill_first_row(&f->t);
     f->classes = 1;
     f->column = f->t.ends.count;
     f->total = INFINITY;
     f->chosen = -1;
 }
 
-static void begin_ladder(struct fit_search *f) {
+static void fit_begin_ladder(struct fit_search *f) {
     double item_bytes = (double)f->h->item_bytes;
-    set_ladder(&f->t.ends, &f->rules, f->factor);
+    fit_set_ladder(&f->t.ends, &f->rules, f->factor);
     f->t.scale = item_bytes > 0 ? (double)f->limits.pages / item_bytes : 0;
     f->round = 0;
-    begin_round(f);
+    fit_begin_round(f);
 }
 
-static double least_saving(const struct fit_limits *l) {
-    return l->wary ? fmin(wary_saving_least / l->pages, 1) : saving_least / l->pages;
+static double fit_least_saving(const struct fit_limits *l) {
+    return l->cautious ? fmin(cautious_saving_least / l->pages, 1) : saving_least / l->pages;
 }
 
 /* Judges a row that is full. Rows are added until one reaches the largest chunk, and then as long
  * as each saves enough and keeps to the limits. Returns whether another row follows. */
-static bool judge_row(struct fit_search *f) {
+static bool fit_judge_row(struct fit_search *f) {
     unsigned width = f->t.ends.count;
     double with = f->t.row[width - 1];
     if (isfinite(with)) {
         struct size_list more;
-        struct found found = trace(&f->t, f->classes, &more);
+        struct found found = fit_read_sizes(&f->t, f->classes, &more);
         if (found.used > f->limits.used_classes_most ||
-            f->total - with < least_saving(&f->limits)) {
+            f->total - with < fit_least_saving(&f->limits)) {
             return false;
         }
         f->total = with;
@@ -245,11 +247,11 @@ static bool judge_row(struct fit_search *f) {
 /* Only with the sizes is it known how many items make all pages full, and the sizes depend on that
  * number: a few rounds find both. If no list by this ladder keeps to the limits, a wider ladder is
  * tried. Returns whether a round follows. */
-static bool next_round(struct fit_search *f) {
+static bool fit_next_round(struct fit_search *f) {
     double pages = f->limits.pages, taken = f->chosen;
     if (taken > 0 && (taken <= pages * 0.995 || taken >= pages * 1.005) && ++f->round < ROUNDS) {
         f->t.scale *= pages / taken;
-        begin_round(f);
+        fit_begin_round(f);
         return true;
     }
     if (taken >= 0) {
@@ -261,32 +263,32 @@ static bool next_round(struct fit_search *f) {
         return false;
     }
     f->factor *= f->factor;
-    begin_ladder(f);
+    fit_begin_ladder(f);
     return true;
 }
 
 bool fit_step(struct fit_search *f) {
     if (f->column < f->t.ends.count) {
-        f->column = fill_columns(&f->t, &f->t.from[(f->classes - 1) * f->t.ends.count],
-                                 f->column);
+        f->column =
+            fit_fill_columns(&f->t, &f->t.from[(f->classes - 1) * f->t.ends.count], f->column);
         return true;
     }
     if (f->fitted) {
-        return add_rung(f);
+        return fit_add_rung(f);
     }
-    if (judge_row(f)) {
+    if (fit_judge_row(f)) {
         double *row = f->t.above; /* for one class more */
         f->t.above = f->t.row;
         f->t.row = row;
         f->classes++;
         f->column = 0;
     } else {
-        f->fitted = !next_round(f);
+        f->fitted = !fit_next_round(f);
     }
     return true;
 }
 
-static void free_search(struct fit_search *f) {
+static void fit_free_search(struct fit_search *f) {
     free(f->t.ends.chunk_bytes);
     free(f->t.ends.cost);
     free(f->t.ends.items);
@@ -297,7 +299,7 @@ static void free_search(struct fit_search *f) {
     free(f);
 }
 
-struct fit_search *fit_begin(const struct size_histogram *h, const struct size_rules *rules,
+struct fit_search *fit_begin(const struct fit_histogram *h, const struct size_rules *rules,
                              const struct fit_limits *limits) {
     enum { ENDS = FIT_STEPS + 1 };
     struct fit_search *f = calloc(1, sizeof *f);
@@ -314,25 +316,25 @@ struct fit_search *fit_begin(const struct size_histogram *h, const struct size_r
     f->t.from = malloc(ENDS * sizeof *f->t.from * limits->classes_most);
     if (!e->chunk_bytes || !e->cost || !e->items || !e->lowest || !f->t.row || !f->t.above ||
         !f->t.from) {
-        free_search(f);
+        fit_free_search(f);
         return NULL;
     }
     f->h = h;
     f->rules = *rules;
     f->limits = *limits;
     f->factor = FIT_LADDER_FACTOR;
-    collect_ends(e, h, rules);
-    begin_ladder(f);
+    fit_collect_ends(e, h, rules);
+    fit_begin_ladder(f);
     return f;
 }
 
 void fit_end(struct fit_search **taken, struct size_list *sizes) {
     *sizes = (*taken)->sizes;
-    free_search(*taken);
+    fit_free_search(*taken);
     *taken = NULL;
 }
 
-bool fit_sizes(const struct size_histogram *h, const struct size_rules *rules,
+bool fit_sizes(const struct fit_histogram *h, const struct size_rules *rules,
                const struct fit_limits *limits, struct size_list *sizes) {
     struct fit_search *f = fit_begin(h, rules, limits);
     if (f == NULL) {

@@ -33,8 +33,8 @@ struct heap {
 
 /* --- extent hooks --- */
 
-static void *hook_alloc(extent_hooks_t *hooks, void *wanted, size_t bytes, size_t alignment,
-                        bool *zero, bool *commit, unsigned index) {
+static void *heap_hook_alloc(extent_hooks_t *hooks, void *wanted, size_t bytes, size_t alignment,
+                             bool *zero, bool *commit, unsigned index) {
     struct heap *h = (struct heap *)hooks;
     size_t most = (size_t)h->arena->page_max << PAGE_SHIFT;
     size_t from, reached = atomic_load_explicit(&h->reached, memory_order_relaxed);
@@ -56,20 +56,20 @@ static void *hook_alloc(extent_hooks_t *hooks, void *wanted, size_t bytes, size_
     return h->arena->pages + from;
 }
 
-static bool hook_purge(extent_hooks_t *hooks, void *start, size_t bytes, size_t offset,
-                       size_t length, unsigned index) {
+static bool heap_hook_purge(extent_hooks_t *hooks, void *start, size_t bytes, size_t offset,
+                            size_t length, unsigned index) {
     (void)hooks, (void)bytes, (void)index;
     return madvise((char *)start + offset, length, MADV_DONTNEED) != 0;
 }
 
-static bool hook_split(extent_hooks_t *hooks, void *start, size_t bytes, size_t left, size_t right,
-                       bool committed, unsigned index) {
+static bool heap_hook_split(extent_hooks_t *hooks, void *start, size_t bytes, size_t left,
+                            size_t right, bool committed, unsigned index) {
     (void)hooks, (void)start, (void)bytes, (void)left, (void)right, (void)committed, (void)index;
     return false; /* All is one mapping: it may be split anywhere. */
 }
 
-static bool hook_merge(extent_hooks_t *hooks, void *a, size_t a_bytes, void *b, size_t b_bytes,
-                       bool committed, unsigned index) {
+static bool heap_hook_merge(extent_hooks_t *hooks, void *a, size_t a_bytes, void *b, size_t b_bytes,
+                            bool committed, unsigned index) {
     (void)hooks, (void)a, (void)a_bytes, (void)b, (void)b_bytes, (void)committed, (void)index;
     return false;
 }
@@ -78,29 +78,29 @@ static bool hook_merge(extent_hooks_t *hooks, void *a, size_t a_bytes, void *b, 
 
 enum { CONTROL_NAME_BYTES = 64 };
 
-static void control_name(char *to, const struct heap *h, const char *format) {
+static void heap_control_name(char *to, const struct heap *h, const char *format) {
     snprintf(to, CONTROL_NAME_BYTES, format, h->index);
 }
 
-static size_t statistic(const struct heap *h, const char *format) {
+static size_t heap_statistic(const struct heap *h, const char *format) {
     char name[CONTROL_NAME_BYTES];
     size_t value = 0, size = sizeof value;
-    control_name(name, h, format);
+    heap_control_name(name, h, format);
     return mallctl(name, &value, &size, NULL, 0) == 0 ? value : 0;
 }
 
-static void order(const struct heap *h, const char *format) {
+static void heap_control(const struct heap *h, const char *format) {
     char name[CONTROL_NAME_BYTES];
-    control_name(name, h, format);
+    heap_control_name(name, h, format);
     mallctl(name, NULL, NULL, NULL, 0);
 }
 
-static void take_statistics(void) {
+static void heap_refresh_statistics(void) {
     uint64_t epoch = 1;
     mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
 }
 
-static uint64_t limit_bytes(const struct heap *h) {
+static uint64_t heap_limit_bytes(const struct heap *h) {
     return (uint64_t)atomic_load_explicit(&h->arena->page_limit, memory_order_relaxed)
            << PAGE_SHIFT;
 }
@@ -108,18 +108,18 @@ static uint64_t limit_bytes(const struct heap *h) {
 /* Measures the memory that is resident but not used: holes between allocations, and the allocator's
  * own. Pages that the allocator has no use for do not count, since the next allocations take them.
  * With `trim` they are returned to the system if they are what exceeds the limit. */
-static bool measure_held(struct heap *h, bool trim) {
+static bool heap_measure(struct heap *h, bool trim) {
     if (atomic_exchange_explicit(&h->measuring, true, memory_order_acquire)) {
         return false;
     }
-    take_statistics();
-    size_t held = statistic(h, "stats.arenas.%u.resident"),
-           idle = statistic(h, "stats.arenas.%u.pdirty") * h->page_bytes;
-    if (trim || (held > limit_bytes(h) && idle > limit_bytes(h) / IDLE_SHARE)) {
-        order(h, "arena.%u.purge");
-        take_statistics();
-        held = statistic(h, "stats.arenas.%u.resident");
-        idle = statistic(h, "stats.arenas.%u.pdirty") * h->page_bytes;
+    heap_refresh_statistics();
+    size_t held = heap_statistic(h, "stats.arenas.%u.resident"),
+           idle = heap_statistic(h, "stats.arenas.%u.pdirty") * h->page_bytes;
+    if (trim || (held > heap_limit_bytes(h) && idle > heap_limit_bytes(h) / IDLE_SHARE)) {
+        heap_control(h, "arena.%u.purge");
+        heap_refresh_statistics();
+        held = heap_statistic(h, "stats.arenas.%u.resident");
+        idle = heap_statistic(h, "stats.arenas.%u.pdirty") * h->page_bytes;
     }
     uint64_t used = atomic_load_explicit(&h->used_bytes, memory_order_relaxed);
     atomic_store_explicit(&h->waste_bytes, held > used + idle ? held - used - idle : 0,
@@ -129,14 +129,14 @@ static bool measure_held(struct heap *h, bool trim) {
     return true;
 }
 
-static void churn(struct heap *h, size_t bytes) {
+static void heap_note_churn(struct heap *h, size_t bytes) {
     uint64_t before = atomic_fetch_add_explicit(&h->churn_bytes, bytes, memory_order_relaxed);
     if (before >> MEASURE_BYTES_SHIFT != (before + bytes) >> MEASURE_BYTES_SHIFT) {
-        measure_held(h, false);
+        heap_measure(h, false);
     }
 }
 
-bool heap_trim(struct heap *h) { return measure_held(h, true); }
+bool heap_trim(struct heap *h) { return heap_measure(h, true); }
 
 /* --- making and ending --- */
 
@@ -145,10 +145,10 @@ struct heap *heap_create(struct arena *arena) {
     if (h == NULL) {
         return NULL;
     }
-    *h = (struct heap){.hooks = {.alloc = hook_alloc,
-                                 .purge_forced = hook_purge,
-                                 .split = hook_split,
-                                 .merge = hook_merge},
+    *h = (struct heap){.hooks = {.alloc = heap_hook_alloc,
+                                 .purge_forced = heap_hook_purge,
+                                 .split = heap_hook_split,
+                                 .merge = heap_hook_merge},
                        .arena = arena};
     extent_hooks_t *hooks = &h->hooks;
     size_t size = sizeof h->index, most = grow_bytes_most;
@@ -162,7 +162,7 @@ struct heap *heap_create(struct arena *arena) {
         h->page_bytes = PAGE_BYTES_USUAL;
     }
     char name[CONTROL_NAME_BYTES];
-    control_name(name, h, "arena.%u.retain_grow_limit");
+    heap_control_name(name, h, "arena.%u.retain_grow_limit");
     /* only a request: if it is refused, the mapping is used up a little sooner */
     mallctl(name, NULL, NULL, &most, sizeof most);
     h->flags = (int)(MALLOCX_ARENA(h->index) | MALLOCX_TCACHE_NONE);
@@ -179,7 +179,7 @@ struct heap *heap_create(struct arena *arena) {
 
 void heap_destroy(struct heap **taken) {
     if (*taken != NULL) {
-        order(*taken, "arena.%u.destroy");
+        heap_control(*taken, "arena.%u.destroy");
         free(*taken);
         *taken = NULL;
     }
@@ -192,39 +192,39 @@ size_t heap_bytes_of(const struct heap *h, uint32_t ref) {
     return sallocx(node_at(&h->arena->space, ref), h->flags);
 }
 
-static bool fits(const struct heap *h, uint64_t used) {
+static bool heap_fits(const struct heap *h, uint64_t used) {
     uint64_t cap = atomic_load_explicit(&h->cap_bytes, memory_order_relaxed);
     return cap != 0 ? used <= cap + atomic_load_explicit(&h->retired_bytes, memory_order_relaxed)
                     : used + atomic_load_explicit(&h->waste_bytes, memory_order_relaxed) <=
-                          limit_bytes(h);
+                          heap_limit_bytes(h);
 }
 
 uint32_t heap_take(struct heap *h, size_t bytes) {
     size_t takes = nallocx(bytes, h->flags);
     uint64_t used = atomic_fetch_add_explicit(&h->used_bytes, takes, memory_order_relaxed) + takes;
-    void *p = fits(h, used) ? mallocx(bytes, h->flags) : NULL;
+    void *p = heap_fits(h, used) ? mallocx(bytes, h->flags) : NULL;
     if (p == NULL) {
         atomic_fetch_sub_explicit(&h->used_bytes, takes, memory_order_relaxed);
         return 0;
     }
-    churn(h, takes);
+    heap_note_churn(h, takes);
     return node_ref(&h->arena->space, p);
 }
 
-void heap_give(struct heap *h, uint32_t ref) {
+void heap_release(struct heap *h, uint32_t ref) {
     void *p = node_at(&h->arena->space, ref);
     size_t took = sallocx(p, h->flags);
     dallocx(p, h->flags);
     atomic_fetch_sub_explicit(&h->used_bytes, took, memory_order_relaxed);
     atomic_fetch_sub_explicit(&h->retired_bytes, took, memory_order_relaxed);
-    churn(h, took);
+    heap_note_churn(h, took);
 }
 
-void heap_retired(struct heap *h, size_t bytes) {
+void heap_note_retired(struct heap *h, size_t bytes) {
     atomic_fetch_add_explicit(&h->retired_bytes, bytes, memory_order_relaxed);
 }
 
-void heap_cap(struct heap *h, uint64_t bytes) {
+void heap_set_cap(struct heap *h, uint64_t bytes) {
     atomic_store_explicit(&h->cap_bytes, bytes, memory_order_relaxed);
 }
 
@@ -233,7 +233,7 @@ void heap_facts(const struct heap *h, struct heap_facts *f) {
     uint64_t used = atomic_load_explicit(&h->used_bytes, memory_order_relaxed);
     f->used_bytes = used > retired ? used - retired : 0;
     f->retired_bytes = used - f->used_bytes;
-    f->limit_bytes = limit_bytes(h);
+    f->limit_bytes = heap_limit_bytes(h);
     f->cap_bytes = atomic_load_explicit(&h->cap_bytes, memory_order_relaxed);
     f->held_bytes = used + atomic_load_explicit(&h->waste_bytes, memory_order_relaxed) +
                     atomic_load_explicit(&h->idle_bytes, memory_order_relaxed);

@@ -14,7 +14,7 @@
  *
  * Every page of the arena's table is said to be of class 1, so that code that asks for an item's
  * class need not know the store. Ownership: heap_take hands out memory that the taker makes an
- * item; heap_give takes it back once no thread can hold a reference any more
+ * item; heap_release takes it back once no thread can hold a reference any more
  * (cache/alloc/deferred_free.h). Threading: any, no lock held. Cost: one of jemalloc's locks and
  * some 100 ns. */
 #ifndef SLATE_MEM_HEAP_H
@@ -36,10 +36,10 @@ void         heap_destroy(struct heap **);
 /* Returns the reference of an allocation; 0: the limit is reached, or the address space is used
  * up. */
 uint32_t heap_take(struct heap *, size_t bytes);
-void     heap_give(struct heap *, uint32_t ref);     /* frees memory that was retired */
+void     heap_release(struct heap *, uint32_t ref);     /* frees memory that was retired */
 /* Notes that so many bytes no longer count as used. The caller gives them back when no thread can
  * see them any more. */
-void     heap_retired(struct heap *, size_t bytes);
+void     heap_note_retired(struct heap *, size_t bytes);
 
 /* What an allocation of `bytes` takes. */
 size_t heap_bytes_for(const struct heap *, size_t bytes);
@@ -49,7 +49,7 @@ size_t heap_bytes_of(const struct heap *, uint32_t ref);    /* what this allocat
 bool   heap_trim(struct heap *);
 /* While a lowered limit is being brought about: limits the used memory that is not retired to so
  * many bytes, however much is held. 0: the arena's limit counts again. */
-void   heap_cap(struct heap *, uint64_t bytes);
+void   heap_set_cap(struct heap *, uint64_t bytes);
 
 struct heap_facts {
     uint64_t used_bytes;  /* allocations that are not retired, as the allocator rounds them */

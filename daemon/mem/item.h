@@ -6,8 +6,8 @@
  *
  * The header is 24 bytes, 32 with CAS. `refs` is there for values over ITEM_COPY_MAX: they are sent
  * from item memory, so their borrowers are counted; smaller values are copied. A chained item keeps
- * its value in chunks that start with a `struct tail`. In the block store the room behind its key
- * holds the value's first bytes.
+ * its value in chunks that start with a `struct item_tail`. In the block store the room behind its
+ * key holds the value's first bytes.
  *
  * Readers without a lock may see any field at any moment, also of a chunk that meanwhile became
  * something else. So every field is read and written by relaxed atomics, keys and values by
@@ -32,7 +32,7 @@
  * buffer. Larger ones are borrowed and streamed. */
 enum { ITEM_COPY_MAX = 2048 };
 
-enum chunk_state { CHUNK_FREE = 0, CHUNK_DRAFT = 1, CHUNK_LINKED = 2, CHUNK_LOOSE = 3 };
+enum chunk_state { CHUNK_FREE = 0, CHUNK_FILLING = 1, CHUNK_LINKED = 2, CHUNK_UNLINKED = 3 };
 enum {
     ITEM_STATE = 3,        /* the two state bits */
     ITEM_CAS = 1 << 2,     /* the header has the cas field */
@@ -51,7 +51,7 @@ struct item {
 _Static_assert(sizeof(struct item) == 24, "header without CAS");
 
 /* Every chunk of a chained value starts like an item. Its key_len of 0 tells that it is none. */
-struct tail {
+struct item_tail {
     _Atomic uint32_t next;    /* reference of the next tail; 0: the last */
     _Atomic uint32_t head;    /* reference of the item */
     uint8_t          unused[2];
@@ -59,10 +59,10 @@ struct tail {
     _Atomic uint8_t  key_len; /* 0 */
     _Atomic uint32_t used_bytes;
 };
-enum { TAIL_HEADER = 16 };
-_Static_assert(sizeof(struct tail) == TAIL_HEADER, "tail header");
-_Static_assert(offsetof(struct tail, flags) == offsetof(struct node, flags) &&
-                   offsetof(struct tail, key_len) == offsetof(struct node, key_len),
+enum { ITEM_TAIL_HEADER = 16 };
+_Static_assert(sizeof(struct item_tail) == ITEM_TAIL_HEADER, "tail header");
+_Static_assert(offsetof(struct item_tail, flags) == offsetof(struct node, flags) &&
+                   offsetof(struct item_tail, key_len) == offsetof(struct node, key_len),
                "a chunk's state stands in the same place in items and tails");
 
 static inline uint8_t item_flags(const struct item *it) {
@@ -80,17 +80,17 @@ static inline void item_set_state(struct item *it, enum chunk_state s) {
 /* The last step of a publish. Whoever finds the item linked finds what was stored before, also in a
  * memory file after the process has ended. */
 static inline void item_set_linked(struct item *it) {
-    kept_order();
+    ordered_fence();
     item_set_state(it, CHUNK_LINKED);
 }
 /* The same for an item whose flags, apart from the state, the caller knows. */
 static inline void item_link_with(struct item *it, uint8_t flags) {
-    kept_order();
+    ordered_fence();
     item_set_flags(it, (uint8_t)(flags | CHUNK_LINKED));
 }
-static inline void item_set_loose(struct item *it) {
-    item_set_state(it, CHUNK_LOOSE);
-    kept_order();
+static inline void item_set_unlinked(struct item *it) {
+    item_set_state(it, CHUNK_UNLINKED);
+    ordered_fence();
 }
 static inline uint8_t item_key_len(const struct item *it) {
     return atomic_load_explicit(&it->node.key_len, memory_order_relaxed);
@@ -101,8 +101,10 @@ static inline uint32_t item_load32(const _Atomic uint32_t *p) {
 static inline void item_store32(_Atomic uint32_t *p, uint32_t v) {
     atomic_store_explicit(p, v, memory_order_relaxed);
 }
-static inline uint32_t tail_next(const struct tail *t) { return item_load32(&t->next); }
-static inline char *tail_data(const struct tail *t) { return (char *)t + TAIL_HEADER; }
+static inline uint32_t item_tail_next(const struct item_tail *t) { return item_load32(&t->next); }
+static inline char *item_tail_data(const struct item_tail *t) {
+    return (char *)t + ITEM_TAIL_HEADER;
+}
 static inline uint32_t item_value_bytes(const struct item *it) {
     return item_load32(&it->value_bytes);
 }
@@ -169,8 +171,8 @@ static inline bool item_chained(const struct item *it) { return item_flags(it) &
 
 /* Whether the chunk at `it` holds this key. Safe on stale chunks: it reads key->len bytes behind a
  * header. */
-__attribute__((always_inline)) static inline bool item_key_is(const struct item *it,
-                                                              const struct key *k) {
+__attribute__((always_inline)) static inline bool item_has_key(const struct item *it,
+                                                               const struct key *k) {
     return item_key_len(it) == k->len &&
            bytes_equal((const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)),
                        k->ptr, k->len);

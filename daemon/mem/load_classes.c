@@ -6,21 +6,21 @@
 
 /* --- classes --- */
 
-static bool is_class_size(const struct slab *s, uint32_t chunk_bytes) {
+static bool load_is_class_size(const struct slab *s, uint32_t chunk_bytes) {
     struct size_rules rules;
     slab_rules(s, &rules);
     return chunk_bytes >= rules.least_bytes && chunk_bytes <= rules.most_bytes &&
            chunk_bytes % rules.unit_bytes == 0;
 }
 
-static bool recall_class(struct slab *s, unsigned class_id, uint32_t word) {
+static bool load_class(struct slab *s, unsigned class_id, uint32_t word) {
     struct slab_class *c = &s->classes[class_id];
     uint32_t chunk_bytes = memory_class_bytes(word);
     unsigned state = memory_class_state(word);
     if (word == 0) {
         return true;
     }
-    if (class_id == SLAB_CLASS_NONE || !is_class_size(s, chunk_bytes) ||
+    if (class_id == SLAB_CLASS_NONE || !load_is_class_size(s, chunk_bytes) ||
         (state != SLAB_CLASS_ACTIVE && state != SLAB_CLASS_RETIRED)) {
         return false;
     }
@@ -37,7 +37,7 @@ static bool recall_class(struct slab *s, unsigned class_id, uint32_t word) {
 }
 
 /* Puts an active class at the place of its size among the classes before. */
-static void geometry_add(struct geometry *g, uint32_t chunk_bytes, unsigned class_id) {
+static void load_add_size(struct class_sizes *g, uint32_t chunk_bytes, unsigned class_id) {
     unsigned at = g->sizes.count++;
     for (; at > 0 && g->sizes.bytes[at - 1] > chunk_bytes; at--) {
         g->sizes.bytes[at] = g->sizes.bytes[at - 1];
@@ -47,9 +47,9 @@ static void geometry_add(struct geometry *g, uint32_t chunk_bytes, unsigned clas
     g->ids[at] = (uint8_t)class_id;
 }
 
-bool recall_classes(struct slab *s) {
+bool load_classes(struct slab *s) {
     const struct memory_head *head = s->arena->file->head;
-    struct geometry *g = &s->tables[0];
+    struct class_sizes *g = &s->tables[0];
     g->sizes.count = 0;
     s->class_count = 0;
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) { /* may have been recalled before */
@@ -57,17 +57,17 @@ bool recall_classes(struct slab *s) {
     }
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
         uint32_t word;
-        if (!kept_get(&head->classes[i], &word) || !recall_class(s, i, word)) {
+        if (!ordered_get(&head->classes[i], &word) || !load_class(s, i, word)) {
             return false;
         }
         if (s->classes[i].state == SLAB_CLASS_ACTIVE) {
-            geometry_add(g, s->classes[i].chunk_bytes, i);
+            load_add_size(g, s->classes[i].chunk_bytes, i);
         }
     }
     if (g->sizes.count == 0 || g->sizes.bytes[g->sizes.count - 1] != s->chunk_bytes_max) {
         return false;
     }
-    geometry_index(g);
+    class_sizes_index(g);
     atomic_store_explicit(&s->geometry, g, memory_order_release);
     return true;
 }
@@ -76,7 +76,7 @@ bool recall_classes(struct slab *s) {
 
 /* Whether a page is as its class has it. It is backed again: a copy of a file may have holes where
  * there were zeroes. */
-static bool is_whole(const struct slab *s, uint32_t page) {
+static bool load_page_is_intact(const struct slab *s, uint32_t page) {
     const struct arena *a = s->arena;
     unsigned class_id = slab_page_class(s, page);
     return slab_class_state(s, class_id) != SLAB_CLASS_UNUSED &&
@@ -87,13 +87,13 @@ static bool is_whole(const struct slab *s, uint32_t page) {
 /* qsort passes no context: only one recall may run at a time */
 static const struct page *sorted_table;
 
-static int by_birth(const void *a, const void *b) {
-    uint32_t births[2] = {sorted_table[*(const uint32_t *)a].birth,
-                          sorted_table[*(const uint32_t *)b].birth};
-    return births[0] < births[1] ? -1 : births[0] > births[1];
+static int load_compare_acquired(const void *a, const void *b) {
+    uint32_t pages_acquired[2] = {sorted_table[*(const uint32_t *)a].acquired_seq,
+                                  sorted_table[*(const uint32_t *)b].acquired_seq};
+    return pages_acquired[0] < pages_acquired[1] ? -1 : pages_acquired[0] > pages_acquired[1];
 }
 
-static void own_page(struct slab *s, uint32_t page) {
+static void load_own_page(struct slab *s, uint32_t page) {
     struct page *p = slab_page(s, page);
     struct slab_class *c = &s->classes[p->class_id];
     p->chunk_count = PAGE_BYTES / p->chunk_bytes;
@@ -101,13 +101,13 @@ static void own_page(struct slab *s, uint32_t page) {
     p->free_count = 0;
     slab_owned_append(s, c, page);
     c->page_count++;
-    p->birth = s->births++;
-    crash_point("page_recalled");
+    p->acquired_seq = s->pages_acquired++;
+    failpoint_reach("page_recalled");
     p->state = PAGE_OWNED;
 }
 
 /* Puts pages that no class has into the pool, and returns the memory that a crash left in them. */
-static void refill_pool(struct arena *a, uint32_t page_end) {
+static void load_refill_pool(struct arena *a, uint32_t page_end) {
     uint32_t out = 0, n = 0;
     for (uint32_t page = a->page_max; page-- > 0;) {
         if (page < page_end && a->table[page].class_id != SLAB_CLASS_NONE) {
@@ -121,16 +121,16 @@ static void refill_pool(struct arena *a, uint32_t page_end) {
             memory_file_unback(a->file, a->head_bytes + ((size_t)page << PAGE_SHIFT), PAGE_BYTES);
         }
     }
-    crash_point("pool_filled");
+    failpoint_reach("pool_filled");
     a->pool_count = n;
     a->pages_out = out;
     a->page_end = page_end;
 }
 
-bool recall_pages(struct slab *s, struct recall *r) {
+bool load_pages(struct slab *s, struct load_result *r) {
     struct arena *a = s->arena;
     uint32_t page_end = 0;
-    *r = (struct recall){.list = calloc(a->page_max ? a->page_max : 1, sizeof *r->list)};
+    *r = (struct load_result){.list = calloc(a->page_max ? a->page_max : 1, sizeof *r->list)};
     if (r->list == NULL) {
         return false;
     }
@@ -138,7 +138,7 @@ bool recall_pages(struct slab *s, struct recall *r) {
         struct page *p = slab_page(s, page);
         bool owned = p->class_id != SLAB_CLASS_NONE &&
                      (p->state == PAGE_OWNED || p->state == PAGE_DRAINING);
-        if (owned && is_whole(s, page)) {
+        if (owned && load_page_is_intact(s, page)) {
             r->list[r->pages++] = page;
         } else {
             r->torn_pages += owned;
@@ -148,15 +148,15 @@ bool recall_pages(struct slab *s, struct recall *r) {
         page_end = owned ? page + 1 : page_end;
     }
     sorted_table = a->table;
-    qsort(r->list, r->pages, sizeof *r->list, by_birth);
+    qsort(r->list, r->pages, sizeof *r->list, load_compare_acquired);
     for (uint32_t i = 0; i < r->pages; i++) {
-        own_page(s, r->list[i]);
+        load_own_page(s, r->list[i]);
     }
-    refill_pool(a, page_end);
+    load_refill_pool(a, page_end);
     return true;
 }
 
-void recall_free_chunks(struct slab *s, uint32_t page, uint32_t free_head, uint32_t free_count) {
+void load_free_chunks(struct slab *s, uint32_t page, uint32_t free_head, uint32_t free_count) {
     struct page *p = slab_page(s, page);
     struct slab_class *c = &s->classes[p->class_id];
     if (free_count == 0) {

@@ -10,9 +10,9 @@
 
 /* Recalls the classes, with the ids they had, of a file that is not new, into a new slab. False:
  * what the file says is no geometry. */
-bool recall_classes(struct slab *);
+bool load_classes(struct slab *);
 
-struct recall {
+struct load_result {
     uint32_t pages;      /* pages that classes have */
     /* pages whose entry names no class, or another chunk size: they go to the pool */
     uint32_t torn_pages;
@@ -20,7 +20,7 @@ struct recall {
 };
 /* Gives every page to its class, with no free chunk in it yet, and the other pages to the pool.
  * False: out of memory. */
-bool recall_pages(struct slab *, struct recall *);
+bool load_pages(struct slab *, struct load_result *);
 /* Gives a page its list of free chunks, which are FREE and linked through node.next. Any thread. */
-void recall_free_chunks(struct slab *, uint32_t page, uint32_t free_head, uint32_t free_count);
+void load_free_chunks(struct slab *, uint32_t page, uint32_t free_head, uint32_t free_count);
 #endif

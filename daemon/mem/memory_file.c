@@ -30,10 +30,10 @@
 #define MOVE ANEW ", or start a server as before and move its items with slatectl save and load"
 #define STAYS "; start this one with the options of the server that runs, or end that one first"
 
-static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+static size_t memory_round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-__attribute__((format(printf, 3, 4))) static bool refuse(char *why, const char *path,
-                                                         const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static bool memory_refuse(char *why, const char *path,
+                                                                const char *format, ...) {
     int len = snprintf(why, MEMORY_WHY_BYTES, "%s: ", path);
     va_list ap;
     va_start(ap, format);
@@ -42,13 +42,13 @@ __attribute__((format(printf, 3, 4))) static bool refuse(char *why, const char *
     return false;
 }
 
-static uint64_t shape_hash(const struct memory_shape *shape) {
+static uint64_t memory_shape_hash(const struct memory_shape *shape) {
     return XXH3_64bits_withSeed(shape, sizeof *shape, MAGIC);
 }
 
-void memory_head_seal(struct memory_head *h) { h->shape_check = shape_hash(&h->shape); }
+void memory_head_seal(struct memory_head *h) { h->shape_check = memory_shape_hash(&h->shape); }
 
-uint32_t memory_boot(void) {
+uint32_t memory_boot_hash(void) {
     char id[64];
     int  fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t got = fd >= 0 ? read(fd, id, sizeof id) : 0;
@@ -61,12 +61,12 @@ uint32_t memory_boot(void) {
 /* --- shapes --- */
 
 /* The shape that this program makes, and the only one it reads. */
-static struct memory_shape own_shape(const struct memory_wish *w) {
+static struct memory_shape memory_own_shape(const struct memory_request *w) {
     return (struct memory_shape){
         .version = MEMORY_VERSION,
         .byte_order = 0x01020304, /* reads otherwise in another order */
         .item_bytes = sizeof(struct item),
-        .tail_bytes = TAIL_HEADER,
+        .tail_bytes = ITEM_TAIL_HEADER,
         .copy_bytes_max = ITEM_COPY_MAX,
         .page_bytes = PAGE_BYTES,
         .page_entry_bytes = sizeof(struct page),
@@ -76,63 +76,66 @@ static struct memory_shape own_shape(const struct memory_wish *w) {
     };
 }
 
-static struct memory_shape new_shape(const struct memory_wish *w, size_t align_bytes) {
-    struct memory_shape s = own_shape(w);
+static struct memory_shape memory_new_shape(const struct memory_request *w, size_t align_bytes) {
+    struct memory_shape s = memory_own_shape(w);
     s.page_max = (uint32_t)(w->reserve_bytes >> PAGE_SHIFT);
-    s.front_bytes = round_up(w->front_bytes, sizeof(struct page));
+    s.front_bytes = memory_round_up(w->front_bytes, sizeof(struct page));
     s.table_at = MEMORY_FRONT_AT + s.front_bytes;
-    s.head_bytes = round_up(s.table_at + s.page_max * sizeof(struct page), HUGE_BYTES);
-    s.file_bytes = round_up(s.head_bytes + ((size_t)s.page_max << PAGE_SHIFT), align_bytes);
-    s.unit_shift = arena_unit_shift(s.file_bytes + HUGE_BYTES);
+    s.head_bytes = memory_round_up(s.table_at + s.page_max * sizeof(struct page), HUGE_BYTES);
+    s.file_bytes = memory_round_up(s.head_bytes + ((size_t)s.page_max << PAGE_SHIFT), align_bytes);
+    s.unit_shift = page_unit_shift(s.file_bytes + HUGE_BYTES);
     return s;
 }
 
 /* Whether the file is laid out as this program would lay it out: its places follow from its
  * numbers. */
-static bool shape_adds_up(const struct memory_shape *s, size_t align_bytes) {
-    struct memory_wish like = {.reserve_bytes = (size_t)s->page_max << PAGE_SHIFT,
-                               .front_bytes = s->front_bytes,
-                               .store = s->store,
-                               .block_bytes = s->block_bytes,
-                               .chunk_bytes_max = s->chunk_bytes_max};
-    struct memory_shape made = new_shape(&like, align_bytes);
+static bool memory_shape_adds_up(const struct memory_shape *s, size_t align_bytes) {
+    struct memory_request like = {.reserve_bytes = (size_t)s->page_max << PAGE_SHIFT,
+                                  .front_bytes = s->front_bytes,
+                                  .store = s->store,
+                                  .block_bytes = s->block_bytes,
+                                  .chunk_bytes_max = s->chunk_bytes_max};
+    struct memory_shape made = memory_new_shape(&like, align_bytes);
     return memcmp(&made, s, sizeof made) == 0;
 }
 
 /* instead: the words of a refusal that say what to do. */
-static bool shape_fits(const char *path, const struct memory_shape *s, const struct memory_wish *w,
-                       size_t align_bytes, const char *instead, char *why) {
-    struct memory_shape own = own_shape(w);
+static bool memory_shape_fits(const char *path, const struct memory_shape *s,
+                              const struct memory_request *w, size_t align_bytes,
+                              const char *instead, char *why) {
+    struct memory_shape own = memory_own_shape(w);
     if (s->byte_order != own.byte_order) {
-        return refuse(why, path, "it was made by a machine of another byte order" ANEW);
+        return memory_refuse(why, path, "it was made by a machine of another byte order" ANEW);
     }
     if (s->version != own.version) {
-        return refuse(why, path,
-                      "it was made by a slated that lays memory out otherwise (version %u; this "
-                      "one reads %u)%s",
-                      s->version, own.version, instead);
+        return memory_refuse(
+            why, path,
+            "it was made by a slated that lays memory out otherwise (version %u; this "
+            "one reads %u)%s",
+            s->version, own.version, instead);
     }
     if (s->item_bytes != own.item_bytes || s->tail_bytes != own.tail_bytes ||
         s->copy_bytes_max != own.copy_bytes_max || s->page_bytes != own.page_bytes ||
         s->page_entry_bytes != own.page_entry_bytes) {
-        return refuse(why, path, "it was made by a slated that lays items out otherwise%s",
-                      instead);
+        return memory_refuse(why, path, "it was made by a slated that lays items out otherwise%s",
+                             instead);
     }
     if (s->store != own.store || s->block_bytes != own.block_bytes) {
-        return refuse(why, path, "it holds the items of another store than --store=%s%s",
-                      w->store_name, instead);
+        return memory_refuse(why, path, "it holds the items of another store than --store=%s%s",
+                             w->store_name, instead);
     }
     if (s->chunk_bytes_max != own.chunk_bytes_max) {
-        return refuse(why, path,
-                      "its largest chunk is %u bytes, and -o slab_chunk_max asks for %u%s",
-                      s->chunk_bytes_max, own.chunk_bytes_max, instead);
+        return memory_refuse(why, path,
+                             "its largest chunk is %u bytes, and -o slab_chunk_max asks for %u%s",
+                             s->chunk_bytes_max, own.chunk_bytes_max, instead);
     }
-    if (!shape_adds_up(s, align_bytes)) {
-        return refuse(why, path, "its head is damaged (places)" ANEW);
+    if (!memory_shape_adds_up(s, align_bytes)) {
+        return memory_refuse(why, path, "its head is damaged (places)" ANEW);
     }
     if (((size_t)s->page_max << PAGE_SHIFT) < w->limit_bytes || s->front_bytes < w->front_bytes) {
-        return refuse(why, path, "it has room for %u MB, and -m and --partitions ask for more%s",
-                      s->page_max, instead);
+        return memory_refuse(why, path,
+                             "it has room for %u MB, and -m and --partitions ask for more%s",
+                             s->page_max, instead);
     }
     return true;
 }
@@ -145,31 +148,31 @@ static const struct {
     const char *name;
     size_t      at;
 } words[] = {WORD(state), WORD(boot), WORD(unix_at_0), WORD(last_s), WORD(flushed), WORD(ahead_s),
-             WORD(flush_at_s), WORD(asked), WORD(cas_at), WORD(cas_step), WORD(cas_count),
+             WORD(flush_at_s), WORD(sizes_hash), WORD(cas_at), WORD(cas_step), WORD(cas_count),
              WORD(cas_valid)};
 enum { WORDS = sizeof words / sizeof *words };
 
-static kept_word *word_at(struct memory_head *h, unsigned i) {
-    return (kept_word *)(void *)((char *)h + words[i].at);
+static ordered_word *memory_word_at(struct memory_head *h, unsigned i) {
+    return (ordered_word *)(void *)((char *)h + words[i].at);
 }
 
 /* The name of a word of the head that is not whole; NULL: all are. */
-static const char *broken_word(struct memory_head *h) {
+static const char *memory_broken_word(struct memory_head *h) {
     uint32_t v;
     uint64_t cas;
-    const char *bad = kept_get_number(&h->cas_most, &cas) ? NULL : "cas_most";
+    const char *bad = ordered_get_number(&h->cas_most, &cas) ? NULL : "cas_most";
     for (unsigned i = 0; i < WORDS; i++) {
-        bad = kept_get(word_at(h, i), &v) ? bad : words[i].name;
+        bad = ordered_get(memory_word_at(h, i), &v) ? bad : words[i].name;
     }
     for (unsigned i = 0; i < MEMORY_CLASSES; i++) {
-        bad = kept_get(&h->classes[i], &v) ? bad : "classes";
-        bad = kept_get(&h->policies[i], &v) ? bad : "policies";
+        bad = ordered_get(&h->classes[i], &v) ? bad : "classes";
+        bad = ordered_get(&h->policies[i], &v) ? bad : "policies";
     }
     return bad;
 }
 
 /* Writes the file's first word; on hugetlbfs, which takes no writes, through a mapping. */
-static bool write_first(const struct memory_file *f, uint64_t word) {
+static bool memory_write_first(const struct memory_file *f, uint64_t word) {
     ssize_t n = pwrite(f->fd, &word, sizeof word, 0);
     if (n == (ssize_t)sizeof word) {
         return true;
@@ -189,55 +192,56 @@ static bool write_first(const struct memory_file *f, uint64_t word) {
     return munmap(map, f->map_align_bytes) == 0;
 }
 
-/* Gives a new file its shape. The owner sets the words next, and then calls memory_file_made. */
-static bool make(struct memory_file *f, const struct memory_wish *w, char *why) {
-    f->shape = new_shape(w, f->map_align_bytes);
+/* Gives a new file its shape. The owner sets the words next, and then calls
+ * memory_file_complete. */
+static bool memory_file_create(struct memory_file *f, const struct memory_request *w, char *why) {
+    f->shape = memory_new_shape(w, f->map_align_bytes);
     f->is_new = true;
     if (ftruncate(f->fd, 0) != 0 || ftruncate(f->fd, (off_t)f->shape.file_bytes) != 0 ||
-        !write_first(f, MAGIC_NEW)) {
-        return refuse(why, f->path, "cannot make a memory file: %s", strerror(errno));
+        !memory_write_first(f, MAGIC_NEW)) {
+        return memory_refuse(why, f->path, "cannot make a memory file: %s", strerror(errno));
     }
-    crash_point("file_sized");
+    failpoint_reach("file_sized");
     return true;
 }
 
-bool memory_file_fits(const struct memory_file *f, const struct memory_wish *w,
+bool memory_file_fits(const struct memory_file *f, const struct memory_request *w,
                       char why[MEMORY_WHY_BYTES]) {
     struct memory_head *h = malloc(sizeof *h);
     bool read = h != NULL && pread(f->fd, h, sizeof *h, 0) == (ssize_t)sizeof *h;
-    bool fits = read && h->magic == MAGIC && h->shape_check == shape_hash(&h->shape)
-                    ? shape_fits(f->path, &h->shape, w, f->map_align_bytes, STAYS, why)
-                    : refuse(why, f->path, "it is no memory file of slated" STAYS);
+    bool fits = read && h->magic == MAGIC && h->shape_check == memory_shape_hash(&h->shape)
+                    ? memory_shape_fits(f->path, &h->shape, w, f->map_align_bytes, STAYS, why)
+                    : memory_refuse(why, f->path, "it is no memory file of slated" STAYS);
     free(h);
     return fits;
 }
 
-static bool recognise(struct memory_file *f, const struct memory_wish *w, size_t file_bytes,
-                      char *why) {
+static bool memory_file_recognise(struct memory_file *f, const struct memory_request *w,
+                                  size_t file_bytes, char *why) {
     struct memory_head *h = malloc(sizeof *h);
     bool ok = false, is_head = h != NULL && pread(f->fd, h, sizeof *h, 0) == (ssize_t)sizeof *h;
     if (is_head && h->magic == MAGIC_NEW) { /* nothing was ever stored in it */
-        ok = make(f, w, why);
+        ok = memory_file_create(f, w, why);
     } else if (!is_head || h->magic != MAGIC) {
-        refuse(why, f->path, "it is no memory file of slated" ANEW);
-    } else if (h->shape_check != shape_hash(&h->shape)) {
-        refuse(why, f->path, "its head is damaged (shape)" ANEW);
-    } else if (shape_fits(f->path, &h->shape, w, f->map_align_bytes, MOVE, why)) {
+        memory_refuse(why, f->path, "it is no memory file of slated" ANEW);
+    } else if (h->shape_check != memory_shape_hash(&h->shape)) {
+        memory_refuse(why, f->path, "its head is damaged (shape)" ANEW);
+    } else if (memory_shape_fits(f->path, &h->shape, w, f->map_align_bytes, MOVE, why)) {
         uint32_t state, boot;
-        const char *bad = broken_word(h);
+        const char *bad = memory_broken_word(h);
         f->shape = h->shape;
-        kept_get(&h->state, &state);
-        kept_get(&h->boot, &boot);
-        ok = bad == NULL || refuse(why, f->path, "its head is damaged (%s)" ANEW, bad);
+        ordered_get(&h->state, &state);
+        ordered_get(&h->boot, &boot);
+        ok = bad == NULL || memory_refuse(why, f->path, "its head is damaged (%s)" ANEW, bad);
         if (file_bytes != h->shape.file_bytes) {
-            ok = refuse(why, f->path, "it has %zu bytes and should have %llu" ANEW, file_bytes,
-                        (unsigned long long)h->shape.file_bytes);
+            ok = memory_refuse(why, f->path, "it has %zu bytes and should have %llu" ANEW,
+                               file_bytes, (unsigned long long)h->shape.file_bytes);
         }
-        if (ok && state != MEMORY_STOPPED && boot != memory_boot()) {
+        if (ok && state != MEMORY_STOPPED && boot != memory_boot_hash()) {
             log_warn("%s: the machine went down while it was in use, and not all of it may have "
                      "been written: it starts empty",
                      f->path);
-            ok = make(f, w, why);
+            ok = memory_file_create(f, w, why);
         }
     }
     free(h);
@@ -247,7 +251,7 @@ static bool recognise(struct memory_file *f, const struct memory_wish *w, size_t
 /* --- the file --- */
 
 /* Finds out how large the file's pages are, and warns if the file is on something slow. */
-static void look_at_place(struct memory_file *f) {
+static void memory_check_place(struct memory_file *f) {
     struct statfs fs;
     f->map_align_bytes = HUGE_BYTES;
     if (fstatfs(f->fd, &fs) != 0) {
@@ -265,20 +269,21 @@ static void look_at_place(struct memory_file *f) {
 
 /* A file of another user is refused: that user could read and change what is in it, and root would
  * not notice. */
-static bool take(struct memory_file *f, char *why) {
+static bool memory_file_lock(struct memory_file *f, char *why) {
     struct stat st;
     if (fstat(f->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        return refuse(why, f->path, "it is no file");
+        return memory_refuse(why, f->path, "it is no file");
     }
     if (st.st_uid != geteuid()) {
-        return refuse(why, f->path, "it belongs to another user (%u, and this process to %u)",
-                      (unsigned)st.st_uid, (unsigned)geteuid());
+        return memory_refuse(why, f->path,
+                             "it belongs to another user (%u, and this process to %u)",
+                             (unsigned)st.st_uid, (unsigned)geteuid());
     }
     if (flock(f->fd, LOCK_EX | LOCK_NB) != 0) {
-        return refuse(why, f->path,
-                      errno == EWOULDBLOCK ? "another process has it" : "cannot lock it");
+        return memory_refuse(why, f->path,
+                             errno == EWOULDBLOCK ? "another process has it" : "cannot lock it");
     }
-    look_at_place(f);
+    memory_check_place(f);
     return true;
 }
 
@@ -286,7 +291,7 @@ struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMO
     struct memory_file *f = calloc(1, sizeof *f);
     char *copy = strdup(path);
     if (f == NULL || copy == NULL) {
-        refuse(why, path, "cannot open it: %s", strerror(ENOMEM));
+        memory_refuse(why, path, "cannot open it: %s", strerror(ENOMEM));
         close(taken_fd);
         free(copy);
         free(f);
@@ -294,7 +299,7 @@ struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMO
     }
     f->path = copy;
     f->fd = taken_fd;
-    if (!take(f, why)) {
+    if (!memory_file_lock(f, why)) {
         memory_file_close(&f);
     }
     return f;
@@ -304,7 +309,7 @@ struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES
     struct stat st;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) {
-        refuse(why, path, "cannot open it: %s", strerror(errno));
+        memory_refuse(why, path, "cannot open it: %s", strerror(errno));
         return NULL;
     }
     struct memory_file *f = memory_file_of(fd, path, why);
@@ -318,7 +323,7 @@ struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES
 struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]) {
     int fd = memfd_create("slated-memory", MFD_CLOEXEC);
     if (fd < 0) {
-        refuse(why, "memory", "cannot have a file without a name: %s", strerror(errno));
+        memory_refuse(why, "memory", "cannot have a file without a name: %s", strerror(errno));
         return NULL;
     }
     return memory_file_of(fd, "memory", why);
@@ -330,27 +335,28 @@ bool memory_file_is_at(int fd, const char *path) {
            has.st_ino == named.st_ino;
 }
 
-bool memory_file_begin(struct memory_file *f, const struct memory_wish *w,
+bool memory_file_begin(struct memory_file *f, const struct memory_request *w,
                        char why[MEMORY_WHY_BYTES]) {
     struct stat st;
     if (fstat(f->fd, &st) != 0) {
-        return refuse(why, f->path, "cannot look at it: %s", strerror(errno));
+        return memory_refuse(why, f->path, "cannot look at it: %s", strerror(errno));
     }
-    return st.st_size == 0 ? make(f, w, why) : recognise(f, w, (size_t)st.st_size, why);
+    return st.st_size == 0 ? memory_file_create(f, w, why)
+                           : memory_file_recognise(f, w, (size_t)st.st_size, why);
 }
 
 /* Makes the head's words whole; they say that the file is empty. */
-static void init_head(struct memory_file *f) {
+static void memory_init_head(struct memory_file *f) {
     struct memory_head *h = f->head;
     for (unsigned i = 0; i < WORDS; i++) {
-        kept_set(word_at(h, i), 0);
+        ordered_set(memory_word_at(h, i), 0);
     }
     for (unsigned i = 0; i < MEMORY_CLASSES; i++) {
-        kept_set(&h->classes[i], 0);
-        kept_set(&h->policies[i], 0);
+        ordered_set(&h->classes[i], 0);
+        ordered_set(&h->policies[i], 0);
     }
-    kept_set(&h->flushed, UINT32_MAX);
-    kept_set_number(&h->cas_most, 0);
+    ordered_set(&h->flushed, UINT32_MAX);
+    ordered_set_number(&h->cas_most, 0);
     h->shape = f->shape;
     memory_head_seal(h);
 }
@@ -366,13 +372,13 @@ bool memory_file_map(struct memory_file *f, char *at) {
     }
     f->head = (struct memory_head *)map;
     if (f->is_new) {
-        init_head(f);
-        crash_point("head_made");
+        memory_init_head(f);
+        failpoint_reach("head_made");
     }
     return true;
 }
 
-void memory_file_made(struct memory_file *f) {
+void memory_file_complete(struct memory_file *f) {
     atomic_store_explicit(&f->head->magic, MAGIC, memory_order_release);
 }
 

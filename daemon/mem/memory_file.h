@@ -1,7 +1,7 @@
 /* A memory file: the arena as a file that can be mapped (tmpfs, hugetlbfs, DAX), so that it
  * outlives the process that fills it.
  *
- *   0      MEMORY_NOTES_AT  MEMORY_FRONT_AT      shape.table_at  shape.head_bytes
+ *   0      MEMORY_BLOBS_AT  MEMORY_FRONT_AT      shape.table_at  shape.head_bytes
  *   | head | notes          | the cache's front  | page table    | page 0 | page 1 | ...
  *
  * The head says what is in the file. Its shape never changes once the file is made, and is sealed
@@ -23,7 +23,7 @@
 /* The version of the head, of struct page, and of items and tails. Raise it with each change of
  * these. */
 enum { MEMORY_VERSION = 1 };
-enum { MEMORY_WHY_BYTES = 512, MEMORY_NOTES_AT = 32 << 10, MEMORY_FRONT_AT = 64 << 10 };
+enum { MEMORY_WHY_BYTES = 512, MEMORY_BLOBS_AT = 32 << 10, MEMORY_FRONT_AT = 64 << 10 };
 
 struct memory_shape { /* what the program fixes comes first, what each file fixes comes last */
     uint32_t version;        /* MEMORY_VERSION */
@@ -53,31 +53,31 @@ struct memory_head {
     _Atomic uint64_t    magic; /* written last when the file is made */
     struct memory_shape shape;
     uint64_t            shape_check; /* a hash of the shape */
-    kept_word           state;       /* enum memory_state */
-    kept_word           boot;        /* a hash of the machine's boot id */
-    kept_word           unix_at_0;   /* unix time at cache time 0 */
-    kept_word           last_s;      /* a cache time that has passed */
+    ordered_word           state;       /* enum memory_state */
+    ordered_word           boot;        /* a hash of the machine's boot id */
+    ordered_word           unix_at_0;   /* unix time at cache time 0 */
+    ordered_word           last_s;      /* a cache time that has passed */
     /* of the items' clock (cache/partition.h), and the cache time of a flush that is still to
      * come */
-    kept_word           flushed, ahead_s, flush_at_s;
-    kept_word           asked;       /* a hash of the chunk sizes that the options gave */
+    ordered_word           flushed, ahead_s, flush_at_s;
+    ordered_word           sizes_hash;  /* a hash of the chunk sizes that the options gave */
     /* Where the last CAS of each partition is counted: its place in the file, the bytes from one to
      * the next, their number; and whether these counts are valid. */
-    kept_word           cas_at, cas_step, cas_count, cas_valid;
-    struct kept_number  cas_most;    /* no CAS up to this one may be given out again */
+    ordered_word           cas_at, cas_step, cas_count, cas_valid;
+    struct ordered_number  cas_most;    /* no CAS up to this one may be given out again */
     /* MEMORY_CLASS of each id; chunk_bytes 0: no class */
-    kept_word           classes[MEMORY_CLASSES];
+    ordered_word           classes[MEMORY_CLASSES];
     /* hashes of the policies' names, by class; [0]: of the whole cache */
-    kept_word           policies[MEMORY_CLASSES];
+    ordered_word           policies[MEMORY_CLASSES];
 };
-_Static_assert(sizeof(struct memory_head) <= MEMORY_NOTES_AT, "the head has its place");
+_Static_assert(sizeof(struct memory_head) <= MEMORY_BLOBS_AT, "the head has its place");
 
 #define MEMORY_CLASS(chunk_bytes, state) ((uint32_t)(state) << 24 | (uint32_t)(chunk_bytes))
 static inline uint32_t memory_class_bytes(uint32_t word) { return word & 0xffffff; }
 static inline unsigned memory_class_state(uint32_t word) { return word >> 24; }
 
 /* What the opener of a file asks for. */
-struct memory_wish {
+struct memory_request {
     size_t      limit_bytes;   /* of pages; a file with room for less is refused */
     size_t      reserve_bytes; /* of pages; a new file gets room for so much */
     size_t      front_bytes;
@@ -108,17 +108,17 @@ struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]);
 bool memory_file_is_at(int fd, const char *path);
 /* Whether memory_file_begin would take a file that another process serves from, as far as its shape
  * is concerned. Changes nothing. False: `why` says why not, beginning with the path. */
-bool memory_file_fits(const struct memory_file *, const struct memory_wish *,
+bool memory_file_fits(const struct memory_file *, const struct memory_request *,
                       char why[MEMORY_WHY_BYTES]);
 /* Reads what is in the file, or lays a new one out. False: `why` says why not, beginning with the
  * path. */
-bool memory_file_begin(struct memory_file *, const struct memory_wish *,
+bool memory_file_begin(struct memory_file *, const struct memory_request *,
                        char why[MEMORY_WHY_BYTES]);
 /* Maps the file at an address that is a multiple of map_align_bytes, inside a mapping of the
  * caller. False: errno. */
 bool memory_file_map(struct memory_file *, char *at);
 /* Marks the file as whole: the owner has set the words that a reader needs from the start. */
-void memory_file_made(struct memory_file *);
+void memory_file_complete(struct memory_file *);
 /* Backs bytes of the file with memory. False: the system has none, see errno. A store into bytes
  * that nobody backed could end the process. */
 bool memory_file_back(const struct memory_file *, size_t at, size_t bytes);
@@ -129,5 +129,5 @@ void memory_head_seal(struct memory_head *);
  * after it. For media that outlive the machine's memory. */
 void memory_file_sync(const struct memory_file *);
 void memory_file_close(struct memory_file **); /* unlocks it; the arena unmaps it */
-uint32_t memory_boot(void);                    /* a hash of this boot's id */
+uint32_t memory_boot_hash(void);                    /* a hash of this boot's id */
 #endif

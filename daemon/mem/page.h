@@ -32,13 +32,13 @@ struct page {
     uint32_t         owned_next, owned_prev;
     /* grows with each page that any class gets: the lower, the longer the class has had this
      * page */
-    _Atomic uint32_t birth;
+    _Atomic uint32_t acquired_seq;
     _Atomic uint32_t created_s;  /* cache time at which the class got the page */
 } __attribute__((aligned(64)));
 
 /* The smallest unit, as a shift, in which 32 bits reach the end of so many bytes; at least 8
  * bytes. */
-static inline unsigned arena_unit_shift(size_t map_bytes) {
+static inline unsigned page_unit_shift(size_t map_bytes) {
     unsigned shift = 3;
     while ((map_bytes >> shift) > UINT32_MAX) {
         shift++;

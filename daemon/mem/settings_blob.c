@@ -10,63 +10,63 @@
 
 #include "base/failpoint.h"
 
-#define NOTE_SEED UINT64_C(0x736c617465206e6f) /* another layout of notes gets another seed */
+#define BLOB_SEED UINT64_C(0x736c617465206e6f) /* another layout of notes gets another seed */
 
-struct note {
+struct blob {
     uint64_t number; /* the note with the higher number counts; 0: never written */
     uint64_t bytes;
     uint64_t check;  /* a hash of number, bytes and text */
-    char     text[MEMORY_NOTE_BYTES + 8];
+    char     text[SETTINGS_BLOB_BYTES + 8];
 };
-_Static_assert(sizeof(struct note) * 2 == MEMORY_FRONT_AT - MEMORY_NOTES_AT, "two fill the room");
+_Static_assert(sizeof(struct blob) * 2 == MEMORY_FRONT_AT - MEMORY_BLOBS_AT, "two fill the room");
 
-static uint64_t check_of(const struct note *n) {
-    uint64_t of_text = XXH3_64bits_withSeed(n->text, n->bytes, NOTE_SEED);
+static uint64_t blob_checksum(const struct blob *n) {
+    uint64_t of_text = XXH3_64bits_withSeed(n->text, n->bytes, BLOB_SEED);
     const uint64_t all[] = {n->number, n->bytes, of_text};
-    return XXH3_64bits_withSeed(all, sizeof all, NOTE_SEED);
+    return XXH3_64bits_withSeed(all, sizeof all, BLOB_SEED);
 }
 
-static bool is_whole(const struct note *n) {
-    return n->number != 0 && n->bytes <= MEMORY_NOTE_BYTES && n->check == check_of(n);
+static bool blob_is_intact(const struct blob *n) {
+    return n->number != 0 && n->bytes <= SETTINGS_BLOB_BYTES && n->check == blob_checksum(n);
 }
 
 /* The note that counts; NULL: neither is whole. */
-static const struct note *latest(const struct note *a, const struct note *b) {
-    const struct note *first = is_whole(a) ? a : NULL, *second = is_whole(b) ? b : NULL;
+static const struct blob *blob_latest(const struct blob *a, const struct blob *b) {
+    const struct blob *first = blob_is_intact(a) ? a : NULL, *second = blob_is_intact(b) ? b : NULL;
     return first == NULL                    ? second
            : second == NULL                 ? first
            : first->number > second->number ? first
                                             : second;
 }
 
-bool memory_note_write(const struct memory_file *f, const char *text, size_t bytes) {
-    struct note *notes = (struct note *)(void *)((char *)f->head + MEMORY_NOTES_AT);
-    const struct note *now = latest(&notes[0], &notes[1]);
-    struct note *next = now == &notes[0] ? &notes[1] : &notes[0];
-    if (bytes > MEMORY_NOTE_BYTES) {
+bool settings_blob_write(const struct memory_file *f, const char *text, size_t bytes) {
+    struct blob *blobs = (struct blob *)(void *)((char *)f->head + MEMORY_BLOBS_AT);
+    const struct blob *now = blob_latest(&blobs[0], &blobs[1]);
+    struct blob *next = now == &blobs[0] ? &blobs[1] : &blobs[0];
+    if (bytes > SETTINGS_BLOB_BYTES) {
         return false;
     }
     next->number = now != NULL ? now->number + 1 : 1;
     next->bytes = bytes;
     memcpy(next->text, text, bytes);
-    crash_point("note_half_written");
-    next->check = check_of(next);
-    crash_point("note_written");
+    failpoint_reach("note_half_written");
+    next->check = blob_checksum(next);
+    failpoint_reach("note_written");
     return true;
 }
 
-size_t memory_note_read(const struct memory_file *f, char text[MEMORY_NOTE_BYTES + 1]) {
-    struct note *notes = malloc(2 * sizeof *notes);
-    const struct note *now = NULL;
-    if (notes != NULL &&
-        pread(f->fd, notes, 2 * sizeof *notes, MEMORY_NOTES_AT) == (ssize_t)(2 * sizeof *notes)) {
-        now = latest(&notes[0], &notes[1]);
+size_t settings_blob_read(const struct memory_file *f, char text[SETTINGS_BLOB_BYTES + 1]) {
+    struct blob *blobs = malloc(2 * sizeof *blobs);
+    const struct blob *now = NULL;
+    if (blobs != NULL &&
+        pread(f->fd, blobs, 2 * sizeof *blobs, MEMORY_BLOBS_AT) == (ssize_t)(2 * sizeof *blobs)) {
+        now = blob_latest(&blobs[0], &blobs[1]);
     }
     size_t bytes = now != NULL ? now->bytes : 0;
     if (now != NULL) {
         memcpy(text, now->text, bytes);
     }
     text[bytes] = '\0';
-    free(notes);
+    free(blobs);
     return bytes;
 }

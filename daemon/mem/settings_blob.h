@@ -8,12 +8,12 @@
 #define SLATE_MEM_SETTINGS_BLOB_H
 #include "mem/memory_file.h"
 
-enum { MEMORY_NOTE_BYTES = (MEMORY_FRONT_AT - MEMORY_NOTES_AT) / 2 - 32 }; /* the longest text */
+enum { SETTINGS_BLOB_BYTES = (MEMORY_FRONT_AT - MEMORY_BLOBS_AT) / 2 - 32 }; /* the longest text */
 
 /* Writes the text into a file that is mapped. False, and nothing is changed: the text is too
  * long. */
-bool memory_note_write(const struct memory_file *, const char *text, size_t bytes);
+bool settings_blob_write(const struct memory_file *, const char *text, size_t bytes);
 /* Reads the text of a file that is open, before the file is checked. Ends the text by a zero and
  * returns its length; 0: there is none, or none that is whole. */
-size_t memory_note_read(const struct memory_file *, char text[MEMORY_NOTE_BYTES + 1]);
+size_t settings_blob_read(const struct memory_file *, char text[SETTINGS_BLOB_BYTES + 1]);
 #endif

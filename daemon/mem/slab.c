@@ -6,10 +6,10 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 
-enum { PARTIAL_LOOK_MOST = 64 }; /* pages that one hold of a class's lock looks at */
+enum { PARTIAL_PAGES_MOST = 64 }; /* pages that one hold of a class's lock looks at */
 
-static bool plan_sizes(const struct slab_config *cfg, unsigned class_most, struct size_rules *rules,
-                       struct size_list *sizes) {
+static bool slab_plan_sizes(const struct slab_config *cfg, unsigned class_most,
+                            struct size_rules *rules, struct size_list *sizes) {
     bool sane = cfg->growth_factor > 1.0 && cfg->chunk_bytes_max >= SLAB_CHUNK_MAX_LEAST &&
                 cfg->chunk_bytes_max <= PAGE_BYTES &&
                 cfg->chunk_bytes_max % rules->unit_bytes == 0 &&
@@ -38,7 +38,7 @@ struct slab *slab_create(struct arena *arena, const struct slab_config *cfg) {
     s->chunk_bytes_max = cfg->chunk_bytes_max;
     s->class_most = cfg->class_most != 0 ? cfg->class_most : SLAB_CLASSES_AT_START;
     slab_rules(s, &rules);
-    if (!plan_sizes(cfg, s->class_most, &rules, &sizes)) {
+    if (!slab_plan_sizes(cfg, s->class_most, &rules, &sizes)) {
         free(s);
         errno = EINVAL;
         return NULL;
@@ -48,7 +48,7 @@ struct slab *slab_create(struct arena *arena, const struct slab_config *cfg) {
         lock_init(&c->lock);
         c->partial = c->owned = c->owned_last = c->round_at = PAGE_NONE;
     }
-    s->asked = sizes;
+    s->configured_sizes = sizes;
     if (arena->file == NULL || arena->file->is_new) {
         slab_set_sizes(s, &sizes);
     }
@@ -79,7 +79,7 @@ void slab_partial_link(struct slab *s, struct slab_class *c, uint32_t page) {
     c->partial = page;
 }
 
-static void partial_unlink_locked(struct slab *s, struct slab_class *c, uint32_t page) {
+static void slab_partial_unlink_locked(struct slab *s, struct slab_class *c, uint32_t page) {
     assert(lock_held(&c->lock));
     struct page *p = slab_page(s, page);
     if (p->prev != PAGE_NONE) {
@@ -104,7 +104,7 @@ void slab_owned_append(struct slab *s, struct slab_class *c, uint32_t page) {
     c->owned_last = page;
 }
 
-static void owned_unlink_locked(struct slab *s, struct slab_class *c, uint32_t page) {
+static void slab_owned_unlink_locked(struct slab *s, struct slab_class *c, uint32_t page) {
     assert(lock_held(&c->lock));
     struct page *p = slab_page(s, page);
     c->round_at = c->round_at == page ? p->owned_next : c->round_at;
@@ -120,13 +120,13 @@ static void owned_unlink_locked(struct slab *s, struct slab_class *c, uint32_t p
     }
 }
 
-static void add32(_Atomic uint32_t *n, uint32_t by) {
+static void slab_add32(_Atomic uint32_t *n, uint32_t by) {
     atomic_fetch_add_explicit(n, by, memory_order_relaxed);
 }
 
 /* Carves a page that no other thread knows of, and gives it to the class. False: the class is not
  * active (any more), or has pages although this is to be its first. */
-static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page, bool first) {
+static bool slab_class_add_page(struct slab *s, unsigned class_id, uint32_t page, bool first) {
     struct slab_class *c = &s->classes[class_id];
     struct page *p = slab_page(s, page);
     char *start = arena_page_start(s->arena, page);
@@ -140,7 +140,7 @@ static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page, boo
         item_set_flags(it, CHUNK_FREE);
         next = node_ref(&s->arena->space, it);
     }
-    crash_point("page_carved");
+    failpoint_reach("page_carved");
     lock_take(&c->lock);
     bool wanted = slab_class_state(s, class_id) == SLAB_CLASS_ACTIVE &&
                   !(first && atomic_load_explicit(&c->page_count, memory_order_relaxed) > 0);
@@ -148,37 +148,40 @@ static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page, boo
         p->chunk_count = PAGE_BYTES / chunk_bytes;
         p->free_head = next;
         p->free_count = p->chunk_count;
-        atomic_store_explicit(&p->birth,
-                              atomic_fetch_add_explicit(&s->births, 1, memory_order_relaxed),
-                              memory_order_relaxed);
+        atomic_store_explicit(
+            &p->acquired_seq,
+            atomic_fetch_add_explicit(&s->pages_acquired, 1, memory_order_relaxed),
+            memory_order_relaxed);
         atomic_store_explicit(&p->created_s, now_s, memory_order_relaxed);
         atomic_store_explicit(&p->chunk_bytes, chunk_bytes, memory_order_relaxed);
         atomic_store_explicit(&p->class_id, (uint8_t)class_id, memory_order_relaxed);
-        crash_point("page_half_owned");
+        failpoint_reach("page_half_owned");
         atomic_store_explicit(&p->state, PAGE_OWNED, memory_order_release);
-        crash_point("page_owned");
+        failpoint_reach("page_owned");
         slab_partial_link(s, c, page);
         slab_owned_append(s, c, page);
-        add32(&c->page_count, 1);
-        add32(&c->free_count, p->chunk_count);
+        slab_add32(&c->page_count, 1);
+        slab_add32(&c->free_count, p->chunk_count);
     }
     lock_release(&c->lock);
     return wanted;
 }
 
 /* Takes a page of the pool for the class; its first may go over the limit. */
-static bool class_grow(struct slab *s, unsigned class_id, bool first) {
+static bool slab_class_grow(struct slab *s, unsigned class_id, bool first) {
     uint32_t page = slab_class_state(s, class_id) == SLAB_CLASS_ACTIVE
                         ? arena_take_page(s->arena, first)
                         : PAGE_NONE;
-    if (page != PAGE_NONE && !class_add_page(s, class_id, page, first)) {
-        arena_give_page(s->arena, page); /* the class was retired this moment, or has got a page */
+    if (page != PAGE_NONE && !slab_class_add_page(s, class_id, page, first)) {
+        arena_release_page(s->arena,
+                           page); /* the class was retired this moment, or has got a page */
         page = PAGE_NONE;
     }
     return page != PAGE_NONE;
 }
 
-static unsigned class_pop(struct slab *s, struct slab_class *c, uint32_t *refs, unsigned want) {
+static unsigned slab_class_pop(struct slab *s, struct slab_class *c, uint32_t *refs,
+                               unsigned want) {
     unsigned got = 0;
     lock_take(&c->lock);
     while (got < want && c->partial != PAGE_NONE) {
@@ -190,10 +193,10 @@ static unsigned class_pop(struct slab *s, struct slab_class *c, uint32_t *refs, 
             p->free_count--;
         }
         if (p->free_head == 0) {
-            partial_unlink_locked(s, c, page);
+            slab_partial_unlink_locked(s, c, page);
         }
     }
-    add32(&c->free_count, (uint32_t)-(int32_t)got);
+    slab_add32(&c->free_count, (uint32_t)-(int32_t)got);
     lock_release(&c->lock);
     return got;
 }
@@ -201,22 +204,22 @@ static unsigned class_pop(struct slab *s, struct slab_class *c, uint32_t *refs, 
 unsigned slab_take(struct slab *s, unsigned class_id, uint32_t *refs, unsigned want) {
     for (;;) {
         unsigned got = slab_has_free_chunk(s, class_id)
-                           ? class_pop(s, &s->classes[class_id], refs, want)
+                           ? slab_class_pop(s, &s->classes[class_id], refs, want)
                            : 0;
-        if (got > 0 || !class_grow(s, class_id, false)) {
+        if (got > 0 || !slab_class_grow(s, class_id, false)) {
             return got;
         }
     }
 }
 
-bool slab_grow(struct slab *s, unsigned class_id) { return class_grow(s, class_id, false); }
+bool slab_grow(struct slab *s, unsigned class_id) { return slab_class_grow(s, class_id, false); }
 
 bool slab_grow_first(struct slab *s, unsigned class_id) {
     bool none = atomic_load_explicit(&s->classes[class_id].page_count, memory_order_relaxed) == 0;
-    return (none && class_grow(s, class_id, true)) || slab_has_free_chunk(s, class_id);
+    return (none && slab_class_grow(s, class_id, true)) || slab_has_free_chunk(s, class_id);
 }
 
-static void give_locked(struct slab *s, struct slab_class *c, uint32_t ref) {
+static void slab_release_locked(struct slab *s, struct slab_class *c, uint32_t ref) {
     assert(lock_held(&c->lock));
     struct item *it = node_at(&s->arena->space, ref);
     uint32_t page = arena_page_of(s->arena, it);
@@ -226,42 +229,42 @@ static void give_locked(struct slab *s, struct slab_class *c, uint32_t ref) {
     p->free_head = ref;
     p->free_count++;
     if (!slab_page_draining(s, page)) {
-        add32(&c->free_count, 1);
+        slab_add32(&c->free_count, 1);
         if (p->free_count == 1) {
             slab_partial_link(s, c, page);
         }
     }
 }
 
-void slab_give_all(struct slab *s, const uint32_t *refs, unsigned count) {
+void slab_release_all(struct slab *s, const uint32_t *refs, unsigned count) {
     for (unsigned i = 0; i < count;) {
         struct slab_class *c = &s->classes[slab_ref_class(s, refs[i])];
         lock_take(&c->lock);
         do {
-            give_locked(s, c, refs[i++]);
+            slab_release_locked(s, c, refs[i++]);
         } while (i < count && &s->classes[slab_ref_class(s, refs[i])] == c);
         lock_release(&c->lock);
     }
 }
 
-void slab_give(struct slab *s, uint32_t ref) { slab_give_all(s, &ref, 1); }
+void slab_release(struct slab *s, uint32_t ref) { slab_release_all(s, &ref, 1); }
 
 /* --- moving pages --- */
 
-bool slab_drain_begin(struct slab *s, uint32_t page, unsigned class_id, uint32_t kept) {
+bool slab_drain_begin(struct slab *s, uint32_t page, unsigned class_id, uint32_t retained) {
     struct slab_class *c = &s->classes[class_id];
     struct page *p = slab_page(s, page);
     bool begun = false;
     lock_take(&c->lock);
-    if (slab_page_class(s, page) == class_id && slab_pages_beyond(s, class_id, kept) > 0 &&
+    if (slab_page_class(s, page) == class_id && slab_pages_beyond(s, class_id, retained) > 0 &&
         atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
         if (p->free_count > 0) {
-            partial_unlink_locked(s, c, page);
-            add32(&c->free_count, (uint32_t)-(int32_t)p->free_count);
+            slab_partial_unlink_locked(s, c, page);
+            slab_add32(&c->free_count, (uint32_t)-(int32_t)p->free_count);
         }
         atomic_store_explicit(&p->state, PAGE_DRAINING, memory_order_relaxed);
-        crash_point("page_draining");
-        add32(&c->moving, 1);
+        failpoint_reach("page_draining");
+        slab_add32(&c->moving, 1);
         begun = true;
     }
     lock_release(&c->lock);
@@ -282,25 +285,25 @@ void slab_page_withdraw(struct slab *s, uint32_t page) {
     struct page *p = slab_page(s, page);
     lock_take(&c->lock);
     assert(p->free_count == p->chunk_count);
-    owned_unlink_locked(s, c, page);
+    slab_owned_unlink_locked(s, c, page);
     atomic_store_explicit(&p->state, PAGE_FREE, memory_order_relaxed);
-    kept_order();
-    crash_point("page_half_withdrawn");
+    ordered_fence();
+    failpoint_reach("page_half_withdrawn");
     atomic_store_explicit(&p->class_id, SLAB_CLASS_NONE, memory_order_relaxed);
-    crash_point("page_withdrawn");
+    failpoint_reach("page_withdrawn");
     p->free_head = 0;
     p->free_count = 0;
-    add32(&s->withdrawn, 1);
-    add32(&c->page_count, (uint32_t)-1);
-    add32(&c->moving, (uint32_t)-1);
+    slab_add32(&s->withdrawn, 1);
+    slab_add32(&c->page_count, (uint32_t)-1);
+    slab_add32(&c->moving, (uint32_t)-1);
     lock_release(&c->lock);
 }
 
 void slab_page_place(struct slab *s, uint32_t page, unsigned to_class) {
-    if (to_class == SLAB_CLASS_NONE || !class_add_page(s, to_class, page, false)) {
-        arena_give_page(s->arena, page);
+    if (to_class == SLAB_CLASS_NONE || !slab_class_add_page(s, to_class, page, false)) {
+        arena_release_page(s->arena, page);
     }
-    add32(&s->withdrawn, (uint32_t)-1);
+    slab_add32(&s->withdrawn, (uint32_t)-1);
 }
 
 void slab_drain_end(struct slab *s, uint32_t page, unsigned to_class) {
@@ -313,10 +316,10 @@ void slab_drain_cancel(struct slab *s, uint32_t page) {
     struct page *p = slab_page(s, page);
     lock_take(&c->lock);
     atomic_store_explicit(&p->state, PAGE_OWNED, memory_order_relaxed);
-    add32(&c->moving, (uint32_t)-1);
+    slab_add32(&c->moving, (uint32_t)-1);
     if (p->free_count > 0) {
         slab_partial_link(s, c, page);
-        add32(&c->free_count, p->free_count);
+        slab_add32(&c->free_count, p->free_count);
     }
     lock_release(&c->lock);
 }
@@ -362,15 +365,15 @@ bool slab_page_facts(struct slab *s, uint32_t page, struct slab_page_facts *f) {
     return still && f->chunks > 0;
 }
 
-unsigned slab_partial_pages(struct slab *s, unsigned class_id, bool whole, uint32_t *pages,
+unsigned slab_partial_pages(struct slab *s, unsigned class_id, bool all_free, uint32_t *pages,
                             unsigned max) {
     struct slab_class *c = &s->classes[class_id];
-    unsigned n = 0, left = PARTIAL_LOOK_MOST;
+    unsigned n = 0, left = PARTIAL_PAGES_MOST;
     lock_take(&c->lock);
     for (uint32_t page = c->partial; page != PAGE_NONE && left-- > 0 && n < max;
          page = slab_page(s, page)->next) {
         const struct page *p = slab_page(s, page);
-        if (!whole || p->free_count == p->chunk_count) {
+        if (!all_free || p->free_count == p->chunk_count) {
             pages[n++] = page;
         }
     }

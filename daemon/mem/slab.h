@@ -7,7 +7,7 @@
  *
  * A class has a lock over its pages and their free lists. Partitions keep a small stock of chunks,
  * so the lock is rarely taken. Free lists belong to pages, so a page can leave its class at once.
- * Ownership: slab_take hands out FREE chunks, which the taker makes DRAFT; slab_give takes them
+ * Ownership: slab_take hands out FREE chunks, which the taker makes DRAFT; slab_release takes them
  * back. Threading: any thread, no other project lock held. Cost: O(1) a chunk. */
 #ifndef SLATE_MEM_SLAB_H
 #define SLATE_MEM_SLAB_H
@@ -27,16 +27,16 @@ struct slab_config {
 };
 
 /* NULL, errno EINVAL: the sizes make no classes. In a memory file that is not new there are no
- * classes until recall_classes (mem/load_classes.h). */
+ * classes until load_classes (mem/load_classes.h). */
 struct slab *slab_create(struct arena *, const struct slab_config *);
 void         slab_destroy(struct slab **);
 
 /* Takes up to `want` free chunks of the class. If there are none, the class first gets a page of
  * the pool. Returns how many chunks it took. */
 unsigned slab_take(struct slab *, unsigned class_id, uint32_t *refs, unsigned want);
-void     slab_give(struct slab *, uint32_t ref);
+void     slab_release(struct slab *, uint32_t ref);
 /* Cheaper than one by one if the chunks are of one class. */
-void     slab_give_all(struct slab *, const uint32_t *refs, unsigned count);
+void     slab_release_all(struct slab *, const uint32_t *refs, unsigned count);
 /* Gives a page to a class that has none, if need be over the limit, within what is reserved.
  * Without evictions (-M) a cache full of one size would otherwise refuse every other size for ever;
  * memcached does the same. True also if another thread has just done so. False: the class has pages
@@ -45,12 +45,12 @@ bool slab_grow_first(struct slab *, unsigned class_id);
 /* Gives the class a page of the pool, even if it has free chunks; false: the pool is empty. */
 bool     slab_grow(struct slab *, unsigned class_id);
 
-/* --- moving pages: begin; return the page's chunks one by one (slab_give of a draining page only
- * counts them); then end or cancel --- */
+/* --- moving pages: begin; return the page's chunks one by one (slab_release of a draining page
+ * only counts them); then end or cancel --- */
 
 /* False: the class does not own that page, or it is draining already, or the class would not keep
  * `kept` others that stay. */
-bool     slab_drain_begin(struct slab *, uint32_t page, unsigned class_id, uint32_t kept);
+bool     slab_drain_begin(struct slab *, uint32_t page, unsigned class_id, uint32_t retained);
 bool     slab_drain_empty(struct slab *, uint32_t page);    /* whether every chunk is back */
 /* Hands the emptied page to a class, or to the pool if `to_class` is SLAB_CLASS_NONE. The caller
  * has made sure that no thread holds a reference from before the page was emptied
@@ -83,7 +83,7 @@ bool slab_page_facts(struct slab *, uint32_t page, struct slab_page_facts *);
 /* Looks at a class's first 64 pages that have free chunks and are not draining, and puts them into
  * `pages`, at most `max`; with `whole` only those that have nothing but free chunks. Returns how
  * many. Under the class's lock. */
-unsigned slab_partial_pages(struct slab *, unsigned class_id, bool whole, uint32_t *pages,
+unsigned slab_partial_pages(struct slab *, unsigned class_id, bool all_free, uint32_t *pages,
                             unsigned max);
 /* Puts the next pages of a class that are not draining into `pages`, at most `max`, and returns how
  * many. Each call goes on where the one before ended, round and round; no page comes twice in one

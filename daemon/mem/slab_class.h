@@ -27,8 +27,9 @@ _Static_assert(SLAB_CHUNK_MAX_LEAST >= sizeof(struct item) + 8 + 12 + KEY_BYTES_
                "any head fits");
 /* With a largest chunk of at least this size, a value that is copied is never chained, and so is
  * always read without a lock. */
-enum { SLAB_CHUNK_MAX_CALM = 4096 };
-_Static_assert(SLAB_CHUNK_MAX_CALM >= sizeof(struct item) + 8 + 12 + KEY_BYTES_MAX + ITEM_COPY_MAX,
+enum { SLAB_CHUNK_MAX_LOCKFREE = 4096 };
+_Static_assert(SLAB_CHUNK_MAX_LOCKFREE >=
+                   sizeof(struct item) + 8 + 12 + KEY_BYTES_MAX + ITEM_COPY_MAX,
                "chained implies large");
 
 enum slab_class_state {
@@ -55,25 +56,25 @@ struct slab {
     struct arena     *arena;
     /* from the configuration, as class_most is */
     uint32_t          chunk_bytes_first, chunk_bytes_max;
-    struct size_list  asked; /* the sizes that the configuration gives */
+    struct size_list  configured_sizes; /* the sizes that the configuration gives */
     unsigned          class_most;
     _Atomic unsigned  class_count; /* the highest id */
-    _Atomic uint32_t  births;      /* pages that all classes together ever got */
+    _Atomic uint32_t  pages_acquired;      /* pages that all classes together ever got */
     _Atomic uint32_t  withdrawn;   /* pages that were withdrawn from a class and not placed yet */
-    _Atomic(const struct geometry *) geometry; /* the current geometry: one of the two below */
-    struct geometry   tables[2];
+    _Atomic(const struct class_sizes *) geometry; /* the current geometry: one of the two below */
+    struct class_sizes   tables[2];
     struct slab_class classes[SLAB_CLASSES_MAX];
 };
 
 /* The current geometry. It stays valid until the end of the turn (cache/cache.h): the second change
  * after this one overwrites it. */
-static inline const struct geometry *slab_geometry(const struct slab *s) {
+static inline const struct class_sizes *slab_geometry(const struct slab *s) {
     return atomic_load_explicit(&s->geometry, memory_order_acquire);
 }
 /* The smallest class whose chunks hold `bytes`. SLAB_CLASS_NONE: no chunk does, so the value must
  * be chained. */
 static inline unsigned slab_class_of(const struct slab *s, size_t bytes) {
-    return geometry_class_of(slab_geometry(s), bytes);
+    return class_sizes_class_of(slab_geometry(s), bytes);
 }
 
 static inline struct page *slab_page(const struct slab *s, uint32_t page) {
@@ -101,11 +102,12 @@ static inline bool slab_has_free_chunk(const struct slab *s, unsigned class_id) 
 }
 /* How many pages a class could give away if it kept `kept`; pages that are draining are gone
  * already. */
-static inline uint32_t slab_pages_beyond(const struct slab *s, unsigned class_id, uint32_t kept) {
+static inline uint32_t slab_pages_beyond(const struct slab *s, unsigned class_id,
+                                         uint32_t retained) {
     const struct slab_class *c = &s->classes[class_id];
     uint32_t pages = atomic_load_explicit(&c->page_count, memory_order_relaxed);
-    kept += atomic_load_explicit(&c->moving, memory_order_relaxed);
-    return pages > kept ? pages - kept : 0;
+    retained += atomic_load_explicit(&c->moving, memory_order_relaxed);
+    return pages > retained ? pages - retained : 0;
 }
 /* Whether a chunk can be taken without an eviction, as seen without the lock. */
 static inline bool slab_has_free(const struct slab *s, unsigned class_id) {

@@ -9,7 +9,7 @@ void slab_rules(const struct slab *s, struct size_rules *rules) {
         .first_bytes = s->chunk_bytes_first,
         .most_bytes = s->chunk_bytes_max,
         .unit_bytes = 1u << s->arena->space.shift,
-        .count_most = GEOMETRY_SIZES_MAX,
+        .count_most = CLASS_SIZES_MAX,
     };
 }
 
@@ -18,7 +18,7 @@ unsigned slab_next_class(const struct slab *s, unsigned class_id) {
 }
 
 /* The living class of a size; SLAB_CLASS_NONE: there is none. */
-static unsigned class_of_size(const struct slab *s, uint32_t chunk_bytes) {
+static unsigned slab_find_class(const struct slab *s, uint32_t chunk_bytes) {
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         if (slab_class_state(s, i) != SLAB_CLASS_UNUSED && slab_chunk_bytes(s, i) == chunk_bytes) {
             return i;
@@ -27,7 +27,7 @@ static unsigned class_of_size(const struct slab *s, uint32_t chunk_bytes) {
     return SLAB_CLASS_NONE;
 }
 
-static unsigned unused_id(const struct slab *s) {
+static unsigned slab_unused_id(const struct slab *s) {
     unsigned i = 1;
     while (i < SLAB_CLASSES_MAX && slab_class_state(s, i) != SLAB_CLASS_UNUSED) {
         i++;
@@ -35,49 +35,50 @@ static unsigned unused_id(const struct slab *s) {
     return i < SLAB_CLASSES_MAX ? i : SLAB_CLASS_NONE;
 }
 
-unsigned slab_ids_wanting(const struct slab *s, const struct size_list *sizes) {
+unsigned slab_ids_missing(const struct slab *s, const struct size_list *sizes) {
     unsigned unused = 0, wanted = 0;
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         unused += slab_class_state(s, i) == SLAB_CLASS_UNUSED;
     }
     for (unsigned i = 0; i < sizes->count; i++) {
-        wanted += class_of_size(s, sizes->bytes[i]) == SLAB_CLASS_NONE;
+        wanted += slab_find_class(s, sizes->bytes[i]) == SLAB_CLASS_NONE;
     }
     return wanted > unused ? wanted - unused : 0;
 }
 
 /* Notes the class in the memory file: before it gets its first page, and after it has lost its
  * last. */
-static void note_in_file(struct slab *s, unsigned class_id, enum slab_class_state state) {
+static void slab_note_in_file(struct slab *s, unsigned class_id, enum slab_class_state state) {
     if (s->arena->file != NULL) {
         uint32_t word = MEMORY_CLASS(slab_chunk_bytes(s, class_id), state);
-        kept_set(&s->arena->file->head->classes[class_id], state != SLAB_CLASS_UNUSED ? word : 0);
+        ordered_set(&s->arena->file->head->classes[class_id],
+                    state != SLAB_CLASS_UNUSED ? word : 0);
     }
 }
 
-static void class_set_state(struct slab *s, unsigned class_id, enum slab_class_state state) {
+static void slab_set_state(struct slab *s, unsigned class_id, enum slab_class_state state) {
     struct slab_class *c = &s->classes[class_id];
     lock_take(&c->lock);
-    note_in_file(s, class_id, state);
-    crash_point("class_noted");
+    slab_note_in_file(s, class_id, state);
+    failpoint_reach("class_noted");
     atomic_store_explicit(&c->state, state, memory_order_relaxed);
     lock_release(&c->lock);
 }
 
 /* The class of a size, made active: the living one, or one with an unused id. */
-static unsigned class_for_size(struct slab *s, uint32_t chunk_bytes) {
-    unsigned class_id = class_of_size(s, chunk_bytes);
+static unsigned slab_activate_class(struct slab *s, uint32_t chunk_bytes) {
+    unsigned class_id = slab_find_class(s, chunk_bytes);
     if (class_id == SLAB_CLASS_NONE) {
-        class_id = unused_id(s);
+        class_id = slab_unused_id(s);
         atomic_store_explicit(&s->classes[class_id].chunk_bytes, chunk_bytes, memory_order_relaxed);
         atomic_store_explicit(&s->classes[class_id].chunks_per_page, PAGE_BYTES / chunk_bytes,
                               memory_order_relaxed);
     }
-    class_set_state(s, class_id, SLAB_CLASS_ACTIVE);
+    slab_set_state(s, class_id, SLAB_CLASS_ACTIVE);
     return class_id;
 }
 
-static void count_classes(struct slab *s) {
+static void slab_count_classes(struct slab *s) {
     unsigned last = SLAB_CLASSES_MAX - 1;
     while (last > 0 && slab_class_state(s, last) == SLAB_CLASS_UNUSED) {
         last--;
@@ -86,23 +87,23 @@ static void count_classes(struct slab *s) {
 }
 
 bool slab_set_sizes(struct slab *s, const struct size_list *sizes) {
-    if (slab_ids_wanting(s, sizes) > 0) {
+    if (slab_ids_missing(s, sizes) > 0) {
         return false;
     }
     struct class_set current = {{0}};
-    struct geometry *next = slab_geometry(s) == &s->tables[0] ? &s->tables[1] : &s->tables[0];
+    struct class_sizes *next = slab_geometry(s) == &s->tables[0] ? &s->tables[1] : &s->tables[0];
     next->sizes = *sizes;
     for (unsigned i = 0; i < sizes->count; i++) {
-        next->ids[i] = (uint8_t)class_for_size(s, sizes->bytes[i]);
+        next->ids[i] = (uint8_t)slab_activate_class(s, sizes->bytes[i]);
         class_set_add(&current, next->ids[i]);
     }
-    geometry_index(next);
-    count_classes(s);
+    class_sizes_index(next);
+    slab_count_classes(s);
     /* pairs with the acquire of slab_geometry */
     atomic_store_explicit(&s->geometry, next, memory_order_release);
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         if (slab_class_state(s, i) == SLAB_CLASS_ACTIVE && !class_set_has(&current, i)) {
-            class_set_state(s, i, SLAB_CLASS_RETIRED);
+            slab_set_state(s, i, SLAB_CLASS_RETIRED);
         }
     }
     return true;
@@ -119,11 +120,11 @@ struct class_set slab_reap(struct slab *s, const struct class_set *named) {
         lock_take(&c->lock);
         if (atomic_load_explicit(&c->page_count, memory_order_relaxed) == 0) {
             atomic_store_explicit(&c->state, SLAB_CLASS_UNUSED, memory_order_relaxed);
-            note_in_file(s, i, SLAB_CLASS_UNUSED);
+            slab_note_in_file(s, i, SLAB_CLASS_UNUSED);
             class_set_add(&reaped, i);
         }
         lock_release(&c->lock);
     }
-    count_classes(s);
+    slab_count_classes(s);
     return reaped;
 }

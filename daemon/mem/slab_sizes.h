@@ -9,7 +9,7 @@
  * changed: there are too few free ids. */
 bool slab_set_sizes(struct slab *, const struct size_list *);
 /* How many ids a change to these sizes lacks; 0: the change can be made. */
-unsigned slab_ids_wanting(const struct slab *, const struct size_list *);
+unsigned slab_ids_missing(const struct slab *, const struct size_list *);
 /* Frees the ids of retired classes that have no page, but for those that are `named`: the next
  * class of such an id would be taken for the one of before. Returns them. */
 struct class_set slab_reap(struct slab *, const struct class_set *named);

@@ -280,7 +280,7 @@ static bool has_work(struct worker *w) {
 static void *worker_main(void *arg) {
     struct worker *w = arg;
     thread_name("slated-worker");
-    slice_ask(SLICE_US);
+    thread_request_slice(SLICE_US);
     if (!event_thread_begin()) {
         log_warn("worker: no memory to send its events to clients that watch");
     }

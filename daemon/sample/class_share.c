@@ -8,7 +8,7 @@ enum {
     ITEMS_MIN = 2,
 };
 
-static double sum_of(const double bytes[CURVE_CLASSES]) {
+static double share_sum(const double bytes[CURVE_CLASSES]) {
     double sum = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         sum += bytes[i];
@@ -17,39 +17,39 @@ static double sum_of(const double bytes[CURVE_CLASSES]) {
 }
 
 /* Gives every class `factor` times its pages, but at least one. Returns their sum. */
-static double shrink(const struct share_classes *k, double factor, double to[CURVE_CLASSES]) {
+static double share_shrink(const struct share_classes *k, double factor, double to[CURVE_CLASSES]) {
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         to[i] = fmax(k->bytes[i] * factor, fmin(k->bytes[i], k->page_bytes));
     }
-    return sum_of(to);
+    return share_sum(to);
 }
 
 /* What each class has when all of them together have so many bytes. If that is less than a page
  * each, each has a page. */
-static void divide(const struct share_classes *k, double bytes, double to[CURVE_CLASSES]) {
+static void share_divide(const struct share_classes *k, double bytes, double to[CURVE_CLASSES]) {
     double low = 0, high = 1;
     for (unsigned i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
-        *(shrink(k, middle, to) > bytes ? &high : &low) = middle;
+        *(share_shrink(k, middle, to) > bytes ? &high : &low) = middle;
     }
-    shrink(k, low, to);
+    share_shrink(k, low, to);
 }
 
 /* The factor at which all classes, shrinking alike, have as many hits as with `then`; of several
  * the nearest to `factor`. */
-static double alike(const struct curve *c, const struct share_classes *k,
-                    const double then[CURVE_CLASSES], double factor) {
-    double wanted = curve_whole_hits(c, then, 1), low = 0, high = 1;
-    bool   less = curve_whole_hits(c, k->bytes, factor) > wanted;
+static double share_equal_factor(const struct curve *c, const struct share_classes *k,
+                                 const double then[CURVE_CLASSES], double factor) {
+    double wanted = curve_all_hits(c, then, 1), low = 0, high = 1;
+    bool   less = curve_all_hits(c, k->bytes, factor) > wanted;
     *(less ? &high : &low) = factor;
     for (unsigned i = 0; i < HALVINGS; i++) {
-        double middle = (low + high) / 2, hits = curve_whole_hits(c, k->bytes, middle);
+        double middle = (low + high) / 2, hits = curve_all_hits(c, k->bytes, middle);
         *((less ? hits > wanted : hits >= wanted) ? &high : &low) = middle;
     }
     return less ? low : high;
 }
 
-static double in_use(const struct share_classes *k, double factor, double rate) {
+static double share_used_bytes(const struct share_classes *k, double factor, double rate) {
     double sum = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         sum += share_apart(k, i, rate) ? 0 : fmin(k->bytes[i] * factor, k->bytes[i] - k->idle[i]);
@@ -58,7 +58,8 @@ static double in_use(const struct share_classes *k, double factor, double rate) 
 }
 
 /* Bytes for items of all classes that do not stand apart, without what lies idle. */
-static double grown(const struct share_classes *k, double cache_bytes, double factor, double rate) {
+static double share_grown_bytes(const struct share_classes *k, double cache_bytes, double factor,
+                                double rate) {
     double all = cache_bytes, idle = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         bool apart = share_apart(k, i, rate);
@@ -76,10 +77,10 @@ bool share_apart(const struct share_classes *k, unsigned class_id, double rate) 
 
 double share_at(const struct curve *c, const struct share_classes *k, double cache_bytes,
                 double factor, double rate) {
-    double then[CURVE_CLASSES], all = cache_bytes * factor, held = sum_of(k->bytes);
-    if (factor < 1 && held > all && curve_reads(c, CURVE_WHOLE) >= READS_MIN) {
-        divide(k, all, then);
-        return in_use(k, alike(c, k, then, all / held), rate);
+    double then[CURVE_CLASSES], all = cache_bytes * factor, held = share_sum(k->bytes);
+    if (factor < 1 && held > all && curve_reads(c, CURVE_ALL) >= READS_MIN) {
+        share_divide(k, all, then);
+        return share_used_bytes(k, share_equal_factor(c, k, then, all / held), rate);
     }
-    return grown(k, cache_bytes, factor, rate);
+    return share_grown_bytes(k, cache_bytes, factor, rate);
 }

@@ -27,7 +27,7 @@ struct entry {
     uint32_t older, newer;
 };
 
-struct class_curve {
+struct curve_of_class {
     float reads;
     float at[STEPS]; /* reads whose distance falls into this step */
 };
@@ -40,7 +40,7 @@ struct curve {
     double        reads;   /* reads since curve_expect */
     double        surplus; /* reads that the sample should have had, less those it had */
     uint32_t      root[CURVE_CLASSES];
-    struct class_curve *classes;
+    struct curve_of_class *classes;
     unsigned      classes_max, classes_used;
     /* place in `classes`, counted from one; 0: the class has no curve */
     uint8_t       place[CURVE_CLASSES];
@@ -49,46 +49,46 @@ struct curve {
 
 /* --- the treap: ordered by time, and a heap by mixed hashes --- */
 
-static uint32_t priority(const struct entry *e) {
+static uint32_t curve_priority(const struct entry *e) {
     return (uint32_t)(e->hash * RANDOM_ODD >> 32);
 }
 
-static void sum_up(struct curve *c, uint32_t i) {
+static void curve_sum_up(struct curve *c, uint32_t i) {
     struct entry *e = &c->entries[i];
     e->sum = c->entries[e->older].sum + e->bytes + c->entries[e->newer].sum;
 }
 
 /* Joins two treaps; all of `a` is older than all of `b`. */
-static uint32_t join(struct curve *c, uint32_t a, uint32_t b) {
+static uint32_t curve_join(struct curve *c, uint32_t a, uint32_t b) {
     if (a == 0 || b == 0) {
         return a + b;
     }
-    if (priority(&c->entries[a]) > priority(&c->entries[b])) {
-        c->entries[a].newer = join(c, c->entries[a].newer, b);
-        sum_up(c, a);
+    if (curve_priority(&c->entries[a]) > curve_priority(&c->entries[b])) {
+        c->entries[a].newer = curve_join(c, c->entries[a].newer, b);
+        curve_sum_up(c, a);
         return a;
     }
-    c->entries[b].older = join(c, a, c->entries[b].older);
-    sum_up(c, b);
+    c->entries[b].older = curve_join(c, a, c->entries[b].older);
+    curve_sum_up(c, b);
     return b;
 }
 
-static uint32_t take_out(struct curve *c, uint32_t root, uint32_t which) {
+static uint32_t curve_take_out(struct curve *c, uint32_t root, uint32_t which) {
     struct entry *e = &c->entries[root];
     if (root == which) {
-        return join(c, e->older, e->newer);
+        return curve_join(c, e->older, e->newer);
     }
     if (c->entries[which].used < e->used) {
-        e->older = take_out(c, e->older, which);
+        e->older = curve_take_out(c, e->older, which);
     } else {
-        e->newer = take_out(c, e->newer, which);
+        e->newer = curve_take_out(c, e->newer, which);
     }
-    sum_up(c, root);
+    curve_sum_up(c, root);
     return root;
 }
 
 /* Bytes of the entries that were used after this one. */
-static uint64_t bytes_since(const struct curve *c, uint32_t root, uint32_t which) {
+static uint64_t curve_bytes_since(const struct curve *c, uint32_t root, uint32_t which) {
     uint64_t sum = 0, used = c->entries[which].used;
     while (root != which) {
         const struct entry *e = &c->entries[root];
@@ -102,7 +102,7 @@ static uint64_t bytes_since(const struct curve *c, uint32_t root, uint32_t which
     return sum + c->entries[c->entries[which].newer].sum;
 }
 
-static unsigned class_of(const struct entry *e) {
+static unsigned curve_entry_class(const struct entry *e) {
     return (unsigned)(e->used & ((1u << CLASS_BITS) - 1));
 }
 
@@ -147,49 +147,49 @@ void curve_destroy(struct curve **taken) {
 size_t curve_memory(uint32_t keys_max, unsigned classes_max) {
     return sizeof(struct curve) + sizeof(struct entry) +
            (size_t)keys_max * (sizeof(struct entry) + sizeof(uint32_t)) +
-           classes_max * sizeof(struct class_curve);
+           classes_max * sizeof(struct curve_of_class);
 }
 
 /* --- classes --- */
 
-static struct class_curve *class_curve(const struct curve *c, unsigned class_id) {
+static struct curve_of_class *curve_of_class(const struct curve *c, unsigned class_id) {
     return c->place[class_id] != 0 ? &c->classes[c->place[class_id] - 1] : NULL;
 }
 
 int curve_place(const struct curve *c, unsigned class_id) { return c->place[class_id] - 1; }
 
 /* Counts a read, in the class's curve if it has one or can get one. */
-static struct class_curve *count_read(struct curve *c, unsigned class_id) {
+static struct curve_of_class *curve_count_read(struct curve *c, unsigned class_id) {
     c->reads += 1;
     if (c->place[class_id] == 0 && c->classes_used < c->classes_max) {
         c->place[class_id] = (uint8_t)++c->classes_used;
     }
-    struct class_curve *k = class_curve(c, class_id);
+    struct curve_of_class *k = curve_of_class(c, class_id);
     *(k != NULL ? &k->reads : &c->waiting[class_id]) += 1;
     return k;
 }
 
 /* Gives the class without a curve that has most reads the place of the class with the fewest, if
  * that has less than half as many. */
-static void give_place(struct curve *c) {
+static void curve_reassign_place(struct curve *c) {
     unsigned most = 0, fewest = 0;
     for (unsigned i = 1; i < CURVE_CLASSES; i++) {
         if (c->place[i] == 0) {
             most = c->waiting[i] > c->waiting[most] ? i : most;
-        } else if (fewest == 0 || class_curve(c, i)->reads < class_curve(c, fewest)->reads) {
+        } else if (fewest == 0 || curve_of_class(c, i)->reads < curve_of_class(c, fewest)->reads) {
             fewest = i;
         }
     }
-    if (most == 0 || c->waiting[most] <= 2 * class_curve(c, fewest)->reads) {
+    if (most == 0 || c->waiting[most] <= 2 * curve_of_class(c, fewest)->reads) {
         return;
     }
-    *class_curve(c, fewest) = (struct class_curve){0};
+    *curve_of_class(c, fewest) = (struct curve_of_class){0};
     c->place[most] = c->place[fewest];
     c->place[fewest] = 0;
     memset(c->waiting, 0, sizeof c->waiting); /* the new curve gets time to count as many reads */
 }
 
-static uint32_t *find(struct curve *c, uint64_t hash) {
+static uint32_t *curve_find(struct curve *c, uint64_t hash) {
     uint32_t *link = &c->buckets[sample_slot(hash, c->keys_max)];
     while (*link != 0 && c->entries[*link].hash != hash) {
         link = &c->entries[*link].next;
@@ -204,81 +204,82 @@ void curve_prefetch_key(const struct curve *c, uint64_t hash) {
     prefetch_to_write(&c->entries[c->buckets[sample_slot(hash, c->keys_max)]]);
 }
 
-static void forget(struct curve *c, uint32_t *link) {
+static void curve_forget(struct curve *c, uint32_t *link) {
     uint32_t i = *link;
     struct entry *e = &c->entries[i];
-    unsigned class_id = class_of(e);
-    c->root[class_id] = take_out(c, c->root[class_id], i);
+    unsigned class_id = curve_entry_class(e);
+    c->root[class_id] = curve_take_out(c, c->root[class_id], i);
     *link = e->next;
     *e = (struct entry){.next = c->free};
     c->free = i;
     c->keys--;
 }
 
-void curve_fade(struct curve *c, double keep) {
-    c->reads *= keep;
-    c->surplus *= keep;
+void curve_fade(struct curve *c, double factor) {
+    c->reads *= factor;
+    c->surplus *= factor;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        c->waiting[i] *= (float)keep;
+        c->waiting[i] *= (float)factor;
     }
     for (unsigned i = 0; i < c->classes_used; i++) {
-        struct class_curve *k = &c->classes[i];
-        k->reads *= (float)keep;
+        struct curve_of_class *k = &c->classes[i];
+        k->reads *= (float)factor;
         for (unsigned s = 0; s < STEPS; s++) {
-            k->at[s] *= (float)keep;
+            k->at[s] *= (float)factor;
         }
     }
 }
 
-static void keep_below(struct curve *c, uint32_t below) {
+static void curve_drop_above(struct curve *c, uint32_t below) {
     for (uint32_t b = 0; b < c->keys_max; b++) {
         uint32_t *link = &c->buckets[b];
         while (*link != 0) {
             if (sample_takes(c->entries[*link].hash, below)) {
                 link = &c->entries[*link].next;
             } else {
-                forget(c, link);
+                curve_forget(c, link);
             }
         }
     }
 }
 
-static void lower(struct curve *c, uint32_t below) {
+static void curve_lower_rate(struct curve *c, uint32_t below) {
     /* the counts become what they would be if this rate had been from the start */
     curve_fade(c, (double)below / c->below);
     c->below = below;
-    keep_below(c, below);
+    curve_drop_above(c, below);
 }
 
 /* The sample has no history of the keys that join it, nor of the bytes between their uses, so the
  * curve begins anew. */
-static void raise(struct curve *c, uint32_t below) {
+static void curve_raise_rate(struct curve *c, uint32_t below) {
     /* curve_expect, which comes next, expects reads by the new rate */
     double reads = c->reads / c->below * below;
     curve_fade(c, 0);
     c->reads = reads;
     c->below = below;
-    keep_below(c, 0);
+    curve_drop_above(c, 0);
 }
 
 void curve_set_below(struct curve *c, uint32_t below) {
     /* the highest rate whose keys have room */
     double fits = c->keys > 0 ? (double)c->below * (c->keys_max / 2) / c->keys : UINT32_MAX;
     if (below != 0 && below < c->below) {
-        lower(c, below);
+        curve_lower_rate(c, below);
     } else if ((fits < below ? fits : below) >= (double)c->below * RAISE_LEAST) {
-        raise(c, fits < below ? (uint32_t)fits : below);
+        curve_raise_rate(c, fits < below ? (uint32_t)fits : below);
     }
 }
 
 void curve_expect(struct curve *c, double reads) {
     c->surplus += reads * sample_rate(c->below) - c->reads;
     c->reads = 0;
-    give_place(c);
+    curve_reassign_place(c);
 }
 
 /* Makes the key the one that was used last. */
-static void use(struct curve *c, uint32_t *link, uint64_t hash, unsigned class_id, uint32_t bytes) {
+static void curve_use(struct curve *c, uint32_t *link, uint64_t hash, unsigned class_id,
+                      uint32_t bytes) {
     uint32_t i = *link;
     if (i == 0) {
         i = *link = c->free;
@@ -286,58 +287,60 @@ static void use(struct curve *c, uint32_t *link, uint64_t hash, unsigned class_i
         c->entries[i] = (struct entry){.hash = hash};
         c->keys++;
     } else {
-        unsigned was = class_of(&c->entries[i]);
-        c->root[was] = take_out(c, c->root[was], i);
+        unsigned was = curve_entry_class(&c->entries[i]);
+        c->root[was] = curve_take_out(c, c->root[was], i);
     }
     struct entry *e = &c->entries[i];
     e->used = c->now++ << CLASS_BITS | class_id;
     e->bytes = bytes;
     e->older = e->newer = 0;
-    sum_up(c, i);
-    c->root[class_id] = join(c, c->root[class_id], i);
+    curve_sum_up(c, i);
+    c->root[class_id] = curve_join(c, c->root[class_id], i);
 }
 
 /* Makes room for a new key by halving the rate. False: at the new rate the key is not in the
  * sample. */
-static bool make_room(struct curve *c, uint64_t hash) {
+static bool curve_make_room(struct curve *c, uint64_t hash) {
     while (c->free == 0 && c->below > 1) {
-        lower(c, c->below / 2);
+        curve_lower_rate(c, c->below / 2);
     }
     return sample_takes(hash, c->below);
 }
 
-static double place_of(double bytes) {
+static double curve_step(double bytes) {
     double place = (log2(bytes > 1 ? bytes : 1) - OCTAVE_FIRST) * STEPS_AN_OCTAVE;
     return place < 0 ? 0 : place < STEPS - 1 ? place : STEPS - 1;
 }
 
-static void touch(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes, bool read) {
-    uint32_t *link = find(c, hash);
+static void curve_touch(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes,
+                        bool read) {
+    uint32_t *link = curve_find(c, hash);
     bool known = *link != 0;
-    if (!sample_takes(hash, c->below) || (!known && !make_room(c, hash))) {
+    if (!sample_takes(hash, c->below) || (!known && !curve_make_room(c, hash))) {
         return;
     }
-    struct class_curve *k = read ? count_read(c, class_id) : NULL;
+    struct curve_of_class *k = read ? curve_count_read(c, class_id) : NULL;
     if (known && k != NULL) {
-        double distance = (double)bytes_since(c, c->root[class_of(&c->entries[*link])], *link) /
-                          sample_rate(c->below);
-        k->at[(unsigned)place_of(distance + bytes)] += 1;
+        double distance =
+            (double)curve_bytes_since(c, c->root[curve_entry_class(&c->entries[*link])], *link) /
+            sample_rate(c->below);
+        k->at[(unsigned)curve_step(distance + bytes)] += 1;
     }
     /* making room may have changed which link leads to the key */
-    use(c, known ? link : find(c, hash), hash, class_id, bytes);
+    curve_use(c, known ? link : curve_find(c, hash), hash, class_id, bytes);
 }
 
 void curve_read(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) {
-    touch(c, hash, class_id, bytes, true);
+    curve_touch(c, hash, class_id, bytes, true);
 }
 void curve_store(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) {
-    touch(c, hash, class_id, bytes, false);
+    curve_touch(c, hash, class_id, bytes, false);
 }
 
 void curve_gone(struct curve *c, uint64_t hash) {
-    uint32_t *link = find(c, hash);
+    uint32_t *link = curve_find(c, hash);
     if (*link != 0) {
-        forget(c, link);
+        curve_forget(c, link);
     }
 }
 
@@ -346,39 +349,39 @@ void curve_gone(struct curve *c, uint64_t hash) {
 double curve_reads(const struct curve *c, unsigned class_id) {
     double sum = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        const struct class_curve *k =
-            class_id == CURVE_WHOLE || class_id == i ? class_curve(c, i) : NULL;
+        const struct curve_of_class *k =
+            class_id == CURVE_ALL || class_id == i ? curve_of_class(c, i) : NULL;
         sum += k != NULL ? (double)k->reads : 0;
     }
     return sum;
 }
 
-static double hits_within(const struct class_curve *k, double bytes) {
-    double place = place_of(bytes), sum = 0;
-    unsigned whole = (unsigned)place;
-    for (unsigned s = 0; s < whole; s++) {
+static double curve_hits_within(const struct curve_of_class *k, double bytes) {
+    double place = curve_step(bytes), sum = 0;
+    unsigned complete = (unsigned)place;
+    for (unsigned s = 0; s < complete; s++) {
         sum += (double)k->at[s];
     }
-    return sum + (double)k->at[whole] * (place - whole);
+    return sum + (double)k->at[complete] * (place - complete);
 }
 
 double curve_hit_ratio(const struct curve *c, unsigned class_id, double bytes) {
-    const struct class_curve *k = class_curve(c, class_id);
-    return k != NULL && k->reads > 0 ? hits_within(k, bytes) / (double)k->reads : 0;
+    const struct curve_of_class *k = curve_of_class(c, class_id);
+    return k != NULL && k->reads > 0 ? curve_hits_within(k, bytes) / (double)k->reads : 0;
 }
 
-double curve_whole_hits(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
+double curve_all_hits(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
     double hits = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        const struct class_curve *k = class_curve(c, i);
-        hits += k != NULL ? hits_within(k, bytes[i] * factor) : 0;
+        const struct curve_of_class *k = curve_of_class(c, i);
+        hits += k != NULL ? curve_hits_within(k, bytes[i] * factor) : 0;
     }
     return hits;
 }
 
-double curve_whole_hit_ratio(const struct curve *c, const double bytes[CURVE_CLASSES],
-                             double factor) {
-    double reads = curve_reads(c, CURVE_WHOLE) + c->surplus,
-           hits = curve_whole_hits(c, bytes, factor) + c->surplus;
+double curve_all_hit_ratio(const struct curve *c, const double bytes[CURVE_CLASSES],
+                           double factor) {
+    double reads = curve_reads(c, CURVE_ALL) + c->surplus,
+           hits = curve_all_hits(c, bytes, factor) + c->surplus;
     return reads > 0 && hits > 0 ? hits / reads : 0;
 }

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CURVE_CLASSES = 256, CURVE_WHOLE = 0 };
+enum { CURVE_CLASSES = 256, CURVE_ALL = 0 };
 
 struct curve;
 /* NULL: out of memory, or not 1 to 2^31 - 1 keys and 1 to 255 classes. */
@@ -32,7 +32,7 @@ size_t        curve_memory(uint32_t keys_max, unsigned classes_max);
 /* The stream holds keys below this from now on (sample/stream.h). */
 void curve_set_below(struct curve *, uint32_t below);
 
-/* Notes a read of a key of the class (not CURVE_WHOLE). `bytes`: what the key takes when it is
+/* Notes a read of a key of the class (not CURVE_ALL). `bytes`: what the key takes when it is
  * stored. */
 void curve_read(struct curve *, uint64_t hash, unsigned class_id, uint32_t bytes);
 /* Notes that a key was used, but not read. */
@@ -41,7 +41,7 @@ void curve_gone(struct curve *, uint64_t hash); /* the next read of it misses at
 /* Prefetch for a key that comes soon, as mini_prefetch_bucket and mini_prefetch_key do. */
 void curve_prefetch_bucket(const struct curve *, uint64_t hash);
 void curve_prefetch_key(const struct curve *, uint64_t hash);
-void curve_fade(struct curve *, double keep);   /* multiplies past counts by `keep` */
+void curve_fade(struct curve *, double factor);   /* multiplies past counts by `keep` */
 /* Tells how many reads of all keys, sampled or not, there were since the last call. If the sample
  * has more than its share of them, its hot keys are too hot: the difference is taken from the
  * whole's shortest distances (SHARDS_adj). If it has less, the difference is added there. */
@@ -56,7 +56,6 @@ double curve_reads(const struct curve *, unsigned class_id);
 double curve_hit_ratio(const struct curve *, unsigned class_id, double bytes);
 /* The predicted hit ratio of all classes together, each in `factor` times its bytes; and the
  * sampled hits behind it. */
-double curve_whole_hits(const struct curve *, const double bytes[CURVE_CLASSES], double factor);
-double curve_whole_hit_ratio(const struct curve *, const double bytes[CURVE_CLASSES],
-                             double factor);
+double curve_all_hits(const struct curve *, const double bytes[CURVE_CLASSES], double factor);
+double curve_all_hit_ratio(const struct curve *, const double bytes[CURVE_CLASSES], double factor);
 #endif

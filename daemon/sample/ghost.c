@@ -61,7 +61,7 @@ void ghost_set_class(struct ghost *g, unsigned class_id, uint32_t chunks_per_pag
 }
 
 /* 1 of 1 << shift keys of a class is sampled. */
-static unsigned shift_of(uint32_t chunks_per_page) {
+static unsigned ghost_shift(uint32_t chunks_per_page) {
     unsigned shift = 0;
     while (shift < GHOST_SAMPLE_SHIFT && chunks_per_page >> (shift + 1) >= GHOST_PAGE_SAMPLES) {
         shift++;
@@ -74,16 +74,18 @@ uint32_t ghost_class_chunks(const struct ghost *g, unsigned class_id) {
 }
 
 unsigned ghost_weight(const struct ghost *g, unsigned class_id) {
-    return 1u << shift_of(ghost_class_chunks(g, class_id));
+    return 1u << ghost_shift(ghost_class_chunks(g, class_id));
 }
 
-static uint64_t fingerprint(uint64_t key_hash) { return key_hash >> 12 & FINGERPRINT_MASK; }
-static unsigned class_of(uint64_t entry) { return (unsigned)(entry >> FINGERPRINT_BITS) & 0xff; }
+static uint64_t ghost_fingerprint(uint64_t key_hash) { return key_hash >> 12 & FINGERPRINT_MASK; }
+static unsigned ghost_entry_class(uint64_t entry) {
+    return (unsigned)(entry >> FINGERPRINT_BITS) & 0xff;
+}
 
 /* Evictions of the entry's class since then, in 1/256 pages; UINT64_MAX: the entry is empty, or its
  * class exists no more. */
-static uint64_t age_of(const struct ghost *g, uint64_t entry) {
-    unsigned class_id = class_of(entry);
+static uint64_t ghost_age(const struct ghost *g, uint64_t entry) {
+    unsigned class_id = ghost_entry_class(entry);
     uint32_t chunks_per_page = ghost_class_chunks(g, class_id);
     if (chunks_per_page == 0) {
         return UINT64_MAX;
@@ -91,10 +93,10 @@ static uint64_t age_of(const struct ghost *g, uint64_t entry) {
     uint32_t after = (uint32_t)(entry >> 32) + 1;
     uint32_t since =
         atomic_load_explicit(&g->classes[class_id].sampled, memory_order_relaxed) - after;
-    return ((uint64_t)since << (shift_of(chunks_per_page) + 8)) / chunks_per_page;
+    return ((uint64_t)since << (ghost_shift(chunks_per_page) + 8)) / chunks_per_page;
 }
 
-static uint16_t expiry_code(uint32_t expires_s, uint32_t now_s) {
+static uint16_t ghost_expiry_code(uint32_t expires_s, uint32_t now_s) {
     if (expires_s == 0 || expires_s - now_s >= EXPIRY_FAR_S) {
         return 0;
     }
@@ -102,7 +104,7 @@ static uint16_t expiry_code(uint32_t expires_s, uint32_t now_s) {
     return (uint16_t)expires_s != 0 ? (uint16_t)expires_s : 1;
 }
 
-static bool is_over(const struct expiries *e, unsigned way, uint32_t now_s) {
+static bool ghost_is_over(const struct expiries *e, unsigned way, uint32_t now_s) {
     uint16_t at_s = atomic_load_explicit(&e->at_s[way], memory_order_relaxed);
     return at_s != 0 && (uint16_t)(now_s - at_s) < EXPIRY_FAR_S;
 }
@@ -110,7 +112,7 @@ static bool is_over(const struct expiries *e, unsigned way, uint32_t now_s) {
 void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash, uint32_t expires_s,
                    uint32_t now_s) {
     uint32_t chunks_per_page = ghost_class_chunks(g, class_id);
-    uint64_t sample_mask = ((uint64_t)1 << shift_of(chunks_per_page)) - 1;
+    uint64_t sample_mask = ((uint64_t)1 << ghost_shift(chunks_per_page)) - 1;
     if (chunks_per_page == 0 || (key_hash >> SAMPLE_BIT & sample_mask) != 0) {
         return;
     }
@@ -122,19 +124,19 @@ void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash, uint32
     uint64_t oldest = 0;
     for (unsigned w = 0; w < WAYS; w++) {
         uint64_t entry = atomic_load_explicit(&set->entry[w], memory_order_relaxed);
-        if ((entry & FINGERPRINT_MASK) == fingerprint(key_hash) && entry != 0) {
+        if ((entry & FINGERPRINT_MASK) == ghost_fingerprint(key_hash) && entry != 0) {
             way = w; /* the key came back and was evicted again */
             break;
         }
-        uint64_t age = is_over(expiries, w, now_s) ? UINT64_MAX : age_of(g, entry);
+        uint64_t age = ghost_is_over(expiries, w, now_s) ? UINT64_MAX : ghost_age(g, entry);
         if (age >= oldest) {
             oldest = age;
             way = w;
         }
     }
-    uint64_t entry =
-        (uint64_t)count << 32 | (uint64_t)class_id << FINGERPRINT_BITS | fingerprint(key_hash);
-    atomic_store_explicit(&expiries->at_s[way], expiry_code(expires_s, now_s),
+    uint64_t entry = (uint64_t)count << 32 | (uint64_t)class_id << FINGERPRINT_BITS |
+                     ghost_fingerprint(key_hash);
+    atomic_store_explicit(&expiries->at_s[way], ghost_expiry_code(expires_s, now_s),
                           memory_order_relaxed);
     atomic_store_explicit(&set->entry[way], entry, memory_order_relaxed);
 }
@@ -143,15 +145,15 @@ unsigned ghost_missed(const struct ghost *g, uint64_t key_hash, uint32_t now_s, 
     const struct set *set = &g->sets[key_hash & (SETS - 1)];
     for (unsigned w = 0; w < WAYS; w++) {
         uint64_t entry = atomic_load_explicit(&set->entry[w], memory_order_relaxed);
-        if (entry == 0 || (entry & FINGERPRINT_MASK) != fingerprint(key_hash)) {
+        if (entry == 0 || (entry & FINGERPRINT_MASK) != ghost_fingerprint(key_hash)) {
             continue;
         }
-        if (is_over(&g->expiries[key_hash & (SETS - 1)], w, now_s)) {
+        if (ghost_is_over(&g->expiries[key_hash & (SETS - 1)], w, now_s)) {
             return 0;
         }
-        uint64_t pages = age_of(g, entry) >> 8;
+        uint64_t pages = ghost_age(g, entry) >> 8;
         *depth = pages == 0 ? 0 : 64u - (unsigned)__builtin_clzll(pages);
-        return *depth < GHOST_DEPTHS ? class_of(entry) : 0;
+        return *depth < GHOST_DEPTHS ? ghost_entry_class(entry) : 0;
     }
     return 0;
 }

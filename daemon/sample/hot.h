@@ -30,7 +30,7 @@ struct hot_part {
 struct hot { /* begins as zeros */
     uint64_t requests; /* requests that the noted ones stand for, whatever their keys */
     uint64_t noted;    /* noted requests */
-    uint64_t ahead;    /* of the requests, those that the next part will be told once more */
+    uint64_t counted_ahead;  /* of the requests, those that the next part will be told once more */
     uint8_t  tags[HOT_KEYS]; /* top bytes of the hashes */
     uint64_t hashes[HOT_KEYS], counts[HOT_KEYS]; /* count 0: the counter is free */
     uint64_t least[HOT_GROUPS]; /* the lowest count of each group of counters */
@@ -48,9 +48,9 @@ void hot_add(struct hot *, uint64_t hash, const char *key, uint8_t key_bytes, ui
 /* Ends a part of the time in which there were `asked` requests. `missed`: some that should have
  * been noted were not, so what was noted stands for all of them. Up to `more` requests came while
  * the notes were taken: the next part counts these, and some may have been noted with this one. */
-void hot_end_part(struct hot *, uint64_t asked, uint64_t more, bool missed);
+void hot_end_part(struct hot *, uint64_t requested, uint64_t more, bool missed);
 void hot_fade(struct hot *); /* halves all counts */
 /* Copies at most `max` keys, the highest count first. `asked` is the number of all requests, for
  * which those that were noted stand. Returns how many keys it copied. */
-unsigned hot_sorted(const struct hot *, uint64_t asked, struct hot_key *to, unsigned max);
+unsigned hot_sorted(const struct hot *, uint64_t requested, struct hot_key *to, unsigned max);
 #endif

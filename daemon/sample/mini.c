@@ -24,12 +24,12 @@ struct mini {
     uint32_t          *buckets; /* references of the first entries; as many buckets as nodes */
     uint32_t          *expires_s; /* time of expiry by entry; 0: never */
     uint32_t           nodes_max, nodes, free;
-    uint32_t           mortal;  /* nodes that expire */
+    uint32_t           expiring;  /* nodes that expire */
     uint32_t           swept;   /* the entry that sweep looked at last */
     uint64_t           bytes, bytes_max;
 };
 
-static uint64_t hash_of(const struct node *n) {
+static uint64_t mini_hash(const struct node *n) {
     return ((const struct entry *)(const void *)n)->hash;
 }
 
@@ -49,7 +49,7 @@ struct mini *mini_create(const struct evict_policy *policy, const struct evict_t
     m->nodes_max = nodes_max;
     m->bytes_max = bytes_max != 0 ? bytes_max : UINT64_MAX;
     m->space = (struct node_space){
-        .base = (char *)m->entries, .shift = NODE_SHIFT, .first = 1, .hash_of = hash_of};
+        .base = (char *)m->entries, .shift = NODE_SHIFT, .first = 1, .hash_of = mini_hash};
     evict_init(&m->queue, policy, tuning, &m->space);
     for (uint32_t i = nodes_max; i > 0; i--) {
         m->entries[i].next = m->free;
@@ -70,7 +70,7 @@ void mini_destroy(struct mini **taken) {
 }
 
 /* The link that leads to the key's entry; it holds 0 if there is none. */
-static uint32_t *link_of(const struct mini *m, uint64_t hash) {
+static uint32_t *mini_link(const struct mini *m, uint64_t hash) {
     uint32_t *link = &m->buckets[sample_slot(hash, m->nodes_max)];
     while (*link != 0 && m->entries[*link].hash != hash) {
         link = &m->entries[*link].next;
@@ -78,16 +78,16 @@ static uint32_t *link_of(const struct mini *m, uint64_t hash) {
     return link;
 }
 
-static void set_expiry(struct mini *m, uint32_t ref, uint32_t expires_s) {
-    m->mortal += (expires_s != 0) - (uint32_t)(m->expires_s[ref] != 0);
+static void mini_set_expiry(struct mini *m, uint32_t ref, uint32_t expires_s) {
+    m->expiring += (expires_s != 0) - (uint32_t)(m->expires_s[ref] != 0);
     m->expires_s[ref] = expires_s;
 }
 
-static void drop(struct mini *m, uint32_t *link) {
+static void mini_drop(struct mini *m, uint32_t *link) {
     uint32_t ref = *link;
     struct entry *e = &m->entries[ref];
     evict_remove(&m->queue, &e->node);
-    set_expiry(m, ref, 0);
+    mini_set_expiry(m, ref, 0);
     m->bytes -= e->bytes;
     m->nodes--;
     *link = e->next;
@@ -95,45 +95,45 @@ static void drop(struct mini *m, uint32_t *link) {
     m->free = ref;
 }
 
-static bool expired(const struct mini *m, uint32_t ref, uint32_t now_s) {
+static bool mini_is_expired(const struct mini *m, uint32_t ref, uint32_t now_s) {
     return m->expires_s[ref] != 0 && m->expires_s[ref] <= now_s;
 }
 
-/* As link_of, but drops the key first if it has expired. */
-static uint32_t *find(struct mini *m, uint64_t hash, uint32_t now_s) {
-    uint32_t *link = link_of(m, hash);
-    if (m->mortal > 0 && *link != 0 && expired(m, *link, now_s)) {
-        drop(m, link);
-        return link_of(m, hash);
+/* As mini_link, but drops the key first if it has expired. */
+static uint32_t *mini_find(struct mini *m, uint64_t hash, uint32_t now_s) {
+    uint32_t *link = mini_link(m, hash);
+    if (m->expiring > 0 && *link != 0 && mini_is_expired(m, *link, now_s)) {
+        mini_drop(m, link);
+        return mini_link(m, hash);
     }
     return link;
 }
 
 /* Looks at the next entries and drops those that have expired, so that dead keys keep no live ones
  * out. */
-static void sweep(struct mini *m, uint32_t now_s) {
-    for (unsigned i = 0; i < SWEPT_AN_INSERT && m->mortal > 0; i++) {
+static void mini_sweep(struct mini *m, uint32_t now_s) {
+    for (unsigned i = 0; i < SWEPT_AN_INSERT && m->expiring > 0; i++) {
         m->swept = m->swept < m->nodes_max ? m->swept + 1 : 1;
-        if (expired(m, m->swept, now_s)) {
-            drop(m, link_of(m, m->entries[m->swept].hash));
+        if (mini_is_expired(m, m->swept, now_s)) {
+            mini_drop(m, mini_link(m, m->entries[m->swept].hash));
         }
     }
 }
 
 /* Makes room for so many bytes and a node. False: the policy evicts no more. */
-static bool make_room(struct mini *m, uint32_t bytes, uint32_t now_s) {
+static bool mini_make_room(struct mini *m, uint32_t bytes, uint32_t now_s) {
     while (m->free == 0 || m->bytes + bytes > m->bytes_max) {
         struct node *victim = evict_victim(&m->queue, now_s);
         if (victim == NULL) {
             return false;
         }
         evict_note_evicted(&m->queue, victim);
-        drop(m, link_of(m, hash_of(victim)));
+        mini_drop(m, mini_link(m, mini_hash(victim)));
     }
     return true;
 }
 
-static void note_hit(struct mini *m, struct node *n, uint32_t now_s) {
+static void mini_note_hit(struct mini *m, struct node *n, uint32_t now_s) {
     unsigned hits = node_hits(n), most = m->queue.policy->hit_max;
     uint32_t since_s = node_time_s(n);
     node_set_mark(n, (uint8_t)(node_age_code(now_s > since_s ? now_s - since_s : 0) << 3 |
@@ -143,16 +143,16 @@ static void note_hit(struct mini *m, struct node *n, uint32_t now_s) {
     }
 }
 
-static void insert(struct mini *m, struct mini_item item, uint32_t now_s) {
-    sweep(m, now_s);
-    if (item.bytes > m->bytes_max || !make_room(m, item.bytes, now_s)) {
+static void mini_insert(struct mini *m, struct mini_item item, uint32_t now_s) {
+    mini_sweep(m, now_s);
+    if (item.bytes > m->bytes_max || !mini_make_room(m, item.bytes, now_s)) {
         return;
     }
-    uint32_t *link = link_of(m, item.hash), ref = m->free;
+    uint32_t *link = mini_link(m, item.hash), ref = m->free;
     struct entry *e = &m->entries[ref];
     m->free = e->next;
     *e = (struct entry){.hash = item.hash, .bytes = item.bytes};
-    set_expiry(m, ref, item.expires_s);
+    mini_set_expiry(m, ref, item.expires_s);
     node_set_time_s(&e->node, now_s);
     *link = ref;
     m->bytes += item.bytes;
@@ -161,59 +161,59 @@ static void insert(struct mini *m, struct mini_item item, uint32_t now_s) {
 }
 
 bool mini_request(struct mini *m, struct mini_item item, uint32_t now_s) {
-    uint32_t *link = find(m, item.hash, now_s);
+    uint32_t *link = mini_find(m, item.hash, now_s);
     struct entry *e = &m->entries[*link];
     bool hit = *link != 0;
     if (hit && e->bytes == item.bytes) {
-        note_hit(m, &e->node, now_s);
+        mini_note_hit(m, &e->node, now_s);
         return true;
     }
     if (hit) {
-        drop(m, link);
+        mini_drop(m, link);
     }
-    insert(m, item, now_s);
+    mini_insert(m, item, now_s);
     return hit;
 }
 
 bool mini_read(struct mini *m, uint64_t hash, uint32_t now_s) {
-    uint32_t ref = *find(m, hash, now_s);
+    uint32_t ref = *mini_find(m, hash, now_s);
     if (ref != 0) {
-        note_hit(m, &m->entries[ref].node, now_s);
+        mini_note_hit(m, &m->entries[ref].node, now_s);
     }
     return ref != 0;
 }
 
 void mini_fill(struct mini *m, struct mini_item item, uint32_t now_s) {
-    if (*find(m, item.hash, now_s) == 0) {
-        insert(m, item, now_s);
+    if (*mini_find(m, item.hash, now_s) == 0) {
+        mini_insert(m, item, now_s);
     }
 }
 
 void mini_store(struct mini *m, struct mini_item item, uint32_t now_s) {
-    uint32_t *link = find(m, item.hash, now_s);
+    uint32_t *link = mini_find(m, item.hash, now_s);
     if (*link != 0 && m->entries[*link].bytes == item.bytes) {
-        set_expiry(m, *link, item.expires_s);
+        mini_set_expiry(m, *link, item.expires_s);
         evict_renew(&m->queue, &m->entries[*link].node, false, now_s);
         return;
     }
     if (*link != 0) {
-        drop(m, link);
+        mini_drop(m, link);
     }
-    insert(m, item, now_s);
+    mini_insert(m, item, now_s);
 }
 
 void mini_touch(struct mini *m, uint64_t hash, uint32_t expires_s, uint32_t now_s) {
-    uint32_t ref = *find(m, hash, now_s);
+    uint32_t ref = *mini_find(m, hash, now_s);
     if (ref != 0) {
-        set_expiry(m, ref, expires_s);
-        note_hit(m, &m->entries[ref].node, now_s);
+        mini_set_expiry(m, ref, expires_s);
+        mini_note_hit(m, &m->entries[ref].node, now_s);
     }
 }
 
 void mini_delete(struct mini *m, uint64_t hash) {
-    uint32_t *link = link_of(m, hash);
+    uint32_t *link = mini_link(m, hash);
     if (*link != 0) {
-        drop(m, link);
+        mini_drop(m, link);
     }
 }
 
@@ -229,14 +229,14 @@ void mini_switch(struct mini *m, const struct evict_policy *policy) {
 }
 void mini_set_bytes_max(struct mini *m, uint64_t bytes_max) { m->bytes_max = bytes_max; }
 
-void mini_keep_below(struct mini *m, uint32_t below) {
+void mini_drop_above(struct mini *m, uint32_t below) {
     for (uint32_t b = 0; b < m->nodes_max; b++) {
         uint32_t *link = &m->buckets[b];
         while (*link != 0) {
             if (sample_takes(m->entries[*link].hash, below)) {
                 link = &m->entries[*link].next;
             } else {
-                drop(m, link);
+                mini_drop(m, link);
             }
         }
     }

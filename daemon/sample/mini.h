@@ -54,7 +54,7 @@ void mini_switch(struct mini *, const struct evict_policy *);
 /* bytes_max is not 0; if there is too much, the next insertion evicts it. */
 void mini_set_bytes_max(struct mini *, uint64_t bytes_max);
 /* Drops the keys that leave the sample when only hashes below this are in it (sample/stream.h). */
-void mini_keep_below(struct mini *, uint32_t below);
+void mini_drop_above(struct mini *, uint32_t below);
 
 uint32_t mini_nodes(const struct mini *);
 uint32_t mini_nodes_max(const struct mini *);

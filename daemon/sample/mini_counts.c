@@ -3,17 +3,17 @@
 
 #include <math.h>
 
-void tally_scale(struct tally *t, double by) {
+void mini_counts_scale(struct mini_counts *t, double by) {
     t->reads *= by;
     t->own_misses *= by;
     t->better *= by;
     t->worse *= by;
-    for (unsigned g = 0; g < TALLY_GROUPS; g++) {
+    for (unsigned g = 0; g < MINI_COUNTS_GROUPS; g++) {
         t->lead[g] *= by;
     }
 }
 
-void class_tally_scale(struct class_tally *k, double by) {
+void mini_class_counts_scale(struct mini_class_counts *k, double by) {
     k->reads *= (float)by;
     k->own_misses *= (float)by;
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX; i++) {
@@ -22,13 +22,13 @@ void class_tally_scale(struct class_tally *k, double by) {
     }
 }
 
-void tally_add(struct tally *past, const struct tally *now, double keep) {
-    tally_scale(past, keep);
+void mini_counts_add(struct mini_counts *past, const struct mini_counts *now, double factor) {
+    mini_counts_scale(past, factor);
     past->reads += now->reads;
     past->own_misses += now->own_misses;
     past->better += now->better;
     past->worse += now->worse;
-    for (unsigned g = 0; g < TALLY_GROUPS; g++) {
+    for (unsigned g = 0; g < MINI_COUNTS_GROUPS; g++) {
         past->lead[g] += now->lead[g];
     }
 }
@@ -39,7 +39,7 @@ void tally_add(struct tally *past, const struct tally *now, double keep) {
  * whose miniature missed 8 % where today's missed 2 and the cache 33 was told to hit nothing. */
 #define SCALE_MOST 2.0
 
-double shadow_scale(const struct shadow_tally *t, double real_hit_ratio) {
+double shadow_scale(const struct shadow_counts *t, double real_hit_ratio) {
     if (t->reads <= 0) {
         return 0;
     }
@@ -47,7 +47,7 @@ double shadow_scale(const struct shadow_tally *t, double real_hit_ratio) {
     return (times < SCALE_MOST ? times : SCALE_MOST) / t->reads;
 }
 
-double shadow_hit_ratio(const struct shadow_tally *t, double real_hit_ratio) {
+double shadow_hit_ratio(const struct shadow_counts *t, double real_hit_ratio) {
     if (t->reads <= 0 || !(t->worse > t->better || t->worse < t->better)) {
         /* returned as it is: by the formula below it could come out slightly off */
         return real_hit_ratio;
@@ -56,31 +56,32 @@ double shadow_hit_ratio(const struct shadow_tally *t, double real_hit_ratio) {
     return fmin(fmax(hit_ratio, 0), 1);
 }
 
-double shadow_error(const struct shadow_tally *t, double real_hit_ratio) {
+double shadow_error(const struct shadow_counts *t, double real_hit_ratio) {
     /* if none of the reads differed, the next one may */
     return fmax(t->deviation, 1) * shadow_scale(t, real_hit_ratio);
 }
 
 /* The variance of a sum of so many independent parts, estimated from how they differ; never less
  * than if each read were a part. */
-static double variance(const struct tally *t) {
-    double mean = (t->better - t->worse) / TALLY_GROUPS, sum = 0;
-    for (unsigned g = 0; g < TALLY_GROUPS; g++) {
+static double mini_counts_variance(const struct mini_counts *t) {
+    double mean = (t->better - t->worse) / MINI_COUNTS_GROUPS, sum = 0;
+    for (unsigned g = 0; g < MINI_COUNTS_GROUPS; g++) {
         sum += (t->lead[g] - mean) * (t->lead[g] - mean);
     }
-    sum *= (double)TALLY_GROUPS / (TALLY_GROUPS - 1);
+    sum *= (double)MINI_COUNTS_GROUPS / (MINI_COUNTS_GROUPS - 1);
     return sum > t->better + t->worse ? sum : t->better + t->worse;
 }
 
-struct shadow_tally tally_told(const struct tally *t) {
-    return (struct shadow_tally){t->reads, t->own_misses, t->better, t->worse, sqrt(variance(t))};
+struct shadow_counts mini_counts_result(const struct mini_counts *t) {
+    return (struct shadow_counts){t->reads, t->own_misses, t->better, t->worse,
+                                  sqrt(mini_counts_variance(t))};
 }
 
-struct shadow_tally class_tally_told(const struct class_tally *k, unsigned policy) {
-    struct shadow_tally t = {.reads = (double)k->reads,
-                             .own_misses = (double)k->own_misses,
-                             .better = (double)k->policy[policy].better,
-                             .worse = (double)k->policy[policy].worse};
+struct shadow_counts mini_class_counts_result(const struct mini_class_counts *k, unsigned policy) {
+    struct shadow_counts t = {.reads = (double)k->reads,
+                              .own_misses = (double)k->own_misses,
+                              .better = (double)k->policy[policy].better,
+                              .worse = (double)k->policy[policy].worse};
     t.deviation = sqrt(t.better + t.worse); /* a class's counts are not kept by groups */
     return t;
 }

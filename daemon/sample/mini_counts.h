@@ -6,13 +6,13 @@
 /* The keys are divided into so many groups by their hash. The differences between groups tell how
  * far to trust their sum: a key that is asked for often causes many of the reads at which two
  * policies differ, and it is in the sample or is not. */
-enum { TALLY_GROUPS = 16 };
-struct tally {
+enum { MINI_COUNTS_GROUPS = 16 };
+struct mini_counts {
     double reads, own_misses, better, worse;
-    double lead[TALLY_GROUPS]; /* better less worse */
+    double lead[MINI_COUNTS_GROUPS]; /* better less worse */
 };
 /* Floats, since there is one for each class. */
-struct class_tally {
+struct mini_class_counts {
     unsigned class_id;
     float reads, own_misses;
     struct {
@@ -20,18 +20,18 @@ struct class_tally {
     } policy[SHADOW_POLICIES_MAX];
 };
 
-static inline void tally_count(struct tally *t, uint64_t hash, bool own, bool other) {
+static inline void mini_counts_note(struct mini_counts *t, uint64_t hash, bool own, bool other) {
     t->reads += 1;
     t->own_misses += !own;
     t->better += other && !own;
     t->worse += own && !other;
-    t->lead[sample_slot(hash, TALLY_GROUPS)] += (other && !own) - (own && !other);
+    t->lead[sample_slot(hash, MINI_COUNTS_GROUPS)] += (other && !own) - (own && !other);
 }
 
-void tally_scale(struct tally *, double by);
-void class_tally_scale(struct class_tally *, double by);
+void mini_counts_scale(struct mini_counts *, double by);
+void mini_class_counts_scale(struct mini_class_counts *, double by);
 /* Adds new counts to past ones; the past ones are first multiplied by `keep`. */
-void tally_add(struct tally *past, const struct tally *now, double keep);
-struct shadow_tally tally_told(const struct tally *);
-struct shadow_tally class_tally_told(const struct class_tally *, unsigned policy);
+void mini_counts_add(struct mini_counts *past, const struct mini_counts *now, double factor);
+struct shadow_counts mini_counts_result(const struct mini_counts *);
+struct shadow_counts mini_class_counts_result(const struct mini_class_counts *, unsigned policy);
 #endif

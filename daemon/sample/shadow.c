@@ -14,7 +14,7 @@ enum {
     READS_A_WINDOW_LEAST = 64,
     CURVE_FADE_WINDOWS = 4,
 };
-static const double curve_keeps = 0.8;
+static const double curve_fade_factor = 0.8;
 
 const double shadow_factor[SHADOW_SIZES] = {0.5, 2, 4};
 /* how many times the nodes of today's size the miniature of each size has */
@@ -22,63 +22,66 @@ static const double factor_nodes[SHADOW_SIZES] = {0.7, 2, 2};
 
 /* --- memory --- */
 
-static uint32_t curve_keys(uint32_t nodes) {
+static uint32_t shadow_curve_keys(uint32_t nodes) {
     return nodes * CURVE_FACTOR < CURVE_KEYS_MAX ? nodes * CURVE_FACTOR : CURVE_KEYS_MAX;
 }
-static uint32_t size_nodes(uint32_t nodes, unsigned size) {
+static uint32_t shadow_size_nodes(uint32_t nodes, unsigned size) {
     return (uint32_t)(nodes * factor_nodes[size]);
 }
 
 /* The memory for so many nodes at today's size. Miniatures of other sizes may come to run any
  * policy, so each counts as the costliest one. */
-static size_t memory_for(uint32_t nodes, unsigned classes) {
+static size_t shadow_memory_for(uint32_t nodes, unsigned classes) {
     size_t bytes = sizeof(struct shadow) +
                    (size_t)nodes * SHADOW_RECENT_FACTOR * sizeof(struct recent) +
-                   curve_memory(curve_keys(nodes), classes) + classes * sizeof(struct class_tally);
+                   curve_memory(shadow_curve_keys(nodes), classes) +
+                   classes * sizeof(struct mini_class_counts);
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         bytes += mini_memory(evict_policies[i], nodes);
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        bytes += mini_memory(&evict_s3fifo, size_nodes(nodes, i));
+        bytes += mini_memory(&evict_s3fifo, shadow_size_nodes(nodes, i));
     }
     return bytes;
 }
 
-static unsigned classes_for(size_t memory_bytes) {
-    size_t classes = memory_bytes / CLASSES_SHARE / (memory_for(1, 1) - memory_for(1, 0));
+static unsigned shadow_classes_for(size_t memory_bytes) {
+    size_t classes =
+        memory_bytes / CLASSES_SHARE / (shadow_memory_for(1, 1) - shadow_memory_for(1, 0));
     return classes < SHADOW_CLASSES_MIN ? SHADOW_CLASSES_MIN
            : classes < CURVE_CLASSES    ? (unsigned)classes
                                         : CURVE_CLASSES - 1;
 }
 
-static uint32_t nodes_for(size_t memory_bytes, unsigned classes) {
+static uint32_t shadow_nodes_for(size_t memory_bytes, unsigned classes) {
     uint32_t nodes = SHADOW_NODES_MIN, step = SHADOW_NODES_MAX;
     for (; step > 0; step /= 2) {
-        if (nodes + step <= SHADOW_NODES_MAX && memory_for(nodes + step, classes) <= memory_bytes) {
+        if (nodes + step <= SHADOW_NODES_MAX &&
+            shadow_memory_for(nodes + step, classes) <= memory_bytes) {
             nodes += step;
         }
     }
     return nodes;
 }
 
-size_t shadow_memory_least(void) { return memory_for(SHADOW_NODES_MIN, SHADOW_CLASSES_MIN); }
+size_t shadow_memory_least(void) { return shadow_memory_for(SHADOW_NODES_MIN, SHADOW_CLASSES_MIN); }
 
-static bool make_minis(struct shadow *s) {
+static bool shadow_make_minis(struct shadow *s) {
     while (s->policies < SHADOW_POLICIES_MAX && evict_policies[s->policies] != NULL) {
         s->policies++;
     }
     bool made = true;
     for (unsigned i = 0; made && i < shadow_mirrors(s); i++) {
         bool is_size = i >= s->policies;
-        s->mirror[i].mini =
-            mini_create(is_size ? s->running : evict_policies[i], s->tuning,
-                        is_size ? size_nodes(s->nodes_max, i - s->policies) : s->nodes_max, 1);
+        s->mirror[i].mini = mini_create(
+            is_size ? s->running : evict_policies[i], s->tuning,
+            is_size ? shadow_size_nodes(s->nodes_max, i - s->policies) : s->nodes_max, 1);
         made = s->mirror[i].mini != NULL;
     }
     return made;
 }
 
-static unsigned index_of(const struct evict_policy *policy) {
+static unsigned shadow_policy_index(const struct evict_policy *policy) {
     unsigned i = 0;
     while (evict_policies[i] != NULL && evict_policies[i] != policy) {
         i++;
@@ -92,17 +95,17 @@ struct shadow *shadow_create(const struct evict_policy *running, const struct ev
     if (s == NULL) {
         return NULL;
     }
-    s->classes_max = classes_for(memory_bytes);
-    s->nodes_max = nodes_for(memory_bytes, s->classes_max);
+    s->classes_max = shadow_classes_for(memory_bytes);
+    s->nodes_max = shadow_nodes_for(memory_bytes, s->classes_max);
     s->running = running;
-    s->own = index_of(running);
+    s->own = shadow_policy_index(running);
     s->tuning = tuning;
     evict_tuning_copy(&s->counted, tuning);
     s->below = UINT32_MAX;
     s->recent = calloc((size_t)s->nodes_max * SHADOW_RECENT_FACTOR, sizeof *s->recent);
-    s->curve = curve_create(curve_keys(s->nodes_max), s->classes_max);
+    s->curve = curve_create(shadow_curve_keys(s->nodes_max), s->classes_max);
     s->classes = calloc(s->classes_max, sizeof *s->classes);
-    if (s->recent == NULL || s->curve == NULL || s->classes == NULL || !make_minis(s)) {
+    if (s->recent == NULL || s->curve == NULL || s->classes == NULL || !shadow_make_minis(s)) {
         shadow_destroy(&s);
     }
     return s;
@@ -123,12 +126,15 @@ void shadow_destroy(struct shadow **taken) {
     *taken = NULL;
 }
 
-size_t shadow_memory(const struct shadow *s) { return memory_for(s->nodes_max, s->classes_max); }
+size_t shadow_memory(const struct shadow *s) {
+    return shadow_memory_for(s->nodes_max, s->classes_max);
+}
 
 /* --- facts about the cache --- */
 
-static uint64_t share(const struct shadow *s, uint64_t cache_bytes,
-                      const struct share_classes *classes, double factor, uint32_t below) {
+static uint64_t shadow_share_bytes(const struct shadow *s, uint64_t cache_bytes,
+                                   const struct share_classes *classes, double factor,
+                                   uint32_t below) {
     double bytes = share_at(s->curve, classes, (double)cache_bytes, factor, sample_rate(s->below)) *
                    sample_rate(below);
     return bytes > 1 ? (uint64_t)bytes : 1;
@@ -136,40 +142,40 @@ static uint64_t share(const struct shadow *s, uint64_t cache_bytes,
 
 /* Scales the counts as if this rate had been from the start. Otherwise windows at a higher rate
  * would count for more, and the first ones have the highest. */
-static void scale_tallies(struct shadow *s, double by) {
+static void shadow_scale_counts(struct shadow *s, double by) {
     for (unsigned i = 0; i < shadow_mirrors(s); i++) {
-        tally_scale(&s->mirror[i].now, by);
-        tally_scale(&s->mirror[i].past, by);
-        tally_scale(&s->mirror[i].rising, by);
+        mini_counts_scale(&s->mirror[i].now, by);
+        mini_counts_scale(&s->mirror[i].past, by);
+        mini_counts_scale(&s->mirror[i].rising, by);
     }
-    tally_scale(&s->real_now, by);
-    tally_scale(&s->real_past, by);
+    mini_counts_scale(&s->real_now, by);
+    mini_counts_scale(&s->real_past, by);
     for (unsigned i = 0; i < s->classes_max; i++) {
-        class_tally_scale(&s->classes[i], by);
+        mini_class_counts_scale(&s->classes[i], by);
     }
 }
 
-static void forget(struct shadow *s, unsigned first) {
-    s->real_now = s->real_past = (struct tally){0};
+static void shadow_forget(struct shadow *s, unsigned first) {
+    s->real_now = s->real_past = (struct mini_counts){0};
     for (unsigned i = first; i < shadow_mirrors(s); i++) {
         struct mirror *m = &s->mirror[i];
-        m->now = m->past = m->rising = (struct tally){0};
+        m->now = m->past = m->rising = (struct mini_counts){0};
         m->ahead = 0;
     }
 }
 
-void shadow_forget_sizes(struct shadow *s) { forget(s, s->policies); }
+void shadow_forget_sizes(struct shadow *s) { shadow_forget(s, s->policies); }
 
 /* Forgets all counts: they compare with another cache than today's. */
-static void forget_all(struct shadow *s) {
-    forget(s, 0);
+static void shadow_forget_all(struct shadow *s) {
+    shadow_forget(s, 0);
     memset(s->classes, 0, s->classes_max * sizeof *s->classes);
 }
 
 bool shadow_note_tuning(struct shadow *s) {
     bool differs = !evict_tuning_copy(&s->counted, s->tuning);
     if (differs) {
-        forget_all(s);
+        shadow_forget_all(s);
     }
     return differs;
 }
@@ -178,23 +184,24 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
                 const struct evict_policy *running, uint32_t below) {
     bool fewer = below < s->below;
     if (below != s->below) {
-        scale_tallies(s, sample_rate(below) / sample_rate(s->below));
+        shadow_scale_counts(s, sample_rate(below) / sample_rate(s->below));
     }
     curve_set_below(s->curve, below);
     s->below = below;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         s->apart[i] = share_apart(classes, i, sample_rate(below));
     }
-    uint64_t today = share(s, cache_bytes, classes, 1, below);
+    uint64_t today = shadow_share_bytes(s, cache_bytes, classes, 1, below);
     for (unsigned i = 0; i < shadow_mirrors(s); i++) {
         struct mirror *m = &s->mirror[i];
         bool     is_size = i >= s->policies;
         uint32_t lower = shadow_mirror_below(s, i);
-        mini_set_bytes_max(m->mini, is_size ? share(s, cache_bytes, classes,
-                                                    shadow_factor[i - s->policies], lower)
-                                            : today);
+        mini_set_bytes_max(m->mini, is_size
+                                        ? shadow_share_bytes(s, cache_bytes, classes,
+                                                             shadow_factor[i - s->policies], lower)
+                                        : today);
         if (fewer) {
-            mini_keep_below(m->mini, lower);
+            mini_drop_above(m->mini, lower);
         }
         if (is_size && running != s->running) {
             mini_switch(m->mini, running);
@@ -202,8 +209,8 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
     }
     if (running != s->running) {
         s->running = running;
-        s->own = index_of(running);
-        forget_all(s);
+        s->own = shadow_policy_index(running);
+        shadow_forget_all(s);
     }
 }
 
@@ -212,13 +219,15 @@ const struct evict_policy *shadow_running(const struct shadow *s) { return s->ru
 /* --- windows --- */
 
 /* Whether all its nodes are in use: it may then run out of nodes before it runs out of bytes. */
-static bool crowded(const struct mini *m) { return mini_nodes(m) == mini_nodes_max(m); }
-static bool roomy(const struct mini *m) { return mini_nodes(m) < mini_nodes_max(m) / 5 * 2; }
+static bool shadow_is_crowded(const struct mini *m) { return mini_nodes(m) == mini_nodes_max(m); }
+static bool shadow_is_roomy(const struct mini *m) {
+    return mini_nodes(m) < mini_nodes_max(m) / 5 * 2;
+}
 
 /* Whether one more item of mean size would make it nine tenths full: then it is known how many
  * items fit. Few large items fit, and they leave more than a tenth free. A miniature that is too
  * small for any item is empty. */
-static bool filled(const struct mini *m) {
+static bool shadow_is_filled(const struct mini *m) {
     uint64_t bytes = mini_bytes(m), nodes = mini_nodes(m);
     return nodes == 0 || bytes + bytes / nodes > mini_bytes_max(m) / 10 * 9;
 }
@@ -228,15 +237,15 @@ struct shadow_fill shadow_fill(const struct shadow *s) {
     struct shadow_fill f = {.nodes = mini_nodes(own),
                             .nodes_max = s->nodes_max,
                             .bytes = mini_bytes(own),
-                            .roomy = filled(own)};
+                            .roomy = shadow_is_filled(own)};
     for (unsigned i = 0; i < shadow_mirrors(s); i++) {
         if (i < s->policies && evict_policies[i]->victim == NULL) {
             /* what it holds came first and stays for ever, so it does not tell how many items fit
              * today */
             continue;
         }
-        f.crowded = f.crowded || crowded(s->mirror[i].mini);
-        f.roomy = f.roomy && roomy(s->mirror[i].mini);
+        f.crowded = f.crowded || shadow_is_crowded(s->mirror[i].mini);
+        f.roomy = f.roomy && shadow_is_roomy(s->mirror[i].mini);
     }
     return f;
 }
@@ -248,11 +257,11 @@ bool shadow_window_due(const struct shadow *s) {
            s->reads >= (uint64_t)READS_A_WINDOW * s->nodes_max;
 }
 
-static void rise(struct mirror *m, double keep) {
+static void shadow_update_rising(struct mirror *m, double factor) {
     m->ahead = m->now.better > m->now.worse ? m->ahead + 1 : 0;
-    tally_add(&m->rising, &m->now, keep);
+    mini_counts_add(&m->rising, &m->now, factor);
     if (m->rising.better <= m->rising.worse) {
-        m->rising = (struct tally){0};
+        m->rising = (struct mini_counts){0};
     }
 }
 
@@ -261,20 +270,20 @@ void shadow_window_end(struct shadow *s, double reads) {
     for (unsigned i = 0; i < shadow_mirrors(s); i++) {
         struct mirror *m = &s->mirror[i];
         if (i < s->policies) {
-            rise(m, SHADOW_KEEPS);
+            shadow_update_rising(m, SHADOW_FADE);
         }
-        tally_add(&m->past, &m->now, i < s->policies ? SHADOW_KEEPS : SHADOW_SIZES_KEEP);
-        m->now = (struct tally){0};
+        mini_counts_add(&m->past, &m->now, i < s->policies ? SHADOW_FADE : SHADOW_SIZES_FADE);
+        m->now = (struct mini_counts){0};
     }
-    tally_add(&s->real_past, &s->real_now, SHADOW_SIZES_KEEP);
-    s->real_now = (struct tally){0};
+    mini_counts_add(&s->real_past, &s->real_now, SHADOW_SIZES_FADE);
+    s->real_now = (struct mini_counts){0};
     s->windows++;
     s->reads = s->fills = 0;
     for (unsigned i = 0; i < s->classes_max; i++) {
-        class_tally_scale(&s->classes[i], SHADOW_KEEPS);
+        mini_class_counts_scale(&s->classes[i], SHADOW_FADE);
     }
     if (s->windows % CURVE_FADE_WINDOWS == 0) {
-        curve_fade(s->curve, curve_keeps);
+        curve_fade(s->curve, curve_fade_factor);
     }
 }
 
@@ -282,15 +291,15 @@ uint64_t shadow_windows(const struct shadow *s) { return s->windows; }
 
 /* --- results --- */
 
-struct shadow_tally shadow_policy(const struct shadow *s, unsigned policy) {
-    return tally_told(&s->mirror[policy].past);
+struct shadow_counts shadow_policy(const struct shadow *s, unsigned policy) {
+    return mini_counts_result(&s->mirror[policy].past);
 }
-struct shadow_tally shadow_rising(const struct shadow *s, unsigned policy) {
-    return tally_told(&s->mirror[policy].rising);
+struct shadow_counts shadow_rising(const struct shadow *s, unsigned policy) {
+    return mini_counts_result(&s->mirror[policy].rising);
 }
 unsigned shadow_ahead(const struct shadow *s, unsigned policy) { return s->mirror[policy].ahead; }
-struct shadow_tally shadow_size(const struct shadow *s, unsigned size) {
-    return tally_told(&s->mirror[s->policies + size].past);
+struct shadow_counts shadow_size(const struct shadow *s, unsigned size) {
+    return mini_counts_result(&s->mirror[s->policies + size].past);
 }
 
 double shadow_share_factor(const struct shadow *s, unsigned size) {
@@ -301,16 +310,18 @@ double shadow_share_factor(const struct shadow *s, unsigned size) {
     return other / (own * shadow_factor[size]);
 }
 
-struct shadow_tally shadow_real(const struct shadow *s) { return tally_told(&s->real_past); }
+struct shadow_counts shadow_real(const struct shadow *s) {
+    return mini_counts_result(&s->real_past);
+}
 
-struct shadow_tally shadow_class_policy(const struct shadow *s, unsigned class_id,
-                                        unsigned policy) {
+struct shadow_counts shadow_class_policy(const struct shadow *s, unsigned class_id,
+                                         unsigned policy) {
     int place = curve_place(s->curve, class_id);
-    const struct class_tally *k = place >= 0 ? &s->classes[place] : NULL;
+    const struct mini_class_counts *k = place >= 0 ? &s->classes[place] : NULL;
     if (k == NULL || k->class_id != class_id) {
-        return (struct shadow_tally){0};
+        return (struct shadow_counts){0};
     }
-    return class_tally_told(k, policy);
+    return mini_class_counts_result(k, policy);
 }
 
 const struct curve *shadow_curve(const struct shadow *s) { return s->curve; }

@@ -8,7 +8,7 @@
  * policy at today's size: how many reads missed in own and hit in the other (better), and the other
  * way round (worse). Own's misses with these differences scale the hit ratio that the cache really
  * has. Counts are kept by windows of a quarter of a turnover of the cache. A window counts
- * SHADOW_KEEPS times as much as the next one, or SHADOW_SIZES_KEEP times where sizes are compared.
+ * SHADOW_FADE times as much as the next one, or SHADOW_SIZES_FADE times where sizes are compared.
  * The miniatures know no classes: sample/class_share.h says what half the memory is to items when
  * every class keeps a page, and for which classes the sample is too small. After a change of the
  * rate all counts are scaled as if the new rate had been from the start.
@@ -31,23 +31,23 @@ enum {
     SHADOW_NODES_MIN = 128,
     SHADOW_NODES_MAX = 16384,
 };
-#define SHADOW_KEEPS 0.7
+#define SHADOW_FADE 0.7
 /* The same for sizes, whose predictions are not urgent: some five turnovers. */
-#define SHADOW_SIZES_KEEP 0.95
+#define SHADOW_SIZES_FADE 0.95
 extern const double shadow_factor[SHADOW_SIZES];
 
 /* Counts of one miniature against own, over reads that both saw; older reads count less. */
-struct shadow_tally {
+struct shadow_counts {
     double reads, own_misses, better, worse;
     /* standard deviation of better less worse, as other samples of the keys would give it */
     double deviation;
 };
 /* How much of the hit ratio a sampled read stands for, given today's real one. */
-double shadow_scale(const struct shadow_tally *, double real_hit_ratio);
+double shadow_scale(const struct shadow_counts *, double real_hit_ratio);
 /* The hit ratio to expect, from today's real one. */
-double shadow_hit_ratio(const struct shadow_tally *, double real_hit_ratio);
+double shadow_hit_ratio(const struct shadow_counts *, double real_hit_ratio);
 /* Its standard error, as far as it comes from the sample of the keys. */
-double shadow_error(const struct shadow_tally *, double real_hit_ratio);
+double shadow_error(const struct shadow_counts *, double real_hit_ratio);
 
 struct shadow;
 /* For as many keys at today's size as fit into `memory_bytes`, from SHADOW_NODES_MIN to
@@ -94,20 +94,20 @@ void     shadow_window_end(struct shadow *, double reads);
 uint64_t shadow_windows(const struct shadow *); /* windows that have ended */
 
 /* By index in evict_policies, and by index in shadow_factor; as of the end of the last window. */
-struct shadow_tally shadow_policy(const struct shadow *, unsigned policy);
-struct shadow_tally shadow_size(const struct shadow *, unsigned size);
+struct shadow_counts shadow_policy(const struct shadow *, unsigned policy);
+struct shadow_counts shadow_size(const struct shadow *, unsigned size);
 /* By which factor that miniature stands for more or less memory than own times shadow_factor: what
  * sample/class_share.h makes of classes and of idle chunks. */
 double shadow_share_factor(const struct shadow *, unsigned size);
 /* The same for the cache itself: by how much own, which knows no classes, differs from it. */
-struct shadow_tally shadow_real(const struct shadow *);
+struct shadow_counts shadow_real(const struct shadow *);
 /* The same for a policy, but only since it was last no better than own: how it did before does not
  * count against it. So a change of the load shows here first. Source: the cumulative sum of E. S.
  * Page, "Continuous Inspection Schemes", Biometrika 1954, here fading. */
-struct shadow_tally shadow_rising(const struct shadow *, unsigned policy);
+struct shadow_counts shadow_rising(const struct shadow *, unsigned policy);
 /* In how many windows in a row, up to the last, the policy missed less than own. */
 unsigned shadow_ahead(const struct shadow *, unsigned policy);
 /* The same as shadow_policy, over the reads of one class. */
-struct shadow_tally shadow_class_policy(const struct shadow *, unsigned class_id, unsigned policy);
+struct shadow_counts shadow_class_policy(const struct shadow *, unsigned class_id, unsigned policy);
 const struct curve *shadow_curve(const struct shadow *);
 #endif

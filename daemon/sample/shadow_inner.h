@@ -22,9 +22,9 @@ struct recent {
 /* A miniature: of a policy at today's size, or of today's policy at another size. */
 struct mirror {
     struct mini *mini;
-    struct tally now, past;
+    struct mini_counts now, past;
     /* for a policy: as `past`, but begun anew whenever the policy is not ahead of own */
-    struct tally rising;
+    struct mini_counts rising;
     unsigned ahead; /* for a policy: windows in a row in which it missed less than own */
 };
 
@@ -38,11 +38,11 @@ struct shadow {
     uint64_t       windows, reads, fills; /* reads and fills of this window */
     struct recent *recent;
     struct curve  *curve;
-    struct class_tally *classes; /* indexed by curve_place */
+    struct mini_class_counts *classes; /* indexed by curve_place */
     unsigned       classes_max;
     /* by share_apart: the miniatures have neither the keys of these classes nor their memory */
     bool           apart[CURVE_CLASSES];
-    struct tally   real_now, real_past; /* the cache itself, compared with own */
+    struct mini_counts   real_now, real_past; /* the cache itself, compared with own */
 };
 
 static inline unsigned shadow_mirrors(const struct shadow *s) {

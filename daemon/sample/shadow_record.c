@@ -3,7 +3,7 @@
 #include "base/prefetch.h"
 #include "sample/shadow_inner.h"
 
-static struct recent *recent_of(struct shadow *s, uint64_t hash) {
+static struct recent *shadow_recent_key(struct shadow *s, uint64_t hash) {
     struct recent *r = &s->recent[sample_slot(hash, s->nodes_max * SHADOW_RECENT_FACTOR)];
     if (r->tag != (uint32_t)(hash >> 32)) {
         *r = (struct recent){.tag = (uint32_t)(hash >> 32)};
@@ -12,67 +12,68 @@ static struct recent *recent_of(struct shadow *s, uint64_t hash) {
 }
 
 /* NULL: the class has no counts. If the place was another class's, its counts begin anew. */
-static struct class_tally *class_tally(struct shadow *s, unsigned class_id) {
+static struct mini_class_counts *shadow_class_counts(struct shadow *s, unsigned class_id) {
     int place = curve_place(s->curve, class_id);
-    struct class_tally *k = place >= 0 ? &s->classes[place] : NULL;
+    struct mini_class_counts *k = place >= 0 ? &s->classes[place] : NULL;
     if (k != NULL && k->class_id != class_id) {
-        *k = (struct class_tally){.class_id = class_id};
+        *k = (struct mini_class_counts){.class_id = class_id};
     }
     return k;
 }
 
 /* How many of the miniatures have the key: all, or all but the largest, which is the last. */
-static unsigned mirrors_of(const struct shadow *s, uint64_t hash) {
+static unsigned shadow_mirrors_with(const struct shadow *s, uint64_t hash) {
     unsigned largest = shadow_mirrors(s) - 1;
     return largest + sample_takes(hash, shadow_mirror_below(s, largest));
 }
 
 /* A get, and the set after it if the item's bytes are known. */
-static bool ask(struct mini *m, struct mini_item item, uint32_t now_s) {
+static bool shadow_play_read(struct mini *m, struct mini_item item, uint32_t now_s) {
     return item.bytes != 0 ? mini_request(m, item, now_s) : mini_read(m, item.hash, now_s);
 }
 
 /* Counts a read. If its class stands apart, every miniature counts as having hit or missed as the
  * cache did. */
-static void read_key(struct shadow *s, struct mini_item item, unsigned class_id, uint32_t now_s,
-                     bool hit) {
+static void shadow_record_read(struct shadow *s, struct mini_item item, unsigned class_id,
+                               uint32_t now_s, bool hit) {
     uint64_t hash = item.hash;
     bool apart = s->apart[class_id],
-         own = apart ? hit : ask(s->mirror[s->own].mini, item, now_s);
+         own = apart ? hit : shadow_play_read(s->mirror[s->own].mini, item, now_s);
     if (item.bytes != 0) {
         curve_read(s->curve, hash, class_id, item.bytes);
     }
-    struct class_tally *k = class_tally(s, class_id);
+    struct mini_class_counts *k = shadow_class_counts(s, class_id);
     s->reads++;
     s->fills += !own;
-    tally_count(&s->real_now, hash, own, hit);
+    mini_counts_note(&s->real_now, hash, own, hit);
     if (k != NULL) {
         k->reads += 1;
         k->own_misses += !own;
     }
-    for (unsigned i = 0, n = mirrors_of(s, hash); i < n; i++) {
-        bool other = apart || i == s->own ? own : ask(s->mirror[i].mini, item, now_s);
-        tally_count(&s->mirror[i].now, hash, own, other);
+    for (unsigned i = 0, n = shadow_mirrors_with(s, hash); i < n; i++) {
+        bool other = apart || i == s->own ? own : shadow_play_read(s->mirror[i].mini, item, now_s);
+        mini_counts_note(&s->mirror[i].now, hash, own, other);
         if (k != NULL && i < s->policies && other != own) {
             *(own ? &k->policy[i].worse : &k->policy[i].better) += 1;
         }
     }
 }
 
-static uint32_t ttl_of(const struct sample_record *r, uint32_t now_s) {
+static uint32_t shadow_ttl_s(const struct sample_record *r, uint32_t now_s) {
     return r->expires_s > now_s ? r->expires_s - now_s : r->expires_s != 0;
 }
 
 /* A read tells how long the item still has to live: less than the time it was stored with, which
  * may not be known. */
-static void learn_ttl(struct recent *known, const struct sample_record *r, uint32_t now_s) {
-    uint32_t left_s = ttl_of(r, now_s);
+static void shadow_learn_ttl(struct recent *known, const struct sample_record *r, uint32_t now_s) {
+    uint32_t left_s = shadow_ttl_s(r, now_s);
     bool     is_new = known->bytes == 0 || left_s == 0;
     known->ttl_s = is_new || left_s > known->ttl_s ? left_s : known->ttl_s;
 }
 
 /* What the set after a miss will store, as far as it is known. */
-static struct mini_item item_of(uint64_t hash, const struct recent *known, uint32_t now_s) {
+static struct mini_item shadow_next_item(uint64_t hash, const struct recent *known,
+                                         uint32_t now_s) {
     return (struct mini_item){.hash = hash,
                               .bytes = known->bytes,
                               .expires_s = known->ttl_s != 0 ? now_s + known->ttl_s : 0};
@@ -80,14 +81,14 @@ static struct mini_item item_of(uint64_t hash, const struct recent *known, uint3
 
 /* A key was stored. The set that follows a miss has happened in the miniatures already if they knew
  * the key's size; it then had the time to live that the key had before. */
-static void store_key(struct shadow *s, const struct sample_record *r, const struct recent *known,
-                      uint32_t now_s) {
+static void shadow_record_store(struct shadow *s, const struct sample_record *r,
+                                const struct recent *known, uint32_t now_s) {
     bool waited = known->state == RECENT_WAITING, apart = s->apart[r->class_id];
     if (known->state == RECENT_FILLING && known->bytes == r->bytes) {
         return;
     }
     struct mini_item item = {.hash = r->hash, .bytes = r->bytes, .expires_s = r->expires_s};
-    for (unsigned i = 0, n = apart ? 0 : mirrors_of(s, r->hash); i < n; i++) {
+    for (unsigned i = 0, n = apart ? 0 : shadow_mirrors_with(s, r->hash); i < n; i++) {
         (waited ? mini_fill : mini_store)(s->mirror[i].mini, item, now_s);
     }
     if (waited) {
@@ -116,26 +117,27 @@ void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now
     if (!sample_takes(r->hash, s->below)) {
         return; /* the record was on its way when the rate was lowered */
     }
-    struct recent *known = recent_of(s, r->hash);
+    struct recent *known = shadow_recent_key(s, r->hash);
     switch ((enum sample_verb)r->verb) {
     case SAMPLE_MISS:
-        read_key(s, item_of(r->hash, known, now_s), known->class_id, now_s, false);
+        shadow_record_read(s, shadow_next_item(r->hash, known, now_s), known->class_id, now_s,
+                           false);
         known->state = known->bytes != 0 ? RECENT_FILLING : RECENT_WAITING;
         return;
     case SAMPLE_HIT:
-        learn_ttl(known, r, now_s);
+        shadow_learn_ttl(known, r, now_s);
         known->bytes = r->bytes;
-        read_key(s, item_of(r->hash, known, now_s), r->class_id, now_s, true);
+        shadow_record_read(s, shadow_next_item(r->hash, known, now_s), r->class_id, now_s, true);
         break;
     case SAMPLE_STORE:
-        store_key(s, r, known, now_s);
-        known->ttl_s = ttl_of(r, now_s);
+        shadow_record_store(s, r, known, now_s);
+        known->ttl_s = shadow_ttl_s(r, now_s);
         break;
     case SAMPLE_TOUCH:
         for (unsigned i = 0; i < shadow_mirrors(s); i++) {
             mini_touch(s->mirror[i].mini, r->hash, r->expires_s, now_s);
         }
-        known->ttl_s = ttl_of(r, now_s);
+        known->ttl_s = shadow_ttl_s(r, now_s);
         return;
     case SAMPLE_GONE:
         /* what expires does so in each miniature by itself */

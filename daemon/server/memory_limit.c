@@ -49,10 +49,10 @@ static void add(_Atomic uint64_t *value, uint64_t n) {
 void memory_facts(const struct memory *m, const struct settings *s, struct memory_facts *f) {
     struct cache_facts cache;
     struct whatif_facts whatif;
-    struct resident_now now;
+    struct rss_reading now;
     cache_facts(m->from.cache, &cache);
     whatif_facts(tuner_whatif(m->from.tuner), &whatif);
-    resident_look(&m->resident, &now);
+    rss_read(&m->resident, &now);
     uint64_t connections = load(m->from.connections),
              held = load(m->from.buffer_bytes) + load(m->from.reply_bytes),
              conn_bytes = settings_conn_bytes(s);
@@ -117,7 +117,7 @@ bool memory_begin(struct memory *m, const struct memory_sources *from, const str
     struct memory_facts f;
     memset(m, 0, sizeof *m);
     m->from = *from;
-    resident_open(&m->resident, NULL, NULL);
+    rss_open(&m->resident, NULL, NULL);
     memory_facts(m, s, &f);
     m->start_bytes = beyond(f.resident_bytes, f.items_bytes + f.sample_bytes);
     struct memory_parts p = parts_of(m, &f);
@@ -141,7 +141,7 @@ void memory_end(struct memory *m) {
         pthread_join(m->trimmer, NULL);
     }
     if (m->from.cache != NULL) {
-        resident_close(&m->resident);
+        rss_close(&m->resident);
     }
 }
 

@@ -62,7 +62,7 @@ struct memory_sources {
 
 struct memory {
     struct memory_sources from;
-    struct resident  resident;
+    struct rss  resident;
     uint64_t         start_bytes;  /* resident before there was an item, without samples */
     uint64_t         raise_us;     /* when there was first more room for items; 0: there is none */
     uint64_t         trim_us;      /* when the allocator may be asked again to give memory back */

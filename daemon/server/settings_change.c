@@ -110,8 +110,8 @@ void server_recall(struct server *server, struct settings *now, const struct mem
                    const struct automove_config *modes) {
     const struct setting *automove = setting_find("slab_automove", strlen("slab_automove"));
     struct settings to = *now, good = *now;
-    char reason[REASON_BYTES], *text = malloc(MEMORY_NOTE_BYTES + 1);
-    if (text != NULL && memory_note_read(file, text) > 0) {
+    char reason[REASON_BYTES], *text = malloc(SETTINGS_BLOB_BYTES + 1);
+    if (text != NULL && settings_blob_read(file, text) > 0) {
         kept_settings_read(text, &to);
         if (!automove_check(modes, to.slab_automove, reason)) {
             log_warn("the memory file's slab_automove=%s is left out: %s", to.slab_automove,

@@ -140,14 +140,15 @@ void start_cache_config(const struct settings *s, struct cache_config *config,
                         struct slab_sizes *sizes) {
     char why[SETTING_WHY_BYTES];
     /* Values that are copied are never chained, however small the chunks asked for. */
-    uint32_t chunk_bytes_max =
-        s->slab_chunk_max < SLAB_CHUNK_MAX_CALM ? SLAB_CHUNK_MAX_CALM : (uint32_t)s->slab_chunk_max;
+    uint32_t chunk_bytes_max = s->slab_chunk_max < SLAB_CHUNK_MAX_LOCKFREE
+                                   ? SLAB_CHUNK_MAX_LOCKFREE
+                                   : (uint32_t)s->slab_chunk_max;
     *sizes = (struct slab_sizes){.count = 0};
     bool listed = s->slab_sizes && slab_sizes_parse(s->slab_sizes, chunk_bytes_max,
                                                     (unsigned)s->slab_classes, sizes, why);
     *config = (struct cache_config){
         .limit_bytes = s->maxbytes,
-        .limit_bytes_most = resident_machine(),
+        .limit_bytes_most = rss_machine_bytes(),
         .store = cache_store_find(s->store),
         .block_bytes = (uint32_t)s->block_size,
         .index = index_kind_find(s->index),

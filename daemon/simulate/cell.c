@@ -116,7 +116,7 @@ static bool get(struct cache_thread *ct, const struct key *key) {
     struct cache_reader r;
     enum cache_read how;
     do {
-        how = cache_read_begin(ct, key, (struct index_spot){0}, &r);
+        how = cache_read_begin(ct, key, (struct index_hint){0}, &r);
         if (how == CACHE_READ_SLOW) {
             struct cache_view view;
             return cache_fetch(ct, key, &(struct cache_fetch){.want_value = false}, NULL, &view) ==

@@ -55,8 +55,8 @@ static bool evicts(struct side *s) {
 }
 
 static void take_window(struct faded *f, const struct side *of) {
-    f->reads = f->reads * SHADOW_SIZES_KEEP + (double)(of->reads - f->reads_before);
-    f->hits = f->hits * SHADOW_SIZES_KEEP + (double)(of->hits - f->hits_before);
+    f->reads = f->reads * SHADOW_SIZES_FADE + (double)(of->reads - f->reads_before);
+    f->hits = f->hits * SHADOW_SIZES_FADE + (double)(of->hits - f->hits_before);
     f->reads_before = of->reads;
     f->hits_before = of->hits;
 }

@@ -60,7 +60,7 @@ static void watch_tails(struct cache *c, unsigned class_id) {
         uint32_t want = measured_tail(c, class_id);
         lock_take(&p->lock);
         if (p->shelves[class_id] != NULL) {
-            evict_watch_tail(&p->shelves[class_id]->queue, want);
+            evict_tail_watch(&p->shelves[class_id]->queue, want);
         }
         lock_release(&p->lock);
     }

@@ -47,7 +47,7 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
             class_set_add(&unused, i);
         }
     }
-    const struct geometry *before = slab_geometry(c->slab);
+    const struct class_sizes *before = slab_geometry(c->slab);
     if (!slab_set_sizes(c->slab, sizes)) {
         return false;
     }
@@ -58,7 +58,7 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
             forget_counts(c, i);
             /* the class counts time as its items did */
             cache_set_policy(
-                c, policy_of(c, geometry_class_of(before, slab_chunk_bytes(c->slab, i))), i);
+                c, policy_of(c, class_sizes_class_of(before, slab_chunk_bytes(c->slab, i))), i);
             atomic_store_explicit(&c->evicted_age_s[i], 0, memory_order_relaxed);
         }
     }
@@ -99,8 +99,8 @@ static uint32_t content_bytes(const struct cache *c, const struct item *it, uint
     }
     uint64_t bytes;
     if (item_key_len(it) == 0) {
-        bytes = TAIL_HEADER +
-                (uint64_t)item_load32(&((const struct tail *)(const void *)it)->used_bytes);
+        bytes = ITEM_TAIL_HEADER +
+                (uint64_t)item_load32(&((const struct item_tail *)(const void *)it)->used_bytes);
     } else {
         bytes = item_total_bytes(item_flags(it), item_key_len(it), item_value_bytes(it)) +
                 value_bytes_in_head(c, it);
@@ -111,10 +111,10 @@ static uint32_t content_bytes(const struct cache *c, const struct item *it, uint
     return bytes <= chunk_bytes ? (uint32_t)bytes : 0;
 }
 
-void cache_sizing_begin(const struct cache *c, struct cache_sizing *s, struct size_histogram *h,
+void cache_sizing_begin(const struct cache *c, struct cache_sizing *s, struct fit_histogram *h,
                         uint32_t pages_most) {
     *s = (struct cache_sizing){.h = h, .now_s = clock_now_s()};
-    size_histogram_init(
+    fit_histogram_init(
         h, atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed) / pages_most + 1);
 }
 
@@ -128,7 +128,7 @@ static bool add_chunks(const struct cache *c, struct cache_sizing *s) {
          i++, s->chunk++) {
         uint32_t bytes = content_bytes(c, it, chunk_bytes, s->now_s);
         if (bytes != 0) {
-            size_histogram_add(s->h, bytes, chunk_bytes);
+            fit_histogram_add(s->h, bytes, chunk_bytes);
         }
     }
     return it != NULL;
@@ -147,7 +147,7 @@ bool cache_sizing_step(const struct cache *c, struct cache_sizing *s) {
     return s->page < arena_page_end(c->arena);
 }
 
-void cache_sizes(const struct cache *c, struct size_histogram *h, uint32_t pages_most) {
+void cache_sizes(const struct cache *c, struct fit_histogram *h, uint32_t pages_most) {
     struct cache_sizing s;
     cache_sizing_begin(c, &s, h, pages_most);
     while (cache_sizing_step(c, &s)) {

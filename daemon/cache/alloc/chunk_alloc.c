@@ -29,7 +29,7 @@ static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned
         }
         lock_release(&p->lock);
         while (got > 1) {
-            slab_give(c->slab, refs[--got]);
+            slab_release(c->slab, refs[--got]);
         }
         chunks_settle(ct);
     }

@@ -47,7 +47,7 @@ static void append(const struct cache *c, struct limbo *to, struct limbo *from) 
 static void limbo_free(const struct cache *c, struct limbo *l) {
     for (uint32_t ref = l->first; ref != 0;) {
         uint32_t next = node_next(&item_at(c, ref)->node);
-        heap_give(c->heap, ref);
+        heap_release(c->heap, ref);
         ref = next;
     }
     *l = (struct limbo){0};
@@ -186,7 +186,7 @@ static void keep(struct cache *c, struct limbo_kept *k, uint32_t ref, size_t byt
     node_set_next(&it->node, *first);
     *first = ref;
     k->cap_bytes -= bytes < k->cap_bytes ? bytes : k->cap_bytes - 1; /* a cap of 0 would be none */
-    heap_cap(c->heap, k->cap_bytes);
+    heap_set_cap(c->heap, k->cap_bytes);
 }
 
 void heap_retire(struct cache_thread *ct, const uint32_t *refs, unsigned count) {
@@ -194,7 +194,7 @@ void heap_retire(struct cache_thread *ct, const uint32_t *refs, unsigned count) 
     for (unsigned i = 0; i < count; i++) {
         size_t bytes = heap_bytes_of(ct->cache->heap, refs[i]);
         item_set_flags(item_at(ct->cache, refs[i]), CHUNK_FREE);
-        heap_retired(ct->cache->heap, bytes);
+        heap_note_retired(ct->cache->heap, bytes);
         if (ct->kept != NULL) {
             keep(ct->cache, ct->kept, refs[i], bytes);
         } else {

@@ -98,14 +98,14 @@ struct cache_shrink *cache_shrink_begin(struct cache_thread *ct, enum cache_shri
     }
     heap_facts(c->heap, &h);
     if (!is_due(&h)) {
-        heap_cap(c->heap, 0);
+        heap_set_cap(c->heap, 0);
         return NULL;
     }
     struct cache_shrink *s = shrink_make(ct, &h);
     ct->moves_pages = true;
     ct->kept = s != NULL ? &s->kept : NULL;
     *state = s != NULL ? CACHE_SHRINK_MORE : CACHE_SHRINK_LATER;
-    heap_cap(c->heap, h.used_bytes);
+    heap_set_cap(c->heap, h.used_bytes);
     return s;
 }
 
@@ -195,7 +195,7 @@ bool cache_shrink_give(struct cache_shrink *s) {
     bool any = false;
     for (; s->unit < until && !any; s->unit++) {
         for (uint32_t ref; (ref = take_kept(s)) != 0; any = true) {
-            heap_give(s->ct->cache->heap, ref);
+            heap_release(s->ct->cache->heap, ref);
         }
     }
     s->given |= any;
@@ -226,6 +226,6 @@ enum cache_shrink_state cache_shrink_end(struct cache_shrink **taken) {
     heap_trim(c->heap);
     heap_facts(c->heap, &h);
     bool more = over_bytes(&h) > 0;
-    heap_cap(c->heap, more ? h.used_bytes : 0);
+    heap_set_cap(c->heap, more ? h.used_bytes : 0);
     return !more ? CACHE_SHRINK_DONE : given && !left ? CACHE_SHRINK_MORE : CACHE_SHRINK_LATER;
 }

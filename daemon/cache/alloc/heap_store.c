@@ -115,7 +115,7 @@ static bool set_limit(struct cache *c, size_t limit_bytes) {
     }
     heap_facts(c->heap, &h);
     if (c->wake != NULL && c->config.evict && h.held_bytes > h.limit_bytes) {
-        heap_cap(c->heap, h.used_bytes);
+        heap_set_cap(c->heap, h.used_bytes);
     }
     return true;
 }

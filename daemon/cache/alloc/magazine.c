@@ -15,7 +15,7 @@ struct shelf *shelf_of_locked(struct cache *c, struct partition *p, unsigned cla
             return NULL;
         }
         evict_init(&s->queue, policy_of(c, class_id), &c->tuning, &c->arena->space);
-        evict_watch_tail(&s->queue, measured_tail(c, class_id));
+        evict_tail_watch(&s->queue, measured_tail(c, class_id));
         p->shelves[class_id] = s;
     }
     return s;
@@ -69,7 +69,7 @@ void stocks_give_page(struct cache_thread *ct, uint32_t page) {
         }
         lock_release(&p->lock);
         while (n > 0) {
-            slab_give(c->slab, given[--n]);
+            slab_release(c->slab, given[--n]);
         }
     }
 }
@@ -85,7 +85,7 @@ void item_release(struct cache_thread *ct, struct item *it) {
             n = 0;
         }
         refs[n++] = next;
-        next = tail_next(node_at(&c->arena->space, next));
+        next = item_tail_next(node_at(&c->arena->space, next));
     }
     c->store->give(ct, refs, n);
 }
@@ -102,7 +102,7 @@ void chunks_give_back(struct cache_thread *ct) {
         c->store->give(ct, refs + from, GIVE_MAX - from);
     }
     while (ct->doomed != NULL) {
-        crash_point("pieces_to_free");
+        failpoint_reach("pieces_to_free");
         struct item *it = ct->doomed;
         ct->doomed = node_next(&it->node) != 0 ? item_at(ct->cache, node_next(&it->node)) : NULL;
         item_release(ct, it);

@@ -34,7 +34,7 @@ static uint32_t slabs_value_takes(const struct cache *c, unsigned class_id,
     if (value_bytes < chunk_bytes) {
         return (uint32_t)chunk_cost;
     }
-    double bytes = chunk_cost * value_bytes / (chunk_bytes - TAIL_HEADER);
+    double bytes = chunk_cost * value_bytes / (chunk_bytes - ITEM_TAIL_HEADER);
     return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
 }
 
@@ -42,14 +42,14 @@ static uint32_t slabs_value_takes(const struct cache *c, unsigned class_id,
 static uint64_t tail_count_of_chain(const struct cache *c, const struct item *it) {
     uint64_t tails = 0;
     for (uint32_t ref = item_first_tail(it); ref != 0;
-         ref = tail_next(node_at(&c->arena->space, ref))) {
+         ref = item_tail_next(node_at(&c->arena->space, ref))) {
         tails++;
     }
     return tails;
 }
 
 static void slabs_give(struct cache_thread *ct, const uint32_t *refs, unsigned count) {
-    slab_give_all(ct->cache->slab, refs, count);
+    slab_release_all(ct->cache->slab, refs, count);
 }
 
 static bool slabs_set_limit(struct cache *c, size_t limit_bytes) {
@@ -114,7 +114,7 @@ static unsigned class_of(const struct cache *c, size_t total_bytes, size_t head_
 
 /* All blocks are of one size, so a value's length tells how many it takes. */
 static uint64_t tail_count_of_length(const struct cache *c, const struct item *it) {
-    uint32_t room = c->block_bytes - TAIL_HEADER;
+    uint32_t room = c->block_bytes - ITEM_TAIL_HEADER;
     return (item_value_bytes(it) - value_bytes_in_head(c, it) + room - 1) / room;
 }
 

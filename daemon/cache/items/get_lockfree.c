@@ -8,7 +8,7 @@
 #include "cache/items/item_value.h"
 #include "cache/items/pinned.h"
 
-struct index_spot cache_prefetch_bucket(const struct cache *c, const struct key *key) {
+struct index_hint cache_prefetch_bucket(const struct cache *c, const struct key *key) {
     return index_prefetch(&partition_of(c, key->hash)->index, key->hash);
 }
 
@@ -22,12 +22,12 @@ static uint32_t prefetch_item_at(const struct cache *c, uint32_t ref) {
 }
 
 uint32_t cache_prefetch_item(const struct cache *c, const struct key *key,
-                             struct index_spot spot) {
+                             struct index_hint spot) {
     return prefetch_item_at(c, index_guess(&partition_of(c, key->hash)->index, spot));
 }
 
 uint32_t cache_prefetch_item_behind(const struct cache *c, const struct key *key,
-                                    struct index_spot spot) {
+                                    struct index_hint spot) {
     const struct index *ix = &partition_of(c, key->hash)->index;
     return prefetch_item_at(c, index_guess_behind(ix, key->hash, spot));
 }
@@ -39,7 +39,7 @@ void cache_prefetch_neighbours(const struct cache *c, uint32_t ref) {
 }
 
 enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
-                                 struct index_spot spot, struct cache_reader *r) {
+                                 struct index_hint spot, struct cache_reader *r) {
     const struct cache *c = ct->cache;
     const struct partition *p = partition_of(c, key->hash);
     r->key = key;

@@ -8,7 +8,7 @@ unsigned chained_item_class(const struct cache *c, const struct item *it) {
 /* A function of its own, so that the callers keep no registers for its call. */
 __attribute__((noinline)) static uint64_t with_tails(const struct cache *c, const struct item *it,
                                                      uint64_t head_bytes) {
-    return head_bytes + item_value_bytes(it) + c->store->tail_count(c, it) * TAIL_HEADER;
+    return head_bytes + item_value_bytes(it) + c->store->tail_count(c, it) * ITEM_TAIL_HEADER;
 }
 
 uint64_t cache_item_requested_bytes(const struct cache *c, const struct item *it) {
@@ -55,11 +55,11 @@ void value_copy_locked(const struct cache *c, const struct item *it, char *to) {
     }
     to += own.iov_len;
     for (uint32_t ref = item_first_tail(it); ref != 0;) {
-        const struct tail *t = (const void *)item_at(c, ref);
+        const struct item_tail *t = (const void *)item_at(c, ref);
         uint32_t used_bytes = item_load32(&t->used_bytes);
-        bytes_load(to, tail_data(t), used_bytes);
+        bytes_load(to, item_tail_data(t), used_bytes);
         to += used_bytes;
-        ref = tail_next(t);
+        ref = item_tail_next(t);
     }
 }
 
@@ -81,17 +81,17 @@ int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t
         at = *place;
     }
     while (at.tail != 0 && n < max) {
-        const struct tail *t = (const void *)item_at(c, at.tail);
+        const struct item_tail *t = (const void *)item_at(c, at.tail);
         uint32_t used_bytes = item_load32(&t->used_bytes);
         if (skip < at.before + used_bytes) {
             if (place != NULL && n == 0) {
                 *place = at;
             }
-            iov[n++] =
-                (struct iovec){tail_data(t) + (skip - at.before), at.before + used_bytes - skip};
+            iov[n++] = (struct iovec){item_tail_data(t) + (skip - at.before),
+                                      at.before + used_bytes - skip};
             skip = at.before + used_bytes;
         }
-        at = (struct cache_place){.tail = tail_next(t), .before = at.before + used_bytes};
+        at = (struct cache_place){.tail = item_tail_next(t), .before = at.before + used_bytes};
     }
     return n;
 }

@@ -17,8 +17,8 @@ char *item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const s
     node_set_mark(&it->node, 0);
     node_set_time_s(&it->node, cache_stamp_s(ct));
     atomic_store_explicit(&it->node.key_len, key->len, memory_order_relaxed);
-    item_set_flags(it, (uint8_t)(flags | CHUNK_DRAFT));
-    kept_order(); /* an item that is overwritten where it lies counts as a draft meanwhile */
+    item_set_flags(it, (uint8_t)(flags | CHUNK_FILLING));
+    ordered_fence(); /* an item that is overwritten where it lies counts as a draft meanwhile */
     item_store32(&it->exptime_s, exptime_s);
     item_store32(&it->value_bytes, value_bytes);
     if (value_bytes > ITEM_COPY_MAX) {
@@ -83,8 +83,8 @@ void renewed_locked(struct cache_thread *ct, struct partition *p, struct item *i
 
 void unlink_locked(struct cache_thread *ct, struct partition *p, uint64_t hash, struct item *it) {
     assert(lock_held(&p->lock));
-    item_set_loose(it);
-    crash_point("item_loose");
+    item_set_unlinked(it);
+    failpoint_reach("item_loose");
     index_remove(&p->index, hash, ref_of_item(ct->cache, it));
     detach_locked(ct, p, it);
 }
@@ -158,7 +158,7 @@ static bool evict_rival_locked(struct cache_thread *ct, struct partition *p, uin
     uint32_t refs[INDEX_CHAIN_MOST];
     struct item *oldest = NULL;
     /* of items used in the same second, any */
-    unsigned count = index_rivals(&p->index, hash, refs),
+    unsigned count = index_candidates(&p->index, hash, refs),
              start = (unsigned)random_next(&ct->random);
     for (unsigned i = 0; i < count; i++) {
         struct item *it = item_at(c, refs[(start + i) % count]);
@@ -193,15 +193,15 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
     item_set_cas(it, next_cas_locked(p, cas));
     item_set_linked(it);
     if (old != NULL) {
-        crash_point("twins");
-        item_set_loose(old); /* the old item becomes LOOSE before the index shows the new one */
-        crash_point("old_loose");
+        failpoint_reach("twins");
+        item_set_unlinked(old); /* the old item becomes LOOSE before the index shows the new one */
+        failpoint_reach("old_loose");
         index_replace(&p->index, key->hash, ref_of_item(c, old), ref_of_item(c, it));
         detach_locked(ct, p, old);
     } else if (!index_insert(&p->index, key->hash, ref_of_item(c, it)) &&
                !(evict_rival_locked(ct, p, key->hash) &&
                  index_insert(&p->index, key->hash, ref_of_item(c, it)))) {
-        item_set_state(it, CHUNK_DRAFT);
+        item_set_state(it, CHUNK_FILLING);
         return false;
     }
     uint64_t bytes = cache_item_requested_bytes(c, it);
@@ -214,12 +214,12 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
 }
 
 struct item *find_live_locked(struct cache_thread *ct, struct partition *p, const struct key *key) {
-    struct index_spot spot = {0};
+    struct index_hint spot = {0};
     return find_live_from_locked(ct, p, key, &spot);
 }
 
 struct item *find_live_from_locked(struct cache_thread *ct, struct partition *p,
-                                   const struct key *key, struct index_spot *spot) {
+                                   const struct key *key, struct index_hint *spot) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
     uint32_t ref = index_find_locked(&p->index, key, spot);
@@ -248,7 +248,7 @@ struct item *find_live_from_locked(struct cache_thread *ct, struct partition *p,
 void touch_locked(struct partition *p, const struct key *key, struct item *it, uint32_t exptime_s) {
     assert(lock_held(&p->lock));
     _Atomic uint32_t *change = index_change_begin(
-        index_spot_at(&p->index, key->hash, node_ref(p->index.space, it)));
+        index_hint_at(&p->index, key->hash, node_ref(p->index.space, it)));
     item_store32(&it->exptime_s, exptime_s);
     index_version_end(change);
 }

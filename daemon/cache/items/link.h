@@ -7,7 +7,7 @@
  * be zeroes, becomes that of the item, for index_change_begin. */
 struct item *find_live_locked(struct cache_thread *, struct partition *, const struct key *);
 struct item *find_live_from_locked(struct cache_thread *, struct partition *, const struct key *,
-                                   struct index_spot *);
+                                   struct index_hint *);
 /* Makes a filled draft visible, in place of `old` if that is not NULL. False: the index has no
  * room, and no rival may be evicted. */
 bool link_locked(struct cache_thread *, struct partition *, const struct key *, struct item *taken,

@@ -15,9 +15,9 @@ uint64_t cache_thread_copied(const struct cache_thread *ct) { return ct->copied_
 static void set_tails_state(const struct cache *c, struct item *it, enum chunk_state state) {
     if (item_flags(it) & ITEM_CHAINED) {
         for (uint32_t ref = item_load32(item_chain(it)); ref != 0;) {
-            struct tail *t = (void *)item_at(c, ref);
+            struct item_tail *t = (void *)item_at(c, ref);
             atomic_store_explicit(&t->flags, state, memory_order_relaxed);
-            ref = tail_next(t);
+            ref = item_tail_next(t);
         }
     }
 }
@@ -91,7 +91,7 @@ struct publishing {
     struct partition         *p;
     const struct key         *key;
     const struct cache_store *store;
-    const struct index_look  *unchanged; /* as `look` of store_large */
+    const struct index_lookup  *unchanged; /* as `look` of store_large */
     struct cache_view        *view;
     struct item              *draft;
     struct item              *whole;    /* the draft, or a new one joined of it and the old item */
@@ -119,10 +119,10 @@ static bool join_with_locked(struct publishing *pub, struct item *old) {
     struct cache_thread *ct = pub->ct;
     struct partition *p = pub->p;
     struct cache_view was = {0};
-    struct index_look look = {0};
+    struct index_lookup look = {0};
     char old_bytes[ITEM_COPY_MAX + 8];
     cache_view_item(ct->cache, old, &was);
-    index_find_from(&p->index, pub->key, (struct index_spot){0}, &look);
+    index_find_from(&p->index, pub->key, (struct index_hint){0}, &look);
     if (item_large(old)) {
         atomic_fetch_add_explicit(item_refs(old), 1, memory_order_relaxed);
         pub->borrowed = old;
@@ -158,7 +158,7 @@ static void link_whole_locked(struct publishing *pub, struct item *old) {
     /* the item's time is that of the publishing, not of its first byte */
     node_set_time_s(&whole->node, cache_stamp_s(ct));
     set_tails_state(c, whole, CHUNK_LINKED);
-    crash_point("pieces_linked");
+    failpoint_reach("pieces_linked");
     if (!link_locked(ct, pub->p, pub->key, whole, old, pub->store->cas)) {
         pub->status = CACHE_NO_MEMORY;
         return;
@@ -231,7 +231,7 @@ enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key 
 }
 
 static enum cache_status publish(struct cache_thread *ct, const struct key *key, struct item *taken,
-                                 const struct cache_store *s, const struct index_look *unchanged,
+                                 const struct cache_store *s, const struct index_lookup *unchanged,
                                  struct cache_view *view, unsigned *class_id) {
     struct publishing pub = {.ct = ct,
                              .p = partition_of(ct->cache, key->hash),
@@ -258,7 +258,7 @@ enum cache_status cache_publish(struct cache_thread *ct, struct cache_draft *tak
 }
 
 enum cache_status store_large(struct cache_thread *ct, const struct key *key,
-                              const struct cache_store *s, const struct index_look *look,
+                              const struct cache_store *s, const struct index_lookup *look,
                               struct cache_view *view, unsigned *class_id) {
     struct cache_place place = {0};
     if (!cache_value_fits(ct->cache, key, s->value_bytes)) {

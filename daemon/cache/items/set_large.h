@@ -5,6 +5,6 @@
 
 /* As store_unchanged, without store_end. *class_id is what store_end wants. */
 enum cache_status store_large(struct cache_thread *, const struct key *, const struct cache_store *,
-                              const struct index_look *look, struct cache_view *,
+                              const struct index_lookup *look, struct cache_view *,
                               unsigned *class_id);
 #endif

@@ -59,10 +59,10 @@ struct storing {
     const struct key          *key;
     const struct cache_store  *s;
     /* store only if the chain is still as this look saw it; NULL: in any case */
-    const struct index_look   *unchanged;
+    const struct index_lookup   *unchanged;
     struct cache_view         *view;
     struct plan                plan;
-    struct index_spot          spot;      /* of the key */
+    struct index_hint          spot;      /* of the key */
     uint32_t                   ref;       /* of the chunk to store in; 0: none yet */
 };
 
@@ -79,7 +79,7 @@ static void overwrite_locked(const struct storing *st, struct item *it) {
     _Atomic uint32_t *change = index_change_begin(st->spot);
     char *to = item_init(ct, it, plan->flags, st->key, plan->value_bytes, plan->client_flags,
                          plan->exptime_s);
-    crash_point("half_overwritten");
+    failpoint_reach("half_overwritten");
     bytes_store(to, st->s->value, st->s->value_bytes);
     item_set_cas(it, next_cas_locked(st->p, st->s->cas));
     item_link_with(it, plan->flags);
@@ -216,7 +216,7 @@ static enum cache_status store_small(struct storing *st) {
 }
 
 enum cache_status store_unchanged(struct cache_thread *ct, const struct key *key,
-                                  const struct cache_store *s, const struct index_look *look,
+                                  const struct cache_store *s, const struct index_lookup *look,
                                   struct cache_view *view) {
     struct storing st = {.ct = ct,
                          .p = partition_of(ct->cache, key->hash),

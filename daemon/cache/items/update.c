@@ -17,7 +17,7 @@ static bool cas_differs(bool compare, uint64_t wanted, const struct item *it) {
 static void mark_stale_locked(struct partition *p, const struct key *key, struct item *it,
                               const struct cache_delete *d) {
     _Atomic uint32_t *change = index_change_begin(
-        index_spot_at(&p->index, key->hash, node_ref(p->index.space, it)));
+        index_hint_at(&p->index, key->hash, node_ref(p->index.space, it)));
     item_set_flags(it, (uint8_t)((item_flags(it) | ITEM_STALE) & ~ITEM_WON));
     item_set_cas(it, next_cas_locked(p, d->cas));
     if (d->touch) {
@@ -124,14 +124,14 @@ static void count_arith(struct cache_thread *ct, const struct cache_arith *a, bo
  * the change, provided that no other store comes between. */
 static enum cache_status read_number(struct cache_thread *ct, const struct key *key,
                                      const struct cache_arith *a, char *text, struct cache_store *s,
-                                     struct index_look *look, uint64_t *number,
+                                     struct index_lookup *look, uint64_t *number,
                                      uint32_t *exptime_s) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     enum cache_status status = CACHE_OK;
     lock_take(&p->lock);
     struct item *it = find_live_locked(ct, p, key);
-    index_find_from(&p->index, key, (struct index_spot){0}, look);
+    index_find_from(&p->index, key, (struct index_hint){0}, look);
     if (it == NULL) {
         status = CACHE_MISS;
     } else if (item_large(it) || item_value_bytes(it) == 0) {
@@ -176,7 +176,7 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key,
     char text[ITEM_COPY_MAX + 8];
     for (;;) {
         struct cache_store s;
-        struct index_look look;
+        struct index_lookup look;
         uint32_t exptime_s = 0;
         enum cache_status status = read_number(ct, key, a, text, &s, &look, number, &exptime_s);
         if (status == CACHE_MISS && a->vivify) {

@@ -67,12 +67,12 @@ static struct item *make_head(struct cache_thread *ct, const struct key *key,
 
 /* The class whose chunks fit a tail that holds all that is left. */
 static unsigned tail_class(const struct cache *c, uint32_t left) {
-    size_t want = (size_t)left + TAIL_HEADER;
+    size_t want = (size_t)left + ITEM_TAIL_HEADER;
     return slab_class_of(c->slab, want < c->tail_bytes_most ? want : c->tail_bytes_most);
 }
 
 static uint32_t tail_room(const struct cache *c, unsigned class_id) {
-    return slab_chunk_bytes(c->slab, class_id) - TAIL_HEADER;
+    return slab_chunk_bytes(c->slab, class_id) - ITEM_TAIL_HEADER;
 }
 
 /* How many chunks to take at once: enough for the bytes wanted now, but no more than the rest of
@@ -108,19 +108,19 @@ static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigne
 
 /* Appends a chunk to the chain. The chunk holds what it has room for of the bytes that are left. */
 static void append_tail(const struct cache *c, struct cache_draft *d, uint32_t ref) {
-    struct tail *t = (void *)item_at(c, ref);
+    struct item_tail *t = (void *)item_at(c, ref);
     uint32_t room = tail_room(c, slab_ref_class(c->slab, ref)),
              used_bytes = d->left < room ? d->left : room;
     atomic_thread_fence(memory_order_release); /* as in item_init */
     atomic_store_explicit(&t->key_len, 0, memory_order_relaxed);
-    atomic_store_explicit(&t->flags, CHUNK_DRAFT, memory_order_relaxed);
+    atomic_store_explicit(&t->flags, CHUNK_FILLING, memory_order_relaxed);
     item_store32(&t->next, 0);
     item_store32(&t->head, ref_of_item(c, d->item));
     item_store32(&t->used_bytes, used_bytes);
     if (d->last_tail == 0) {
         item_store32(item_chain(d->item), ref);
     } else {
-        item_store32(&((struct tail *)(void *)item_at(c, d->last_tail))->next, ref);
+        item_store32(&((struct item_tail *)(void *)item_at(c, d->last_tail))->next, ref);
     }
     d->last_tail = ref;
     d->left -= used_bytes;

@@ -21,8 +21,8 @@ enum {
 static bool item_in_use(struct item *it) {
     switch (item_state(it)) {
     case CHUNK_FREE: return false;
-    case CHUNK_DRAFT:
-    case CHUNK_LOOSE: return true;
+    case CHUNK_FILLING:
+    case CHUNK_UNLINKED: return true;
     case CHUNK_LINKED:
         return item_key_len(it) != 0 && item_large(it) &&
                atomic_load_explicit(item_refs(it), memory_order_relaxed) > 1;
@@ -36,7 +36,7 @@ static struct item *item_of_chunk(const struct cache *c, struct item *it) {
     if (item_state(it) != CHUNK_LINKED || item_key_len(it) != 0) {
         return it;
     }
-    uint32_t head = item_load32(&((const struct tail *)(const void *)it)->head);
+    uint32_t head = item_load32(&((const struct item_tail *)(const void *)it)->head);
     return chunk_is_at(c, head) ? item_at(c, head) : NULL;
 }
 
@@ -164,11 +164,12 @@ static void rank_by_items(struct cache_thread *ct, unsigned class_id, enum page_
         for (unsigned j = i + 1 < n ? sample_chunks(c, pages[i + 1], sample) : 0; j > 0; j--) {
             __builtin_prefetch(sample[j - 1]);
         }
-        uint32_t birth =
-            atomic_load_explicit(&slab_page(c->slab, pages[i])->birth, memory_order_relaxed);
+        uint32_t acquired_seq =
+            atomic_load_explicit(&slab_page(c->slab, pages[i])->acquired_seq, memory_order_relaxed);
         rank(r, pages[i],
-             pick == PICK_LEAST_VALUE ? cache_page_value(ct, pages[i])
-                                      : (uint64_t)cache_page_used_s(c, pages[i]) << 32 | birth);
+             pick == PICK_LEAST_VALUE
+                 ? cache_page_value(ct, pages[i])
+                 : (uint64_t)cache_page_used_s(c, pages[i]) << 32 | acquired_seq);
     }
 }
 
@@ -180,8 +181,9 @@ static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick 
         if (atomic_load_explicit(&p->class_id, memory_order_relaxed) == class_id &&
             atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
             rank(r, page,
-                 pick == PICK_RANDOM ? random_next(&ct->random)
-                                     : atomic_load_explicit(&p->birth, memory_order_relaxed));
+                 pick == PICK_RANDOM
+                     ? random_next(&ct->random)
+                     : atomic_load_explicit(&p->acquired_seq, memory_order_relaxed));
         }
     }
 }

@@ -50,14 +50,14 @@ static void copy_chunk(struct item *to, const struct item *from, size_t bytes) {
     atomic_thread_fence(memory_order_release); /* as in item_init */
     const char *src = (const char *)from;
     char *dst = (char *)to;
-    for (size_t i = STATE_AT + 8; i < bytes; i += 8) { /* evict_moved sets the links */
+    for (size_t i = STATE_AT + 8; i < bytes; i += 8) { /* evict_list_replace sets the links */
         copy_word(dst + i, src + i);
     }
-    kept_order();
-    crash_point("half_copied");
+    ordered_fence();
+    failpoint_reach("half_copied");
     copy_word(dst + STATE_AT, src + STATE_AT);
-    kept_order();
-    crash_point("copied");
+    ordered_fence();
+    failpoint_reach("copied");
 }
 
 static size_t bytes_in_use(const struct cache *c, const struct item *it) {
@@ -67,10 +67,10 @@ static size_t bytes_in_use(const struct cache *c, const struct item *it) {
 
 static void adopt_tails(const struct cache *c, struct item *it) {
     for (uint32_t ref = item_load32(item_chain(it)); ref != 0;) {
-        struct tail *t = (void *)item_at(c, ref);
+        struct item_tail *t = (void *)item_at(c, ref);
         item_store32(&t->head, ref_of_item(c, it));
-        crash_point("piece_adopted");
-        ref = tail_next(t);
+        failpoint_reach("piece_adopted");
+        ref = item_tail_next(t);
     }
 }
 
@@ -99,7 +99,7 @@ static void relocate_locked(struct cache_thread *ct, struct partition *p, const 
     }
     unsigned to_class = cache_item_class(c, to);
     if (to_class == from_class) {
-        evict_moved(&p->shelves[from_class]->queue, &it->node, &to->node);
+        evict_list_replace(&p->shelves[from_class]->queue, &it->node, &to->node);
     } else {
         requeue_locked(ct, p, it, to, from_class, to_class, bytes);
     }
@@ -109,7 +109,7 @@ static void relocate_locked(struct cache_thread *ct, struct partition *p, const 
         /* the tails belong to the copy now */
         item_set_flags(it, item_flags(it) & (unsigned)~ITEM_CHAINED);
     }
-    item_set_loose(it);
+    item_set_unlinked(it);
     if (!item_large(to)) {
         stock_push_locked(ct, p, ref_of_item(c, it));
     } else if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
@@ -187,7 +187,7 @@ struct spares {
 
 static bool chain_has(const struct cache *c, struct item *head, uint32_t wanted) {
     for (uint32_t ref = item_load32(item_chain(head)); ref != 0;
-         ref = tail_next((void *)item_at(c, ref))) {
+         ref = item_tail_next((void *)item_at(c, ref))) {
         if (ref == wanted) {
             return true;
         }
@@ -195,28 +195,28 @@ static bool chain_has(const struct cache *c, struct item *head, uint32_t wanted)
     return false;
 }
 
-static size_t tail_bytes(const struct tail *t) {
-    return TAIL_HEADER + (size_t)item_load32(&t->used_bytes);
+static size_t tail_bytes(const struct item_tail *t) {
+    return ITEM_TAIL_HEADER + (size_t)item_load32(&t->used_bytes);
 }
 
 /* The class that the tail's size belongs to by the current geometry. */
-static unsigned right_class(const struct cache *c, const struct tail *t) {
+static unsigned right_class(const struct cache *c, const struct item_tail *t) {
     return slab_class_of(c->slab, tail_bytes(t));
 }
 
 /* Copies a tail to another chunk. `link` is the word that points to the tail: in the head, or in
  * the tail before. */
-static struct tail *relocate_tail_locked(const struct cache *c, struct tail *t,
+static struct item_tail *relocate_tail_locked(const struct cache *c, struct item_tail *t,
                                          _Atomic uint32_t *link, uint32_t to_ref) {
-    struct tail *to = (void *)item_at(c, to_ref);
+    struct item_tail *to = (void *)item_at(c, to_ref);
     copy_chunk((struct item *)(void *)to, (const struct item *)(const void *)t, tail_bytes(t));
-    item_store32(&to->next, tail_next(t));
+    item_store32(&to->next, item_tail_next(t));
     item_store32(&to->head, item_load32(&t->head));
-    kept_order();
+    ordered_fence();
     item_store32(link, to_ref);
-    kept_order();
-    crash_point("piece_moved");
-    atomic_store_explicit(&t->flags, CHUNK_LOOSE, memory_order_relaxed);
+    ordered_fence();
+    failpoint_reach("piece_moved");
+    atomic_store_explicit(&t->flags, CHUNK_UNLINKED, memory_order_relaxed);
     return to;
 }
 
@@ -226,7 +226,7 @@ static struct tail *relocate_tail_locked(const struct cache *c, struct tail *t,
  * its length. The old chunks take the spares' places in `s`. If the chain's first tail is among
  * them, the item changes its queue. Returns how many tails moved. */
 static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition *p,
-                                      struct item *head, const struct tail *wanted,
+                                      struct item *head, const struct item_tail *wanted,
                                       struct spares *s) {
     struct cache *c = ct->cache;
     uint32_t wanted_ref = ref_of_item(c, wanted), ref;
@@ -235,7 +235,7 @@ static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition 
     bool met = false;
     _Atomic uint32_t *link = item_chain(head);
     while (n < s->count && (ref = item_load32(link)) != 0) {
-        struct tail *t = (void *)item_at(c, ref);
+        struct item_tail *t = (void *)item_at(c, ref);
         met = met || ref == wanted_ref;
         bool spare = n + 1 < s->count || met; /* one spare is kept for the wanted tail */
         if (spare && slab_page_draining(c->slab, arena_page_of_ref(c->arena, ref)) &&
@@ -253,7 +253,7 @@ static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition 
     return n;
 }
 
-static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, bool may_evict,
+static enum cache_moved evacuate_tail(struct cache_thread *ct, struct item_tail *t, bool may_evict,
                                       struct spares *s) {
     struct cache *c = ct->cache;
     uint32_t head_ref = item_load32(&t->head), ref = ref_of_item(c, t);
@@ -305,14 +305,15 @@ static bool evacuee_of(const struct cache *c, uint32_t page, uint32_t chunk, str
     }
     switch (item_state(e->it)) {
     case CHUNK_FREE: return false;
-    case CHUNK_DRAFT:
-    case CHUNK_LOOSE: *moved = CACHE_MOVED_BUSY; return false;
+    case CHUNK_FILLING:
+    case CHUNK_UNLINKED: *moved = CACHE_MOVED_BUSY; return false;
     case CHUNK_LINKED: break;
     }
     e->tail = item_key_len(e->it) == 0;
     e->own = slab_page_class(c->slab, page);
-    e->right = slab_class_of(c->slab, e->tail ? tail_bytes((const struct tail *)(const void *)e->it)
-                                              : bytes_in_use(c, e->it));
+    e->right =
+        slab_class_of(c->slab, e->tail ? tail_bytes((const struct item_tail *)(const void *)e->it)
+                                       : bytes_in_use(c, e->it));
     if (e->right == SLAB_CLASS_NONE) {
         e->right = e->own; /* the item changed while we read its size */
     }
@@ -326,13 +327,13 @@ static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *
     enum cache_moved moved;
     ct->tails_moved = 0;
     if (e->tail) {
-        moved = evacuate_tail(ct, (struct tail *)(void *)e->it, may_evict, s);
+        moved = evacuate_tail(ct, (struct item_tail *)(void *)e->it, may_evict, s);
     } else {
         uint32_t spare = s->count > 0 ? s->refs[0] : 0;
         moved = evacuate_item(ct, to_class, e->it, may_evict, &spare);
         s->count = spare != 0;
     }
-    slab_give_all(ct->cache->slab, s->refs, s->count);
+    slab_release_all(ct->cache->slab, s->refs, s->count);
     return moved;
 }
 

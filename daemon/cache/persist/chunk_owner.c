@@ -8,7 +8,7 @@ size_t claims_bytes(const struct cache *c, uint32_t chunks) {
     return chunks / 8 + (size_t)c->arena->page_max * sizeof(uint32_t);
 }
 
-bool claims_init(struct claims *cl, struct cache *c, const struct recall *recall) {
+bool claims_init(struct claims *cl, struct cache *c, const struct load_result *recall) {
     *cl = (struct claims){.c = c, .bit_at = calloc(c->arena->page_max + 1, sizeof *cl->bit_at)};
     for (uint32_t i = 0; cl->bit_at != NULL && i < recall->pages; i++) {
         cl->bit_at[recall->list[i]] = cl->count;
@@ -43,9 +43,9 @@ static void unclaim(struct claims *cl, const void *chunk) {
 static void unclaim_pieces(struct claims *cl, struct item *it, uint64_t most) {
     uint32_t ref = item_chained(it) ? item_load32(item_chain(it)) : 0;
     for (; ref != 0 && most > 0; most--) {
-        const struct tail *t = (const void *)item_at(cl->c, ref);
+        const struct item_tail *t = (const void *)item_at(cl->c, ref);
         unclaim(cl, t);
-        ref = tail_next(t);
+        ref = item_tail_next(t);
     }
 }
 
@@ -59,7 +59,7 @@ static bool is_copy_of(const struct cache *c, uint32_t head_ref, struct item *it
         return false;
     }
     struct key of = {.ptr = key, .len = item_copy_key(it, key)};
-    return item_key_is(other, &of) &&
+    return item_has_key(other, &of) &&
            item_load32(item_chain(other)) == item_load32(item_chain(it));
 }
 
@@ -71,9 +71,9 @@ static uint32_t piece_bytes(const struct claims *cl, uint32_t ref, struct item *
     if (!chunk_is_at(c, ref) || slab_ref_class(c->slab, ref) == SLAB_CLASS_NONE) {
         return 0;
     }
-    const struct tail *t = (const void *)item_at(c, ref);
+    const struct item_tail *t = (const void *)item_at(c, ref);
     uint32_t used_bytes = item_load32(&t->used_bytes),
-             room = slab_chunk_bytes(c->slab, slab_ref_class(c->slab, ref)) - TAIL_HEADER;
+             room = slab_chunk_bytes(c->slab, slab_ref_class(c->slab, ref)) - ITEM_TAIL_HEADER;
     bool is = item_key_len((const void *)t) == 0 && item_state((const void *)t) == CHUNK_LINKED &&
               used_bytes <= room && used_bytes <= left &&
               (item_load32(&t->head) == ref_of_item(c, it) ||
@@ -91,10 +91,10 @@ static bool claim_chain(struct claims *cl, struct item *it) {
         if (used_bytes == 0 || !claim(cl, item_at(c, ref))) {
             break;
         }
-        item_store32(&((struct tail *)(void *)item_at(c, ref))->head, ref_of_item(c, it));
+        item_store32(&((struct item_tail *)(void *)item_at(c, ref))->head, ref_of_item(c, it));
         claimed++;
         left -= used_bytes;
-        ref = tail_next((const void *)item_at(c, ref));
+        ref = item_tail_next((const void *)item_at(c, ref));
     }
     /* a chain has at least one piece, and the first one's class is the item's */
     if (left > 0 || ref != 0 || claimed == 0) {

@@ -12,7 +12,8 @@ struct claims {
     uint32_t          count; /* all chunks of these pages */
 };
 
-bool claims_init(struct claims *, struct cache *, const struct recall *); /* false: no memory */
+bool claims_init(struct claims *, struct cache *,
+                 const struct load_result *); /* false: no memory */
 void claims_fini(struct claims *); /* also of one that could not be made */
 size_t claims_bytes(const struct cache *, uint32_t chunks);
 

@@ -40,9 +40,9 @@ static char *front_of(const struct cache *c) { return (char *)head_of(c) + MEMOR
 static bool cas_most(const struct cache *c, uint64_t *most) {
     const struct memory_head *h = head_of(c);
     uint32_t at, step, count, valid;
-    if (!kept_get_number(&h->cas_most, most) || !kept_get(&h->cas_at, &at) ||
-        !kept_get(&h->cas_step, &step) || !kept_get(&h->cas_count, &count) ||
-        !kept_get(&h->cas_valid, &valid)) {
+    if (!ordered_get_number(&h->cas_most, most) || !ordered_get(&h->cas_at, &at) ||
+        !ordered_get(&h->cas_step, &step) || !ordered_get(&h->cas_count, &count) ||
+        !ordered_get(&h->cas_valid, &valid)) {
         return false;
     }
     if (!valid) {
@@ -70,9 +70,9 @@ void keep_count_cas(struct cache *c) {
     if (c->arena->file != NULL) {
         cas_most(c, &most); /* keep_open has checked that the counts are whole */
         most = (most + n - 1) / n * n;
-        kept_set_number(&head_of(c)->cas_most, most);
-        kept_set(&head_of(c)->cas_valid, false);
-        crash_point("cas_noted");
+        ordered_set_number(&head_of(c)->cas_most, most);
+        ordered_set(&head_of(c)->cas_valid, false);
+        failpoint_reach("cas_noted");
     }
     for (unsigned i = 0; i < n; i++) {
         c->partitions[i].cas = most + i;
@@ -80,12 +80,12 @@ void keep_count_cas(struct cache *c) {
     }
     if (c->arena->file != NULL) {
         struct memory_head *h = head_of(c);
-        kept_set(&h->cas_at, (uint32_t)((char *)&c->partitions[0].cas - (char *)h));
-        kept_set(&h->cas_step, sizeof(struct partition));
-        kept_set(&h->cas_count, n);
-        kept_order();
-        crash_point("cas_half_counted");
-        kept_set(&h->cas_valid, true);
+        ordered_set(&h->cas_at, (uint32_t)((char *)&c->partitions[0].cas - (char *)h));
+        ordered_set(&h->cas_step, sizeof(struct partition));
+        ordered_set(&h->cas_count, n);
+        ordered_fence();
+        failpoint_reach("cas_half_counted");
+        ordered_set(&h->cas_valid, true);
     }
 }
 
@@ -94,33 +94,34 @@ void keep_count_cas(struct cache *c) {
 void cache_keep_time(struct cache *c) {
     if (c->arena->file != NULL) {
         uint32_t now_s = clock_now_s();
-        kept_set(&head_of(c)->unix_at_0, (uint32_t)clock_unix_at_0());
-        kept_advance(&head_of(c)->last_s, now_s);
+        ordered_set(&head_of(c)->unix_at_0, (uint32_t)clock_unix_at_0());
+        ordered_advance(&head_of(c)->last_s, now_s);
     }
 }
 
 bool cache_keep_note(struct cache *c, const char *text, size_t bytes) {
-    return c->arena->file == NULL || memory_note_write(c->arena->file, text, bytes);
+    return c->arena->file == NULL || settings_blob_write(c->arena->file, text, bytes);
 }
 
 void keep_flush(struct cache *c) {
     if (c->arena->file != NULL) {
         struct memory_head *h = head_of(c);
         struct item_clock clock = cache_item_clock(c);
-        kept_advance(&h->ahead_s, clock.ahead_s); /* ahead_s only grows, so it is written first */
-        kept_order();
-        crash_point("flush_half_noted");
-        kept_advance(&h->flushed, clock.flushed);
-        kept_set(&h->flush_at_s, atomic_load_explicit(&c->flush_at_s, memory_order_relaxed));
+        ordered_advance(&h->ahead_s,
+                        clock.ahead_s); /* ahead_s only grows, so it is written first */
+        ordered_fence();
+        failpoint_reach("flush_half_noted");
+        ordered_advance(&h->flushed, clock.flushed);
+        ordered_set(&h->flush_at_s, atomic_load_explicit(&c->flush_at_s, memory_order_relaxed));
     }
 }
 
 static bool go_on(struct cache *c) {
     struct memory_head *h = head_of(c);
     uint32_t unix_at_0, last_s, flushed, ahead_s, flush_at_s;
-    bool whole = kept_get(&h->unix_at_0, &unix_at_0) && kept_get(&h->last_s, &last_s) &&
-                 kept_get(&h->flushed, &flushed) && kept_get(&h->ahead_s, &ahead_s) &&
-                 kept_get(&h->flush_at_s, &flush_at_s);
+    bool whole = ordered_get(&h->unix_at_0, &unix_at_0) && ordered_get(&h->last_s, &last_s) &&
+                 ordered_get(&h->flushed, &flushed) && ordered_get(&h->ahead_s, &ahead_s) &&
+                 ordered_get(&h->flush_at_s, &flush_at_s);
     if (whole) {
         clock_continue(unix_at_0, last_s);
         atomic_init(&c->item_clock, (uint64_t)ahead_s << 32 | flushed);
@@ -141,7 +142,7 @@ static uint32_t name_hash(const char *name) { /* FNV-1a */
 
 const struct evict_policy *keep_policy_of(const struct cache *c, unsigned class_id) {
     uint32_t hash;
-    if (!kept_get(&head_of(c)->policies[class_id], &hash)) {
+    if (!ordered_get(&head_of(c)->policies[class_id], &hash)) {
         return NULL;
     }
     const struct evict_policy *const *p = evict_policies;
@@ -156,16 +157,16 @@ void keep_policy(struct cache *c, unsigned class_id) {
         const struct evict_policy *policy =
             class_id == 0 ? atomic_load_explicit(&c->policy, memory_order_relaxed)
                           : policy_of(c, class_id);
-        kept_set(&head_of(c)->policies[class_id], name_hash(policy->name));
+        ordered_set(&head_of(c)->policies[class_id], name_hash(policy->name));
     }
 }
 
 /* --- the file --- */
 
-static struct memory_wish wish_of(const struct cache_config *cfg, size_t reserve_bytes,
-                                  unsigned partitions) {
+static struct memory_request wish_of(const struct cache_config *cfg, size_t reserve_bytes,
+                                     unsigned partitions) {
     unsigned front = partitions > FRONT_PARTITIONS_LEAST ? partitions : FRONT_PARTITIONS_LEAST;
-    return (struct memory_wish){
+    return (struct memory_request){
         .limit_bytes = cfg->limit_bytes,
         .reserve_bytes = reserve_bytes,
         .front_bytes = front * sizeof(struct partition),
@@ -176,13 +177,13 @@ static struct memory_wish wish_of(const struct cache_config *cfg, size_t reserve
 }
 
 bool keep_fits(const struct cache_config *cfg, unsigned partitions) {
-    struct memory_wish wish = wish_of(cfg, 0, partitions);
+    struct memory_request wish = wish_of(cfg, 0, partitions);
     return memory_file_fits(cfg->memory_file, &wish, cfg->why);
 }
 
 bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
     const struct cache_config *cfg = &c->config;
-    struct memory_wish wish = wish_of(cfg, reserve_bytes, partitions);
+    struct memory_request wish = wish_of(cfg, reserve_bytes, partitions);
     struct memory_file *f = cfg->memory_file;
     if (cfg->store != CACHE_STORE_SLAB) {
         return refuse(c, "only items of --store=slab can be kept in a memory file");
@@ -207,9 +208,9 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
         return refuse(c, "its head is damaged (counts)" ANEW);
     }
     /* from here on the file is changed */
-    kept_set(&head_of(c)->boot, memory_boot());
-    kept_set(&head_of(c)->state, MEMORY_SERVING);
-    crash_point("file_opened");
+    ordered_set(&head_of(c)->boot, memory_boot_hash());
+    ordered_set(&head_of(c)->state, MEMORY_SERVING);
+    failpoint_reach("file_opened");
     return true;
 }
 
@@ -227,14 +228,14 @@ static void recall_policies(struct cache *c) {
 bool keep_recall_classes(struct cache *c) {
     uint32_t asked;
     recall_policies(c);
-    c->sizes_wanted = !kept_get(&head_of(c)->asked, &asked) ||
-                      asked != size_list_hash(&c->slab->asked);
-    return recall_classes(c->slab) || refuse(c, "its head is damaged (classes)" ANEW);
+    c->sizes_wanted = !ordered_get(&head_of(c)->sizes_hash, &asked) ||
+                      asked != size_list_hash(&c->slab->configured_sizes);
+    return load_classes(c->slab) || refuse(c, "its head is damaged (classes)" ANEW);
 }
 
 bool cache_sizes_wanted(const struct cache *c, struct size_list *sizes) {
     if (c->sizes_wanted) {
-        *sizes = c->slab->asked;
+        *sizes = c->slab->configured_sizes;
     }
     return c->sizes_wanted;
 }
@@ -242,7 +243,7 @@ bool cache_sizes_wanted(const struct cache *c, struct size_list *sizes) {
 void cache_sizes_settled(struct cache *c) {
     c->sizes_wanted = false;
     if (c->arena->file != NULL) {
-        kept_set(&head_of(c)->asked, size_list_hash(&c->slab->asked));
+        ordered_set(&head_of(c)->sizes_hash, size_list_hash(&c->slab->configured_sizes));
     }
 }
 
@@ -256,8 +257,8 @@ struct partition *keep_partitions(struct cache *c, unsigned count) {
          * are about to go, and keep_count_cas makes counts anew */
         uint64_t most;
         cas_most(c, &most);
-        kept_set_number(&head_of(c)->cas_most, most);
-        kept_set(&head_of(c)->cas_valid, false);
+        ordered_set_number(&head_of(c)->cas_most, most);
+        ordered_set(&head_of(c)->cas_valid, false);
         made = (struct partition *)(void *)front_of(c);
     }
     return made != NULL ? memset(made, 0, bytes) : NULL;
@@ -282,10 +283,10 @@ void keep_serve(struct cache *c) {
         keep_policy(c, i);
     }
     cache_keep_time(c);
-    kept_set(&h->boot, memory_boot());
-    kept_set(&h->state, MEMORY_SERVING);
-    crash_point("about_to_serve");
-    memory_file_made(c->arena->file);
+    ordered_set(&h->boot, memory_boot_hash());
+    ordered_set(&h->state, MEMORY_SERVING);
+    failpoint_reach("about_to_serve");
+    memory_file_complete(c->arena->file);
     c->kept = true;
 }
 
@@ -294,14 +295,14 @@ void keep_stop(struct cache *c) {
         return;
     }
     uint64_t most;
-    crash_point("stopping");
+    failpoint_reach("stopping");
     if (cas_most(c, &most)) {
-        kept_set_number(&head_of(c)->cas_most, most);
+        ordered_set_number(&head_of(c)->cas_most, most);
     }
     cache_keep_time(c);
     memory_file_sync(c->arena->file);
-    crash_point("about_to_be_stopped");
-    kept_set(&head_of(c)->state, MEMORY_STOPPED);
-    crash_point("stopped");
+    failpoint_reach("about_to_be_stopped");
+    ordered_set(&head_of(c)->state, MEMORY_STOPPED);
+    failpoint_reach("stopped");
     memory_file_sync(c->arena->file);
 }

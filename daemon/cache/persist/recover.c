@@ -48,7 +48,7 @@ struct adoption {
     struct cache      *c;
     struct item_clock  clock;
     uint32_t           now_s;
-    struct recall      recall;
+    struct load_result      recall;
     struct claims      claims;
     struct bins        bins;
     /* the partitions of this round: `count` of them from `first` on. With one round, all of them */
@@ -143,7 +143,7 @@ static void adopt_look(struct adopter *t) {
     uint32_t i;
     while (!adoption_fails(a) && adoption_next(&a->next_look, a->recall.pages, &i)) {
         look_at_page(t, a->recall.list[i]);
-        crash_point("page_looked_at");
+        failpoint_reach("page_looked_at");
         adoption_say_progress(t, "looking at page", i, a->recall.pages);
     }
 }
@@ -208,7 +208,7 @@ static void link_item(struct adopter *t, struct partition *p, const struct found
     shelf->queue.flushed_s = a->clock.flushed;
     evict_restore(&shelf->queue, &it->node, a->policies[class_id], a->now_s + a->clock.ahead_s);
     t->n.items++;
-    crash_point("item_adopted");
+    failpoint_reach("item_adopted");
 }
 
 static void link_partition(struct adopter *t, unsigned number) {
@@ -254,14 +254,14 @@ static void free_in_page(struct adopter *t, uint32_t page) {
             continue;
         }
         struct item *it = slab_page_chunk(c->slab, page, chunk);
-        t->n.drafts += item_state(it) == CHUNK_DRAFT && item_key_len(it) != 0;
+        t->n.drafts += item_state(it) == CHUNK_FILLING && item_key_len(it) != 0;
         item_set_flags(it, CHUNK_FREE);
         node_set_next(&it->node, free_head);
         free_head = ref_of_item(c, it);
         free_count++;
-        crash_point("chunk_freed");
+        failpoint_reach("chunk_freed");
     }
-    recall_free_chunks(c->slab, page, free_head, free_count);
+    load_free_chunks(c->slab, page, free_head, free_count);
 }
 
 static void adopt_free(struct adopter *t) {
@@ -302,14 +302,14 @@ static void run_pass(struct adoption *a, void (*pass)(struct adopter *)) {
  * all items that may be in them. UINT64_MAX: no bound. */
 static uint64_t room_bytes(const struct adoption *a) {
     const struct cache *c = a->c;
-    struct resident r;
-    struct resident_now now;
+    struct rss r;
+    struct rss_reading now;
     if (c->config.process_bytes == 0) {
         return UINT64_MAX;
     }
-    resident_open(&r, NULL, NULL);
-    resident_look(&r, &now);
-    resident_close(&r);
+    rss_open(&r, NULL, NULL);
+    rss_read(&r, &now);
+    rss_close(&r);
     uint64_t needed = now.bytes + ((uint64_t)a->recall.pages << PAGE_SHIFT) +
                       claims_bytes(c, a->claims.count) +
                       a->claims.count * (uint64_t)c->partitions[0].index.kind->item_bytes_most;
@@ -408,7 +408,7 @@ bool adopt_items(struct cache *c) {
                          .now_s = clock_now_s(),
                          .start_us = clock_mono_us()};
     a.said_us = a.start_us;
-    bool ok = recall_pages(c->slab, &a.recall) && adoption_begin(&a) && run_rounds(&a);
+    bool ok = load_pages(c->slab, &a.recall) && adoption_begin(&a) && run_rounds(&a);
     if (ok) {
         run_pass(&a, adopt_free);
         adoption_catch_up(&a);

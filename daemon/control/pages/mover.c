@@ -42,7 +42,7 @@ static void tell(const struct mover *m, enum event_move what) {
 static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
     const struct item *it = slab_page_chunk(cache_slab(m->cache), page, chunk);
     m->result.busy_items++;
-    m->result.last_busy = item_state(it) == CHUNK_DRAFT ? MOVE_BUSY_DRAFT : MOVE_BUSY_READER;
+    m->result.last_busy = item_state(it) == CHUNK_FILLING ? MOVE_BUSY_DRAFT : MOVE_BUSY_READER;
 }
 
 /* Frees one chunk. If there is no room for what lives in it, the class gets a page of the pool; but

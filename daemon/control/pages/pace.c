@@ -109,7 +109,7 @@ static void *pace_main(void *arg) {
     /* on Linux this concerns the thread alone; without it all works, less gently */
     int now = nice(NICE);
     (void)now;
-    slice_ask(SLICE_US);
+    thread_request_slice(SLICE_US);
     if (!event_thread_begin()) {
         log_warn("mover: no memory to send its events to clients that watch");
     }

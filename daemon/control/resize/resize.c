@@ -65,7 +65,7 @@ static bool brings_classes(const struct geometry_change *g, const struct size_li
  * elsewhere. */
 static void classify(struct geometry_change *g, const struct size_list *before) {
     const struct slab *slab = cache_slab(g->cache);
-    const struct geometry *now = slab_geometry(slab);
+    const struct class_sizes *now = slab_geometry(slab);
     g->fresh = g->mixed = g->wanting = (struct class_set){{0}};
     for (unsigned i = 0; i < now->sizes.count; i++) {
         uint32_t size = now->sizes.bytes[i], above = i > 0 ? now->sizes.bytes[i - 1] : 0;

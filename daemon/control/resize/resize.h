@@ -34,9 +34,9 @@ enum {
     GEOMETRY_GAIN_LEAST_PCT = 2,
     /* sizes that the look before found must still bring this share of the gain */
     GEOMETRY_STEADY_PCT = 75,
-    GEOMETRY_RATE_PCT = 2,         /* of all pages a second, unless told otherwise */
+    GEOMETRY_RATE_PCT = 2, /* of all pages a second, unless told otherwise */
     GEOMETRY_HASTE = 8,
-    GEOMETRY_ANSWER_BYTES = 384 + 8 * GEOMETRY_SIZES_MAX, /* a prediction with all sizes */
+    GEOMETRY_ANSWER_BYTES = 384 + 8 * CLASS_SIZES_MAX, /* a prediction with all sizes */
     GEOMETRY_WHY_BYTES = 128,
 };
 #define GEOMETRY_NEVER PACE_NEVER
@@ -58,7 +58,7 @@ struct geometry_order {
     enum geometry_verb verb;
     double   factor;
     uint32_t first_bytes;            /* GEOMETRY_FACTOR: the smallest chunk */
-    uint32_t sizes[GEOMETRY_SIZES_MAX];
+    uint32_t sizes[CLASS_SIZES_MAX];
     unsigned size_count;
     /* GEOMETRY_AUTO; 0: as many as at the start, FIT_CLASSES_MOST of them with items */
     unsigned classes_most;

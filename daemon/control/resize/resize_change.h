@@ -41,7 +41,7 @@ struct geometry_change {
     struct size_list       was;
     /* the sizes that the last look found worth a change; none: it found nothing */
     struct size_list       wished;
-    struct size_histogram  sizes;
+    struct fit_histogram  sizes;
     enum geometry_state    state;
     /* the turns of when the table changed last, and when that was; unquiet: some may last */
     uint64_t               turns[THREADS_MAX], turns_us;
@@ -82,10 +82,10 @@ struct geometry_outlook { /* what a change would bring */
 
 /* --- resize_fit.c: which sizes would fit --- */
 /* The share of the items' memory that is wasted. */
-double geometry_waste_pct(const struct size_histogram *, double taken_bytes);
+double geometry_waste_pct(const struct fit_histogram *, double taken_bytes);
 /* Begins to find sizes that fit the items that were measured last; `then` comes when `fitted` is
  * known. classes_most is as in an order, wary as in struct fit_limits. False: out of memory. */
-bool geometry_fit(struct geometry_change *, unsigned classes_most, bool wary,
+bool geometry_fit(struct geometry_change *, unsigned classes_most, bool cautious,
                   void (*then)(struct geometry_change *));
 /* Whether there are enough class ids for the classes of both lists at once. */
 bool geometry_has_ids(const struct geometry_change *, const struct size_list *from,

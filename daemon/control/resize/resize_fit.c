@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "control/resize/resize_change.h"
 
-double geometry_waste_pct(const struct size_histogram *h, double taken_bytes) {
+double geometry_waste_pct(const struct fit_histogram *h, double taken_bytes) {
     return taken_bytes > 0 ? (1 - (double)h->item_bytes / taken_bytes) * 100 : 0;
 }
 
@@ -17,7 +17,7 @@ static bool fit_some(void *arg, uint64_t now_us) {
     return more;
 }
 
-bool geometry_fit(struct geometry_change *g, unsigned classes_most, bool wary,
+bool geometry_fit(struct geometry_change *g, unsigned classes_most, bool cautious,
                   void (*then)(struct geometry_change *)) {
     const struct slab *slab = cache_slab(g->cache);
     struct size_rules rules;
@@ -26,7 +26,7 @@ bool geometry_fit(struct geometry_change *g, unsigned classes_most, bool wary,
         .classes_most = classes_most != 0 ? classes_most : slab->class_most,
         .used_classes_most = classes_most != 0 ? classes_most : FIT_CLASSES_MOST,
         .pages = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed),
-        .wary = wary,
+        .cautious = cautious,
     };
     g->search = fit_begin(&g->sizes, &rules, &limits);
     if (g->search == NULL) {
@@ -40,7 +40,7 @@ bool geometry_has_ids(const struct geometry_change *g, const struct size_list *f
                       const struct size_list *to) {
     struct size_list both;
     return geometry_plan_union(from, to, &both) &&
-           slab_ids_wanting(cache_slab(g->cache), &both) == 0;
+           slab_ids_missing(cache_slab(g->cache), &both) == 0;
 }
 
 void geometry_look_ahead(const struct geometry_change *g, const struct size_list *from,

@@ -59,9 +59,9 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o,
  * sizes. */
 static void add_sizes(const struct geometry_change *g, struct geometry_order *o,
                       const struct size_list *to) {
-    struct fit_unseen unseen;
+    struct fit_absent_sizes unseen;
     size_t len = strlen(o->answer);
-    fit_unseen(&g->sizes, to, &unseen);
+    fit_absent_sizes(&g->sizes, to, &unseen);
     len += (size_t)snprintf(o->answer + len, sizeof o->answer - len,
                             "; sizes that no item has yet would waste %.1f %% on average and "
                             "%.1f %% at most; the sizes: ",

@@ -9,15 +9,15 @@ static uint32_t size_before(const struct size_list *l, unsigned place) {
 
 /* Ranges without items come first: nothing has to be emptied for them. */
 static double saving_of(const struct geometry_plan *p, unsigned place,
-                        const struct size_histogram *h) {
+                        const struct fit_histogram *h) {
     uint32_t above = size_before(&p->from, place), most = p->from.bytes[place];
     double takes = fit_memory(h, &p->from, above, most);
     return takes > 0 ? takes - fit_memory(h, &p->to, above, most) : INFINITY;
 }
 
 void geometry_plan_make(struct geometry_plan *p, const struct size_list *from,
-                        const struct size_list *to, const struct size_histogram *h) {
-    double saving[GEOMETRY_SIZES_MAX];
+                        const struct size_list *to, const struct fit_histogram *h) {
+    double saving[CLASS_SIZES_MAX];
     *p = (struct geometry_plan){.from = *from, .to = *to};
     for (unsigned i = 0; i < from->count; i++) {
         double of_this = saving_of(p, i, h);
@@ -40,7 +40,7 @@ bool geometry_plan_union(const struct size_list *a, const struct size_list *b,
                                                                                       : b->bytes[j];
         i += i < a->count && a->bytes[i] == next;
         j += j < b->count && b->bytes[j] == next;
-        if (both->count == GEOMETRY_SIZES_MAX) {
+        if (both->count == CLASS_SIZES_MAX) {
             return false;
         }
         both->bytes[both->count++] = next;
@@ -59,7 +59,7 @@ static void take_range(const struct geometry_plan *p, unsigned place, bool *take
 
 /* Writes the list as it is when `done` ranges are converted. */
 static void sizes_now(const struct geometry_plan *p, struct size_list *now) {
-    bool taken[GEOMETRY_SIZES_MAX] = {false}, converted[GEOMETRY_SIZES_MAX] = {false};
+    bool taken[CLASS_SIZES_MAX] = {false}, converted[CLASS_SIZES_MAX] = {false};
     struct size_list old = {.count = 0}, new = {.count = 0};
     for (unsigned i = 0; i < p->done; i++) {
         converted[p->order[i]] = true;

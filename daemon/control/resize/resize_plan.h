@@ -12,12 +12,12 @@
 
 struct geometry_plan {
     struct size_list from, to; /* both lists belong to one arena, so their last sizes are equal */
-    unsigned order[GEOMETRY_SIZES_MAX]; /* places in `from`, in the order of conversion */
+    unsigned order[CLASS_SIZES_MAX]; /* places in `from`, in the order of conversion */
     unsigned done;
 };
 
 void geometry_plan_make(struct geometry_plan *, const struct size_list *from,
-                        const struct size_list *to, const struct size_histogram *);
+                        const struct size_list *to, const struct fit_histogram *);
 /* Converts ranges until the list differs; false: all are converted, and *now is `to`. */
 bool geometry_plan_step(struct geometry_plan *, struct size_list *now);
 /* Joins all sizes of both lists. False: there are more than a list holds, and *both is cut off. */

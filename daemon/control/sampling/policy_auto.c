@@ -19,7 +19,7 @@ enum auto_scope auto_scope(const char *name) {
 
 static bool may_take(enum auto_scope scope, const struct evict_policy *policy) {
     return policy->victim != NULL &&
-           (scope != AUTO_RECORDS || evict_alike(policy, &evict_s3fifo));
+           (scope != AUTO_RECORDS || evict_same_structure(policy, &evict_s3fifo));
 }
 
 const struct evict_policy *auto_policy(const char *name, const struct evict_policy *now) {
@@ -28,14 +28,14 @@ const struct evict_policy *auto_policy(const char *name, const struct evict_poli
     return named != NULL ? named : can_go_on ? now : &evict_s3fifo;
 }
 
-static double fewer_misses(const struct shadow_tally *t) { return t->better - t->worse; }
-static double fewer_pct(const struct shadow_tally *t) {
+static double fewer_misses(const struct shadow_counts *t) { return t->better - t->worse; }
+static double fewer_pct(const struct shadow_counts *t) {
     return t->own_misses > 0 ? 100 * fewer_misses(t) / t->own_misses : 0;
 }
 
 struct choice {
     const struct evict_policy *policy; /* NULL: no policy misses less than today's */
-    struct shadow_tally tally;
+    struct shadow_counts tally;
     double margin_pct; /* how much less it must miss, */
     double deviations; /* and by how many deviations */
     bool   ahead;      /* in every window for long enough */
@@ -44,8 +44,8 @@ struct choice {
 
 static struct choice choice_of(const struct shadow *s, enum auto_scope scope, unsigned policy) {
     struct choice c = {.policy = evict_policies[policy], .tally = shadow_rising(s, policy)};
-    const struct shadow_tally *t = &c.tally;
-    bool is_alike = evict_alike(c.policy, shadow_running(s));
+    const struct shadow_counts *t = &c.tally;
+    bool is_alike = evict_same_structure(c.policy, shadow_running(s));
     c.margin_pct = is_alike ? AUTO_ALIKE_PCT : AUTO_MARGIN_PCT;
     c.deviations = scope == AUTO_RECORDS ? AUTO_RECORDS_DEVIATIONS : AUTO_DEVIATIONS;
     c.ahead = !is_alike || shadow_ahead(s, policy) >= AUTO_AHEAD_WINDOWS;

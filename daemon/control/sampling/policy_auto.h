@@ -5,12 +5,12 @@
  * Another policy is chosen if, since it was last no better than today's, it missed less by
  * AUTO_MARGIN_PCT of what today's missed, and by three and a half standard deviations between
  * samples of the keys; and if AUTO_HOLD_WINDOWS windows, half a turnover of the cache, have ended
- * since the last change. If both policies are of one structure (evict_alike), AUTO_ALIKE_PCT are
- * enough: that change costs nothing, for the queues and ghosts stay as they are. But it must have
- * missed less in each of the last AUTO_AHEAD_WINDOWS windows, a turnover: in a loop each of two
- * equal policies is ahead while the keys pass that it happens to keep. s3auto has two candidates,
- * where auto has a dozen, so that chance has fewer tries: two and a half deviations are enough for
- * it. `none` is never chosen. */
+ * since the last change. If both policies are of one structure (evict_same_structure),
+ * AUTO_ALIKE_PCT are enough: that change costs nothing, for the queues and ghosts stay as they are.
+ * But it must have missed less in each of the last AUTO_AHEAD_WINDOWS windows, a turnover: in a
+ * loop each of two equal policies is ahead while the keys pass that it happens to keep. s3auto has
+ * two candidates, where auto has a dozen, so that chance has fewer tries: two and a half deviations
+ * are enough for it. `none` is never chosen. */
 #ifndef SLATE_CONTROL_SAMPLING_POLICY_AUTO_H
 #define SLATE_CONTROL_SAMPLING_POLICY_AUTO_H
 #include "sample/shadow.h"

@@ -24,7 +24,7 @@ static double band_of(double deviation, double model_error, double size_error) {
  * too, so it is known how far a miniature of today's cache is off; one of another cache may be off
  * as far. */
 static double model_error(const struct shadow *s, double hit_ratio) {
-    struct shadow_tally t = shadow_real(s);
+    struct shadow_counts t = shadow_real(s);
     double off = shadow_hit_ratio(&t, hit_ratio) - hit_ratio, chance = shadow_error(&t, hit_ratio);
     return sqrt(off * off + chance * chance);
 }
@@ -53,7 +53,7 @@ static void say_lack(struct prediction *t, double reads, uint32_t keys, uint64_t
 static void tell_policies(const struct shadow *s, double lately, struct prediction *t) {
     double off = model_error(s, lately);
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
-        struct shadow_tally k = shadow_policy(s, i);
+        struct shadow_counts k = shadow_policy(s, i);
         t->policy_hit_ratio[i] = shadow_hit_ratio(&k, lately);
         t->policy_band[i] = band_of(shadow_error(&k, lately), off, 0);
     }
@@ -69,7 +69,7 @@ void prediction_make(const struct shadow *s, double lately, double longer,
     for (unsigned size = 0; size < SHADOW_SIZES; size++) {
         unsigned point = size < POINT_NOW ? size : size + 1,
                  nearer = point < POINT_NOW ? point + 1 : point - 1;
-        struct shadow_tally k = shadow_size(s, size);
+        struct shadow_counts k = shadow_size(s, size);
         t->hit_ratio[point] = shadow_hit_ratio(&k, longer);
         t->band[point] =
             band_of(shadow_error(&k, longer), off,

@@ -265,8 +265,8 @@ static void end_window(struct whatif *w) {
     cache_reads(w->cache, &hits, &misses);
     lock_take(&w->lock);
     shadow_window_end(w->shadow, (double)(hits - w->hits_before + misses - w->misses_before));
-    add_reads(&w->lately, SHADOW_KEEPS, hits - w->hits_before, misses - w->misses_before);
-    add_reads(&w->longer, SHADOW_SIZES_KEEP, hits - w->hits_before, misses - w->misses_before);
+    add_reads(&w->lately, SHADOW_FADE, hits - w->hits_before, misses - w->misses_before);
+    add_reads(&w->longer, SHADOW_SIZES_FADE, hits - w->hits_before, misses - w->misses_before);
     prediction_make(w->shadow, reads_hit_ratio(&w->lately), reads_hit_ratio(&w->longer),
                     &w->predictions.told);
     bool came = prediction_log_window(&w->predictions, hits - w->hits_before,

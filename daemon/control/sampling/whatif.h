@@ -49,7 +49,7 @@ uint64_t whatif_tend_at(struct whatif *, uint64_t now_us);
 /* --- results --- */
 struct whatif_policy {
     const struct evict_policy *policy;
-    struct shadow_tally tally;
+    struct shadow_counts tally;
     double hit_ratio, difference, doubt; /* doubt: twice the standard error of the difference */
 };
 struct whatif_facts {

@@ -38,7 +38,7 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
         f->memory_bytes =
             sizeof *w + sizeof *w->hot + samples.ring_bytes + shadow_memory(w->shadow);
         for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-            struct shadow_tally t = shadow_size(w->shadow, i);
+            struct shadow_counts t = shadow_size(w->shadow, i);
             f->at_size[i] = shadow_hit_ratio(&t, f->hit_ratio_longer);
         }
     }
@@ -84,7 +84,7 @@ bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
     for (int i = -1; known && i < WHATIF_POINTS; i++) {
         double factor = i < 0 ? 1 : exp2((i - WHATIF_POINTS / 2) * 3.0 / (WHATIF_POINTS / 2));
         double ratio = class_id == SLAB_CLASS_NONE
-                           ? curve_whole_hit_ratio(curve, classes.bytes, factor)
+                           ? curve_all_hit_ratio(curve, classes.bytes, factor)
                            : curve_hit_ratio(curve, class_id, now * factor);
         if (i < 0) {
             c->now = ratio;

@@ -117,14 +117,14 @@ bool arrive_begin(struct arrival *a, const char *path) {
         }
         a->ended = heard == HEARD_END;
     }
-    crash_point("next_offered");
+    failpoint_reach("next_offered");
     return true;
 }
 
 bool arrive_take_over(struct arrival *a) {
     struct handover_message m = {.kind = 0};
     int fds[HANDOVER_FDS_MOST];
-    crash_point("next_built");
+    failpoint_reach("next_built");
     /* if the other has ended, the next message shows it */
     handover_send(a->fd, &m, HANDOVER_READY, NULL, 0);
     enum heard heard = a->ended ? HEARD_END : hear(a, HANDOVER_GO, &m, fds);
@@ -137,13 +137,13 @@ bool arrive_take_over(struct arrival *a) {
     if (heard == HEARD_END) {
         log_warn("process %d has ended amid the takeover: this one goes on with its items", a->pid);
     }
-    crash_point("next_goes_on");
+    failpoint_reach("next_goes_on");
     return true;
 }
 
 void arrive_serves(const struct arrival *a) {
     struct handover_message m = {.kind = 0};
-    crash_point("next_serves");
+    failpoint_reach("next_serves");
     handover_send(a->fd, &m, HANDOVER_SERVES, NULL, 0); /* whether the other lives or not */
 }
 

@@ -125,11 +125,11 @@ static void offer(struct leaving *v) {
     }
     struct handover_message m = {.socket_count = v->sockets.count};
     const int fds[HANDOVER_OFFER_FDS] = {v->memory_fd, v->listen_fd};
-    crash_point("offer_made");
+    failpoint_reach("offer_made");
     if (!handover_send(v->fd, &m, HANDOVER_OFFER, fds, HANDOVER_OFFER_FDS) || !send_sockets(v)) {
         refuse(v, strerror(errno));
     }
-    crash_point("offered");
+    failpoint_reach("offered");
 }
 
 /* The next process is built: has main stop this one. */
@@ -137,7 +137,7 @@ static void stop_for_next(struct leaving *v) {
     struct server *server = v->net->server;
     uint64_t pages = cache_slab(server->cache)->arena->pages_out;
     int run = SERVER_RUN; /* a wish to stop goes before */
-    crash_point("next_ready");
+    failpoint_reach("next_ready");
     event_del(&v->peer_event);
     v->serve_s = SERVE_S + (uint32_t)(pages * GIB_S / 1024);
     v->stopped_us = clock_mono_us();
@@ -323,9 +323,9 @@ int net_hand_over(struct leaving **taken, struct arrival *back) {
     struct leaving *v = *taken;
     struct handover_message m = {.kind = 0};
     *taken = NULL;
-    crash_point("left");
+    failpoint_reach("left");
     handover_send(v->fd, &m, HANDOVER_GO, NULL, 0); /* if it has ended, the next look shows that */
-    crash_point("next_goes");
+    failpoint_reach("next_goes");
     int pid = next_serves(v) ? v->pid : 0;
     if (pid != 0) {
         log_info("process %d has taken over; clients waited %.1f ms", pid,

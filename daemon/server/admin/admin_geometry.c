@@ -59,7 +59,7 @@ static bool parse_sizes(const struct token *w, struct geometry_order *o) {
     for (;;) {
         const char *comma = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
         struct token number = {at, (uint32_t)((comma ? comma : end) - at)};
-        if (o->size_count == GEOMETRY_SIZES_MAX || !word_u32(&number, &o->sizes[o->size_count])) {
+        if (o->size_count == CLASS_SIZES_MAX || !word_u32(&number, &o->sizes[o->size_count])) {
             return false;
         }
         o->size_count++;
@@ -90,7 +90,7 @@ static const char *parse_verb(struct command_context *ctx, const struct words *w
         if (!value) {
             return NULL;
         }
-        if (!word_u32(value, &classes) || classes < CLASSES_LEAST || classes > GEOMETRY_SIZES_MAX) {
+        if (!word_u32(value, &classes) || classes < CLASSES_LEAST || classes > CLASS_SIZES_MAX) {
             return "CLIENT_ERROR geometry auto makes from 2 to 255 classes\r\n";
         }
         o->classes_most = classes;

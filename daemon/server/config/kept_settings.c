@@ -12,15 +12,15 @@ enum { VALUE_BYTES = 1024 };
 static bool put(char *text, size_t *used, const struct setting *row, const struct settings *s) {
     char value[VALUE_BYTES];
     setting_format(s, row, value, sizeof value);
-    int n = snprintf(text + *used, MEMORY_NOTE_BYTES - *used, "%s %s\n", row->name, value);
-    bool fits = n > 0 && (size_t)n < MEMORY_NOTE_BYTES - *used;
+    int n = snprintf(text + *used, SETTINGS_BLOB_BYTES - *used, "%s %s\n", row->name, value);
+    bool fits = n > 0 && (size_t)n < SETTINGS_BLOB_BYTES - *used;
     *used += fits ? (size_t)n : 0;
     return fits;
 }
 
 void kept_settings_write(struct cache *cache, const struct settings *start,
                          const struct settings *now) {
-    char *text = malloc(MEMORY_NOTE_BYTES);
+    char *text = malloc(SETTINGS_BLOB_BYTES);
     size_t used = 0;
     bool whole = text != NULL;
     for (const struct setting *row = setting_table;

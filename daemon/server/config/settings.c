@@ -55,7 +55,7 @@ static bool set_whole(struct settings *s, const struct setting *row, const char 
     bool    octal = row->type == SETTING_OCTAL;
     int64_t whole = 0;
     double  n = 0; /* in base 10 also 2.0 and 1e3, as templates write whole numbers */
-    bool    is_number = octal ? number_whole(text, 8, &whole) : number_real(text, &n);
+    bool    is_number = octal ? number_integer(text, 8, &whole) : number_real(text, &n);
     n = octal ? (double)whole : n;
     if (!is_number || n != floor(n) || n < row->min || n > row->max) {
         return setting_refuse(why, octal ? "wants an octal number from %lo to %lo, not \"%s\""
@@ -131,7 +131,7 @@ static bool set_bytes(struct settings *s, const struct setting *row, const char 
  * process_memory "auto" is all that the group allows, or no limit. False: `text` is neither. */
 static bool set_share(struct settings *s, const struct setting *row, const char *text) {
     enum { AUTO_PCT = 75 };
-    uint64_t pct = AUTO_PCT, group = resident_group_limit();
+    uint64_t pct = AUTO_PCT, group = rss_group_limit_bytes();
     bool     process = row->offset == offsetof(struct settings, process_memory),
          automatic = text != NULL && strcmp(text, "auto") == 0;
     if (text == NULL || !takes_share(row)) {
@@ -145,7 +145,7 @@ static bool set_share(struct settings *s, const struct setting *row, const char 
     if (!automatic && (digits == 0 || strcmp(text + digits, "%") != 0 || pct == 0 || pct > 100)) {
         return false;
     }
-    uint64_t all = group > 0 ? group : resident_machine(),
+    uint64_t all = group > 0 ? group : rss_machine_bytes(),
              bytes = (all / 100 * pct + all % 100 * pct / 100) / SETTINGS_MIB * SETTINGS_MIB;
     if (bytes == 0 || (double)bytes < row->min || (double)bytes > row->max) {
         return false;

@@ -63,7 +63,7 @@ uint64_t settings_memory_need(const struct settings *s) {
 /* Where a control group allows less than the process may take, its limit is the process's, unless
  * process_memory is given. */
 static void settle_group(struct settings *s) {
-    uint64_t group = resident_group_limit(), need = settings_memory_need(s);
+    uint64_t group = rss_group_limit_bytes(), need = settings_memory_need(s);
     bool exceeds = !is_given(s, "process_memory") && group > 0 && need > group;
     s->group_is_too_small = exceeds && group < SETTINGS_PROCESS_MEMORY_MIN;
     if (exceeds && !s->group_is_too_small) {

@@ -128,7 +128,7 @@ static struct slot *slot_of(struct batch *b, struct session *s) {
 static inline void enlist(struct batch *b, struct slot *slot, const struct session *s,
                           unsigned count) {
     struct request *r = &b->group[b->grouped];
-    struct index_spot *spots = &b->spots[b->grouped];
+    struct index_hint *spots = &b->spots[b->grouped];
     for (unsigned i = 0; i < count; i++) {
         r[i].slot = s->slot;
         if (verb_has_key(r[i].verb)) {

@@ -164,7 +164,7 @@ struct batch {
     struct text_out text; /* text that commands write */
     struct request  group[GROUP_ROOM];
     /* where the keys of the group's requests lie in the index */
-    struct index_spot spots[GROUP_ROOM];
+    struct index_hint spots[GROUP_ROOM];
     struct slot     slots[TURN_SESSIONS];
     char            bin[BIN_BYTES];
 };

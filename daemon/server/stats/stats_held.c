@@ -28,7 +28,7 @@ static uint32_t line_end(uint32_t bytes) {
     return (bytes + step - 1) / step * step;
 }
 
-static void put_sizes(struct text_out *out, const struct size_histogram *h) {
+static void put_sizes(struct text_out *out, const struct fit_histogram *h) {
     SIZEHIST_STATS(STATS_PUT)
     uint64_t items = 0;
     uint32_t end = 0;
@@ -52,7 +52,7 @@ static void put_sizes(struct text_out *out, const struct size_histogram *h) {
 
 struct sizehist {
     struct cache_sizing   sizing;
-    struct size_histogram sizes;
+    struct fit_histogram sizes;
 };
 
 static bool sizehist_begin(void *state, struct command_context *ctx) {

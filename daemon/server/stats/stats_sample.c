@@ -113,7 +113,7 @@ static void put_policy(struct text_out *out, const char *prefix, const struct wh
 static void put_record(struct text_out *out, const struct cache *cache,
                        const struct evict_policy *p) {
     struct evict_s3fifo_knobs k;
-    if (evict_alike(p, &evict_s3fifo)) {
+    if (evict_same_structure(p, &evict_s3fifo)) {
         cache_s3fifo(cache, &k);
         k = p->record != NULL ? *p->record : k;
         RECORD_FIELD(RECORD_PUT)

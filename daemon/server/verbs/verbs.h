@@ -37,7 +37,7 @@ struct serving {
     struct cache          *cache;
     struct cache_thread   *ct;
     struct serve_counters *counters;
-    const struct index_spot *spot;   /* of the key of the request at hand */
+    const struct index_hint *spot;   /* of the key of the request at hand */
     struct prefix_stats   *prefixes; /* of `stats detail`, NULL while that is off */
     unsigned          watched; /* classes of events somebody watches, while requests run */
     struct cache_view looked;  /* then: what the request at hand finds (observe.c) … */

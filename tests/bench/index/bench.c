@@ -79,16 +79,16 @@ static void prepare(uint32_t first, uint32_t count, bool in_order) {
 
 static inline void find_each(void) {
     for (uint32_t i = 0; i < operation_count; i++) {
-        struct index_look look;
+        struct index_lookup look;
         do {
-            found += index_find_from(&ix, &operations[i].key, (struct index_spot){0}, &look) != 0;
+            found += index_find_from(&ix, &operations[i].key, (struct index_hint){0}, &look) != 0;
         } while (!index_unchanged(&look));
     }
 }
 
 static inline void find_grouped(void) {
     for (uint32_t i = 0; i < operation_count; i += GROUP) {
-        struct index_spot spots[GROUP];
+        struct index_hint spots[GROUP];
         uint32_t behind[GROUP], behind_count = 0;
         for (uint32_t j = 0; j < GROUP; j++) {
             spots[j] = index_prefetch(&ix, operations[i + j].key.hash);
@@ -105,7 +105,7 @@ static inline void find_grouped(void) {
             prefetch(node_at(&arena->space, index_guess_behind(&ix, hash, spots[behind[j]])));
         }
         for (uint32_t j = 0; j < GROUP; j++) {
-            struct index_look look;
+            struct index_lookup look;
             do {
                 found += index_find_from(&ix, &operations[i + j].key, spots[j], &look) != 0;
             } while (!index_unchanged(&look));
@@ -223,10 +223,10 @@ static void *watch(void *arg) {
         char bytes[KEY_BYTES];
         name((uint32_t)(x % there), bytes);
         struct key key = key_make(bytes, KEY_BYTES);
-        struct index_look look;
+        struct index_lookup look;
         double begun_ns = cpu_ns();
         do {
-            ref = index_find_from(&ix, &key, (struct index_spot){0}, &look);
+            ref = index_find_from(&ix, &key, (struct index_hint){0}, &look);
         } while (!index_unchanged(&look));
         float us = (float)((cpu_ns() - begun_ns) / 1e3), *longest = &w->longest_us[part_of(there - 1, w->items)];
         *longest = us > *longest ? us : *longest;

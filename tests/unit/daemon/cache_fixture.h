@@ -129,7 +129,7 @@ static inline long fixture_read(struct cache_thread *ct, const struct key *key, 
     struct cache_reader r;
     enum cache_read how;
     do {
-        how = cache_read_begin(ct, key, (struct index_spot){0}, &r);
+        how = cache_read_begin(ct, key, (struct index_hint){0}, &r);
         if (how == CACHE_READ_COPY) {
             cache_read_copy(&r, to);
         }

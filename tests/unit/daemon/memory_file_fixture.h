@@ -165,7 +165,9 @@ static inline uint64_t word_of_file(size_t at, const uint64_t *set) {
     close(fd);
     return word;
 }
-static inline void set_word(size_t at, uint32_t v) { word_of_file(at, &(uint64_t){kept_made(v)}); }
+static inline void set_word(size_t at, uint32_t v) {
+    word_of_file(at, &(uint64_t){ordered_encode(v)});
+}
 static inline uint32_t word_at(size_t at) { return (uint32_t)word_of_file(at, NULL); }
 
 /* Changes a bit of a byte, or puts it back. */

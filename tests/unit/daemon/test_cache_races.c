@@ -64,7 +64,7 @@ static void *watch_one(void *arg) {
         enum cache_read how;
         cache_turn_begin(ct);
         do {
-            how = cache_read_begin(ct, key, (struct index_spot){0}, &r);
+            how = cache_read_begin(ct, key, (struct index_hint){0}, &r);
             if (how == CACHE_READ_COPY) {
                 cache_read_copy(&r, to);
             }
@@ -121,11 +121,11 @@ static void test_a_large_append_ends_beside_a_busy_neighbour(void) {
     struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = BYTES};
     is(cache_store(ct, &key, &s, NULL), CACHE_OK, "a value of 4 MiB is stored");
     struct cache_reader mine, theirs;
-    cache_read_begin(ct, &key, (struct index_spot){0}, &mine);
+    cache_read_begin(ct, &key, (struct index_hint){0}, &mine);
     uint64_t n = KEYS; /* a key of the same chain */
     do {
         struct key other = fixture_key(name, ++n);
-        cache_read_begin(ct, &other, (struct index_spot){0}, &theirs);
+        cache_read_begin(ct, &other, (struct index_hint){0}, &theirs);
     } while (theirs.look.at != mine.look.at);
     atomic_store(&stop, false);
     pthread_t neighbour;

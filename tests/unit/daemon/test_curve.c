@@ -66,7 +66,7 @@ static double run(struct curve *c, double rate, uint64_t seed, double skew, doub
     *worst = 0;
     for (unsigned i = 0; i < SIZES; i++) {
         bytes[CLASS] = (double)(least << i);
-        double e = fabs(curve_whole_hit_ratio(c, bytes, 1) - (double)t.within[i] / (double)t.reads);
+        double e = fabs(curve_all_hit_ratio(c, bytes, 1) - (double)t.within[i] / (double)t.reads);
         error += e / SIZES;
         *worst = e > *worst ? e : *worst;
     }
@@ -112,7 +112,8 @@ TEST(test_classes_do_not_mix) {
         }
     }
     ok(curve_hit_ratio(c, CLASS, 200 << 10) > 0.9, "the reads of other classes make no distance");
-    ok(curve_whole_hit_ratio(c, bytes, 1) > 0.9 && curve_whole_hit_ratio(c, bytes, 0.25) < 0.01, "the whole is its classes, growing alike");
+    ok(curve_all_hit_ratio(c, bytes, 1) > 0.9 && curve_all_hit_ratio(c, bytes, 0.25) < 0.01,
+       "the whole is its classes, growing alike");
     curve_destroy(&c);
 }
 
@@ -167,7 +168,7 @@ TEST(test_the_busiest_classes_have_curves) {
         shown += curve_place(c, i) >= 0;
     }
     ok(shown == ROOM && curve_place(c, 1) >= 0 && curve_place(c, ROOM) >= 0, "of classes that are read alike the first have a curve");
-    is(curve_reads(c, CURVE_WHOLE), ROOM * 4, "and the whole is of these");
+    is(curve_reads(c, CURVE_ALL), ROOM * 4, "and the whole is of these");
     for (unsigned round = 0; round < 3; round++) {
         for (uint64_t n = 0; n < 100; n++) {
             curve_read(c, hash_of(1 << 20 | n), 200, 1024);

@@ -104,7 +104,7 @@ static void test_a_moved_node_keeps_its_place(const struct evict_policy *p) {
     struct node *v = evict_victim(&q, 20);
     struct node *to = &nodes[50];
     *to = *v;
-    evict_moved(&q, v, to);
+    evict_list_replace(&q, v, to);
     ok(evict_victim(&q, 20) == to, "%s: the copy of the next victim is the next victim", p->name);
     evict_remove(&q, to);
     is(evict_count(&q), 8, "%s: and counts once", p->name);
@@ -215,7 +215,7 @@ static unsigned wrong_tail(uint32_t want) {
     unsigned wrong = 0;
     uint32_t place = 0, both = q.tail.count[1], first = q.tail.count[0], count = q.list[q.policy->tail_list].count;
     for (uint32_t ref = q.list[q.policy->tail_list].oldest; ref != 0; ref = node_next(&nodes[ref]), place++) {
-        wrong += evict_tails_of(&nodes[ref]) != (place < first) + (unsigned)(place < both);
+        wrong += evict_tail_parts(&nodes[ref]) != (place < first) + (unsigned)(place < both);
     }
     uint32_t first_want = want < count ? want : count, both_want = 2 * want < count ? 2 * want : count;
     return wrong + (first != first_want) + (both != both_want);
@@ -228,7 +228,7 @@ static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, 
     for (unsigned i = 0; i < LIVE; i++) {
         live[i] = i + 1;
     }
-    evict_watch_tail(&q, WANT);
+    evict_tail_watch(&q, WANT);
     wrong = wrong_tail(WANT);
     unsigned unused = LIVE + 1;
     for (unsigned round = 0; round < 5000; round++) {
@@ -237,7 +237,7 @@ static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, 
         switch (x % 8) {
         case 0: /* one is copied elsewhere */
             nodes[unused] = nodes[old];
-            evict_moved(&q, &nodes[old], &nodes[unused]);
+            evict_list_replace(&q, &nodes[old], &nodes[unused]);
             live[i] = unused;
             unused = old;
             break;
@@ -255,10 +255,10 @@ static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, 
     is(wrong, 0, "%s: a tail that is watched is marked at once, and stays so, exactly, while nodes come, go and move", p->name);
     evict_switch(&q, evict_policies[0] == p ? evict_policies[1] : evict_policies[0]);
     is(wrong_tail(WANT), 0, "%s: it is marked anew when the policy changes", p->name);
-    evict_watch_tail(&q, 0);
+    evict_tail_watch(&q, 0);
     unsigned marked = 0;
     for (unsigned n = 1; n <= NODES; n++) {
-        marked += n != unused && evict_tails_of(&nodes[n]) != 0;
+        marked += n != unused && evict_tail_parts(&nodes[n]) != 0;
     }
     is(marked, 0, "%s: no mark is left when it is not watched any more", p->name);
     end();

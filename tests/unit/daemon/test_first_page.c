@@ -129,9 +129,9 @@ TEST(test_pieces_give_way) {
     cfg.slab.chunk_bytes_max = LARGEST;
     world_open(&w, &cfg, "off");
     struct slab *slab = cache_slab(w.rig.c);
-    unsigned class_id = slab_class_of(slab, END_BYTES + TAIL_HEADER), kept = 0, its;
+    unsigned class_id = slab_class_of(slab, END_BYTES + ITEM_TAIL_HEADER), kept = 0, its;
     while (w.next < VALUES) {
-        store(&w, w.next++, CACHE_SET, LARGEST - TAIL_HEADER + END_BYTES);
+        store(&w, w.next++, CACHE_SET, LARGEST - ITEM_TAIL_HEADER + END_BYTES);
     }
     ok(slab_pages_beyond(slab, class_id, 0) > 0 && !slab_has_free(slab, class_id), "a class is full of other values' ends");
     store(&w, w.next, CACHE_SET, END_BYTES - 50);

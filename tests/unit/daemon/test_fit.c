@@ -9,7 +9,8 @@
 static const struct size_rules rules = {.least_bytes = 32, .first_bytes = 96, .most_bytes = 512 << 10, .unit_bytes = 8, .count_most = 40};
 
 /* Fits with as many classes as the rules allow. */
-static bool fit(const struct size_histogram *h, const struct size_rules *r, uint32_t pages, struct size_list *sizes) {
+static bool fit(const struct fit_histogram *h, const struct size_rules *r, uint32_t pages,
+                struct size_list *sizes) {
     struct fit_limits limits = {.classes_most = r->count_most, .used_classes_most = r->count_most, .pages = pages};
     return fit_sizes(h, r, &limits, sizes);
 }
@@ -25,7 +26,8 @@ static unsigned holes(const struct size_list *l, const struct size_rules *r) {
 }
 
 /* The same of those between which there are no items, and the factor that holds there; a step is 0.4 % wide. */
-static unsigned bare_holes(const struct size_histogram *h, const struct size_list *l, const struct size_rules *r) {
+static unsigned bare_holes(const struct fit_histogram *h, const struct size_list *l,
+                           const struct size_rules *r) {
     unsigned n = 0;
     for (unsigned i = 1; i < l->count; i++) {
         double most = ceil(l->bytes[i - 1] * FIT_BARE_FACTOR * 1.01 / r->unit_bytes) * r->unit_bytes;
@@ -36,7 +38,7 @@ static unsigned bare_holes(const struct size_histogram *h, const struct size_lis
 }
 
 /* The least memory of all lists that have a ladder and no more sizes than that: each set of 16 chunk sizes is looked at. */
-static double best_of(const struct size_histogram *h, const struct size_rules *r) {
+static double best_of(const struct fit_histogram *h, const struct size_rules *r) {
     double least = INFINITY;
     for (unsigned set = 1; set < 1u << 16; set++) {
         struct size_list l = {.count = 0};
@@ -56,14 +58,14 @@ static void test_no_choice_of_sizes_is_better(uint64_t x) {
     double worst = 0;
     unsigned gaps = 0;
     for (unsigned round = 0; round < 20; round++) {
-        static struct size_histogram h;
+        static struct fit_histogram h;
         struct size_rules few = {.least_bytes = 128, .first_bytes = 256, .most_bytes = 2048, .unit_bytes = 128};
         struct size_list sizes;
         few.count_most = 7 + (unsigned)(tap_random(&x) % 6);
-        size_histogram_init(&h, 1);
+        fit_histogram_init(&h, 1);
         for (uint32_t end = 128; end <= few.most_bytes; end += 128) {
             for (uint64_t n = tap_random(&x) % 3 == 0 ? 0 : tap_random(&x) % 50; n > 0; n--) {
-                size_histogram_add(&h, end - (uint32_t)(tap_random(&x) % 4), few.most_bytes);
+                fit_histogram_add(&h, end - (uint32_t)(tap_random(&x) % 4), few.most_bytes);
             }
         }
         fit(&h, &few, 1u << 20, &sizes);
@@ -75,7 +77,7 @@ static void test_no_choice_of_sizes_is_better(uint64_t x) {
 }
 
 /* Classes that have items. */
-static unsigned used_classes(const struct size_histogram *h, const struct size_list *l) {
+static unsigned used_classes(const struct fit_histogram *h, const struct size_list *l) {
     unsigned used = 0;
     for (unsigned i = 0; i < l->count; i++) {
         used += fit_memory(h, l, i > 0 ? l->bytes[i - 1] : 0, l->bytes[i]) > 0;
@@ -83,17 +85,18 @@ static unsigned used_classes(const struct size_histogram *h, const struct size_l
     return used;
 }
 
-static void fill_spread(struct size_histogram *h, uint64_t *x, unsigned items) {
-    size_histogram_init(h, 1);
+static void fill_spread(struct fit_histogram *h, uint64_t *x, unsigned items) {
+    fit_histogram_init(h, 1);
     for (unsigned i = 0; i < items; i++) {
         double octaves = (double)(tap_random(x) % 100000) / 100000 * 12;
         uint32_t bytes = (uint32_t)(64 * exp2(octaves));
-        size_histogram_add(h, bytes, rules.most_bytes);
+        fit_histogram_add(h, bytes, rules.most_bytes);
     }
 }
 
 /* How many classes need less than a page when the cache is full. */
-static unsigned minimums(const struct size_histogram *h, const struct size_list *sizes, uint32_t pages) {
+static unsigned minimums(const struct fit_histogram *h, const struct size_list *sizes,
+                         uint32_t pages) {
     double scale = 1;
     unsigned n = 0;
     for (int round = 0; round < 60; round++) { /* so many items that all pages are taken */
@@ -111,11 +114,11 @@ static unsigned minimums(const struct size_histogram *h, const struct size_list 
 
 /* Whole pages count: a list of many sizes holds less in few pages, and no more than its memory in many. */
 static void test_classes_cost_their_pages(uint64_t x) {
-    static struct size_histogram h;
+    static struct fit_histogram h;
     struct size_list few, many;
-    size_histogram_init(&h, 1);
+    fit_histogram_init(&h, 1);
     for (unsigned i = 0; i < 100000; i++) {
-        size_histogram_add(&h, 56 + (uint32_t)(tap_random(&x) % 2048), rules.most_bytes);
+        fit_histogram_add(&h, 56 + (uint32_t)(tap_random(&x) % 2048), rules.most_bytes);
     }
     struct size_rules wide = rules;
     wide.count_most = 200;
@@ -125,14 +128,14 @@ static void test_classes_cost_their_pages(uint64_t x) {
     double memory = fit_memory(&h, &few, 0, PAGE_BYTES) / fit_memory(&h, &many, 0, PAGE_BYTES);
     ok(small < 0.8, "in 32 pages a factor of 1.08 holds %.0f %% of what 1.25 holds", small * 100);
     ok(large > 1.05 && large < memory * 1.01, "in 65536 pages %.1f %%, and its memory says %.1f %%", large * 100, memory * 100);
-    size_histogram_init(&h, 1);
+    fit_histogram_init(&h, 1);
     ok(!(fit_items(&h, &few, 64) > 0), "without items none is predicted");
 }
 
 static void test_every_list_keeps_the_rules(uint64_t x) {
     unsigned bad = 0, crowded = 0;
     for (unsigned round = 0; round < 20; round++) {
-        static struct size_histogram h;
+        static struct fit_histogram h;
         struct size_rules r = rules;
         struct size_list sizes;
         r.unit_bytes = 8u << (round % 3);
@@ -150,12 +153,13 @@ static void test_every_list_keeps_the_rules(uint64_t x) {
 }
 
 /* Sizes in a few lumps, anywhere: what a fit without a ladder leaves holes between. */
-static void fill_lumps(struct size_histogram *h, uint64_t *x) {
-    size_histogram_init(h, 1);
+static void fill_lumps(struct fit_histogram *h, uint64_t *x) {
+    fit_histogram_init(h, 1);
     for (uint64_t lumps = tap_random(x) % 6; lumps > 0; lumps--) {
         uint32_t bytes = (uint32_t)(40 * exp2((double)(tap_random(x) % 1000) / 1000 * 13));
         for (uint64_t n = 1 + tap_random(x) % 3000; n > 0; n--) {
-            size_histogram_add(h, bytes + (uint32_t)(tap_random(x) % (bytes / 20 + 1)), rules.most_bytes);
+            fit_histogram_add(h, bytes + (uint32_t)(tap_random(x) % (bytes / 20 + 1)),
+                              rules.most_bytes);
         }
     }
 }
@@ -163,7 +167,7 @@ static void fill_lumps(struct size_histogram *h, uint64_t *x) {
 static void test_a_ladder_stays_around_the_fitted_sizes(uint64_t x) {
     unsigned gaps = 0, bare = 0, many = 0, dear = 0;
     for (unsigned round = 0; round < 30; round++) {
-        static struct size_histogram h;
+        static struct fit_histogram h;
         struct size_rules r = rules;
         struct size_list sizes, in_use = {.count = 0};
         r.unit_bytes = 8u << (round % 4);
@@ -189,7 +193,7 @@ static void test_a_ladder_stays_around_the_fitted_sizes(uint64_t x) {
 }
 
 static void test_what_gives_way(uint64_t x) {
-    static struct size_histogram h;
+    static struct fit_histogram h;
     struct size_list last = {.count = 0};
     unsigned more_holes = 0, too_many = 0;
     for (unsigned most = 60; most >= 2; most -= most > 26 ? 2 : 1) {
@@ -213,25 +217,25 @@ static void test_what_gives_way(uint64_t x) {
 
 /* In the search of one who expects other sizes, a class is worth a page at least. */
 TEST(test_the_wary_make_fewer_classes) {
-    static struct size_histogram h;
+    static struct fit_histogram h;
     struct fit_limits limits = {.classes_most = 63, .used_classes_most = FIT_CLASSES_MOST, .pages = 64};
     struct size_list sizes;
     unsigned used[2] = {0, 0};
-    size_histogram_init(&h, 1);
+    fit_histogram_init(&h, 1);
     for (unsigned i = 0; i < 100000; i++) {
-        size_histogram_add(&h, 150 + i % 150, rules.most_bytes);
+        fit_histogram_add(&h, 150 + i % 150, rules.most_bytes);
     }
-    for (unsigned wary = 0; wary < 2; wary++) {
-        limits.wary = wary;
+    for (unsigned cautious = 0; cautious < 2; cautious++) {
+        limits.cautious = cautious;
         fit_sizes(&h, &rules, &limits, &sizes);
-        used[wary] = used_classes(&h, &sizes);
+        used[cautious] = used_classes(&h, &sizes);
     }
     ok(used[1] > 1 && used[1] * 2 <= used[0], "sizes of 64 pages that may change have %u classes, not %u", used[1], used[0]);
 }
 
 /* The thread that looks for sizes has others wait for it no longer than a step takes. */
 static void test_a_search_takes_small_steps(uint64_t x) {
-    static struct size_histogram h;
+    static struct fit_histogram h;
     struct fit_limits limits = {.classes_most = 63, .used_classes_most = FIT_CLASSES_MOST, .pages = 1000};
     struct size_list whole, sizes;
     unsigned steps = 1;
@@ -247,10 +251,10 @@ static void test_a_search_takes_small_steps(uint64_t x) {
 }
 
 TEST(test_an_empty_cache_has_the_ladder_alone) {
-    static struct size_histogram h;
+    static struct fit_histogram h;
     struct size_list sizes;
     struct size_rules few = rules, many = rules;
-    size_histogram_init(&h, 1);
+    fit_histogram_init(&h, 1);
     few.count_most = 24;
     many.count_most = 63;
     ok(fit(&h, &few, 64, &sizes) && holes(&sizes, &few) == 0, "without items there is the ladder: %u sizes", sizes.count);
@@ -258,17 +262,17 @@ TEST(test_an_empty_cache_has_the_ladder_alone) {
 }
 
 TEST(test_what_unseen_sizes_waste) {
-    static struct size_histogram h;
+    static struct fit_histogram h;
     const struct size_list octave = {.count = 2, .bytes = {1024, 2048}};
-    struct fit_unseen unseen;
-    size_histogram_init(&h, 1);
-    fit_unseen(&h, &octave, &unseen);
+    struct fit_absent_sizes unseen;
+    fit_histogram_init(&h, 1);
+    fit_absent_sizes(&h, &octave, &unseen);
     ok(fabs(unseen.mean_pct - 27.9) < 0.2 && fabs(unseen.most_pct - 50) < 0.1,
        "in an octave without items they waste %.1f %% on average and %.1f %% at most", unseen.mean_pct, unseen.most_pct);
     for (uint32_t bytes = 1025; bytes <= 1536; bytes++) {
-        size_histogram_add(&h, bytes, 2048);
+        fit_histogram_add(&h, bytes, 2048);
     }
-    fit_unseen(&h, &octave, &unseen);
+    fit_absent_sizes(&h, &octave, &unseen);
     ok(fabs(unseen.most_pct - 25) < 0.1, "sizes that have items are not counted: %.1f %% at most", unseen.most_pct);
 }
 

@@ -103,19 +103,20 @@ TEST(test_orders_are_checked) {
          "a dry order tells what would be refused"},
     };
     struct rig r;
-    uint32_t many[GEOMETRY_SIZES_MAX];
+    uint32_t many[CLASS_SIZES_MAX];
     rig_open(&r, 16, &evict_slru, true);
     fill(&r, 1000, 200, 700);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *answer = order(&r, &rows[i].order);
         ok(says(answer, rows[i].says) && strstr(answer, rows[i].also) != NULL, "%s: %s", rows[i].claim, answer);
     }
-    for (unsigned i = 0; i < GEOMETRY_SIZES_MAX; i++) {
+    for (unsigned i = 0; i < CLASS_SIZES_MAX; i++) {
         many[i] = 104 + i * 8;
     }
-    const char *answer = ask_sizes(&r, many, GEOMETRY_SIZES_MAX, true);
+    const char *answer = ask_sizes(&r, many, CLASS_SIZES_MAX, true);
     ok(says(answer, "BADSIZES") && strstr(answer, "at most 254 beside the largest chunk's 524288") != NULL, "more than there are ids: %s", answer);
-    ok(says(ask_sizes(&r, many, GEOMETRY_SIZES_MAX - 1, true), "NOIDS"), "and so many that both generations have no ids");
+    ok(says(ask_sizes(&r, many, CLASS_SIZES_MAX - 1, true), "NOIDS"),
+       "and so many that both generations have no ids");
     is(facts_of(&r).generation, 0, "none of these changes anything");
     is_str(ask_sizes(&r, many, 150, true), "OK", "150 classes beside those of the start are accepted");
     ok(settles(&r) && facts_of(&r).now.count == 151 && cache_slab(r.c)->class_count > 63, "they are 151 with the largest, and ids go beyond 63");

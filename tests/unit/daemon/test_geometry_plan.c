@@ -23,16 +23,18 @@ static unsigned missing(const struct size_list *l, const struct size_list *in, c
 }
 
 static void test_every_step_serves_every_size(uint64_t x) {
-    static struct size_histogram h;
+    static struct fit_histogram h;
     unsigned bad = 0, foreign = 0, astray = 0, jumps = 0;
     for (unsigned round = 0; round < 300; round++) {
         struct size_list from, to, now, before;
         struct geometry_plan plan;
         random_list(&x, 60, &from);
         random_list(&x, 60, &to);
-        size_histogram_init(&h, 1);
+        fit_histogram_init(&h, 1);
         for (unsigned i = 0; i < 500; i++) {
-            size_histogram_add(&h, 40 + (uint32_t)(tap_random(&x) % (MOST >> tap_random(&x) % 12)) % (MOST - 40), MOST);
+            fit_histogram_add(
+                &h, 40 + (uint32_t)(tap_random(&x) % (MOST >> tap_random(&x) % 12)) % (MOST - 40),
+                MOST);
         }
         geometry_plan_make(&plan, &from, &to, &h);
         for (before = from; geometry_plan_step(&plan, &now); before = now) {
@@ -52,14 +54,14 @@ static void test_every_step_serves_every_size(uint64_t x) {
 }
 
 TEST(test_what_saves_most_is_first) {
-    static struct size_histogram h;
+    static struct fit_histogram h;
     struct size_list from = {3, {1000, 2000, MOST}}, to = {3, {600, 1100, MOST}}, now;
     struct geometry_plan plan;
-    size_histogram_init(&h, 1);
+    fit_histogram_init(&h, 1);
     for (unsigned i = 0; i < 1000; i++) {
-        size_histogram_add(&h, 1050, 2000);
+        fit_histogram_add(&h, 1050, 2000);
     }
-    size_histogram_add(&h, 600, 1000);
+    fit_histogram_add(&h, 600, 1000);
     geometry_plan_make(&plan, &from, &to, &h);
     ok(geometry_plan_step(&plan, &now) && size_list_has(&now, 1100) && !size_list_has(&now, 2000) && size_list_has(&now, 1000),
        "the range with the most to save is converted first");

@@ -180,7 +180,8 @@ TEST(test_memory_in_sight_of_a_reader_is_not_used_again) {
     fixture_value(value, 500, 1, 1);
     fixture_set(writer, 1, value, 500);
     cache_turn_begin(reader);
-    is(cache_read_begin(reader, &key, (struct index_spot){0}, &r), CACHE_READ_COPY, "a reader has found an item");
+    is(cache_read_begin(reader, &key, (struct index_hint){0}, &r), CACHE_READ_COPY,
+       "a reader has found an item");
     struct cache_delete d = {0};
     cache_delete(writer, &key, &d);
     memset(got, 'x', 500);

@@ -175,11 +175,11 @@ static void test_colliding_hashes_are_refused_before_they_harm(void) {
     }
     ok(put >= 16 && put < 1000, "%s: keys made to collide are refused after %u", kind->name, put);
     is(ix.item_count, put, "%s: and not counted", kind->name);
-    uint32_t rivals[INDEX_CHAIN_MOST], rival_count = index_rivals(&ix, hash, rivals);
+    uint32_t candidates[INDEX_CHAIN_MOST], rival_count = index_candidates(&ix, hash, candidates);
     ok(rival_count > 0 && rival_count <= put, "%s: one of %u is in the way", kind->name, rival_count);
     for (uint32_t i = 0; i < rival_count; i++) {
-        index_remove(&ix, hash, rivals[i]);
-        wrong += !index_insert(&ix, hash, rivals[i]);
+        index_remove(&ix, hash, candidates[i]);
+        wrong += !index_insert(&ix, hash, candidates[i]);
     }
     is(wrong, 0, "%s: whichever leaves, another is taken", kind->name);
     for (uint32_t n = 0; n < put; n++) {
@@ -212,21 +212,22 @@ static void test_the_number_of_a_bucket_is_not_taken_for_an_item(void) {
     static struct index ix;
     char name[40], table[CHUNK];
     struct key key = key_of(1, name);
-    struct index_look look;
+    struct index_lookup look;
     index_init(&ix, &index_bucket, &pool, &arena->space);
     insert(&ix, 1, refs[1]);
     struct index_line *b = (struct index_line *)index_array_segment(&ix.table, 0) + index_place_of(key.hash, ix.count);
     for (unsigned i = 0; i < SLOTS; i++) {
-        if (ref_of(b, i) == refs[1]) {
-            uint8_t tag = tag_of(b, i);
-            set_slot(b, i, 0, 0);
-            set_slot(b, SLOTS - 1, tag, NUMBER);
+        if (slot_ref(b, i) == refs[1]) {
+            uint8_t tag = slot_tag(b, i);
+            slot_set(b, i, 0, 0);
+            slot_set(b, SLOTS - 1, tag, NUMBER);
         }
     }
     char *at = node_at(&arena->space, NUMBER); /* in the page table, where by chance there may be what looks like the item */
     memcpy(table, at, CHUNK);
     memcpy(at, node_at(&arena->space, refs[1]), CHUNK);
-    is(index_find_from(&ix, &key, (struct index_spot){0}, &look), 0, "the number of an overflow bucket behind the tag of a key leads a reader to no item");
+    is(index_find_from(&ix, &key, (struct index_hint){0}, &look), 0,
+       "the number of an overflow bucket behind the tag of a key leads a reader to no item");
     is(index_guess(&ix, index_prefetch(&ix, key.hash)), 0, "nor to anything that it prefetches");
     is(index_guess_behind(&ix, key.hash, index_prefetch(&ix, key.hash)), 0, "nor behind it");
     memcpy(at, table, CHUNK);
@@ -267,7 +268,7 @@ static pthread_barrier_t begun; /* each has looked once */
 
 struct reader {
     uint64_t looks, false_misses, false_hits, seed;
-    struct index_spot spots[2 * STAY]; /* of the keys that it looks for, from some time before */
+    struct index_hint spots[2 * STAY]; /* of the keys that it looks for, from some time before */
 };
 
 /* The first items are always there, at one place or the other: a look that holds must find them. The last never are. */
@@ -279,8 +280,8 @@ static void *read_on(void *arg) {
         bool stays = random >> 63;
         uint32_t n = (uint32_t)(random % STAY) + (stays ? 0 : ITEMS - STAY), ref;
         struct key key = KEY_OF(n);
-        struct index_look look;
-        struct index_spot *spot = &r->spots[n < STAY ? n : n - (ITEMS - 2 * STAY)];
+        struct index_lookup look;
+        struct index_hint *spot = &r->spots[n < STAY ? n : n - (ITEMS - 2 * STAY)];
         if (random >> 60 == 0) {
             *spot = index_prefetch(&shared, key.hash);
         }
@@ -351,24 +352,25 @@ static void test_a_look_tells_what_happened_since(void) {
     static struct index ix;
     char name[40];
     struct key key = key_of(7, name);
-    struct index_look look;
+    struct index_lookup look;
     index_init(&ix, kind, &pool, &arena->space);
-    is(index_find_from(&ix, &key, (struct index_spot){0}, &look), 0, "%s: a look at what is not there", kind->name);
+    is(index_find_from(&ix, &key, (struct index_hint){0}, &look), 0,
+       "%s: a look at what is not there", kind->name);
     ok(index_unchanged(&look), "%s: holds as long as nothing happens", kind->name);
     index_insert(&ix, key.hash, refs[7]);
     ok(!index_unchanged(&look), "%s: and no longer once the key is there", kind->name);
-    index_find_from(&ix, &key, (struct index_spot){0}, &look);
-    _Atomic uint32_t *change = index_change_begin(index_spot_at(&ix, key.hash, refs[7]));
+    index_find_from(&ix, &key, (struct index_hint){0}, &look);
+    _Atomic uint32_t *change = index_change_begin(index_hint_at(&ix, key.hash, refs[7]));
     ok(!index_unchanged(&look), "%s: a look does not hold while the item changes", kind->name);
-    struct index_look within;
-    index_find_from(&ix, &key, (struct index_spot){0}, &within);
+    struct index_lookup within;
+    index_find_from(&ix, &key, (struct index_hint){0}, &within);
     ok(!index_unchanged(&within), "%s: nor one that begins meanwhile", kind->name);
     index_version_end(change);
     ok(!index_unchanged(&look) && !index_unchanged(&within), "%s: nor after", kind->name);
-    index_find_from(&ix, &key, (struct index_spot){0}, &look);
+    index_find_from(&ix, &key, (struct index_hint){0}, &look);
     index_replace(&ix, key.hash, refs[7], copies[7]);
     ok(!index_unchanged(&look), "%s: nor once the item is elsewhere", kind->name);
-    index_find_from(&ix, &key, (struct index_spot){0}, &look);
+    index_find_from(&ix, &key, (struct index_hint){0}, &look);
     index_remove(&ix, key.hash, copies[7]);
     ok(!index_unchanged(&look), "%s: nor once it is gone", kind->name);
     index_fini(&ix);
@@ -382,11 +384,11 @@ static void test_a_change_of_a_key_holds_up_few_others(void) {
     uint32_t held_up = 0;
     begin_with(&ix, ITEMS);
     struct key key = key_of(7, name);
-    _Atomic uint32_t *change = index_change_begin(index_spot_at(&ix, key.hash, refs[7]));
+    _Atomic uint32_t *change = index_change_begin(index_hint_at(&ix, key.hash, refs[7]));
     for (uint32_t n = 0; n < ITEMS; n++) {
-        struct index_look look;
+        struct index_lookup look;
         key = key_of(n, name);
-        index_find_from(&ix, &key, (struct index_spot){0}, &look);
+        index_find_from(&ix, &key, (struct index_hint){0}, &look);
         held_up += !index_unchanged(&look);
     }
     index_version_end(change);
@@ -396,7 +398,7 @@ static void test_a_change_of_a_key_holds_up_few_others(void) {
 
 static void test_a_spot_serves_however_much_changes(void) {
     static struct index ix;
-    static struct index_spot spots[ITEMS];
+    static struct index_hint spots[ITEMS];
     uint32_t wrong = 0, gone = 0;
     index_init(&ix, kind, &pool, &arena->space);
     for (uint32_t n = 0; n < ITEMS; n++) {
@@ -405,8 +407,8 @@ static void test_a_spot_serves_however_much_changes(void) {
     }
     for (uint32_t n = 0; n < ITEMS; n++) {
         struct key key = KEY_OF(n);
-        struct index_look look;
-        struct index_spot spot = spots[n];
+        struct index_lookup look;
+        struct index_hint spot = spots[n];
         wrong += index_find_locked(&ix, &key, &spot) != refs[n];
         wrong += index_find_from(&ix, &key, spots[n], &look) != refs[n] || !index_unchanged(&look);
         _Atomic uint32_t *change = index_change_begin(spot);
@@ -417,7 +419,7 @@ static void test_a_spot_serves_however_much_changes(void) {
     for (uint32_t n = 0; n < ITEMS; n++) {
         struct key key = KEY_OF(n);
         index_remove(&ix, key.hash, refs[n]);
-        struct index_spot spot = spots[n];
+        struct index_hint spot = spots[n];
         gone += index_find_locked(&ix, &key, &spot) == 0;
     }
     is(gone, ITEMS, "%s: and misses it once it has gone", kind->name);
@@ -432,7 +434,7 @@ static void test_a_version_that_ends_begins_anew(void) {
     char name[40];
     begin_with(&ix, FULL);
     uint64_t hash = key_of(0, name).hash;
-    _Atomic uint32_t *version = index_change_begin(index_spot_at(&ix, hash, refs[0]));
+    _Atomic uint32_t *version = index_change_begin(index_hint_at(&ix, hash, refs[0]));
     atomic_fetch_add(version, (UINT32_MAX - atomic_load(version)) / (2 * INDEX_VERSION_ONE) * (2 * INDEX_VERSION_ONE) - TIMES / 2 * INDEX_VERSION_ONE);
     index_version_end(version);
     uint32_t before = atomic_load(version);

@@ -130,8 +130,8 @@ static void put(const char *name, const char *text) {
 static void make(const char *name) { put(name, NULL); }
 
 TEST(test_group) {
-    struct resident r;
-    struct resident_now now;
+    struct rss r;
+    struct rss_reading now;
     char groups[256];
     snprintf(groups, sizeof groups, "%s/groups", folder);
     make("groups");
@@ -146,19 +146,19 @@ TEST(test_group) {
     put("groups/a/b/memory.stat", "anon 1\nfile 9\ninactive_file 500000\nactive_file 7\n");
     put("groups/a/b/memory.pressure",
         "some avg10=1.50 avg60=0.00 avg300=0.00 total=5\nfull avg10=0.25 avg60=0 avg300=0 total=1\n");
-    resident_open(&r, folder, groups);
+    rss_open(&r, folder, groups);
     is(r.group_limit_bytes, 5000000, "the least limit of all groups above counts");
-    resident_look(&r, &now);
+    rss_read(&r, &now);
     is(now.bytes, 300 * (uint64_t)sysconf(_SC_PAGESIZE), "the process's resident pages are read");
     is(now.group_bytes, 3500000, "files that can be dropped are not the group's memory");
     ok(now.pressure_pct == 1.5, "the pressure is that of somebody, of ten seconds");
-    resident_close(&r);
+    rss_close(&r);
 
     put("groups/a/memory.high", "4500000\n");
     put("groups/a/b/memory.high", "max\n");
-    resident_open(&r, folder, groups);
+    rss_open(&r, folder, groups);
     ok(r.group_limit_bytes == 4500000, "… and where a group would be slowed down before");
-    resident_close(&r);
+    rss_close(&r);
 
     make("groups/memory");
     make("groups/memory/old");
@@ -167,35 +167,35 @@ TEST(test_group) {
     put("groups/memory/old/memory.usage_in_bytes", "3000000\n");
     put("groups/memory/old/memory.stat", "inactive_file 1\ntotal_inactive_file 600000\n");
     put("cgroup", "4:cpu:/cpu\n3:hugetlb,memory:/old\n2:memory2:/no\n0::/a/b\n");
-    resident_open(&r, folder, groups);
-    resident_look(&r, &now);
+    rss_open(&r, folder, groups);
+    rss_read(&r, &now);
     ok(r.group_limit_bytes == 7000000, "the limit of a group of version 1 counts, and before one of version 2");
     ok(now.group_bytes == 2400000 && now.pressure_pct == 0, "… and what it takes");
-    resident_close(&r);
+    rss_close(&r);
 
     put("cgroup", "3:memory:/elsewhere/in/the/machine\n");
     put("groups/memory/memory.limit_in_bytes", "6000000\n");
-    resident_open(&r, folder, groups);
+    rss_open(&r, folder, groups);
     ok(r.group_limit_bytes == 6000000, "a container's group is the root of what it sees");
-    resident_close(&r);
+    rss_close(&r);
 
     put("groups/memory/memory.limit_in_bytes", "9223372036854771712\n");
-    resident_open(&r, folder, groups);
+    rss_open(&r, folder, groups);
     ok(r.group_limit_bytes == 0, "version 1's word for no limit is none");
-    resident_close(&r);
+    rss_close(&r);
 
     put("cgroup", "0::/gone\n");
     put("statm", "");
-    resident_open(&r, folder, groups);
-    resident_look(&r, &now);
+    rss_open(&r, folder, groups);
+    rss_read(&r, &now);
     ok(r.group_limit_bytes == 9000000 && now.group_bytes == 0 && now.bytes == 0,
        "what is not there reads as zero");
-    resident_close(&r);
+    rss_close(&r);
 
-    resident_open(&r, NULL, NULL);
-    resident_look(&r, &now);
+    rss_open(&r, NULL, NULL);
+    rss_read(&r, &now);
     ok(now.bytes > 0 && now.bytes < (uint64_t)1 << 40, "this process has memory");
-    resident_close(&r);
+    rss_close(&r);
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at) {

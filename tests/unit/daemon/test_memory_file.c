@@ -294,7 +294,7 @@ TEST(test_policies_come_back) {
 /* --- notes --- */
 
 static const char third[] = "a third, which is longer\n";
-static char note[MEMORY_NOTE_BYTES + 1];
+static char note[SETTINGS_BLOB_BYTES + 1];
 
 static const char *note_now(void) {
     char refused[MEMORY_WHY_BYTES];
@@ -302,7 +302,7 @@ static const char *note_now(void) {
     if (f == NULL) {
         return refused[0] != '\0' ? "refused" : "";
     }
-    memory_note_read(f, note);
+    settings_blob_read(f, note);
     memory_file_close(&f);
     return note;
 }
@@ -319,8 +319,8 @@ static void keep_two(struct cache_thread *ct) {
 }
 /* Dies while the fourth is written: half of it is there. */
 static void half_keep(struct cache_thread *ct) {
-    char *place = (char *)ct->cache->arena->file->head + MEMORY_NOTES_AT;
-    size_t half = (MEMORY_FRONT_AT - MEMORY_NOTES_AT) / 2;
+    char *place = (char *)ct->cache->arena->file->head + MEMORY_BLOBS_AT;
+    size_t half = (MEMORY_FRONT_AT - MEMORY_BLOBS_AT) / 2;
     place += memmem(place, 64, third, 7) != NULL ? half : 0;
     memcpy(place + 24, "fourth\n", 7);
 }
@@ -335,15 +335,15 @@ TEST(test_notes_come_back) {
     crash(half_keep);
     is_str(note_now(), third, "one that was half written leaves the one before");
     struct life l = begin();
-    static char longest[MEMORY_NOTE_BYTES + 1];
+    static char longest[SETTINGS_BLOB_BYTES + 1];
     memset(longest, 'n', sizeof longest);
     ok(!cache_keep_note(l.c, longest, sizeof longest), "one that is too long is not kept");
-    ok(cache_keep_note(l.c, longest, MEMORY_NOTE_BYTES), "the longest is");
+    ok(cache_keep_note(l.c, longest, SETTINGS_BLOB_BYTES), "the longest is");
     end(&l);
-    longest[MEMORY_NOTE_BYTES] = '\0';
+    longest[SETTINGS_BLOB_BYTES] = '\0';
     is(strcmp(note_now(), longest), 0, "… and comes back");
     unsigned misread = 0;
-    for (size_t at = MEMORY_NOTES_AT; at < MEMORY_FRONT_AT; at += 1 + at / 7 % 31) {
+    for (size_t at = MEMORY_BLOBS_AT; at < MEMORY_FRONT_AT; at += 1 + at / 7 % 31) {
         flip(at, at % 8);
         const char *text = note_now();
         misread += strcmp(text, longest) != 0 && strcmp(text, third) != 0;

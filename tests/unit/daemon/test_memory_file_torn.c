@@ -10,13 +10,13 @@
 
 enum { TORN_ITEMS = 7 };
 
-static struct tail *tail_of(struct cache_thread *ct, uint64_t n) {
+static struct item_tail *tail_of(struct cache_thread *ct, uint64_t n) {
     return (void *)item_at(ct->cache, item_load32(item_chain(item_of(ct, n))));
 }
 
 static void tear_items(struct cache_thread *ct) {
     fill(ct);
-    item_set_state(item_of(ct, 1), CHUNK_DRAFT);                /* it was being overwritten */
+    item_set_state(item_of(ct, 1), CHUNK_FILLING);                /* it was being overwritten */
     item_store32(&item_of(ct, 2)->value_bytes, 5000000);        /* longer than its chunk */
     item_set_flags(item_of(ct, 3), item_flags(item_of(ct, 3)) | ITEM_CHAINED); /* of chunks that are none */
     struct item *none = item_of(ct, 6); /* a chain that is empty, of an empty value */
@@ -25,9 +25,11 @@ static void tear_items(struct cache_thread *ct) {
     item_store32(item_chain(none), 0);
     item_store32(&tail_of(ct, 261)->head, ref_of_item(ct->cache, item_of(ct, 4)));
     item_store32(&tail_of(ct, 511)->used_bytes, 17);
-    struct tail *round = tail_of(ct, 761);
-    item_store32(&((struct tail *)(void *)item_at(ct->cache, tail_next(round)))->next, ref_of_item(ct->cache, round));
-    item_store32(&((struct tail *)(void *)item_at(ct->cache, tail_next(round)))->used_bytes, 1000);
+    struct item_tail *round = tail_of(ct, 761);
+    item_store32(&((struct item_tail *)(void *)item_at(ct->cache, item_tail_next(round)))->next,
+                 ref_of_item(ct->cache, round));
+    item_store32(&((struct item_tail *)(void *)item_at(ct->cache, item_tail_next(round)))->used_bytes,
+                 1000);
 }
 
 /* Memory that suffices, or none to spare: then it adopts a partition at a time. */
@@ -181,7 +183,7 @@ TEST(test_any_byte_of_an_item_may_change) {
     change_headers("an item's header", SMALL, false, header, none);
     change_headers("a chained item's header", CHAINED, false, header + 8, none);
     change_headers("a piece's link", CHAINED, true, sizeof(uint32_t), 0);
-    change_headers("a piece's header", CHAINED, true, sizeof(struct tail), offsetof(struct tail, key_len));
+    change_headers("a piece's header", CHAINED, true, sizeof(struct item_tail), offsetof(struct item_tail, key_len));
     comes_back("with all headers as they were");
 }
 

@@ -198,7 +198,8 @@ static unsigned fill_class(struct rig *r) {
     for (unsigned i = 0; i < PICK_ITEMS; i++) {
         struct key key = FIXTURE_KEY(i);
         struct cache_reader reader;
-        bool there = cache_read_begin(r->client, &key, (struct index_spot){0}, &reader) == CACHE_READ_COPY;
+        bool there =
+            cache_read_begin(r->client, &key, (struct index_hint){0}, &reader) == CACHE_READ_COPY;
         page_of_item[i] = there ? arena_page_of(r->slab->arena, reader.item) : PAGE_NONE;
     }
     cache_turn_end(r->client);
@@ -244,7 +245,8 @@ TEST(test_lrc_and_lra_take_pages_by_age) {
     uint32_t oldest = PAGE_NONE;
     for (uint32_t page = 0; page < r.slab->arena->page_max; page++) {
         bool owned = slab_page_class(r.slab, page) == class_id;
-        if (owned && (oldest == PAGE_NONE || r.slab->arena->table[page].birth < r.slab->arena->table[oldest].birth)) {
+        if (owned && (oldest == PAGE_NONE || r.slab->arena->table[page].acquired_seq <
+                                                 r.slab->arena->table[oldest].acquired_seq)) {
             oldest = page;
         }
     }

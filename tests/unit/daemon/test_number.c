@@ -93,11 +93,14 @@ TEST(test_numbers_of_options) {
            v == UINT64_MAX && number_digits("999999999999999999999", 10, &v) == 21 && v == UINT64_MAX,
        "a number of more than 64 bits is the highest of 64 bits");
     int64_t n = 7;
-    ok(number_whole(" \t+12", 10, &n) && n == 12 && number_whole("-12", 10, &n) && n == -12 && number_whole("-0", 10, &n) && n == 0,
+    ok(number_integer(" \t+12", 10, &n) && n == 12 && number_integer("-12", 10, &n) && n == -12 &&
+           number_integer("-0", 10, &n) && n == 0,
        "blanks and a sign may stand before a whole number");
-    ok(number_whole("0777", 8, &n) && n == 511, "it may be octal");
-    ok(!number_whole("12 ", 10, &n) && !number_whole("1x", 10, &n) && !number_whole("", 10, &n) && !number_whole("+", 10, &n) &&
-           !number_whole("--1", 10, &n) && !number_whole("9223372036854775808", 10, &n) && !number_whole("8", 8, &n) && n == 511,
+    ok(number_integer("0777", 8, &n) && n == 511, "it may be octal");
+    ok(!number_integer("12 ", 10, &n) && !number_integer("1x", 10, &n) &&
+           !number_integer("", 10, &n) && !number_integer("+", 10, &n) &&
+           !number_integer("--1", 10, &n) && !number_integer("9223372036854775808", 10, &n) &&
+           !number_integer("8", 8, &n) && n == 511,
        "anything behind it, no digits or more than 64 bits make it none, and change nothing");
 }
 

@@ -138,7 +138,7 @@ static void store_two_sizes(struct setup *s, uint64_t items, size_t other_bytes)
 TEST(test_sizes_count_every_item_once_and_a_sample_tells_how_many) {
     enum { ALL_PAGES = 12, ITEMS = 20000, LOOKED = 4 };
     struct setup s = fresh(ALL_PAGES, &evict_lru);
-    static struct size_histogram all, some;
+    static struct fit_histogram all, some;
     struct cache_sizing sizing;
     store_two_sizes(&s, ITEMS, 100);
     unsigned steps = 1;
@@ -159,7 +159,7 @@ TEST(test_sizes_of_values_in_blocks_count_what_lies_in_the_first_block) {
     cfg.store = CACHE_STORE_BLOCKS;
     cfg.block_bytes = CACHE_BLOCK_DEFAULT;
     struct setup s = {.cache = cache_create(&cfg)};
-    static struct size_histogram h;
+    static struct fit_histogram h;
     struct cache_facts f;
     s.ct = cache_thread_create(s.cache);
     store_two_sizes(&s, 1000, 20);

@@ -115,15 +115,16 @@ static void test_near_full_simulations(uint64_t seed) {
     for (salt = 0; salt < SAMPLES; salt++) {
         struct shadow *s = run(running, 0.2, 16 << 20, seed);
         for (unsigned i = 0; i < POLICIES; i++) {
-            struct shadow_tally t = shadow_policy(s, i);
+            struct shadow_counts t = shadow_policy(s, i);
             policy_missed[i] += (1 - shadow_hit_ratio(&t, 1 - real)) / SAMPLES;
         }
         for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-            struct shadow_tally t = shadow_size(s, i);
+            struct shadow_counts t = shadow_size(s, i);
             size_missed[i] += (1 - shadow_hit_ratio(&t, 1 - real)) / SAMPLES;
         }
         if (salt == 0) {
-            struct shadow_tally whole = shadow_policy(s, 0), in_class = shadow_class_policy(s, CLASS, 0);
+            struct shadow_counts whole = shadow_policy(s, 0),
+                                 in_class = shadow_class_policy(s, CLASS, 0);
             ok(in_class.reads > whole.reads / 5 && in_class.own_misses > 0, "reads are counted for their class, where it is known, too");
         }
         shadow_destroy(&s);
@@ -147,7 +148,7 @@ static void test_near_full_simulations(uint64_t seed) {
 TEST(test_own_is_the_measure) {
     struct shadow *s = run(&evict_lru, 0.1, 16 << 20, 99);
     unsigned lru = place_of(&evict_lru);
-    struct shadow_tally t = shadow_policy(s, lru);
+    struct shadow_counts t = shadow_policy(s, lru);
     ok(t.better <= 0 && t.worse <= 0 && t.reads > 0, "today's policy differs from itself by nothing");
     unsigned same = 0;
     for (unsigned i = 0; i < 1000; i++) {
@@ -162,7 +163,8 @@ TEST(test_own_is_the_measure) {
 
 /* Pages in the wrong classes make a cache miss a third, and its miniature, which has no classes, 2 % of the reads. */
 TEST(test_misses_that_are_no_policys_do_not_multiply_a_difference) {
-    const struct shadow_tally t = {.reads = 1000, .own_misses = 20, .worse = 60, .deviation = 8}, half = {.reads = 1000, .own_misses = 200, .worse = 20};
+    const struct shadow_counts t = {.reads = 1000, .own_misses = 20, .worse = 60, .deviation = 8},
+                               half = {.reads = 1000, .own_misses = 200, .worse = 20};
     double told = shadow_hit_ratio(&t, 0.666);
     ok(told > 0.54 && told < 0.55, "a policy that missed 6 points more is told to miss 12 points more, and not all: %.3f", told);
     ok(shadow_error(&t, 0.666) < 0.017, "and its doubt is as little");
@@ -178,7 +180,7 @@ TEST(test_doubt_counts_keys_not_reads) {
         tell(s, hash_of(n % 5 == 0 ? 1 << 20 : n), n % 5 == 0 && n > 0);
     }
     shadow_window_end(s, 5000);
-    struct shadow_tally t = shadow_policy(s, fifo);
+    struct shadow_counts t = shadow_policy(s, fifo);
     ok(t.worse > 50 && t.better <= 0, "first in, first out misses the key %.0f times that the LRU has it", t.worse);
     ok(fabs(t.deviation - t.worse) < 1e-6, "and all of it is in doubt, for another sample would not have that key");
     shadow_destroy(&s);
@@ -194,7 +196,7 @@ TEST(test_what_was_worse_before_does_not_count_against_what_rises) {
         tell(s, hash_of(1000 + n / 2), n % 2 == 1);
     }
     shadow_window_end(s, 2 * NEW);
-    struct shadow_tally all = shadow_policy(s, none), rising = shadow_rising(s, none);
+    struct shadow_counts all = shadow_policy(s, none), rising = shadow_rising(s, none);
     ok(all.worse > NEW - 1 && rising.worse <= 0 && rising.reads <= 0, "a policy that is worse does not rise, %.0f misses more", all.worse);
     for (uint64_t n = 0; n < ROUNDS * HELD; n++) {
         tell(s, hash_of(n % HELD), false);
@@ -242,9 +244,10 @@ TEST(test_windows_count_alike_at_any_rate) {
     struct shadow *s = watching(&evict_lru, 100, 0);
     tell_misses(s, 8000, 300);
     shadow_window_end(s, 8000);
-    struct shadow_tally before = shadow_size(s, SHADOW_SIZES - 1), policy = shadow_policy(s, 0), in_class = shadow_class_policy(s, CLASS, 0);
+    struct shadow_counts before = shadow_size(s, SHADOW_SIZES - 1), policy = shadow_policy(s, 0),
+                         in_class = shadow_class_policy(s, CLASS, 0);
     set(s, 100 * ITEM_BYTES, 0, &evict_lru, sample_below(0.125));
-    struct shadow_tally after = shadow_size(s, SHADOW_SIZES - 1);
+    struct shadow_counts after = shadow_size(s, SHADOW_SIZES - 1);
     ok(before.better > 0 && fabs(after.reads - before.reads / 8) < 1 && fabs(after.better - before.better / 8) < 1,
        "at an eighth of the rate %.0f reads count as %.0f would, had it been so from the start", before.reads, after.reads);
     ok(fabs(shadow_policy(s, 0).own_misses - policy.own_misses / 8) < 1 && fabs(shadow_class_policy(s, CLASS, 0).reads - in_class.reads / 8) < 1,
@@ -269,7 +272,7 @@ TEST(test_a_class_apart_is_as_it_is) {
         }
     }
     shadow_window_end(s, 60000);
-    struct shadow_tally half = shadow_size(s, 0);
+    struct shadow_counts half = shadow_size(s, 0);
     is(shadow_fill(s).nodes, 0, "its items take no memory from others");
     ok(half.better <= 0 && half.worse <= 0 && half.reads > 0 && fabs(half.own_misses - half.reads / 2) < 1, "its reads hit and miss as in the cache, at any size");
     shadow_destroy(&s);
@@ -285,7 +288,8 @@ TEST(test_another_tuning_is_counted_anew) {
     ok(!shadow_note_tuning(s) && shadow_policy(s, 0).reads > 0, "and kept while the tuning is the same");
     own.promote_hits = 1;
     ok(shadow_note_tuning(s), "a change of the tuning is noted");
-    struct shadow_tally policy = shadow_policy(s, 0), rising = shadow_rising(s, 0), size = shadow_size(s, 1);
+    struct shadow_counts policy = shadow_policy(s, 0), rising = shadow_rising(s, 0),
+                         size = shadow_size(s, 1);
     ok(policy.reads <= 0 && rising.reads <= 0 && size.reads <= 0, "what was counted before it is forgotten");
     ok(!shadow_note_tuning(s), "once");
     shadow_destroy(&s);
@@ -303,7 +307,7 @@ static void tell_mortal(struct shadow *s, uint64_t hash, bool hit, uint32_t expi
 }
 
 /* Half as many keys again as the cache holds come in a round, each every 150 s: the LRU misses all of them, twice the memory none. */
-static struct shadow_tally twice_the_memory_in_rounds(uint32_t ttl_s, bool touched) {
+static struct shadow_counts twice_the_memory_in_rounds(uint32_t ttl_s, bool touched) {
     enum { HELD = 100, ROUND = 150, ROUNDS = 6 };
     struct shadow *s = watching(&evict_lru, HELD, 0);
     for (uint32_t n = 0; n < ROUNDS * ROUND; n++) {
@@ -316,7 +320,7 @@ static struct shadow_tally twice_the_memory_in_rounds(uint32_t ttl_s, bool touch
         }
     }
     shadow_window_end(s, ROUNDS * ROUND);
-    struct shadow_tally t = shadow_size(s, 1);
+    struct shadow_counts t = shadow_size(s, 1);
     shadow_destroy(&s);
     return t;
 }
@@ -333,7 +337,7 @@ TEST(test_more_memory_keeps_nothing_that_expires) {
                 {100, false, 0, 0, "but nothing of what expires before"},
                 {100, true, 0.8, 1, "unless a touch has it live longer"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct shadow_tally t = twice_the_memory_in_rounds(rows[i].ttl_s, rows[i].touched);
+        struct shadow_counts t = twice_the_memory_in_rounds(rows[i].ttl_s, rows[i].touched);
         ok(t.reads > 0 && t.better >= rows[i].least * t.reads && t.better <= rows[i].most * t.reads, "%s: %.0f of %.0f reads", rows[i].claim, t.better, t.reads);
     }
 }

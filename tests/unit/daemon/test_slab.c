@@ -62,13 +62,13 @@ static void test_random_streaks_keep_every_chunk_apart(uint64_t x) {
         } else if (n > 0) {
             unsigned i2 = (unsigned)(x >> 8) % n;
             ((struct item *)node_at(&a->space, held[i2]))->exptime_s = 0;
-            slab_give(s, held[i2]);
+            slab_release(s, held[i2]);
             held[i2] = held[--n];
         }
     }
     is(overlaps, 0, "no chunk is handed out twice");
     while (n > 0) {
-        slab_give(s, held[--n]);
+        slab_release(s, held[--n]);
     }
     uint32_t lost = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
@@ -118,19 +118,19 @@ TEST(test_pages_drain_and_change_hands) {
     uint32_t other;
     slab_take(s, 5, &other, 1);
     ok(arena_page_of_ref(a, other) != page, "no chunk is taken from a draining page");
-    slab_give(s, refs[0]);
+    slab_release(s, refs[0]);
     ok(!slab_drain_empty(s, page), "it is not empty before its last chunk is back");
     slab_drain_cancel(s, page);
     ok(slab_drain_begin(s, page, 5, 0), "a cancelled drain can begin again");
-    slab_give(s, refs[1]);
-    slab_give(s, refs[2]);
+    slab_release(s, refs[1]);
+    slab_release(s, refs[2]);
     ok(slab_drain_empty(s, page), "then it is");
     slab_drain_end(s, page, 9);
     struct slab_class_facts from, to;
     slab_facts(s, 5, &from);
     slab_facts(s, 9, &to);
     ok(from.pages == 1 && to.pages == 1 && to.free_chunks == to.chunks_per_page, "the donor has a page less, the receiver one more, all of it free");
-    slab_give(s, other);
+    slab_release(s, other);
     close_slab(&a, &s);
 }
 
@@ -139,7 +139,7 @@ TEST(test_a_page_given_back_leaves_memory) {
     uint32_t page = arena_take_page(a, false);
     char *start = arena_page_start(a, page);
     memset(start, 7, PAGE_BYTES);
-    arena_give_page(a, page);
+    arena_release_page(a, page);
     unsigned char resident[PAGE_BYTES / 4096];
     unsigned left = 0;
     mincore(start, PAGE_BYTES, resident);

@@ -471,7 +471,9 @@ static void test_s3auto_stays_with_its_structure(uint64_t seed) {
     cache_set_policy(s.cache, &evict_s3fifo, SLAB_CLASS_NONE);
     phase(&s, RECENT, ITEMS * 16, seed);
     whatif_facts(s.whatif, &f);
-    ok(evict_alike(f.running, &evict_s3fifo), "where another structure would miss least it stays with its own, %s: %s", f.running->name, f.why);
+    ok(evict_same_structure(f.running, &evict_s3fifo),
+       "where another structure would miss least it stays with its own, %s: %s", f.running->name,
+       f.why);
     end(&s);
 }
 
