@@ -67,7 +67,7 @@ struct cache_config {
     bool     huge_pages;
     /* so long a store waits for memory that is in use before it is refused; its thread does no
      * other work meanwhile */
-    uint32_t patience_us;
+    uint32_t alloc_wait_us;
     const struct evict_policy *policy;
     uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
     struct evict_s3fifo_knobs s3fifo;
@@ -87,7 +87,7 @@ struct cache_config {
 };
 enum { CACHE_WHY_BYTES = 512 };
 
-enum { CACHE_PATIENCE_US = 500 * 1000 };
+enum { CACHE_ALLOC_WAIT_US = 500 * 1000 };
 enum { CACHE_BLOCK_LEAST = 64, CACHE_BLOCK_DEFAULT = 200, CACHE_BLOCK_MOST = 65536 };
 
 /* NULL: errno says why. Items of a memory file are adopted here, which takes a second for some
@@ -99,11 +99,11 @@ bool          cache_fits_file(const struct cache_config *);
 void          cache_destroy(struct cache **);             /* after every cache_thread */
 /* Notes the time in the memory file; to be called about once a second. So items expire by the wall
  * clock even if the system's clock is set while the cache serves. */
-void          cache_keep_time(struct cache *);
+void          cache_save_time(struct cache *);
 /* Keeps a text in the memory file for the next start (mem/settings_blob.h); without a file it does
  * nothing. False: the text is too long. One caller at a time. */
-bool          cache_keep_note(struct cache *, const char *text, size_t bytes);
-struct cache_adopted { /* what a memory file held at the start */
+bool          cache_save_settings(struct cache *, const char *text, size_t bytes);
+struct cache_recovered { /* what a memory file held at the start */
     uint64_t items, expired; /* adopted; and had expired or been flushed by then */
     uint64_t torn;           /* were being written when the process ended, or were not whole */
     uint64_t left_out;       /* whole, but there was no room for them in the index */
@@ -113,7 +113,7 @@ struct cache_adopted { /* what a memory file held at the start */
 };
 /* The descriptor of the memory file, which the cache keeps; -1: there is no file. */
 int           cache_file(const struct cache *);
-const struct cache_adopted *cache_adopted(const struct cache *);
+const struct cache_recovered *cache_recovered(const struct cache *);
 struct cache_thread *cache_thread_create(struct cache *); /* NULL: out of memory */
 void                 cache_thread_destroy(struct cache_thread **);
 
@@ -244,7 +244,8 @@ struct cache_store {
     bool     uncounted;        /* a part of another command: counts as no set */
 };
 /* Counts a store whose value ended wrongly. It changes nothing else. */
-void cache_store_spoilt(struct cache_thread *, const struct key *, const struct cache_store *);
+void cache_store_bad_terminator(struct cache_thread *, const struct key *,
+                                const struct cache_store *);
 /* Stores a whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY the old item of a plain set
  * is gone. `view` may be NULL. */
 enum cache_status cache_store(struct cache_thread *, const struct key *, const struct cache_store *,
@@ -256,7 +257,7 @@ enum cache_status cache_store(struct cache_thread *, const struct key *, const s
  * least one page: the bound. A value counts for at most half of the bound, so a larger one can be
  * stored too, and drafts then hold that much more. A value over a sixteenth of the bound is large.
  * How values share the bound: cache/items/upload_quota.c. */
-struct cache_draft {
+struct cache_upload {
     struct item *item;          /* NULL: no memory was taken yet */
     uint32_t     left;          /* value bytes that have no memory yet */
     uint32_t     last_tail;     /* reference of the last tail of its chain; 0: none */
@@ -264,62 +265,63 @@ struct cache_draft {
     size_t       charged_bytes; /* bytes by which it counts against what all drafts may hold */
     bool         large;
     /* set by a maker that reads all bytes and publishes at once: such a draft never waits */
-    bool         at_hand;
+    bool         immediate;
     bool         arrived; /* set by the maker once all bytes have come and only have to be read */
 };
-enum cache_drafted {
-    CACHE_DRAFT_READY,
+enum cache_upload_status {
+    CACHE_UPLOAD_READY,
     /* other drafts hold all that drafts may: try again once one of them is published or abandoned.
      * Only a draft without an item waits */
-    CACHE_DRAFT_WAITS,
-    CACHE_DRAFT_REFUSED, /* no memory: the draft is gone, and the old item of a plain set too */
+    CACHE_UPLOAD_WAITS,
+    CACHE_UPLOAD_REFUSED, /* no memory: the draft is gone, and the old item of a plain set too */
 };
 /* Whether the item that is there now would refuse the store. Asked before the store has memory.
  * Returns CACHE_OK, or what cache_store would return, counted in the same way. Nobody has to ask: a
  * store whose condition no longer holds when it is published is refused then. */
-enum cache_status cache_store_verdict(struct cache_thread *, const struct key *,
-                                      const struct cache_store *);
+enum cache_status cache_store_precheck(struct cache_thread *, const struct key *,
+                                       const struct cache_store *);
 /* Begins a draft; takes no memory yet. CACHE_OK, or CACHE_TOO_LARGE with what cache_store does
  * then. */
-enum cache_status cache_draft_begin(struct cache_thread *, const struct key *,
-                                    const struct cache_store *, struct cache_draft *);
+enum cache_status cache_upload_begin(struct cache_thread *, const struct key *,
+                                     const struct cache_store *, struct cache_upload *);
 /* Takes memory for the value's first `upto` bytes at least. May evict, and may rest outside the
  * turn. */
-enum cache_drafted cache_draft_extend(struct cache_thread *, const struct key *,
-                                      const struct cache_store *, struct cache_draft *,
-                                      size_t upto);
+enum cache_upload_status cache_upload_extend(struct cache_thread *, const struct key *,
+                                             const struct cache_store *, struct cache_upload *,
+                                             size_t upto);
 /* Value bytes that have memory. */
-static inline size_t cache_draft_room(const struct cache_draft *d, const struct cache_store *s) {
+static inline size_t cache_upload_room(const struct cache_upload *d, const struct cache_store *s) {
     return s->value_bytes - d->left;
 }
-int cache_draft_iov(const struct cache_thread *, const struct cache_draft *, size_t skip,
-                    struct cache_place *, struct iovec *, int max);
-enum cache_status cache_publish(struct cache_thread *, struct cache_draft *taken,
-                                const struct cache_store *, struct cache_view *);
-void cache_abandon(struct cache_thread *, struct cache_draft *taken);
+int cache_upload_iov(const struct cache_thread *, const struct cache_upload *, size_t skip,
+                     struct cache_place *, struct iovec *, int max);
+enum cache_status cache_upload_publish(struct cache_thread *, struct cache_upload *taken,
+                                       const struct cache_store *, struct cache_view *);
+void cache_upload_abandon(struct cache_thread *, struct cache_upload *taken);
 /* Abandons the draft for lack of memory: returns CACHE_NO_MEMORY, counts it, and removes the old
  * item of a plain set. */
-enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *,
-                                     const struct cache_store *, struct cache_draft *taken);
+enum cache_status cache_upload_refuse(struct cache_thread *, const struct key *,
+                                      const struct cache_store *, struct cache_upload *taken);
 /* Abandons the draft because its bytes do not come, or because other drafts hold all that drafts
  * may. Memory is not short then, so this counts as no lack of memory; the caller counts it. */
-void cache_draft_late(struct cache_thread *, const struct key *, const struct cache_store *,
-                      struct cache_draft *taken);
+void cache_upload_overdue(struct cache_thread *, const struct key *, const struct cache_store *,
+                          struct cache_upload *taken);
 /* Bytes of values over ITEM_COPY_MAX that this thread has ever copied: an append or prepend copies
  * all that it joins. */
 uint64_t cache_thread_copied(const struct cache_thread *);
-size_t cache_drafts_most(const struct cache *); /* bytes that all drafts together may take … */
+size_t
+cache_uploads_max_bytes(const struct cache *); /* bytes that all drafts together may take … */
 /* … and those that they take or may yet take; two loads */
-size_t cache_drafts_held(const struct cache *);
+size_t cache_uploads_held_bytes(const struct cache *);
 /* Whether a waiting draft may be extended now, as far as a few loads can tell. `warily`: only if
  * half of what its kind may hold stays free for others, or if its kind holds nothing. */
-bool   cache_draft_has_room(const struct cache *, const struct cache_draft *, bool warily);
+bool   cache_upload_has_room(const struct cache *, const struct cache_upload *, bool guarded);
 /* The maker says here that a draft waits, or waits no more. While a large draft waits, small ones
  * leave it room. */
-void     cache_draft_waits(struct cache *, const struct cache_draft *, bool waits);
-unsigned cache_drafts_waiting(const struct cache *, bool large);
+void     cache_upload_set_waiting(struct cache *, const struct cache_upload *, bool waits);
+unsigned cache_uploads_waiting(const struct cache *, bool large);
 /* Whether the draft should wait because others of its kind wait. */
-bool     cache_draft_queues(const struct cache *, const struct cache_draft *);
+bool     cache_upload_must_queue(const struct cache *, const struct cache_upload *);
 
 /* --- changing and removing --- */
 struct cache_delete {
@@ -399,7 +401,7 @@ struct cache_class_facts {
     uint64_t items, requested_bytes;
     uint64_t list_items[EVICT_LISTS];
     uint32_t list_age_s[EVICT_LISTS]; /* since when the list's oldest item was not used */
-    uint32_t stock_chunks;            /* free chunks that partitions have at hand */
+    uint32_t magazine_chunks;            /* free chunks that partitions have at hand */
     uint32_t evicted_age_s;           /* how long the last evicted item had not been used */
     struct cache_class_values counters;
 };
@@ -412,7 +414,7 @@ struct cache_facts {
     uint32_t pages_limit, pages_out, pages_free, pages_returned;
     unsigned class_count, partitions;
     size_t   limit_bytes;
-    size_t   draft_bytes; /* memory that values which are still coming take or may yet take */
+    size_t   upload_bytes; /* memory that values which are still coming take or may yet take */
     size_t   pinned_bytes; /* of values that are gone, but still being sent */
 };
 void cache_facts(struct cache *, struct cache_facts *);

@@ -42,7 +42,7 @@ enum cache_store_kind cache_store_find(const char *name) {
  * every class, and a short queue tells less well which item to evict. At 64 MiB one worker with 4
  * partitions missed 0.1 to 0.7 % less than with 16 on four traces, 5 % less on one of 28 KB values,
  * and 0.1 % more on one. */
-static unsigned default_partitions(size_t limit_bytes, unsigned threads) {
+static unsigned create_default_partitions(size_t limit_bytes, unsigned threads) {
     unsigned n = PARTITIONS_MIN,
              least = (threads != 0 ? threads : THREADS_USUAL) * PARTITIONS_A_THREAD;
     while (n < PARTITIONS_MAX && (n < least || (size_t)n * 2 * PARTITION_BYTES <= limit_bytes)) {
@@ -51,24 +51,24 @@ static unsigned default_partitions(size_t limit_bytes, unsigned threads) {
     return n;
 }
 
-static unsigned partition_count(const struct cache_config *cfg) {
+static unsigned create_partition_count(const struct cache_config *cfg) {
     return cfg->partitions != 0 ? cfg->partitions
-                                : default_partitions(cfg->limit_bytes, cfg->threads);
+                                : create_default_partitions(cfg->limit_bytes, cfg->threads);
 }
 
 /* Bytes of address space for a limit. The first page of a class may go over the limit, so each
  * class adds a page to the largest one. */
-static size_t reserve_of(const struct cache_config *cfg, size_t limit_bytes_most) {
+static size_t create_reserve_bytes(const struct cache_config *cfg, size_t limit_bytes_most) {
     return limit_bytes_most +
            (!stores[cfg->store]->one_class ? (size_t)SLAB_CLASSES_MAX * PAGE_BYTES : 0);
 }
 
 /* Reserves addresses for a cache whose limit can be raised to `most_bytes`. False: nothing was
  * reserved. */
-static bool reserve(struct cache *c, const struct index_kind *kind, unsigned partitions,
-                    size_t most_bytes) {
+static bool create_reserve(struct cache *c, const struct index_kind *kind, unsigned partitions,
+                           size_t most_bytes) {
     const struct cache_config *cfg = &c->config;
-    size_t reserve_bytes = reserve_of(cfg, most_bytes),
+    size_t reserve_bytes = create_reserve_bytes(cfg, most_bytes),
            items_most = reserve_bytes / ITEM_BYTES_LEAST;
     if (!index_pool_init(&c->index_pool,
                          items_most * kind->item_bytes_most +
@@ -79,7 +79,7 @@ static bool reserve(struct cache *c, const struct index_kind *kind, unsigned par
     if (cfg->memory_file == NULL) {
         c->arena = arena_create(cfg->limit_bytes, reserve_bytes,
                                 cfg->huge_pages && c->store->whole_pages);
-    } else if (!keep_open(c, reserve_bytes, partitions)) {
+    } else if (!file_state_open(c, reserve_bytes, partitions)) {
         arena_destroy(&c->arena);
         errno = EINVAL;
     }
@@ -99,29 +99,30 @@ static bool reserve(struct cache *c, const struct index_kind *kind, unsigned par
 
 /* Reserves as many addresses as the configuration wants; where the system has fewer, four times the
  * limit. */
-static bool reserve_room(struct cache *c, const struct index_kind *kind, unsigned partitions) {
+static bool create_reserve_addresses(struct cache *c, const struct index_kind *kind,
+                                     unsigned partitions) {
     const struct cache_config *cfg = &c->config;
     size_t usual_bytes = cfg->limit_bytes * RESERVE_FACTOR;
     /* a file is made as large as the reserve, and `ls` shows that size */
     bool more = cfg->limit_bytes_most > usual_bytes && c->store->whole_pages &&
                 cfg->memory_file == NULL;
-    return (more && reserve(c, kind, partitions, cfg->limit_bytes_most)) ||
-           reserve(c, kind, partitions, usual_bytes);
+    return (more && create_reserve(c, kind, partitions, cfg->limit_bytes_most)) ||
+           create_reserve(c, kind, partitions, usual_bytes);
 }
 
 /* Zeroed memory of whole pages, which take no room until they are used. Most classes never are, and
  * a cache and its threads have counters for all. NULL: memory is out. To be freed by munmap. */
-static void *map_zeroed(size_t bytes) {
+static void *create_zeroed(size_t bytes) {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return at != MAP_FAILED ? at : NULL;
 }
 
 bool cache_fits_file(const struct cache_config *cfg) {
-    return keep_fits(cfg, partition_count(cfg));
+    return file_state_fits(cfg, create_partition_count(cfg));
 }
 
 struct cache *cache_create(const struct cache_config *cfg) {
-    struct cache *c = map_zeroed(sizeof *c);
+    struct cache *c = create_zeroed(sizeof *c);
     if (c == NULL) {
         struct memory_file *taken = cfg->memory_file;
         memory_file_close(&taken);
@@ -138,14 +139,14 @@ struct cache *cache_create(const struct cache_config *cfg) {
     cache_set_tuning(c, cfg->hot_pct, cfg->warm_pct, cfg->hot_factor_pct, cfg->warm_factor_pct);
     cache_set_s3fifo(c, &cfg->s3fifo);
     c->cas_flag = cfg->cas ? ITEM_CAS : 0;
-    unsigned n = partition_count(cfg);
+    unsigned n = create_partition_count(cfg);
     c->partition_shift = 32u - (unsigned)__builtin_ctz(n);
     const struct index_kind *kind = cfg->index != NULL ? cfg->index : index_kinds[0];
-    if (!reserve_room(c, kind, n)) {
+    if (!create_reserve_addresses(c, kind, n)) {
         goto fail;
     }
-    bool made = c->store->make(c) && (!keep_is_old(c) || keep_recall_classes(c));
-    c->partitions = made ? keep_partitions(c, n) : NULL;
+    bool made = c->store->make(c) && (!file_state_is_old(c) || file_state_load_classes(c));
+    c->partitions = made ? file_state_make_partitions(c, n) : NULL;
     c->oldest_noted = calloc((size_t)SLAB_CLASSES_MAX * n, sizeof *c->oldest_noted);
     if (c->partitions == NULL || c->oldest_noted == NULL) {
         goto fail;
@@ -158,14 +159,14 @@ struct cache *cache_create(const struct cache_config *cfg) {
         }
         lock_init(&p->lock);
     }
-    keep_count_cas(c);
-    geometry_note_classes(c);
-    geometry_set_stocks(c);
-    if (keep_is_old(c) && !adopt_items(c)) {
+    file_state_begin_cas(c);
+    sizing_note_classes(c);
+    sizing_set_magazines(c);
+    if (file_state_is_old(c) && !recover_items(c)) {
         errno = ENOMEM;
         goto fail;
     }
-    keep_serve(c);
+    file_state_serve(c);
     return c;
 fail:;
     int saved = errno;
@@ -179,23 +180,23 @@ void cache_destroy(struct cache **taken) {
     if (c == NULL) {
         return;
     }
-    keep_stop(c);
+    file_state_stop(c);
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         for (unsigned j = 0; j < SLAB_CLASSES_MAX; j++) {
-            shelf_destroy(p->shelves[j]);
+            class_queue_destroy(p->class_queues[j]);
         }
         index_fini(&p->index);
         lock_fini(&p->lock);
     }
-    keep_free_partitions(c);
+    file_state_free_partitions(c);
     free(c->oldest_noted);
     c->store->unmake(c);
     arena_destroy(&c->arena);
     memory_file_close(&c->config.memory_file); /* no arena was made, so nobody owns the file yet */
     index_pool_fini(&c->index_pool);
     lock_fini(&c->threads_lock);
-    ghost_destroy(&c->ghost_kept);
+    ghost_destroy(&c->ghost_retained);
     munmap(c, sizeof *c);
     *taken = NULL;
 }
@@ -203,7 +204,7 @@ void cache_destroy(struct cache **taken) {
 /* --- threads --- */
 
 struct cache_thread *cache_thread_create(struct cache *c) {
-    struct cache_thread *ct = map_zeroed(sizeof *ct);
+    struct cache_thread *ct = create_zeroed(sizeof *ct);
     if (ct == NULL) {
         return NULL;
     }
@@ -211,7 +212,7 @@ struct cache_thread *cache_thread_create(struct cache *c) {
     ct->now_s = clock_now_s();
     ct->sample_below = atomic_load_explicit(&c->sample_below, memory_order_relaxed);
     lock_take(&c->threads_lock);
-    bool room = c->thread_count < THREADS_MAX && sample_thread_begin(ct);
+    bool room = c->thread_count < THREADS_MAX && sampling_thread_begin(ct);
     if (room) {
         c->threads[c->thread_count++] = ct;
         /* the seed is the same every time, so that a replay gives the same result */
@@ -249,8 +250,8 @@ void cache_thread_destroy(struct cache_thread **taken) {
         }
     }
     ct->turn->used = false;
-    sample_thread_end_locked(ct);
-    facts_retire_locked(ct);
+    sampling_thread_end_locked(ct);
+    cache_stats_retire_locked(ct);
     lock_release(&c->threads_lock);
     munmap(ct, sizeof *ct);
     *taken = NULL;

@@ -17,15 +17,15 @@
 #include "mem/heap.h"
 #include "sample/ghost.h"
 
-enum { STOCK_MAX = 8 };
+enum { MAGAZINE_MAX = 8 };
 
 /* What a partition keeps of one slab class: the eviction queue of its items, and a few free chunks
  * at hand. */
-struct shelf {
+struct class_queue {
     struct evict_queue queue;
     uint64_t           requested_bytes;
-    uint32_t           stock[STOCK_MAX];
-    uint32_t           stock_count;
+    uint32_t           magazine[MAGAZINE_MAX];
+    uint32_t           magazine_count;
 };
 
 struct partition {
@@ -36,7 +36,7 @@ struct partition {
      * in steps of the number of partitions, so no two items of the cache have the same CAS */
     uint64_t         cas, cas_step;
     uint64_t         bytes; /* asked for by its items */
-    struct shelf    *shelves[SLAB_CLASSES_MAX]; /* made at first use */
+    struct class_queue    *class_queues[SLAB_CLASSES_MAX]; /* made at first use */
 } __attribute__((aligned(64)));
 
 struct ring; /* watch/ring.h */
@@ -44,29 +44,29 @@ struct ring; /* watch/ring.h */
 /* --- pages that sets empty (assist.c) --- */
 
 /* A page that sets empty. All but `held` belongs to the thread that has set `held`. */
-struct helped_page {
+struct assist_page {
     _Atomic bool       held;
     _Atomic uint8_t    state; /* the page's, for threads that do not hold it */
     struct moving_page page;
 } __attribute__((aligned(64)));
 
-struct help {
-    /* the donor and the receiver, as help_pair has them; 0: sets have nothing to do */
+struct assist {
+    /* the donor and the receiver, as assist_pair has them; 0: sets have nothing to do */
     _Atomic uint32_t pair;
     _Atomic uint32_t left; /* pages that sets may still begin */
     _Atomic uint32_t waiting; /* emptied pages that wait for turns to end */
-    /* done by sets. The mover subtracts what it has counted, but never from bytes_passed */
-    _Atomic uint64_t pages, bytes_passed;
+    /* done by sets. The mover subtracts what it has counted, but never from bytes_scanned */
+    _Atomic uint64_t pages, bytes_scanned;
     struct { _Atomic uint64_t rescued, chunks_rescued, evicted, expired; } did;
     _Atomic bool     picking; /* what follows belongs to the thread that has set this */
     unsigned         picked_from, pick_at, pick_count;
-    uint32_t         picked[CACHE_SPARE_MAX];
-    struct helped_page each[CACHE_HELP_PAGES];
+    uint32_t         picked[CACHE_CHOOSE_MAX];
+    struct assist_page each[CACHE_ASSIST_PAGES];
 };
 
-static inline uint32_t help_pair(unsigned from, unsigned to) { return from << 16 | to; }
-static inline unsigned help_donor(uint32_t pair) { return pair >> 16; }
-static inline unsigned help_receiver(uint32_t pair) { return pair & 0xffff; }
+static inline uint32_t assist_pair(unsigned from, unsigned to) { return from << 16 | to; }
+static inline unsigned assist_donor(uint32_t pair) { return pair >> 16; }
+static inline unsigned assist_receiver(uint32_t pair) { return pair & 0xffff; }
 
 /* The clock by which items and policies count time: cache time, plus one second for each flush. So
  * nothing that is stored after a flush has the time of something stored before it: an item is
@@ -84,8 +84,9 @@ struct cache {
     struct cache_config config;
     const struct store_ops *store; /* where items live */
     size_t              limit_bytes_most; /* address space was reserved for it */
-    bool                kept; /* its memory file holds all there is (cache/persist/file_state.h) */
-    struct cache_adopted adopted;
+    /* the memory file holds all that the cache holds (cache/persist/file_state.h) */
+    bool                file_complete;
+    struct cache_recovered adopted;
     bool                sizes_wanted; /* cache_sizes_wanted */
     struct arena       *arena;
     /* joins the small pages of its memory file; NULL: they stay as they are */
@@ -93,7 +94,7 @@ struct cache {
     /* of the heap store, whose slab has a single class and no page; else NULL */
     struct heap        *heap;
     /* THREADS_MAX of them, one for each turn; NULL unless this is the heap store */
-    struct limbos      *limbos;
+    struct deferred_free      *deferred;
     struct index_pool   index_pool;
     struct partition   *partitions;
     unsigned            partition_count, partition_shift; /* hash >> 32 >> shift is the number */
@@ -110,7 +111,7 @@ struct cache {
     _Atomic uint32_t    flush_at_s; /* cache time of a flush to come; 0: there is none */
     /* chunks that a partition keeps of a class; 0: it keeps none, and never evicts from its own
      * queue alone */
-    _Atomic uint8_t     stock_most[SLAB_CLASSES_MAX];
+    _Atomic uint8_t     magazine_most[SLAB_CLASSES_MAX];
     uint8_t             cas_flag; /* ITEM_CAS or 0 */
     uint32_t            block_bytes; /* size of a block of the block store; 0: another store */
     uint32_t            tail_bytes_most; /* the largest chunk that a tail may have */
@@ -135,9 +136,9 @@ struct cache {
     size_t           sample_ring_bytes;
     unsigned         sample_rings_max;
     struct cache_sample_facts samples_retired;       /* likewise */
-    struct ghost    *ghost_kept; /* of an earlier measurement; a thread may still be reading it */
-    struct class_set_shared hunger;
-    _Atomic bool     hunger_on_evict;
+    struct ghost *ghost_retained; /* of an earlier measurement; a thread may still be reading it */
+    struct class_set_shared starved;
+    _Atomic bool     starved_on_evict;
     void           (*stolen)(void *, const struct cache_steal *);
     void            *stolen_arg;
     void           (*wake)(void *);
@@ -146,18 +147,18 @@ struct cache {
     _Atomic uint32_t evicted_age_s[SLAB_CLASSES_MAX];
     _Atomic bool     stealing; /* one page steal at a time */
     uint64_t         steal_again_us; /* belongs to the thread that has set `stealing` */
-    struct help      help;
+    struct assist      assist;
     /* classes in which an abandoned draft may have left a whole page free */
-    struct class_set_shared left_whole;
+    struct class_set_shared left_free;
     /* what the drafts whose values are still coming may take, and how many drafts wait; small ones,
      * large ones */
-    _Atomic size_t   draft_bytes[2];
-    _Atomic uint32_t drafts_waiting[2];
+    _Atomic size_t   upload_bytes[2];
+    _Atomic uint32_t uploads_waiting[2];
     /* memory of values that nobody finds any more, but that are still being sent
      * (cache/items/pinned.h) */
     _Atomic int64_t  pinned_bytes;
     /* until then stores do not wait for memory: one has waited in vain */
-    _Atomic uint64_t hopeless_until_us;
+    _Atomic uint64_t fail_fast_until_us;
 } __attribute__((aligned(64)));
 
 struct cache_thread {
@@ -177,11 +178,11 @@ struct cache_thread {
     uint64_t         random; /* the state of random_next */
     uint64_t         copied_bytes; /* cache_thread_copied */
     /* chunks to give back once the thread holds no lock, linked through node.next; 0: none */
-    uint32_t         give;
+    uint32_t         deferred_chunks;
     /* unlinked large items whose chunks go back at the same time, linked through node.next */
-    struct item     *doomed;
+    struct item     *deferred_items;
     /* of a shrink under way: takes what this thread retires; else NULL */
-    struct limbo_kept *kept;
+    struct deferred_held *held;
     struct cache_counters       counters;
     struct cache_class_counters classes[SLAB_CLASSES_MAX];
     struct cache_signal_counters signals[SLAB_CLASSES_MAX];
@@ -202,10 +203,10 @@ static inline uint32_t ref_of_item(const struct cache *c, const void *it) {
 }
 
 /* Whether a set of the class may find something to do for a page (assist.c). */
-static inline bool help_is_wanted(const struct cache *c, unsigned class_id) {
-    uint32_t pair = atomic_load_explicit(&c->help.pair, memory_order_relaxed);
-    return (pair != 0 && help_receiver(pair) == class_id) ||
-           atomic_load_explicit(&c->help.waiting, memory_order_relaxed) > 0;
+static inline bool assist_is_wanted(const struct cache *c, unsigned class_id) {
+    uint32_t pair = atomic_load_explicit(&c->assist.pair, memory_order_relaxed);
+    return (pair != 0 && assist_receiver(pair) == class_id) ||
+           atomic_load_explicit(&c->assist.waiting, memory_order_relaxed) > 0;
 }
 
 static inline const struct evict_policy *policy_of(const struct cache *c, unsigned class_id) {
@@ -242,7 +243,7 @@ static inline uint32_t item_now_s(const struct cache_thread *ct) {
 }
 /* The shelf's queue, for calls that take item_now_s. The queue is told which items are flushed by
  * the same reading of the clock. */
-static inline struct evict_queue *queue_now(const struct cache_thread *ct, struct shelf *s) {
+static inline struct evict_queue *queue_now(const struct cache_thread *ct, struct class_queue *s) {
     s->queue.flushed_s = ct->item_clock.flushed;
     return &s->queue;
 }

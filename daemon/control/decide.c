@@ -39,7 +39,7 @@ static bool run(struct tuner *t, const struct automove_mode *mode, const char *a
                 char *why) {
     const struct automove_config cfg = config_of(t);
     bool started = active_switch(&t->active, mode, argument, &cfg, why);
-    cache_set_hunger_on_evict(t->cache, t->active.mode->hunger_on_evict);
+    cache_set_starved_on_evict(t->cache, t->active.mode->starved_on_evict);
     t->before.class_count = 0;
     t->window_us = 0;
     t->decision.count = 0; /* the mode before decided it */
@@ -161,7 +161,7 @@ static void decide_at_need(struct tuner *t, uint64_t now_us) {
     if (!t->reassign || t->active.mode->at_need == NULL || now_us < t->hunger_rest_us) {
         return;
     }
-    struct class_set hungry = cache_take_hunger(t->cache);
+    struct class_set hungry = cache_take_starved(t->cache);
     if (class_set_empty(&hungry)) {
         return;
     }

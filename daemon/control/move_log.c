@@ -40,7 +40,7 @@ static void count_help(struct tuner *t, uint64_t now_us) {
 /* Ends the decision with which sets go on, once they need no more pages. Returns when to look
  * again. */
 static uint64_t tend_help(struct tuner *t, uint64_t now_us) {
-    struct cache_help_state h = cache_help_state(t->cache);
+    struct cache_assist_state h = cache_assist_state(t->cache);
     if (!h.open) {
         return PACE_NEVER;
     }
@@ -48,7 +48,7 @@ static uint64_t tend_help(struct tuner *t, uint64_t now_us) {
         t->help_bytes = h.bytes;
         t->help_until_us = now_us + HELP_IDLE_US;
     } else if (now_us >= t->help_until_us && t->carried.source == NULL) {
-        cache_help_end(t->ct);
+        cache_assist_end(t->ct);
         count_help(t, now_us);
         return PACE_NEVER;
     }
@@ -146,8 +146,8 @@ void tuner_stop_pages(struct tuner *t) {
         cache_shrink_end(&t->heap_shrink.shrink);
     }
     if (t->ct != NULL) {
-        cache_help_end(t->ct);
-        cache_help_settle(t->ct, PAGE_PATIENCE_US);
+        cache_assist_end(t->ct);
+        cache_handover_finish(t->ct, PAGE_WAIT_US);
     }
 }
 
@@ -179,7 +179,7 @@ static struct class_set classes_named(const struct tuner *t) {
 }
 
 uint64_t tuner_tend_pages(struct tuner *t, uint64_t now_us) {
-    if (cache_help_hand_over(t->ct)) {
+    if (cache_handover_step(t->ct)) {
         return now_us; /* a page is a slice */
     }
     uint64_t due_us = carry(t, now_us);
@@ -188,7 +188,7 @@ uint64_t tuner_tend_pages(struct tuner *t, uint64_t now_us) {
     geometry_keep_ids(t->geometry, &named);
     due_us = earlier(due_us, geometry_step(t->geometry, now_us));
     due_us = earlier(due_us, tend_help(t, now_us));
-    unsigned waiting = cache_help_waiting(t->cache);
+    unsigned waiting = cache_handover_waiting(t->cache);
     if (waiting > 0) {
         due_us = earlier(due_us, now_us + TURNS_LOOK_US);
     }

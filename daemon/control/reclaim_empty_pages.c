@@ -6,15 +6,15 @@
 #include "control/state.h"
 
 bool tuner_next_whole(struct tuner *t, struct carried *c, uint64_t now_us, uint64_t *due_us) {
-    struct class_set left = cache_take_left_whole(t->cache);
+    struct class_set left = cache_take_left_free(t->cache);
     (void)now_us;
     (void)due_us;
     if (!t->reassign) {
         return false;
     }
-    class_set_join(&t->left_whole, &left);
+    class_set_join(&t->left_free, &left);
     for (unsigned i = 1; i <= cache_slab(t->cache)->class_count; i++) {
-        if (class_set_has(&t->left_whole, i)) {
+        if (class_set_has(&t->left_free, i)) {
             c->move = (struct page_move){.from = i,
                                          .to = SLAB_CLASS_NONE,
                                          .pages = MOVE_PAGES_MAX,
@@ -32,6 +32,6 @@ bool tuner_next_whole(struct tuner *t, struct carried *c, uint64_t now_us, uint6
 void tuner_whole_ended(struct tuner *t, const struct carried *c, unsigned moved, uint64_t now_us) {
     (void)now_us;
     if (moved < MOVE_PAGES_MAX && t->mover.result.given_up == 0) {
-        class_set_remove(&t->left_whole, c->move.from);
+        class_set_remove(&t->left_free, c->move.from);
     }
 }

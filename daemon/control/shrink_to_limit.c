@@ -25,7 +25,7 @@ uint32_t tuner_pages_over(const struct tuner *t) {
 
 /* Those that nobody has emptied yet. */
 static uint32_t pages_to_give(struct tuner *t) {
-    uint32_t over = tuner_pages_over(t), waiting = cache_help_waiting(t->cache);
+    uint32_t over = tuner_pages_over(t), waiting = cache_handover_waiting(t->cache);
     return over > waiting ? over - waiting : 0;
 }
 
@@ -91,7 +91,7 @@ static bool evict_some(void *arg, uint64_t now_us) {
 static bool give_some(void *arg, uint64_t now_us) {
     struct heap_shrink *s = arg;
     (void)now_us;
-    return cache_shrink_give(s->shrink);
+    return cache_shrink_release(s->shrink);
 }
 
 static void run(struct tuner *t, bool (*step)(void *, uint64_t), uint64_t now_us) {
@@ -133,7 +133,7 @@ uint64_t tuner_shrink_heap(struct tuner *t, uint64_t now_us) {
     }
     if (s->state == HEAP_EVICTS) {
         s->state = HEAP_WAITS;
-        s->until_us = now_us + PAGE_PATIENCE_US;
+        s->until_us = now_us + PAGE_WAIT_US;
         cache_turns_note(t->pages_ct, s->turns);
     }
     if (s->state == HEAP_WAITS && cache_turns_ended(t->cache, s->turns)) {

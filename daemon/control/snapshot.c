@@ -66,7 +66,7 @@ void snapshot_take(struct cache *cache, const struct class_set *hungry, struct s
         if (f->slab.retired) {
             continue;
         }
-        c->free_chunks = (uint64_t)f->slab.free_chunks + f->stock_chunks;
+        c->free_chunks = (uint64_t)f->slab.free_chunks + f->magazine_chunks;
         c->items = f->items;
         c->age_s = tail_age_s(cache_class_policy(cache, i), f);
         c->evicted = f->counters.evicted;

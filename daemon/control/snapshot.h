@@ -68,7 +68,7 @@ void snapshot_class_each(const struct snapshot_class *, unsigned class_id,
 /* Whether policies in Lua and recordings show the class. */
 bool snapshot_class_listed(const struct snapshot_class *);
 
-/* Takes a snapshot; `hungry` are the classes of cache_take_hunger. No lock held. Cost: a lock of
+/* Takes a snapshot; `hungry` are the classes of cache_take_starved. No lock held. Cost: a lock of
  * every partition for every 32 classes, and a look at each queue's old ends. */
 void snapshot_take(struct cache *, const struct class_set *hungry, struct snapshot *);
 /* Brings up to date what is cheap and changes fast: pages, free chunks, hunger, and the age and the

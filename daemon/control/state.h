@@ -108,7 +108,7 @@ struct tuner {
     /* the limit was higher once, and there are still pages over it */
     bool               limit_lowered;
     struct class_set   limit_emptied; /* classes that gave their last page since it was lowered */
-    struct class_set   left_whole;    /* classes that may have pages to give as a whole */
+    struct class_set   left_free;    /* classes that may have pages to give as a whole */
     bool               limit_last;    /* the next page may be a class's last */
     /* when to look again for pages over the limit, after none could be had */
     uint64_t           limit_rest_us;

@@ -62,7 +62,7 @@ static bool tend_crawler(struct tuner *t) {
 
 static uint64_t run_clock(void *arg, uint64_t now_us) {
     struct tuner *t = arg;
-    cache_keep_time(t->cache);
+    cache_save_time(t->cache);
     return now_us + CLOCK_SECOND_US;
 }
 
@@ -208,7 +208,7 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     t->pace.wake = tuner_wake;
     t->pace.wake_arg = t;
     if (!t->by_hand) {
-        cache_on_hunger(cache, tuner_wake, t);
+        cache_on_starved(cache, tuner_wake, t);
     }
     cache_on_steal(cache, note_steal, t);
     bool known = tuner_set_automove(t, cfg->automove != NULL ? cfg->automove : "off");
@@ -235,8 +235,8 @@ void tuner_destroy(struct tuner **taken) {
     tuner_stop_pages(t);
     tuner_end_request(t);
     tuner_refuse_trial(t, "the server stops");
-    cache_set_hunger_on_evict(t->cache, false);
-    cache_on_hunger(t->cache, NULL, NULL);
+    cache_set_starved_on_evict(t->cache, false);
+    cache_on_starved(t->cache, NULL, NULL);
     cache_on_steal(t->cache, NULL, NULL);
     active_end(&t->active);
     shown_close(&t->shown);

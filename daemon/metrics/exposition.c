@@ -53,15 +53,15 @@ struct metric {
 
 /* --- answers --- */
 
-static void cut_lines(struct answer *a) {
-    char *rest = a->text.bytes, *line;
-    for (const char *c = rest; (c = strchr(c, '\n')) != NULL; c++) {
+static void exposition_cut_lines(struct answer *a) {
+    char *text = a->text.bytes, *line;
+    for (const char *c = text; (c = strchr(c, '\n')) != NULL; c++) {
         a->count++;
     }
     a->lines = calloc(a->count + 1, sizeof *a->lines);
     a->text.failed = a->lines == NULL;
     a->count = 0;
-    while (a->lines != NULL && (line = strsep(&rest, "\n")) != NULL) {
+    while (a->lines != NULL && (line = strsep(&text, "\n")) != NULL) {
         static const char stat[] = "STAT ", items[] = "items:";
         char *key = line + sizeof stat - 1, *value = key;
         line[strcspn(line, "\r")] = '\0';
@@ -78,7 +78,7 @@ static void cut_lines(struct answer *a) {
 }
 
 /* Answers one command. None of those above waits for another thread. */
-static void ask(struct server *server, const char *command, struct answer *a) {
+static void exposition_query(struct server *server, const char *command, struct answer *a) {
     struct serve_counters  nobodys = {0};
     struct words           words;
     struct command_context ctx = {.server = server,
@@ -93,11 +93,11 @@ static void ask(struct server *server, const char *command, struct answer *a) {
     stats_command(&ctx, &words);
     text_out_bytes(&a->text, "", 1);
     if (!a->text.failed) {
-        cut_lines(a);
+        exposition_cut_lines(a);
     }
 }
 
-static const char *value_of(const struct exposition *p, enum part part, const char *name) {
+static const char *exposition_value(const struct exposition *p, enum part part, const char *name) {
     const struct answer *a = &p->answers[part];
     for (size_t i = 0; i < a->count; i++) {
         if (strcmp(a->lines[i].name, name) == 0) {
@@ -109,7 +109,7 @@ static const char *value_of(const struct exposition *p, enum part part, const ch
 
 /* --- text --- */
 
-static void put_head(struct exposition *p, const char *name, const char *help) {
+static void exposition_put_head(struct exposition *p, const char *name, const char *help) {
     static const char total[] = "_total";
     size_t bytes = strlen(name), ending = sizeof total - 1;
     bool   counter = bytes > ending && strcmp(name + bytes - ending, total) == 0;
@@ -123,7 +123,8 @@ static void put_head(struct exposition *p, const char *name, const char *help) {
 }
 
 /* A word as the label of a metric that is 1. */
-static void put_word(struct exposition *p, const char *name, const char *label, const char *word) {
+static void exposition_put_word(struct exposition *p, const char *name, const char *label,
+                                const char *word) {
     text_out_printf(p->to, "%s{%s=\"", name, label);
     for (; *word != '\0'; word++) {
         text_out_str(p->to, *word == '"' || *word == '\\' ? "\\" : "");
@@ -133,7 +134,7 @@ static void put_word(struct exposition *p, const char *name, const char *label, 
 }
 
 /* What the lines behind one of cmd_set count of compare-and-swap stores, another command's. */
-static uint64_t cas_stores(const struct answer *a, const struct line *set) {
+static uint64_t exposition_cas_stores(const struct answer *a, const struct line *set) {
     uint64_t sum = 0;
     for (const struct line *l = set; l < a->lines + a->count; l++) {
         if (strcmp(l->label, set->label) == 0 &&
@@ -145,7 +146,8 @@ static uint64_t cas_stores(const struct answer *a, const struct line *set) {
     return sum;
 }
 
-static void put_sample(struct exposition *p, const struct metric *m, const struct line *l) {
+static void exposition_put_sample(struct exposition *p, const struct metric *m,
+                                  const struct line *l) {
     char   labels[128], *end;
     double value = strtod(l->value, &end);
     bool   yes = strcmp(l->value, "yes") == 0, no = strcmp(l->value, "no") == 0;
@@ -154,21 +156,22 @@ static void put_sample(struct exposition *p, const struct metric *m, const struc
     }
     snprintf(labels, sizeof labels, m->label ? "%s=\"%s\"%s%s" : "%.0s%.0s%.0s%s", m->label,
              l->label, *m->labels ? "," : "", m->labels);
-    put_head(p, m->name, m->help);
+    exposition_put_head(p, m->name, m->help);
     text_out_printf(p->to, *labels ? "%s{%s} " : "%s%s ", m->name, labels);
     if (yes || no) {
         text_out_str(p->to, yes ? "1\n" : "0\n");
     } else if (m->factor != 0) {
         text_out_printf(p->to, "%.15g\n", value * m->factor);
     } else if (*m->labels && strcmp(m->stat, "cmd_set") == 0) {
-        uint64_t cas = cas_stores(&p->answers[m->part], l), sets = strtoull(l->value, NULL, 10);
+        uint64_t cas = exposition_cas_stores(&p->answers[m->part], l),
+                 sets = strtoull(l->value, NULL, 10);
         text_out_printf(p->to, "%" PRIu64 "\n", sets > cas ? sets - cas : 0);
     } else {
         text_out_printf(p->to, "%s\n", l->value);
     }
 }
 
-static void put_metric(struct exposition *p, const struct metric *m) {
+static void exposition_put_metric(struct exposition *p, const struct metric *m) {
     const struct answer *a = &p->answers[m->part];
     for (const struct line *l = a->lines; l < a->lines + a->count; l++) {
         /* a label of several words is a class's, of a metric of the whole cache */
@@ -177,10 +180,10 @@ static void put_metric(struct exposition *p, const struct metric *m) {
             continue;
         }
         if (m->says) {
-            put_head(p, m->name, m->help);
-            put_word(p, m->name, m->label, l->value);
+            exposition_put_head(p, m->name, m->help);
+            exposition_put_word(p, m->name, m->label, l->value);
         } else {
-            put_sample(p, m, l);
+            exposition_put_sample(p, m, l);
         }
     }
 }
@@ -189,7 +192,8 @@ static void put_metric(struct exposition *p, const struct metric *m) {
 
 /* The metric of a row, as prometheus.lua names it: units stand in the name, and microseconds become
  * seconds. _count is left out, for only histograms have it. */
-static void put_row(struct exposition *p, enum part part, const struct counter_info *row) {
+static void exposition_put_row(struct exposition *p, enum part part,
+                               const struct counter_info *row) {
     bool        counter = strcmp(row->kind, "counter") == 0;
     bool        is_us = strcmp(row->unit, "microseconds") == 0;
     const char *unit = is_us ? "seconds" : row->unit;
@@ -203,38 +207,39 @@ static void put_row(struct exposition *p, enum part part, const struct counter_i
     }
     snprintf(name, sizeof name, "%s%.*s%s%s%s", parts[part].prefix, (int)bytes, row->name,
              has_unit ? "" : "_", has_unit ? "" : unit, counter ? "_total" : "");
-    put_metric(p, &(struct metric){.part = part,
-                                   .stat = row->name,
-                                   .name = name,
-                                   .help = row->help,
-                                   .label = parts[part].label,
-                                   .labels = "",
-                                   .factor = is_us ? 1e-6 : 0});
+    exposition_put_metric(p, &(struct metric){.part = part,
+                                              .stat = row->name,
+                                              .name = name,
+                                              .help = row->help,
+                                              .label = parts[part].label,
+                                              .labels = "",
+                                              .factor = is_us ? 1e-6 : 0});
 }
 
-static void put_rows(struct exposition *p, enum part part) {
+static void exposition_put_rows(struct exposition *p, enum part part) {
     /* these number or date something: no series that anybody would draw */
     static const char left_out[] = " pid pointer_size time ";
     for (const struct counter_info *row = parts[part].rows; row != NULL && row->name; row++) {
         char word[64];
         snprintf(word, sizeof word, " %s ", row->name);
         if (strcmp(row->kind, "text") != 0 && strstr(left_out, word) == NULL) {
-            put_row(p, part, row);
+            exposition_put_row(p, part, row);
         }
     }
 }
 
-static void put_failure(struct exposition *p) {
+static void exposition_put_failure(struct exposition *p) {
     static const char name[] = "slate_automove_failed";
-    const char       *failed = value_of(p, MOVES, "failed");
-    put_head(p, name, "1: a mode of automove failed since one was set, why in the label");
+    const char       *failed = exposition_value(p, MOVES, "failed");
+    exposition_put_head(p, name,
+                        "1: a mode of automove failed since one was set, why in the label");
     if (strcmp(failed, "none") == 0) {
         text_out_printf(p->to, "%s 0\n", name);
     } else {
         char why[1024];
         snprintf(why, sizeof why, "automove failed: %s; now it is %s", failed,
-                 value_of(p, MOVES, "mode"));
-        put_word(p, name, "why", why);
+                 exposition_value(p, MOVES, "mode"));
+        exposition_put_word(p, name, "why", why);
     }
 }
 
@@ -262,7 +267,7 @@ static const struct {
 #include "metrics/exporter_rows.inc"
 };
 
-static void put_exporter_rows(struct exposition *p) {
+static void exposition_put_exporter_rows(struct exposition *p) {
     for (size_t i = 0; i < sizeof exporter_rows / sizeof *exporter_rows; i++) {
         unsigned part = exporter_rows[i].part, last = part == CLASS ? ITEMS : part;
         char     name[sizeof p->family], help[128];
@@ -271,46 +276,46 @@ static void put_exporter_rows(struct exposition *p) {
         snprintf(help, sizeof help, "memcached's statistic %s", exporter_rows[i].stat);
         for (unsigned at = part == CLASS ? SLABS : part; at <= last; at++) {
             const char *labels = exporter_rows[i].labels;
-            put_metric(p, &(struct metric){.part = at,
-                                           .stat = exporter_rows[i].stat,
-                                           .name = name,
-                                           .help = *labels ? "requests by what the labels say"
-                                                           : help,
-                                           .label = part == CLASS ? "slab" : NULL,
-                                           .labels = labels});
+            exposition_put_metric(
+                p, &(struct metric){.part = at,
+                                    .stat = exporter_rows[i].stat,
+                                    .name = name,
+                                    .help = *labels ? "requests by what the labels say" : help,
+                                    .label = part == CLASS ? "slab" : NULL,
+                                    .labels = labels});
         }
     }
 }
 
-static void put_all(struct exposition *p) {
-    put_head(p, "slate_up", UP);
+static void exposition_put_all(struct exposition *p) {
+    exposition_put_head(p, "slate_up", UP);
     text_out_str(p->to, "slate_up 1\n");
-    put_head(p, "slate_info", "what the server is, in labels");
+    exposition_put_head(p, "slate_info", "what the server is, in labels");
     text_out_str(p->to, "slate_info{version=\"" SLATE_PROTOCOL_VERSION "\",slated=\"" SLATE_VERSION
                         "\"} 1\n");
-    put_failure(p);
+    exposition_put_failure(p);
     for (unsigned part = 0; part < PARTS; part++) {
-        put_rows(p, part);
+        exposition_put_rows(p, part);
     }
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
-        put_metric(p, &chosen[i]);
+        exposition_put_metric(p, &chosen[i]);
     }
-    put_head(p, "memcached_up", UP);
+    exposition_put_head(p, "memcached_up", UP);
     text_out_str(p->to, "memcached_up 1\n");
-    put_head(p, "memcached_version", "which version it is, in the label");
-    put_word(p, "memcached_version", "version", SLATE_PROTOCOL_VERSION);
-    put_exporter_rows(p);
+    exposition_put_head(p, "memcached_version", "which version it is, in the label");
+    exposition_put_word(p, "memcached_version", "version", SLATE_PROTOCOL_VERSION);
+    exposition_put_exporter_rows(p);
     text_out_str(p->to, p->openmetrics ? "# EOF\n" : "");
 }
 
 void exposition_write(struct server *server, bool openmetrics, struct text_out *to) {
     struct exposition p = {.to = to, .openmetrics = openmetrics};
     for (unsigned part = 0; part < PARTS; part++) {
-        ask(server, parts[part].command, &p.answers[part]);
+        exposition_query(server, parts[part].command, &p.answers[part]);
         to->failed |= p.answers[part].text.failed;
     }
     if (!to->failed) {
-        put_all(&p);
+        exposition_put_all(&p);
     }
     for (unsigned part = 0; part < PARTS; part++) {
         free(p.answers[part].lines);

@@ -55,7 +55,7 @@ struct metrics {
 
 /* --- clients --- */
 
-static void client_end(struct client *c) {
+static void metrics_client_end(struct client *c) {
     TAILQ_REMOVE(&c->metrics->clients, c, next);
     c->metrics->client_count--;
     event_del(&c->readable);
@@ -66,21 +66,21 @@ static void client_end(struct client *c) {
     free(c);
 }
 
-static bool has_unsent(const struct client *c) { return c->sent_bytes < c->answer.used; }
+static bool metrics_has_unsent(const struct client *c) { return c->sent_bytes < c->answer.used; }
 
-static void wait_again(struct client *c) {
+static void metrics_restart_deadline(struct client *c) {
     event_add(&c->deadline, &(struct timeval){.tv_sec = METRICS_REQUEST_S});
 }
 
-static void client_send(struct client *c) {
+static void metrics_client_send(struct client *c) {
     ssize_t n = send(c->fd, c->answer.bytes + c->sent_bytes, c->answer.used - c->sent_bytes,
                      MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno != EAGAIN && errno != EINTR) {
-        client_end(c); /* it has hung up, and would be writable again and again */
+        metrics_client_end(c); /* it has hung up, and would be writable again and again */
         return;
     }
     c->sent_bytes += n > 0 ? (size_t)n : 0;
-    if (has_unsent(c)) {
+    if (metrics_has_unsent(c)) {
         event_add(&c->writable, NULL);
     } else {
         text_out_fini(&c->answer);
@@ -90,121 +90,123 @@ static void client_send(struct client *c) {
 }
 
 /* `status` as HTTP/1 spells it: 200 OK. */
-static void client_answer(struct client *c, const char *status, const char *kind, const char *body,
-                          size_t bytes, bool head) {
+static void metrics_client_answer(struct client *c, const char *status, const char *kind,
+                                  const char *body, size_t bytes, bool head) {
     text_out_printf(&c->answer,
                     "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                     "Connection: close\r\n\r\n",
                     status, kind, bytes);
     text_out_bytes(&c->answer, body, head ? 0 : bytes);
     c->is_answered = true;
-    wait_again(c);
-    client_send(c);
+    metrics_restart_deadline(c);
+    metrics_client_send(c);
 }
 
-static void client_refuse(struct client *c, const char *status, const char *why) {
-    client_answer(c, status, "text/plain", why, strlen(why), false);
+static void metrics_client_refuse(struct client *c, const char *status, const char *why) {
+    metrics_client_answer(c, status, "text/plain", why, strlen(why), false);
 }
 
 /* Makes room for one more answer: of those who take theirs slowly, the first that came go. */
-static void bound_unsent(struct metrics *m) {
+static void metrics_bound_unsent(struct metrics *m) {
     unsigned unsent = 1;
     for (struct client *before, *c = TAILQ_LAST(&m->clients, client_list); c != NULL; c = before) {
         before = TAILQ_PREV(c, client_list, next);
-        unsent += has_unsent(c);
-        if (has_unsent(c) && unsent > UNSENT_MOST) {
-            client_end(c);
+        unsent += metrics_has_unsent(c);
+        if (metrics_has_unsent(c) && unsent > UNSENT_MOST) {
+            metrics_client_end(c);
         }
     }
 }
 
-static void answer_page(struct client *c, bool openmetrics, bool head) {
+static void metrics_answer_page(struct client *c, bool openmetrics, bool head) {
     struct metrics *m = c->metrics;
     struct text_out page;
     text_out_init(&page);
-    bound_unsent(m);
+    metrics_bound_unsent(m);
     exposition_write(m->server, openmetrics, &page);
     if (page.failed) {
         log_warn("cannot tell metrics: out of memory");
-        client_refuse(c, "500 Internal Server Error", "there is no memory for the metrics\n");
+        metrics_client_refuse(c, "500 Internal Server Error",
+                              "there is no memory for the metrics\n");
     } else {
-        client_answer(c, "200 OK",
-                      openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        metrics_client_answer(c, "200 OK",
+                              openmetrics
+                                  ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                   : "text/plain; version=0.0.4; charset=utf-8",
-                      page.bytes, page.used, head);
+                              page.bytes, page.used, head);
     }
     text_out_fini(&page);
 }
 
 /* A whole request: "GET /metrics?x HTTP/1.1", and lines of which Accept counts. Cuts the text. */
-static void answer_request(struct client *c, char *text) {
+static void metrics_answer_request(struct client *c, char *text) {
     char *line = strsep(&text, "\n");
     char *path = strchr(line, ' '), *version = path != NULL ? strchr(path + 1, ' ') : NULL;
     bool  openmetrics = false, head = strncmp(line, "HEAD ", 5) == 0;
     if (version == NULL || path[1] != '/' || strncmp(version, " HTTP/1.", 8) != 0) {
-        client_refuse(c, "400 Bad Request", "a request of HTTP/1 is wanted\n");
+        metrics_client_refuse(c, "400 Bad Request", "a request of HTTP/1 is wanted\n");
         return;
     }
     *version = '\0';
     path[strcspn(path, "?")] = '\0';
     if (!head && strncmp(line, "GET ", 4) != 0) {
-        client_refuse(c, "405 Method Not Allowed", "GET is wanted\n");
+        metrics_client_refuse(c, "405 Method Not Allowed", "GET is wanted\n");
     } else if (strcmp(path, " /metrics") != 0) {
-        client_refuse(c, "404 Not Found", "only /metrics is served\n");
+        metrics_client_refuse(c, "404 Not Found", "only /metrics is served\n");
     } else {
         while ((line = strsep(&text, "\n")) != NULL) {
             openmetrics |= strncasecmp(line, "accept:", 7) == 0 &&
                            strstr(line, "application/openmetrics-text") != NULL;
         }
-        answer_page(c, openmetrics, head);
+        metrics_answer_page(c, openmetrics, head);
     }
 }
 
 /* Reads once, and answers a request that is whole, or never will be. What comes behind it is
  * dropped: unread, it would end the connection before the client has read its answer. */
-static void on_readable(evutil_socket_t fd, short what, void *arg) {
+static void metrics_on_readable(evutil_socket_t fd, short what, void *arg) {
     struct client *c = arg;
     size_t  at = c->is_answered ? 0 : c->request_bytes;
     ssize_t n = recv(fd, c->request + at, METRICS_REQUEST_BYTES - at, MSG_DONTWAIT);
     (void)what;
-    if (n == 0 && has_unsent(c)) {
+    if (n == 0 && metrics_has_unsent(c)) {
         event_del(&c->readable); /* it has ended its own sending, and may read on */
     } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-        client_end(c);
+        metrics_client_end(c);
     } else if (n > 0 && !c->is_answered) {
         c->request_bytes += (size_t)n;
         c->request[c->request_bytes] = '\0';
         if (strlen(c->request) < c->request_bytes) {
-            client_refuse(c, "400 Bad Request", "a zero byte is in no request\n");
+            metrics_client_refuse(c, "400 Bad Request", "a zero byte is in no request\n");
         } else if (strstr(c->request, "\r\n\r\n") || strstr(c->request, "\n\n")) {
-            answer_request(c, c->request);
+            metrics_answer_request(c, c->request);
         } else if (c->request_bytes == METRICS_REQUEST_BYTES) {
-            client_refuse(c, "431 Request Header Fields Too Large",
-                          "a request has at most 8 KiB\n");
+            metrics_client_refuse(c, "431 Request Header Fields Too Large",
+                                  "a request has at most 8 KiB\n");
         }
     }
 }
 
-static void on_writable(evutil_socket_t fd, short what, void *arg) {
+static void metrics_on_writable(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
-    client_send(arg);
+    metrics_client_send(arg);
 }
 
-static void on_deadline(evutil_socket_t fd, short what, void *arg) {
+static void metrics_on_deadline(evutil_socket_t fd, short what, void *arg) {
     struct client *c = arg;
     (void)fd;
     (void)what;
     if (c->is_answered) {
-        client_end(c);
+        metrics_client_end(c);
     } else {
-        client_refuse(c, "408 Request Timeout", "the request took too long\n");
+        metrics_client_refuse(c, "408 Request Timeout", "the request took too long\n");
     }
 }
 
 /* Takes the descriptor. Where all places are taken the client that came first leaves, with its
  * answer if it has asked. */
-static void client_begin(struct metrics *m, int fd) {
+static void metrics_client_begin(struct metrics *m, int fd) {
     struct client *c = calloc(1, sizeof *c);
     if (c == NULL) {
         log_warn("cannot tell metrics: out of memory");
@@ -212,39 +214,39 @@ static void client_begin(struct metrics *m, int fd) {
         return;
     }
     if (m->client_count == CLIENTS_MOST) {
-        on_readable(TAILQ_FIRST(&m->clients)->fd, EV_READ, TAILQ_FIRST(&m->clients));
+        metrics_on_readable(TAILQ_FIRST(&m->clients)->fd, EV_READ, TAILQ_FIRST(&m->clients));
     }
     if (m->client_count == CLIENTS_MOST) {
-        client_end(TAILQ_FIRST(&m->clients));
+        metrics_client_end(TAILQ_FIRST(&m->clients));
     }
     c->metrics = m;
     c->fd = fd;
     TAILQ_INSERT_TAIL(&m->clients, c, next);
     m->client_count++;
-    event_assign(&c->readable, m->base, fd, EV_READ | EV_PERSIST, on_readable, c);
-    event_assign(&c->writable, m->base, fd, EV_WRITE, on_writable, c);
-    evtimer_assign(&c->deadline, m->base, on_deadline, c);
+    event_assign(&c->readable, m->base, fd, EV_READ | EV_PERSIST, metrics_on_readable, c);
+    event_assign(&c->writable, m->base, fd, EV_WRITE, metrics_on_writable, c);
+    evtimer_assign(&c->deadline, m->base, metrics_on_deadline, c);
     if (event_add(&c->readable, NULL) != 0) {
-        client_end(c);
+        metrics_client_end(c);
     } else {
-        wait_again(c);
+        metrics_restart_deadline(c);
     }
 }
 
 /* --- the thread --- */
 
-static void on_connect(evutil_socket_t listener, short what, void *arg) {
+static void metrics_on_connect(evutil_socket_t listener, short what, void *arg) {
     struct metrics *m = arg;
     (void)what;
     int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-        client_begin(m, fd);
+        metrics_client_begin(m, fd);
     } else if (errno == EMFILE || errno == ENFILE) {
         poll(NULL, 0, 100); /* until somebody gives a descriptor back */
     }
 }
 
-static void on_stop(evutil_socket_t fd, short what, void *arg) {
+static void metrics_on_stop(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     event_base_loopbreak(arg);
@@ -260,11 +262,11 @@ static void *metrics_main(void *arg) {
 /* --- starting --- */
 
 /* The addresses of the one place where it is told, whose host is in *a. NULL: after a log line. */
-static struct addrinfo *find_place(const struct metrics_config *config, struct address *a,
-                                   struct listen_place *place) {
+static struct addrinfo *metrics_find_place(const struct metrics_config *config, struct address *a,
+                                           struct listen_place *place) {
     char        error[SETTING_WHY_BYTES] = "one address is wanted";
-    const char *rest = config->address;
-    if (address_next(&rest, METRICS_PORT, a, error, sizeof error) <= 0 || *rest != '\0') {
+    const char *text = config->address;
+    if (address_next(&text, METRICS_PORT, a, error, sizeof error) <= 0 || *text != '\0') {
         log_error("-o metrics=%s: %s", config->address, error);
         return NULL;
     }
@@ -279,7 +281,7 @@ static struct addrinfo *find_place(const struct metrics_config *config, struct a
 bool metrics_find(const struct metrics_config *config) {
     struct address      a;
     struct listen_place at;
-    struct addrinfo    *found = find_place(config, &a, &at);
+    struct addrinfo    *found = metrics_find_place(config, &a, &at);
     if (found == NULL) {
         return false;
     }
@@ -289,11 +291,11 @@ bool metrics_find(const struct metrics_config *config) {
     return is_here;
 }
 
-static bool open_listeners(struct metrics *m, const struct metrics_config *config) {
+static bool metrics_open_listeners(struct metrics *m, const struct metrics_config *config) {
     static const struct listen_entry plain = {.tls = LISTEN_TLS_NONE};
     struct address      a;
     struct listen_place place;
-    struct addrinfo    *found = find_place(config, &a, &place);
+    struct addrinfo    *found = metrics_find_place(config, &a, &place);
     bool opened = found != NULL &&
                   listen_tcp(&place, found, BACKLOG, &plain, &m->listeners) == 0;
     if (found != NULL) {
@@ -302,18 +304,18 @@ static bool open_listeners(struct metrics *m, const struct metrics_config *confi
     return opened;
 }
 
-static bool start_thread(struct metrics *m) {
+static bool metrics_start_thread(struct metrics *m) {
     m->base = event_base_new();
     m->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     int failed = m->base != NULL && m->stop_fd >= 0 ? 0 : errno;
     if (!failed) {
-        event_assign(&m->stops, m->base, m->stop_fd, EV_READ, on_stop, m->base);
+        event_assign(&m->stops, m->base, m->stop_fd, EV_READ, metrics_on_stop, m->base);
         failed = event_add(&m->stops, NULL) == 0 ? 0 : ENOMEM;
     }
     for (struct listener *l = m->listeners;
          !failed && l != NULL && m->listener_count < LISTENERS_MOST; l = l->next) {
         struct event *accepts = &m->accepts[m->listener_count++];
-        event_assign(accepts, m->base, l->record.fd, EV_READ | EV_PERSIST, on_connect, m);
+        event_assign(accepts, m->base, l->record.fd, EV_READ | EV_PERSIST, metrics_on_connect, m);
         failed = event_add(accepts, NULL) == 0 ? 0 : ENOMEM;
     }
     failed = failed ? failed : thread_start(&m->thread, metrics_main, m);
@@ -323,9 +325,9 @@ static bool start_thread(struct metrics *m) {
     return !failed;
 }
 
-static void release(struct metrics *m) {
+static void metrics_release(struct metrics *m) {
     while (!TAILQ_EMPTY(&m->clients)) {
-        client_end(TAILQ_FIRST(&m->clients));
+        metrics_client_end(TAILQ_FIRST(&m->clients));
     }
     if (m->base != NULL) {
         event_base_free(m->base);
@@ -351,8 +353,8 @@ struct metrics *metrics_start(struct server *server, const struct metrics_config
     m->server = server;
     m->stop_fd = -1;
     TAILQ_INIT(&m->clients);
-    if (!open_listeners(m, config) || !start_thread(m)) {
-        release(m);
+    if (!metrics_open_listeners(m, config) || !metrics_start_thread(m)) {
+        metrics_release(m);
         return NULL;
     }
     log_info("metrics on http://%s", config->address);
@@ -371,5 +373,5 @@ void metrics_stop(struct metrics **taken) {
     while (write(m->stop_fd, &one, sizeof one) < 0 && errno == EINTR) {
     }
     pthread_join(m->thread, NULL);
-    release(m);
+    metrics_release(m);
 }

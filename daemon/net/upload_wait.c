@@ -45,7 +45,7 @@ void values_forget(struct values *v, struct conn *c) {
     } else if (c->value == VALUE_WAITS) {
         TAILQ_REMOVE(&v->waiting, c, value_link);
         v->waiting_count--;
-        cache_draft_waits(cache_of(v), session_draft(c->session), false);
+        cache_upload_set_waiting(cache_of(v), session_draft(c->session), false);
     }
     c->value = VALUE_NONE;
 }
@@ -92,7 +92,7 @@ static void note_waiting(struct values *v, struct conn *c) {
         counter_add(&v->worker->counters->values_waited, 1);
     }
     v->waiting_count++;
-    cache_draft_waits(cache_of(v), session_draft(c->session), true);
+    cache_upload_set_waiting(cache_of(v), session_draft(c->session), true);
     event_del(&c->event);
     event_assign(&c->event, v->worker->base, c->record.fd, EV_CLOSED, on_client_end, c);
     event_add(&c->event, NULL);
@@ -168,8 +168,8 @@ static void forgive_absence(struct values *v, uint64_t now_us) {
 
 static void end_late(struct values *v, uint64_t now_us) {
     uint64_t timeout_us = v->timeout_s > 0 ? (uint64_t)v->timeout_s * 1000000 : UINT64_MAX;
-    unsigned large = cache_drafts_waiting(cache_of(v), true),
-             all = cache_drafts_waiting(cache_of(v), false) + large;
+    unsigned large = cache_uploads_waiting(cache_of(v), true),
+             all = cache_uploads_waiting(cache_of(v), false) + large;
     struct conn *c, *next;
     for (c = TAILQ_FIRST(&v->holding); c != NULL; c = next) {
         next = TAILQ_NEXT(c, value_link);
@@ -216,10 +216,10 @@ static unsigned find_candidates(struct values *v, struct candidate *found) {
         TAILQ_REMOVE(&v->waiting, c, value_link);
         TAILQ_INSERT_TAIL(&v->waiting, c, value_link);
         values_arrived(c);
-        const struct cache_draft *d = session_draft(c->session);
+        const struct cache_upload *d = session_draft(c->session);
         size_t come_bytes = unread_bytes(c);
         bool little = !d->arrived && come_bytes < MUCH_BYTES;
-        if (cache_draft_has_room(cache_of(v), d, little)) {
+        if (cache_upload_has_room(cache_of(v), d, little)) {
             found[n++] = (struct candidate){c, come_bytes, i, little};
         }
     }

@@ -32,20 +32,20 @@ struct simulate_cell {
 
 static int64_t shown_s; /* what the process's clock shows, since the trace began */
 
-static void show_time(int64_t at_s) {
+static void cell_show_time(int64_t at_s) {
     if (at_s != shown_s) {
         clock_shift(at_s - shown_s);
         shown_s = at_s;
     }
 }
 
-void simulate_clock_stop(void) {
+void simulate_cell_stop_clock(void) {
     static bool stopped; /* a second stop would let the time between the two show */
     if (!stopped) {
         clock_pause();
         stopped = true;
     }
-    show_time(0);
+    cell_show_time(0);
 }
 
 struct simulate_cell *simulate_cell_objects(const struct evict_policy *policy,
@@ -63,7 +63,7 @@ struct simulate_cell *simulate_cell_objects(const struct evict_policy *policy,
     return c;
 }
 
-static void note_failure(void *arg, const char *mode, const char *now, const char *why) {
+static void cell_note_failure(void *arg, const char *mode, const char *now, const char *why) {
     struct simulate_cell *c = arg;
     (void)now;
     if (c->failed[0] == '\0') {
@@ -81,7 +81,7 @@ struct simulate_cell *simulate_cell_memory(struct cache *taken, const struct tun
     by_hand.by_hand = true;
     by_hand.crawler = false;
     by_hand.worker_count = 1;
-    by_hand.on_failure = note_failure;
+    by_hand.on_failure = cell_note_failure;
     by_hand.on_failure_arg = c;
     *c = (struct simulate_cell){.cache = taken,
                                 .ct = cache_thread_create(taken),
@@ -112,7 +112,7 @@ void simulate_cell_destroy(struct simulate_cell **taken) {
 }
 
 /* As a server answers a get, but for the value's bytes, which nobody wants. */
-static bool get(struct cache_thread *ct, const struct key *key) {
+static bool cell_get(struct cache_thread *ct, const struct key *key) {
     struct cache_reader r;
     enum cache_read how;
     do {
@@ -126,8 +126,8 @@ static bool get(struct cache_thread *ct, const struct key *key) {
     return how == CACHE_READ_COPY;
 }
 
-static void store(struct simulate_cell *c, const struct simulate_request *q,
-                  const struct key *key) {
+static void cell_store(struct simulate_cell *c, const struct simulate_request *q,
+                       const struct key *key) {
     /* Not by clock_expiry_s: a client's seconds beyond a month are a date, a trace's are not. */
     uint32_t now_s = cache_now_s(c->ct);
     uint32_t exptime_s = q->ttl_s == 0 || q->ttl_s > INT32_MAX ? 0 : now_s + q->ttl_s;
@@ -139,20 +139,20 @@ static void store(struct simulate_cell *c, const struct simulate_request *q,
                 NULL);
 }
 
-static void play_key(struct simulate_cell *c, const struct simulate_request *q,
-                     const struct key *key) {
+static void cell_play_key(struct simulate_cell *c, const struct simulate_request *q,
+                          const struct key *key) {
     switch ((enum trace_verb)q->verb) {
     case TRACE_GET:
         c->reads++;
-        if (get(c->ct, key)) {
+        if (cell_get(c->ct, key)) {
             c->hits++;
         } else if (q->fills) {
-            store(c, q, key);
+            cell_store(c, q, key);
         }
         break;
     case TRACE_SET:
         c->stores++;
-        store(c, q, key);
+        cell_store(c, q, key);
         break;
     case TRACE_DELETE:
         c->deletes++;
@@ -162,7 +162,7 @@ static void play_key(struct simulate_cell *c, const struct simulate_request *q,
 }
 
 /* A twin's key is the key and two characters, or ends with them where it is too long for more. */
-static struct key twin_key(const struct key *key, unsigned twin, char to[KEY_BYTES_MAX]) {
+static struct key cell_twin_key(const struct key *key, unsigned twin, char to[KEY_BYTES_MAX]) {
     static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     enum { LETTERS = sizeof letters - 1, ADDED = 3 };
     size_t bytes = key->len + ADDED <= KEY_BYTES_MAX ? key->len : KEY_BYTES_MAX - ADDED;
@@ -173,35 +173,35 @@ static struct key twin_key(const struct key *key, unsigned twin, char to[KEY_BYT
     return key_make(to, bytes + ADDED);
 }
 
-static void play_request(struct simulate_cell *c, const struct simulate_request *q) {
+static void cell_play_request(struct simulate_cell *c, const struct simulate_request *q) {
     char text[KEY_BYTES_MAX];
-    play_key(c, q, &q->key);
+    cell_play_key(c, q, &q->key);
     for (unsigned twin = 1; twin < c->twins; twin++) {
-        struct key key = twin_key(&q->key, twin, text);
-        play_key(c, q, &key);
+        struct key key = cell_twin_key(&q->key, twin, text);
+        cell_play_key(c, q, &key);
     }
 }
 
-static void play_cache(struct simulate_cell *c, const struct simulate_request *requests,
-                       size_t count) {
+static void cell_play_cache(struct simulate_cell *c, const struct simulate_request *requests,
+                            size_t count) {
     cache_turn_begin(c->ct);
     for (size_t i = 0; i < count; i++, c->played++) {
         const struct simulate_request *q = &requests[i];
         int64_t at_s = (int64_t)(q->at_us / CLOCK_SECOND_US);
         if (at_s != shown_s || c->played * c->twins % TURN_REQUESTS < c->twins) {
             cache_turn_end(c->ct);
-            show_time(at_s);
+            cell_show_time(at_s);
             /* the trace begins at a second of the tuner's time, for 0 means never */
             tuner_tend_at(c->tuner, CLOCK_SECOND_US + q->at_us);
             cache_turn_begin(c->ct);
         }
-        play_request(c, q);
+        cell_play_request(c, q);
     }
     cache_turn_end(c->ct);
 }
 
-static void play_mini(struct simulate_cell *c, const struct simulate_request *requests,
-                      size_t count) {
+static void cell_play_mini(struct simulate_cell *c, const struct simulate_request *requests,
+                           size_t count) {
     for (size_t i = 0; i < count; i++, c->played++) {
         const struct simulate_request *q = &requests[i];
         uint32_t now_s = CLOCK_EPOCH_S + (uint32_t)(q->at_us / CLOCK_SECOND_US);
@@ -230,10 +230,10 @@ void simulate_cell_play(struct simulate_cell *c, const struct simulate_request *
                         size_t count) {
     uint64_t begun_us = clock_mono_us();
     if (c->mini != NULL) {
-        play_mini(c, requests, count);
+        cell_play_mini(c, requests, count);
     } else if (count > 0) {
-        show_time((int64_t)(requests[0].at_us / CLOCK_SECOND_US));
-        play_cache(c, requests, count);
+        cell_show_time((int64_t)(requests[0].at_us / CLOCK_SECOND_US));
+        cell_play_cache(c, requests, count);
     }
     c->play_us += clock_mono_us() - begun_us;
 }

@@ -64,5 +64,5 @@ void simulate_cell_play(struct simulate_cell *, const struct simulate_request *,
 void simulate_cell_result(struct simulate_cell *, struct simulate_result *);
 
 /* Stops the clock at the trace's beginning: before the first cell of memory is made. */
-void simulate_clock_stop(void);
+void simulate_cell_stop_clock(void);
 #endif

@@ -34,7 +34,7 @@ void simulate_reading_close(struct simulate_reading *r) {
 }
 
 /* When the next request is. Times that go back are taken as those before them. */
-static uint64_t time_of(struct simulate_reading *r) {
+static uint64_t reading_time_us(struct simulate_reading *r) {
     if (!r->has_times) {
         return r->number * CLOCK_SECOND_US / r->options->requests_per_s;
     }
@@ -49,7 +49,7 @@ static uint64_t time_of(struct simulate_reading *r) {
 }
 
 /* The value that a read which misses, or a store, brings. False: out of memory. */
-static bool value_of(struct simulate_reading *r, struct simulate_request *to) {
+static bool reading_value(struct simulate_reading *r, struct simulate_request *to) {
     const struct trace_request *q = &r->request;
     struct simulate_value value = {0};
     if (r->options->by_objects || q->verb == TRACE_DELETE) {
@@ -92,9 +92,9 @@ enum trace_step simulate_reading_next(struct simulate_reading *r, struct simulat
         *to = (struct simulate_request){
             .key = key_make(b->keys[b->count], r->request.key_bytes),
             .verb = r->request.verb,
-            .at_us = time_of(r),
+            .at_us = reading_time_us(r),
         };
-        if (!value_of(r, to)) {
+        if (!reading_value(r, to)) {
             return TRACE_BROKEN;
         }
     }

@@ -26,10 +26,10 @@ struct simulation {
     struct simulate_report report;
     struct evict_tuning    tuning; /* of cells of objects */
     struct simulate_block  block;
-    bool                   said_bad, said_over;
+    bool                   warned_bad, warned_over;
 };
 
-static int fail(int status, const char *format, const char *what) {
+static int simulate_fail(int status, const char *format, const char *what) {
     fprintf(stderr, "slated: ");
     fprintf(stderr, format, what);
     fprintf(stderr, "\n");
@@ -39,11 +39,11 @@ static int fail(int status, const char *format, const char *what) {
 /* --- reading --- */
 
 /* Opens the trace. Returns an exit status. */
-static int open_trace(struct simulation *s, struct simulate_reading *r) {
+static int simulate_open_trace(struct simulation *s, struct simulate_reading *r) {
     char why[TRACE_WHY_BYTES];
     int  status = simulate_reading_open(r, s->options, why);
     if (status != EXIT_SUCCESS) {
-        return fail(status, "%s", why);
+        return simulate_fail(status, "%s", why);
     }
     s->report.format = r->format;
     s->report.has_times = r->has_times;
@@ -52,30 +52,31 @@ static int open_trace(struct simulation *s, struct simulate_reading *r) {
 }
 
 /* A whole trace was read: says once what was wrong with it. Returns an exit status. */
-static int judge(struct simulation *s, const struct trace *t, enum trace_step last) {
+static int simulate_check_trace(struct simulation *s, const struct trace *t, enum trace_step last) {
     uint64_t bad = trace_bad_lines(t);
     if (last == TRACE_BROKEN) {
         return trace_error(t)[0] != '\0'
-                   ? fail(EX_DATAERR, "%s", trace_error(t))
-                   : fail(EX_OSERR, "%s", "the trace has more keys than can be remembered");
+                   ? simulate_fail(EX_DATAERR, "%s", trace_error(t))
+                   : simulate_fail(EX_OSERR, "%s",
+                                   "the trace has more keys than can be remembered");
     }
     if (s->report.requests == 0) {
-        return bad == 0
-                   ? fail(EX_DATAERR, "%s holds no request", s->options->trace)
-                   : fail(EX_DATAERR, "no line of the trace is a request; %s", trace_first_bad(t));
+        return bad == 0 ? simulate_fail(EX_DATAERR, "%s holds no request", s->options->trace)
+                        : simulate_fail(EX_DATAERR, "no line of the trace is a request; %s",
+                                        trace_first_bad(t));
     }
-    if (bad > 0 && !s->said_bad) {
+    if (bad > 0 && !s->warned_bad) {
         fprintf(stderr, "slated: lines of the trace that were skipped: %llu; the first is %s\n",
                 (unsigned long long)bad, trace_first_bad(t));
-        s->said_bad = true;
+        s->warned_bad = true;
     }
     s->report.bad_lines = bad;
     return EXIT_SUCCESS;
 }
 
 /* Goes over an opened trace and calls `use` for each block; closes it. Returns an exit status. */
-static int read_trace(struct simulation *s, struct simulate_reading *r,
-                      bool (*use)(struct simulation *, void *), void *arg) {
+static int simulate_read_trace(struct simulation *s, struct simulate_reading *r,
+                               bool (*use)(struct simulation *, void *), void *arg) {
     enum trace_step step;
     bool used = true;
     s->report.requests = 0;
@@ -84,22 +85,22 @@ static int read_trace(struct simulation *s, struct simulate_reading *r,
         s->report.requests += s->block.count;
         used = use(s, arg);
     } while (used && step == TRACE_REQUEST);
-    int status = used ? judge(s, r->trace, step) : EX_OSERR;
+    int status = used ? simulate_check_trace(s, r->trace, step) : EX_OSERR;
     simulate_reading_close(r);
     return status;
 }
 
-static bool can_read_again(const struct simulate_options *o) {
+static bool simulate_can_reread(const struct simulate_options *o) {
     struct stat st;
     return strcmp(o->trace, "-") != 0 && stat(o->trace, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* What a sample of so large a share of the keys has is of the whole. */
-static uint64_t whole(uint64_t count, double sample) {
+static uint64_t simulate_scale_up(uint64_t count, double sample) {
     return (uint64_t)llround((double)count / sample);
 }
 
-static bool count_keys(struct simulation *s, void *keys) {
+static bool simulate_count_keys(struct simulation *s, void *keys) {
     for (size_t i = 0; i < s->block.count; i++) {
         if (!simulate_recall_put(keys, s->block.requests[i].key.hash, (struct simulate_value){0})) {
             fprintf(stderr, "slated: the trace has more keys than can be counted; give --objects "
@@ -111,7 +112,7 @@ static bool count_keys(struct simulation *s, void *keys) {
 }
 
 /* How many keys the trace has, where a size is a share of them. */
-static int learn_keys(struct simulation *s) {
+static int simulate_learn_keys(struct simulation *s) {
     bool wanted = false;
     for (unsigned i = 0; i < s->options->size_count; i++) {
         wanted = wanted || s->options->sizes[i].share > 0;
@@ -119,20 +120,20 @@ static int learn_keys(struct simulation *s) {
     if (!wanted) {
         return EXIT_SUCCESS;
     }
-    if (!can_read_again(s->options)) {
-        return fail(EX_USAGE,
-                    "a share of the keys needs a trace that can be read twice, which %s cannot",
-                    s->options->trace);
+    if (!simulate_can_reread(s->options)) {
+        return simulate_fail(
+            EX_USAGE, "a share of the keys needs a trace that can be read twice, which %s cannot",
+            s->options->trace);
     }
     struct simulate_recall *keys = simulate_recall_create();
     if (keys == NULL) {
-        return fail(EX_OSERR, "%s", "out of memory");
+        return simulate_fail(EX_OSERR, "%s", "out of memory");
     }
     struct simulate_reading r;
-    int status = open_trace(s, &r);
+    int status = simulate_open_trace(s, &r);
     if (status == EXIT_SUCCESS) {
-        status = read_trace(s, &r, count_keys, keys);
-        s->report.keys = whole(simulate_recall_count(keys), s->report.sample);
+        status = simulate_read_trace(s, &r, simulate_count_keys, keys);
+        s->report.keys = simulate_scale_up(simulate_recall_count(keys), s->report.sample);
     }
     simulate_recall_destroy(&keys);
     return status;
@@ -140,11 +141,12 @@ static int learn_keys(struct simulation *s) {
 
 /* --- the grid: every size with every policy --- */
 
-static const struct simulate_size *size_of(const struct simulate_options *o, unsigned cell) {
+static const struct simulate_size *simulate_size_of(const struct simulate_options *o,
+                                                    unsigned cell) {
     return &o->sizes[cell / o->policy_count];
 }
 
-static uint32_t objects_of(const struct simulation *s, const struct simulate_size *size) {
+static uint32_t simulate_objects(const struct simulation *s, const struct simulate_size *size) {
     double objects =
         size->share > 0 ? floor(size->share * (double)s->report.keys + 0.5) : size->objects;
     return objects < 1 ? 1 : objects > INT32_MAX ? INT32_MAX : (uint32_t)objects;
@@ -156,7 +158,7 @@ static uint32_t objects_of(const struct simulation *s, const struct simulate_siz
 
 /* A trace of one key in 64 is played to a cache of a 64th of the memory: twins is 1. Where that
  * would be too little, each key is played as so many, and the memory is so many times as large. */
-static unsigned twins_of(const struct simulate_size *size, double sample) {
+static unsigned simulate_twins(const struct simulate_size *size, double sample) {
     double twins = 1, most = floor(1 / sample + 1e-9);
     while (twins < most && (double)size->memory_bytes * sample * twins < PLAYED_BYTES_MIN) {
         twins = twins * 2 < most ? twins * 2 : most;
@@ -164,15 +166,16 @@ static unsigned twins_of(const struct simulate_size *size, double sample) {
     return (unsigned)fmin(twins, TWINS_MAX);
 }
 
-static uint64_t played_bytes(const struct simulate_size *size, double sample) {
-    double bytes = (double)size->memory_bytes * sample * twins_of(size, sample);
+static uint64_t simulate_played_bytes(const struct simulate_size *size, double sample) {
+    double bytes = (double)size->memory_bytes * sample * simulate_twins(size, sample);
     return bytes >= (double)size->memory_bytes ? size->memory_bytes
            : bytes < PAGE_BYTES                ? PAGE_BYTES
                                                : (uint64_t)bytes / PAGE_BYTES * PAGE_BYTES;
 }
 
-static uint32_t played_objects(const struct simulation *s, const struct simulate_size *size) {
-    double objects = floor(objects_of(s, size) * s->report.sample + 0.5);
+static uint32_t simulate_played_objects(const struct simulation *s,
+                                        const struct simulate_size *size) {
+    double objects = floor(simulate_objects(s, size) * s->report.sample + 0.5);
     return objects < 1 ? 1 : (uint32_t)objects;
 }
 
@@ -181,16 +184,16 @@ enum { SAMPLED_BYTES_MIN = 4096 };
 
 /* Refuses sizes that the sample says nothing of, where each of its keys would be played as tens of
  * thousands. */
-static bool is_sampled_enough(const struct simulation *s) {
+static bool simulate_is_sampled_enough(const struct simulation *s) {
     double one_in = 1 / s->report.sample;
     char cache[32], least[32];
     for (unsigned i = 0; i < s->options->size_count; i++) {
         const struct simulate_size *size = &s->options->sizes[i];
         if (s->options->by_objects) {
-            if (floor(objects_of(s, size) / one_in + 0.5) >= 1) {
+            if (floor(simulate_objects(s, size) / one_in + 0.5) >= 1) {
                 continue;
             }
-            snprintf(cache, sizeof cache, "%" PRIu32 " objects", objects_of(s, size));
+            snprintf(cache, sizeof cache, "%" PRIu32 " objects", simulate_objects(s, size));
             snprintf(least, sizeof least, "%.0f", ceil(one_in / 2));
         } else {
             if ((double)size->memory_bytes >= SAMPLED_BYTES_MIN * one_in) {
@@ -209,13 +212,13 @@ static bool is_sampled_enough(const struct simulation *s) {
 }
 
 /* Refuses what the machine cannot hold, before it has to be found out. */
-static bool fits(const struct simulation *s, unsigned first, unsigned count) {
+static bool simulate_fits_machine(const struct simulation *s, unsigned first, unsigned count) {
     double bytes = 0, most = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     for (unsigned i = first; i < first + count; i++) {
-        const struct simulate_size *size = size_of(s->options, i);
+        const struct simulate_size *size = simulate_size_of(s->options, i);
         bytes += s->options->by_objects
-                     ? (double)played_objects(s, size) * SIMULATE_OBJECT_BYTES
-                     : (double)played_bytes(size, s->report.sample);
+                     ? (double)simulate_played_objects(s, size) * SIMULATE_OBJECT_BYTES
+                     : (double)simulate_played_bytes(size, s->report.sample);
     }
     if (bytes > most) {
         char want[32], have[32];
@@ -230,18 +233,18 @@ static bool fits(const struct simulation *s, unsigned first, unsigned count) {
     return bytes <= most;
 }
 
-static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
+static struct simulate_cell *simulate_make_cell(struct simulation *s, unsigned i) {
     const struct simulate_options *o = s->options;
-    const struct simulate_size *size = size_of(o, i);
+    const struct simulate_size *size = simulate_size_of(o, i);
     const struct evict_policy *policy = o->policies[i % o->policy_count];
     if (o->by_objects) {
-        return simulate_cell_objects(policy, &s->tuning, played_objects(s, size));
+        return simulate_cell_objects(policy, &s->tuning, simulate_played_objects(s, size));
     }
     static struct settings with_policy;
     with_policy = o->settings;
     snprintf(with_policy.policy, sizeof with_policy.policy, "%s", policy->name);
-    with_policy.maxbytes = played_bytes(size, s->report.sample);
-    simulate_clock_stop();
+    with_policy.maxbytes = simulate_played_bytes(size, s->report.sample);
+    simulate_cell_stop_clock();
     enum auto_scope follows = auto_scope(settings_policy(&with_policy));
     const struct tune_config tune = {
         .automove = o->automove,
@@ -256,32 +259,33 @@ static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
     };
     struct simulate_cell *cell = simulate_cell_memory(s->make_cache(&with_policy), &tune);
     if (cell != NULL) {
-        simulate_cell_set_twins(cell, twins_of(size, s->report.sample));
+        simulate_cell_set_twins(cell, simulate_twins(size, s->report.sample));
     }
     return cell;
 }
 
 /* What a cell that was played smaller would have had at its full size. */
-static void tell_whole(const struct simulation *s, unsigned i, struct simulate_result *r) {
-    const struct simulate_size *size = size_of(s->options, i);
+static void simulate_extrapolate(const struct simulation *s, unsigned i,
+                                 struct simulate_result *r) {
+    const struct simulate_size *size = simulate_size_of(s->options, i);
     double sample = s->report.sample;
     if (sample >= 1) {
         return;
     }
-    sample *= s->options->by_objects ? 1 : twins_of(size, sample);
-    r->objects = s->options->by_objects ? objects_of(s, size) : 0;
+    sample *= s->options->by_objects ? 1 : simulate_twins(size, sample);
+    r->objects = s->options->by_objects ? simulate_objects(s, size) : 0;
     r->memory_bytes = s->options->by_objects ? 0 : size->memory_bytes;
     uint64_t *const counts[] = {&r->requests, &r->hits,        &r->stores, &r->deletes,
                                 &r->items,    &r->evictions,   &r->refused, &r->held_bytes,
                                 &r->lost,     &r->pages_moved, &r->pages_stolen};
     for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++) {
-        *counts[c] = whole(*counts[c], sample);
+        *counts[c] = simulate_scale_up(*counts[c], sample);
     }
 }
 
 /* Once, of the first: the figures of such a cache are those of a larger one. */
-static void say_over(struct simulation *s, const struct simulate_result *r) {
-    if (r->held_bytes > r->memory_bytes && !s->said_over) {
+static void simulate_warn_over(struct simulation *s, const struct simulate_result *r) {
+    if (r->held_bytes > r->memory_bytes && !s->warned_over) {
         char held[32], memory[32];
         setting_say_bytes(held, (double)r->held_bytes);
         setting_say_bytes(memory, (double)r->memory_bytes);
@@ -290,17 +294,17 @@ static void say_over(struct simulation *s, const struct simulate_result *r) {
                 "%s had %s of %s; fewer "
                 "classes (-f) need less\n",
                 r->policy, held, memory);
-        s->said_over = true;
+        s->warned_over = true;
     }
 }
 
-struct pass {
+struct simulate_pass {
     struct simulate_cell *cells[CELLS_MAX];
     unsigned count;
 };
 
-static bool play_block(struct simulation *s, void *arg) {
-    const struct pass *pass = arg;
+static bool simulate_play_block(struct simulation *s, void *arg) {
+    const struct simulate_pass *pass = arg;
     for (unsigned i = 0; i < pass->count; i++) {
         simulate_cell_play(pass->cells[i], s->block.requests, s->block.count);
     }
@@ -308,24 +312,25 @@ static bool play_block(struct simulation *s, void *arg) {
 }
 
 /* Plays the trace once to `count` cells of the grid, and reports on each. */
-static int play(struct simulation *s, unsigned first, unsigned count) {
-    struct pass pass = {.count = 0};
+static int simulate_play(struct simulation *s, unsigned first, unsigned count) {
+    struct simulate_pass pass = {.count = 0};
     struct simulate_reading r;
-    int status = open_trace(s, &r); /* first, for it says how large a share it has */
+    int status = simulate_open_trace(s, &r); /* first, for it says how large a share it has */
     if (status != EXIT_SUCCESS) {
         return status;
     }
-    status = is_sampled_enough(s) && fits(s, first, count) ? EXIT_SUCCESS : EX_USAGE;
+    status = simulate_is_sampled_enough(s) && simulate_fits_machine(s, first, count) ? EXIT_SUCCESS
+                                                                                     : EX_USAGE;
     while (status == EXIT_SUCCESS && pass.count < count) {
-        pass.cells[pass.count] = make_cell(s, first + pass.count);
+        pass.cells[pass.count] = simulate_make_cell(s, first + pass.count);
         if (pass.cells[pass.count] == NULL) {
-            status = fail(EX_OSERR, "cannot have a cache: %s", strerror(errno));
+            status = simulate_fail(EX_OSERR, "cannot have a cache: %s", strerror(errno));
         } else {
             pass.count++;
         }
     }
     if (status == EXIT_SUCCESS) {
-        status = read_trace(s, &r, play_block, &pass);
+        status = simulate_read_trace(s, &r, simulate_play_block, &pass);
     } else {
         simulate_reading_close(&r);
     }
@@ -334,11 +339,11 @@ static int play(struct simulation *s, unsigned first, unsigned count) {
         if (status == EXIT_SUCCESS) {
             simulate_cell_result(pass.cells[i], &result);
             if (result.failed[0] != '\0') {
-                status = fail(EX_DATAERR, "automove %s", result.failed);
+                status = simulate_fail(EX_DATAERR, "automove %s", result.failed);
             } else {
-                tell_whole(s, first + i, &result);
+                simulate_extrapolate(s, first + i, &result);
                 simulate_report_row(&s->report, &result);
-                say_over(s, &result);
+                simulate_warn_over(s, &result);
             }
         }
         simulate_cell_destroy(&pass.cells[i]);
@@ -346,10 +351,10 @@ static int play(struct simulation *s, unsigned first, unsigned count) {
     return status;
 }
 
-static int play_all(struct simulation *s) {
+static int simulate_play_all(struct simulation *s) {
     const struct settings *first = &s->options->settings;
     unsigned all = s->options->size_count * s->options->policy_count;
-    unsigned at_once = s->options->by_objects || !can_read_again(s->options) ? all : 1;
+    unsigned at_once = s->options->by_objects || !simulate_can_reread(s->options) ? all : 1;
     s->tuning = (struct evict_tuning){(uint32_t)first->hot_lru_pct, (uint32_t)first->warm_lru_pct,
                                       (uint32_t)lround(first->hot_max_factor * 100),
                                       (uint32_t)lround(first->warm_max_factor * 100),
@@ -358,12 +363,12 @@ static int play_all(struct simulation *s) {
                                       (uint32_t)first->s3fifo_promote_hits,
                                       (uint32_t)first->s3fifo_skip_percent};
     log_set_verbosity(first->verbosity);
-    int status = learn_keys(s);
+    int status = simulate_learn_keys(s);
     for (unsigned i = 0; i < all && status == EXIT_SUCCESS; i += at_once) {
-        status = play(s, i, at_once);
+        status = simulate_play(s, i, at_once);
     }
     if (status == EXIT_SUCCESS && (fflush(s->report.to) != 0 || ferror(s->report.to))) {
-        status = fail(EX_IOERR, "cannot write the result: %s", strerror(errno));
+        status = simulate_fail(EX_IOERR, "cannot write the result: %s", strerror(errno));
     }
     return status;
 }
@@ -379,13 +384,13 @@ int simulate_run(int argc, char **argv, struct cache *(*make_cache)(const struct
         simulate_options_help(to);
         break;
     case SIMULATE_BAD:
-        status = fail(EX_USAGE, "%s", why);
+        status = simulate_fail(EX_USAGE, "%s", why);
         break;
     case SIMULATE_RUN:
         clock_start();
         simulation = (struct simulation){.options = &options, .make_cache = make_cache,
                                          .report = {.to = to, .options = &options}};
-        status = play_all(&simulation);
+        status = simulate_play_all(&simulation);
         break;
     }
     simulate_options_free(&options);

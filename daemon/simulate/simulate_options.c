@@ -70,7 +70,8 @@ void simulate_options_help(FILE *to) {
                 "--store, --index and those of\n-o. slated(8) says more.\n");
 }
 
-__attribute__((format(printf, 2, 3))) static bool refuse(char *why, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static bool options_refuse(char *why, const char *format,
+                                                                 ...) {
     va_list ap;
     va_start(ap, format);
     vsnprintf(why, SIMULATE_WHY_BYTES, format, ap);
@@ -80,7 +81,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(char *why, const char *
 
 /* Which of our options a word is; OWN_COUNT: none. `value` is what stands behind its `=`, or
  * NULL. */
-static enum own own_of(char *word, char **value) {
+static enum own options_own(char *word, char **value) {
     if (strncmp(word, "--", 2) != 0) {
         return OWN_COUNT;
     }
@@ -97,7 +98,7 @@ static enum own own_of(char *word, char **value) {
 bool simulate_is_wanted(int argc, char **argv) {
     char *value;
     for (int i = 1; i < argc; i++) {
-        if (own_of(argv[i], &value) == OWN_TRACE) {
+        if (options_own(argv[i], &value) == OWN_TRACE) {
             return true;
         }
     }
@@ -107,7 +108,7 @@ bool simulate_is_wanted(int argc, char **argv) {
 /* --- one option's value --- */
 
 /* Cuts the next word off a list that is separated by commas; NULL: there is none. */
-static char *next_word(char **list) {
+static char *options_next_word(char **list) {
     char *word = *list;
     if (word != NULL) {
         *list = strchr(word, ',');
@@ -118,25 +119,25 @@ static char *next_word(char **list) {
     return word;
 }
 
-static bool read_number(const char *option, const char *text, double least, double most,
-                        bool is_whole, double *to, char *why) {
+static bool options_read_number(const char *option, const char *text, double least, double most,
+                                bool is_whole, double *to, char *why) {
     if (!number_real(text, to) || *to < least || *to > most) {
-        return refuse(why, "--%s wants a number from %.10g to %.10g, not \"%.40s\"", option, least,
-                      most, text);
+        return options_refuse(why, "--%s wants a number from %.10g to %.10g, not \"%.40s\"", option,
+                              least, most, text);
     }
     return !is_whole || *to == floor(*to) ||
-           refuse(why, "--%s wants a whole number, not \"%.40s\"", option, text);
+           options_refuse(why, "--%s wants a whole number, not \"%.40s\"", option, text);
 }
 
-static bool read_objects(struct simulate_size *size, char *text, char *why) {
+static bool options_read_objects(struct simulate_size *size, char *text, char *why) {
     size_t bytes = strlen(text);
     bool   is_share = bytes > 0 && text[bytes - 1] == '%';
     double number;
     if (is_share) {
         text[bytes - 1] = '\0';
     }
-    if (!read_number("objects", text, is_share ? 0.0001 : 1,
-                     is_share ? 100 * SHARE_MAX : OBJECTS_MAX, !is_share, &number, why)) {
+    if (!options_read_number("objects", text, is_share ? 0.0001 : 1,
+                             is_share ? 100 * SHARE_MAX : OBJECTS_MAX, !is_share, &number, why)) {
         return false;
     }
     size->share = is_share ? number / 100 : 0;
@@ -144,18 +145,19 @@ static bool read_objects(struct simulate_size *size, char *text, char *why) {
     return true;
 }
 
-static bool read_sizes(struct simulate_options *o, char *list, bool objects, char *why) {
+static bool options_read_sizes(struct simulate_options *o, char *list, bool objects, char *why) {
     if (o->size_count > 0 && objects != o->by_objects) {
-        return refuse(why, "--memory and --objects exclude each other: caches are of one kind");
+        return options_refuse(why,
+                              "--memory and --objects exclude each other: caches are of one kind");
     }
     o->by_objects = objects;
-    for (char *word; (word = next_word(&list)) != NULL; o->size_count++) {
+    for (char *word; (word = options_next_word(&list)) != NULL; o->size_count++) {
         if (o->size_count == SIMULATE_GRID_MAX) {
-            return refuse(why, "--%s takes at most %d sizes", objects ? "objects" : "memory",
-                          SIMULATE_GRID_MAX);
+            return options_refuse(why, "--%s takes at most %d sizes",
+                                  objects ? "objects" : "memory", SIMULATE_GRID_MAX);
         }
         struct simulate_size *size = &o->sizes[o->size_count];
-        if (objects && !read_objects(size, word, why)) {
+        if (objects && !options_read_objects(size, word, why)) {
             return false;
         }
         if (!objects) { /* by the row of -m, which is also what says what is wrong */
@@ -163,7 +165,7 @@ static bool read_sizes(struct simulate_options *o, char *list, bool objects, cha
             char said[SETTING_WHY_BYTES];
             if (!setting_set(&scratch, setting_find("maxbytes", strlen("maxbytes")), word, false,
                              said)) {
-                return refuse(why, "--memory %s", said);
+                return options_refuse(why, "--memory %s", said);
             }
             size->memory_bytes = scratch.maxbytes;
         }
@@ -171,20 +173,21 @@ static bool read_sizes(struct simulate_options *o, char *list, bool objects, cha
     return true;
 }
 
-static bool add_policy(struct simulate_options *o, const struct evict_policy *policy, char *why) {
+static bool options_add_policy(struct simulate_options *o, const struct evict_policy *policy,
+                               char *why) {
     for (unsigned i = 0; i < o->policy_count; i++) {
         if (o->policies[i] == policy) {
-            return refuse(why, "--policy names %s twice", policy->name);
+            return options_refuse(why, "--policy names %s twice", policy->name);
         }
     }
     if (o->policy_count == SIMULATE_POLICIES_MAX) {
-        return refuse(why, "--policy takes at most %d policies", SIMULATE_POLICIES_MAX);
+        return options_refuse(why, "--policy takes at most %d policies", SIMULATE_POLICIES_MAX);
     }
     o->policies[o->policy_count++] = policy;
     return true;
 }
 
-static bool refuse_policy(const char *name, char *why) {
+static bool options_refuse_policy(const char *name, char *why) {
     int at = snprintf(why, SIMULATE_WHY_BYTES, "--policy wants all, or some of");
     for (const struct evict_policy *const *p = evict_policies; *p != NULL; p++) {
         at += snprintf(why + at, SIMULATE_WHY_BYTES - (size_t)at, " %s,", (*p)->name);
@@ -193,74 +196,76 @@ static bool refuse_policy(const char *name, char *why) {
     return false;
 }
 
-static const struct evict_policy *find_policy(const char *name) {
+static const struct evict_policy *options_find_policy(const char *name) {
     return strcmp(name, simulate_auto.name) == 0     ? &simulate_auto
            : strcmp(name, simulate_s3auto.name) == 0 ? &simulate_s3auto
                                                      : evict_find(name);
 }
 
-static bool read_policies(struct simulate_options *o, char *list, char *why) {
-    for (char *word; (word = next_word(&list)) != NULL;) {
+static bool options_read_policies(struct simulate_options *o, char *list, char *why) {
+    for (char *word; (word = options_next_word(&list)) != NULL;) {
         bool all = strcmp(word, "all") == 0, good = true;
-        const struct evict_policy *policy = find_policy(word);
+        const struct evict_policy *policy = options_find_policy(word);
         if (!all && policy == NULL) {
-            return refuse_policy(word, why);
+            return options_refuse_policy(word, why);
         }
         for (const struct evict_policy *const *p = evict_policies; all && good && *p != NULL; p++) {
-            good = (*p)->victim == NULL || add_policy(o, *p, why); /* those that evict */
+            good = (*p)->victim == NULL || options_add_policy(o, *p, why); /* those that evict */
         }
-        if (!good || (!all && !add_policy(o, policy, why))) {
+        if (!good || (!all && !options_add_policy(o, policy, why))) {
             return false;
         }
     }
     return true;
 }
 
-static bool read_automove(struct simulate_options *o, const char *word, char *why) {
+static bool options_read_automove(struct simulate_options *o, const char *word, char *why) {
     char list[SIMULATE_WHY_BYTES / 2];
     const char *argument;
     const struct automove_mode *mode = automove_find(word, &argument);
     if (mode == NULL) {
         automove_list(list, sizeof list);
-        return refuse(why, "--automove wants one of %s, not \"%.40s\"", list, word);
+        return options_refuse(why, "--automove wants one of %s, not \"%.40s\"", list, word);
     }
     int bytes = snprintf(o->automove, sizeof o->automove, "%s%s", mode->name, argument);
     return bytes < (int)sizeof o->automove ||
-           refuse(why, "--automove: a mode with its settings has at most %zu characters",
-                  sizeof o->automove - 1);
+           options_refuse(why, "--automove: a mode with its settings has at most %zu characters",
+                          sizeof o->automove - 1);
 }
 
-static bool read_sample(struct simulate_options *o, const char *text, char *why) {
+static bool options_read_sample(struct simulate_options *o, const char *text, char *why) {
     uint32_t one_in;
     bool good = strncmp(text, "1/", 2) == 0 && number_u32(text + 2, strlen(text + 2), &one_in) &&
                 one_in > 0 && one_in <= TRACE_ONE_IN_MAX;
     o->sample = good ? 1.0 / one_in : 0;
-    return good || refuse(why,
+    return good ||
+           options_refuse(why,
                           "--sample wants one key in so many, such as 1/64, at most 1/1048576, not "
                           "\"%.40s\"",
                           text);
 }
 
-static bool read_own(struct simulate_options *o, enum own which, char *text, char *why) {
+static bool options_read_own(struct simulate_options *o, enum own which, char *text, char *why) {
     double number;
     switch (which) {
     case OWN_POLICY:
-        return read_policies(o, text, why);
+        return options_read_policies(o, text, why);
     case OWN_AUTOMOVE:
-        return read_automove(o, text, why);
+        return options_read_automove(o, text, why);
     case OWN_MEMORY:
     case OWN_OBJECTS:
-        return read_sizes(o, text, which == OWN_OBJECTS, why);
+        return options_read_sizes(o, text, which == OWN_OBJECTS, why);
     case OWN_VALUES:
         return simulate_sizes_parse(text, &o->values) ||
-               refuse(why,
-                      "--value-bytes wants a number of bytes or lMEDIAN,SIGMA, such as 100 or "
-                      "l300,1, not \"%.40s\"",
-                      text);
+               options_refuse(
+                   why,
+                   "--value-bytes wants a number of bytes or lMEDIAN,SIGMA, such as 100 or "
+                   "l300,1, not \"%.40s\"",
+                   text);
     case OWN_SCALE:
-        return read_number("scale", text, 1e-6, 1e6, false, &o->values.scale, why);
+        return options_read_number("scale", text, 1e-6, 1e6, false, &o->values.scale, why);
     case OWN_RATE:
-        if (!read_number("rate", text, 1, 1e9, true, &number, why)) {
+        if (!options_read_number("rate", text, 1, 1e9, true, &number, why)) {
             return false;
         }
         o->requests_per_s = (uint32_t)number;
@@ -269,10 +274,12 @@ static bool read_own(struct simulate_options *o, enum own which, char *text, cha
     case OWN_FORMAT:
         o->format = trace_format_find(text);
         return o->format < TRACE_FORMAT_COUNT ||
-               refuse(why, "--format wants auto, keys, slate, twitter, cachelib or oracle, "
-                           "not \"%.40s\"", text);
+               options_refuse(why,
+                              "--format wants auto, keys, slate, twitter, cachelib or oracle, "
+                              "not \"%.40s\"",
+                              text);
     case OWN_SAMPLE:
-        return read_sample(o, text, why);
+        return options_read_sample(o, text, why);
     case OWN_JSON:
         o->json = true;
         return true;
@@ -288,26 +295,26 @@ static bool read_own(struct simulate_options *o, enum own which, char *text, cha
 /* --- the whole --- */
 
 /* Takes our options out of the words; what is left, the server's, goes to `rest`. */
-static bool take_own(struct simulate_options *o, int argc, char **argv, char **rest, int *left,
-                     char *why) {
+static bool options_take_own(struct simulate_options *o, int argc, char **argv, char **rest,
+                             int *left, char *why) {
     for (int i = 0; i < argc; i++) {
         char *value = NULL;
-        enum own which = i > 0 ? own_of(argv[i], &value) : OWN_COUNT;
+        enum own which = i > 0 ? options_own(argv[i], &value) : OWN_COUNT;
         if (which == OWN_COUNT) {
             rest[(*left)++] = argv[i];
             continue;
         }
         if (rows[which].argument == NULL && value != NULL) {
-            return refuse(why, "--%s takes no value", rows[which].name);
+            return options_refuse(why, "--%s takes no value", rows[which].name);
         }
         if (rows[which].argument != NULL && value == NULL) {
             value = i + 1 < argc ? argv[++i] : NULL;
         }
         if (rows[which].argument != NULL && (value == NULL || *value == '\0')) {
-            return refuse(why, "--%s needs a value: --%s=%s", rows[which].name, rows[which].name,
-                          rows[which].argument);
+            return options_refuse(why, "--%s needs a value: --%s=%s", rows[which].name,
+                                  rows[which].name, rows[which].argument);
         }
-        if (!read_own(o, which, value, why)) {
+        if (!options_read_own(o, which, value, why)) {
             return false;
         }
     }
@@ -315,7 +322,7 @@ static bool take_own(struct simulate_options *o, int argc, char **argv, char **r
 }
 
 /* Whether the mode of automove would start with the server's settings. */
-static bool check_automove(struct simulate_options *o, char *why) {
+static bool options_check_automove(struct simulate_options *o, char *why) {
     const struct settings *s = &o->settings;
     char problem[REASON_BYTES], dir[sizeof o->policy_dir];
     const char *found = process_policy_dir(s, dir, sizeof dir);
@@ -323,17 +330,17 @@ static bool check_automove(struct simulate_options *o, char *why) {
     if (o->automove[0] == '\0') {
         snprintf(o->automove, sizeof o->automove, "off");
     } else if (o->by_objects || strcmp(s->store, "slab") != 0) {
-        return refuse(why,
-                      "--automove moves pages of slab classes: it needs --memory and --store=slab");
+        return options_refuse(
+            why, "--automove moves pages of slab classes: it needs --memory and --store=slab");
     }
     const struct automove_config cfg = {.policy_dir = found, .ratio = s->slab_automove_ratio,
                                         .window_s = (unsigned)s->slab_automove_window};
     return automove_check(&cfg, o->automove, problem) ||
-           refuse(why, "--automove %s: %s", o->automove, problem);
+           options_refuse(why, "--automove %s: %s", o->automove, problem);
 }
 
 /* Whether the server's settings are good with every size's memory. */
-static bool check_memory(struct simulate_options *o, char *why) {
+static bool options_check_memory(struct simulate_options *o, char *why) {
     struct settings s = o->settings;
     for (unsigned i = 0; i < o->size_count; i++) {
         s.maxbytes = o->sizes[i].memory_bytes;
@@ -345,8 +352,8 @@ static bool check_memory(struct simulate_options *o, char *why) {
 }
 
 /* The words end with a free place. */
-static enum simulate_read read_server(struct simulate_options *o, int argc, char **argv,
-                                      char *why) {
+static enum simulate_read options_read_server(struct simulate_options *o, int argc, char **argv,
+                                              char *why) {
     char memory[48];
     if (o->size_count > 0 && !o->by_objects) {
         snprintf(memory, sizeof memory, "--memory-limit=%lluk",
@@ -359,36 +366,38 @@ static enum simulate_read read_server(struct simulate_options *o, int argc, char
     case OPTIONS_BAD:
         return SIMULATE_BAD;
     case OPTIONS_CHECK:
-        refuse(why, "--check-config is for a server, and --simulate starts none");
+        options_refuse(why, "--check-config is for a server, and --simulate starts none");
         return SIMULATE_BAD;
     default:
         return SIMULATE_HELP;
     }
     if (o->settings.stray != NULL) {
-        refuse(why, "%.200s is not an option", o->settings.stray);
+        options_refuse(why, "%.200s is not an option", o->settings.stray);
         return SIMULATE_BAD;
     }
     if (o->size_count == 0) { /* whatever -m says */
         o->sizes[o->size_count++].memory_bytes = o->settings.maxbytes;
     }
-    if (!check_memory(o, why)) {
+    if (!options_check_memory(o, why)) {
         return SIMULATE_BAD;
     }
     bool samples = !o->by_objects && o->settings.sample_rate > 0;
     if (o->policy_count == 0) {
-        const struct evict_policy *policy = find_policy(o->settings.policy);
+        const struct evict_policy *policy = options_find_policy(o->settings.policy);
         /* what the default is where nothing is sampled */
         o->policies[o->policy_count++] =
             policy == &simulate_s3auto && !samples ? &evict_s3fifo : policy;
     }
     for (unsigned i = 0; i < o->policy_count; i++) {
         if (auto_scope(o->policies[i]->name) != AUTO_NONE && !samples) {
-            refuse(why, "policy %s follows miniatures of the server's cache: it needs --memory, "
-                        "and a sample_rate above 0", o->policies[i]->name);
+            options_refuse(why,
+                           "policy %s follows miniatures of the server's cache: it needs --memory, "
+                           "and a sample_rate above 0",
+                           o->policies[i]->name);
             return SIMULATE_BAD;
         }
     }
-    return check_automove(o, why) ? SIMULATE_RUN : SIMULATE_BAD;
+    return options_check_automove(o, why) ? SIMULATE_RUN : SIMULATE_BAD;
 }
 
 enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *o,
@@ -404,11 +413,12 @@ enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_
     char **rest = calloc((size_t)argc + 2, sizeof *rest);
     int    left = 0;
     if (rest == NULL) {
-        refuse(why, "out of memory");
+        options_refuse(why, "out of memory");
         return SIMULATE_BAD;
     }
-    enum simulate_read how =
-        take_own(o, argc, argv, rest, &left, why) ? read_server(o, left, rest, why) : SIMULATE_BAD;
+    enum simulate_read how = options_take_own(o, argc, argv, rest, &left, why)
+                                 ? options_read_server(o, left, rest, why)
+                                 : SIMULATE_BAD;
     free(rest);
     return how;
 }

@@ -4,20 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-static double ratio(uint64_t part, uint64_t whole) {
+static double report_ratio(uint64_t part, uint64_t whole) {
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
 /* The numbers that both forms show. */
-static double seconds(const struct simulate_result *r) { return (double)r->play_us / 1e6; }
+static double report_seconds(const struct simulate_result *r) { return (double)r->play_us / 1e6; }
 
 /* --- the table --- */
 
-static bool moves_pages(const struct simulate_options *o) {
+static bool report_has_moves(const struct simulate_options *o) {
     return strcmp(o->automove, "off") != 0;
 }
 
-static void text_head(const struct simulate_report *p) {
+static void report_text_head(const struct simulate_report *p) {
     const struct simulate_options *o = p->options;
     char values[SIMULATE_SIZES_BYTES];
     fprintf(p->to, "# %s: %" PRIu64 " requests", o->trace, p->requests);
@@ -38,7 +38,7 @@ static void text_head(const struct simulate_report *p) {
     if (o->by_objects) {
         fprintf(p->to, "; objects of equal size\n");
     } else {
-        simulate_sizes_say(&o->values, values);
+        simulate_sizes_format(&o->values, values);
         fprintf(p->to, "; values without a size: %s, scale %g\n", values, o->values.scale);
     }
     fprintf(p->to, "%-8s %10s ", "policy", o->by_objects ? "objects" : "memory");
@@ -47,10 +47,10 @@ static void text_head(const struct simulate_report *p) {
     }
     fprintf(p->to, "%10s %10s %9s %10s %9s %9s %8s %7s", "requests", "hits", "hit ratio",
             "miss ratio", "items", "evictions", "refused", "seconds");
-    fprintf(p->to, moves_pages(o) ? " %6s %9s  %s\n" : "\n", "pages", "lost", "automove");
+    fprintf(p->to, report_has_moves(o) ? " %6s %9s  %s\n" : "\n", "pages", "lost", "automove");
 }
 
-static void text_row(const struct simulate_report *p, const struct simulate_result *r) {
+static void report_text_row(const struct simulate_report *p, const struct simulate_result *r) {
     char size[32], held[32];
     if (r->objects > 0) {
         fprintf(p->to, "%-8s %10" PRIu64 " ", r->policy, r->objects);
@@ -61,10 +61,10 @@ static void text_row(const struct simulate_report *p, const struct simulate_resu
     }
     fprintf(p->to,
             "%10" PRIu64 " %10" PRIu64 " %9.4f %10.4f %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %7.2f",
-            r->requests, r->hits, ratio(r->hits, r->requests),
-            ratio(r->requests - r->hits, r->requests), r->items, r->evictions, r->refused,
-            seconds(r));
-    if (moves_pages(p->options)) {
+            r->requests, r->hits, report_ratio(r->hits, r->requests),
+            report_ratio(r->requests - r->hits, r->requests), r->items, r->evictions, r->refused,
+            report_seconds(r));
+    if (report_has_moves(p->options)) {
         fprintf(p->to, " %6" PRIu64 " %9" PRIu64 "  %s", r->pages_moved, r->lost, r->automove);
     }
     putc('\n', p->to);
@@ -73,7 +73,7 @@ static void text_row(const struct simulate_report *p, const struct simulate_resu
 /* --- JSON --- */
 
 /* Bytes that are no ASCII are kept: a path that is UTF-8 stays so. */
-static void json_text(FILE *to, const char *text) {
+static void report_json_text(FILE *to, const char *text) {
     putc('"', to);
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
@@ -89,28 +89,28 @@ static void json_text(FILE *to, const char *text) {
     putc('"', to);
 }
 
-static void json_row(const struct simulate_report *p, const struct simulate_result *r) {
+static void report_json_row(const struct simulate_report *p, const struct simulate_result *r) {
     const struct simulate_options *o = p->options;
     fprintf(p->to, "{\"schema\":\"slate/simulation/1\",\"trace\":");
-    json_text(p->to, o->trace);
+    report_json_text(p->to, o->trace);
     fprintf(p->to, ",\"policy\":\"%s\",\"%s\":%" PRIu64, r->policy,
             r->objects > 0 ? "objects" : "memory_bytes",
             r->objects > 0 ? r->objects : r->memory_bytes);
     fprintf(p->to,
             ",\"requests\":%" PRIu64 ",\"hits\":%" PRIu64 ",\"hit_ratio\":%.6f,\"miss_ratio\":%.6f",
-            r->requests, r->hits, ratio(r->hits, r->requests),
-            ratio(r->requests - r->hits, r->requests));
+            r->requests, r->hits, report_ratio(r->hits, r->requests),
+            report_ratio(r->requests - r->hits, r->requests));
     fprintf(p->to,
             ",\"items\":%" PRIu64 ",\"evictions\":%" PRIu64 ",\"refused\":%" PRIu64
             ",\"seconds\":%.3f",
-            r->items, r->evictions, r->refused, seconds(r));
+            r->items, r->evictions, r->refused, report_seconds(r));
     if (r->policy_now != NULL) {
         fprintf(p->to, ",\"policy_changes\":%" PRIu64 ",\"policy_now\":\"%s\"", r->changes,
                 r->policy_now);
     }
     if (r->objects == 0) {
         fprintf(p->to, ",\"held_bytes\":%" PRIu64 ",\"automove\":", r->held_bytes);
-        json_text(p->to, r->automove);
+        report_json_text(p->to, r->automove);
         fprintf(p->to,
                 ",\"pages_moved\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"pages_stolen\":%" PRIu64,
                 r->pages_moved, r->lost, r->pages_stolen);
@@ -123,7 +123,7 @@ static void json_row(const struct simulate_report *p, const struct simulate_resu
     }
     if (r->objects == 0) {
         char values[SIMULATE_SIZES_BYTES];
-        simulate_sizes_say(&o->values, values);
+        simulate_sizes_format(&o->values, values);
         fprintf(p->to, ",\"value_bytes\":\"%s\",\"scale\":%g", values, o->values.scale);
     }
     fprintf(p->to, ",\"format\":\"%s\",\"sample_ratio\":%.9g", trace_format_name(p->format),
@@ -136,12 +136,12 @@ static void json_row(const struct simulate_report *p, const struct simulate_resu
 
 void simulate_report_row(struct simulate_report *p, const struct simulate_result *r) {
     if (p->options->json) {
-        json_row(p, r);
+        report_json_row(p, r);
     } else {
         if (!p->begun) {
-            text_head(p);
+            report_text_head(p);
         }
-        text_row(p, r);
+        report_text_row(p, r);
     }
     p->begun = true;
     fflush(p->to);

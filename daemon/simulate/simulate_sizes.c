@@ -29,7 +29,7 @@ bool simulate_sizes_parse(const char *text, struct simulate_sizes *s) {
     return true;
 }
 
-void simulate_sizes_say(const struct simulate_sizes *s, char to[SIMULATE_SIZES_BYTES]) {
+void simulate_sizes_format(const struct simulate_sizes *s, char to[SIMULATE_SIZES_BYTES]) {
     if (s->drawn) {
         snprintf(to, SIMULATE_SIZES_BYTES, "l%.10g,%.10g", s->median_bytes, s->sigma);
     } else {
@@ -38,7 +38,7 @@ void simulate_sizes_say(const struct simulate_sizes *s, char to[SIMULATE_SIZES_B
 }
 
 /* Box and Muller's transform of two numbers in (0, 1] that follow from the key. */
-static double normal_of(uint64_t key_hash) {
+static double sizes_normal(uint64_t key_hash) {
     uint64_t first = random_mix(key_hash ^ random_mix(1)), second = random_mix(first);
     double u = ((double)(first >> 11) + 1) * 0x1p-53, v = (double)(second >> 11) * 0x1p-53;
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
@@ -47,7 +47,7 @@ static double normal_of(uint64_t key_hash) {
 uint32_t simulate_sizes_of(const struct simulate_sizes *s, uint64_t key_hash, int64_t given_bytes) {
     double bytes = given_bytes >= 0 ? (double)given_bytes : s->median_bytes;
     if (given_bytes < 0 && s->drawn) {
-        bytes *= exp(s->sigma * normal_of(key_hash));
+        bytes *= exp(s->sigma * sizes_normal(key_hash));
     }
     bytes = bytes * s->scale + 0.5;
     return bytes >= BYTES_MAX ? (uint32_t)BYTES_MAX : (uint32_t)bytes;

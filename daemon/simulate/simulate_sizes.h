@@ -17,7 +17,7 @@ struct simulate_sizes {
 /* "100": a hundred bytes each; "l300,1": log-normal with median and sigma, as slate-load writes it.
  * False: neither. */
 bool simulate_sizes_parse(const char *text, struct simulate_sizes *);
-void simulate_sizes_say(const struct simulate_sizes *, char to[SIMULATE_SIZES_BYTES]);
+void simulate_sizes_format(const struct simulate_sizes *, char to[SIMULATE_SIZES_BYTES]);
 /* `given_bytes` < 0: the trace says nothing. From 0 to 1 GiB. */
 uint32_t simulate_sizes_of(const struct simulate_sizes *, uint64_t key_hash, int64_t given_bytes);
 #endif

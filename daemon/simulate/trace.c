@@ -15,7 +15,7 @@ enum { WINDOW_BYTES = 1 << 16 };
 struct trace {
     struct trace_bytes *bytes;
     char              *name;
-    enum trace_format  asked; /* TRACE_AUTO: guess */
+    enum trace_format  requested; /* TRACE_AUTO: guess */
     struct trace_form  form;
     uint64_t line, bad_lines; /* lines, or records, begun; of these, no requests */
     size_t   start, end;      /* what of the window is not read yet */
@@ -63,10 +63,10 @@ void trace_close(struct trace **taken) {
     }
 }
 
-void trace_set_format(struct trace *t, enum trace_format format) { t->asked = format; }
+void trace_set_format(struct trace *t, enum trace_format format) { t->requested = format; }
 
 /* Moves what is unread to the front and reads on. False: the file is broken. */
-static bool refill(struct trace *t) {
+static bool trace_refill(struct trace *t) {
     char why[TRACE_BYTES_WHY];
     memmove(t->window, t->window + t->start, t->end - t->start);
     t->end -= t->start;
@@ -83,7 +83,7 @@ static bool refill(struct trace *t) {
     return true;
 }
 
-static void note_bad(struct trace *t, const char *what) {
+static void trace_note_bad(struct trace *t, const char *what) {
     if (t->bad_lines++ == 0) {
         snprintf(t->first_bad, sizeof t->first_bad, "%s %llu: %s",
                  t->form.format == TRACE_ORACLE ? "record" : "line", (unsigned long long)t->line,
@@ -91,21 +91,21 @@ static void note_bad(struct trace *t, const char *what) {
     }
 }
 
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+static bool trace_is_blank(char c) { return c == ' ' || c == '\t'; }
 
-static size_t trimmed(const char *line, size_t n) {
-    while (n > 0 && (is_blank(line[n - 1]) || line[n - 1] == '\r')) {
+static size_t trace_trimmed_bytes(const char *line, size_t n) {
+    while (n > 0 && (trace_is_blank(line[n - 1]) || line[n - 1] == '\r')) {
         n--;
     }
     return n;
 }
 
 /* Finds out which form the file has. False: it has not the one that was asked for, or is broken. */
-static bool begin(struct trace *t) {
+static bool trace_begin(struct trace *t) {
     t->begun = true;
     while (t->end < WINDOW_BYTES && !t->at_end) {
         size_t before = t->end;
-        if (!refill(t)) {
+        if (!trace_refill(t)) {
             if (before == 0) {
                 return false;
             }
@@ -117,8 +117,8 @@ static bool begin(struct trace *t) {
     const char *newline = memchr(t->window, '\n', t->end);
     size_t line = newline != NULL ? (size_t)(newline - t->window) : t->end;
     const char *wrong = t->end == 0 ? NULL
-                                    : trace_form_begin(&t->form, t->asked, t->window, t->end,
-                                                       trimmed(t->window, line));
+                                    : trace_form_begin(&t->form, t->requested, t->window, t->end,
+                                                       trace_trimmed_bytes(t->window, line));
     if (wrong == NULL && t->form.has_head && line > TRACE_LINE_BYTES_MAX) {
         wrong = "it is longer than 512 bytes";
     }
@@ -135,22 +135,25 @@ static bool begin(struct trace *t) {
     return true;
 }
 
-static bool has_begun(struct trace *t) { return t->begun ? t->error[0] == '\0' : begin(t); }
+static bool trace_has_begun(struct trace *t) {
+    return t->begun ? t->error[0] == '\0' : trace_begin(t);
+}
 
 enum trace_format trace_format(struct trace *t) {
-    has_begun(t);
+    trace_has_begun(t);
     return t->form.format != TRACE_AUTO ? t->form.format : TRACE_KEYS;
 }
 
 double trace_sample(struct trace *t) {
-    has_begun(t);
+    trace_has_begun(t);
     return t->form.sample > 0 ? t->form.sample : 1;
 }
 
 /* A line as it stands in the window. False: it is no request. */
-static bool read_line(struct trace *t, const char *p, const char *end, struct trace_request *to) {
-    end = p + trimmed(p, (size_t)(end - p));
-    while (p < end && is_blank(*p)) {
+static bool trace_read_line(struct trace *t, const char *p, const char *end,
+                            struct trace_request *to) {
+    end = p + trace_trimmed_bytes(p, (size_t)(end - p));
+    while (p < end && trace_is_blank(*p)) {
         p++;
     }
     if (p == end) {
@@ -158,18 +161,18 @@ static bool read_line(struct trace *t, const char *p, const char *end, struct tr
     }
     const char *wrong = trace_form_line(&t->form, p, (size_t)(end - p), to);
     if (wrong != NULL) {
-        note_bad(t, wrong);
+        trace_note_bad(t, wrong);
     }
     return wrong == NULL && to->key_bytes > 0;
 }
 
-static enum trace_step next_line(struct trace *t, struct trace_request *to) {
+static enum trace_step trace_next_line(struct trace *t, struct trace_request *to) {
     while (t->error[0] == '\0') {
         char  *line = t->window + t->start;
         size_t have = t->end - t->start;
         char  *newline = memchr(line, '\n', have);
         if (newline == NULL && !t->at_end && have <= TRACE_LINE_BYTES_MAX) {
-            if (!refill(t)) {
+            if (!trace_refill(t)) {
                 break;
             }
             continue;
@@ -183,19 +186,19 @@ static enum trace_step next_line(struct trace *t, struct trace_request *to) {
         t->line += starts;
         t->in_long = newline == NULL && (too_long || !starts);
         if (starts && too_long) {
-            note_bad(t, "it is longer than 512 bytes");
-        } else if (starts && read_line(t, line, end, to)) {
+            trace_note_bad(t, "it is longer than 512 bytes");
+        } else if (starts && trace_read_line(t, line, end, to)) {
             return TRACE_REQUEST;
         }
     }
     return TRACE_BROKEN;
 }
 
-static enum trace_step next_record(struct trace *t, struct trace_request *to) {
+static enum trace_step trace_next_record(struct trace *t, struct trace_request *to) {
     while (t->error[0] == '\0') {
         size_t have = t->end - t->start;
         if (have < TRACE_RECORD_BYTES && !t->at_end) {
-            if (!refill(t)) {
+            if (!trace_refill(t)) {
                 break;
             }
             continue;
@@ -214,7 +217,7 @@ static enum trace_step next_record(struct trace *t, struct trace_request *to) {
             trace_form_record(&t->form, (unsigned char *)t->window + t->start, to);
         t->start += TRACE_RECORD_BYTES;
         if (wrong != NULL) {
-            note_bad(t, wrong);
+            trace_note_bad(t, wrong);
         } else if (to->key_bytes > 0) {
             return TRACE_REQUEST;
         }
@@ -223,10 +226,10 @@ static enum trace_step next_record(struct trace *t, struct trace_request *to) {
 }
 
 enum trace_step trace_next(struct trace *t, struct trace_request *to) {
-    if (!has_begun(t)) {
+    if (!trace_has_begun(t)) {
         return TRACE_BROKEN;
     }
-    return t->form.format == TRACE_ORACLE ? next_record(t, to) : next_line(t, to);
+    return t->form.format == TRACE_ORACLE ? trace_next_record(t, to) : trace_next_line(t, to);
 }
 
 uint64_t    trace_bad_lines(const struct trace *t) { return t->bad_lines; }

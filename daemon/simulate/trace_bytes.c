@@ -39,7 +39,7 @@ void trace_bytes_close(struct trace_bytes **taken) {
 }
 
 /* Reads on in the file. Returns what trace_bytes_read does. */
-static int read_file(struct trace_bytes *b, char *why) {
+static int bytes_read_file(struct trace_bytes *b, char *why) {
     int got = gzread(b->file, b->window, sizeof b->window), code = Z_OK;
     const char *said = gzerror(b->file, &code);
     b->in.pos = 0;
@@ -57,7 +57,7 @@ static int read_file(struct trace_bytes *b, char *why) {
     return -1;
 }
 
-static int unpack(struct trace_bytes *b, char *to, size_t room, char *why) {
+static int bytes_unpack(struct trace_bytes *b, char *to, size_t room, char *why) {
     ZSTD_outBuffer out = {to, room, 0};
     size_t before = b->in.pos, left = ZSTD_decompressStream(b->zstd, &out, &b->in);
     if (ZSTD_isError(left)) {
@@ -74,7 +74,7 @@ static int unpack(struct trace_bytes *b, char *to, size_t room, char *why) {
 int trace_bytes_read(struct trace_bytes *b, char *to, size_t room, char *why) {
     for (;;) {
         if (b->zstd != NULL) { /* which may have more to give without any input */
-            int got = unpack(b, to, room, why);
+            int got = bytes_unpack(b, to, room, why);
             if (got != 0) {
                 return got;
             }
@@ -85,7 +85,7 @@ int trace_bytes_read(struct trace_bytes *b, char *to, size_t room, char *why) {
             return (int)n;
         }
         if (b->in.pos == b->in.size) {
-            int got = read_file(b, why);
+            int got = bytes_read_file(b, why);
             if (got <= 0) {
                 return got;
             }

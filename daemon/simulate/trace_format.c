@@ -67,22 +67,22 @@ static const char slate_head[] = "# slate trace ";
 static const char *const recording_heads[] = {"{\"schema\":\"slate/snapshot/",
                                               "{\"schema\":\"slate/change/"};
 
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+static bool format_is_blank(char c) { return c == ' ' || c == '\t'; }
 
-static bool is_word(const struct field *f, const char *word) {
+static bool format_is_word(const struct field *f, const char *word) {
     return f->bytes == strlen(word) && memcmp(f->at, word, f->bytes) == 0;
 }
 
 /* Cuts a line up into its columns. Returns how many there are; those above FIELDS_MAX are counted
  * and not kept. */
-static unsigned split(const char *at, size_t n, char separator, struct field *to) {
+static unsigned format_split(const char *at, size_t n, char separator, struct field *to) {
     const char *end = at + n;
     for (unsigned count = 0;; at++) {
-        while (separator == ' ' && at < end && is_blank(*at)) {
+        while (separator == ' ' && at < end && format_is_blank(*at)) {
             at++;
         }
         const char *start = at;
-        while (at < end && !(separator == ' ' ? is_blank(*at) : *at == separator)) {
+        while (at < end && !(separator == ' ' ? format_is_blank(*at) : *at == separator)) {
             at++;
         }
         if (count < FIELDS_MAX) {
@@ -96,15 +96,16 @@ static unsigned split(const char *at, size_t n, char separator, struct field *to
 }
 
 /* False: it does not name a column `key` and one `op`. */
-static bool name_columns(struct trace_form *form, char separator, const char *line, size_t n) {
+static bool format_name_columns(struct trace_form *form, char separator, const char *line,
+                                size_t n) {
     struct field all[FIELDS_MAX];
-    unsigned count = split(line, n, separator, all);
+    unsigned count = format_split(line, n, separator, all);
     memset(form->column, 0, sizeof form->column);
     form->columns = (uint8_t)(count < FIELDS_MAX ? count : FIELDS_MAX);
     for (unsigned i = 0; i < form->columns; i++) {
         for (size_t c = 0; c < sizeof column_names / sizeof *column_names; c++) {
             uint8_t *column = &form->column[column_names[c].column];
-            if (*column == 0 && is_word(&all[i], column_names[c].name)) {
+            if (*column == 0 && format_is_word(&all[i], column_names[c].name)) {
                 *column = (uint8_t)(i + 1);
             }
         }
@@ -113,7 +114,7 @@ static bool name_columns(struct trace_form *form, char separator, const char *li
 }
 
 /* The operations of all forms. False: none of them. */
-static bool read_verb(const struct field *f, uint8_t *verb) {
+static bool format_read_verb(const struct field *f, uint8_t *verb) {
     static const struct {
         const char     *name;
         enum trace_verb verb;
@@ -126,7 +127,7 @@ static bool read_verb(const struct field *f, uint8_t *verb) {
         {"DELETE", TRACE_DELETE},  {"get_lease", TRACE_GET}, {"set_lease", TRACE_SET},
     };
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (is_word(f, verbs[i].name)) {
+        if (format_is_word(f, verbs[i].name)) {
             *verb = (uint8_t)verbs[i].verb;
             return true;
         }
@@ -134,7 +135,7 @@ static bool read_verb(const struct field *f, uint8_t *verb) {
     return false;
 }
 
-static const char *check_key(const struct field *f) {
+static const char *format_check_key(const struct field *f) {
     if (f->bytes == 0) {
         return "the key is empty";
     }
@@ -150,7 +151,7 @@ static const char *check_key(const struct field *f) {
 }
 
 /* A whole number; one that is larger than `most` is read as `most` + 1. */
-static bool read_number(const struct field *f, uint64_t most, uint64_t *to) {
+static bool format_read_number(const struct field *f, uint64_t most, uint64_t *to) {
     *to = 0;
     for (size_t i = 0; i < f->bytes; i++) {
         if (f->at[i] < '0' || f->at[i] > '9') {
@@ -163,7 +164,7 @@ static bool read_number(const struct field *f, uint64_t most, uint64_t *to) {
 }
 
 /* Seconds, of which some traces have parts. */
-static bool read_time_s(const struct field *f, uint64_t *time_ms) {
+static bool format_read_time_s(const struct field *f, uint64_t *time_ms) {
     const char *dot = memchr(f->at, '.', f->bytes);
     size_t whole = dot != NULL ? (size_t)(dot - f->at) : f->bytes, parts = f->bytes - whole;
     uint64_t seconds, thousandths = 0;
@@ -183,8 +184,8 @@ static bool read_time_s(const struct field *f, uint64_t *time_ms) {
 
 /* As long as the key was before it was made unreadable, where it has become shorter: with one '!'
  * and then dots behind it, so that no two keys become the same. */
-static void put_key(struct trace_form *form, const struct field *key, uint32_t key_bytes,
-                    struct trace_request *to) {
+static void format_put_key(struct trace_form *form, const struct field *key, uint32_t key_bytes,
+                           struct trace_request *to) {
     to->key = key->at;
     to->key_bytes = (uint8_t)key->bytes;
     if (key_bytes > key->bytes && key_bytes <= KEY_BYTES_MAX) {
@@ -197,16 +198,17 @@ static void put_key(struct trace_form *form, const struct field *key, uint32_t k
 }
 
 /* The columns of numbers, of which one that is empty or `-` is not known. */
-static const char *read_numbers(const struct trace_form *form, const struct field *of,
-                                struct trace_request *to, uint32_t *key_bytes) {
+static const char *format_read_numbers(const struct trace_form *form, const struct field *of,
+                                       struct trace_request *to, uint32_t *key_bytes) {
     const char *wrong = texts[form->format].wrong;
     uint64_t number[COLUMNS] = {0};
     bool     known[COLUMNS] = {false};
     for (unsigned c = COLUMN_SIZE; c < COLUMNS; c++) {
         const struct field *f = &of[c];
-        known[c] = f->bytes > 0 && !(form->format == TRACE_SLATE && is_word(f, "-"));
-        if (known[c] && !(c == COLUMN_TIME_S ? read_time_s(f, &number[c])
-                                             : read_number(f, TRACE_TIME_MS_MAX, &number[c]))) {
+        known[c] = f->bytes > 0 && !(form->format == TRACE_SLATE && format_is_word(f, "-"));
+        if (known[c] &&
+            !(c == COLUMN_TIME_S ? format_read_time_s(f, &number[c])
+                                 : format_read_number(f, TRACE_TIME_MS_MAX, &number[c]))) {
             return wrong;
         }
     }
@@ -240,7 +242,7 @@ const char *trace_form_line(struct trace_form *form, const char *line, size_t n,
     if (form->format == TRACE_SLATE && *line == '#') {
         return NULL; /* a remark */
     }
-    unsigned count = split(line, n, text->separator, all), beyond = 0;
+    unsigned count = format_split(line, n, text->separator, all), beyond = 0;
     if (form->format == TRACE_TWITTER && count > form->columns && count <= FIELDS_MAX) {
         beyond = count - form->columns; /* its keys may have commas */
     } else if (text->columns != NULL && (count < text->least || count > form->columns)) {
@@ -257,28 +259,29 @@ const char *trace_form_line(struct trace_form *form, const char *line, size_t n,
     struct field *key = &of[COLUMN_KEY];
     key->bytes = (size_t)(all[form->column[COLUMN_KEY] - 1 + beyond].at - key->at) +
                  all[form->column[COLUMN_KEY] - 1 + beyond].bytes;
-    const char *wrong = check_key(key);
-    if (wrong == NULL && form->column[COLUMN_OP] > 0 && !read_verb(&of[COLUMN_OP], &to->verb)) {
+    const char *wrong = format_check_key(key);
+    if (wrong == NULL && form->column[COLUMN_OP] > 0 &&
+        !format_read_verb(&of[COLUMN_OP], &to->verb)) {
         wrong = form->format == TRACE_SLATE ? "its verb is not one of get, set and delete"
                                             : "its operation is not known";
     }
     if (wrong == NULL) {
-        wrong = read_numbers(form, of, to, &key_bytes);
+        wrong = format_read_numbers(form, of, to, &key_bytes);
     }
     if (wrong == NULL) {
-        put_key(form, key, key_bytes, to);
+        format_put_key(form, key, key_bytes, to);
     }
     return wrong;
 }
 
 /* `# slate trace 1 sample=1/64 …` */
-static const char *read_slate_head(struct trace_form *form, const char *line, size_t n) {
+static const char *format_read_slate_head(struct trace_form *form, const char *line, size_t n) {
     static const char sample[] = " sample=1/";
     size_t head = sizeof slate_head - 1;
     if (n < head || memcmp(line, slate_head, head) != 0) {
         return "it does not begin with `# slate trace`";
     }
-    if (n == head || line[head] != '1' || (n > head + 1 && !is_blank(line[head + 1]))) {
+    if (n == head || line[head] != '1' || (n > head + 1 && !format_is_blank(line[head + 1]))) {
         return "this version of Slate reads version 1 of its traces";
     }
     const char *at = memmem(line, n, sample, sizeof sample - 1);
@@ -286,7 +289,7 @@ static const char *read_slate_head(struct trace_form *form, const char *line, si
         uint32_t one_in;
         at += sizeof sample - 1;
         size_t digits = 0;
-        while (at + digits < line + n && !is_blank(at[digits])) {
+        while (at + digits < line + n && !format_is_blank(at[digits])) {
             digits++;
         }
         if (!number_u32(at, digits, &one_in) || one_in == 0 || one_in > TRACE_ONE_IN_MAX) {
@@ -300,7 +303,7 @@ static const char *read_slate_head(struct trace_form *form, const char *line, si
 /* --- libCacheSim's oracleGeneral: u32 time in seconds, u64 object, u32 size, i64 next access, all
  * little endian --- */
 
-static uint64_t little(const unsigned char *p, unsigned bytes) {
+static uint64_t format_little_endian(const unsigned char *p, unsigned bytes) {
     uint64_t value = 0;
     for (unsigned i = bytes; i-- > 0;) {
         value = value << 8 | p[i];
@@ -310,8 +313,8 @@ static uint64_t little(const unsigned char *p, unsigned bytes) {
 
 const char *trace_form_record(struct trace_form *form, const unsigned char *p,
                               struct trace_request *to) {
-    uint64_t bytes = little(p + 12, 4);
-    *to = (struct trace_request){.times = 1, .time_ms = little(p, 4) * 1000};
+    uint64_t bytes = format_little_endian(p + 12, 4);
+    *to = (struct trace_request){.times = 1, .time_ms = format_little_endian(p, 4) * 1000};
     if (bytes > TRACE_VALUE_BYTES_MAX) {
         return "the size is larger than 1 GiB";
     }
@@ -319,7 +322,7 @@ const char *trace_form_record(struct trace_form *form, const unsigned char *p,
         return NULL; /* libCacheSim passes over these likewise */
     }
     int key_bytes = snprintf(form->key, sizeof form->key, "%llx",
-                             (unsigned long long)little(p + 4, 8));
+                             (unsigned long long)format_little_endian(p + 4, 8));
     to->key = form->key;
     to->key_bytes = (uint8_t)key_bytes;
     to->has_size = true;
@@ -328,7 +331,7 @@ const char *trace_form_record(struct trace_form *form, const unsigned char *p,
 }
 
 /* Whether bytes may be such records: times that never go back, and sizes that a cache may hold. */
-static bool seems_oracle(const char *bytes, size_t n) {
+static bool format_seems_oracle(const char *bytes, size_t n) {
     const unsigned char *p = (const unsigned char *)bytes;
     uint64_t before = 0;
     size_t   count = n / TRACE_RECORD_BYTES;
@@ -336,9 +339,10 @@ static bool seems_oracle(const char *bytes, size_t n) {
         return false;
     }
     for (size_t i = 0; i < count; i++, p += TRACE_RECORD_BYTES) {
-        uint64_t time_s = little(p, 4);
-        int64_t  next = (int64_t)little(p + 16, 8);
-        if (time_s < before || little(p + 12, 4) > TRACE_VALUE_BYTES_MAX || next < -2) {
+        uint64_t time_s = format_little_endian(p, 4);
+        int64_t  next = (int64_t)format_little_endian(p + 16, 8);
+        if (time_s < before || format_little_endian(p + 12, 4) > TRACE_VALUE_BYTES_MAX ||
+            next < -2) {
             return false;
         }
         before = time_s;
@@ -349,38 +353,38 @@ static bool seems_oracle(const char *bytes, size_t n) {
 /* --- the whole --- */
 
 /* Takes a form whose first line says how the others are. NULL: the line is good. */
-static const char *take_form(struct trace_form *form, enum trace_format format, const char *line,
-                             size_t n) {
+static const char *format_take(struct trace_form *form, enum trace_format format, const char *line,
+                               size_t n) {
     const char *columns = texts[format].columns;
     *form = (struct trace_form){.format = format, .sample = 1,
                                 .has_head = format == TRACE_SLATE || format == TRACE_CACHELIB};
     if (columns != NULL) {
-        name_columns(form, texts[format].separator, columns, strlen(columns));
+        format_name_columns(form, texts[format].separator, columns, strlen(columns));
     }
-    return format == TRACE_SLATE ? read_slate_head(form, line, n)
-           : format == TRACE_CACHELIB && !name_columns(form, ',', line, n)
+    return format == TRACE_SLATE ? format_read_slate_head(form, line, n)
+           : format == TRACE_CACHELIB && !format_name_columns(form, ',', line, n)
                ? "it does not name the columns key and op"
                : NULL;
 }
 
-static enum trace_format guess(const char *bytes, size_t n, size_t line) {
+static enum trace_format format_guess(const char *bytes, size_t n, size_t line) {
     struct trace_form form;
     struct trace_request q;
     if (line >= sizeof slate_head - 1 && memcmp(bytes, slate_head, sizeof slate_head - 1) == 0) {
         return TRACE_SLATE;
     }
-    if (seems_oracle(bytes, n)) {
+    if (format_seems_oracle(bytes, n)) {
         return TRACE_ORACLE;
     }
-    if (take_form(&form, TRACE_CACHELIB, bytes, line) == NULL) {
+    if (format_take(&form, TRACE_CACHELIB, bytes, line) == NULL) {
         return TRACE_CACHELIB;
     }
-    take_form(&form, TRACE_TWITTER, bytes, line);
+    format_take(&form, TRACE_TWITTER, bytes, line);
     return line > 0 && trace_form_line(&form, bytes, line, &q) == NULL ? TRACE_TWITTER : TRACE_KEYS;
 }
 
-const char *trace_form_begin(struct trace_form *form, enum trace_format asked, const char *bytes,
-                             size_t n, size_t line) {
+const char *trace_form_begin(struct trace_form *form, enum trace_format requested,
+                             const char *bytes, size_t n, size_t line) {
     for (size_t i = 0; i < sizeof recording_heads / sizeof *recording_heads; i++) {
         size_t head = strlen(recording_heads[i]);
         if (line >= head && memcmp(bytes, recording_heads[i], head) == 0) {
@@ -388,5 +392,6 @@ const char *trace_form_begin(struct trace_form *form, enum trace_format asked, c
                    "--recording FILE`, and `slatectl capture -o day.trace.gz` makes a trace";
         }
     }
-    return take_form(form, asked != TRACE_AUTO ? asked : guess(bytes, n, line), bytes, line);
+    return format_take(form, requested != TRACE_AUTO ? requested : format_guess(bytes, n, line),
+                       bytes, line);
 }

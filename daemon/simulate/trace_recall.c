@@ -36,7 +36,7 @@ void simulate_recall_destroy(struct simulate_recall **taken) {
 }
 
 /* The place that holds the hash, or the empty one where it belongs. */
-static struct place *place_of(const struct simulate_recall *r, uint64_t hash) {
+static struct place *recall_place(const struct simulate_recall *r, uint64_t hash) {
     uint64_t at = (hash ^ hash >> 32) & r->mask;
     while (r->places[at].hash != 0 && r->places[at].hash != hash) {
         at = (at + 1) & r->mask;
@@ -44,7 +44,7 @@ static struct place *place_of(const struct simulate_recall *r, uint64_t hash) {
     return &r->places[at];
 }
 
-static bool grow(struct simulate_recall *r) {
+static bool recall_grow(struct simulate_recall *r) {
     uint64_t room = r->mask + 1;
     struct simulate_recall larger = {
         .places = calloc(2 * room, sizeof *r->places), .mask = 2 * room - 1, .count = r->count};
@@ -53,7 +53,7 @@ static bool grow(struct simulate_recall *r) {
     }
     for (uint64_t i = 0; i < room; i++) {
         if (r->places[i].hash != 0) {
-            *place_of(&larger, r->places[i].hash) = r->places[i];
+            *recall_place(&larger, r->places[i].hash) = r->places[i];
         }
     }
     free(r->places);
@@ -63,13 +63,13 @@ static bool grow(struct simulate_recall *r) {
 
 bool simulate_recall_put(struct simulate_recall *r, uint64_t hash, struct simulate_value value) {
     hash += hash == 0;
-    struct place *place = place_of(r, hash);
+    struct place *place = recall_place(r, hash);
     if (place->hash == 0) {
         if (r->count == SIMULATE_RECALL_MAX ||
-            (4 * (r->count + 1) > 3 * (r->mask + 1) && !grow(r))) {
+            (4 * (r->count + 1) > 3 * (r->mask + 1) && !recall_grow(r))) {
             return false;
         }
-        place = place_of(r, hash);
+        place = recall_place(r, hash);
         r->count++;
     }
     *place = (struct place){hash, value};
@@ -78,7 +78,7 @@ bool simulate_recall_put(struct simulate_recall *r, uint64_t hash, struct simula
 
 bool simulate_recall_get(const struct simulate_recall *r, uint64_t hash,
                          struct simulate_value *value) {
-    const struct place *place = place_of(r, hash + (hash == 0));
+    const struct place *place = recall_place(r, hash + (hash == 0));
     if (place->hash != 0) {
         *value = place->value;
     }

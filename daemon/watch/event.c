@@ -33,7 +33,7 @@ static _Thread_local unsigned     my_number;
 
 /* --- threads --- */
 
-static struct ring *ring_at(unsigned i) {
+static struct ring *event_ring(unsigned i) {
     return atomic_load_explicit(&rings[i], memory_order_acquire);
 }
 
@@ -46,7 +46,7 @@ bool event_thread_begin(void) {
         if (taken[i]) {
             continue;
         }
-        mine = ring_at(i);
+        mine = event_ring(i);
         if (mine == NULL) {
             mine = ring_create(atomic_load_explicit(&ring_bytes, memory_order_relaxed));
             atomic_store_explicit(&rings[i], mine, memory_order_release);
@@ -78,7 +78,7 @@ void event_set_ring_bytes(size_t bytes) {
 void event_rings_free(void) {
     lock_take(&rings_lock);
     for (unsigned i = 0; i < RINGS_MAX; i++) {
-        struct ring *r = ring_at(i);
+        struct ring *r = event_ring(i);
         if (r != NULL && !taken[i]) {
             atomic_store_explicit(&rings[i], NULL, memory_order_relaxed);
             ring_destroy(&r);
@@ -95,7 +95,7 @@ uint64_t event_next_gid(void) {
 
 uint64_t event_last_gid(void) { return atomic_load_explicit(&last_gid, memory_order_relaxed); }
 
-static void tell(struct event_record what, const char *text, size_t text_bytes) {
+static void event_write(struct event_record record, const char *text, size_t text_bytes) {
     if (mine == NULL) {
         return;
     }
@@ -104,7 +104,7 @@ static void tell(struct event_record what, const char *text, size_t text_bytes) 
     if (e == NULL) {
         return;
     }
-    *e = what;
+    *e = record;
     e->gid = event_next_gid();
     e->unix_us = clock_unix_us();
     e->text_bytes = (uint8_t)text_bytes;
@@ -114,71 +114,72 @@ static void tell(struct event_record what, const char *text, size_t text_bytes) 
 
 void event_item_get(const char *key, size_t key_bytes, enum event_found found, unsigned class_id,
                     int fd, uint32_t value_bytes) {
-    tell((struct event_record){.kind = EVENT_ITEM_GET,
-                               .status = (uint8_t)found,
-                               .class_id = (uint8_t)class_id,
-                               .fd = fd,
-                               .value_bytes = value_bytes},
-         key, key_bytes);
+    event_write((struct event_record){.kind = EVENT_ITEM_GET,
+                                      .status = (uint8_t)found,
+                                      .class_id = (uint8_t)class_id,
+                                      .fd = fd,
+                                      .value_bytes = value_bytes},
+                key, key_bytes);
 }
 
 void event_item_store(const char *key, size_t key_bytes, enum event_stored stored,
                       enum event_command command, uint32_t ttl_s, unsigned class_id, int fd,
                       uint32_t value_bytes) {
-    tell((struct event_record){.kind = EVENT_ITEM_STORE,
-                               .status = (uint8_t)stored,
-                               .command = (uint8_t)command,
-                               .ttl_s = ttl_s,
-                               .class_id = (uint8_t)class_id,
-                               .fd = fd,
-                               .value_bytes = value_bytes},
-         key, key_bytes);
+    event_write((struct event_record){.kind = EVENT_ITEM_STORE,
+                                      .status = (uint8_t)stored,
+                                      .command = (uint8_t)command,
+                                      .ttl_s = ttl_s,
+                                      .class_id = (uint8_t)class_id,
+                                      .fd = fd,
+                                      .value_bytes = value_bytes},
+                key, key_bytes);
 }
 
 void event_eviction(const char *key, size_t key_bytes, bool fetched, int64_t left_s,
                     uint32_t unused_s, unsigned class_id, uint32_t value_bytes) {
-    tell((struct event_record){.kind = EVENT_EVICTION,
-                               .fetched = fetched,
-                               .left_s = left_s,
-                               .unused_s = unused_s,
-                               .class_id = (uint8_t)class_id,
-                               .value_bytes = value_bytes},
-         key, key_bytes);
+    event_write((struct event_record){.kind = EVENT_EVICTION,
+                                      .fetched = fetched,
+                                      .left_s = left_s,
+                                      .unused_s = unused_s,
+                                      .class_id = (uint8_t)class_id,
+                                      .value_bytes = value_bytes},
+                key, key_bytes);
 }
 
 void event_deleted(const char *key, size_t key_bytes, enum event_command command, unsigned class_id,
                    uint32_t value_bytes) {
-    tell((struct event_record){.kind = EVENT_DELETED,
-                               .command = (uint8_t)command,
-                               .class_id = (uint8_t)class_id,
-                               .value_bytes = value_bytes},
-         key, key_bytes);
+    event_write((struct event_record){.kind = EVENT_DELETED,
+                                      .command = (uint8_t)command,
+                                      .class_id = (uint8_t)class_id,
+                                      .value_bytes = value_bytes},
+                key, key_bytes);
 }
 
 void event_conn_new(const char *address, int fd) {
-    tell((struct event_record){.kind = EVENT_CONN_NEW, .fd = fd}, address, strlen(address));
+    event_write((struct event_record){.kind = EVENT_CONN_NEW, .fd = fd}, address, strlen(address));
 }
 
 void event_conn_close(const char *address, enum event_reason reason, int fd) {
-    tell((struct event_record){.kind = EVENT_CONN_CLOSE, .status = (uint8_t)reason, .fd = fd},
-         address, strlen(address));
+    event_write(
+        (struct event_record){.kind = EVENT_CONN_CLOSE, .status = (uint8_t)reason, .fd = fd},
+        address, strlen(address));
 }
 
 void event_conn_tls_error(const char *words, int fd) {
-    tell((struct event_record){.kind = EVENT_CONN_TLS_ERROR, .fd = fd}, words,
-         strnlen(words, KEY_BYTES_MAX));
+    event_write((struct event_record){.kind = EVENT_CONN_TLS_ERROR, .fd = fd}, words,
+                strnlen(words, KEY_BYTES_MAX));
 }
 
 void event_slab_move(unsigned from_class, unsigned to_class, enum event_move move) {
-    tell((struct event_record){.kind = EVENT_SLAB_MOVE,
-                               .status = (uint8_t)move,
-                               .class_id = (uint8_t)from_class,
-                               .to_class_id = (uint8_t)to_class},
-         "", 0);
+    event_write((struct event_record){.kind = EVENT_SLAB_MOVE,
+                                      .status = (uint8_t)move,
+                                      .class_id = (uint8_t)from_class,
+                                      .to_class_id = (uint8_t)to_class},
+                "", 0);
 }
 
 void event_lru_crawler(const struct event_crawl *crawl) {
-    tell((struct event_record){.kind = EVENT_LRU_CRAWLER, .crawl = *crawl}, "", 0);
+    event_write((struct event_record){.kind = EVENT_LRU_CRAWLER, .crawl = *crawl}, "", 0);
 }
 
 void event_change(const char *what, const char *was, const char *is, const char *who) {
@@ -192,7 +193,7 @@ void event_change(const char *what, const char *was, const char *is, const char 
         text[used + bytes] = '\0';
         used += bytes + 1;
     }
-    tell((struct event_record){.kind = EVENT_CHANGE}, text, used);
+    event_write((struct event_record){.kind = EVENT_CHANGE}, text, used);
 }
 
 unsigned event_class_of(enum event_kind kind) {
@@ -223,7 +224,7 @@ const struct event_record *event_oldest(void) {
     const struct event_record *oldest = NULL;
     unsigned count = atomic_load_explicit(&ring_count, memory_order_acquire);
     for (unsigned i = 0; i < count; i++) {
-        struct ring *r = ring_at(i);
+        struct ring *r = event_ring(i);
         const struct event_record *e = r != NULL ? ring_peek(r) : NULL;
         if (e != NULL && (oldest == NULL || e->gid < oldest->gid)) {
             oldest = e;
@@ -238,7 +239,7 @@ void event_take(void) { ring_pop(oldest_ring); }
 void event_rings_count(uint64_t *written, uint64_t *dropped) {
     *written = *dropped = 0;
     for (unsigned i = 0; i < RINGS_MAX; i++) {
-        const struct ring *r = ring_at(i);
+        const struct ring *r = event_ring(i);
         if (r != NULL) {
             *written += counter_get(&r->written);
             *dropped += counter_get(&r->dropped);

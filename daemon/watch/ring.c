@@ -10,12 +10,12 @@ struct head {
     uint32_t gap;
 };
 
-static size_t room_for(size_t bytes) {
+static size_t ring_room(size_t bytes) {
     return (bytes < RING_BYTES_MIN ? RING_BYTES_MIN : bytes) & ~(size_t)7;
 }
 
 size_t ring_memory(size_t bytes) {
-    return (sizeof(struct ring) + room_for(bytes) + 63) & ~(size_t)63;
+    return (sizeof(struct ring) + ring_room(bytes) + 63) & ~(size_t)63;
 }
 
 struct ring *ring_create(size_t bytes) {
@@ -26,7 +26,7 @@ struct ring *ring_create(size_t bytes) {
         atomic_init(&r->head, 0);
         atomic_init(&r->tail, 0);
         r->head_next = 0;
-        r->bytes = room_for(bytes);
+        r->bytes = ring_room(bytes);
     }
     return r;
 }
@@ -36,7 +36,7 @@ void ring_destroy(struct ring **taken) {
     *taken = NULL;
 }
 
-static struct head *at(struct ring *r, uint64_t place) {
+static struct head *ring_head_at(struct ring *r, uint64_t place) {
     return (void *)(r->memory + place % r->bytes);
 }
 
@@ -52,12 +52,12 @@ void *ring_reserve(struct ring *r, size_t n) {
         return NULL;
     }
     if (gap > 0) {
-        *at(r, head) = (struct head){(uint32_t)gap, 1};
+        *ring_head_at(r, head) = (struct head){(uint32_t)gap, 1};
         head += gap;
     }
-    *at(r, head) = (struct head){(uint32_t)need, 0};
+    *ring_head_at(r, head) = (struct head){(uint32_t)need, 0};
     r->head_next = head + need;
-    return at(r, head) + 1;
+    return ring_head_at(r, head) + 1;
 }
 
 void ring_publish(struct ring *r) {
@@ -70,14 +70,14 @@ const void *ring_peek(struct ring *r) {
     if (tail == atomic_load_explicit(&r->head, memory_order_acquire)) {
         return NULL;
     }
-    if (at(r, tail)->gap) { /* a record was published with it, right behind */
-        tail += at(r, tail)->bytes;
+    if (ring_head_at(r, tail)->gap) { /* a record was published with it, right behind */
+        tail += ring_head_at(r, tail)->bytes;
         atomic_store_explicit(&r->tail, tail, memory_order_release);
     }
-    return at(r, tail) + 1;
+    return ring_head_at(r, tail) + 1;
 }
 
 void ring_pop(struct ring *r) {
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-    atomic_store_explicit(&r->tail, tail + at(r, tail)->bytes, memory_order_release);
+    atomic_store_explicit(&r->tail, tail + ring_head_at(r, tail)->bytes, memory_order_release);
 }

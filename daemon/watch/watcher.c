@@ -23,10 +23,10 @@
 #include "watch/line.h"
 
 enum {
-    DRAIN_MOST = 512,   /* events between two looks at the sockets */
+    DRAIN_MOST = 512, /* events between two looks at the sockets */
     /* without events the logger looks again after this, then twice as long, up to the most */
-    REST_MIN_MS = 1,
-    REST_MAX_MS = 64,
+    WAIT_MIN_MS = 1,
+    WAIT_MAX_MS = 64,
 };
 
 struct watcher {
@@ -59,7 +59,7 @@ static struct {
 
 static struct counter lines_sent, lines_skipped; /* the logger's */
 
-static void wake_logger(void) {
+static void watcher_wake_logger(void) {
     uint64_t one = 1;
     /* a full counter is a wake-up already */
     ssize_t written = write(watch.wake_fd, &one, sizeof one);
@@ -68,42 +68,42 @@ static void wake_logger(void) {
 
 /* --- a watcher's buffer --- */
 
-static void put_bytes(struct watcher *w, const char *bytes, size_t n) {
+static void watcher_put_bytes(struct watcher *w, const char *bytes, size_t n) {
     size_t at = w->in % w->room, first = w->room - at < n ? w->room - at : n;
     memcpy(w->buffer + at, bytes, first);
     memcpy(w->buffer, bytes + first, n - first);
     w->in += n;
 }
 
-static bool has_room(const struct watcher *w, size_t n) {
+static bool watcher_has_room(const struct watcher *w, size_t n) {
     return w->room - (size_t)(w->in - w->out) >= n;
 }
 
 /* Tells how many lines were lost, if `more` bytes fit behind that. False: they do not. */
-static bool tell_skipped(struct watcher *w, size_t more) {
+static bool watcher_report_skipped(struct watcher *w, size_t more) {
     char text[40];
     size_t n =
         (size_t)snprintf(text, sizeof text, "skipped=%llu\n", (unsigned long long)w->skipped);
-    if (!has_room(w, n + more)) {
+    if (!watcher_has_room(w, n + more)) {
         return false;
     }
-    put_bytes(w, text, n);
+    watcher_put_bytes(w, text, n);
     w->skipped = 0;
     return true;
 }
 
-static void give_line(struct watcher *w, const char *line, size_t n) {
-    if (w->skipped > 0 ? !tell_skipped(w, n) : !has_room(w, n)) {
+static void watcher_add_line(struct watcher *w, const char *line, size_t n) {
+    if (w->skipped > 0 ? !watcher_report_skipped(w, n) : !watcher_has_room(w, n)) {
         w->skipped++;
         counter_add(&lines_skipped, 1);
         return;
     }
-    put_bytes(w, line, n);
+    watcher_put_bytes(w, line, n);
     counter_add(&lines_sent, 1);
 }
 
 /* Sends what the socket takes. */
-static void flush(struct watcher *w) {
+static void watcher_flush(struct watcher *w) {
     int fd = atomic_load_explicit(&w->fd, memory_order_acquire);
     while (fd >= 0 && w->in > w->out) {
         size_t left = (size_t)(w->in - w->out), at = w->out % w->room,
@@ -128,7 +128,7 @@ static void flush(struct watcher *w) {
 /* Takes in those who have come, frees those who have gone. Up to *gid the list is exact; later
  * events may concern somebody who has come or gone since. False: nobody is left, and the thread has
  * said so. */
-static bool update(struct watcher **list, uint64_t *gid) {
+static bool watcher_update_list(struct watcher **list, uint64_t *gid) {
     struct watcher *gone = NULL;
     lock_take(&watch.lock);
     struct watcher **link = list;
@@ -163,14 +163,15 @@ static bool update(struct watcher **list, uint64_t *gid) {
     return running;
 }
 
-static bool wants(const struct watcher *w, const struct event_record *e, unsigned class_bit) {
+static bool watcher_wants(const struct watcher *w, const struct event_record *e,
+                          unsigned class_bit) {
     return (w->classes & class_bit) && e->gid >= w->first_gid && !w->broken &&
            (!(class_bit & EVENT_OF_REQUESTS) ||
             event_key_sampled(e->text, e->text_bytes, w->one_in));
 }
 
 /* Gives the oldest events, up to a gid, to whoever watches them. True: there were some. */
-static bool drain(struct watcher *list, uint64_t last_gid) {
+static bool watcher_drain_events(struct watcher *list, uint64_t last_gid) {
     char line[LINE_BYTES_MAX];
     const struct event_record *e;
     int n = 0;
@@ -178,9 +179,9 @@ static bool drain(struct watcher *list, uint64_t last_gid) {
         unsigned class_bit = event_class_of((enum event_kind)e->kind);
         size_t line_bytes = 0;
         for (struct watcher *w = list; w != NULL; w = w->next) {
-            if (wants(w, e, class_bit)) {
+            if (watcher_wants(w, e, class_bit)) {
                 line_bytes = line_bytes > 0 ? line_bytes : line_write(e, line);
-                give_line(w, line, line_bytes);
+                watcher_add_line(w, line, line_bytes);
             }
         }
         event_take();
@@ -189,7 +190,7 @@ static bool drain(struct watcher *list, uint64_t last_gid) {
 }
 
 /* Sleeps until a socket takes bytes again, somebody comes or goes, or the time is over. */
-static void rest(const struct watcher *list, int ms) {
+static void watcher_wait(const struct watcher *list, int ms) {
     struct pollfd fds[1 + WATCHERS_MAX];
     nfds_t n = 1;
     fds[0] = (struct pollfd){.fd = watch.wake_fd, .events = POLLIN};
@@ -206,30 +207,30 @@ static void rest(const struct watcher *list, int ms) {
     }
 }
 
-static void *logger_main(void *arg) {
+static void *watcher_logger_main(void *arg) {
     struct watcher *list = NULL;
     uint64_t gid;
-    int rest_ms = REST_MIN_MS;
+    int wait_ms = WAIT_MIN_MS;
     (void)arg;
     thread_name("slated-logger");
-    while (update(&list, &gid)) {
-        bool busy = drain(list, gid);
+    while (watcher_update_list(&list, &gid)) {
+        bool busy = watcher_drain_events(list, gid);
         for (struct watcher *w = list; w != NULL; w = w->next) {
-            flush(w);
+            watcher_flush(w);
             /* else the watcher would be in doubt until the next event */
             if (w->skipped > 0 && w->in == w->out && !w->broken) {
-                tell_skipped(w, 0);
-                flush(w);
+                watcher_report_skipped(w, 0);
+                watcher_flush(w);
             }
         }
-        rest_ms = busy ? REST_MIN_MS : rest_ms * 2 < REST_MAX_MS ? rest_ms * 2 : REST_MAX_MS;
-        rest(list, busy ? 0 : rest_ms);
+        wait_ms = busy ? WAIT_MIN_MS : wait_ms * 2 < WAIT_MAX_MS ? wait_ms * 2 : WAIT_MAX_MS;
+        watcher_wait(list, busy ? 0 : wait_ms);
     }
     return NULL;
 }
 
 /* Under the lock. The thread before, if any, has said its last word and only has to be joined. */
-static bool start_logger(void) {
+static bool watcher_start_logger(void) {
     if (watch.running) {
         return true;
     }
@@ -243,7 +244,7 @@ static bool start_logger(void) {
         pthread_join(watch.thread, NULL);
         watch.to_join = false;
     }
-    int error = thread_start(&watch.thread, logger_main, NULL);
+    int error = thread_start(&watch.thread, watcher_logger_main, NULL);
     watch.running = watch.to_join = error == 0;
     errno = error;
     return error == 0;
@@ -265,7 +266,7 @@ void watch_fini(void) {
     watch.to_join = false;
     lock_release(&watch.lock);
     if (join) {
-        wake_logger();
+        watcher_wake_logger();
         pthread_join(watch.thread, NULL);
     }
     if (watch.wake_fd >= 0) {
@@ -276,7 +277,7 @@ void watch_fini(void) {
 }
 
 /* Under the lock: counts the classes and tells everybody which are watched. */
-static void count_classes(unsigned classes, int by) {
+static void watcher_count_classes(unsigned classes, int by) {
     uint32_t mask = 0;
     watch.count += (unsigned)by;
     for (unsigned i = 0; i < EVENT_CLASS_COUNT; i++) {
@@ -288,11 +289,11 @@ static void count_classes(unsigned classes, int by) {
     atomic_store_explicit(&event_mask.classes, mask, memory_order_relaxed);
 }
 
-static uint32_t common_divisor(uint32_t a, uint32_t b) {
+static uint32_t watcher_common_divisor(uint32_t a, uint32_t b) {
     while (b != 0) {
-        uint32_t rest = a % b;
+        uint32_t remainder = a % b;
         a = b;
-        b = rest;
+        b = remainder;
     }
     return a;
 }
@@ -300,7 +301,7 @@ static uint32_t common_divisor(uint32_t a, uint32_t b) {
 /* Under the lock: one who watches requests has come, for one key in so many, or has gone. Who wants
  * one key in 64 and who wants one in 96 are both served by one in 32: every key of either is among
  * those. */
-static void count_sample(const struct watcher *w, bool comes) {
+static void watcher_count_sample(const struct watcher *w, bool comes) {
     if (!(w->classes & EVENT_OF_REQUESTS)) {
         return;
     }
@@ -311,12 +312,12 @@ static void count_sample(const struct watcher *w, bool comes) {
     }
     watch.one_in[at] = to;
     for (unsigned i = 0; i < WATCHERS_MAX; i++) {
-        all = common_divisor(all, watch.one_in[i]);
+        all = watcher_common_divisor(all, watch.one_in[i]);
     }
     atomic_store_explicit(&event_mask.sample_one_in, all > 0 ? all : 1, memory_order_relaxed);
 }
 
-static struct watcher *make(unsigned classes, uint32_t one_in, size_t room) {
+static struct watcher *watcher_make(unsigned classes, uint32_t one_in, size_t room) {
     struct watcher *w = malloc(sizeof *w + room);
     if (w != NULL) {
         *w = (struct watcher){.classes = classes, .one_in = one_in, .room = room};
@@ -330,9 +331,9 @@ struct watcher *watcher_open(unsigned classes, uint32_t one_in) {
     struct watcher *w = NULL;
     lock_take(&watch.lock);
     if (watch.count < WATCHERS_MAX) {
-        w = make(classes, one_in, watch.buffer_bytes);
+        w = watcher_make(classes, one_in, watch.buffer_bytes);
         error = w == NULL ? ENOMEM : 0;
-        if (w != NULL && !start_logger()) {
+        if (w != NULL && !watcher_start_logger()) {
             error = errno;
             free(w);
             w = NULL;
@@ -342,9 +343,10 @@ struct watcher *watcher_open(unsigned classes, uint32_t one_in) {
         w->first_gid = event_next_gid();
         w->next = watch.waiting;
         watch.waiting = w;
-        count_sample(w, true); /* before the classes: nobody tells what no one has asked for */
-        count_classes(classes, +1);
-        wake_logger();
+        watcher_count_sample(w,
+                             true); /* before the classes: nobody tells what no one has asked for */
+        watcher_count_classes(classes, +1);
+        watcher_wake_logger();
     }
     lock_release(&watch.lock);
     errno = error;
@@ -357,7 +359,7 @@ bool watcher_attach(struct watcher *w, int fd) {
         return false;
     }
     atomic_store_explicit(&w->fd, own, memory_order_release);
-    wake_logger();
+    watcher_wake_logger();
     return true;
 }
 
@@ -368,10 +370,10 @@ void watcher_close(struct watcher **taken) {
         return;
     }
     lock_take(&watch.lock);
-    count_classes(w->classes, -1);
-    count_sample(w, false);
+    watcher_count_classes(w->classes, -1);
+    watcher_count_sample(w, false);
     w->closed = true; /* from here on the logger may free it */
-    wake_logger();
+    watcher_wake_logger();
     lock_release(&watch.lock);
 }
 

@@ -176,7 +176,7 @@ static bool open_bench(struct bench *b, const struct index_kind *index) {
         .cas = true,
         .evict = true,
         .huge_pages = true,
-        .patience_us = CACHE_PATIENCE_US,
+        .alloc_wait_us = CACHE_ALLOC_WAIT_US,
         .policy = &evict_slru,
         .hot_pct = 20,
         .warm_pct = 40,

@@ -28,7 +28,7 @@ static inline struct side side_make(double mebibytes, const struct evict_policy 
         .slab = {.chunk_bytes_min = (uint32_t)defaults.chunk_size + SLAB_HEADER_ROOM, .growth_factor = defaults.factor,
                  .chunk_bytes_max = (uint32_t)defaults.slab_chunk_max, .class_most = (unsigned)defaults.slab_classes},
         .item_bytes_max = (uint32_t)defaults.item_size_max, .cas = defaults.cas, .evict = true, .steal_pages = true,
-        .patience_us = CACHE_PATIENCE_US,
+        .alloc_wait_us = CACHE_ALLOC_WAIT_US,
         .policy = policy, .hot_pct = (uint32_t)defaults.hot_lru_pct, .warm_pct = (uint32_t)defaults.warm_lru_pct,
         .hot_factor_pct = (uint32_t)(defaults.hot_max_factor * 100 + 0.5),
         .warm_factor_pct = (uint32_t)(defaults.warm_max_factor * 100 + 0.5),

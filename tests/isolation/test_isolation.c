@@ -193,8 +193,8 @@ static void move_pages(struct actor *r, unsigned from_bytes, unsigned to_bytes, 
     for (uint64_t due_us = 0; due_us != PACE_NEVER;) {
         due_us = mover_step(&t->mover, clock_mono_us());
         if (due_us == PACE_DONE) {
-            due_us = cache_help_hand_over(t->ct)         ? clock_mono_us()
-                     : cache_help_waiting(t->cache) > 0 ? clock_mono_us() + TURNS_LOOK_US
+            due_us = cache_handover_step(t->ct)         ? clock_mono_us()
+                     : cache_handover_waiting(t->cache) > 0 ? clock_mono_us() + TURNS_LOOK_US
                                                         : PACE_NEVER;
         } else {
             due_us = earlier(due_us, pace_step(&t->pace, clock_mono_us()));
@@ -282,7 +282,7 @@ static void account(struct stage *st, const char *path) {
     uint64_t lost_chunks = 0, bytes = total.bytes, items = total.items, pages = 0;
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         const struct cache_class_facts *f = &facts[i];
-        lost_chunks += (uint64_t)f->slab.pages * f->slab.chunks_per_page - f->slab.free_chunks - f->stock_chunks;
+        lost_chunks += (uint64_t)f->slab.pages * f->slab.chunks_per_page - f->slab.free_chunks - f->magazine_chunks;
         bytes += f->requested_bytes;
         items += f->items;
         pages += f->slab.pages;

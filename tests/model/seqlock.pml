@@ -1,5 +1,5 @@
 /* The version of an index's bucket (daemon/index/index.h: index_look_at, index_version_begin, index_version_end, index_unchanged) and the
- * chunks it leads to (daemon/cache/items/link.c: item_init, link_locked).
+ * chunks it leads to (daemon/cache/items/link.c: link_init_item, link_insert_locked).
  *
  * A chunk holds a value of two words. WRITER stores a new value of the key in a free chunk, publishes it in place of the old one,
  * then writes over it where it lies. TAKER gets the old one's chunk by way of a lock and makes a draft of it. READER takes no lock.
@@ -9,7 +9,7 @@
  * without FENCE_ON_CHECK: index_unchanged does not begin with a fence
  * without FENCE_ON_BEGIN: index_version_begin does not end with a fence
  * without RELEASE_ON_END: the store of index_version_end is relaxed
- * without FENCE_ON_INIT: item_init does not begin with a fence */
+ * without FENCE_ON_INIT: link_init_item does not begin with a fence */
 #define THREADS 3
 #define PLACES 6
 #define VERSION 0
@@ -33,7 +33,7 @@ inline version_end(t, number) {
     store_release(t, VERSION, number)
 #endif
 }
-inline item_init(t) {
+inline link_init_item(t) {
 #ifndef WITHOUT_FENCE_ON_INIT
     fence_release(t)
 #endif
@@ -51,7 +51,7 @@ init {
 }
 proctype writer() {
     Regs;
-    item_init(0);
+    link_init_item(0);
     store(0, WORD(1, 0), 2);
     store(0, WORD(1, 1), 2);
     lock_take(0);
@@ -74,7 +74,7 @@ proctype taker() {
     lock_release(1);
     if
     :: mine ->
-        item_init(1);
+        link_init_item(1);
         store(1, WORD(0, 0), DRAFT);
         store(1, WORD(0, 1), DRAFT)
     :: else

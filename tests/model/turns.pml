@@ -1,4 +1,4 @@
-/* Turns and cache_quiesce (daemon/cache/pages/epoch.h: turn_enter, turn_leave, turns_look, turn_lasts; daemon/cache/pages/epoch_turn.c). The turns that a page
+/* Turns and cache_quiesce (daemon/cache/pages/epoch.h: turn_enter, turn_leave, turns_read, turn_lasts; daemon/cache/pages/epoch_turn.c). The turns that a page
  * on the move waits for (daemon/cache/pages/page_move.c) are noted and awaited by the same functions, and its driver hands it over before it enters
  * its turn again.
  *
@@ -10,7 +10,7 @@
  * claim: no thread uses the memory after it was given away, and what is done with it afterwards comes after all earlier use
  * without FENCE_ON_ENTRY: turn_enter stores the number and goes on
  * without FENCE_ON_RETURN: the same where cache_quiesce enters its turn again
- * without FENCE_ON_LOOK: turns_look does not begin with a fence
+ * without FENCE_ON_LOOK: turns_read does not begin with a fence
  * without RELEASE_ON_LEAVE: the store of turn_leave is relaxed */
 #ifdef HEIRS
 #define THREADS 3

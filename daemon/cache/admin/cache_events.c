@@ -3,7 +3,8 @@
 #include "cache/items/item_value.h"
 #include "cache/partition.h"
 
-enum event_found cache_look(struct cache_thread *ct, const struct key *key, struct cache_view *v) {
+enum event_found cache_event_lookup(struct cache_thread *ct, const struct key *key,
+                                    struct cache_view *v) {
     const struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     enum event_found found = EVENT_NOT_FOUND;
@@ -25,7 +26,7 @@ enum event_found cache_look(struct cache_thread *ct, const struct key *key, stru
     return found;
 }
 
-void cache_tell_eviction(const struct cache_thread *ct, const struct item *it, unsigned class_id) {
+void cache_event_eviction(const struct cache_thread *ct, const struct item *it, unsigned class_id) {
     char key[KEY_BYTES_MAX + 14];
     uint8_t key_bytes = item_copy_key(it, key);
     uint32_t exptime_s = item_exptime_s(it), used_s = node_used_s(&it->node),

@@ -30,12 +30,13 @@ void cache_set_temporary_ttl(struct cache *c, int64_t ttl_s) {
 
 /* A class without items has no queue yet, and gets the policy with its first item. `all`: also
  * queues that have the policy already, which then spare once more what was read. */
-static void switch_queues(struct cache *c, unsigned first_class, unsigned last_class, bool all) {
+static void settings_switch_queues(struct cache *c, unsigned first_class, unsigned last_class,
+                                   bool all) {
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
         for (unsigned class_id = first_class; class_id <= last_class; class_id++) {
-            struct shelf *s = p->shelves[class_id];
+            struct class_queue *s = p->class_queues[class_id];
             if (s != NULL && (all || s->queue.policy != policy_of(c, class_id))) {
                 evict_switch(&s->queue, policy_of(c, class_id));
             }
@@ -53,10 +54,10 @@ void cache_set_policy(struct cache *c, const struct evict_policy *policy, unsign
     }
     for (unsigned i = first; i <= last; i++) {
         atomic_store_explicit(&c->class_policy[i], policy, memory_order_relaxed);
-        keep_policy(c, i);
+        file_state_save_policy(c, i);
     }
-    keep_policy(c, 0);
-    switch_queues(c, first, last, true);
+    file_state_save_policy(c, 0);
+    settings_switch_queues(c, first, last, true);
 }
 
 void cache_change_policy(struct cache *c, const struct evict_policy *policy) {
@@ -66,11 +67,11 @@ void cache_change_policy(struct cache *c, const struct evict_policy *policy) {
         const struct evict_policy *had = was;
         if (atomic_compare_exchange_strong_explicit(&c->class_policy[i], &had, policy,
                                                     memory_order_relaxed, memory_order_relaxed)) {
-            keep_policy(c, i);
+            file_state_save_policy(c, i);
         }
     }
-    keep_policy(c, 0);
-    switch_queues(c, 1, SLAB_CLASSES_MAX - 1, false);
+    file_state_save_policy(c, 0);
+    settings_switch_queues(c, 1, SLAB_CLASSES_MAX - 1, false);
 }
 
 const struct evict_policy *cache_class_policy(const struct cache *c, unsigned class_id) {
@@ -80,7 +81,7 @@ const struct evict_policy *cache_policy(const struct cache *c) {
     return atomic_load_explicit(&c->policy, memory_order_relaxed);
 }
 
-const struct cache_adopted *cache_adopted(const struct cache *c) { return &c->adopted; }
+const struct cache_recovered *cache_recovered(const struct cache *c) { return &c->adopted; }
 
 size_t cache_limit_most(const struct cache *c) { return c->limit_bytes_most; }
 
@@ -94,16 +95,16 @@ bool cache_set_limit(struct cache *c, size_t limit_bytes) {
 
 /* --- hunger --- */
 
-struct class_set cache_take_hunger(struct cache *c) { return class_set_shared_take(&c->hunger); }
-struct class_set cache_take_left_whole(struct cache *c) {
-    return class_set_shared_take(&c->left_whole);
+struct class_set cache_take_starved(struct cache *c) { return class_set_shared_take(&c->starved); }
+struct class_set cache_take_left_free(struct cache *c) {
+    return class_set_shared_take(&c->left_free);
 }
 
-void cache_set_hunger_on_evict(struct cache *c, bool on) {
-    atomic_store_explicit(&c->hunger_on_evict, on, memory_order_relaxed);
+void cache_set_starved_on_evict(struct cache *c, bool on) {
+    atomic_store_explicit(&c->starved_on_evict, on, memory_order_relaxed);
 }
 
-void cache_on_hunger(struct cache *c, void (*wake)(void *), void *arg) {
+void cache_on_starved(struct cache *c, void (*wake)(void *), void *arg) {
     c->wake_arg = arg;
     c->wake = wake;
 }

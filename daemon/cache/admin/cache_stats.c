@@ -4,7 +4,7 @@
 #include "cache/items/pinned.h"
 
 /* shelves that one hold of a partition's lock looks at: each costs four cache misses */
-enum { SHELVES_A_LOCK = 32 };
+enum { QUEUES_A_LOCK = 32 };
 
 enum {
     COUNTERS = sizeof(struct cache_counters) / sizeof(struct counter),
@@ -12,7 +12,7 @@ enum {
     CLASS_COUNTERS = sizeof(struct cache_class_counters) / sizeof(struct counter),
 };
 
-void facts_retire_locked(struct cache_thread *ct) {
+void cache_stats_retire_locked(struct cache_thread *ct) {
     struct cache *c = ct->cache;
     assert(lock_held(&c->threads_lock));
     counter_sum((uint64_t *)&c->retired, (struct counter *)&ct->counters, COUNTERS);
@@ -25,8 +25,8 @@ void facts_retire_locked(struct cache_thread *ct) {
     }
 }
 
-static void sum_locked(struct cache *c, struct cache_values *total,
-                       struct cache_class_values *classes) {
+static void stats_sum_locked(struct cache *c, struct cache_values *total,
+                             struct cache_class_values *classes) {
     assert(lock_held(&c->threads_lock));
     *total = c->retired;
     unsigned most = atomic_load_explicit(&c->class_id_most, memory_order_relaxed);
@@ -52,19 +52,20 @@ static void sum_locked(struct cache *c, struct cache_values *total,
     total->cmd_get += total->get_hits + total->get_misses;
 }
 
-static void subtract(uint64_t *from, const uint64_t *what, size_t count) {
+static void stats_subtract(uint64_t *from, const uint64_t *what, size_t count) {
     for (size_t i = 0; i < count; i++) {
         from[i] -= what[i];
     }
 }
 
 /* What all classes have counted since the counters were reset. */
-static void class_values(struct cache *c, struct cache_class_values counters[SLAB_CLASSES_MAX]) {
+static void stats_class_values(struct cache *c,
+                               struct cache_class_values counters[SLAB_CLASSES_MAX]) {
     struct cache_values total;
     lock_take(&c->threads_lock);
-    sum_locked(c, &total, counters);
-    subtract((uint64_t *)counters, (uint64_t *)c->class_baseline,
-             SLAB_CLASSES_MAX * CLASS_COUNTERS);
+    stats_sum_locked(c, &total, counters);
+    stats_subtract((uint64_t *)counters, (uint64_t *)c->class_baseline,
+                   SLAB_CLASSES_MAX * CLASS_COUNTERS);
     lock_release(&c->threads_lock);
 }
 
@@ -72,8 +73,8 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
     struct cache_class_values classes[SLAB_CLASSES_MAX];
     memset(f, 0, sizeof *f);
     lock_take(&c->threads_lock);
-    sum_locked(c, &f->counters, classes);
-    subtract((uint64_t *)&f->counters, (uint64_t *)&c->baseline, COUNTERS);
+    stats_sum_locked(c, &f->counters, classes);
+    stats_subtract((uint64_t *)&f->counters, (uint64_t *)&c->baseline, COUNTERS);
     lock_release(&c->threads_lock);
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
@@ -94,12 +95,12 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
     f->class_count = c->slab->class_count;
     f->partitions = c->partition_count;
     f->limit_bytes = (size_t)f->pages_limit << PAGE_SHIFT;
-    f->draft_bytes = cache_drafts_held(c);
+    f->upload_bytes = cache_uploads_held_bytes(c);
     f->pinned_bytes = pinned_bytes(c);
 }
 
 /* How long ago a node was last used. For a flushed node: how long ago the flush was. */
-static uint32_t age_of(const struct node *n, struct item_clock clock, uint32_t now_s) {
+static uint32_t stats_node_age_s(const struct node *n, struct item_clock clock, uint32_t now_s) {
     uint32_t used_s = node_used_s(n);
     if ((int32_t)(used_s - clock.flushed) <= 0) {
         used_s = clock.flushed + 1;
@@ -109,15 +110,15 @@ static uint32_t age_of(const struct node *n, struct item_clock clock, uint32_t n
 }
 
 /* The caller holds the shelf's partition. */
-static void add_shelf(const struct shelf *s, struct item_clock clock, uint32_t now_s,
-                      struct cache_class_facts *f) {
+static void stats_add_queue(const struct class_queue *s, struct item_clock clock, uint32_t now_s,
+                            struct cache_class_facts *f) {
     f->items += evict_count(&s->queue);
     f->requested_bytes += s->requested_bytes;
-    f->stock_chunks += s->stock_count;
+    f->magazine_chunks += s->magazine_count;
     for (unsigned i = 0; i < EVICT_LISTS; i++) {
         f->list_items[i] += s->queue.list[i].count;
         const struct node *n = evict_oldest_in(&s->queue, i);
-        uint32_t age_s = n != NULL ? age_of(n, clock, now_s) : 0;
+        uint32_t age_s = n != NULL ? stats_node_age_s(n, clock, now_s) : 0;
         if (age_s > f->list_age_s[i]) {
             f->list_age_s[i] = age_s;
         }
@@ -125,14 +126,14 @@ static void add_shelf(const struct shelf *s, struct item_clock clock, uint32_t n
 }
 
 /* Reads the shelves of ids from `first` on, as many as one hold of the lock should look at. */
-static void add_shelves(struct cache *c, const struct class_set *ids, unsigned first,
-                        uint32_t now_s, struct cache_class_facts *by_id) {
+static void stats_add_queues(struct cache *c, const struct class_set *ids, unsigned first,
+                             uint32_t now_s, struct cache_class_facts *by_id) {
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
-        for (unsigned id = first; id < first + SHELVES_A_LOCK; id++) {
-            if (class_set_has(ids, id) && p->shelves[id] != NULL) {
-                add_shelf(p->shelves[id], cache_item_clock(c), now_s, &by_id[id]);
+        for (unsigned id = first; id < first + QUEUES_A_LOCK; id++) {
+            if (class_set_has(ids, id) && p->class_queues[id] != NULL) {
+                stats_add_queue(p->class_queues[id], cache_item_clock(c), now_s, &by_id[id]);
             }
         }
         lock_release(&p->lock);
@@ -143,7 +144,7 @@ void cache_classes_facts(struct cache *c, const struct class_set *ids,
                          struct cache_class_facts *by_id) {
     struct cache_class_values counters[SLAB_CLASSES_MAX];
     uint32_t now_s = clock_now_s();
-    class_values(c, counters);
+    stats_class_values(c, counters);
     for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
         if (class_set_has(ids, id)) {
             by_id[id] = (struct cache_class_facts){.counters = counters[id]};
@@ -153,12 +154,13 @@ void cache_classes_facts(struct cache *c, const struct class_set *ids,
         }
     }
     for (unsigned first = 0; first < SLAB_CLASSES_MAX && first <= c->slab->class_count;
-         first += SHELVES_A_LOCK) {
-        add_shelves(c, ids, first, now_s, by_id);
+         first += QUEUES_A_LOCK) {
+        stats_add_queues(c, ids, first, now_s, by_id);
     }
 }
 
-void cache_sum_class_locked(struct cache *c, unsigned class_id, struct cache_class_values *sum) {
+void cache_stats_sum_class_locked(struct cache *c, unsigned class_id,
+                                  struct cache_class_values *sum) {
     assert(lock_held(&c->threads_lock));
     *sum = c->class_retired[class_id];
     for (unsigned t = 0; t < c->thread_count; t++) {
@@ -171,12 +173,13 @@ void cache_sum_class_locked(struct cache *c, unsigned class_id, struct cache_cla
 uint64_t cache_class_evicted(struct cache *c, unsigned class_id) {
     struct cache_class_values sum;
     lock_take(&c->threads_lock);
-    cache_sum_class_locked(c, class_id, &sum);
+    cache_stats_sum_class_locked(c, class_id, &sum);
     lock_release(&c->threads_lock);
     return sum.evicted;
 }
 
-static void sum_ages_locked(struct cache *c, unsigned class_id, struct cache_age_values *sum) {
+static void stats_sum_ages_locked(struct cache *c, unsigned class_id,
+                                  struct cache_age_values *sum) {
     *sum = c->ages_retired[class_id];
     for (unsigned t = 0; t < c->thread_count; t++) {
         counter_sum((uint64_t *)sum, (struct counter *)&c->threads[t]->ages[class_id], CACHE_AGES);
@@ -185,8 +188,8 @@ static void sum_ages_locked(struct cache *c, unsigned class_id, struct cache_age
 
 void cache_class_ages(struct cache *c, unsigned class_id, struct cache_age_values *sum) {
     lock_take(&c->threads_lock);
-    sum_ages_locked(c, class_id, sum);
-    subtract((uint64_t *)sum, (uint64_t *)&c->ages_baseline[class_id], CACHE_AGES);
+    stats_sum_ages_locked(c, class_id, sum);
+    stats_subtract((uint64_t *)sum, (uint64_t *)&c->ages_baseline[class_id], CACHE_AGES);
     lock_release(&c->threads_lock);
 }
 
@@ -196,14 +199,15 @@ void cache_class_facts(struct cache *c, unsigned class_id, struct cache_class_fa
     f->evicted_age_s = atomic_load_explicit(&c->evicted_age_s[class_id], memory_order_relaxed);
     c->store->class_facts(c, class_id, &f->slab);
     lock_take(&c->threads_lock);
-    cache_sum_class_locked(c, class_id, &f->counters);
-    subtract((uint64_t *)&f->counters, (uint64_t *)&c->class_baseline[class_id], CLASS_COUNTERS);
+    cache_stats_sum_class_locked(c, class_id, &f->counters);
+    stats_subtract((uint64_t *)&f->counters, (uint64_t *)&c->class_baseline[class_id],
+                   CLASS_COUNTERS);
     lock_release(&c->threads_lock);
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
-        if (p->shelves[class_id] != NULL) {
-            add_shelf(p->shelves[class_id], cache_item_clock(c), now_s, f);
+        if (p->class_queues[class_id] != NULL) {
+            stats_add_queue(p->class_queues[class_id], cache_item_clock(c), now_s, f);
         }
         lock_release(&p->lock);
     }
@@ -212,7 +216,7 @@ void cache_class_facts(struct cache *c, unsigned class_id, struct cache_class_fa
 void cache_classes_counters(struct cache *c, struct cache_class_values *sum) {
     struct cache_class_values counters[SLAB_CLASSES_MAX];
     memset(sum, 0, sizeof *sum);
-    class_values(c, counters);
+    stats_class_values(c, counters);
     for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
         const uint64_t *from = (const uint64_t *)&counters[id];
         for (size_t i = 0; i < CLASS_COUNTERS; i++) {
@@ -223,9 +227,9 @@ void cache_classes_counters(struct cache *c, struct cache_class_values *sum) {
 
 void cache_reset_counters(struct cache *c) {
     lock_take(&c->threads_lock);
-    sum_locked(c, &c->baseline, c->class_baseline);
+    stats_sum_locked(c, &c->baseline, c->class_baseline);
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
-        sum_ages_locked(c, i, &c->ages_baseline[i]);
+        stats_sum_ages_locked(c, i, &c->ages_baseline[i]);
     }
     lock_release(&c->threads_lock);
 }

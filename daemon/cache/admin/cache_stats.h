@@ -4,7 +4,8 @@
 #include "cache/partition.h"
 
 /* Adds what the ending thread has counted to the cache's sums. The caller holds threads_lock. */
-void facts_retire_locked(struct cache_thread *);
+void cache_stats_retire_locked(struct cache_thread *);
 /* The caller holds threads_lock. */
-void cache_sum_class_locked(struct cache *, unsigned class_id, struct cache_class_values *sum);
+void cache_stats_sum_class_locked(struct cache *, unsigned class_id,
+                                  struct cache_class_values *sum);
 #endif

@@ -15,7 +15,7 @@ enum {
  * page less such an item would reach the end sooner, and would not be lost. */
 enum { SAFE_HITS = 2 };
 
-static uint32_t chunks_per_page(const struct cache *c, unsigned class_id) {
+static uint32_t page_value_chunks(const struct cache *c, unsigned class_id) {
     struct slab_class_facts f;
     slab_facts(c->slab, class_id, &f);
     return f.chunks_per_page;
@@ -25,23 +25,23 @@ bool cache_measured(const struct cache *c) {
     return atomic_load_explicit(&c->ghost, memory_order_relaxed) != NULL;
 }
 
-uint32_t measured_tail(const struct cache *c, unsigned class_id) {
+uint32_t page_value_tail_nodes(const struct cache *c, unsigned class_id) {
     if (!cache_measured(c)) {
         return 0;
     }
-    uint32_t share = chunks_per_page(c, class_id) / c->partition_count;
+    uint32_t share = page_value_chunks(c, class_id) / c->partition_count;
     return share > 0 ? share : 1;
 }
 
-void measure_miss(struct cache_thread *ct, const struct ghost *ghost, uint64_t hash) {
+void page_value_count_miss(struct cache_thread *ct, const struct ghost *ghost, uint64_t hash) {
     unsigned depth, class_id = ghost_missed(ghost, hash, ct->now_s, &depth);
     if (class_id != 0) {
         counter_add(&ct->signals[class_id].each[GHOST_HITS + depth], 1);
     }
 }
 
-void measure_tail_hit(struct cache_thread *ct, unsigned class_id, const struct item *it,
-                      unsigned where) {
+void page_value_count_tail_hit(struct cache_thread *ct, unsigned class_id, const struct item *it,
+                               unsigned where) {
     if (node_hits(&it->node) >= SAFE_HITS) {
         return;
     }
@@ -54,13 +54,13 @@ void measure_tail_hit(struct cache_thread *ct, unsigned class_id, const struct i
 
 /* --- on and off --- */
 
-static void watch_tails(struct cache *c, unsigned class_id) {
+static void page_value_watch_tails(struct cache *c, unsigned class_id) {
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
-        uint32_t want = measured_tail(c, class_id);
+        uint32_t want = page_value_tail_nodes(c, class_id);
         lock_take(&p->lock);
-        if (p->shelves[class_id] != NULL) {
-            evict_tail_watch(&p->shelves[class_id]->queue, want);
+        if (p->class_queues[class_id] != NULL) {
+            evict_tail_watch(&p->class_queues[class_id]->queue, want);
         }
         lock_release(&p->lock);
     }
@@ -71,21 +71,21 @@ bool cache_measure(struct cache *c, bool on) {
     if (!on && !was_on) {
         return true;
     }
-    if (c->ghost_kept == NULL) {
-        c->ghost_kept = ghost_create();
-        if (c->ghost_kept == NULL) {
+    if (c->ghost_retained == NULL) {
+        c->ghost_retained = ghost_create();
+        if (c->ghost_retained == NULL) {
             return false;
         }
     }
     if (on && !was_on) {
-        ghost_clear(c->ghost_kept);
+        ghost_clear(c->ghost_retained);
     }
-    atomic_store_explicit(&c->ghost, on ? c->ghost_kept : NULL, memory_order_release);
+    atomic_store_explicit(&c->ghost, on ? c->ghost_retained : NULL, memory_order_release);
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-        uint32_t chunks = i <= c->slab->class_count ? chunks_per_page(c, i) : 0;
-        if (on != was_on || chunks != ghost_class_chunks(c->ghost_kept, i)) {
-            ghost_set_class(c->ghost_kept, i, chunks);
-            watch_tails(c, i);
+        uint32_t chunks = i <= c->slab->class_count ? page_value_chunks(c, i) : 0;
+        if (on != was_on || chunks != ghost_class_chunks(c->ghost_retained, i)) {
+            ghost_set_class(c->ghost_retained, i, chunks);
+            page_value_watch_tails(c, i);
         }
     }
     return true;
@@ -93,8 +93,8 @@ bool cache_measure(struct cache *c, bool on) {
 
 /* --- reading --- */
 
-static void add_thread(const struct cache_thread *ct, struct cache_signals *s,
-                       unsigned class_count) {
+static void page_value_add_thread(const struct cache_thread *ct, struct cache_signals *s,
+                                  unsigned class_count) {
     s->requests += counter_get(&ct->counters.get_misses);
     for (unsigned i = 1; i <= class_count; i++) {
         const struct cache_class_counters *n = &ct->classes[i];
@@ -107,7 +107,8 @@ static void add_thread(const struct cache_thread *ct, struct cache_signals *s,
     }
 }
 
-static void add_retired(const struct cache *c, struct cache_signals *s, unsigned class_count) {
+static void page_value_add_retired(const struct cache *c, struct cache_signals *s,
+                                   unsigned class_count) {
     s->requests += c->retired.get_misses;
     for (unsigned i = 1; i <= class_count; i++) {
         const struct cache_class_values *n = &c->class_retired[i];
@@ -127,14 +128,15 @@ void cache_signals(struct cache *c, struct cache_signals *s) {
     unsigned class_count = c->slab->class_count;
     memset(s, 0, sizeof *s);
     lock_take(&c->threads_lock);
-    add_retired(c, s, class_count);
+    page_value_add_retired(c, s, class_count);
     for (unsigned t = 0; t < c->thread_count; t++) {
-        add_thread(c->threads[t], s, class_count);
+        page_value_add_thread(c->threads[t], s, class_count);
     }
     lock_release(&c->threads_lock);
     for (unsigned i = 1; i <= class_count; i++) {
         s->requests += s->classes[i].hits;
-        s->classes[i].ghost_weight = c->ghost_kept != NULL ? ghost_weight(c->ghost_kept, i) : 1;
+        s->classes[i].ghost_weight =
+            c->ghost_retained != NULL ? ghost_weight(c->ghost_retained, i) : 1;
     }
 }
 
@@ -143,8 +145,8 @@ void cache_signal_tails(struct cache *c, struct cache_signals *s) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
         for (unsigned j = 1; j <= c->slab->class_count; j++) {
-            for (unsigned t = 0; t < CACHE_TAILS && p->shelves[j] != NULL; t++) {
-                s->classes[j].tail_items[t] += p->shelves[j]->queue.tail.count[t];
+            for (unsigned t = 0; t < CACHE_TAILS && p->class_queues[j] != NULL; t++) {
+                s->classes[j].tail_items[t] += p->class_queues[j]->queue.tail.count[t];
             }
         }
         lock_release(&p->lock);

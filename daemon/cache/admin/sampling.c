@@ -5,13 +5,13 @@
 #include "watch/ring.h"
 
 /* Takes over the ring that another thread made for this one. */
-static struct ring *own_ring(const struct cache_thread *ct) {
+static struct ring *sampling_own_ring(const struct cache_thread *ct) {
     return atomic_load_explicit(&ct->sample_ring, memory_order_acquire);
 }
 
-void sample_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash, unsigned class_id,
-                 uint32_t value_bytes, uint32_t expires_s) {
-    struct ring *ring = own_ring(ct);
+void sampling_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash, unsigned class_id,
+                   uint32_t value_bytes, uint32_t expires_s) {
+    struct ring *ring = sampling_own_ring(ct);
     struct sample_record *r = ring != NULL ? ring_reserve(ring, sizeof *r) : NULL;
     if (r != NULL) {
         const struct cache *c = ct->cache;
@@ -27,7 +27,7 @@ void sample_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash, 
 }
 
 void cache_sample_key(struct cache_thread *ct, const struct key *key, uint32_t requests) {
-    struct ring *ring = own_ring(ct);
+    struct ring *ring = sampling_own_ring(ct);
     struct sample_record *r = ring != NULL ? ring_reserve(ring, sizeof *r + key->len) : NULL;
     if (r != NULL) {
         *r = (struct sample_record){.hash = key->hash,
@@ -57,18 +57,18 @@ uint64_t cache_key_requests(struct cache *c) {
 
 /* A ring is never freed while its thread runs, so the thread need not ask whether it is still
  * there. */
-static bool make_ring(struct cache_thread *ct, size_t ring_bytes) {
+static bool sampling_make_ring(struct cache_thread *ct, size_t ring_bytes) {
     if (atomic_load_explicit(&ct->sample_ring, memory_order_relaxed) == NULL) {
-        /* pairs with own_ring */
+        /* pairs with sampling_own_ring */
         atomic_store_explicit(&ct->sample_ring, ring_create(ring_bytes), memory_order_release);
     }
     return atomic_load_explicit(&ct->sample_ring, memory_order_relaxed) != NULL;
 }
 
-bool sample_thread_begin(struct cache_thread *ct) {
+bool sampling_thread_begin(struct cache_thread *ct) {
     const struct cache *c = ct->cache;
     return c->sample_ring_bytes == 0 || c->thread_count >= c->sample_rings_max ||
-           make_ring(ct, c->sample_ring_bytes);
+           sampling_make_ring(ct, c->sample_ring_bytes);
 }
 
 bool cache_sample_start(struct cache *c, size_t ring_bytes, unsigned rings_max) {
@@ -77,7 +77,7 @@ bool cache_sample_start(struct cache *c, size_t ring_bytes, unsigned rings_max) 
     c->sample_ring_bytes = ring_bytes;
     c->sample_rings_max = rings_max;
     for (unsigned i = 0; i < c->thread_count && i < rings_max; i++) {
-        made = make_ring(c->threads[i], ring_bytes) && made;
+        made = sampling_make_ring(c->threads[i], ring_bytes) && made;
     }
     lock_release(&c->threads_lock);
     return made;
@@ -94,13 +94,13 @@ uint32_t cache_sample_key_every(const struct cache *c) {
 
 /* --- the reader --- */
 
-static size_t record_bytes(const struct sample_record *r) {
+static size_t sampling_record_bytes(const struct sample_record *r) {
     return (sizeof *r + r->key_bytes + 7) & ~(size_t)7;
 }
 
 const struct sample_record *cache_sample_next(const struct cache_samples *s,
                                               const struct sample_record *r) {
-    const char *next = r == NULL ? s->bytes : (const char *)r + record_bytes(r);
+    const char *next = r == NULL ? s->bytes : (const char *)r + sampling_record_bytes(r);
     return next < s->bytes + s->used ? (const void *)next : NULL;
 }
 
@@ -112,9 +112,9 @@ bool cache_take_samples(struct cache *c, unsigned thread, struct cache_samples *
         there ? atomic_load_explicit(&c->threads[thread]->sample_ring, memory_order_relaxed) : NULL;
     const struct sample_record *r;
     while (ring != NULL && (r = ring_peek(ring)) != NULL &&
-           record_bytes(r) <= sizeof s->bytes - s->used) {
+           sampling_record_bytes(r) <= sizeof s->bytes - s->used) {
         memcpy(s->bytes + s->used, r, sizeof *r + r->key_bytes);
-        s->used += record_bytes(r);
+        s->used += sampling_record_bytes(r);
         ring_pop(ring);
     }
     lock_release(&c->threads_lock);
@@ -136,7 +136,7 @@ void cache_sample_facts(struct cache *c, struct cache_sample_facts *f) {
     lock_release(&c->threads_lock);
 }
 
-void sample_thread_end_locked(struct cache_thread *ct) {
+void sampling_thread_end_locked(struct cache_thread *ct) {
     struct cache *c = ct->cache;
     assert(lock_held(&c->threads_lock));
     struct ring *ring = atomic_load_explicit(&ct->sample_ring, memory_order_relaxed);

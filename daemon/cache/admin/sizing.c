@@ -8,16 +8,16 @@
 enum { SIZING_CHUNKS = 64 }; /* chunks that one step looks at */
 
 /* A partition may keep several small chunks at hand, no large ones. */
-void geometry_set_stocks(struct cache *c) {
+void sizing_set_magazines(struct cache *c) {
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         bool active = slab_class_state(c->slab, i) == SLAB_CLASS_ACTIVE;
         uint32_t bytes = active ? slab_chunk_bytes(c->slab, i) : UINT32_MAX;
-        uint8_t most = bytes <= 512 ? STOCK_MAX : bytes <= 4096 ? 2 : 0;
-        atomic_store_explicit(&c->stock_most[i], most, memory_order_relaxed);
+        uint8_t most = bytes <= 512 ? MAGAZINE_MAX : bytes <= 4096 ? 2 : 0;
+        atomic_store_explicit(&c->magazine_most[i], most, memory_order_relaxed);
     }
 }
 
-void geometry_note_classes(struct cache *c) {
+void sizing_note_classes(struct cache *c) {
     unsigned now = c->slab->class_count;
     if (now > atomic_load_explicit(&c->class_id_most, memory_order_relaxed)) {
         atomic_store_explicit(&c->class_id_most, now, memory_order_relaxed);
@@ -26,11 +26,11 @@ void geometry_note_classes(struct cache *c) {
 
 /* Adds what a class id has counted to class 0, which belongs to nobody. So totals stay, and the
  * next class with this id begins at zero. */
-static void forget_counts(struct cache *c, unsigned class_id) {
+static void sizing_forget_counts(struct cache *c, unsigned class_id) {
     enum { COUNTERS = sizeof(struct cache_class_values) / sizeof(uint64_t) };
     struct cache_class_values now;
     lock_take(&c->threads_lock);
-    cache_sum_class_locked(c, class_id, &now);
+    cache_stats_sum_class_locked(c, class_id, &now);
     uint64_t *base = (uint64_t *)&c->class_baseline[class_id],
              *nobody = (uint64_t *)&c->class_baseline[0];
     for (size_t i = 0; i < COUNTERS; i++) {
@@ -51,11 +51,11 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
     if (!slab_set_sizes(c->slab, sizes)) {
         return false;
     }
-    geometry_note_classes(c);
-    geometry_set_stocks(c);
+    sizing_note_classes(c);
+    sizing_set_magazines(c);
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         if (class_set_has(&unused, i) && slab_class_state(c->slab, i) != SLAB_CLASS_UNUSED) {
-            forget_counts(c, i);
+            sizing_forget_counts(c, i);
             /* the class counts time as its items did */
             cache_set_policy(
                 c, policy_of(c, class_sizes_class_of(before, slab_chunk_bytes(c->slab, i))), i);
@@ -67,21 +67,21 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
 
 void cache_reap_classes(struct cache *c, const struct class_set *named) {
     struct class_set kept = *named;
-    if (!help_names(c, &kept)) {
+    if (!assist_add_classes(c, &kept)) {
         return;
     }
     const struct class_set reaped = slab_reap(c->slab, &kept);
     if (class_set_empty(&reaped)) {
         return;
     }
-    class_set_shared_subtract(&c->hunger, &reaped);
-    class_set_shared_subtract(&c->left_whole, &reaped);
+    class_set_shared_subtract(&c->starved, &reaped);
+    class_set_shared_subtract(&c->left_free, &reaped);
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
         for (unsigned id = 1; id < SLAB_CLASSES_MAX; id++) {
-            if (class_set_has(&reaped, id) && p->shelves[id] != NULL) {
-                evict_fini(&p->shelves[id]->queue);
+            if (class_set_has(&reaped, id) && p->class_queues[id] != NULL) {
+                evict_fini(&p->class_queues[id]->queue);
             }
         }
         lock_release(&p->lock);
@@ -92,8 +92,8 @@ void cache_reap_classes(struct cache *c, const struct class_set *named) {
 
 /* The bytes that a chunk's content needs; 0: nothing lives in the chunk, or it changes this
  * moment. */
-static uint32_t content_bytes(const struct cache *c, const struct item *it, uint32_t chunk_bytes,
-                              uint32_t now_s) {
+static uint32_t sizing_content_bytes(const struct cache *c, const struct item *it,
+                                     uint32_t chunk_bytes, uint32_t now_s) {
     if (item_state(it) != CHUNK_LINKED) {
         return 0;
     }
@@ -119,14 +119,14 @@ void cache_sizing_begin(const struct cache *c, struct cache_sizing *s, struct fi
 }
 
 /* Looks at some chunks of the page that the walk has reached. Returns whether there may be more. */
-static bool add_chunks(const struct cache *c, struct cache_sizing *s) {
+static bool sizing_add_chunks(const struct cache *c, struct cache_sizing *s) {
     uint32_t chunk_bytes =
         atomic_load_explicit(&slab_page(c->slab, s->page)->chunk_bytes, memory_order_relaxed);
     const struct item *it = NULL;
     for (unsigned i = 0;
          i < SIZING_CHUNKS && (it = slab_page_chunk(c->slab, s->page, s->chunk)) != NULL;
          i++, s->chunk++) {
-        uint32_t bytes = content_bytes(c, it, chunk_bytes, s->now_s);
+        uint32_t bytes = sizing_content_bytes(c, it, chunk_bytes, s->now_s);
         if (bytes != 0) {
             fit_histogram_add(s->h, bytes, chunk_bytes);
         }
@@ -140,7 +140,7 @@ bool cache_sizing_step(const struct cache *c, struct cache_sizing *s) {
             s->owned++ % s->h->every != 0)) {
         s->page++;
     }
-    if (s->page < arena_page_end(c->arena) && !add_chunks(c, s)) {
+    if (s->page < arena_page_end(c->arena) && !sizing_add_chunks(c, s)) {
         s->chunk = 0;
         s->page++;
     }
@@ -159,7 +159,7 @@ bool cache_page_fits(const struct cache *c, uint32_t page) {
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
     const struct item *it;
     for (uint32_t i = 0; (it = slab_page_chunk(c->slab, page, i)) != NULL; i++) {
-        uint32_t bytes = content_bytes(c, it, chunk_bytes, 0);
+        uint32_t bytes = sizing_content_bytes(c, it, chunk_bytes, 0);
         if (bytes != 0 && slab_class_of(c->slab, bytes) != class_id) {
             return false;
         }

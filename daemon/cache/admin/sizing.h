@@ -5,6 +5,6 @@
 
 /* Sets how many chunks partitions may keep at hand of each class, by the size of its chunks. Of
  * retired classes they keep none. */
-void geometry_set_stocks(struct cache *);
-void geometry_note_classes(struct cache *);
+void sizing_set_magazines(struct cache *);
+void sizing_note_classes(struct cache *);
 #endif

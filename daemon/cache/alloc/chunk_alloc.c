@@ -12,33 +12,34 @@
 
 /* Takes a chunk of the class. While the class's lock is warm it also fills the partition's stock,
  * unless the chunk is for a large value. */
-static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned class_id,
-                          bool large) {
+static uint32_t chunk_take_free(struct cache_thread *ct, struct partition *p, unsigned class_id,
+                                bool large) {
     struct cache *c = ct->cache;
-    uint32_t refs[1 + STOCK_MAX];
-    unsigned got = slab_take(c->slab, class_id, refs, large ? 1u : 1u + c->stock_most[class_id]);
+    uint32_t refs[1 + MAGAZINE_MAX];
+    unsigned got = slab_take(c->slab, class_id, refs, large ? 1u : 1u + c->magazine_most[class_id]);
     if (got == 0) {
         return 0;
     }
     if (got > 1) {
         lock_take(&p->lock);
-        if (shelf_of_locked(c, p, class_id) != NULL) {
+        if (class_queue_locked(c, p, class_id) != NULL) {
             while (got > 1) {
-                stock_push_locked(ct, p, refs[--got]);
+                magazine_push_locked(ct, p, refs[--got]);
             }
         }
         lock_release(&p->lock);
         while (got > 1) {
             slab_release(c->slab, refs[--got]);
         }
-        chunks_settle(ct);
+        magazine_settle(ct);
     }
     return refs[0];
 }
 
 /* The class to take a chunk of. While the thread rested outside its turn the geometry may have
  * changed, and the id may be another class's now. */
-static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t chunk_bytes) {
+static unsigned chunk_serving_class(const struct cache *c, unsigned class_id,
+                                    uint32_t chunk_bytes) {
     bool serves = slab_class_state(c->slab, class_id) == SLAB_CLASS_ACTIVE &&
                   slab_chunk_bytes(c->slab, class_id) == chunk_bytes;
     return serves ? class_id : slab_class_of(c->slab, chunk_bytes);
@@ -56,8 +57,8 @@ enum {
  * among `refused`. It goes by the number of pages, whereas spare_choose (control/pages) goes by
  * what pages are worth: here a set waits, and to learn a class's worth takes a look at up to 1,300
  * chunks. */
-static unsigned richest_class(const struct cache *c, const struct class_set *refused,
-                              uint32_t least_pages) {
+static unsigned alloc_richest_class(const struct cache *c, const struct class_set *refused,
+                                    uint32_t least_pages) {
     unsigned best = SLAB_CLASS_NONE;
     uint32_t most = 0;
     for (unsigned i = 1; i <= c->slab->class_count; i++) {
@@ -73,8 +74,8 @@ static unsigned richest_class(const struct cache *c, const struct class_set *ref
 /* Empties one page of the donor in one pass, dropping what lives in it, and hands it over. False:
  * something in the page is in use, and the page went back; *in_vain: what was not in use has been
  * dropped for nothing. */
-static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, uint32_t kept,
-                       unsigned class_id, bool *in_vain) {
+static bool alloc_steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, uint32_t kept,
+                             unsigned class_id, bool *in_vain) {
     struct cache *c = ct->cache;
     struct moving_page m;
     struct page_driver d = {.ct = ct, .step_bytes = PAGE_BYTES, .at_once = true};
@@ -85,7 +86,7 @@ static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, u
     if (m.state == PAGE_MOVE_EMPTYING) {
         page_move_step(&m, &d);
     }
-    if (!page_move_finish(&m, ct, clock_mono_us() + PAGE_PATIENCE_US)) {
+    if (!page_move_finish(&m, ct, clock_mono_us() + PAGE_WAIT_US)) {
         *in_vain = d.did.evicted > 0;
         return false;
     }
@@ -102,24 +103,24 @@ static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, u
 
 /* Tries the donor's pages, the cheapest first. It stops after a page that was emptied in vain: that
  * page is the cheapest the next time. */
-static bool steal_from(struct cache_thread *ct, unsigned donor, uint32_t kept, unsigned class_id,
-                       bool *in_vain) {
-    uint32_t pages[CACHE_SPARE_MAX];
-    unsigned n = cache_spare_pages(ct, donor, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
+static bool alloc_steal_from(struct cache_thread *ct, unsigned donor, uint32_t kept,
+                             unsigned class_id, bool *in_vain) {
+    uint32_t pages[CACHE_CHOOSE_MAX];
+    unsigned n = cache_choose_pages(ct, donor, PICK_LEAST_VALUE, pages, CACHE_CHOOSE_MAX);
     bool got = false;
     for (unsigned i = 0; i < n && !got && !*in_vain; i++) {
-        got = steal_page(ct, pages[i], donor, kept, class_id, in_vain);
+        got = alloc_steal_page(ct, pages[i], donor, kept, class_id, in_vain);
     }
     return got;
 }
 
 /* Tries the retired classes first: their pages are to leave them anyway. */
-static bool steal_from_retired(struct cache_thread *ct, unsigned class_id, bool *in_vain) {
+static bool alloc_steal_from_retired(struct cache_thread *ct, unsigned class_id, bool *in_vain) {
     const struct slab *slab = ct->cache->slab;
     bool got = false;
     for (unsigned i = 1; i <= slab->class_count && !got && !*in_vain; i++) {
         got = i != class_id && slab_class_state(slab, i) == SLAB_CLASS_RETIRED &&
-              steal_from(ct, i, 0, class_id, in_vain);
+              alloc_steal_from(ct, i, 0, class_id, in_vain);
     }
     return got;
 }
@@ -129,16 +130,16 @@ static bool steal_from_retired(struct cache_thread *ct, unsigned class_id, bool 
  * memcached: with more classes than pages they would otherwise take the last one from each other at
  * nearly every set. The tuner gives that page back when a class can spare one. When the reserve is
  * used up, last pages are taken too. */
-static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
+static bool alloc_steal_from_richest(struct cache_thread *ct, unsigned class_id) {
     bool in_vain = false;
-    if (steal_from_retired(ct, class_id, &in_vain) || in_vain) {
+    if (alloc_steal_from_retired(ct, class_id, &in_vain) || in_vain) {
         return !in_vain;
     }
     for (uint32_t least_pages = 2; least_pages > 0; least_pages--) {
         struct class_set refused = class_set_one(class_id);
         unsigned donor;
-        while ((donor = richest_class(ct->cache, &refused, least_pages)) != SLAB_CLASS_NONE) {
-            if (steal_from(ct, donor, least_pages - 1, class_id, &in_vain) || in_vain) {
+        while ((donor = alloc_richest_class(ct->cache, &refused, least_pages)) != SLAB_CLASS_NONE) {
+            if (alloc_steal_from(ct, donor, least_pages - 1, class_id, &in_vain) || in_vain) {
                 return !in_vain;
             }
             class_set_add(&refused, donor);
@@ -152,12 +153,12 @@ static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
 
 /* Frees a chunk in the class's own pages: one that a partition has at hand, or else a piece of a
  * value that is in the queue of another class. That value is dropped. */
-static bool free_own_chunk(struct cache_thread *ct, unsigned class_id) {
+static bool alloc_free_own_chunk(struct cache_thread *ct, unsigned class_id) {
     const struct slab *slab = ct->cache->slab;
-    uint32_t pages[CACHE_SPARE_MAX];
-    unsigned n = cache_spare_pages(ct, class_id, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
+    uint32_t pages[CACHE_CHOOSE_MAX];
+    unsigned n = cache_choose_pages(ct, class_id, PICK_LEAST_VALUE, pages, CACHE_CHOOSE_MAX);
     for (unsigned i = 0; i < n && !slab_has_free(slab, class_id); i++) {
-        stocks_give_page(ct, pages[i]);
+        magazines_release_page(ct, pages[i]);
         for (uint32_t chunk = 0;
              !slab_has_free(slab, class_id) && slab_page_chunk(slab, pages[i], chunk) != NULL;
              chunk++) {
@@ -169,12 +170,12 @@ static bool free_own_chunk(struct cache_thread *ct, unsigned class_id) {
 
 /* A page of another class. After a try in vain there is a pause, for the same pages would be in the
  * way again. */
-static bool steal(struct cache_thread *ct, unsigned class_id) {
+static bool alloc_steal_after_pause(struct cache_thread *ct, unsigned class_id) {
     struct cache *c = ct->cache;
     if (!c->config.steal_pages || clock_mono_us() < c->steal_again_us) {
         return false;
     }
-    bool got = steal_from_richest(ct, class_id);
+    bool got = alloc_steal_from_richest(ct, class_id);
     c->steal_again_us = got ? 0 : clock_mono_us() + STEAL_PAUSE_US;
     return got;
 }
@@ -183,14 +184,14 @@ static bool steal(struct cache_thread *ct, unsigned class_id) {
  * first page go over the limit, or frees a chunk of its own. False: none was to be had, or another
  * thread is at it, which would only want the same memory. No reference is held: the call may wait
  * outside the turn. */
-static bool steal_page_for(struct cache_thread *ct, unsigned class_id) {
+static bool alloc_steal(struct cache_thread *ct, unsigned class_id) {
     struct cache *c = ct->cache;
     if (atomic_exchange_explicit(&c->stealing, true, memory_order_acquire)) {
         return false;
     }
-    bool got = slab_has_free(c->slab, class_id) || steal(ct, class_id) ||
+    bool got = slab_has_free(c->slab, class_id) || alloc_steal_after_pause(ct, class_id) ||
                slab_grow_first(c->slab, class_id) ||
-               (!c->config.steal_pages && free_own_chunk(ct, class_id));
+               (!c->config.steal_pages && alloc_free_own_chunk(ct, class_id));
     atomic_store_explicit(&c->stealing, false, memory_order_release);
     return got;
 }
@@ -198,12 +199,12 @@ static bool steal_page_for(struct cache_thread *ct, unsigned class_id) {
 /* --- any means --- */
 
 /* A chunk that a store looks for. */
-struct search {
+struct chunk_search {
     struct cache_thread *ct;
     unsigned             class_id;
     bool                 large;
-    bool                 helped;     /* it has worked on pages that the mover wants */
-    uint64_t             give_up_us; /* the one bound of it all, as patience_left has it */
+    bool                 assisted;     /* it has worked on pages that the mover wants */
+    uint64_t             give_up_us; /* the one bound of it all, as turn_wait_left has it */
     uint32_t             ref;        /* a chunk that an eviction freed; 0: none */
 };
 
@@ -217,7 +218,7 @@ struct search {
  *
  * While slow readers hold much memory there is no page of another class. True: memory may be free
  * now, though other threads may take it first. */
-static bool free_a_chunk(struct search *s) {
+static bool alloc_free_chunk(struct chunk_search *s) {
     struct cache *c = s->ct->cache;
     if (!may_evict(c, s->class_id)) {
         return slab_grow_first(c->slab, s->class_id);
@@ -225,41 +226,42 @@ static bool free_a_chunk(struct search *s) {
     if (s->large && c->store->one_class && pinned_are_much(c)) {
         return false;
     }
-    if (!s->helped && help_is_wanted(c, s->class_id)) {
-        s->helped = true;
-        help_with_pages(s->ct, s->class_id);
+    if (!s->assisted && assist_is_wanted(c, s->class_id)) {
+        s->assisted = true;
+        assist_pages(s->ct, s->class_id);
         return true;
     }
-    bool leaving;
+    bool draining;
     /* while all of its pages are on the move, a chunk that it frees there is not its own */
     if (slab_pages_beyond(c->slab, s->class_id, 0) > 0 &&
-        evict_somewhere(s->ct, s->class_id, &s->ref, &leaving)) {
-        if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
-            note_hunger(c, s->class_id);
+        evict_somewhere(s->ct, s->class_id, &s->ref, &draining)) {
+        if (atomic_load_explicit(&c->starved_on_evict, memory_order_relaxed)) {
+            evict_note_starved(c, s->class_id);
         }
-        return patience_left(s->ct, &s->give_up_us);
+        return turn_wait_left(s->ct, &s->give_up_us);
     }
     if (pinned_are_much(c)) {
         return slab_grow_first(c->slab, s->class_id);
     }
-    note_hunger(c, s->class_id);
-    return steal_page_for(s->ct, s->class_id) || rest_for_memory(s->ct, &s->give_up_us);
+    evict_note_starved(c, s->class_id);
+    return alloc_steal(s->ct, s->class_id) || turn_wait_for_memory(s->ct, &s->give_up_us);
 }
 
-uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id,
-                      size_t total_bytes, bool large) {
+uint32_t chunk_alloc(struct cache_thread *ct, struct partition *p, unsigned class_id,
+                     size_t total_bytes, bool large) {
     const struct cache *c = ct->cache;
     (void)total_bytes;
-    struct search s = {.ct = ct, .class_id = class_id, .large = large};
+    struct chunk_search s = {.ct = ct, .class_id = class_id, .large = large};
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
     for (bool more = true; s.ref == 0;) {
-        s.class_id = still_serving(c, s.class_id, chunk_bytes);
-        s.ref = take_free(ct, p, s.class_id, large);
+        s.class_id = chunk_serving_class(c, s.class_id, chunk_bytes);
+        s.ref = chunk_take_free(ct, p, s.class_id, large);
         if (s.ref != 0 || !more) {
             break;
         }
         /* a class that was retired this moment is not short of memory */
-        more = still_serving(c, s.class_id, chunk_bytes) != s.class_id || free_a_chunk(&s);
+        more =
+            chunk_serving_class(c, s.class_id, chunk_bytes) != s.class_id || alloc_free_chunk(&s);
     }
     if (s.ref == 0) {
         COUNT_CLASS(ct, s.class_id, outofmemory);

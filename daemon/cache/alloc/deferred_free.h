@@ -14,7 +14,7 @@
 #include "cache/partition.h"
 
 /* Memory of the heap store on its way back; linked through node.next. */
-struct limbo {
+struct deferred_list {
     uint32_t first;
     unsigned items;
     size_t   bytes;
@@ -22,34 +22,35 @@ struct limbo {
 
 /* What a thread has retired, by the number of its turn. It lies in the cache's memory because other
  * threads give it back while its thread is not within a turn, or has ended. */
-struct limbos {
+struct deferred_free {
     struct lock  lock; /* over what follows */
-    struct limbo open, sealed;
+    struct deferred_list open, sealed;
     /* the turns when it was sealed; 0 for the thread that sealed it, which held no reference */
     uint64_t     turns[THREADS_MAX];
     _Atomic bool any; /* of either; may be looked at without the lock */
 } __attribute__((aligned(64)));
 
 /* Memory that was retired while the heap shrinks. It is kept until all of it can be given back. */
-struct limbo_kept {
+struct deferred_held {
     uint32_t *first;     /* by unit of addresses; linked through node.next */
     uint64_t  cap_bytes; /* how much stores may use meanwhile; falls with each item that is kept */
 };
-enum { LIMBO_BYTES = 64 << 10 }; /* an open limbo is sealed at so much */
+enum { DEFERRED_BYTES = 64 << 10 }; /* an open limbo is sealed at so much */
 /* units of so many addresses are larger than nearly all runs of small allocations */
-enum { LIMBO_UNIT_SHIFT = 16 };
+enum { DEFERRED_UNIT_SHIFT = 16 };
 
-bool limbos_create(struct cache *); /* false: out of memory */
-void limbos_destroy(struct cache *);
-void heap_retire(struct cache_thread *, const uint32_t *refs, unsigned count);
+bool deferred_free_create(struct cache *); /* false: out of memory */
+void deferred_free_destroy(struct cache *);
+void deferred_free_retire(struct cache_thread *, const uint32_t *refs, unsigned count);
 /* Puts retired memory into the thread's limbo. */
-void limbo_add(struct cache_thread *, uint32_t ref, size_t bytes);
+void deferred_free_add(struct cache_thread *, uint32_t ref, size_t bytes);
 /* Gives back what can be given back without waiting: from this thread's limbo, and from those of
  * threads that are not within a turn. False: nothing could be. */
-bool limbo_give(struct cache_thread *);
-size_t limbo_bytes(const struct cache_thread *); /* bytes that wait in this thread's limbo */
+bool deferred_free_release(struct cache_thread *);
+size_t
+deferred_free_bytes(const struct cache_thread *); /* bytes that wait in this thread's limbo */
 /* Waits until what this thread has retired, and what threads outside a turn have left, can be given
  * back, and gives it back. False: there is none, or it takes too long. The caller holds no
  * reference. */
-bool heap_reclaim(struct cache_thread *);
+bool deferred_free_wait(struct cache_thread *);
 #endif

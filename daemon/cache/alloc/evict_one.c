@@ -9,46 +9,46 @@
 enum {
     /* a queue of so many items evicts its own oldest one, without a look at other partitions */
     EVICT_HERE_MIN = 128,
-    EVICT_LOOK_MOST = 16,  /* partitions of which the one with the oldest item is chosen */
+    EVICT_PARTITIONS_MAX = 16, /* partitions of which the one with the oldest item is chosen */
 };
 
-void note_hunger(struct cache *c, unsigned class_id) {
-    if (!pinned_are_much(c) && class_set_shared_add(&c->hunger, class_id) && c->wake != NULL) {
+void evict_note_starved(struct cache *c, unsigned class_id) {
+    if (!pinned_are_much(c) && class_set_shared_add(&c->starved, class_id) && c->wake != NULL) {
         c->wake(c->wake_arg);
     }
 }
 
 /* Unlinks the next victim of the queue. Its chunks go to the stock, or to the thread's list of
  * chunks to give back. *leaving: they lie in a page on the move, and are lost to the class. */
-static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct shelf *s,
-                             unsigned class_id, bool *leaving) {
+static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct class_queue *s,
+                             unsigned class_id, bool *draining) {
     struct item *it = (struct item *)evict_victim(queue_now(ct, s), item_now_s(ct));
     if (it == NULL) {
         return false;
     }
-    *leaving = slab_page_draining(ct->cache->slab, arena_page_of(ct->cache->arena, it));
+    *draining = slab_page_draining(ct->cache->slab, arena_page_of(ct->cache->arena, it));
     COUNT_CLASS(ct, class_id, direct_reclaims);
-    evict_item_locked(ct, p, it, class_id);
+    link_evict_locked(ct, p, it, class_id);
     return true;
 }
 
-uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsigned class_id) {
+uint32_t evict_chunk_locked(struct cache_thread *ct, struct partition *p, unsigned class_id) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
-    struct shelf *s = p->shelves[class_id];
-    if (!may_evict(c, class_id) || s == NULL || c->stock_most[class_id] == 0 ||
+    struct class_queue *s = p->class_queues[class_id];
+    if (!may_evict(c, class_id) || s == NULL || c->magazine_most[class_id] == 0 ||
         evict_count(&s->queue) < EVICT_HERE_MIN || slab_has_free(c->slab, class_id) ||
-        help_is_wanted(c, class_id)) {
+        assist_is_wanted(c, class_id)) {
         return 0;
     }
-    bool leaving;
-    if (!evict_one_locked(ct, p, s, class_id, &leaving)) {
+    bool draining;
+    if (!evict_one_locked(ct, p, s, class_id, &draining)) {
         return 0;
     }
-    if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
-        note_hunger(c, class_id);
+    if (atomic_load_explicit(&c->starved_on_evict, memory_order_relaxed)) {
+        evict_note_starved(c, class_id);
     }
-    return stock_pop_locked(p, class_id);
+    return magazine_pop_locked(p, class_id);
 }
 
 /* --- the oldest of several partitions ---
@@ -58,41 +58,44 @@ uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsign
  * is found out when its partition is chosen, one that makes it too young when it is looked at in
  * its turn, one partition an eviction. */
 
-static _Atomic uint64_t *note_of(const struct cache *c, unsigned partition, unsigned class_id) {
+static _Atomic uint64_t *evict_oldest_noted(const struct cache *c, unsigned partition,
+                                            unsigned class_id) {
     return &c->oldest_noted[(size_t)class_id * c->partition_count + partition];
 }
 
 /* Notes how long ago the oldest item of the queue was used: the greater, the longer. Times are
  * whole seconds; of equals the longest queue counts as oldest. 0: the queue is empty. */
-static uint64_t look_locked(const struct cache *c, unsigned partition, unsigned class_id) {
-    const struct shelf *s = c->partitions[partition].shelves[class_id];
+static uint64_t evict_read_oldest_locked(const struct cache *c, unsigned partition,
+                                         unsigned class_id) {
+    const struct class_queue *s = c->partitions[partition].class_queues[class_id];
     const struct node *n = s != NULL ? evict_oldest(&s->queue) : NULL;
     uint64_t oldest =
         n != NULL ? (uint64_t)(UINT32_MAX - node_used_s(n)) << 32 | evict_count(&s->queue) : 0;
-    atomic_store_explicit(note_of(c, partition, class_id), oldest, memory_order_relaxed);
+    atomic_store_explicit(evict_oldest_noted(c, partition, class_id), oldest, memory_order_relaxed);
     return oldest;
 }
 
-static uint64_t look(struct cache *c, unsigned partition, unsigned class_id) {
+static uint64_t evict_read_oldest(struct cache *c, unsigned partition, unsigned class_id) {
     struct partition *p = &c->partitions[partition];
     lock_take(&p->lock);
-    uint64_t oldest = look_locked(c, partition, class_id);
+    uint64_t oldest = evict_read_oldest_locked(c, partition, class_id);
     lock_release(&p->lock);
     return oldest;
 }
 
 /* Chooses the partition whose noted oldest item is the oldest, among some partitions from `start`
  * on. *next is the note of the second. False: none of them has an item. */
-static bool choose_oldest(struct cache *c, unsigned class_id, unsigned start, unsigned *chosen,
-                          uint64_t *next) {
+static bool evict_choose_oldest(struct cache *c, unsigned class_id, unsigned start,
+                                unsigned *chosen, uint64_t *next) {
     uint64_t oldest = 0;
     unsigned looked = 0;
     *next = 0;
-    for (unsigned i = 0; i < c->partition_count && looked < EVICT_LOOK_MOST; i++) {
+    for (unsigned i = 0; i < c->partition_count && looked < EVICT_PARTITIONS_MAX; i++) {
         unsigned partition = (start + i) % c->partition_count;
-        uint64_t note = atomic_load_explicit(note_of(c, partition, class_id), memory_order_relaxed);
+        uint64_t note =
+            atomic_load_explicit(evict_oldest_noted(c, partition, class_id), memory_order_relaxed);
         if (note == 0) {
-            note = look(c, partition, class_id);
+            note = evict_read_oldest(c, partition, class_id);
         }
         looked += note != 0;
         if (note > oldest) {
@@ -106,22 +109,22 @@ static bool choose_oldest(struct cache *c, unsigned class_id, unsigned start, un
     return oldest != 0;
 }
 
-bool evict_somewhere(struct cache_thread *ct, unsigned class_id, uint32_t *ref, bool *leaving) {
+bool evict_somewhere(struct cache_thread *ct, unsigned class_id, uint32_t *ref, bool *draining) {
     struct cache *c = ct->cache;
     unsigned start = (unsigned)random_next(&ct->random) % c->partition_count, chosen = 0;
     uint64_t next;
-    look(c, start, class_id);
+    evict_read_oldest(c, start, class_id);
     /* each look makes one note true, so it ends after as many as there are */
-    while (choose_oldest(c, class_id, start, &chosen, &next)) {
+    while (evict_choose_oldest(c, class_id, start, &chosen, &next)) {
         struct partition *p = &c->partitions[chosen];
         lock_take(&p->lock);
-        bool oldest = look_locked(c, chosen, class_id) >= next;
-        struct shelf *s = p->shelves[class_id];
-        bool evicted = oldest && s != NULL && evict_one_locked(ct, p, s, class_id, leaving);
-        *ref = evicted ? stock_pop_locked(p, class_id) : 0;
-        look_locked(c, chosen, class_id);
+        bool oldest = evict_read_oldest_locked(c, chosen, class_id) >= next;
+        struct class_queue *s = p->class_queues[class_id];
+        bool evicted = oldest && s != NULL && evict_one_locked(ct, p, s, class_id, draining);
+        *ref = evicted ? magazine_pop_locked(p, class_id) : 0;
+        evict_read_oldest_locked(c, chosen, class_id);
         lock_release(&p->lock);
-        chunks_settle(ct);
+        magazine_settle(ct);
         if (oldest) {
             return evicted;
         }
@@ -130,23 +133,23 @@ bool evict_somewhere(struct cache_thread *ct, unsigned class_id, uint32_t *ref, 
 }
 
 bool evict_any(struct cache_thread *ct, struct partition *p, unsigned class_id) {
-    bool leaving, evicted = false;
+    bool draining, evicted = false;
     lock_take(&p->lock);
-    struct shelf *s = p->shelves[class_id];
+    struct class_queue *s = p->class_queues[class_id];
     if (s != NULL && evict_count(&s->queue) >= EVICT_HERE_MIN) {
-        evicted = evict_one_locked(ct, p, s, class_id, &leaving);
+        evicted = evict_one_locked(ct, p, s, class_id, &draining);
     }
     lock_release(&p->lock);
-    chunks_settle(ct);
+    magazine_settle(ct);
     uint32_t ref;
-    return evicted || evict_somewhere(ct, class_id, &ref, &leaving);
+    return evicted || evict_somewhere(ct, class_id, &ref, &draining);
 }
 
-uint32_t chunk_by_eviction(struct cache_thread *ct, unsigned class_id) {
+uint32_t evict_for_chunk(struct cache_thread *ct, unsigned class_id) {
     uint32_t ref = 0;
-    bool leaving = true;
+    bool draining = true;
     /* victims in pages on the move come first: they had to leave anyway */
-    while (ref == 0 && leaving && evict_somewhere(ct, class_id, &ref, &leaving)) {
+    while (ref == 0 && draining && evict_somewhere(ct, class_id, &ref, &draining)) {
         if (ref == 0 && slab_has_free_chunk(ct->cache->slab, class_id)) {
             slab_take(ct->cache->slab, class_id, &ref, 1);
         }

@@ -34,7 +34,7 @@ struct cache_shrink {
     uint64_t      too_much_bytes; /* bytes of live items that are too much */
     uint32_t     *bytes;   /* for each page: bytes of the live items in it */
     bool         *chosen;  /* for each page: whether its items are evicted */
-    struct limbo_kept kept; /* what was evicted */
+    struct deferred_held held; /* what was evicted */
     size_t        units, unit; /* units of addresses, and the one where giving back goes on */
     bool          given;   /* whether anything was given back */
     enum walk     walk;
@@ -44,7 +44,7 @@ struct cache_shrink {
 static void shrink_free(struct cache_shrink *s) {
     free(s->bytes);
     free(s->chosen);
-    free(s->kept.first);
+    free(s->held.first);
     free(s);
 }
 
@@ -56,15 +56,15 @@ static struct cache_shrink *shrink_make(struct cache_thread *ct, const struct he
     }
     *s = (struct cache_shrink){.ct = ct,
                                .limit_bytes = h->limit_bytes,
-                               .kept.cap_bytes = h->used_bytes};
-    s->units = (size_t)page_max << (PAGE_SHIFT - LIMBO_UNIT_SHIFT);
+                               .held.cap_bytes = h->used_bytes};
+    s->units = (size_t)page_max << (PAGE_SHIFT - DEFERRED_UNIT_SHIFT);
     uint64_t held = h->held_bytes - h->retired_bytes,
              aim = h->limit_bytes - h->limit_bytes / SPARE_SHARE;
     s->too_much_bytes = (uint64_t)((1.0 - (double)aim / (double)held) * (double)h->used_bytes);
     s->bytes = calloc(page_max, sizeof *s->bytes);
     s->chosen = calloc(page_max, sizeof *s->chosen);
-    s->kept.first = calloc(s->units, sizeof *s->kept.first);
-    if (s->bytes == NULL || s->chosen == NULL || s->kept.first == NULL) {
+    s->held.first = calloc(s->units, sizeof *s->held.first);
+    if (s->bytes == NULL || s->chosen == NULL || s->held.first == NULL) {
         shrink_free(s);
         return NULL;
     }
@@ -72,15 +72,15 @@ static struct cache_shrink *shrink_make(struct cache_thread *ct, const struct he
 }
 
 /* Bytes that are held beyond the limit. Retired memory comes back by itself, and does not count. */
-static uint64_t over_bytes(const struct heap_facts *h) {
+static uint64_t shrink_over_bytes(const struct heap_facts *h) {
     uint64_t held = h->held_bytes - h->retired_bytes;
     return held > h->limit_bytes ? held - h->limit_bytes : 0;
 }
 
 /* Whether to begin: the limit was lowered, or so much is held beyond it that the next stores'
  * evictions do not make up for it. */
-static bool is_due(const struct heap_facts *h) {
-    return over_bytes(h) > (h->cap_bytes != 0 ? 0 : h->limit_bytes / OVER_SHARE);
+static bool shrink_is_due(const struct heap_facts *h) {
+    return shrink_over_bytes(h) > (h->cap_bytes != 0 ? 0 : h->limit_bytes / OVER_SHARE);
 }
 
 struct cache_shrink *cache_shrink_begin(struct cache_thread *ct, enum cache_shrink_state *state) {
@@ -90,36 +90,36 @@ struct cache_shrink *cache_shrink_begin(struct cache_thread *ct, enum cache_shri
     if (c->store->whole_pages || !c->config.evict) {
         return NULL;
     }
-    heap_reclaim(ct); /* gives back what could not be given back the last time */
+    deferred_free_wait(ct); /* gives back what could not be given back the last time */
     heap_facts(c->heap, &h);
-    if (is_due(&h) && !heap_trim(c->heap)) {
+    if (shrink_is_due(&h) && !heap_trim(c->heap)) {
         *state = CACHE_SHRINK_MORE; /* another thread counts what is held: it is not known yet */
         return NULL;
     }
     heap_facts(c->heap, &h);
-    if (!is_due(&h)) {
+    if (!shrink_is_due(&h)) {
         heap_set_cap(c->heap, 0);
         return NULL;
     }
     struct cache_shrink *s = shrink_make(ct, &h);
     ct->moves_pages = true;
-    ct->kept = s != NULL ? &s->kept : NULL;
+    ct->held = s != NULL ? &s->held : NULL;
     *state = s != NULL ? CACHE_SHRINK_MORE : CACHE_SHRINK_LATER;
     heap_set_cap(c->heap, h.used_bytes);
     return s;
 }
 
 /* Takes the next kept allocation of this unit; 0: none is left. */
-static uint32_t take_kept(struct cache_shrink *s) {
-    uint32_t ref = s->kept.first[s->unit];
-    s->kept.first[s->unit] = ref != 0 ? node_next(&item_at(s->ct->cache, ref)->node) : 0;
+static uint32_t shrink_take_held(struct cache_shrink *s) {
+    uint32_t ref = s->held.first[s->unit];
+    s->held.first[s->unit] = ref != 0 ? node_next(&item_at(s->ct->cache, ref)->node) : 0;
     return ref;
 }
 
 /* --- walking --- */
 
-static void evict_locked(struct cache_shrink *s, struct partition *p, const uint32_t *refs,
-                         unsigned count) {
+static void shrink_evict_locked(struct cache_shrink *s, struct partition *p, const uint32_t *refs,
+                                unsigned count) {
     struct cache_thread *ct = s->ct;
     for (unsigned i = 0; i < count; i++) {
         if (s->chosen[arena_page_of_ref(ct->cache->arena, refs[i])]) {
@@ -128,15 +128,15 @@ static void evict_locked(struct cache_shrink *s, struct partition *p, const uint
             if (cache_item_dead(ct->cache, it, ct->now_s)) {
                 COUNT_CLASS(ct, HEAP_CLASS, reclaimed);
             } else {
-                count_eviction(ct, it, HEAP_CLASS, hash);
+                link_count_eviction(ct, it, HEAP_CLASS, hash);
             }
-            unlink_locked(ct, p, hash, it);
+            link_remove_locked(ct, p, hash, it);
         }
     }
 }
 
 /* Draws pages in which items live until those items hold what is too much. */
-static void choose_pages(struct cache_shrink *s) {
+static void shrink_choose_pages(struct cache_shrink *s) {
     uint32_t lived_in = 0, page_max = s->ct->cache->arena->page_max,
              *pages = malloc(page_max * sizeof *pages);
     for (uint32_t i = 0; pages != NULL && i < page_max; i++) {
@@ -153,7 +153,7 @@ static void choose_pages(struct cache_shrink *s) {
     free(pages);
 }
 
-static void walk_bucket(struct cache_shrink *s) {
+static void shrink_walk_bucket(struct cache_shrink *s) {
     const struct cache *c = s->ct->cache;
     struct partition *p = &c->partitions[s->partition];
     uint32_t refs[INDEX_CHAIN_MOST];
@@ -161,17 +161,17 @@ static void walk_bucket(struct cache_shrink *s) {
     lock_take(&p->lock);
     bool there = index_chain(&p->index, s->bucket, refs, INDEX_CHAIN_MOST, &count);
     if (there && s->walk != WALK_TALLY) {
-        evict_locked(s, p, refs, count);
+        shrink_evict_locked(s, p, refs, count);
     }
     for (unsigned i = 0; there && s->walk == WALK_TALLY && i < count; i++) {
         s->bytes[arena_page_of_ref(c->arena, refs[i])] += (uint32_t)heap_bytes_of(c->heap, refs[i]);
     }
     lock_release(&p->lock);
-    chunks_settle(s->ct);
+    magazine_settle(s->ct);
     s->bucket = there ? s->bucket + 1 : 0;
     if (!there && ++s->partition == c->partition_count) {
         if (s->walk == WALK_TALLY) {
-            choose_pages(s);
+            shrink_choose_pages(s);
         }
         s->walk++;
         s->partition = 0;
@@ -181,7 +181,7 @@ static void walk_bucket(struct cache_shrink *s) {
 bool cache_shrink_evict(struct cache_shrink *s) {
     struct heap_facts h;
     for (unsigned i = 0; i < BUCKETS_A_STEP && s->walk < WALKS; i++) {
-        walk_bucket(s);
+        shrink_walk_bucket(s);
     }
     heap_facts(s->ct->cache->heap, &h);
     /* if the limit was raised meanwhile, nothing more has to go */
@@ -190,11 +190,11 @@ bool cache_shrink_evict(struct cache_shrink *s) {
 
 /* --- giving back --- */
 
-bool cache_shrink_give(struct cache_shrink *s) {
+bool cache_shrink_release(struct cache_shrink *s) {
     size_t until = s->unit + UNITS_A_STEP < s->units ? s->unit + UNITS_A_STEP : s->units;
     bool any = false;
     for (; s->unit < until && !any; s->unit++) {
-        for (uint32_t ref; (ref = take_kept(s)) != 0; any = true) {
+        for (uint32_t ref; (ref = shrink_take_held(s)) != 0; any = true) {
             heap_release(s->ct->cache->heap, ref);
         }
     }
@@ -203,12 +203,12 @@ bool cache_shrink_give(struct cache_shrink *s) {
 }
 
 /* Leaves what is still kept to the thread's limbo. Returns whether there was any. */
-static bool leave_rest(struct cache_shrink *s) {
+static bool shrink_defer_remainder(struct cache_shrink *s) {
     struct cache_thread *ct = s->ct;
     bool any = false;
     for (; s->unit < s->units; s->unit++) {
-        for (uint32_t ref; (ref = take_kept(s)) != 0; any = true) {
-            limbo_add(ct, ref, heap_bytes_of(ct->cache->heap, ref));
+        for (uint32_t ref; (ref = shrink_take_held(s)) != 0; any = true) {
+            deferred_free_add(ct, ref, heap_bytes_of(ct->cache->heap, ref));
         }
     }
     return any;
@@ -219,13 +219,13 @@ enum cache_shrink_state cache_shrink_end(struct cache_shrink **taken) {
     struct cache_shrink *s = *taken;
     struct cache *c = s->ct->cache;
     struct heap_facts h;
-    bool left = leave_rest(s), given = s->given;
-    s->ct->kept = NULL;
+    bool left = shrink_defer_remainder(s), given = s->given;
+    s->ct->held = NULL;
     shrink_free(s);
     *taken = NULL;
     heap_trim(c->heap);
     heap_facts(c->heap, &h);
-    bool more = over_bytes(&h) > 0;
+    bool more = shrink_over_bytes(&h) > 0;
     heap_set_cap(c->heap, more ? h.used_bytes : 0);
     return !more ? CACHE_SHRINK_DONE : given && !left ? CACHE_SHRINK_MORE : CACHE_SHRINK_LATER;
 }

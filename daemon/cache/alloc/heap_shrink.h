@@ -3,7 +3,7 @@
  * have ended:
  *
  *     cache_shrink_begin -> cache_shrink_evict, in steps -> cache_quiesce
- *         -> cache_shrink_give, in steps -> cache_shrink_end
+ *         -> cache_shrink_release, in steps -> cache_shrink_end
  *
  * Threading: one thread at a time; its cache_thread may be used by another between two calls. */
 #ifndef SLATE_CACHE_ALLOC_HEAP_SHRINK_H
@@ -25,7 +25,7 @@ struct cache_shrink *cache_shrink_begin(struct cache_thread *, enum cache_shrink
 bool cache_shrink_evict(struct cache_shrink *);
 /* The same, once cache_quiesce has succeeded: gives the memory of evicted items back, page by
  * page. */
-bool cache_shrink_give(struct cache_shrink *);
+bool cache_shrink_release(struct cache_shrink *);
 /* Memory that was not given back stays with the thread until the next begin. */
 enum cache_shrink_state cache_shrink_end(struct cache_shrink **);
 #endif

@@ -12,42 +12,43 @@ enum { TRIES_A_TURN = 32 };
 /* --- making and ending --- */
 
 /* All items count as items of one class, which never has a page. */
-static bool make(struct cache *c) {
+static bool heap_store_make(struct cache *c) {
     uint32_t none = 0;
     c->slab = slab_create(c->arena, &(struct slab_config){.chunk_bytes_min = SLAB_HEADER_ROOM,
                                                           .growth_factor = 2,
                                                           .sizes = &none,
                                                           .chunk_bytes_max = PAGE_BYTES});
     c->heap = c->slab != NULL ? heap_create(c->arena) : NULL;
-    return c->heap != NULL && limbos_create(c);
+    return c->heap != NULL && deferred_free_create(c);
 }
 
-static void unmake(struct cache *c) {
+static void heap_store_unmake(struct cache *c) {
     heap_destroy(&c->heap);
-    limbos_destroy(c);
+    deferred_free_destroy(c);
     slab_destroy(&c->slab);
 }
 
 /* The thread's limbo: what cannot be given back now, other threads give back later. */
-static void thread_end(struct cache_thread *ct) { heap_reclaim(ct); }
+static void heap_store_thread_end(struct cache_thread *ct) { deferred_free_wait(ct); }
 
 /* --- sizes --- */
 
-static unsigned class_of(const struct cache *c, size_t total_bytes, size_t head_bytes) {
+static unsigned heap_store_class_of(const struct cache *c, size_t total_bytes, size_t head_bytes) {
     (void)c, (void)total_bytes, (void)head_bytes;
     return HEAP_CLASS;
 }
 
-static size_t takes(const struct cache *c, unsigned class_id, size_t total_bytes) {
+static size_t heap_store_takes(const struct cache *c, unsigned class_id, size_t total_bytes) {
     (void)class_id;
     return heap_bytes_for(c->heap, total_bytes);
 }
 
-static size_t chunk_takes(const struct cache *c, uint32_t ref) {
+static size_t heap_store_chunk_takes(const struct cache *c, uint32_t ref) {
     return heap_bytes_of(c->heap, ref);
 }
 
-static uint32_t value_takes(const struct cache *c, unsigned class_id, uint32_t value_bytes) {
+static uint32_t heap_store_value_takes(const struct cache *c, unsigned class_id,
+                                       uint32_t value_bytes) {
     enum { AROUND_BYTES = 64 }; /* header, key, and what the heap itself takes */
     (void)c, (void)class_id;
     return value_bytes + AROUND_BYTES;
@@ -55,8 +56,8 @@ static uint32_t value_takes(const struct cache *c, unsigned class_id, uint32_t v
 
 /* --- memory for an item --- */
 
-static uint32_t obtain(struct cache_thread *ct, struct partition *p, unsigned class_id,
-                       size_t bytes, bool large) {
+static uint32_t heap_store_alloc(struct cache_thread *ct, struct partition *p, unsigned class_id,
+                                 size_t bytes, bool large) {
     struct cache *c = ct->cache;
     uint64_t give_up_us = 0;
     unsigned tries = 0;
@@ -68,10 +69,10 @@ static uint32_t obtain(struct cache_thread *ct, struct partition *p, unsigned cl
             cache_turn_end(ct);
             cache_turn_begin(ct);
         }
-        if (limbo_give(ct)) {
+        if (deferred_free_release(ct)) {
             continue;
         }
-        if (limbo_bytes(ct) >= bytes + LIMBO_BYTES && heap_reclaim(ct)) {
+        if (deferred_free_bytes(ct) >= bytes + DEFERRED_BYTES && deferred_free_wait(ct)) {
             continue; /* enough was evicted: it only has to come back */
         }
         if (large && pinned_are_much(c)) {
@@ -80,11 +81,11 @@ static uint32_t obtain(struct cache_thread *ct, struct partition *p, unsigned cl
         if (c->config.evict && evict_any(ct, p, class_id)) {
             continue;
         }
-        if (heap_reclaim(ct)) {
+        if (deferred_free_wait(ct)) {
             continue;
         }
         heap_trim(c->heap);
-        if (!rest_for_memory(ct, &give_up_us)) {
+        if (!turn_wait_for_memory(ct, &give_up_us)) {
             ref = heap_take(c->heap, bytes); /* memory may have come back meanwhile */
             break;
         }
@@ -98,7 +99,7 @@ static uint32_t obtain(struct cache_thread *ct, struct partition *p, unsigned cl
 /* --- the limit, and facts --- */
 
 /* Whether no more than the limit is held, once unused memory has gone back. */
-static bool is_within(const struct cache *c, size_t limit_bytes) {
+static bool heap_store_is_within(const struct cache *c, size_t limit_bytes) {
     struct heap_facts h;
     heap_trim(c->heap);
     heap_facts(c->heap, &h);
@@ -107,9 +108,9 @@ static bool is_within(const struct cache *c, size_t limit_bytes) {
 
 /* Sets the limit. Where a thread shrinks the heap, stores may go on using what is used now until
  * the excess has gone back. */
-static bool set_limit(struct cache *c, size_t limit_bytes) {
+static bool heap_store_set_limit(struct cache *c, size_t limit_bytes) {
     struct heap_facts h;
-    if (!(c->config.evict || is_within(c, limit_bytes)) ||
+    if (!(c->config.evict || heap_store_is_within(c, limit_bytes)) ||
         !arena_set_limit(c->arena, limit_bytes, c->config.steal_pages && c->config.evict)) {
         return false;
     }
@@ -120,19 +121,20 @@ static bool set_limit(struct cache *c, size_t limit_bytes) {
     return true;
 }
 
-static uint32_t pages_of(const struct heap_facts *h) {
+static uint32_t heap_store_pages(const struct heap_facts *h) {
     return (uint32_t)((h->held_bytes + PAGE_BYTES - 1) >> PAGE_SHIFT);
 }
 
-static uint32_t pages_out(const struct cache *c) {
+static uint32_t heap_store_pages_out(const struct cache *c) {
     struct heap_facts h;
     heap_facts(c->heap, &h);
-    return pages_of(&h);
+    return heap_store_pages(&h);
 }
 
 /* Chunks of the class are told in units of 16 bytes of held memory: the allocator rounds to that,
  * and the count fits 32 bits. */
-static void class_facts(const struct cache *c, unsigned class_id, struct slab_class_facts *f) {
+static void heap_store_class_facts(const struct cache *c, unsigned class_id,
+                                   struct slab_class_facts *f) {
     enum { GRAIN_BYTES = 16 };
     struct heap_facts h;
     slab_facts(c->slab, class_id, f);
@@ -142,7 +144,7 @@ static void class_facts(const struct cache *c, unsigned class_id, struct slab_cl
     heap_facts(c->heap, &h);
     f->chunk_bytes = GRAIN_BYTES;
     f->chunks_per_page = PAGE_BYTES / GRAIN_BYTES;
-    f->pages = pages_of(&h);
+    f->pages = heap_store_pages(&h);
     f->free_chunks =
         (uint32_t)((((uint64_t)f->pages << PAGE_SHIFT) - h.used_bytes) / GRAIN_BYTES);
     f->draining = 0;
@@ -151,16 +153,16 @@ static void class_facts(const struct cache *c, unsigned class_id, struct slab_cl
 const struct store_ops store_heap = {
     .name = "heap",
     .one_class = true,
-    .make = make,
-    .unmake = unmake,
-    .thread_end = thread_end,
-    .class_of = class_of,
-    .takes = takes,
-    .chunk_takes = chunk_takes,
-    .value_takes = value_takes,
-    .obtain = obtain,
-    .give = heap_retire,
-    .set_limit = set_limit,
-    .pages_out = pages_out,
-    .class_facts = class_facts,
+    .make = heap_store_make,
+    .unmake = heap_store_unmake,
+    .thread_end = heap_store_thread_end,
+    .class_of = heap_store_class_of,
+    .takes = heap_store_takes,
+    .chunk_takes = heap_store_chunk_takes,
+    .value_takes = heap_store_value_takes,
+    .alloc = heap_store_alloc,
+    .release = deferred_free_retire,
+    .set_limit = heap_store_set_limit,
+    .pages_out = heap_store_pages_out,
+    .class_facts = heap_store_class_facts,
 };

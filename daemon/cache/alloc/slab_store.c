@@ -7,28 +7,28 @@
 #include "cache/items/item_value.h"
 #include "mem/fit.h"
 
-static bool make_slabs(struct cache *c) {
+static bool slab_store_make(struct cache *c) {
     c->slab_bytes_most = SIZE_MAX;
     c->tail_bytes_most = c->config.slab.chunk_bytes_max;
     c->slab = slab_create(c->arena, &c->config.slab);
     return c->slab != NULL;
 }
 
-static void slabs_unmake(struct cache *c) { slab_destroy(&c->slab); }
+static void slab_store_unmake(struct cache *c) { slab_destroy(&c->slab); }
 
-static size_t slabs_takes(const struct cache *c, unsigned class_id, size_t total_bytes) {
+static size_t slab_store_takes(const struct cache *c, unsigned class_id, size_t total_bytes) {
     (void)total_bytes;
     return slab_chunk_bytes(c->slab, class_id);
 }
 
-static size_t slabs_chunk_takes(const struct cache *c, uint32_t ref) {
+static size_t slab_store_chunk_takes(const struct cache *c, uint32_t ref) {
     return slab_chunk_bytes(c->slab, slab_ref_class(c->slab, ref));
 }
 
 /* What a value takes, with what is lost at the end of its chunk and of its page. A value that would
  * be chained takes as much as it fills of the largest chunks. */
-static uint32_t slabs_value_takes(const struct cache *c, unsigned class_id,
-                                  uint32_t value_bytes) {
+static uint32_t slab_store_value_takes(const struct cache *c, unsigned class_id,
+                                       uint32_t value_bytes) {
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
     double chunk_cost = fit_chunk_cost(chunk_bytes);
     if (value_bytes < chunk_bytes) {
@@ -39,7 +39,7 @@ static uint32_t slabs_value_takes(const struct cache *c, unsigned class_id,
 }
 
 /* Chunks for tails are large, so partitions keep few of them. */
-static uint64_t tail_count_of_chain(const struct cache *c, const struct item *it) {
+static uint64_t slab_store_count_tails(const struct cache *c, const struct item *it) {
     uint64_t tails = 0;
     for (uint32_t ref = item_first_tail(it); ref != 0;
          ref = item_tail_next(node_at(&c->arena->space, ref))) {
@@ -48,52 +48,54 @@ static uint64_t tail_count_of_chain(const struct cache *c, const struct item *it
     return tails;
 }
 
-static void slabs_give(struct cache_thread *ct, const uint32_t *refs, unsigned count) {
+static void slab_store_release(struct cache_thread *ct, const uint32_t *refs, unsigned count) {
     slab_release_all(ct->cache->slab, refs, count);
 }
 
-static bool slabs_set_limit(struct cache *c, size_t limit_bytes) {
+static bool slab_store_set_limit(struct cache *c, size_t limit_bytes) {
     return arena_set_limit(c->arena, limit_bytes, c->config.steal_pages && c->config.evict);
 }
 
-static uint32_t slabs_pages_out(const struct cache *c) {
+static uint32_t slab_store_pages_out(const struct cache *c) {
     return atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed);
 }
 
-static void slabs_class_facts(const struct cache *c, unsigned class_id,
-                              struct slab_class_facts *f) {
+static void slab_store_class_facts(const struct cache *c, unsigned class_id,
+                                   struct slab_class_facts *f) {
     slab_facts(c->slab, class_id, f);
 }
 
 const struct store_ops store_slabs = {
     .name = "slab",
     .whole_pages = true,
-    .make = make_slabs,
-    .unmake = slabs_unmake,
-    .takes = slabs_takes,
-    .chunk_takes = slabs_chunk_takes,
-    .value_takes = slabs_value_takes,
-    .tail_count = tail_count_of_chain,
-    .obtain = chunk_obtain,
-    .give = slabs_give,
-    .set_limit = slabs_set_limit,
-    .pages_out = slabs_pages_out,
-    .class_facts = slabs_class_facts,
+    .make = slab_store_make,
+    .unmake = slab_store_unmake,
+    .takes = slab_store_takes,
+    .chunk_takes = slab_store_chunk_takes,
+    .value_takes = slab_store_value_takes,
+    .tail_count = slab_store_count_tails,
+    .alloc = chunk_alloc,
+    .release = slab_store_release,
+    .set_limit = slab_store_set_limit,
+    .pages_out = slab_store_pages_out,
+    .class_facts = slab_store_class_facts,
 };
 
 /* --- blocks --- */
 
-static uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
+static uint32_t slab_store_round_up(uint32_t n, uint32_t unit) {
+    return (n + unit - 1) / unit * unit;
+}
 
-static bool make_blocks(struct cache *c) {
+static bool slab_store_make_blocks(struct cache *c) {
     uint32_t wanted = c->config.block_bytes, unit = 1u << c->arena->space.shift;
     if (wanted < CACHE_BLOCK_LEAST || wanted > CACHE_BLOCK_MOST) {
         errno = EINVAL;
         return false;
     }
-    c->block_bytes = round_up(wanted, unit);
+    c->block_bytes = slab_store_round_up(wanted, unit);
     c->slab_bytes_most = c->tail_bytes_most = c->block_bytes;
-    uint32_t head_bytes = round_up(SLAB_CHUNK_MAX_LEAST, unit);
+    uint32_t head_bytes = slab_store_round_up(SLAB_CHUNK_MAX_LEAST, unit);
     bool any_head = c->block_bytes >= head_bytes;
     c->slab = slab_create(
         c->arena, &(struct slab_config){.chunk_bytes_min = c->block_bytes,
@@ -108,12 +110,13 @@ static bool make_blocks(struct cache *c) {
 
 /* What does not fit a block is chained, unless not even its key does: that takes one of the larger
  * chunks made for such heads. */
-static unsigned class_of(const struct cache *c, size_t total_bytes, size_t head_bytes) {
+static unsigned slab_store_block_class(const struct cache *c, size_t total_bytes,
+                                       size_t head_bytes) {
     return head_bytes <= c->block_bytes ? SLAB_CLASS_NONE : slab_class_of(c->slab, total_bytes);
 }
 
 /* All blocks are of one size, so a value's length tells how many it takes. */
-static uint64_t tail_count_of_length(const struct cache *c, const struct item *it) {
+static uint64_t slab_store_block_tails(const struct cache *c, const struct item *it) {
     uint32_t room = c->block_bytes - ITEM_TAIL_HEADER;
     return (item_value_bytes(it) - value_bytes_in_head(c, it) + room - 1) / room;
 }
@@ -122,16 +125,16 @@ const struct store_ops store_blocks = {
     .name = "blocks",
     .one_class = true,
     .whole_pages = true,
-    .make = make_blocks,
-    .unmake = slabs_unmake,
-    .class_of = class_of,
-    .takes = slabs_takes,
-    .chunk_takes = slabs_chunk_takes,
-    .value_takes = slabs_value_takes,
-    .tail_count = tail_count_of_length,
-    .obtain = chunk_obtain,
-    .give = slabs_give,
-    .set_limit = slabs_set_limit,
-    .pages_out = slabs_pages_out,
-    .class_facts = slabs_class_facts,
+    .make = slab_store_make_blocks,
+    .unmake = slab_store_unmake,
+    .class_of = slab_store_block_class,
+    .takes = slab_store_takes,
+    .chunk_takes = slab_store_chunk_takes,
+    .value_takes = slab_store_value_takes,
+    .tail_count = slab_store_block_tails,
+    .alloc = chunk_alloc,
+    .release = slab_store_release,
+    .set_limit = slab_store_set_limit,
+    .pages_out = slab_store_pages_out,
+    .class_facts = slab_store_class_facts,
 };

@@ -43,11 +43,11 @@ struct store_ops {
      * chunk is taken, otherwise also some for the partition's stock. No lock held. The class is one
      * of this turn's geometry; if the geometry changes meanwhile, the chunk is of another class,
      * but not smaller. A heap goes by `total_bytes`, the other stores by the class. */
-    uint32_t (*obtain)(struct cache_thread *, struct partition *, unsigned class_id,
+    uint32_t (*alloc)(struct cache_thread *, struct partition *, unsigned class_id,
                        size_t total_bytes, bool large);
     /* Takes back chunks that nobody can find any more. Readers may still look at them. No lock
      * held. */
-    void (*give)(struct cache_thread *, const uint32_t *refs, unsigned count);
+    void (*release)(struct cache_thread *, const uint32_t *refs, unsigned count);
 
     /* As cache_set_limit, within cache_limit_most. */
     bool (*set_limit)(struct cache *, size_t limit_bytes);

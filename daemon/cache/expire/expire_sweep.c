@@ -6,24 +6,24 @@
 #include "cache/items/link.h"
 
 enum {
-    STEP_LOOKS = 1024,
+    STEP_BUDGET = 1024,
     FREE_COSTS = 64,  /* a freed item counts as so many looks */
     CHAIN_COSTS = 64, /* so does a chain of the index, in a heap */
     AHEAD = 8,        /* chunks whose lines are asked for before they are looked at */
 };
 
 /* One step of a pass: the pass, and how many looks are left. */
-struct sweeping {
+struct sweep_step {
     struct cache_thread *ct;
     struct cache_sweep  *pass;
     struct item_clock    clock;
-    int                  looks;
+    int                  budget;
 };
 
 /* Whether an item that was just seen is dead. If it lives, notes when it will expire. */
-static bool is_dead(struct sweeping *s, const struct item *it) {
+static bool sweep_is_dead(struct sweep_step *s, const struct item *it) {
     uint32_t at_s = item_exptime_s(it);
-    s->pass->looked++;
+    s->pass->examined++;
     if ((at_s != 0 && at_s <= s->ct->now_s) || item_flushed_by(it, s->clock)) {
         return true;
     }
@@ -33,59 +33,60 @@ static bool is_dead(struct sweeping *s, const struct item *it) {
     return false;
 }
 
-static void free_locked(struct sweeping *s, struct partition *p, struct item *it, uint64_t hash) {
-    reclaim_item_locked(s->ct, p, it, cache_item_class(s->ct->cache, it), hash);
+static void sweep_free_locked(struct sweep_step *s, struct partition *p, struct item *it,
+                              uint64_t hash) {
+    link_reclaim_locked(s->ct, p, it, cache_item_class(s->ct->cache, it), hash);
     s->pass->freed++;
-    s->looks -= FREE_COSTS;
+    s->budget -= FREE_COSTS;
 }
 
 /* The same for a chunk that may be anything by now. */
-static void free_if_dead(struct sweeping *s, struct item *it) {
+static void sweep_free_if_dead(struct sweep_step *s, struct item *it) {
     struct cache *c = s->ct->cache;
     char bytes[KEY_BYTES_MAX + 14];
     struct key key;
-    if (!copy_key_warily(it, bytes, &key)) {
+    if (!item_copy_key_guarded(it, bytes, &key)) {
         return;
     }
     struct partition *p = partition_of(c, key.hash);
     lock_take(&p->lock);
     if (index_find(&p->index, &key) == ref_of_item(c, it) &&
         cache_item_dead(c, it, s->ct->now_s)) {
-        free_locked(s, p, it, key.hash);
+        sweep_free_locked(s, p, it, key.hash);
     }
     lock_release(&p->lock);
-    chunks_settle(s->ct);
+    magazine_settle(s->ct);
 }
 
 /* Looks at chunks of the page that the pass has reached. No class gets that page while this turn
  * lasts. */
-static void sweep_page(struct sweeping *s) {
+static void sweep_page(struct sweep_step *s) {
     const struct slab *slab = s->ct->cache->slab;
     uint32_t chunk_bytes =
         atomic_load_explicit(&slab_page(slab, s->pass->page)->chunk_bytes, memory_order_relaxed);
     struct item *it;
-    while (s->looks > 0 &&
+    while (s->budget > 0 &&
            (it = slab_page_chunk(slab, s->pass->page, (uint32_t)s->pass->place)) != NULL) {
         prefetch((const char *)it + (size_t)AHEAD * chunk_bytes);
         s->pass->place++;
-        s->looks--;
-        if (item_state(it) == CHUNK_LINKED && item_key_len(it) != 0 && is_dead(s, it)) {
-            free_if_dead(s, it);
+        s->budget--;
+        if (item_state(it) == CHUNK_LINKED && item_key_len(it) != 0 && sweep_is_dead(s, it)) {
+            sweep_free_if_dead(s, it);
         }
     }
-    if (s->looks > 0) {
+    if (s->budget > 0) {
         s->pass->page++;
         s->pass->place = 0;
     }
 }
 
-static bool sweep_pages(struct sweeping *s) {
+static bool sweep_pages(struct sweep_step *s) {
     const struct cache *c = s->ct->cache;
-    while (s->looks > 0 && s->pass->page < arena_page_end(c->arena)) {
+    while (s->budget > 0 && s->pass->page < arena_page_end(c->arena)) {
         if (s->pass->place == 0 && slab_page_class(c->slab, s->pass->page) == SLAB_CLASS_NONE) {
             /* the system has the page's memory; a look would make it back the page again */
             s->pass->page++;
-            s->looks--;
+            s->budget--;
         } else {
             sweep_page(s);
         }
@@ -94,7 +95,7 @@ static bool sweep_pages(struct sweeping *s) {
 }
 
 /* Looks at one chain of the index. False: the partition has no more. */
-static bool sweep_chain(struct sweeping *s, struct partition *p) {
+static bool sweep_chain(struct sweep_step *s, struct partition *p) {
     uint32_t refs[INDEX_CHAIN_MOST];
     unsigned count;
     lock_take(&p->lock);
@@ -102,18 +103,18 @@ static bool sweep_chain(struct sweeping *s, struct partition *p) {
         index_chain(&p->index, (uint32_t)s->pass->place, refs, INDEX_CHAIN_MOST, &count);
     for (unsigned i = 0; found && i < count; i++) {
         struct item *it = item_at(s->ct->cache, refs[i]);
-        if (is_dead(s, it)) {
-            free_locked(s, p, it, item_hash(&it->node));
+        if (sweep_is_dead(s, it)) {
+            sweep_free_locked(s, p, it, item_hash(&it->node));
         }
     }
     lock_release(&p->lock);
-    chunks_settle(s->ct);
+    magazine_settle(s->ct);
     return found;
 }
 
-static bool sweep_index(struct sweeping *s) {
+static bool sweep_index(struct sweep_step *s) {
     struct cache *c = s->ct->cache;
-    for (; s->looks > 0 && s->pass->page < c->partition_count; s->looks -= CHAIN_COSTS) {
+    for (; s->budget > 0 && s->pass->page < c->partition_count; s->budget -= CHAIN_COSTS) {
         if (sweep_chain(s, &c->partitions[s->pass->page])) {
             s->pass->place++;
         } else {
@@ -125,15 +126,13 @@ static bool sweep_index(struct sweeping *s) {
 }
 
 bool cache_sweep_step(struct cache_thread *ct, struct cache_sweep *pass) {
-    struct sweeping s = {.ct = ct,
-                         .pass = pass,
-                         .clock = cache_item_clock(ct->cache),
-                         .looks = STEP_LOOKS};
+    struct sweep_step s = {
+        .ct = ct, .pass = pass, .clock = cache_item_clock(ct->cache), .budget = STEP_BUDGET};
     return ct->cache->store->whole_pages ? sweep_pages(&s) : sweep_index(&s);
 }
 
 /* Sums the counters in which everything counts that gives an item an expiry time. */
-uint64_t cache_changes(struct cache *c) {
+uint64_t cache_sweep_changes(struct cache *c) {
     lock_take(&c->threads_lock);
     unsigned most = atomic_load_explicit(&c->class_id_most, memory_order_relaxed);
     uint64_t sum = c->retired.total_items;

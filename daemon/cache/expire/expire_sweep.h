@@ -17,7 +17,7 @@ struct cache_sweep { /* a pass; all zeroes: one that has not begun */
     uint32_t page;          /* the page where it goes on, or the partition */
     /* when the first of the live items that it saw expires; 0: none of them will */
     uint32_t earliest_s;
-    uint64_t looked, freed; /* items */
+    uint64_t examined, freed; /* items */
 };
 /* Goes on for some microseconds. False: the pass has ended. It may miss what is stored, touched or
  * moved meanwhile. */
@@ -25,5 +25,5 @@ bool cache_sweep_step(struct cache_thread *, struct cache_sweep *);
 
 /* A number that changes with each store and touch. While it stays the same, no item has come that
  * could expire before those that a pass saw. Cost: some microseconds; no partition's lock. */
-uint64_t cache_changes(struct cache *);
+uint64_t cache_sweep_changes(struct cache *);
 #endif

@@ -31,7 +31,7 @@ void flush_if_due(struct cache *c, uint32_t now_s) {
         flush_until(c, at_s, now_s, false);
         atomic_compare_exchange_strong_explicit(&c->flush_at_s, &at_s, 0, memory_order_relaxed,
                                                 memory_order_relaxed);
-        keep_flush(c);
+        file_state_save_flush(c);
     }
 }
 
@@ -42,7 +42,7 @@ void cache_flush(struct cache *c, uint32_t at_s) {
     if (!to_come) {
         flush_until(c, at_s, now_s, false);
     }
-    keep_flush(c);
+    file_state_save_flush(c);
 }
 
 void cache_flush_now(struct cache *c) {
@@ -51,7 +51,7 @@ void cache_flush_now(struct cache *c) {
     do {
         now_s = clock_now_s();
         flush_until(c, now_s, now_s, true);
-        keep_flush(c);
+        file_state_save_flush(c);
         /* otherwise a thread may have stored in a second that this one has not seen yet */
     } while (clock_now_s() != now_s);
 }

@@ -39,10 +39,10 @@ int cache_walk_next(struct cache_thread *ct, struct cache_walk *walk, struct cac
                 COUNT_CLASS(ct, class_id, expired_unfetched);
             }
             walk->reclaimed++;
-            unlink_locked(ct, p, item_hash(&it->node), it);
+            link_remove_locked(ct, p, item_hash(&it->node), it);
         }
         lock_release(&p->lock);
-        chunks_settle(ct);
+        magazine_settle(ct);
         return n;
     }
     return -1;

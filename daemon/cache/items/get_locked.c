@@ -7,30 +7,32 @@
 #include "cache/items/link.h"
 #include "cache/partition.h"
 
-static void count_miss(struct cache_thread *ct, const struct cache_fetch *f, uint64_t hash) {
+static void get_locked_count_miss(struct cache_thread *ct, const struct cache_fetch *f,
+                                  uint64_t hash) {
     if (f->vivify) {
-        read_measure_miss(ct, hash); /* the empty item is counted below: as a hit, or as a miss */
+        get_measure_miss(ct, hash); /* the empty item is counted below: as a hit, or as a miss */
     } else if (f->touch && !f->meta) {
         /* a meta get that misses counts as a get, whether it sets a new time or not */
         COUNT(ct, cmd_touch);
         COUNT(ct, touch_misses);
     } else {
-        read_count_miss(ct, hash);
+        get_count_miss(ct, hash);
     }
 }
 
-static void count_found(struct cache_thread *ct, const struct cache_fetch *f, const struct item *it,
-                        unsigned class_id) {
+static void get_locked_count_hit(struct cache_thread *ct, const struct cache_fetch *f,
+                                 const struct item *it, unsigned class_id) {
     if (f->touch) {
         COUNT(ct, cmd_touch);
         COUNT_CLASS(ct, class_id, touch_hits);
     } else {
-        read_count_hit(ct, class_id, it);
+        get_count_hit(ct, class_id, it);
     }
 }
 
 /* memcached makes the item and then finds it; the counters say the same here. */
-static void count_made(struct cache_thread *ct, const struct cache_fetch *f, unsigned class_id) {
+static void get_locked_count_created(struct cache_thread *ct, const struct cache_fetch *f,
+                                     unsigned class_id) {
     if (f->touch) {
         COUNT(ct, cmd_touch);
         COUNT_CLASS(ct, class_id, touch_hits);
@@ -41,8 +43,8 @@ static void count_made(struct cache_thread *ct, const struct cache_fetch *f, uns
 
 /* Grants the right to recache, and shows who has it. A stale item grants it once, and so does an
  * item that is about to expire. */
-static void settle_win_locked(struct cache_thread *ct, struct item *it, const struct cache_fetch *f,
-                              struct cache_view *v) {
+static void get_grant_win_locked(struct cache_thread *ct, struct item *it,
+                                 const struct cache_fetch *f, struct cache_view *v) {
     uint8_t flags = item_flags(it);
     uint32_t exptime_s = f->touch_first ? f->exptime_s : item_exptime_s(it);
     if (f->never_wins) {
@@ -57,32 +59,32 @@ static void settle_win_locked(struct cache_thread *ct, struct item *it, const st
     }
 }
 
-static void copy_or_borrow_locked(const struct cache *c, struct item *it, char *to,
-                                  struct cache_view *v) {
+static void get_value_locked(const struct cache *c, struct item *it, char *to,
+                             struct cache_view *v) {
     if (item_large(it)) {
         atomic_fetch_add_explicit(item_refs(it), 1, memory_order_relaxed);
         v->borrowed = it;
     } else {
-        value_copy_locked(c, it, to);
+        item_value_copy_locked(c, it, to);
     }
 }
 
 /* memcached makes the item and then reads it, so the item counts as fetched. */
-static void mark_made(struct cache_thread *ct, const struct key *key, uint64_t cas) {
+static void get_mark_created(struct cache_thread *ct, const struct key *key, uint64_t cas) {
     struct partition *p = partition_of(ct->cache, key->hash);
     lock_take(&p->lock);
-    struct item *it = find_live_locked(ct, p, key);
+    struct item *it = link_find_locked(ct, p, key);
     if (it != NULL && item_cas(it) == cas) { /* no other client has stored meanwhile */
-        mark_hit_locked(ct, p, it);
+        link_mark_hit_locked(ct, p, it);
     }
     lock_release(&p->lock);
-    chunks_settle(ct);
+    magazine_settle(ct);
 }
 
 /* Makes the empty item of a vivifying miss; the caller has won it. CACHE_NOT_STORED: another client
  * made an item first. */
-static enum cache_status vivify(struct cache_thread *ct, const struct key *key,
-                                const struct cache_fetch *f, struct cache_view *v) {
+static enum cache_status get_vivify(struct cache_thread *ct, const struct key *key,
+                                    const struct cache_fetch *f, struct cache_view *v) {
     struct cache_store s = {.mode = CACHE_ADD,
                             .value = "",
                             .exptime_s = f->vivify_exptime_s,
@@ -95,9 +97,9 @@ static enum cache_status vivify(struct cache_thread *ct, const struct key *key,
         v->created = true;
         v->won = true;
         v->lost = false;
-        count_made(ct, f, v->class_id);
+        get_locked_count_created(ct, f, v->class_id);
         if (!f->no_bump) {
-            mark_made(ct, key, v->cas);
+            get_mark_created(ct, key, v->cas);
         }
     } else if (status != CACHE_NOT_STORED) {
         COUNT(ct, get_misses);
@@ -110,40 +112,40 @@ enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key,
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     lock_take(&p->lock);
-    struct item *it = find_live_locked(ct, p, key);
+    struct item *it = link_find_locked(ct, p, key);
     if (it == NULL) {
         lock_release(&p->lock);
-        chunks_settle(ct);
-        count_miss(ct, f, key->hash);
+        magazine_settle(ct);
+        get_locked_count_miss(ct, f, key->hash);
         if (sampled(ct, key->hash)) {
-            sample_note(ct, SAMPLE_MISS, key->hash, SLAB_CLASS_NONE, 0, 0);
+            sampling_note(ct, SAMPLE_MISS, key->hash, SLAB_CLASS_NONE, 0, 0);
         }
         if (!f->vivify) {
             return CACHE_MISS;
         }
-        enum cache_status status = vivify(ct, key, f, v);
+        enum cache_status status = get_vivify(ct, key, f, v);
         return status == CACHE_NOT_STORED ? cache_fetch(ct, key, f, to, v) : status;
     }
     cache_view_item(c, it, v);
-    count_found(ct, f, it, v->class_id);
+    get_locked_count_hit(ct, f, it, v->class_id);
     if (f->meta) {
-        settle_win_locked(ct, it, f, v);
+        get_grant_win_locked(ct, it, f, v);
     }
     if (f->touch) {
-        touch_locked(p, key, it, f->exptime_s);
+        link_touch_locked(p, key, it, f->exptime_s);
         v->exptime_s = f->exptime_s;
     }
     if (!f->no_bump) {
-        mark_hit_locked(ct, p, it);
+        link_mark_hit_locked(ct, p, it);
     }
     if (f->want_value) {
-        copy_or_borrow_locked(c, it, to, v);
+        get_value_locked(c, it, to, v);
     }
     lock_release(&p->lock);
     if (sampled(ct, key->hash)) {
-        sample_note(ct, SAMPLE_HIT, key->hash, v->class_id, v->value_bytes, v->exptime_s);
+        sampling_note(ct, SAMPLE_HIT, key->hash, v->class_id, v->value_bytes, v->exptime_s);
         if (f->touch) {
-            sample_note(ct, SAMPLE_TOUCH, key->hash, SLAB_CLASS_NONE, 0, v->exptime_s);
+            sampling_note(ct, SAMPLE_TOUCH, key->hash, SLAB_CLASS_NONE, 0, v->exptime_s);
         }
     }
     return CACHE_OK;

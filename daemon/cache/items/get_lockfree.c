@@ -12,7 +12,7 @@ struct index_hint cache_prefetch_bucket(const struct cache *c, const struct key 
     return index_prefetch(&partition_of(c, key->hash)->index, key->hash);
 }
 
-static uint32_t prefetch_item_at(const struct cache *c, uint32_t ref) {
+static uint32_t get_prefetch_item(const struct cache *c, uint32_t ref) {
     if (ref != 0) {
         const char *it = node_at(&c->arena->space, ref);
         prefetch(it);
@@ -23,13 +23,13 @@ static uint32_t prefetch_item_at(const struct cache *c, uint32_t ref) {
 
 uint32_t cache_prefetch_item(const struct cache *c, const struct key *key,
                              struct index_hint spot) {
-    return prefetch_item_at(c, index_guess(&partition_of(c, key->hash)->index, spot));
+    return get_prefetch_item(c, index_guess(&partition_of(c, key->hash)->index, spot));
 }
 
 uint32_t cache_prefetch_item_behind(const struct cache *c, const struct key *key,
                                     struct index_hint spot) {
     const struct index *ix = &partition_of(c, key->hash)->index;
-    return prefetch_item_at(c, index_guess_behind(ix, key->hash, spot));
+    return get_prefetch_item(c, index_guess_behind(ix, key->hash, spot));
 }
 
 void cache_prefetch_neighbours(const struct cache *c, uint32_t ref) {
@@ -91,32 +91,31 @@ void cache_read_view(const struct cache_thread *ct, const struct cache_reader *r
 }
 
 /* The counters of hits by list stand in the order of the lists. */
-__attribute__((always_inline)) static inline void count_hit(struct cache_thread *ct,
-                                                            unsigned class_id,
-                                                            const struct item *it) {
+__attribute__((always_inline)) static inline void
+get_count_hit_inline(struct cache_thread *ct, unsigned class_id, const struct item *it) {
     unsigned where = node_where(&it->node);
     counter_add(&ct->classes[class_id].each[COUNTER_AT(cache_class_counters, hits_to_hot) +
                                             (where & EVICT_WHERE_LIST)],
                 1);
     if (where & EVICT_TAIL_BOTH) {
-        measure_tail_hit(ct, class_id, it, where);
+        page_value_count_tail_hit(ct, class_id, it, where);
     }
 }
 
-void read_count_hit(struct cache_thread *ct, unsigned class_id, const struct item *it) {
-    count_hit(ct, class_id, it);
+void get_count_hit(struct cache_thread *ct, unsigned class_id, const struct item *it) {
+    get_count_hit_inline(ct, class_id, it);
 }
 
-void read_measure_miss(struct cache_thread *ct, uint64_t hash) {
+void get_measure_miss(struct cache_thread *ct, uint64_t hash) {
     const struct ghost *ghost = atomic_load_explicit(&ct->cache->ghost, memory_order_acquire);
     if (ghost != NULL) {
-        measure_miss(ct, ghost, hash);
+        page_value_count_miss(ct, ghost, hash);
     }
 }
 
-void read_count_miss(struct cache_thread *ct, uint64_t hash) {
+void get_count_miss(struct cache_thread *ct, uint64_t hash) {
     COUNT(ct, get_misses);
-    read_measure_miss(ct, hash);
+    get_measure_miss(ct, hash);
 }
 
 bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool mark_hit) {
@@ -126,17 +125,17 @@ bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool 
     }
     bool sample = sampled(ct, r->key->hash);
     if (r->item == NULL) {
-        read_count_miss(ct, r->key->hash);
+        get_count_miss(ct, r->key->hash);
         if (sample) {
-            sample_note(ct, SAMPLE_MISS, r->key->hash, SLAB_CLASS_NONE, 0, 0);
+            sampling_note(ct, SAMPLE_MISS, r->key->hash, SLAB_CLASS_NONE, 0, 0);
         }
         return true;
     }
-    count_hit(ct, r->class_id, r->item);
+    get_count_hit_inline(ct, r->class_id, r->item);
     if (sample) {
         /* the chunk may be another item's by now; then the time is that item's */
-        sample_note(ct, SAMPLE_HIT, r->key->hash, r->class_id, r->value_bytes,
-                    item_exptime_s(r->item));
+        sampling_note(ct, SAMPLE_HIT, r->key->hash, r->class_id, r->value_bytes,
+                      item_exptime_s(r->item));
     }
     if (mark_hit) {
         /* The item may be gone by now and its chunk another's. The byte is then a spurious hit of
@@ -150,6 +149,7 @@ bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool 
 void cache_return(struct cache_thread *ct, struct item *it) {
     if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
         pinned_add(ct->cache, -(int64_t)cache_item_requested_bytes(ct->cache, it));
-        item_release(ct, it); /* the item was unlinked meanwhile, and this was the last reader */
+        magazine_release_item(
+            ct, it); /* the item was unlinked meanwhile, and this was the last reader */
     }
 }

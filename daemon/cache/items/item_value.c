@@ -6,15 +6,15 @@ unsigned chained_item_class(const struct cache *c, const struct item *it) {
 }
 
 /* A function of its own, so that the callers keep no registers for its call. */
-__attribute__((noinline)) static uint64_t with_tails(const struct cache *c, const struct item *it,
-                                                     uint64_t head_bytes) {
+__attribute__((noinline)) static uint64_t
+item_bytes_with_tails(const struct cache *c, const struct item *it, uint64_t head_bytes) {
     return head_bytes + item_value_bytes(it) + c->store->tail_count(c, it) * ITEM_TAIL_HEADER;
 }
 
 uint64_t cache_item_requested_bytes(const struct cache *c, const struct item *it) {
     uint8_t  flags = item_flags(it);
     uint64_t bytes = item_total_bytes(flags, item_key_len(it), item_value_bytes(it));
-    return flags & ITEM_CHAINED ? with_tails(c, it, bytes) : bytes;
+    return flags & ITEM_CHAINED ? item_bytes_with_tails(c, it, bytes) : bytes;
 }
 
 void cache_view_item(const struct cache *c, const struct item *it, struct cache_view *v) {
@@ -39,7 +39,7 @@ void cache_view_item(const struct cache *c, const struct item *it, struct cache_
 /* --- the value --- */
 
 /* The value's bytes that lie in the item's own chunk. */
-static struct iovec own_piece(const struct cache *c, const struct item *it) {
+static struct iovec item_own_piece(const struct cache *c, const struct item *it) {
     uint8_t flags = item_flags(it);
     uint32_t value_bytes = item_value_bytes(it);
     return (struct iovec){
@@ -47,8 +47,8 @@ static struct iovec own_piece(const struct cache *c, const struct item *it) {
         .iov_len = flags & ITEM_CHAINED ? value_bytes_in_head(c, it) : value_bytes};
 }
 
-void value_copy_locked(const struct cache *c, const struct item *it, char *to) {
-    struct iovec own = own_piece(c, it);
+void item_value_copy_locked(const struct cache *c, const struct item *it, char *to) {
+    struct iovec own = item_own_piece(c, it);
     bytes_load(to, own.iov_base, own.iov_len);
     if (!item_chained(it)) {
         return;
@@ -66,7 +66,7 @@ void value_copy_locked(const struct cache *c, const struct item *it, char *to) {
 int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t skip,
                     struct cache_place *place, struct iovec *iov, int max) {
     const struct cache *c = ct->cache;
-    struct iovec own = own_piece(c, it);
+    struct iovec own = item_own_piece(c, it);
     struct cache_place at = {.before = own.iov_len};
     int n = 0;
     if (skip < own.iov_len && n < max) {
@@ -98,7 +98,7 @@ int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t
 
 /* --- chunks that may be anything --- */
 
-bool chunk_is_at(const struct cache *c, uint32_t ref) {
+bool item_chunk_is_at(const struct cache *c, uint32_t ref) {
     const char *at = node_at(&c->arena->space, ref);
     if (ref == 0 || at < c->arena->pages ||
         at >= c->arena->pages + ((size_t)c->arena->page_max << PAGE_SHIFT)) {
@@ -110,7 +110,7 @@ bool chunk_is_at(const struct cache *c, uint32_t ref) {
     return chunk_bytes != 0 && (size_t)(at - arena_page_start(c->arena, page)) % chunk_bytes == 0;
 }
 
-bool copy_key_warily(const struct item *it, char *bytes, struct key *key) {
+bool item_copy_key_guarded(const struct item *it, char *bytes, struct key *key) {
     uint8_t len = item_key_len(it);
     if (len == 0 || len > KEY_BYTES_MAX || item_state(it) != CHUNK_LINKED) {
         return false;

@@ -9,8 +9,8 @@
 #include "cache/items/item_value.h"
 #include "cache/items/pinned.h"
 
-char *item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const struct key *key,
-                uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s) {
+char *link_init_item(struct cache_thread *ct, struct item *it, uint8_t flags, const struct key *key,
+                     uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s) {
     /* A reader that still takes this chunk for its old item must find its bucket's version changed
      * before it sees the stores below. */
     atomic_thread_fence(memory_order_release);
@@ -34,7 +34,7 @@ char *item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const s
 }
 
 /* Adds the moves that the policy made since the last call to this thread's counters. */
-static void count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned class_id) {
+static void link_count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned class_id) {
     struct cache_class_counters *n = &ct->classes[class_id];
     if (q->moves.to_cold | q->moves.to_warm | q->moves.within) {
         counter_add(&n->moves_to_cold, q->moves.to_cold);
@@ -46,53 +46,55 @@ static void count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned
 
 /* Takes an item that is LOOSE, and no longer in the index, out of its queue, and drops the count
  * that the link held. */
-static void detach_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
+static void link_detach_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
     struct cache *c = ct->cache;
-    struct shelf *shelf = p->shelves[cache_item_class(c, it)];
+    struct class_queue *class_queue = p->class_queues[cache_item_class(c, it)];
     uint64_t bytes = cache_item_requested_bytes(c, it);
-    evict_remove(&shelf->queue, &it->node);
-    shelf->requested_bytes -= bytes;
+    evict_remove(&class_queue->queue, &it->node);
+    class_queue->requested_bytes -= bytes;
     p->bytes -= bytes;
     if (!item_large(it) && !item_chained(it)) {
-        stock_push_locked(ct, p, ref_of_item(c, it));
+        magazine_push_locked(ct, p, ref_of_item(c, it));
     } else if (!item_large(it) ||
                atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
-        node_set_next(&it->node, ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0);
-        ct->doomed = it;
+        node_set_next(&it->node,
+                      ct->deferred_items != NULL ? ref_of_item(c, ct->deferred_items) : 0);
+        ct->deferred_items = it;
     } else {
         pinned_add(c, (int64_t)bytes);
     }
 }
 
-static bool temporary(const struct cache_thread *ct, const struct item *it) {
+static bool link_is_temporary(const struct cache_thread *ct, const struct item *it) {
     int64_t ttl_s = atomic_load_explicit(&ct->cache->temporary_ttl_s, memory_order_relaxed);
     uint32_t exptime_s = item_exptime_s(it);
     return ttl_s >= 0 && exptime_s != 0 && (int64_t)exptime_s - (int64_t)ct->now_s <= ttl_s;
 }
 
-void renewed_locked(struct cache_thread *ct, struct partition *p, struct item *it,
-                    unsigned class_id, uint64_t more_bytes) {
+void link_renew_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                       unsigned class_id, uint64_t more_bytes) {
     assert(lock_held(&p->lock));
-    struct shelf *shelf = p->shelves[class_id];
-    shelf->requested_bytes += more_bytes;
+    struct class_queue *class_queue = p->class_queues[class_id];
+    class_queue->requested_bytes += more_bytes;
     p->bytes += more_bytes;
-    evict_renew(queue_now(ct, shelf), &it->node, temporary(ct, it), item_now_s(ct));
-    count_moves(ct, &shelf->queue, class_id);
+    evict_renew(queue_now(ct, class_queue), &it->node, link_is_temporary(ct, it), item_now_s(ct));
+    link_count_moves(ct, &class_queue->queue, class_id);
     COUNT(ct, total_items);
 }
 
-void unlink_locked(struct cache_thread *ct, struct partition *p, uint64_t hash, struct item *it) {
+void link_remove_locked(struct cache_thread *ct, struct partition *p, uint64_t hash,
+                        struct item *it) {
     assert(lock_held(&p->lock));
     item_set_unlinked(it);
     failpoint_reach("item_loose");
     index_remove(&p->index, hash, ref_of_item(ct->cache, it));
-    detach_locked(ct, p, it);
+    link_detach_locked(ct, p, it);
 }
 
 /* --- out, because others need the room --- */
 
-void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id,
-                    uint64_t hash) {
+void link_count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id,
+                         uint64_t hash) {
     bool for_readers = !ct->moves_pages && pinned_are_much(ct->cache);
     COUNT_CLASS(ct, class_id, evicted);
     if (ct->moves_pages) {
@@ -102,7 +104,7 @@ void count_eviction(struct cache_thread *ct, const struct item *it, unsigned cla
         COUNT_CLASS(ct, class_id, evicted_by_readers);
     }
     if (event_watched(EVENT_EVICTIONS)) {
-        cache_tell_eviction(ct, it, class_id);
+        cache_event_eviction(ct, it, class_id);
     }
     struct ghost *ghost = atomic_load_explicit(&ct->cache->ghost, memory_order_acquire);
     if (ghost != NULL && !ct->refits && !for_readers) {
@@ -129,30 +131,30 @@ void count_eviction(struct cache_thread *ct, const struct item *it, unsigned cla
     }
 }
 
-void reclaim_item_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+void link_reclaim_locked(struct cache_thread *ct, struct partition *p, struct item *it,
                          unsigned class_id, uint64_t hash) {
     COUNT_CLASS(ct, class_id, reclaimed);
     if (!node_fetched(&it->node)) {
         COUNT_CLASS(ct, class_id, expired_unfetched);
     }
-    unlink_locked(ct, p, hash, it);
+    link_remove_locked(ct, p, hash, it);
 }
 
-void evict_item_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+void link_evict_locked(struct cache_thread *ct, struct partition *p, struct item *it,
                        unsigned class_id) {
     uint64_t hash = item_hash(&it->node);
     if (cache_item_dead(ct->cache, it, ct->now_s)) {
-        reclaim_item_locked(ct, p, it, class_id, hash);
+        link_reclaim_locked(ct, p, it, class_id, hash);
         return;
     }
-    count_eviction(ct, it, class_id, hash);
-    evict_note_evicted(&p->shelves[class_id]->queue, &it->node);
-    unlink_locked(ct, p, hash, it);
+    link_count_eviction(ct, it, class_id, hash);
+    evict_note_evicted(&p->class_queues[class_id]->queue, &it->node);
+    link_remove_locked(ct, p, hash, it);
 }
 
 /* Evicts a rival: of the items that fill the index's place for this hash, the one used longest ago.
  * False: none of them may be evicted. */
-static bool evict_rival_locked(struct cache_thread *ct, struct partition *p, uint64_t hash) {
+static bool link_evict_bucket_locked(struct cache_thread *ct, struct partition *p, uint64_t hash) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
     uint32_t refs[INDEX_CHAIN_MOST];
@@ -175,50 +177,50 @@ static bool evict_rival_locked(struct cache_thread *ct, struct partition *p, uin
         return false;
     }
     COUNT(ct, index_evictions);
-    evict_item_locked(ct, p, oldest, cache_item_class(c, oldest));
+    link_evict_locked(ct, p, oldest, cache_item_class(c, oldest));
     return true;
 }
 
 /* --- in --- */
 
-bool link_locked(struct cache_thread *ct, struct partition *p, const struct key *key,
-                 struct item *it, struct item *old, uint64_t cas) {
+bool link_insert_locked(struct cache_thread *ct, struct partition *p, const struct key *key,
+                        struct item *it, struct item *old, uint64_t cas) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
     unsigned class_id = cache_item_class(c, it);
-    struct shelf *shelf = shelf_of_locked(c, p, class_id);
-    if (shelf == NULL) {
+    struct class_queue *class_queue = class_queue_locked(c, p, class_id);
+    if (class_queue == NULL) {
         return false;
     }
-    item_set_cas(it, next_cas_locked(p, cas));
+    item_set_cas(it, link_next_cas_locked(p, cas));
     item_set_linked(it);
     if (old != NULL) {
         failpoint_reach("twins");
         item_set_unlinked(old); /* the old item becomes LOOSE before the index shows the new one */
         failpoint_reach("old_loose");
         index_replace(&p->index, key->hash, ref_of_item(c, old), ref_of_item(c, it));
-        detach_locked(ct, p, old);
+        link_detach_locked(ct, p, old);
     } else if (!index_insert(&p->index, key->hash, ref_of_item(c, it)) &&
-               !(evict_rival_locked(ct, p, key->hash) &&
+               !(link_evict_bucket_locked(ct, p, key->hash) &&
                  index_insert(&p->index, key->hash, ref_of_item(c, it)))) {
         item_set_state(it, CHUNK_FILLING);
         return false;
     }
     uint64_t bytes = cache_item_requested_bytes(c, it);
-    shelf->requested_bytes += bytes;
+    class_queue->requested_bytes += bytes;
     p->bytes += bytes;
-    evict_insert(queue_now(ct, shelf), &it->node, temporary(ct, it), item_now_s(ct));
-    count_moves(ct, &shelf->queue, class_id);
+    evict_insert(queue_now(ct, class_queue), &it->node, link_is_temporary(ct, it), item_now_s(ct));
+    link_count_moves(ct, &class_queue->queue, class_id);
     COUNT(ct, total_items);
     return true;
 }
 
-struct item *find_live_locked(struct cache_thread *ct, struct partition *p, const struct key *key) {
+struct item *link_find_locked(struct cache_thread *ct, struct partition *p, const struct key *key) {
     struct index_hint spot = {0};
-    return find_live_from_locked(ct, p, key, &spot);
+    return link_find_from_locked(ct, p, key, &spot);
 }
 
-struct item *find_live_from_locked(struct cache_thread *ct, struct partition *p,
+struct item *link_find_from_locked(struct cache_thread *ct, struct partition *p,
                                    const struct key *key, struct index_hint *spot) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
@@ -238,14 +240,15 @@ struct item *find_live_from_locked(struct cache_thread *ct, struct partition *p,
         COUNT(ct, get_flushed);
     }
     uint32_t exptime_s = item_exptime_s(it);
-    unlink_locked(ct, p, key->hash, it);
+    link_remove_locked(ct, p, key->hash, it);
     if (sampled(ct, key->hash)) {
-        sample_note(ct, SAMPLE_GONE, key->hash, SLAB_CLASS_NONE, 0, expired ? exptime_s : 0);
+        sampling_note(ct, SAMPLE_GONE, key->hash, SLAB_CLASS_NONE, 0, expired ? exptime_s : 0);
     }
     return NULL;
 }
 
-void touch_locked(struct partition *p, const struct key *key, struct item *it, uint32_t exptime_s) {
+void link_touch_locked(struct partition *p, const struct key *key, struct item *it,
+                       uint32_t exptime_s) {
     assert(lock_held(&p->lock));
     _Atomic uint32_t *change = index_change_begin(
         index_hint_at(&p->index, key->hash, node_ref(p->index.space, it)));
@@ -253,20 +256,20 @@ void touch_locked(struct partition *p, const struct key *key, struct item *it, u
     index_version_end(change);
 }
 
-static void mark_locked(struct cache_thread *ct, struct partition *p, struct item *it,
-                        void (*note)(struct item *, unsigned most, uint32_t now_s)) {
+static void link_mark_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                             void (*note)(struct item *, unsigned most, uint32_t now_s)) {
     assert(lock_held(&p->lock));
-    struct shelf *shelf = p->shelves[cache_item_class(ct->cache, it)];
-    note(it, shelf->queue.policy->hit_max, item_now_s(ct));
-    if (shelf->queue.policy->hit != NULL) {
-        shelf->queue.policy->hit(&shelf->queue, &it->node, item_now_s(ct));
+    struct class_queue *class_queue = p->class_queues[cache_item_class(ct->cache, it)];
+    note(it, class_queue->queue.policy->hit_max, item_now_s(ct));
+    if (class_queue->queue.policy->hit != NULL) {
+        class_queue->queue.policy->hit(&class_queue->queue, &it->node, item_now_s(ct));
     }
 }
 
-void mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
-    mark_locked(ct, p, it, item_note_hit);
+void link_mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
+    link_mark_locked(ct, p, it, item_note_hit);
 }
 
-void mark_wanted_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
-    mark_locked(ct, p, it, item_note_wanted);
+void link_mark_wanted_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
+    link_mark_locked(ct, p, it, item_note_wanted);
 }

@@ -21,6 +21,6 @@ static inline size_t pinned_bytes(const struct cache *c) {
 }
 /* The bound is the same as that of values that are still coming (cache/items/upload_quota.c). */
 static inline bool pinned_are_much(const struct cache *c) {
-    return pinned_bytes(c) > cache_drafts_most(c);
+    return pinned_bytes(c) > cache_uploads_max_bytes(c);
 }
 #endif

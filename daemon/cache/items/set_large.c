@@ -12,7 +12,7 @@
 
 uint64_t cache_thread_copied(const struct cache_thread *ct) { return ct->copied_bytes; }
 
-static void set_tails_state(const struct cache *c, struct item *it, enum chunk_state state) {
+static void set_large_tails_state(const struct cache *c, struct item *it, enum chunk_state state) {
     if (item_flags(it) & ITEM_CHAINED) {
         for (uint32_t ref = item_load32(item_chain(it)); ref != 0;) {
             struct item_tail *t = (void *)item_at(c, ref);
@@ -23,8 +23,8 @@ static void set_tails_state(const struct cache *c, struct item *it, enum chunk_s
 }
 
 /* Writes n bytes at an offset of a draft's value. `place` is as in cache_value_iov. */
-static void draft_write(struct cache_thread *ct, struct item *it, size_t at,
-                        struct cache_place *place, const char *from, size_t n) {
+static void set_large_write(struct cache_thread *ct, struct item *it, size_t at,
+                            struct cache_place *place, const char *from, size_t n) {
     struct iovec iov[8];
     while (n > 0) {
         int pieces = cache_value_iov(ct, it, at, place, iov, 8);
@@ -40,15 +40,15 @@ static void draft_write(struct cache_thread *ct, struct item *it, size_t at,
 
 /* Copies the whole value of `from`, of any size, into another item's value at an offset. `from` is
  * borrowed or a draft, so nobody writes to it. */
-static void draft_copy(struct cache_thread *ct, struct item *to, size_t at,
-                       const struct item *from) {
+static void set_large_copy(struct cache_thread *ct, struct item *to, size_t at,
+                           const struct item *from) {
     struct iovec iov[8];
     size_t done = 0, bytes = item_value_bytes(from);
     struct cache_place from_place = {0}, to_place = {0};
     while (done < bytes) {
         int pieces = cache_value_iov(ct, from, done, &from_place, iov, 8);
         for (int i = 0; i < pieces; i++) {
-            draft_write(ct, to, at + done, &to_place, iov[i].iov_base, iov[i].iov_len);
+            set_large_write(ct, to, at + done, &to_place, iov[i].iov_base, iov[i].iov_len);
             done += iov[i].iov_len;
         }
     }
@@ -58,18 +58,18 @@ static void draft_copy(struct cache_thread *ct, struct item *to, size_t at,
 /* Joins a draft with the item that it is appended or prepended to, into a new draft. A count keeps
  * the old item if it is large; if it is small its bytes are copied. NULL: *status says whether
  * memory was wanting or the result is too large. */
-static struct item *join(struct cache_thread *ct, const struct key *key,
-                         const struct cache_store *s, struct item *added, const struct item *old,
-                         const char *old_bytes, const struct cache_view *was,
-                         enum cache_status *status) {
+static struct item *set_large_join(struct cache_thread *ct, const struct key *key,
+                                   const struct cache_store *s, struct item *added,
+                                   const struct item *old, const char *old_bytes,
+                                   const struct cache_view *was, enum cache_status *status) {
     uint64_t total = (uint64_t)was->value_bytes + item_value_bytes(added);
     if (!cache_value_fits(ct->cache, key, total)) {
         *status = CACHE_TOO_LARGE;
         return NULL;
     }
     struct item *whole =
-        draft_whole(ct, key, item_flags_for(ct->cache, was->client_flags, was->binary_key),
-                    (uint32_t)total, was->client_flags, was->exptime_s);
+        upload_make_item(ct, key, store_item_flags(ct->cache, was->client_flags, was->binary_key),
+                         (uint32_t)total, was->client_flags, was->exptime_s);
     if (whole == NULL) {
         *status = CACHE_NO_MEMORY;
         return NULL;
@@ -77,21 +77,21 @@ static struct item *join(struct cache_thread *ct, const struct key *key,
     bool append = s->mode == CACHE_APPEND;
     size_t old_at = append ? 0 : item_value_bytes(added), added_at = append ? was->value_bytes : 0;
     if (old != NULL) {
-        draft_copy(ct, whole, old_at, old);
+        set_large_copy(ct, whole, old_at, old);
     } else {
-        draft_write(ct, whole, old_at, NULL, old_bytes, was->value_bytes);
+        set_large_write(ct, whole, old_at, NULL, old_bytes, was->value_bytes);
     }
-    draft_copy(ct, whole, added_at, added);
+    set_large_copy(ct, whole, added_at, added);
     return whole;
 }
 
 /* A draft on its way to be published. */
-struct publishing {
+struct set_large {
     struct cache_thread      *ct;
     struct partition         *p;
     const struct key         *key;
     const struct cache_store *store;
-    const struct index_lookup  *unchanged; /* as `look` of store_large */
+    const struct index_lookup  *unchanged; /* as `look` of set_large */
     struct cache_view        *view;
     struct item              *draft;
     struct item              *whole;    /* the draft, or a new one joined of it and the old item */
@@ -101,21 +101,21 @@ struct publishing {
 };
 
 /* Finds the old item and asks whether the store's condition holds. */
-static struct item *find_old_locked(struct publishing *pub) {
+static struct item *set_large_find_old_locked(struct set_large *pub) {
     struct cache_thread *ct = pub->ct;
-    struct item *old = find_live_locked(ct, pub->p, pub->key);
+    struct item *old = link_find_locked(ct, pub->p, pub->key);
     bool changed = pub->unchanged != NULL && !index_unchanged(pub->unchanged);
     pub->status = changed ? CACHE_EXISTS : store_condition(pub->store, old);
     pub->class_id = old != NULL ? cache_item_class(ct->cache, old) : SLAB_CLASS_NONE;
     if (old != NULL && pub->status == CACHE_NOT_STORED && pub->store->mode == CACHE_ADD) {
-        mark_wanted_locked(ct, pub->p, old);
+        link_mark_wanted_locked(ct, pub->p, old);
     }
     return old;
 }
 
 /* Joins the draft with the old item. The partition is not locked while the values are copied.
  * False: the old item changed meanwhile. */
-static bool join_with_locked(struct publishing *pub, struct item *old) {
+static bool set_large_join_locked(struct set_large *pub, struct item *old) {
     struct cache_thread *ct = pub->ct;
     struct partition *p = pub->p;
     struct cache_view was = {0};
@@ -127,17 +127,17 @@ static bool join_with_locked(struct publishing *pub, struct item *old) {
         atomic_fetch_add_explicit(item_refs(old), 1, memory_order_relaxed);
         pub->borrowed = old;
     } else {
-        value_copy_locked(ct->cache, old, old_bytes);
+        item_value_copy_locked(ct->cache, old, old_bytes);
     }
     lock_release(&p->lock);
-    chunks_settle(ct);
-    pub->whole = join(ct, pub->key, pub->store, pub->draft, pub->borrowed, old_bytes, &was,
-                      &pub->status);
+    magazine_settle(ct);
+    pub->whole = set_large_join(ct, pub->key, pub->store, pub->draft, pub->borrowed, old_bytes,
+                                &was, &pub->status);
     lock_take(&p->lock);
     if (pub->whole == NULL) {
         return true; /* the status says why */
     }
-    struct item *now = find_live_locked(ct, p, pub->key);
+    struct item *now = link_find_locked(ct, p, pub->key);
     if (now != old || (pub->borrowed == NULL && !index_unchanged(&look))) {
         return false;
     }
@@ -147,26 +147,26 @@ static bool join_with_locked(struct publishing *pub, struct item *old) {
     return true;
 }
 
-static void link_whole_locked(struct publishing *pub, struct item *old) {
+static void set_large_link_locked(struct set_large *pub, struct item *old) {
     struct cache_thread *ct = pub->ct;
     struct cache *c = ct->cache;
     struct item *whole = pub->whole;
-    if (store_is_late(pub->store, old)) {
+    if (store_marks_stale(pub->store, old)) {
         item_store32(&whole->exptime_s, item_exptime_s(old));
     }
     item_set_flags(whole, item_flags(whole) | store_marks(pub->store, old));
     /* the item's time is that of the publishing, not of its first byte */
     node_set_time_s(&whole->node, cache_stamp_s(ct));
-    set_tails_state(c, whole, CHUNK_LINKED);
+    set_large_tails_state(c, whole, CHUNK_LINKED);
     failpoint_reach("pieces_linked");
-    if (!link_locked(ct, pub->p, pub->key, whole, old, pub->store->cas)) {
+    if (!link_insert_locked(ct, pub->p, pub->key, whole, old, pub->store->cas)) {
         pub->status = CACHE_NO_MEMORY;
         return;
     }
     pub->class_id = cache_item_class(c, whole);
     if (pub->unchanged == NULL && sampled(ct, pub->key->hash)) {
-        sample_note(ct, SAMPLE_STORE, pub->key->hash, pub->class_id, item_value_bytes(whole),
-                    item_exptime_s(whole));
+        sampling_note(ct, SAMPLE_STORE, pub->key->hash, pub->class_id, item_value_bytes(whole),
+                      item_exptime_s(whole));
     }
     if (pub->view != NULL) {
         cache_view_item(c, whole, pub->view);
@@ -174,38 +174,38 @@ static void link_whole_locked(struct publishing *pub, struct item *old) {
 }
 
 /* Tries to publish once. False: the old item changed while the two were joined; try again. */
-static bool try_publish(struct publishing *pub) {
+static bool set_large_try(struct set_large *pub) {
     struct cache_thread *ct = pub->ct;
     enum cache_mode mode = pub->store->mode;
     bool unchanged = true;
     pub->whole = pub->draft;
     pub->borrowed = NULL;
     lock_take(&pub->p->lock);
-    struct item *old = find_old_locked(pub);
+    struct item *old = set_large_find_old_locked(pub);
     if (pub->status == CACHE_OK && old != NULL &&
         (mode == CACHE_APPEND || mode == CACHE_PREPEND)) {
-        unchanged = join_with_locked(pub, old);
+        unchanged = set_large_join_locked(pub, old);
     }
     if (unchanged && pub->status == CACHE_OK) {
-        link_whole_locked(pub, old);
+        set_large_link_locked(pub, old);
     }
     lock_release(&pub->p->lock);
-    chunks_settle(ct);
+    magazine_settle(ct);
     if (pub->borrowed != NULL) { /* held until here, so that its chunk became no other item's */
         cache_return(ct, pub->borrowed);
     }
     bool joined = pub->whole != pub->draft, stored = unchanged && pub->status == CACHE_OK;
     if (joined && pub->whole != NULL && !stored) {
-        item_release(ct, pub->whole);
+        magazine_release_item(ct, pub->whole);
     }
     if (unchanged && (joined || !stored)) {
-        item_release(ct, pub->draft);
+        magazine_release_item(ct, pub->draft);
     }
     return unchanged;
 }
 
-enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key *key,
-                                      const struct cache_store *s) {
+enum cache_status cache_store_precheck(struct cache_thread *ct, const struct key *key,
+                                       const struct cache_store *s) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     if (!c->config.evict) {
@@ -214,7 +214,7 @@ enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key 
         return CACHE_OK;
     }
     lock_take(&p->lock);
-    struct item *old = find_live_locked(ct, p, key);
+    struct item *old = link_find_locked(ct, p, key);
     enum cache_status status = store_condition(s, old);
     unsigned class_id = old != NULL ? cache_item_class(c, old) : SLAB_CLASS_NONE;
     bool joins = old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
@@ -223,53 +223,54 @@ enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key 
         status = CACHE_TOO_LARGE;
     }
     if (status == CACHE_NOT_STORED && s->mode == CACHE_ADD) {
-        mark_wanted_locked(ct, p, old);
+        link_mark_wanted_locked(ct, p, old);
     }
     lock_release(&p->lock);
-    chunks_settle(ct);
+    magazine_settle(ct);
     return status == CACHE_OK ? CACHE_OK : store_end(ct, key, s, status, class_id);
 }
 
-static enum cache_status publish(struct cache_thread *ct, const struct key *key, struct item *taken,
-                                 const struct cache_store *s, const struct index_lookup *unchanged,
-                                 struct cache_view *view, unsigned *class_id) {
-    struct publishing pub = {.ct = ct,
-                             .p = partition_of(ct->cache, key->hash),
-                             .key = key,
-                             .store = s,
-                             .unchanged = unchanged,
-                             .view = view,
-                             .draft = taken};
-    while (!try_publish(&pub)) {
+static enum cache_status set_large_publish(struct cache_thread *ct, const struct key *key,
+                                           struct item *taken, const struct cache_store *s,
+                                           const struct index_lookup *unchanged,
+                                           struct cache_view *view, unsigned *class_id) {
+    struct set_large pub = {.ct = ct,
+                            .p = partition_of(ct->cache, key->hash),
+                            .key = key,
+                            .store = s,
+                            .unchanged = unchanged,
+                            .view = view,
+                            .draft = taken};
+    while (!set_large_try(&pub)) {
     }
     *class_id = pub.class_id;
     return pub.status;
 }
 
-enum cache_status cache_publish(struct cache_thread *ct, struct cache_draft *taken,
-                                const struct cache_store *s, struct cache_view *view) {
+enum cache_status cache_upload_publish(struct cache_thread *ct, struct cache_upload *taken,
+                                       const struct cache_store *s, struct cache_view *view) {
     char bytes[KEY_BYTES_MAX + 14];
-    struct item *it = draft_take(ct, taken);
+    struct item *it = upload_take_item(ct, taken);
     uint8_t len = item_copy_key(it, bytes);
     struct key key = key_make(bytes, len);
     unsigned class_id;
-    enum cache_status status = publish(ct, &key, it, s, NULL, view, &class_id);
+    enum cache_status status = set_large_publish(ct, &key, it, s, NULL, view, &class_id);
     return store_end(ct, &key, s, status, class_id);
 }
 
-enum cache_status store_large(struct cache_thread *ct, const struct key *key,
-                              const struct cache_store *s, const struct index_lookup *look,
-                              struct cache_view *view, unsigned *class_id) {
+enum cache_status set_large(struct cache_thread *ct, const struct key *key,
+                            const struct cache_store *s, const struct index_lookup *look,
+                            struct cache_view *view, unsigned *class_id) {
     struct cache_place place = {0};
     if (!cache_value_fits(ct->cache, key, s->value_bytes)) {
         return CACHE_TOO_LARGE;
     }
     struct item *draft =
-        draft_whole(ct, key, item_flags_for(ct->cache, s->client_flags, s->binary_key),
-                    s->value_bytes, s->client_flags, s->exptime_s);
+        upload_make_item(ct, key, store_item_flags(ct->cache, s->client_flags, s->binary_key),
+                         s->value_bytes, s->client_flags, s->exptime_s);
     if (draft == NULL) {
         return CACHE_NO_MEMORY;
     }
-    draft_write(ct, draft, 0, &place, s->value, s->value_bytes);
-    return publish(ct, key, draft, s, look, view, class_id);
+    set_large_write(ct, draft, 0, &place, s->value, s->value_bytes);
+    return set_large_publish(ct, key, draft, s, look, view, class_id);
 }

@@ -3,8 +3,8 @@
 #define SLATE_CACHE_ITEMS_SET_LARGE_H
 #include "cache/partition.h"
 
-/* As store_unchanged, without store_end. *class_id is what store_end wants. */
-enum cache_status store_large(struct cache_thread *, const struct key *, const struct cache_store *,
-                              const struct index_lookup *look, struct cache_view *,
-                              unsigned *class_id);
+/* As set_if_unchanged, without store_end. *class_id is what store_end wants. */
+enum cache_status set_large(struct cache_thread *, const struct key *, const struct cache_store *,
+                            const struct index_lookup *look, struct cache_view *,
+                            unsigned *class_id);
 #endif

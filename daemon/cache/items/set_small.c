@@ -12,7 +12,7 @@
 #include "cache/items/store_conditions.h"
 
 /* What the new item will be, as planned from the old one. */
-struct plan {
+struct set_plan {
     bool     joins;        /* append or prepend to `old` */
     uint8_t  flags;
     uint32_t value_bytes, client_flags, exptime_s;
@@ -20,14 +20,14 @@ struct plan {
     uint32_t total_bytes;
 };
 
-static void plan_store(const struct cache *c, const struct cache_store *s, const struct key *key,
-                       const struct item *old, struct plan *plan) {
-    *plan = (struct plan){.value_bytes = s->value_bytes,
+static void set_small_plan(const struct cache *c, const struct cache_store *s,
+                           const struct key *key, const struct item *old, struct set_plan *plan) {
+    *plan = (struct set_plan){.value_bytes = s->value_bytes,
                           .client_flags = s->client_flags,
                           .exptime_s = s->exptime_s};
     plan->joins = old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
     bool binary = s->binary_key;
-    if (store_is_late(s, old)) {
+    if (store_marks_stale(s, old)) {
         plan->exptime_s = item_exptime_s(old);
     }
     if (plan->joins) {
@@ -36,24 +36,24 @@ static void plan_store(const struct cache *c, const struct cache_store *s, const
         plan->exptime_s = item_exptime_s(old);
         binary = item_flags(old) & ITEM_BINKEY;
     }
-    plan->flags = item_flags_for(c, plan->client_flags, binary);
+    plan->flags = store_item_flags(c, plan->client_flags, binary);
     plan->total_bytes = (uint32_t)item_total_bytes(plan->flags, key->len, plan->value_bytes);
-    plan->class_id = whole_item_class(c, plan->total_bytes, plan->value_bytes);
+    plan->class_id = item_unchained_class(c, plan->total_bytes, plan->value_bytes);
 }
 
 /* The value of an append or prepend. */
-static void fill_joined(const struct cache *c, char *to, const struct cache_store *s,
-                        const struct item *old) {
+static void set_small_fill_joined(const struct cache *c, char *to, const struct cache_store *s,
+                                  const struct item *old) {
     char was[ITEM_COPY_MAX + 8];
     uint32_t old_bytes = item_value_bytes(old);
-    value_copy_locked(c, old, was);
+    item_value_copy_locked(c, old, was);
     bool append = s->mode == CACHE_APPEND;
     bytes_store(append ? to : to + s->value_bytes, was, old_bytes);
     bytes_store(append ? to + old_bytes : to, s->value, s->value_bytes);
 }
 
 /* A small store on its way: what it was told to do, and the chunk that it has got meanwhile. */
-struct storing {
+struct set_small {
     struct cache_thread       *ct;
     struct partition          *p;
     const struct key          *key;
@@ -61,67 +61,67 @@ struct storing {
     /* store only if the chain is still as this look saw it; NULL: in any case */
     const struct index_lookup   *unchanged;
     struct cache_view         *view;
-    struct plan                plan;
+    struct set_plan                plan;
     struct index_hint          spot;      /* of the key */
     uint32_t                   ref;       /* of the chunk to store in; 0: none yet */
 };
 
 /* What to do next. The lock is given back first, unless it is STEP_AGAIN. */
-enum step { STEP_DONE, STEP_AGAIN, STEP_LARGE, STEP_NEEDS_CHUNK };
+enum set_step { STEP_DONE, STEP_AGAIN, STEP_LARGE, STEP_NEEDS_CHUNK };
 
 /* Overwrites the item where it lies. A reader copies a small value and then checks the index's
  * version, so it never answers with half of a change. */
-static void overwrite_locked(const struct storing *st, struct item *it) {
+static void set_small_overwrite_locked(const struct set_small *st, struct item *it) {
     struct cache_thread *ct = st->ct;
-    const struct plan *plan = &st->plan;
+    const struct set_plan *plan = &st->plan;
     uint64_t was_bytes =
         item_total_bytes(item_flags(it), st->key->len, item_value_bytes(it));
     _Atomic uint32_t *change = index_change_begin(st->spot);
-    char *to = item_init(ct, it, plan->flags, st->key, plan->value_bytes, plan->client_flags,
-                         plan->exptime_s);
+    char *to = link_init_item(ct, it, plan->flags, st->key, plan->value_bytes, plan->client_flags,
+                              plan->exptime_s);
     failpoint_reach("half_overwritten");
     bytes_store(to, st->s->value, st->s->value_bytes);
-    item_set_cas(it, next_cas_locked(st->p, st->s->cas));
+    item_set_cas(it, link_next_cas_locked(st->p, st->s->cas));
     item_link_with(it, plan->flags);
     index_version_end(change);
-    renewed_locked(ct, st->p, it, plan->class_id, plan->total_bytes - was_bytes);
+    link_renew_locked(ct, st->p, it, plan->class_id, plan->total_bytes - was_bytes);
 }
 
 /* Whether the chunk suits the plan as it is now. Its page tells its class: while the store waited
  * for the chunk, the geometry may have changed, and the class id that it asked for may belong to
  * another size. In a heap the chunks of one class are of all sizes. */
-static bool holds_plan(const struct storing *st) {
+static bool set_small_chunk_fits(const struct set_small *st) {
     const struct cache *c = st->ct->cache;
     return slab_ref_class(c->slab, st->ref) == st->plan.class_id &&
-           (class_tells_size(c, st->plan.total_bytes) ||
+           (item_class_is_by_size(c, st->plan.total_bytes) ||
             c->store->chunk_takes(c, st->ref) >= st->plan.total_bytes);
 }
 
 /* Whether the new item can take the old one's place: it is of the same class and, in a heap, of as
  * many bytes. */
-static bool takes_place_of(const struct storing *st, const struct item *old) {
+static bool set_small_fits_old(const struct set_small *st, const struct item *old) {
     const struct cache *c = st->ct->cache;
     return !st->plan.joins && !item_large(old) && !item_chained(old) &&
            cache_item_class(c, old) == st->plan.class_id &&
-           (class_tells_size(c, st->plan.total_bytes) ||
+           (item_class_is_by_size(c, st->plan.total_bytes) ||
             c->store->chunk_takes(c, ref_of_item(c, old)) ==
                 c->store->takes(c, st->plan.class_id, st->plan.total_bytes));
 }
 
 /* Finds the chunk for the new item: the one it has, one of the partition's stock, or one by
  * evicting from the partition. */
-static enum step choose_chunk_locked(struct storing *st) {
+static enum set_step set_small_choose_chunk_locked(struct set_small *st) {
     unsigned class_id = st->plan.class_id;
-    if (st->ref != 0 && !holds_plan(st)) {
+    if (st->ref != 0 && !set_small_chunk_fits(st)) {
         /* the old item changed meanwhile, or the geometry did */
-        stock_push_locked(st->ct, st->p, st->ref);
+        magazine_push_locked(st->ct, st->p, st->ref);
         st->ref = 0;
     }
     if (st->ref == 0) {
-        st->ref = stock_pop_locked(st->p, class_id);
+        st->ref = magazine_pop_locked(st->p, class_id);
     }
     if (st->ref == 0) {
-        st->ref = chunk_evict_locked(st->ct, st->p, class_id);
+        st->ref = evict_chunk_locked(st->ct, st->p, class_id);
         /* the item that was evicted may have been the old item */
         return st->ref != 0 ? STEP_AGAIN : STEP_NEEDS_CHUNK;
     }
@@ -129,23 +129,23 @@ static enum step choose_chunk_locked(struct storing *st) {
 }
 
 /* Does all that can be done in one hold of the lock. */
-static enum step store_locked(struct storing *st, enum cache_status *status) {
+static enum set_step set_small_step_locked(struct set_small *st, enum cache_status *status) {
     struct cache_thread *ct = st->ct;
     struct cache *c = ct->cache;
     const struct cache_store *s = st->s;
-    struct item *old = find_live_from_locked(ct, st->p, st->key, &st->spot);
+    struct item *old = link_find_from_locked(ct, st->p, st->key, &st->spot);
     bool changed = st->unchanged != NULL && !index_unchanged(st->unchanged);
     *status = changed ? CACHE_EXISTS : store_condition(s, old);
     if (*status != CACHE_OK) {
         if (old != NULL) {
             st->plan.class_id = cache_item_class(c, old);
             if (s->mode == CACHE_ADD) {
-                mark_wanted_locked(ct, st->p, old);
+                link_mark_wanted_locked(ct, st->p, old);
             }
         }
         return STEP_DONE;
     }
-    plan_store(c, s, st->key, old, &st->plan);
+    set_small_plan(c, s, st->key, old, &st->plan);
     if (!cache_value_fits(c, st->key, st->plan.value_bytes)) {
         *status = CACHE_TOO_LARGE;
         return STEP_DONE;
@@ -155,22 +155,22 @@ static enum step store_locked(struct storing *st, enum cache_status *status) {
     }
     st->plan.flags |= store_marks(s, old);
     struct item *it = old;
-    if (old != NULL && takes_place_of(st, old)) {
-        overwrite_locked(st, old);
+    if (old != NULL && set_small_fits_old(st, old)) {
+        set_small_overwrite_locked(st, old);
     } else {
-        enum step step = choose_chunk_locked(st);
+        enum set_step step = set_small_choose_chunk_locked(st);
         if (step != STEP_DONE) {
             return step;
         }
         it = item_at(c, st->ref);
-        char *to = item_init(ct, it, st->plan.flags, st->key, st->plan.value_bytes,
-                             st->plan.client_flags, st->plan.exptime_s);
+        char *to = link_init_item(ct, it, st->plan.flags, st->key, st->plan.value_bytes,
+                                  st->plan.client_flags, st->plan.exptime_s);
         if (st->plan.joins) {
-            fill_joined(c, to, s, old);
+            set_small_fill_joined(c, to, s, old);
         } else {
             bytes_store(to, s->value, s->value_bytes);
         }
-        if (!link_locked(ct, st->p, st->key, it, old, s->cas)) {
+        if (!link_insert_locked(ct, st->p, st->key, it, old, s->cas)) {
             item_set_state(it, CHUNK_FREE);
             *status = CACHE_NO_MEMORY;
             return STEP_DONE;
@@ -183,55 +183,55 @@ static enum step store_locked(struct storing *st, enum cache_status *status) {
     return STEP_DONE;
 }
 
-static enum cache_status store_small(struct storing *st) {
+static enum cache_status set_small(struct set_small *st) {
     struct cache_thread *ct = st->ct;
     const struct cache *c = ct->cache;
     enum cache_status status = CACHE_OK;
-    enum step step;
+    enum set_step step;
     do {
         lock_take(&st->p->lock);
         do {
-            step = store_locked(st, &status);
+            step = set_small_step_locked(st, &status);
         } while (step == STEP_AGAIN);
         if (st->ref != 0 && step != STEP_NEEDS_CHUNK) {
-            stock_push_locked(ct, st->p, st->ref);
+            magazine_push_locked(ct, st->p, st->ref);
         }
         lock_release(&st->p->lock);
-        chunks_settle(ct);
+        magazine_settle(ct);
         if (step == STEP_NEEDS_CHUNK) {
-            st->ref = c->store->obtain(ct, st->p, st->plan.class_id, st->plan.total_bytes, false);
+            st->ref = c->store->alloc(ct, st->p, st->plan.class_id, st->plan.total_bytes, false);
             if (st->ref == 0) {
                 return CACHE_NO_MEMORY;
             }
         }
     } while (step == STEP_NEEDS_CHUNK);
     if (step == STEP_LARGE) {
-        return store_large(ct, st->key, st->s, st->unchanged, st->view, &st->plan.class_id);
+        return set_large(ct, st->key, st->s, st->unchanged, st->view, &st->plan.class_id);
     }
     if (status == CACHE_OK && st->unchanged == NULL && sampled(ct, st->key->hash)) {
-        sample_note(ct, SAMPLE_STORE, st->key->hash, st->plan.class_id, st->plan.value_bytes,
-                    st->plan.exptime_s);
+        sampling_note(ct, SAMPLE_STORE, st->key->hash, st->plan.class_id, st->plan.value_bytes,
+                      st->plan.exptime_s);
     }
     return status;
 }
 
-enum cache_status store_unchanged(struct cache_thread *ct, const struct key *key,
-                                  const struct cache_store *s, const struct index_lookup *look,
-                                  struct cache_view *view) {
-    struct storing st = {.ct = ct,
-                         .p = partition_of(ct->cache, key->hash),
-                         .key = key,
-                         .s = s,
-                         .unchanged = look,
-                         .spot = s->spot,
-                         .view = view};
+enum cache_status set_if_unchanged(struct cache_thread *ct, const struct key *key,
+                                   const struct cache_store *s, const struct index_lookup *look,
+                                   struct cache_view *view) {
+    struct set_small st = {.ct = ct,
+                           .p = partition_of(ct->cache, key->hash),
+                           .key = key,
+                           .s = s,
+                           .unchanged = look,
+                           .spot = s->spot,
+                           .view = view};
     enum cache_status status = s->value_bytes > ITEM_COPY_MAX
-                                   ? store_large(ct, key, s, look, view, &st.plan.class_id)
-                                   : store_small(&st);
+                                   ? set_large(ct, key, s, look, view, &st.plan.class_id)
+                                   : set_small(&st);
     return store_end(ct, key, s, status, st.plan.class_id);
 }
 
 enum cache_status cache_store(struct cache_thread *ct, const struct key *key,
                               const struct cache_store *s, struct cache_view *view) {
-    return store_unchanged(ct, key, s, NULL, view);
+    return set_if_unchanged(ct, key, s, NULL, view);
 }

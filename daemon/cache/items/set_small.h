@@ -5,7 +5,7 @@
 
 /* Stores a value only if the key's chain is still as `look` saw it; CACHE_EXISTS: it is not. With
  * NULL it stores in any case. */
-enum cache_status store_unchanged(struct cache_thread *, const struct key *,
-                                  const struct cache_store *, const struct index_lookup *look,
-                                  struct cache_view *);
+enum cache_status set_if_unchanged(struct cache_thread *, const struct key *,
+                                   const struct cache_store *, const struct index_lookup *look,
+                                   struct cache_view *);
 #endif

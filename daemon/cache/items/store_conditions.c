@@ -6,7 +6,7 @@
 #include "cache/items/item_value.h"
 #include "cache/items/link.h"
 
-uint8_t item_flags_for(const struct cache *c, uint32_t client_flags, bool binary_key) {
+uint8_t store_item_flags(const struct cache *c, uint32_t client_flags, bool binary_key) {
     return (uint8_t)(c->cas_flag | (client_flags != 0 ? ITEM_CFLAGS : 0) |
                      (binary_key ? ITEM_BINKEY : 0));
 }
@@ -33,24 +33,24 @@ enum cache_status store_condition_of(const struct cache_store *s, const struct i
     return CACHE_NOT_STORED;
 }
 
-bool store_is_late(const struct cache_store *s, const struct item *old) {
+bool store_marks_stale(const struct cache_store *s, const struct item *old) {
     return s->compare && s->compare_low && old != NULL && s->compare_cas < item_cas(old);
 }
 
 /* A late store, by meta I with a lower CAS, makes a stale item. The item counts as won if the old
  * one did. */
 uint8_t store_marks(const struct cache_store *s, const struct item *old) {
-    bool late = store_is_late(s, old), won = s->won || (late && item_flags(old) & ITEM_WON);
+    bool late = store_marks_stale(s, old), won = s->won || (late && item_flags(old) & ITEM_WON);
     return (uint8_t)((s->stale || late ? ITEM_STALE : 0) | (won ? ITEM_WON : 0));
 }
 
 /* Counts a refused value in the class that would have held it. It is counted apart from stored
  * values, because it needs no memory. A value that would have been chained counts in no class. */
-void cache_store_spoilt(struct cache_thread *ct, const struct key *key,
-                        const struct cache_store *s) {
-    uint8_t  flags = item_flags_for(ct->cache, s->client_flags, s->binary_key);
+void cache_store_bad_terminator(struct cache_thread *ct, const struct key *key,
+                                const struct cache_store *s) {
+    uint8_t  flags = store_item_flags(ct->cache, s->client_flags, s->binary_key);
     size_t   total_bytes = item_total_bytes(flags, key->len, s->value_bytes);
-    unsigned class_id = whole_item_class(ct->cache, total_bytes, s->value_bytes);
+    unsigned class_id = item_unchained_class(ct->cache, total_bytes, s->value_bytes);
     if (class_id == SLAB_CLASS_NONE) {
         COUNT(ct, cmd_set);
     } else {
@@ -58,12 +58,12 @@ void cache_store_spoilt(struct cache_thread *ct, const struct key *key,
     }
 }
 
-static void count_store(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
+static void store_count(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
                         enum cache_status status, unsigned class_id) {
     if (status == CACHE_OK) {
         COUNT_CLASS(ct, class_id, cmd_set);
     } else {
-        cache_store_spoilt(ct, key, s);
+        cache_store_bad_terminator(ct, key, s);
     }
     if (!s->counts_cas) {
         return;
@@ -88,17 +88,16 @@ bool cache_value_fits(const struct cache *c, const struct key *key, uint64_t val
 /* Removes the item that is there now, which another client may have stored meanwhile. A set that
  * failed acts as a delete at this moment, and one lock is held at a time. memcached does the
  * same. */
-void store_removes_old(struct cache_thread *ct, const struct key *key,
-                       const struct cache_store *s) {
+void store_remove_old(struct cache_thread *ct, const struct key *key, const struct cache_store *s) {
     if (s->mode == CACHE_SET) {
         struct partition *p = partition_of(ct->cache, key->hash);
         lock_take(&p->lock);
-        struct item *old = find_live_locked(ct, p, key);
+        struct item *old = link_find_locked(ct, p, key);
         if (old != NULL) {
-            unlink_locked(ct, p, key->hash, old);
+            link_remove_locked(ct, p, key->hash, old);
         }
         lock_release(&p->lock);
-        chunks_settle(ct);
+        magazine_settle(ct);
     }
 }
 
@@ -107,12 +106,12 @@ enum cache_status store_end(struct cache_thread *ct, const struct key *key,
                             unsigned class_id) {
     if (status == CACHE_TOO_LARGE) {
         COUNT(ct, store_too_large);
-        store_removes_old(ct, key, s);
+        store_remove_old(ct, key, s);
     } else if (status == CACHE_NO_MEMORY) {
         COUNT(ct, store_no_memory);
-        store_removes_old(ct, key, s);
+        store_remove_old(ct, key, s);
     } else if (!s->uncounted) {
-        count_store(ct, key, s, status, class_id);
+        store_count(ct, key, s, status, class_id);
     }
     return status;
 }

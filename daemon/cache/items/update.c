@@ -9,17 +9,17 @@
 
 /* --- delete, invalidate --- */
 
-static bool cas_differs(bool compare, uint64_t wanted, const struct item *it) {
+static bool update_cas_differs(bool compare, uint64_t wanted, const struct item *it) {
     return compare && item_cas(it) != wanted;
 }
 
 /* Marks the item stale where it lies and gives it a new CAS. Nobody has won it yet. */
-static void mark_stale_locked(struct partition *p, const struct key *key, struct item *it,
-                              const struct cache_delete *d) {
+static void update_mark_stale_locked(struct partition *p, const struct key *key, struct item *it,
+                                     const struct cache_delete *d) {
     _Atomic uint32_t *change = index_change_begin(
         index_hint_at(&p->index, key->hash, node_ref(p->index.space, it)));
     item_set_flags(it, (uint8_t)((item_flags(it) | ITEM_STALE) & ~ITEM_WON));
-    item_set_cas(it, next_cas_locked(p, d->cas));
+    item_set_cas(it, link_next_cas_locked(p, d->cas));
     if (d->touch) {
         item_store32(&it->exptime_s, d->exptime_s);
     }
@@ -27,8 +27,9 @@ static void mark_stale_locked(struct partition *p, const struct key *key, struct
 }
 
 /* Meta x: an empty item takes the old item's place. */
-static enum cache_status drop_value(struct cache_thread *ct, const struct key *key,
-                                    const struct cache_delete *d, const struct cache_view *was) {
+static enum cache_status update_drop_value(struct cache_thread *ct, const struct key *key,
+                                           const struct cache_delete *d,
+                                           const struct cache_view *was) {
     struct cache_store s = {
         .mode = CACHE_REPLACE,
         .value = "",
@@ -50,11 +51,11 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key,
     enum cache_status status = CACHE_OK;
     struct cache_view was = {0};
     lock_take(&p->lock);
-    struct item *it = find_live_locked(ct, p, key);
+    struct item *it = link_find_locked(ct, p, key);
     if (it == NULL) {
         status = CACHE_MISS;
         COUNT(ct, delete_misses);
-    } else if (cas_differs(d->compare, d->compare_cas, it)) {
+    } else if (update_cas_differs(d->compare, d->compare_cas, it)) {
         status = CACHE_EXISTS;
         if (d->misses_mismatch) {
             COUNT(ct, delete_misses);
@@ -64,20 +65,20 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key,
         if (d->drop_value) {
             cache_view_item(c, it, &was);
         } else if (d->mark_stale) {
-            mark_stale_locked(p, key, it, d);
+            update_mark_stale_locked(p, key, it, d);
         } else {
-            unlink_locked(ct, p, key->hash, it);
+            link_remove_locked(ct, p, key->hash, it);
             if (sampled(ct, key->hash)) {
-                sample_note(ct, SAMPLE_GONE, key->hash, SLAB_CLASS_NONE, 0, 0);
+                sampling_note(ct, SAMPLE_GONE, key->hash, SLAB_CLASS_NONE, 0, 0);
             }
         }
     }
     lock_release(&p->lock);
-    chunks_settle(ct);
+    magazine_settle(ct);
     if (status != CACHE_OK || !d->drop_value) {
         return status;
     }
-    status = drop_value(ct, key, d, &was);
+    status = update_drop_value(ct, key, d, &was);
     /* another client replaced the item meanwhile; its value is newer and stays */
     return status == CACHE_OK || status == CACHE_EXISTS ? CACHE_OK : status;
 }
@@ -89,26 +90,26 @@ enum cache_status cache_touch(struct cache_thread *ct, const struct key *key, ui
     struct partition *p = partition_of(c, key->hash);
     COUNT(ct, cmd_touch);
     lock_take(&p->lock);
-    struct item *it = find_live_locked(ct, p, key);
+    struct item *it = link_find_locked(ct, p, key);
     if (it != NULL) {
-        touch_locked(p, key, it, exptime_s);
-        mark_hit_locked(ct, p, it);
+        link_touch_locked(p, key, it, exptime_s);
+        link_mark_hit_locked(ct, p, it);
         COUNT_CLASS(ct, cache_item_class(c, it), touch_hits);
     } else {
         COUNT(ct, touch_misses);
     }
     lock_release(&p->lock);
-    chunks_settle(ct);
+    magazine_settle(ct);
     if (it != NULL && sampled(ct, key->hash)) {
-        sample_note(ct, SAMPLE_TOUCH, key->hash, SLAB_CLASS_NONE, 0, exptime_s);
+        sampling_note(ct, SAMPLE_TOUCH, key->hash, SLAB_CLASS_NONE, 0, exptime_s);
     }
     return it != NULL ? CACHE_OK : CACHE_MISS;
 }
 
 /* --- incr, decr --- */
 
-static void count_arith(struct cache_thread *ct, const struct cache_arith *a, bool hit,
-                        unsigned class_id) {
+static void update_count_arith(struct cache_thread *ct, const struct cache_arith *a, bool hit,
+                               unsigned class_id) {
     if (hit && a->decrement) {
         COUNT_CLASS(ct, class_id, decr_hits);
     } else if (hit) {
@@ -122,25 +123,25 @@ static void count_arith(struct cache_thread *ct, const struct cache_arith *a, bo
 
 /* The number that the item holds, and the number that it shall hold. `s` is the store that makes
  * the change, provided that no other store comes between. */
-static enum cache_status read_number(struct cache_thread *ct, const struct key *key,
-                                     const struct cache_arith *a, char *text, struct cache_store *s,
-                                     struct index_lookup *look, uint64_t *number,
-                                     uint32_t *exptime_s) {
+static enum cache_status update_read_number(struct cache_thread *ct, const struct key *key,
+                                            const struct cache_arith *a, char *text,
+                                            struct cache_store *s, struct index_lookup *look,
+                                            uint64_t *number, uint32_t *exptime_s) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     enum cache_status status = CACHE_OK;
     lock_take(&p->lock);
-    struct item *it = find_live_locked(ct, p, key);
+    struct item *it = link_find_locked(ct, p, key);
     index_find_from(&p->index, key, (struct index_hint){0}, look);
     if (it == NULL) {
         status = CACHE_MISS;
     } else if (item_large(it) || item_value_bytes(it) == 0) {
         status = CACHE_NOT_A_NUMBER; /* memcached checks the number before it checks the CAS */
-    } else if (cas_differs(a->compare, a->compare_cas, it)) {
+    } else if (update_cas_differs(a->compare, a->compare_cas, it)) {
         status = CACHE_EXISTS;
     } else {
         uint32_t bytes = item_value_bytes(it);
-        value_copy_locked(c, it, text);
+        item_value_copy_locked(c, it, text);
         *exptime_s = item_exptime_s(it);
         if (!number_stored(text, bytes, number)) {
             status = CACHE_NOT_A_NUMBER;
@@ -167,7 +168,7 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
         }
     }
     lock_release(&p->lock);
-    chunks_settle(ct);
+    magazine_settle(ct);
     return status;
 }
 
@@ -178,7 +179,8 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key,
         struct cache_store s;
         struct index_lookup look;
         uint32_t exptime_s = 0;
-        enum cache_status status = read_number(ct, key, a, text, &s, &look, number, &exptime_s);
+        enum cache_status status =
+            update_read_number(ct, key, a, text, &s, &look, number, &exptime_s);
         if (status == CACHE_MISS && a->vivify) {
             *number = a->initial;
             s = (struct cache_store){.mode = CACHE_ADD,
@@ -197,17 +199,17 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key,
         }
         if (status != CACHE_OK) {
             if (status == CACHE_MISS) {
-                count_arith(ct, a, false, 0);
+                update_count_arith(ct, a, false, 0);
             }
             return status;
         }
-        status = store_unchanged(ct, key, &s, &look, v);
+        status = set_if_unchanged(ct, key, &s, &look, v);
         if (status == CACHE_EXISTS) {
             continue; /* the item changed between the read and the store */
         }
         if (status == CACHE_OK) {
             v->exptime_before_s = exptime_s;
-            count_arith(ct, a, true, v->class_id);
+            update_count_arith(ct, a, true, v->class_id);
         }
         return status;
     }

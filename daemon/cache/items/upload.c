@@ -18,10 +18,10 @@ enum {
     SMALL_TAIL_SHARE = 16, /* a chunk that is smaller by more serves no tail */
 };
 
-struct item *draft_take(struct cache_thread *ct, struct cache_draft *taken) {
+struct item *upload_take_item(struct cache_thread *ct, struct cache_upload *taken) {
     struct item *it = taken->item;
-    draft_dismiss(ct->cache, taken);
-    *taken = (struct cache_draft){0};
+    upload_quota_release(ct->cache, taken);
+    *taken = (struct cache_upload){0};
     return it;
 }
 
@@ -33,10 +33,10 @@ struct shape {
     size_t   head_bytes; /* in all: header, key and what the head holds of the value */
 };
 
-static struct shape shape_of(const struct cache *c, uint8_t flags, uint8_t key_len,
-                             uint32_t value_bytes) {
+static struct shape upload_shape(const struct cache *c, uint8_t flags, uint8_t key_len,
+                                 uint32_t value_bytes) {
     size_t total_bytes = item_total_bytes(flags, key_len, value_bytes);
-    unsigned class_id = whole_item_class(c, total_bytes, value_bytes);
+    unsigned class_id = item_unchained_class(c, total_bytes, value_bytes);
     if (class_id == SLAB_CLASS_NONE) {
         flags |= ITEM_CHAINED;
         total_bytes = item_total_bytes(flags, key_len, value_bytes);
@@ -46,17 +46,17 @@ static struct shape shape_of(const struct cache *c, uint8_t flags, uint8_t key_l
 }
 
 /* Makes an item without a tail. NULL: no memory. */
-static struct item *make_head(struct cache_thread *ct, const struct key *key,
-                              const struct shape *shape, uint32_t value_bytes,
-                              uint32_t client_flags, uint32_t exptime_s) {
+static struct item *upload_make_head(struct cache_thread *ct, const struct key *key,
+                                     const struct shape *shape, uint32_t value_bytes,
+                                     uint32_t client_flags, uint32_t exptime_s) {
     struct cache *c = ct->cache;
-    uint32_t ref = c->store->obtain(ct, partition_of(c, key->hash), shape->class_id,
+    uint32_t ref = c->store->alloc(ct, partition_of(c, key->hash), shape->class_id,
                                     shape->head_bytes, true);
     if (ref == 0) {
         return NULL;
     }
     struct item *it = item_at(c, ref);
-    item_init(ct, it, shape->flags, key, value_bytes, client_flags, exptime_s);
+    link_init_item(ct, it, shape->flags, key, value_bytes, client_flags, exptime_s);
     if (shape->flags & ITEM_CHAINED) {
         item_store32(item_chain(it), 0);
     }
@@ -66,20 +66,20 @@ static struct item *make_head(struct cache_thread *ct, const struct key *key,
 /* --- chains --- */
 
 /* The class whose chunks fit a tail that holds all that is left. */
-static unsigned tail_class(const struct cache *c, uint32_t left) {
+static unsigned upload_tail_class(const struct cache *c, uint32_t left) {
     size_t want = (size_t)left + ITEM_TAIL_HEADER;
     return slab_class_of(c->slab, want < c->tail_bytes_most ? want : c->tail_bytes_most);
 }
 
-static uint32_t tail_room(const struct cache *c, unsigned class_id) {
+static uint32_t upload_tail_room(const struct cache *c, unsigned class_id) {
     return slab_chunk_bytes(c->slab, class_id) - ITEM_TAIL_HEADER;
 }
 
 /* How many chunks to take at once: enough for the bytes wanted now, but no more than the rest of
  * the value fills. */
-static unsigned tails_wanted(const struct cache *c, uint32_t left, size_t wanted_bytes,
-                             unsigned class_id) {
-    uint32_t room = tail_room(c, class_id), whole = left / room;
+static unsigned upload_tails_wanted(const struct cache *c, uint32_t left, size_t wanted_bytes,
+                                    unsigned class_id) {
+    uint32_t room = upload_tail_room(c, class_id), whole = left / room;
     size_t n = (wanted_bytes + room - 1) / room;
     n = n < whole ? n : whole;
     return n < 1 ? 1 : n < CHAIN_TAKE ? (unsigned)n : CHAIN_TAKE;
@@ -89,29 +89,29 @@ static unsigned tails_wanted(const struct cache *c, uint32_t left, size_t wanted
  * of the right size, a larger chunk serves. With no_slab_reassign a smaller one serves, too: the
  * class of the largest chunks may have one page, and other values hold its two chunks. Where pages
  * move, values that readers hold would drop small items without end. Returns how many. */
-static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigned class_id,
-                           uint32_t *refs, unsigned want) {
+static unsigned upload_take_tails(struct cache_thread *ct, struct partition *p, unsigned class_id,
+                                  uint32_t *refs, unsigned want) {
     struct cache *c = ct->cache;
     unsigned got = slab_take(c->slab, class_id, refs, want), larger = class_id;
     for (; got == 0 && larger != SLAB_CLASS_NONE; larger = slab_next_class(c->slab, larger)) {
-        refs[0] = c->store->obtain(ct, p, larger, 0, true);
+        refs[0] = c->store->alloc(ct, p, larger, 0, true);
         got = refs[0] != 0;
     }
     bool smaller_serves = !c->config.steal_pages && may_evict(c, class_id);
     for (unsigned share = 2; got == 0 && share <= SMALL_TAIL_SHARE && smaller_serves; share *= 2) {
         unsigned smaller = slab_class_of(c->slab, slab_chunk_bytes(c->slab, class_id) / share);
-        refs[0] = smaller != class_id ? c->store->obtain(ct, p, smaller, 0, true) : 0;
+        refs[0] = smaller != class_id ? c->store->alloc(ct, p, smaller, 0, true) : 0;
         got = refs[0] != 0;
     }
     return got;
 }
 
 /* Appends a chunk to the chain. The chunk holds what it has room for of the bytes that are left. */
-static void append_tail(const struct cache *c, struct cache_draft *d, uint32_t ref) {
+static void upload_append_tail(const struct cache *c, struct cache_upload *d, uint32_t ref) {
     struct item_tail *t = (void *)item_at(c, ref);
-    uint32_t room = tail_room(c, slab_ref_class(c->slab, ref)),
+    uint32_t room = upload_tail_room(c, slab_ref_class(c->slab, ref)),
              used_bytes = d->left < room ? d->left : room;
-    atomic_thread_fence(memory_order_release); /* as in item_init */
+    atomic_thread_fence(memory_order_release); /* as in link_init_item */
     atomic_store_explicit(&t->key_len, 0, memory_order_relaxed);
     atomic_store_explicit(&t->flags, CHUNK_FILLING, memory_order_relaxed);
     item_store32(&t->next, 0);
@@ -126,151 +126,154 @@ static void append_tail(const struct cache *c, struct cache_draft *d, uint32_t r
     d->left -= used_bytes;
 }
 
-static void append_tails(const struct cache *c, struct cache_draft *d, const uint32_t *refs,
-                         unsigned count) {
+static void upload_append_tails(const struct cache *c, struct cache_upload *d, const uint32_t *refs,
+                                unsigned count) {
     for (unsigned i = 0; i < count; i++) {
-        append_tail(c, d, refs[i]);
+        upload_append_tail(c, d, refs[i]);
     }
 }
 
-struct item *draft_whole(struct cache_thread *ct, const struct key *key, uint8_t flags,
-                         uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s) {
+struct item *upload_make_item(struct cache_thread *ct, const struct key *key, uint8_t flags,
+                              uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s) {
     const struct cache *c = ct->cache;
-    struct shape shape = shape_of(c, flags, key->len, value_bytes);
-    struct cache_draft d = {.item =
-                                make_head(ct, key, &shape, value_bytes, client_flags, exptime_s)};
+    struct shape shape = upload_shape(c, flags, key->len, value_bytes);
+    struct cache_upload d = {
+        .item = upload_make_head(ct, key, &shape, value_bytes, client_flags, exptime_s)};
     if (d.item == NULL || !(shape.flags & ITEM_CHAINED)) {
         return d.item;
     }
     for (d.left = value_bytes - value_bytes_in_head(c, d.item); d.left > 0;) {
         uint32_t refs[CHAIN_TAKE];
-        unsigned class_id = tail_class(c, d.left);
-        unsigned got = take_tails(ct, partition_of(c, key->hash), class_id, refs,
-                                  tails_wanted(c, d.left, d.left, class_id));
+        unsigned class_id = upload_tail_class(c, d.left);
+        unsigned got = upload_take_tails(ct, partition_of(c, key->hash), class_id, refs,
+                                         upload_tails_wanted(c, d.left, d.left, class_id));
         if (got == 0) {
-            item_release(ct, d.item);
+            magazine_release_item(ct, d.item);
             return NULL;
         }
-        append_tails(c, &d, refs, got);
+        upload_append_tails(c, &d, refs, got);
     }
     return d.item;
 }
 
 /* --- values that come piece by piece --- */
 
-static struct shape shape_of_store(const struct cache *c, const struct key *key,
-                                   const struct cache_store *s) {
-    return shape_of(c, item_flags_for(c, s->client_flags, s->binary_key), key->len, s->value_bytes);
+static struct shape upload_shape_of_store(const struct cache *c, const struct key *key,
+                                          const struct cache_store *s) {
+    return upload_shape(c, store_item_flags(c, s->client_flags, s->binary_key), key->len,
+                        s->value_bytes);
 }
 
 /* Bytes of memory that the chain of a value of this length takes. */
-static size_t chain_takes(const struct cache *c, uint32_t left) {
+static size_t upload_chain_bytes(const struct cache *c, uint32_t left) {
     size_t bytes = 0;
     while (left > 0) {
-        unsigned class_id = tail_class(c, left);
-        uint32_t room = tail_room(c, class_id), chunks = left / room > 0 ? left / room : 1;
+        unsigned class_id = upload_tail_class(c, left);
+        uint32_t room = upload_tail_room(c, class_id), chunks = left / room > 0 ? left / room : 1;
         bytes += (size_t)chunks * slab_chunk_bytes(c->slab, class_id);
         left -= left < room ? left : chunks * room;
     }
     return bytes;
 }
 
-enum cache_status cache_draft_begin(struct cache_thread *ct, const struct key *key,
-                                    const struct cache_store *s, struct cache_draft *d) {
+enum cache_status cache_upload_begin(struct cache_thread *ct, const struct key *key,
+                                     const struct cache_store *s, struct cache_upload *d) {
     const struct cache *c = ct->cache;
-    *d = (struct cache_draft){.left = s->value_bytes};
+    *d = (struct cache_upload){.left = s->value_bytes};
     if (!cache_value_fits(c, key, s->value_bytes)) {
         return store_end(ct, key, s, CACHE_TOO_LARGE, SLAB_CLASS_NONE);
     }
-    struct shape shape = shape_of_store(c, key, s);
-    d->large = draft_is_large(c, s->value_bytes);
+    struct shape shape = upload_shape_of_store(c, key, s);
+    d->large = upload_is_large(c, s->value_bytes);
     d->need_bytes = c->store->takes(c, shape.class_id, shape.head_bytes) +
-                    (shape.flags & ITEM_CHAINED ? chain_takes(c, s->value_bytes) : 0);
+                    (shape.flags & ITEM_CHAINED ? upload_chain_bytes(c, s->value_bytes) : 0);
     return CACHE_OK;
 }
 
-static enum cache_drafted take_head(struct cache_thread *ct, const struct key *key,
-                                    const struct cache_store *s, struct cache_draft *d) {
+static enum cache_upload_status upload_take_head(struct cache_thread *ct, const struct key *key,
+                                                 const struct cache_store *s,
+                                                 struct cache_upload *d) {
     struct cache *c = ct->cache;
-    struct shape shape = shape_of_store(c, key, s);
-    if (!draft_admit(c, d)) {
-        return CACHE_DRAFT_WAITS;
+    struct shape shape = upload_shape_of_store(c, key, s);
+    if (!upload_quota_admit(c, d)) {
+        return CACHE_UPLOAD_WAITS;
     }
-    d->item = make_head(ct, key, &shape, s->value_bytes, s->client_flags, s->exptime_s);
+    d->item = upload_make_head(ct, key, &shape, s->value_bytes, s->client_flags, s->exptime_s);
     if (d->item == NULL) {
-        return CACHE_DRAFT_REFUSED;
+        return CACHE_UPLOAD_REFUSED;
     }
     d->left = shape.flags & ITEM_CHAINED ? s->value_bytes - value_bytes_in_head(c, d->item) : 0;
-    return CACHE_DRAFT_READY;
+    return CACHE_UPLOAD_READY;
 }
 
-static enum cache_drafted take_more(struct cache_thread *ct, const struct key *key,
-                                    struct cache_draft *d, size_t wanted_bytes) {
+static enum cache_upload_status upload_take_more(struct cache_thread *ct, const struct key *key,
+                                                 struct cache_upload *d, size_t wanted_bytes) {
     struct cache *c = ct->cache;
     uint32_t refs[CHAIN_TAKE];
-    unsigned class_id = tail_class(c, d->left),
-             want = tails_wanted(c, d->left, wanted_bytes, class_id);
-    unsigned got = take_tails(ct, partition_of(c, key->hash), class_id, refs, want);
+    unsigned class_id = upload_tail_class(c, d->left),
+             want = upload_tails_wanted(c, d->left, wanted_bytes, class_id);
+    unsigned got = upload_take_tails(ct, partition_of(c, key->hash), class_id, refs, want);
     if (got == 0) {
-        return CACHE_DRAFT_REFUSED;
+        return CACHE_UPLOAD_REFUSED;
     }
-    append_tails(c, d, refs, got);
-    return CACHE_DRAFT_READY;
+    upload_append_tails(c, d, refs, got);
+    return CACHE_UPLOAD_READY;
 }
 
-enum cache_drafted cache_draft_extend(struct cache_thread *ct, const struct key *key,
-                                      const struct cache_store *s, struct cache_draft *d,
-                                      size_t upto) {
+enum cache_upload_status cache_upload_extend(struct cache_thread *ct, const struct key *key,
+                                             const struct cache_store *s, struct cache_upload *d,
+                                             size_t upto) {
     upto = upto < s->value_bytes ? upto : s->value_bytes;
-    enum cache_drafted how = d->item == NULL ? take_head(ct, key, s, d) : CACHE_DRAFT_READY;
-    while (how == CACHE_DRAFT_READY && cache_draft_room(d, s) < upto) {
-        how = take_more(ct, key, d, upto - cache_draft_room(d, s));
+    enum cache_upload_status how =
+        d->item == NULL ? upload_take_head(ct, key, s, d) : CACHE_UPLOAD_READY;
+    while (how == CACHE_UPLOAD_READY && cache_upload_room(d, s) < upto) {
+        how = upload_take_more(ct, key, d, upto - cache_upload_room(d, s));
     }
-    if (how == CACHE_DRAFT_REFUSED) {
-        cache_draft_refuse(ct, key, s, d);
+    if (how == CACHE_UPLOAD_REFUSED) {
+        cache_upload_refuse(ct, key, s, d);
     }
     return how;
 }
 
-int cache_draft_iov(const struct cache_thread *ct, const struct cache_draft *d, size_t skip,
-                    struct cache_place *place, struct iovec *iov, int max) {
+int cache_upload_iov(const struct cache_thread *ct, const struct cache_upload *d, size_t skip,
+                     struct cache_place *place, struct iovec *iov, int max) {
     return d->item != NULL ? cache_value_iov(ct, d->item, skip, place, iov, max) : 0;
 }
 
 /* An abandoned draft may leave whole pages free, which other classes may need at once. The tuner
  * gives those pages to the pool. */
-static void note_left(struct cache *c, unsigned class_id) {
+static void upload_note_free_page(struct cache *c, unsigned class_id) {
     uint32_t page;
     if (!c->store->one_class && slab_partial_pages(c->slab, class_id, true, &page, 1) > 0 &&
-        class_set_shared_add(&c->left_whole, class_id) && c->wake != NULL) {
+        class_set_shared_add(&c->left_free, class_id) && c->wake != NULL) {
         c->wake(c->wake_arg);
     }
 }
 
-void cache_abandon(struct cache_thread *ct, struct cache_draft *taken) {
+void cache_upload_abandon(struct cache_thread *ct, struct cache_upload *taken) {
     struct cache *c = ct->cache;
     uint32_t last_tail = taken->last_tail;
-    struct item *it = draft_take(ct, taken);
+    struct item *it = upload_take_item(ct, taken);
     if (it == NULL) {
         return;
     }
     /* the head of a chained value may have no tail yet */
     uint32_t first = last_tail != 0 ? item_load32(item_chain(it)) : ref_of_item(c, it);
-    item_release(ct, it);
-    note_left(c, slab_ref_class(c->slab, first));
+    magazine_release_item(ct, it);
+    upload_note_free_page(c, slab_ref_class(c->slab, first));
     if (last_tail != 0) { /* the last tail of a value may be of a smaller class */
-        note_left(c, slab_ref_class(c->slab, last_tail));
+        upload_note_free_page(c, slab_ref_class(c->slab, last_tail));
     }
 }
 
-enum cache_status cache_draft_refuse(struct cache_thread *ct, const struct key *key,
-                                     const struct cache_store *s, struct cache_draft *taken) {
-    cache_abandon(ct, taken);
+enum cache_status cache_upload_refuse(struct cache_thread *ct, const struct key *key,
+                                      const struct cache_store *s, struct cache_upload *taken) {
+    cache_upload_abandon(ct, taken);
     return store_end(ct, key, s, CACHE_NO_MEMORY, SLAB_CLASS_NONE);
 }
 
-void cache_draft_late(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
-                      struct cache_draft *taken) {
-    cache_abandon(ct, taken);
-    store_removes_old(ct, key, s);
+void cache_upload_overdue(struct cache_thread *ct, const struct key *key,
+                          const struct cache_store *s, struct cache_upload *taken) {
+    cache_upload_abandon(ct, taken);
+    store_remove_old(ct, key, s);
 }

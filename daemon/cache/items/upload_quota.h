@@ -8,10 +8,10 @@
 #define SLATE_CACHE_ITEMS_UPLOAD_QUOTA_H
 #include "cache/partition.h"
 
-bool draft_is_large(const struct cache *, size_t value_bytes);
+bool upload_is_large(const struct cache *, size_t value_bytes);
 /* Adds what the draft needs to the sum of all drafts. False: the sum would pass the bound, and the
  * draft has to wait. */
-bool draft_admit(struct cache *, struct cache_draft *);
+bool upload_quota_admit(struct cache *, struct cache_upload *);
 /* The draft no longer counts against the bound. */
-void draft_dismiss(struct cache *, const struct cache_draft *);
+void upload_quota_release(struct cache *, const struct cache_upload *);
 #endif

@@ -7,8 +7,8 @@
 
 /* Does a set's part of the work, for one chunk of the class. The caller holds no lock and no
  * reference: its turn ends here, and another begins. */
-void help_with_pages(struct cache_thread *, unsigned class_id);
+void assist_pages(struct cache_thread *, unsigned class_id);
 /* Adds the classes of the decision that sets go by, and those that pages on the move are for.
  * False: a set works on a page at this moment. From the mover's thread. */
-bool help_names(struct cache *, struct class_set *);
+bool assist_add_classes(struct cache *, struct class_set *);
 #endif

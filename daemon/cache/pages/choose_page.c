@@ -7,9 +7,9 @@
 
 enum {
     /* pages that one choice by value compares; the next choice goes on where it ended */
-    LOOK_PAGES = 64,
+    COMPARED_PAGES = 64,
     SAMPLE_CHUNKS = 16, /* chunks that it looks at in each page */
-    LISTED_PAGES = 16, /* pages with free chunks that it compares in any case */
+    LISTED_PAGES = 16,  /* pages with free chunks that it compares in any case */
     /* the value of a live item that was used a moment ago; each hit of its mark adds as much */
     LIVE_VALUE = 1 << 12,
     /* "a moment": an item's value falls with its idle time, as the hits it promises do */
@@ -18,7 +18,7 @@ enum {
     IN_USE_VALUE = 1 << 28,
 };
 
-static bool item_in_use(struct item *it) {
+static bool page_item_in_use(struct item *it) {
     switch (item_state(it)) {
     case CHUNK_FREE: return false;
     case CHUNK_FILLING:
@@ -32,47 +32,47 @@ static bool item_in_use(struct item *it) {
 
 /* The item of a chunk: of a piece of a chained value that is the value's head. NULL: the piece has
  * none any more. */
-static struct item *item_of_chunk(const struct cache *c, struct item *it) {
+static struct item *page_item_of_chunk(const struct cache *c, struct item *it) {
     if (item_state(it) != CHUNK_LINKED || item_key_len(it) != 0) {
         return it;
     }
     uint32_t head = item_load32(&((const struct item_tail *)(const void *)it)->head);
-    return chunk_is_at(c, head) ? item_at(c, head) : NULL;
+    return item_chunk_is_at(c, head) ? item_at(c, head) : NULL;
 }
 
-static bool chunk_in_use(const struct cache *c, struct item *chunk) {
-    struct item *it = item_of_chunk(c, chunk);
-    return it != NULL && item_in_use(it);
+static bool page_chunk_in_use(const struct cache *c, struct item *chunk) {
+    struct item *it = page_item_of_chunk(c, chunk);
+    return it != NULL && page_item_in_use(it);
 }
 
 bool cache_chunk_in_use(const struct cache *c, uint32_t page, uint32_t chunk) {
     struct item *it = slab_page_chunk(c->slab, page, chunk);
-    return it != NULL && chunk_in_use(c, it);
+    return it != NULL && page_chunk_in_use(c, it);
 }
 
 bool cache_page_in_use(const struct cache *c, uint32_t page) {
     struct item *it;
     for (uint32_t i = 0; (it = slab_page_chunk(c->slab, page, i)) != NULL; i++) {
-        if (chunk_in_use(c, it)) {
+        if (page_chunk_in_use(c, it)) {
             return true;
         }
     }
     return false;
 }
 
-struct candidate {
+struct page_candidate {
     uint64_t cost; /* the least goes first */
     uint32_t page;
 };
 
 /* Keeps the `max` candidates of least cost, the least first. Of equal ones the earlier comes
  * first. */
-struct ranking {
-    struct candidate *best;
+struct page_ranking {
+    struct page_candidate *best;
     unsigned count, max;
 };
 
-static void rank(struct ranking *r, uint32_t page, uint64_t cost) {
+static void page_rank(struct page_ranking *r, uint32_t page, uint64_t cost) {
     unsigned at = r->count;
     for (unsigned i = 0; i < r->count; i++) {
         if (r->best[i].page == page) {
@@ -87,10 +87,10 @@ static void rank(struct ranking *r, uint32_t page, uint64_t cost) {
     }
     r->count += r->count < r->max;
     memmove(&r->best[at + 1], &r->best[at], (r->count - at - 1) * sizeof *r->best);
-    r->best[at] = (struct candidate){cost, page};
+    r->best[at] = (struct page_candidate){cost, page};
 }
 
-static uint64_t item_value(const struct item *it, uint32_t now_s) {
+static uint64_t page_item_value(const struct item *it, uint32_t now_s) {
     uint32_t used_s = node_used_s(&it->node), idle_s = now_s > used_s ? now_s - used_s : 0;
     return (uint64_t)LIVE_VALUE * RECENT_S * (1 + node_hits(&it->node)) / (RECENT_S + idle_s);
 }
@@ -102,8 +102,8 @@ static uint32_t page_chunks(const struct cache *c, uint32_t page) {
 }
 
 /* Picks the chunks to look at, spread evenly over the page. Returns how many. */
-static unsigned sample_chunks(const struct cache *c, uint32_t page,
-                              struct item *sample[SAMPLE_CHUNKS]) {
+static unsigned page_sample_chunks(const struct cache *c, uint32_t page,
+                                   struct item *sample[SAMPLE_CHUNKS]) {
     uint32_t chunks = page_chunks(c, page),
              looked = chunks < SAMPLE_CHUNKS ? chunks : SAMPLE_CHUNKS;
     unsigned n = 0;
@@ -119,19 +119,19 @@ static unsigned sample_chunks(const struct cache *c, uint32_t page,
 uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
     const struct cache *c = ct->cache;
     struct item *sample[SAMPLE_CHUNKS];
-    unsigned looked = sample_chunks(c, page, sample);
+    unsigned looked = page_sample_chunks(c, page, sample);
     uint64_t value = 0;
     for (unsigned i = 0; i < looked; i++) {
         struct item *it = sample[i];
         if (item_state(it) == CHUNK_FREE) {
             continue;
         }
-        if (chunk_in_use(c, it)) {
+        if (page_chunk_in_use(c, it)) {
             value += IN_USE_VALUE;
         } else if (item_key_len(it) == 0) {
             value += LIVE_VALUE / 2; /* a piece of a chained value; its item is not looked up */
         } else if (!cache_item_dead(c, it, ct->now_s)) {
-            value += item_value(it, item_now_s(ct));
+            value += page_item_value(it, item_now_s(ct));
         }
     }
     return looked ? value * page_chunks(c, page) / looked : 0;
@@ -140,8 +140,8 @@ uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
 uint32_t cache_page_used_s(const struct cache *c, uint32_t page) {
     struct item *sample[SAMPLE_CHUNKS];
     uint32_t used_s = 0;
-    for (unsigned n = sample_chunks(c, page, sample); n > 0; n--) {
-        const struct item *it = item_of_chunk(c, sample[n - 1]);
+    for (unsigned n = page_sample_chunks(c, page, sample); n > 0; n--) {
+        const struct item *it = page_item_of_chunk(c, sample[n - 1]);
         if (it != NULL && item_state(it) == CHUNK_LINKED && node_used_s(&it->node) > used_s) {
             used_s = node_used_s(&it->node);
         }
@@ -151,54 +151,53 @@ uint32_t cache_page_used_s(const struct cache *c, uint32_t page) {
 
 /* By value, or by the last use; of pages whose items were used at the same second the older page
  * goes. */
-static void rank_by_items(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
-                          struct ranking *r) {
+static void page_rank_by_items(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
+                               struct page_ranking *r) {
     struct cache *c = ct->cache;
-    uint32_t pages[LISTED_PAGES + LOOK_PAGES];
+    uint32_t pages[LISTED_PAGES + COMPARED_PAGES];
     struct item *sample[SAMPLE_CHUNKS];
     unsigned n = slab_partial_pages(c->slab, class_id, false, pages, LISTED_PAGES);
-    n += slab_next_pages(c->slab, class_id, pages + n, LOOK_PAGES);
+    n += slab_next_pages(c->slab, class_id, pages + n, COMPARED_PAGES);
     for (unsigned i = 0; i < n; i++) {
         /* a look at a page touches many cold cache lines: asked for together they arrive
          * together */
-        for (unsigned j = i + 1 < n ? sample_chunks(c, pages[i + 1], sample) : 0; j > 0; j--) {
+        for (unsigned j = i + 1 < n ? page_sample_chunks(c, pages[i + 1], sample) : 0; j > 0; j--) {
             __builtin_prefetch(sample[j - 1]);
         }
-        uint32_t acquired_seq =
+        uint32_t birth =
             atomic_load_explicit(&slab_page(c->slab, pages[i])->acquired_seq, memory_order_relaxed);
-        rank(r, pages[i],
-             pick == PICK_LEAST_VALUE
-                 ? cache_page_value(ct, pages[i])
-                 : (uint64_t)cache_page_used_s(c, pages[i]) << 32 | acquired_seq);
+        page_rank(r, pages[i],
+                  pick == PICK_LEAST_VALUE
+                      ? cache_page_value(ct, pages[i])
+                      : (uint64_t)cache_page_used_s(c, pages[i]) << 32 | birth);
     }
 }
 
-static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
-                     struct ranking *r) {
+static void page_rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
+                          struct page_ranking *r) {
     struct cache *c = ct->cache;
     for (uint32_t page = 0; page < arena_page_end(c->arena); page++) {
         const struct page *p = slab_page(c->slab, page);
         if (atomic_load_explicit(&p->class_id, memory_order_relaxed) == class_id &&
             atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
-            rank(r, page,
-                 pick == PICK_RANDOM
-                     ? random_next(&ct->random)
-                     : atomic_load_explicit(&p->acquired_seq, memory_order_relaxed));
+            page_rank(r, page,
+                      pick == PICK_RANDOM ? random_next(&ct->random)
+                                          : atomic_load_explicit(&p->acquired_seq, memory_order_relaxed));
         }
     }
 }
 
-unsigned cache_spare_pages(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
-                           uint32_t *pages, unsigned max) {
-    struct candidate best[CACHE_SPARE_MAX];
-    struct ranking r = {best, 0, max < CACHE_SPARE_MAX ? max : CACHE_SPARE_MAX};
+unsigned cache_choose_pages(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
+                            uint32_t *pages, unsigned max) {
+    struct page_candidate best[CACHE_CHOOSE_MAX];
+    struct page_ranking r = {best, 0, max < CACHE_CHOOSE_MAX ? max : CACHE_CHOOSE_MAX};
     if (pick == PICK_FREE) {
         return slab_partial_pages(ct->cache->slab, class_id, true, pages, r.max);
     }
     if (pick == PICK_LEAST_VALUE || pick == PICK_LEAST_ACCESSED) {
-        rank_by_items(ct, class_id, pick, &r);
+        page_rank_by_items(ct, class_id, pick, &r);
     } else {
-        rank_all(ct, class_id, pick, &r);
+        page_rank_all(ct, class_id, pick, &r);
     }
     for (unsigned i = 0; i < r.count; i++) {
         pages[i] = best[i].page;

@@ -36,7 +36,7 @@ static inline void turn_enter(struct turn *t) {
     uint64_t n = atomic_load_explicit(&t->n, memory_order_relaxed);
     assert(n % 2 == 0);
     atomic_store_explicit(&t->n, n + 1, memory_order_release);
-    /* every thread sees the number before this turn finds a reference; pairs with turns_look */
+    /* every thread sees the number before this turn finds a reference; pairs with turns_read */
     atomic_thread_fence(memory_order_seq_cst);
 }
 static inline void turn_leave(struct turn *t) {
@@ -49,7 +49,7 @@ static inline bool turn_is_under_way(const struct turn *t) {
 }
 /* Reads the numbers of THREADS_MAX turns. To be called after the memory was made unreachable, by
  * this thread or by one that told it so. */
-static inline void turns_look(const struct turn *turns, uint64_t *seen) {
+static inline void turns_read(const struct turn *turns, uint64_t *seen) {
     atomic_thread_fence(memory_order_seq_cst); /* pairs with turn_enter */
     for (unsigned i = 0; i < THREADS_MAX; i++) {
         seen[i] = atomic_load_explicit(&turns[i].n, memory_order_acquire);

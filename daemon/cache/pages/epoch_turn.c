@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "cache/expire/flush.h"
 
-enum { REST_US = 100, QUIESCE_LOOK_US = 20 };
+enum { PAUSE_US = 100, QUIESCE_POLL_US = 20 };
 
 void cache_turn_begin(struct cache_thread *ct) {
     ct->now_s = clock_now_s();
@@ -21,14 +21,14 @@ void cache_turn_end(struct cache_thread *ct) { turn_leave(ct->turn); }
 
 uint32_t cache_now_s(const struct cache_thread *ct) { return ct->now_s; }
 
-void turn_rest(struct cache_thread *ct) {
+void turn_pause(struct cache_thread *ct) {
     cache_turn_end(ct);
-    usleep(REST_US);
+    usleep(PAUSE_US);
     cache_turn_begin(ct);
 }
 
 void cache_turns_note(const struct cache_thread *ct, uint64_t seen[THREADS_MAX]) {
-    turns_look(ct->cache->turns, seen);
+    turns_read(ct->cache->turns, seen);
     seen[ct->turn - ct->cache->turns] = 0; /* this thread's own turn does not count */
 }
 
@@ -51,7 +51,7 @@ bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {
     cache_turns_note(ct, seen);
     while (!(quiet = cache_turns_ended(ct->cache, seen)) &&
            clock_mono_us() - start_us < deadline_us) {
-        usleep(QUIESCE_LOOK_US);
+        usleep(QUIESCE_POLL_US);
     }
     if (within) {
         turn_enter(ct->turn);
@@ -62,31 +62,32 @@ bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {
 /* --- waiting for memory --- */
 
 /* A store that waits keeps its worker from all other clients. So after one has waited in vain,
- * other stores are refused at once for REFUSED_AT_ONCE times the patience: waiting takes at most a
+ * other stores are refused at once for FAIL_FAST_TIMES times the patience: waiting takes at most a
  * fifth of a worker's time. */
-enum { REFUSED_AT_ONCE = 4 };
+enum { FAIL_FAST_TIMES = 4 };
 
-bool patience_left(const struct cache_thread *ct, uint64_t *give_up_us) {
+bool turn_wait_left(const struct cache_thread *ct, uint64_t *give_up_us) {
     /* where nothing may be evicted, memory that others hold stays held */
     const struct cache *c = ct->cache;
-    uint64_t now_us = clock_mono_us(), patience_us = c->config.evict ? c->config.patience_us : 0;
-    *give_up_us = *give_up_us != 0 ? *give_up_us : now_us + patience_us;
+    uint64_t now_us = clock_mono_us(),
+             alloc_wait_us = c->config.evict ? c->config.alloc_wait_us : 0;
+    *give_up_us = *give_up_us != 0 ? *give_up_us : now_us + alloc_wait_us;
     return now_us < *give_up_us;
 }
 
-bool rest_for_memory(struct cache_thread *ct, uint64_t *give_up_us) {
+bool turn_wait_for_memory(struct cache_thread *ct, uint64_t *give_up_us) {
     struct cache *c = ct->cache;
     uint64_t now_us = clock_mono_us();
     bool stealing = atomic_load_explicit(&c->stealing, memory_order_relaxed);
-    if (!stealing && now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
+    if (!stealing && now_us < atomic_load_explicit(&c->fail_fast_until_us, memory_order_relaxed)) {
         return false;
     }
-    if (!patience_left(ct, give_up_us)) {
-        atomic_store_explicit(&c->hopeless_until_us,
-                              now_us + REFUSED_AT_ONCE * (uint64_t)c->config.patience_us,
+    if (!turn_wait_left(ct, give_up_us)) {
+        atomic_store_explicit(&c->fail_fast_until_us,
+                              now_us + FAIL_FAST_TIMES * (uint64_t)c->config.alloc_wait_us,
                               memory_order_relaxed);
         return false;
     }
-    turn_rest(ct);
+    turn_pause(ct);
     return true;
 }

@@ -10,18 +10,18 @@
 #include "cache/partition.h"
 
 enum {
-    TAILS_AT_ONCE = 128,        /* tails of one value that are moved in one hold of the lock … */
+    TAILS_AT_ONCE = 128,         /* tails of one value that are moved in one hold of the lock … */
     TAILS_AT_ONCE_BYTES = 16384, /* … and their bytes at most; a larger tail is moved alone */
-    TAIL_LOOK_PARTITIONS = 16, /* partitions that are asked for the age of a class's oldest item */
+    VICTIM_PARTITIONS_MAX = 16, /* partitions that are asked for the age of a class's oldest item */
 };
 
 /* Prefetches what emptying a chunk some chunks further will touch. */
-static void prefetch_ahead(const struct cache *c, uint32_t page, uint32_t chunk) {
+static void evacuate_prefetch(const struct cache *c, uint32_t page, uint32_t chunk) {
     enum { AHEAD = 8 };
     const struct item *it = slab_page_chunk(c->slab, page, chunk + AHEAD);
     char bytes[KEY_BYTES_MAX + 14];
     struct key key;
-    if (it != NULL && item_state(it) == CHUNK_LINKED && copy_key_warily(it, bytes, &key)) {
+    if (it != NULL && item_state(it) == CHUNK_LINKED && item_copy_key_guarded(it, bytes, &key)) {
         cache_prefetch_bucket(c, &key);
         cache_prefetch_neighbours(c, ref_of_item(c, it));
     }
@@ -29,8 +29,8 @@ static void prefetch_ahead(const struct cache *c, uint32_t page, uint32_t chunk)
 
 /* Takes a chunk for a copy: from the partition's stock, else the spare, which the caller took of
  * the class before it locked. 0: neither has one. The spare becomes 0 when it is used. */
-static uint32_t target_locked(struct partition *p, unsigned class_id, uint32_t *spare) {
-    uint32_t ref = stock_pop_locked(p, class_id);
+static uint32_t evacuate_target_locked(struct partition *p, unsigned class_id, uint32_t *spare) {
+    uint32_t ref = magazine_pop_locked(p, class_id);
     if (ref == 0) {
         ref = *spare;
         *spare = 0;
@@ -38,34 +38,34 @@ static uint32_t target_locked(struct partition *p, unsigned class_id, uint32_t *
     return ref;
 }
 
-static void copy_word(char *to, const char *from) {
+static void evacuate_copy_word(char *to, const char *from) {
     atomic_store_explicit((_Atomic uint64_t *)(void *)to, bytes_word(from), memory_order_relaxed);
 }
 
 /* Copies a chunk's bytes into a chunk that nobody can reach yet. The word with the state is copied
  * last, so that the copy becomes an item only when it is whole. */
-static void copy_chunk(struct item *to, const struct item *from, size_t bytes) {
+static void evacuate_copy_chunk(struct item *to, const struct item *from, size_t bytes) {
     enum { STATE_AT = 8 };
     _Static_assert(offsetof(struct node, flags) / 8 * 8 == STATE_AT, "the second word");
-    atomic_thread_fence(memory_order_release); /* as in item_init */
+    atomic_thread_fence(memory_order_release); /* as in link_init_item */
     const char *src = (const char *)from;
     char *dst = (char *)to;
     for (size_t i = STATE_AT + 8; i < bytes; i += 8) { /* evict_list_replace sets the links */
-        copy_word(dst + i, src + i);
+        evacuate_copy_word(dst + i, src + i);
     }
     ordered_fence();
     failpoint_reach("half_copied");
-    copy_word(dst + STATE_AT, src + STATE_AT);
+    evacuate_copy_word(dst + STATE_AT, src + STATE_AT);
     ordered_fence();
     failpoint_reach("copied");
 }
 
-static size_t bytes_in_use(const struct cache *c, const struct item *it) {
+static size_t evacuate_bytes_in_use(const struct cache *c, const struct item *it) {
     return item_total_bytes(item_flags(it), item_key_len(it), item_value_bytes(it)) +
            value_bytes_in_head(c, it);
 }
 
-static void adopt_tails(const struct cache *c, struct item *it) {
+static void evacuate_adopt_tails(const struct cache *c, struct item *it) {
     for (uint32_t ref = item_load32(item_chain(it)); ref != 0;) {
         struct item_tail *t = (void *)item_at(c, ref);
         item_store32(&t->head, ref_of_item(c, it));
@@ -77,68 +77,71 @@ static void adopt_tails(const struct cache *c, struct item *it) {
 /* The item's memory belongs to another class from now on: the sums and the queues follow. `it` is
  * in the queue of class `from`. `now` is `it` or its copy, and goes to the queue of class `to`,
  * whose shelf exists. */
-static void requeue_locked(struct cache_thread *ct, struct partition *p, struct item *it,
-                           struct item *now, unsigned from, unsigned to, uint64_t bytes) {
-    struct evict_queue *q = &p->shelves[from]->queue;
+static void evacuate_requeue_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                                    struct item *now, unsigned from, unsigned to, uint64_t bytes) {
+    struct evict_queue *q = &p->class_queues[from]->queue;
     evict_remove(q, &it->node);
-    p->shelves[from]->requested_bytes -= bytes;
-    evict_adopt(queue_now(ct, p->shelves[to]), &now->node, q->policy, item_now_s(ct));
-    p->shelves[to]->requested_bytes += bytes;
+    p->class_queues[from]->requested_bytes -= bytes;
+    evict_adopt(queue_now(ct, p->class_queues[to]), &now->node, q->policy, item_now_s(ct));
+    p->class_queues[to]->requested_bytes += bytes;
 }
 
 /* Moves an item into a new chunk, of its own class or another. Within its class the item keeps its
  * place in the queue. The old chunk becomes free, or stays LOOSE while a reader borrows it. */
-static void relocate_locked(struct cache_thread *ct, struct partition *p, const struct key *key,
-                            struct item *it, struct item *to) {
+static void evacuate_relocate_locked(struct cache_thread *ct, struct partition *p,
+                                     const struct key *key, struct item *it, struct item *to) {
     struct cache *c = ct->cache;
     unsigned from_class = cache_item_class(c, it);
     uint64_t bytes = cache_item_requested_bytes(c, it);
-    copy_chunk(to, it, bytes_in_use(c, it));
+    evacuate_copy_chunk(to, it, evacuate_bytes_in_use(c, it));
     if (item_large(to)) {
         atomic_store_explicit(item_refs(to), 1, memory_order_relaxed);
     }
     unsigned to_class = cache_item_class(c, to);
     if (to_class == from_class) {
-        evict_list_replace(&p->shelves[from_class]->queue, &it->node, &to->node);
+        evict_list_replace(&p->class_queues[from_class]->queue, &it->node, &to->node);
     } else {
-        requeue_locked(ct, p, it, to, from_class, to_class, bytes);
+        evacuate_requeue_locked(ct, p, it, to, from_class, to_class, bytes);
     }
     index_replace(&p->index, key->hash, ref_of_item(c, it), ref_of_item(c, to));
     if (item_flags(to) & ITEM_CHAINED) {
-        adopt_tails(c, to);
+        evacuate_adopt_tails(c, to);
         /* the tails belong to the copy now */
         item_set_flags(it, item_flags(it) & (unsigned)~ITEM_CHAINED);
     }
     item_set_unlinked(it);
     if (!item_large(to)) {
-        stock_push_locked(ct, p, ref_of_item(c, it));
+        magazine_push_locked(ct, p, ref_of_item(c, it));
     } else if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
-        node_set_next(&it->node, ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0);
-        ct->doomed = it;
+        node_set_next(&it->node,
+                      ct->deferred_items != NULL ? ref_of_item(c, ct->deferred_items) : 0);
+        ct->deferred_items = it;
     } else {
         pinned_add(c, (int64_t)bytes);
     }
 }
 
-static bool borrowed(struct item *it) {
+static bool evacuate_is_borrowed(struct item *it) {
     return item_large(it) && atomic_load_explicit(item_refs(it), memory_order_acquire) > 1;
 }
 
 /* Drops an item to empty its page. */
-static enum cache_moved drop_locked(struct cache_thread *ct, struct partition *p,
-                                    const struct key *key, struct item *it) {
-    bool busy = borrowed(it);
-    evict_note_evicted(&p->shelves[cache_item_class(ct->cache, it)]->queue, &it->node);
-    count_eviction(ct, it, cache_item_class(ct->cache, it), key->hash);
-    unlink_locked(ct, p, key->hash, it);
+static enum cache_moved evacuate_drop_locked(struct cache_thread *ct, struct partition *p,
+                                             const struct key *key, struct item *it) {
+    bool busy = evacuate_is_borrowed(it);
+    evict_note_evicted(&p->class_queues[cache_item_class(ct->cache, it)]->queue, &it->node);
+    link_count_eviction(ct, it, cache_item_class(ct->cache, it), key->hash);
+    link_remove_locked(ct, p, key->hash, it);
     return busy ? CACHE_MOVED_DROPPED : CACHE_MOVED_EVICTED;
 }
 
 /* Whether a chunk that was taken before the lock still serves: the item may have grown since, and
  * the queue's shelf must exist. */
-static bool serves_locked(struct cache *c, struct partition *p, uint32_t ref, size_t bytes) {
+static bool evacuate_target_fits_locked(struct cache *c, struct partition *p, uint32_t ref,
+                                        size_t bytes) {
     unsigned class_id = slab_ref_class(c->slab, ref);
-    return slab_chunk_bytes(c->slab, class_id) >= bytes && shelf_of_locked(c, p, class_id) != NULL;
+    return slab_chunk_bytes(c->slab, class_id) >= bytes &&
+           class_queue_locked(c, p, class_id) != NULL;
 }
 
 static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id, struct item *it,
@@ -146,7 +149,7 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
     struct cache *c = ct->cache;
     char bytes[KEY_BYTES_MAX + 14];
     struct key key;
-    if (!copy_key_warily(it, bytes, &key)) {
+    if (!item_copy_key_guarded(it, bytes, &key)) {
         return CACHE_MOVED_BUSY;
     }
     struct partition *p = partition_of(c, key.hash);
@@ -156,36 +159,36 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
         /* the item changed since we looked without the lock; the caller looks again */
         moved = CACHE_MOVED_BUSY;
     } else if (cache_item_dead(c, it, ct->now_s)) {
-        bool busy = borrowed(it);
-        unlink_locked(ct, p, key.hash, it);
+        bool busy = evacuate_is_borrowed(it);
+        link_remove_locked(ct, p, key.hash, it);
         moved = busy ? CACHE_MOVED_BUSY : CACHE_MOVED_EXPIRED;
-    } else if (item_flags(it) & ITEM_CHAINED && borrowed(it)) {
+    } else if (item_flags(it) & ITEM_CHAINED && evacuate_is_borrowed(it)) {
         moved = CACHE_MOVED_BUSY; /* a reader reaches the tails through this chunk */
     } else {
-        uint32_t ref = target_locked(p, class_id, spare);
-        if (ref != 0 && !serves_locked(c, p, ref, bytes_in_use(c, it))) {
-            stock_push_locked(ct, p, ref);
+        uint32_t ref = evacuate_target_locked(p, class_id, spare);
+        if (ref != 0 && !evacuate_target_fits_locked(c, p, ref, evacuate_bytes_in_use(c, it))) {
+            magazine_push_locked(ct, p, ref);
             moved = CACHE_MOVED_BUSY;
         } else if (ref != 0) {
-            bool busy = borrowed(it);
-            relocate_locked(ct, p, &key, it, item_at(c, ref));
+            bool busy = evacuate_is_borrowed(it);
+            evacuate_relocate_locked(ct, p, &key, it, item_at(c, ref));
             moved = busy ? CACHE_MOVED_BUSY : CACHE_MOVED_RESCUED;
         } else {
-            moved = may_evict ? drop_locked(ct, p, &key, it) : CACHE_MOVED_NO_ROOM;
+            moved = may_evict ? evacuate_drop_locked(ct, p, &key, it) : CACHE_MOVED_NO_ROOM;
         }
     }
     lock_release(&p->lock);
-    chunks_settle(ct);
+    magazine_settle(ct);
     return moved;
 }
 
 /* Free chunks of one class, taken before the lock, into which contents are copied. */
-struct spares {
+struct evacuate_spares {
     uint32_t refs[TAILS_AT_ONCE];
     unsigned count;
 };
 
-static bool chain_has(const struct cache *c, struct item *head, uint32_t wanted) {
+static bool evacuate_chain_has(const struct cache *c, struct item *head, uint32_t wanted) {
     for (uint32_t ref = item_load32(item_chain(head)); ref != 0;
          ref = item_tail_next((void *)item_at(c, ref))) {
         if (ref == wanted) {
@@ -195,21 +198,22 @@ static bool chain_has(const struct cache *c, struct item *head, uint32_t wanted)
     return false;
 }
 
-static size_t tail_bytes(const struct item_tail *t) {
+static size_t evacuate_tail_bytes(const struct item_tail *t) {
     return ITEM_TAIL_HEADER + (size_t)item_load32(&t->used_bytes);
 }
 
 /* The class that the tail's size belongs to by the current geometry. */
-static unsigned right_class(const struct cache *c, const struct item_tail *t) {
-    return slab_class_of(c->slab, tail_bytes(t));
+static unsigned evacuate_right_class(const struct cache *c, const struct item_tail *t) {
+    return slab_class_of(c->slab, evacuate_tail_bytes(t));
 }
 
 /* Copies a tail to another chunk. `link` is the word that points to the tail: in the head, or in
  * the tail before. */
-static struct item_tail *relocate_tail_locked(const struct cache *c, struct item_tail *t,
-                                         _Atomic uint32_t *link, uint32_t to_ref) {
+static struct item_tail *evacuate_relocate_tail_locked(const struct cache *c, struct item_tail *t,
+                                                  _Atomic uint32_t *link, uint32_t to_ref) {
     struct item_tail *to = (void *)item_at(c, to_ref);
-    copy_chunk((struct item *)(void *)to, (const struct item *)(const void *)t, tail_bytes(t));
+    evacuate_copy_chunk((struct item *)(void *)to, (const struct item *)(const void *)t,
+                        evacuate_tail_bytes(t));
     item_store32(&to->next, item_tail_next(t));
     item_store32(&to->head, item_load32(&t->head));
     ordered_fence();
@@ -225,12 +229,12 @@ static struct item_tail *relocate_tail_locked(const struct cache *c, struct item
  * tail one has to walk the chain, so a long chain moved one tail at a time would take the square of
  * its length. The old chunks take the spares' places in `s`. If the chain's first tail is among
  * them, the item changes its queue. Returns how many tails moved. */
-static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition *p,
-                                      struct item *head, const struct item_tail *wanted,
-                                      struct spares *s) {
+static unsigned evacuate_relocate_tails_locked(struct cache_thread *ct, struct partition *p,
+                                               struct item *head, const struct item_tail *wanted,
+                                               struct evacuate_spares *s) {
     struct cache *c = ct->cache;
     uint32_t wanted_ref = ref_of_item(c, wanted), ref;
-    unsigned own = slab_ref_class(c->slab, wanted_ref), right = right_class(c, wanted);
+    unsigned own = slab_ref_class(c->slab, wanted_ref), right = evacuate_right_class(c, wanted);
     unsigned from_class = cache_item_class(c, head), n = 0;
     bool met = false;
     _Atomic uint32_t *link = item_chain(head);
@@ -239,27 +243,28 @@ static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition 
         met = met || ref == wanted_ref;
         bool spare = n + 1 < s->count || met; /* one spare is kept for the wanted tail */
         if (spare && slab_page_draining(c->slab, arena_page_of_ref(c->arena, ref)) &&
-            slab_ref_class(c->slab, ref) == own && right_class(c, t) == right) {
-            t = relocate_tail_locked(c, t, link, s->refs[n]);
+            slab_ref_class(c->slab, ref) == own && evacuate_right_class(c, t) == right) {
+            t = evacuate_relocate_tail_locked(c, t, link, s->refs[n]);
             s->refs[n++] = ref;
         }
         link = &t->next;
     }
     unsigned to_class = cache_item_class(c, head);
     if (to_class != from_class) {
-        requeue_locked(ct, p, head, head, from_class, to_class,
-                       cache_item_requested_bytes(c, head));
+        evacuate_requeue_locked(ct, p, head, head, from_class, to_class,
+                                cache_item_requested_bytes(c, head));
     }
     return n;
 }
 
 static enum cache_moved evacuate_tail(struct cache_thread *ct, struct item_tail *t, bool may_evict,
-                                      struct spares *s) {
+                                      struct evacuate_spares *s) {
     struct cache *c = ct->cache;
     uint32_t head_ref = item_load32(&t->head), ref = ref_of_item(c, t);
     char bytes[KEY_BYTES_MAX + 14];
     struct key key;
-    if (!chunk_is_at(c, head_ref) || !copy_key_warily(item_at(c, head_ref), bytes, &key)) {
+    if (!item_chunk_is_at(c, head_ref) ||
+        !item_copy_key_guarded(item_at(c, head_ref), bytes, &key)) {
         return CACHE_MOVED_BUSY;
     }
     struct item *head = item_at(c, head_ref);
@@ -267,23 +272,23 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct item_tail 
     enum cache_moved moved;
     lock_take(&p->lock);
     if (index_find(&p->index, &key) != head_ref || !(item_flags(head) & ITEM_CHAINED) ||
-        borrowed(head)) {
+        evacuate_is_borrowed(head)) {
         moved = CACHE_MOVED_BUSY;
-    } else if (s->count == 0 && !chain_has(c, head, ref)) {
+    } else if (s->count == 0 && !evacuate_chain_has(c, head, ref)) {
         moved = CACHE_MOVED_BUSY;
     } else if (cache_item_dead(c, head, ct->now_s)) {
-        unlink_locked(ct, p, key.hash, head);
+        link_remove_locked(ct, p, key.hash, head);
         moved = CACHE_MOVED_EXPIRED;
     } else if (s->count == 0) {
-        moved = may_evict ? drop_locked(ct, p, &key, head) : CACHE_MOVED_NO_ROOM;
+        moved = may_evict ? evacuate_drop_locked(ct, p, &key, head) : CACHE_MOVED_NO_ROOM;
     } else {
-        ct->tails_moved = serves_locked(c, p, s->refs[0], tail_bytes(t))
-                              ? relocate_tails_locked(ct, p, head, t, s)
+        ct->tails_moved = evacuate_target_fits_locked(c, p, s->refs[0], evacuate_tail_bytes(t))
+                              ? evacuate_relocate_tails_locked(ct, p, head, t, s)
                               : 0;
         moved = ct->tails_moved > 0 ? CACHE_MOVED_CHUNK : CACHE_MOVED_BUSY;
     }
     lock_release(&p->lock);
-    chunks_settle(ct);
+    magazine_settle(ct);
     return moved;
 }
 
@@ -296,8 +301,8 @@ struct evacuee {
 };
 
 /* Looks at a chunk without a lock. False: there is nothing to copy, and *moved says why. */
-static bool evacuee_of(const struct cache *c, uint32_t page, uint32_t chunk, struct evacuee *e,
-                       enum cache_moved *moved) {
+static bool evacuee_read(const struct cache *c, uint32_t page, uint32_t chunk, struct evacuee *e,
+                         enum cache_moved *moved) {
     e->it = slab_page_chunk(c->slab, page, chunk);
     *moved = CACHE_MOVED_FREE;
     if (e->it == NULL) {
@@ -311,9 +316,9 @@ static bool evacuee_of(const struct cache *c, uint32_t page, uint32_t chunk, str
     }
     e->tail = item_key_len(e->it) == 0;
     e->own = slab_page_class(c->slab, page);
-    e->right =
-        slab_class_of(c->slab, e->tail ? tail_bytes((const struct item_tail *)(const void *)e->it)
-                                       : bytes_in_use(c, e->it));
+    e->right = slab_class_of(c->slab,
+                             e->tail ? evacuate_tail_bytes((const struct item_tail *)(const void *)e->it)
+                                     : evacuate_bytes_in_use(c, e->it));
     if (e->right == SLAB_CLASS_NONE) {
         e->right = e->own; /* the item changed while we read its size */
     }
@@ -322,8 +327,9 @@ static bool evacuee_of(const struct cache *c, uint32_t page, uint32_t chunk, str
 
 /* Copies the content into a spare of class `to_class`. Gives back the spares that are left, or the
  * old chunks that took their places. */
-static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *e,
-                                 unsigned to_class, bool may_evict, struct spares *s) {
+static enum cache_moved evacuate_content(struct cache_thread *ct, const struct evacuee *e,
+                                         unsigned to_class, bool may_evict,
+                                         struct evacuate_spares *s) {
     enum cache_moved moved;
     ct->tails_moved = 0;
     if (e->tail) {
@@ -338,27 +344,29 @@ static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *
 }
 
 /* Takes spares from the free chunks of a class. It may get none. */
-static void take_spares(struct cache *c, const struct evacuee *e, unsigned class_id,
-                        struct spares *s) {
+static void evacuate_take_spares(struct cache *c, const struct evacuee *e, unsigned class_id,
+                                 struct evacuate_spares *s) {
     unsigned fit = e->tail ? TAILS_AT_ONCE_BYTES / slab_chunk_bytes(c->slab, class_id) : 1;
     unsigned want = fit < 1 ? 1 : fit < TAILS_AT_ONCE ? fit : TAILS_AT_ONCE;
     s->count =
         slab_has_free_chunk(c->slab, class_id) ? slab_take(c->slab, class_id, s->refs, want) : 0;
 }
 
-static void evict_for_spare(struct cache_thread *ct, unsigned class_id, struct spares *s) {
-    s->refs[0] = chunk_by_eviction(ct, class_id);
+static void evacuate_evict_for_spare(struct cache_thread *ct, unsigned class_id,
+                                     struct evacuate_spares *s) {
+    s->refs[0] = evict_for_chunk(ct, class_id);
     s->count = s->refs[0] != 0;
 }
 
 /* When the next victim of the class was last used; UINT32_MAX: the class has no victim. */
-static uint32_t tail_used_s(struct cache *c, unsigned class_id) {
+static uint32_t evacuate_victim_used_s(struct cache *c, unsigned class_id) {
     uint32_t used_s = UINT32_MAX;
-    for (unsigned i = 0; i < c->partition_count && i < TAIL_LOOK_PARTITIONS; i++) {
+    for (unsigned i = 0; i < c->partition_count && i < VICTIM_PARTITIONS_MAX; i++) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
-        const struct node *n =
-            p->shelves[class_id] != NULL ? evict_oldest(&p->shelves[class_id]->queue) : NULL;
+        const struct node *n = p->class_queues[class_id] != NULL
+                                   ? evict_oldest(&p->class_queues[class_id]->queue)
+                                   : NULL;
         if (n != NULL && node_used_s(n) < used_s) {
             used_s = node_used_s(n);
         }
@@ -369,16 +377,16 @@ static uint32_t tail_used_s(struct cache *c, unsigned class_id) {
 
 /* Makes a spare in a full cache: evicts from the class whose next victim is older. It makes none if
  * the evacuated item itself is the oldest, or if there is nothing to evict. */
-static void make_room(struct cache_thread *ct, const struct evacuee *e, unsigned *class_id,
-                      struct spares *s) {
+static void evacuate_make_room(struct cache_thread *ct, const struct evacuee *e, unsigned *class_id,
+                               struct evacuate_spares *s) {
     struct cache *c = ct->cache;
-    uint32_t own_s = tail_used_s(c, e->own),
-             right_s = e->right != e->own ? tail_used_s(c, e->right) : UINT32_MAX;
+    uint32_t own_s = evacuate_victim_used_s(c, e->own),
+             right_s = e->right != e->own ? evacuate_victim_used_s(c, e->right) : UINT32_MAX;
     *class_id = right_s <= own_s ? e->right : e->own;
     uint32_t oldest_s = right_s < own_s ? right_s : own_s;
     bool oldest = !e->tail && node_hits(&e->it->node) == 0 && node_used_s(&e->it->node) <= oldest_s;
     if (!oldest) {
-        evict_for_spare(ct, *class_id, s);
+        evacuate_evict_for_spare(ct, *class_id, s);
     }
 }
 
@@ -386,35 +394,35 @@ static enum cache_moved evacuate_chunk(struct cache_thread *ct, uint32_t page, u
                                        unsigned how, unsigned *wanted) {
     struct cache *c = ct->cache;
     struct evacuee e;
-    struct spares s;
+    struct evacuate_spares s;
     enum cache_moved moved;
     bool may_evict = how & EVACUATE_EVICTS, by_size = how & EVACUATE_BY_SIZE;
-    if (!evacuee_of(c, page, chunk, &e, &moved)) {
+    if (!evacuee_read(c, page, chunk, &e, &moved)) {
         return moved;
     }
     unsigned to_class = e.right;
-    take_spares(c, &e, e.right, &s);
+    evacuate_take_spares(c, &e, e.right, &s);
     if (s.count == 0 && (may_evict || !by_size)) {
         to_class = e.own;
         if (e.own != e.right) {
-            take_spares(c, &e, e.own, &s);
+            evacuate_take_spares(c, &e, e.own, &s);
         }
         if (s.count == 0 && by_size) {
-            make_room(ct, &e, &to_class, &s);
+            evacuate_make_room(ct, &e, &to_class, &s);
         } else if (s.count == 0 && may_evict && !e.tail && node_hits(&e.it->node) > 0) {
             /* an item that was read is kept; the class's next victim goes instead */
-            evict_for_spare(ct, e.own, &s);
+            evacuate_evict_for_spare(ct, e.own, &s);
         }
     }
     if (wanted != NULL) {
         *wanted = to_class;
     }
-    return evacuate(ct, &e, to_class, may_evict, &s);
+    return evacuate_content(ct, &e, to_class, may_evict, &s);
 }
 
 enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t chunk,
                                 unsigned how, unsigned *wanted) {
-    prefetch_ahead(ct->cache, page, chunk);
+    evacuate_prefetch(ct->cache, page, chunk);
     ct->refits = how & EVACUATE_BY_SIZE;
     enum cache_moved moved = evacuate_chunk(ct, page, chunk, how, wanted);
     ct->refits = false;

@@ -4,9 +4,9 @@
 #include "cache/alloc/magazine.h"
 #include "watch/event.h"
 
-enum { LOOK_US = 20 };
+enum { POLL_US = 20 };
 
-static void note_emptied(struct moving_page *m, const struct cache_thread *ct) {
+static void page_note_emptied(struct moving_page *m, const struct cache_thread *ct) {
     cache_turns_note(ct, m->seen);
     m->emptied_us = clock_mono_us();
     m->state = PAGE_MOVE_EMPTIED;
@@ -24,21 +24,21 @@ bool page_move_begin(struct moving_page *m, struct cache_thread *ct, uint32_t pa
         atomic_load_explicit(&slab_page(slab, page)->chunk_bytes, memory_order_relaxed);
     m->page = page;
     m->to = to;
-    m->at = m->passed_bytes = 0;
+    m->at = m->scanned_bytes = 0;
     m->give_up_us = 0;
     m->state = PAGE_MOVE_EMPTYING;
-    stocks_give_page(ct, page);
+    magazines_release_page(ct, page);
     if (slab_drain_empty(slab, page)) {
-        note_emptied(m, ct);
+        page_note_emptied(m, ct);
     }
     return true;
 }
 
 /* Goes on with a pass. False: the pass has ended. */
-static bool pass(struct moving_page *m, struct page_driver *d) {
+static bool page_pass(struct moving_page *m, struct page_driver *d) {
     const struct slab *slab = d->ct->cache->slab;
-    m->passed_bytes = 0;
-    while (m->passed_bytes < d->step_bytes && slab_page_chunk(slab, m->page, m->at) != NULL) {
+    m->scanned_bytes = 0;
+    while (m->scanned_bytes < d->step_bytes && slab_page_chunk(slab, m->page, m->at) != NULL) {
         enum cache_moved moved =
             d->chunk != NULL ? d->chunk(d->arg, m->page, m->at)
                              : cache_evacuate(d->ct, m->page, m->at, EVACUATE_EVICTS, NULL);
@@ -46,7 +46,7 @@ static bool pass(struct moving_page *m, struct page_driver *d) {
         d->did.rescued += moved == CACHE_MOVED_RESCUED;
         d->did.chunks_rescued += tails;
         d->did.expired += moved == CACHE_MOVED_EXPIRED;
-        m->passed_bytes += m->chunk_bytes * (tails > 0 ? tails : 1);
+        m->scanned_bytes += m->chunk_bytes * (tails > 0 ? tails : 1);
         m->at++;
         if (d->at_once && (moved == CACHE_MOVED_BUSY || moved == CACHE_MOVED_DROPPED)) {
             m->at = 0;
@@ -58,23 +58,23 @@ static bool pass(struct moving_page *m, struct page_driver *d) {
     return more;
 }
 
-static void empty_some(struct moving_page *m, struct page_driver *d) {
+static void page_empty_some(struct moving_page *m, struct page_driver *d) {
     uint64_t evicted = d->ct->moves_evicted;
     bool moves_pages = d->ct->moves_pages;
     d->ct->moves_pages = true;
-    bool more = pass(m, d);
+    bool more = page_pass(m, d);
     d->ct->moves_pages = moves_pages;
     d->did.evicted += d->ct->moves_evicted - evicted;
     if (slab_drain_empty(d->ct->cache->slab, m->page)) {
-        note_emptied(m, d->ct);
-    } else if (!more && m->give_up_us == 0 && d->patience_us > 0) {
-        m->give_up_us = d->now_us + d->patience_us;
+        page_note_emptied(m, d->ct);
+    } else if (!more && m->give_up_us == 0 && d->wait_us > 0) {
+        m->give_up_us = d->now_us + d->wait_us;
     } else if (!more && d->now_us >= m->give_up_us) {
         page_move_put_back(m, d->ct);
     }
 }
 
-static void hand_over(struct moving_page *m, struct slab *slab) {
+static void page_hand_over(struct moving_page *m, struct slab *slab) {
     unsigned from = slab_page_class(slab, m->page);
     m->state = PAGE_MOVE_NONE;
     if (m->to == PAGE_TO_DRIVER) {
@@ -89,12 +89,12 @@ static void hand_over(struct moving_page *m, struct slab *slab) {
 
 bool page_move_step(struct moving_page *m, struct page_driver *d) {
     if (m->state == PAGE_MOVE_EMPTYING) {
-        empty_some(m, d);
+        page_empty_some(m, d);
         return false;
     }
     bool ready = m->state == PAGE_MOVE_EMPTIED && cache_turns_ended(d->ct->cache, m->seen);
     if (ready) {
-        hand_over(m, d->ct->cache->slab);
+        page_hand_over(m, d->ct->cache->slab);
     }
     return ready;
 }
@@ -110,7 +110,7 @@ bool page_move_finish(struct moving_page *m, struct cache_thread *ct, uint64_t u
         turn_leave(ct->turn); /* nobody need wait for a thread that waits */
     }
     while (!(moved = page_move_step(m, &d)) && clock_mono_us() < until_us) {
-        usleep(LOOK_US);
+        usleep(POLL_US);
     }
     page_move_put_back(m, ct);
     if (within) {

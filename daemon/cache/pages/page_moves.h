@@ -27,13 +27,13 @@ static inline void page_counts_add(struct page_counts *to, const struct page_cou
 /* --- who needs a page --- */
 /* A class that needs memory says so here; the tuner looks and clears: those that evicted or had
  * none. */
-struct class_set cache_take_hunger(struct cache *);
+struct class_set cache_take_starved(struct cache *);
 /* The classes in which values that never came whole may have left pages free, since the last
  * call. */
-struct class_set cache_take_left_whole(struct cache *);
+struct class_set cache_take_left_free(struct cache *);
 /* While on, every eviction of a live item counts as hunger (automove 2); else only a class with
  * nothing left does. */
-void cache_set_hunger_on_evict(struct cache *, bool on);
+void cache_set_starved_on_evict(struct cache *, bool on);
 /* A page that a class with nothing left took at once from another, while its set waited. */
 struct cache_steal {
     unsigned           from_class, to_class;
@@ -43,7 +43,7 @@ struct cache_steal {
 /* Called from the thread that took it, no lock held. Set before other threads begin. */
 void cache_on_steal(struct cache *, void (*stolen)(void *, const struct cache_steal *), void *arg);
 /* Called (from any thread, no lock held) when hunger goes from none to some, to wake the tuner. */
-void cache_on_hunger(struct cache *, void (*wake)(void *), void *arg);
+void cache_on_starved(struct cache *, void (*wake)(void *), void *arg);
 
 /* --- which page of a class is to leave it --- */
 enum page_pick {
@@ -55,12 +55,12 @@ enum page_pick {
     PICK_LEAST_CREATED,  /* the one that the class has had for longest */
     PICK_FREE,           /* only pages in which nothing lives */
 };
-enum { CACHE_SPARE_MAX = 16 };
-/* Up to `max` (at most CACHE_SPARE_MAX) pages of the class, the one to lose first at the front;
+enum { CACHE_CHOOSE_MAX = 16 };
+/* Up to `max` (at most CACHE_CHOOSE_MAX) pages of the class, the one to lose first at the front;
  * those that are on the move are left out. By value or use it looks at 80 pages and samples some
  * 1,300 chunks at most; else O(pages of the arena) at a nanosecond each. */
-unsigned cache_spare_pages(struct cache_thread *, unsigned class_id, enum page_pick,
-                           uint32_t *pages, unsigned max);
+unsigned cache_choose_pages(struct cache_thread *, unsigned class_id, enum page_pick,
+                            uint32_t *pages, unsigned max);
 /* What a page's live items are worth by a sample of them: the more there are, the more often and
  * the more lately they were used. A measure to compare pages by, also of different classes; 0:
  * nothing lives there. */
@@ -134,14 +134,14 @@ enum page_move_state { PAGE_MOVE_NONE, PAGE_MOVE_EMPTYING, PAGE_MOVE_EMPTIED };
 enum { PAGE_TO_DRIVER = SLAB_CLASSES_MAX };
 
 /* Once a page is empty, a worker's turn may last this long. */
-enum { PAGE_PATIENCE_US = 100 * 1000 };
+enum { PAGE_WAIT_US = 100 * 1000 };
 
 struct moving_page {
     enum page_move_state state;
     unsigned to;           /* a class, SLAB_CLASS_NONE for the pool, or PAGE_TO_DRIVER */
     uint32_t page, chunk_bytes;
     uint32_t at;           /* the next chunk of the pass under way; 0: a pass begins */
-    uint32_t passed_bytes; /* by the last step */
+    uint32_t scanned_bytes; /* by the last step */
     uint64_t give_up_us;   /* when the page goes back; 0: the first pass has not ended */
     uint64_t emptied_us;
     uint64_t seen[THREADS_MAX]; /* the turns that have to end */
@@ -154,7 +154,7 @@ struct page_driver {
     uint32_t step_bytes;
     /* So long after its first pass a page in which something stays in use, or finds no room, is
      * gone over again. Then it goes back. */
-    uint64_t patience_us;
+    uint64_t wait_us;
     /* the first chunk that is in use puts the page back */
     bool     at_once;
     /* Frees a chunk, if it can be. NULL: evacuates it, and what finds no room is dropped. */
@@ -183,38 +183,38 @@ void page_move_put_back(struct moving_page *, struct cache_thread *);
 
 /* --- sets that help: stores into the class that receives, which find nothing free there, empty
  * pages of the one that gives, and hand them over --- */
-enum { CACHE_HELP_PAGES = 8 }; /* under way at a time */
-struct cache_helped {
+enum { CACHE_ASSIST_PAGES = 8 }; /* under way at a time */
+struct cache_assisted {
     uint32_t           pages; /* that sets emptied */
     struct page_counts did;   /* in pages that sets worked on */
 };
 /* From now on they may begin up to so many pages, the ones of least value, but not the giver's last
- * one, and none while the giver itself is hungry. They go on until cache_help_end, or until this is
- * called for another pair of classes. From the mover's thread, as what follows; nobody waits. */
-void     cache_help_begin(struct cache_thread *, unsigned from, unsigned to, uint32_t pages);
-struct cache_help_state {
+ * one, and none while the donor itself is starved. They go on until cache_assist_end, or until this
+ * is called for another pair of classes. From the mover's thread, as what follows; nobody waits. */
+void     cache_assist_begin(struct cache_thread *, unsigned from, unsigned to, uint32_t pages);
+struct cache_assist_state {
     bool     open;      /* they may begin pages, or go on with some */
     uint32_t pages;     /* that sets emptied, and nobody has counted yet */
     uint32_t left;      /* that may still be begun */
     uint32_t under_way;
     uint64_t bytes;     /* that sets went over, ever */
 };
-struct cache_help_state cache_help_state(const struct cache *);
+struct cache_assist_state cache_assist_state(const struct cache *);
 /* What sets have done since the last count. */
-struct cache_helped cache_help_count(struct cache *);
+struct cache_assisted cache_assist_count(struct cache *);
 /* They begin none any more, and those that they have not emptied go back; one that a set works on
  * does when the set has done its part. */
-void     cache_help_end(struct cache_thread *);
+void     cache_assist_end(struct cache_thread *);
 
 /* Nobody need wait for the turns before an emptied page changes hands. One that is left here is
- * handed over by a set of its class that finds nothing free, or by cache_help_hand_over, whichever
+ * handed over by a set of its class that finds nothing free, or by cache_handover_step, whichever
  * comes first. False: too many wait already. */
-bool     cache_help_leave(struct cache_thread *, const struct moving_page *);
+bool     cache_handover_defer(struct cache_thread *, const struct moving_page *);
 /* Hands over one that can be. False: none can. */
-bool     cache_help_hand_over(struct cache_thread *);
-unsigned cache_help_waiting(const struct cache *); /* how many wait */
+bool     cache_handover_step(struct cache_thread *);
+unsigned cache_handover_waiting(const struct cache *); /* how many wait */
 /* Waits until none does; after `deadline_us` puts back those that still do. Outside a turn. */
-void     cache_help_settle(struct cache_thread *, uint64_t deadline_us);
+void     cache_handover_finish(struct cache_thread *, uint64_t deadline_us);
 
 /* Notes the turns that other threads are in. Once these have ended none of them holds a reference
  * from before; the caller holds none either. */

@@ -5,21 +5,21 @@
 #include "cache/partition.h"
 #include "mem/load_classes.h"
 
-struct claims {
+struct chunk_owners {
     struct cache     *c;
     uint32_t         *bit_at; /* of each page: the bit of its first chunk */
     _Atomic uint64_t *bits;
     uint32_t          count; /* all chunks of these pages */
 };
 
-bool claims_init(struct claims *, struct cache *,
-                 const struct load_result *); /* false: no memory */
-void claims_fini(struct claims *); /* also of one that could not be made */
-size_t claims_bytes(const struct cache *, uint32_t chunks);
+bool chunk_owners_init(struct chunk_owners *, struct cache *,
+                       const struct load_result *); /* false: no memory */
+void chunk_owners_fini(struct chunk_owners *); /* also of one that could not be made */
+size_t chunk_owners_bytes(const struct cache *, uint32_t chunks);
 
-bool claim_is(const struct claims *, uint32_t page, uint32_t chunk);
+bool chunk_owner_is_claimed(const struct chunk_owners *, uint32_t page, uint32_t chunk);
 /* Claims an item's chunk and the pieces of its value, if they make up the whole value. False: they
  * do not, and nothing was claimed. */
-bool claim_item(struct claims *, struct item *);
-void unclaim_item(struct claims *, struct item *);
+bool chunk_owner_claim_item(struct chunk_owners *, struct item *);
+void chunk_owner_release_item(struct chunk_owners *, struct item *);
 #endif

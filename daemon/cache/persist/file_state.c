@@ -16,10 +16,10 @@ enum { FRONT_PARTITIONS_LEAST = 1024 };
 
 #define ANEW "; remove it to start with an empty cache"
 
-static struct memory_head *head_of(const struct cache *c) { return c->arena->file->head; }
+static struct memory_head *file_head(const struct cache *c) { return c->arena->file->head; }
 
-__attribute__((format(printf, 2, 3))) static bool refuse(const struct cache *c, const char *format,
-                                                         ...) {
+__attribute__((format(printf, 2, 3))) static bool file_refuse(const struct cache *c,
+                                                              const char *format, ...) {
     va_list ap;
     const char *path = c->arena != NULL ? c->arena->file->path : c->config.memory_file->path;
     int len = snprintf(c->config.why, CACHE_WHY_BYTES, "%s: ", path);
@@ -34,11 +34,11 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const struct cache *c, 
 
 int cache_file(const struct cache *c) { return c->arena->file != NULL ? c->arena->file->fd : -1; }
 
-static char *front_of(const struct cache *c) { return (char *)head_of(c) + MEMORY_FRONT_AT; }
+static char *file_front(const struct cache *c) { return (char *)file_head(c) + MEMORY_FRONT_AT; }
 
 /* Finds the highest CAS that was given. False: a partition's count of CAS is not whole. */
-static bool cas_most(const struct cache *c, uint64_t *most) {
-    const struct memory_head *h = head_of(c);
+static bool file_cas_max(const struct cache *c, uint64_t *most) {
+    const struct memory_head *h = file_head(c);
     uint32_t at, step, count, valid;
     if (!ordered_get_number(&h->cas_most, most) || !ordered_get(&h->cas_at, &at) ||
         !ordered_get(&h->cas_step, &step) || !ordered_get(&h->cas_count, &count) ||
@@ -64,14 +64,14 @@ static bool cas_most(const struct cache *c, uint64_t *most) {
     return true;
 }
 
-void keep_count_cas(struct cache *c) {
+void file_state_begin_cas(struct cache *c) {
     uint64_t most = 0;
     unsigned n = c->partition_count;
     if (c->arena->file != NULL) {
-        cas_most(c, &most); /* keep_open has checked that the counts are whole */
+        file_cas_max(c, &most); /* file_state_open has checked that the counts are whole */
         most = (most + n - 1) / n * n;
-        ordered_set_number(&head_of(c)->cas_most, most);
-        ordered_set(&head_of(c)->cas_valid, false);
+        ordered_set_number(&file_head(c)->cas_most, most);
+        ordered_set(&file_head(c)->cas_valid, false);
         failpoint_reach("cas_noted");
     }
     for (unsigned i = 0; i < n; i++) {
@@ -79,7 +79,7 @@ void keep_count_cas(struct cache *c) {
         c->partitions[i].cas_step = n;
     }
     if (c->arena->file != NULL) {
-        struct memory_head *h = head_of(c);
+        struct memory_head *h = file_head(c);
         ordered_set(&h->cas_at, (uint32_t)((char *)&c->partitions[0].cas - (char *)h));
         ordered_set(&h->cas_step, sizeof(struct partition));
         ordered_set(&h->cas_count, n);
@@ -91,21 +91,21 @@ void keep_count_cas(struct cache *c) {
 
 /* --- time --- */
 
-void cache_keep_time(struct cache *c) {
+void cache_save_time(struct cache *c) {
     if (c->arena->file != NULL) {
         uint32_t now_s = clock_now_s();
-        ordered_set(&head_of(c)->unix_at_0, (uint32_t)clock_unix_at_0());
-        ordered_advance(&head_of(c)->last_s, now_s);
+        ordered_set(&file_head(c)->unix_at_0, (uint32_t)clock_unix_at_0());
+        ordered_advance(&file_head(c)->last_s, now_s);
     }
 }
 
-bool cache_keep_note(struct cache *c, const char *text, size_t bytes) {
+bool cache_save_settings(struct cache *c, const char *text, size_t bytes) {
     return c->arena->file == NULL || settings_blob_write(c->arena->file, text, bytes);
 }
 
-void keep_flush(struct cache *c) {
+void file_state_save_flush(struct cache *c) {
     if (c->arena->file != NULL) {
-        struct memory_head *h = head_of(c);
+        struct memory_head *h = file_head(c);
         struct item_clock clock = cache_item_clock(c);
         ordered_advance(&h->ahead_s,
                         clock.ahead_s); /* ahead_s only grows, so it is written first */
@@ -116,8 +116,8 @@ void keep_flush(struct cache *c) {
     }
 }
 
-static bool go_on(struct cache *c) {
-    struct memory_head *h = head_of(c);
+static bool file_resume_clock(struct cache *c) {
+    struct memory_head *h = file_head(c);
     uint32_t unix_at_0, last_s, flushed, ahead_s, flush_at_s;
     bool whole = ordered_get(&h->unix_at_0, &unix_at_0) && ordered_get(&h->last_s, &last_s) &&
                  ordered_get(&h->flushed, &flushed) && ordered_get(&h->ahead_s, &ahead_s) &&
@@ -132,7 +132,7 @@ static bool go_on(struct cache *c) {
 
 /* --- policies --- */
 
-static uint32_t name_hash(const char *name) { /* FNV-1a */
+static uint32_t file_name_hash(const char *name) { /* FNV-1a */
     uint32_t hash = 2166136261u;
     for (; *name != '\0'; name++) {
         hash = (hash ^ (unsigned char)*name) * 16777619u;
@@ -140,31 +140,31 @@ static uint32_t name_hash(const char *name) { /* FNV-1a */
     return hash;
 }
 
-const struct evict_policy *keep_policy_of(const struct cache *c, unsigned class_id) {
+const struct evict_policy *file_state_policy(const struct cache *c, unsigned class_id) {
     uint32_t hash;
-    if (!ordered_get(&head_of(c)->policies[class_id], &hash)) {
+    if (!ordered_get(&file_head(c)->policies[class_id], &hash)) {
         return NULL;
     }
     const struct evict_policy *const *p = evict_policies;
-    while (*p != NULL && name_hash((*p)->name) != hash) {
+    while (*p != NULL && file_name_hash((*p)->name) != hash) {
         p++;
     }
     return *p;
 }
 
-void keep_policy(struct cache *c, unsigned class_id) {
+void file_state_save_policy(struct cache *c, unsigned class_id) {
     if (c->arena->file != NULL) {
         const struct evict_policy *policy =
             class_id == 0 ? atomic_load_explicit(&c->policy, memory_order_relaxed)
                           : policy_of(c, class_id);
-        ordered_set(&head_of(c)->policies[class_id], name_hash(policy->name));
+        ordered_set(&file_head(c)->policies[class_id], file_name_hash(policy->name));
     }
 }
 
 /* --- the file --- */
 
-static struct memory_request wish_of(const struct cache_config *cfg, size_t reserve_bytes,
-                                     unsigned partitions) {
+static struct memory_request file_wish(const struct cache_config *cfg, size_t reserve_bytes,
+                                       unsigned partitions) {
     unsigned front = partitions > FRONT_PARTITIONS_LEAST ? partitions : FRONT_PARTITIONS_LEAST;
     return (struct memory_request){
         .limit_bytes = cfg->limit_bytes,
@@ -176,17 +176,17 @@ static struct memory_request wish_of(const struct cache_config *cfg, size_t rese
     };
 }
 
-bool keep_fits(const struct cache_config *cfg, unsigned partitions) {
-    struct memory_request wish = wish_of(cfg, 0, partitions);
+bool file_state_fits(const struct cache_config *cfg, unsigned partitions) {
+    struct memory_request wish = file_wish(cfg, 0, partitions);
     return memory_file_fits(cfg->memory_file, &wish, cfg->why);
 }
 
-bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
+bool file_state_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
     const struct cache_config *cfg = &c->config;
-    struct memory_request wish = wish_of(cfg, reserve_bytes, partitions);
+    struct memory_request wish = file_wish(cfg, reserve_bytes, partitions);
     struct memory_file *f = cfg->memory_file;
     if (cfg->store != CACHE_STORE_SLAB) {
-        return refuse(c, "only items of --store=slab can be kept in a memory file");
+        return file_refuse(c, "only items of --store=slab can be kept in a memory file");
     }
     if (!memory_file_begin(f, &wish, cfg->why)) {
         return false;
@@ -204,33 +204,34 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
         return true;
     }
     uint64_t most;
-    if (!cas_most(c, &most) || !go_on(c)) {
-        return refuse(c, "its head is damaged (counts)" ANEW);
+    if (!file_cas_max(c, &most) || !file_resume_clock(c)) {
+        return file_refuse(c, "its head is damaged (counts)" ANEW);
     }
     /* from here on the file is changed */
-    ordered_set(&head_of(c)->boot, memory_boot_hash());
-    ordered_set(&head_of(c)->state, MEMORY_SERVING);
+    ordered_set(&file_head(c)->boot, memory_boot_hash());
+    ordered_set(&file_head(c)->state, MEMORY_SERVING);
     failpoint_reach("file_opened");
     return true;
 }
 
 /* Brings back the policy of the whole, and the policies that single classes had been given. */
-static void recall_policies(struct cache *c) {
-    const struct evict_policy *had = keep_policy_of(c, SLAB_CLASS_NONE), *whole = c->config.policy;
+static void file_load_policies(struct cache *c) {
+    const struct evict_policy *had = file_state_policy(c, SLAB_CLASS_NONE),
+                              *whole = c->config.policy;
     whole = c->config.policy_of_file && had != NULL ? had : whole;
     atomic_init(&c->policy, whole);
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
-        const struct evict_policy *own = keep_policy_of(c, i);
+        const struct evict_policy *own = file_state_policy(c, i);
         atomic_init(&c->class_policy[i], own != NULL && own != had ? own : whole);
     }
 }
 
-bool keep_recall_classes(struct cache *c) {
-    uint32_t asked;
-    recall_policies(c);
-    c->sizes_wanted = !ordered_get(&head_of(c)->sizes_hash, &asked) ||
-                      asked != size_list_hash(&c->slab->configured_sizes);
-    return load_classes(c->slab) || refuse(c, "its head is damaged (classes)" ANEW);
+bool file_state_load_classes(struct cache *c) {
+    uint32_t sizes_hash;
+    file_load_policies(c);
+    c->sizes_wanted =
+        !ordered_get(&file_head(c)->sizes_hash, &sizes_hash) || sizes_hash != size_list_hash(&c->slab->configured_sizes);
+    return load_classes(c->slab) || file_refuse(c, "its head is damaged (classes)" ANEW);
 }
 
 bool cache_sizes_wanted(const struct cache *c, struct size_list *sizes) {
@@ -243,66 +244,66 @@ bool cache_sizes_wanted(const struct cache *c, struct size_list *sizes) {
 void cache_sizes_settled(struct cache *c) {
     c->sizes_wanted = false;
     if (c->arena->file != NULL) {
-        ordered_set(&head_of(c)->sizes_hash, size_list_hash(&c->slab->configured_sizes));
+        ordered_set(&file_head(c)->sizes_hash, size_list_hash(&c->slab->configured_sizes));
     }
 }
 
-struct partition *keep_partitions(struct cache *c, unsigned count) {
+struct partition *file_state_make_partitions(struct cache *c, unsigned count) {
     size_t bytes = count * sizeof(struct partition);
     struct partition *made;
     if (c->arena->file == NULL) {
         made = aligned_alloc(64, bytes);
     } else {
         /* notes the highest CAS in the file's head: the partitions in the front, which count it,
-         * are about to go, and keep_count_cas makes counts anew */
+         * are about to go, and file_state_begin_cas makes counts anew */
         uint64_t most;
-        cas_most(c, &most);
-        ordered_set_number(&head_of(c)->cas_most, most);
-        ordered_set(&head_of(c)->cas_valid, false);
-        made = (struct partition *)(void *)front_of(c);
+        file_cas_max(c, &most);
+        ordered_set_number(&file_head(c)->cas_most, most);
+        ordered_set(&file_head(c)->cas_valid, false);
+        made = (struct partition *)(void *)file_front(c);
     }
     return made != NULL ? memset(made, 0, bytes) : NULL;
 }
 
-void keep_free_partitions(struct cache *c) {
+void file_state_free_partitions(struct cache *c) {
     if (c->arena == NULL || c->arena->file == NULL) {
         free(c->partitions);
     }
 }
 
-void keep_serve(struct cache *c) {
+void file_state_serve(struct cache *c) {
     if (c->arena->file == NULL) {
         return;
     }
-    struct memory_head *h = head_of(c);
+    struct memory_head *h = file_head(c);
     if (!c->sizes_wanted) {
         cache_sizes_settled(c);
     }
-    keep_flush(c);
+    file_state_save_flush(c);
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
-        keep_policy(c, i);
+        file_state_save_policy(c, i);
     }
-    cache_keep_time(c);
+    cache_save_time(c);
     ordered_set(&h->boot, memory_boot_hash());
     ordered_set(&h->state, MEMORY_SERVING);
     failpoint_reach("about_to_serve");
     memory_file_complete(c->arena->file);
-    c->kept = true;
+    c->file_complete = true;
 }
 
-void keep_stop(struct cache *c) {
-    if (!c->kept) {
+void file_state_stop(struct cache *c) {
+    if (!c->file_complete) {
         return;
     }
     uint64_t most;
     failpoint_reach("stopping");
-    if (cas_most(c, &most)) {
-        ordered_set_number(&head_of(c)->cas_most, most);
+    if (file_cas_max(c, &most)) {
+        ordered_set_number(&file_head(c)->cas_most, most);
     }
-    cache_keep_time(c);
+    cache_save_time(c);
     memory_file_sync(c->arena->file);
     failpoint_reach("about_to_be_stopped");
-    ordered_set(&head_of(c)->state, MEMORY_STOPPED);
+    ordered_set(&file_head(c)->state, MEMORY_STOPPED);
     failpoint_reach("stopped");
     memory_file_sync(c->arena->file);
 }

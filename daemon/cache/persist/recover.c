@@ -40,57 +40,57 @@ enum {
     AHEAD = 12, /* so many items are prefetched ahead of the one that is looked at */
 };
 
-struct tally {
+struct recovery_counts {
     uint64_t items, dead, torn, drafts, left_out;
 };
 
-struct adoption {
+struct recovery {
     struct cache      *c;
     struct item_clock  clock;
     uint32_t           now_s;
     struct load_result      recall;
-    struct claims      claims;
-    struct bins        bins;
+    struct chunk_owners owners;
+    struct recover_buckets buckets;
     /* the partitions of this round: `count` of them from `first` on. With one round, all of them */
     unsigned           first, count;
-    _Atomic uint32_t   next_look, next_link, next_free;
+    _Atomic uint32_t   next_scan, next_link, next_free;
     _Atomic uint64_t   linked;
     _Atomic bool       no_memory;
     unsigned           thread_count;
-    struct adopter    *threads;
+    struct recovery_thread    *threads;
     /* by class: the policy to whose lists the items' marks refer */
     const struct evict_policy *policies[SLAB_CLASSES_MAX];
-    uint64_t           start_us, said_us;
+    uint64_t           start_us, logged_us;
 };
-struct adopter {
-    struct adoption *a;
-    struct tally     n;
+struct recovery_thread {
+    struct recovery *a;
+    struct recovery_counts     n;
     uint32_t         youngest; /* the largest age of a live item */
     pthread_t        thread;
     bool             started;
     unsigned         number;
-    void           (*pass)(struct adopter *);
+    void           (*pass)(struct recovery_thread *);
 };
 
 /* Takes the next number for this thread. False: there is none below `end`. */
-static bool adoption_next(_Atomic uint32_t *next, uint32_t end, uint32_t *i) {
+static bool recover_next(_Atomic uint32_t *next, uint32_t end, uint32_t *i) {
     *i = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
     return *i < end;
 }
-static bool adoption_fails(const struct adoption *a) {
+static bool recover_has_failed(const struct recovery *a) {
     return atomic_load_explicit(&a->no_memory, memory_order_relaxed);
 }
-static void adoption_fail(struct adoption *a) {
+static void recover_fail(struct recovery *a) {
     atomic_store_explicit(&a->no_memory, true, memory_order_relaxed);
 }
 
 /* Only the first thread, which waits for the others at the end, logs how far the pass is. */
-static void adoption_say_progress(struct adopter *t, const char *what, uint32_t done,
-                                  uint32_t all) {
-    struct adoption *a = t->a;
+static void recover_log_progress(struct recovery_thread *t, const char *what, uint32_t done,
+                                 uint32_t all) {
+    struct recovery *a = t->a;
     uint64_t now_us = clock_mono_us();
-    if (t->number == 0 && now_us - a->said_us >= PROGRESS_US) {
-        a->said_us = now_us;
+    if (t->number == 0 && now_us - a->logged_us >= PROGRESS_US) {
+        a->logged_us = now_us;
         log_info("%s: %s %u of %u, %llu items so far", a->c->arena->file->path, what, done, all,
                  (unsigned long long)atomic_load_explicit(&a->linked, memory_order_relaxed));
     }
@@ -98,15 +98,15 @@ static void adoption_say_progress(struct adopter *t, const char *what, uint32_t 
 
 /* --- look: chunks that hold whole items go into bins --- */
 
-static bool item_is_whole(struct adoption *a, struct item *it, uint32_t chunk_bytes) {
+static bool recover_item_is_complete(struct recovery *a, struct item *it, uint32_t chunk_bytes) {
     uint8_t flags = item_flags(it), key_len = item_key_len(it);
     return key_len <= KEY_BYTES_MAX &&
            item_total_bytes(flags, key_len, item_value_bytes(it)) <= chunk_bytes &&
-           claim_item(&a->claims, it);
+           chunk_owner_claim_item(&a->owners, it);
 }
 
-static void look_at_item(struct adopter *t, struct item *it, uint32_t chunk_bytes) {
-    struct adoption *a = t->a;
+static void recover_scan_item(struct recovery_thread *t, struct item *it, uint32_t chunk_bytes) {
+    struct recovery *a = t->a;
     struct found f = {.hash = item_hash(&it->node), /* of a torn item any hash */
                       .ref = ref_of_item(a->c, it),
                       .age = item_time_s(it) - a->clock.flushed};
@@ -116,16 +116,16 @@ static void look_at_item(struct adopter *t, struct item *it, uint32_t chunk_byte
     }
     if (item_flushed_by(it, a->clock) || cache_item_expired(it, a->now_s)) {
         t->n.dead++;
-    } else if (!item_is_whole(a, it, chunk_bytes)) {
+    } else if (!recover_item_is_complete(a, it, chunk_bytes)) {
         t->n.torn++;
-    } else if (!bins_put(&a->bins, t->number, partition, &f)) {
-        adoption_fail(a);
+    } else if (!recover_buckets_put(&a->buckets, t->number, partition, &f)) {
+        recover_fail(a);
     } else if (f.age > t->youngest) {
         t->youngest = f.age;
     }
 }
 
-static void look_at_page(struct adopter *t, uint32_t page) {
+static void recover_scan_page(struct recovery_thread *t, uint32_t page) {
     const struct cache *c = t->a->c;
     uint32_t chunk_bytes = slab_page(c->slab, page)->chunk_bytes, count = PAGE_BYTES / chunk_bytes;
     for (uint32_t i = 0; i < count; i++) {
@@ -133,39 +133,40 @@ static void look_at_page(struct adopter *t, uint32_t page) {
         struct item *it = (struct item *)(void *)chunk;
         prefetch(chunk + (i + AHEAD < count ? AHEAD * (size_t)chunk_bytes : 0));
         if (item_state(it) == CHUNK_LINKED && item_key_len(it) != 0) {
-            look_at_item(t, it, chunk_bytes);
+            recover_scan_item(t, it, chunk_bytes);
         }
     }
 }
 
-static void adopt_look(struct adopter *t) {
-    struct adoption *a = t->a;
+static void recover_scan(struct recovery_thread *t) {
+    struct recovery *a = t->a;
     uint32_t i;
-    while (!adoption_fails(a) && adoption_next(&a->next_look, a->recall.pages, &i)) {
-        look_at_page(t, a->recall.list[i]);
+    while (!recover_has_failed(a) && recover_next(&a->next_scan, a->recall.pages, &i)) {
+        recover_scan_page(t, a->recall.list[i]);
         failpoint_reach("page_looked_at");
-        adoption_say_progress(t, "looking at page", i, a->recall.pages);
+        recover_log_progress(t, "looking at page", i, a->recall.pages);
     }
 }
 
 /* --- link: the items of a partition, the oldest first, go into index and queues --- */
 
-static void unlink_twin(struct adopter *t, struct partition *p, uint64_t hash, struct item *it) {
+static void recover_unlink_twin(struct recovery_thread *t, struct partition *p, uint64_t hash,
+                                struct item *it) {
     struct cache *c = t->a->c;
-    struct shelf *shelf = p->shelves[cache_item_class(c, it)];
+    struct class_queue *class_queue = p->class_queues[cache_item_class(c, it)];
     uint64_t bytes = cache_item_requested_bytes(c, it);
     index_remove(&p->index, hash, ref_of_item(c, it));
-    evict_remove(&shelf->queue, &it->node);
-    shelf->requested_bytes -= bytes;
+    evict_remove(&class_queue->queue, &it->node);
+    class_queue->requested_bytes -= bytes;
     p->bytes -= bytes;
     t->n.items--;
-    unclaim_item(&t->a->claims, it);
+    chunk_owner_release_item(&t->a->owners, it);
 }
 
 /* Whether the item is to be linked: its key has no other item, or has one with a lower CAS, which
  * is unlinked. */
-static bool settle_twins(struct adopter *t, struct partition *p, const struct key *key,
-                         struct item *it) {
+static bool recover_settle_twins(struct recovery_thread *t, struct partition *p,
+                                 const struct key *key, struct item *it) {
     uint32_t ref = index_find(&p->index, key);
     if (ref == 0) {
         return true;
@@ -173,29 +174,30 @@ static bool settle_twins(struct adopter *t, struct partition *p, const struct ke
     struct item *twin = item_at(t->a->c, ref);
     bool stays = item_cas(twin) >= item_cas(it);
     if (stays) {
-        unclaim_item(&t->a->claims, it);
+        chunk_owner_release_item(&t->a->owners, it);
     } else {
-        unlink_twin(t, p, key->hash, twin);
+        recover_unlink_twin(t, p, key->hash, twin);
     }
     return !stays;
 }
 
-static void link_item(struct adopter *t, struct partition *p, const struct found *f) {
-    struct adoption *a = t->a;
+static void recover_link_item(struct recovery_thread *t, struct partition *p,
+                              const struct found *f) {
+    struct recovery *a = t->a;
     struct cache *c = a->c;
     struct item *it = item_at(c, f->ref);
     size_t key_at = item_key_offset(item_flags(it), item_value_bytes(it));
     struct key key = {.ptr = (const char *)it + key_at,
                       .hash = f->hash,
                       .len = item_key_len(it)};
-    if (!settle_twins(t, p, &key, it)) {
+    if (!recover_settle_twins(t, p, &key, it)) {
         return;
     }
     unsigned class_id = cache_item_class(c, it);
-    struct shelf *shelf = shelf_of_locked(c, p, class_id);
-    if (shelf == NULL || !index_insert(&p->index, f->hash, f->ref)) {
+    struct class_queue *class_queue = class_queue_locked(c, p, class_id);
+    if (class_queue == NULL || !index_insert(&p->index, f->hash, f->ref)) {
         t->n.left_out++;
-        unclaim_item(&a->claims, it);
+        chunk_owner_release_item(&a->owners, it);
         return;
     }
     if (item_large(it)) {
@@ -203,22 +205,23 @@ static void link_item(struct adopter *t, struct partition *p, const struct found
         atomic_store_explicit(item_refs(it), 1, memory_order_relaxed);
     }
     uint64_t bytes = cache_item_requested_bytes(c, it);
-    shelf->requested_bytes += bytes;
+    class_queue->requested_bytes += bytes;
     p->bytes += bytes;
-    shelf->queue.flushed_s = a->clock.flushed;
-    evict_restore(&shelf->queue, &it->node, a->policies[class_id], a->now_s + a->clock.ahead_s);
+    class_queue->queue.flushed_s = a->clock.flushed;
+    evict_restore(&class_queue->queue, &it->node, a->policies[class_id],
+                  a->now_s + a->clock.ahead_s);
     t->n.items++;
     failpoint_reach("item_adopted");
 }
 
-static void link_partition(struct adopter *t, unsigned number) {
-    struct adoption *a = t->a;
+static void recover_link_partition(struct recovery_thread *t, unsigned number) {
+    struct recovery *a = t->a;
     struct partition *p = &a->c->partitions[a->first + number];
     uint32_t count;
     struct found *memory;
-    const struct found *found = bins_gather(&a->bins, number, &count, &memory);
+    const struct found *found = recover_buckets_gather(&a->buckets, number, &count, &memory);
     if (found == NULL) {
-        adoption_fail(a);
+        recover_fail(a);
         return;
     }
     lock_take(&p->lock);
@@ -228,29 +231,29 @@ static void link_partition(struct adopter *t, unsigned number) {
             prefetch_to_write(item_at(a->c, found[i + AHEAD].ref));
             index_prefetch(&p->index, found[i + AHEAD].hash);
         }
-        link_item(t, p, &found[i]);
+        recover_link_item(t, p, &found[i]);
     }
     lock_release(&p->lock);
     atomic_fetch_add_explicit(&a->linked, count, memory_order_relaxed);
     free(memory);
 }
 
-static void adopt_link(struct adopter *t) {
-    struct adoption *a = t->a;
+static void recover_link(struct recovery_thread *t) {
+    struct recovery *a = t->a;
     uint32_t i;
-    while (!adoption_fails(a) && adoption_next(&a->next_link, a->count, &i)) {
-        link_partition(t, i);
-        adoption_say_progress(t, "linking partition", a->first + i, a->c->partition_count);
+    while (!recover_has_failed(a) && recover_next(&a->next_link, a->count, &i)) {
+        recover_link_partition(t, i);
+        recover_log_progress(t, "linking partition", a->first + i, a->c->partition_count);
     }
 }
 
 /* --- free: chunks that no item has claimed --- */
 
-static void free_in_page(struct adopter *t, uint32_t page) {
+static void recover_free_page(struct recovery_thread *t, uint32_t page) {
     struct cache *c = t->a->c;
     uint32_t free_head = 0, free_count = 0;
     for (uint32_t chunk = slab_page(c->slab, page)->chunk_count; chunk-- > 0;) {
-        if (claim_is(&t->a->claims, page, chunk)) {
+        if (chunk_owner_is_claimed(&t->a->owners, page, chunk)) {
             continue;
         }
         struct item *it = slab_page_chunk(c->slab, page, chunk);
@@ -264,29 +267,29 @@ static void free_in_page(struct adopter *t, uint32_t page) {
     load_free_chunks(c->slab, page, free_head, free_count);
 }
 
-static void adopt_free(struct adopter *t) {
-    struct adoption *a = t->a;
+static void recover_free(struct recovery_thread *t) {
+    struct recovery *a = t->a;
     uint32_t i;
-    while (adoption_next(&a->next_free, a->recall.pages, &i)) {
-        free_in_page(t, a->recall.list[i]);
+    while (recover_next(&a->next_free, a->recall.pages, &i)) {
+        recover_free_page(t, a->recall.list[i]);
     }
 }
 
 /* --- the passes --- */
 
-static void *adopter_main(void *arg) {
-    struct adopter *t = arg;
+static void *recover_main(void *arg) {
+    struct recovery_thread *t = arg;
     t->pass(t);
     return NULL;
 }
 
 /* The calling thread is the first of the workers, and does all the work if no other can be
  * started. */
-static void run_pass(struct adoption *a, void (*pass)(struct adopter *)) {
+static void recover_run_pass(struct recovery *a, void (*pass)(struct recovery_thread *)) {
     for (unsigned i = a->thread_count; i-- > 0;) {
-        struct adopter *t = &a->threads[i];
+        struct recovery_thread *t = &a->threads[i];
         t->pass = pass;
-        t->started = i > 0 && pthread_create(&t->thread, NULL, adopter_main, t) == 0;
+        t->started = i > 0 && pthread_create(&t->thread, NULL, recover_main, t) == 0;
     }
     pass(&a->threads[0]);
     for (unsigned i = 1; i < a->thread_count; i++) {
@@ -300,7 +303,7 @@ static void run_pass(struct adoption *a, void (*pass)(struct adopter *)) {
 
 /* Bytes that the process may still take, beyond what it has now, the file's pages, and an index of
  * all items that may be in them. UINT64_MAX: no bound. */
-static uint64_t room_bytes(const struct adoption *a) {
+static uint64_t recover_room_bytes(const struct recovery *a) {
     const struct cache *c = a->c;
     struct rss r;
     struct rss_reading now;
@@ -311,82 +314,82 @@ static uint64_t room_bytes(const struct adoption *a) {
     rss_read(&r, &now);
     rss_close(&r);
     uint64_t needed = now.bytes + ((uint64_t)a->recall.pages << PAGE_SHIFT) +
-                      claims_bytes(c, a->claims.count) +
-                      a->claims.count * (uint64_t)c->partitions[0].index.kind->item_bytes_most;
+                      chunk_owners_bytes(c, a->owners.count) +
+                      a->owners.count * (uint64_t)c->partitions[0].index.kind->item_bytes_most;
     return c->config.process_bytes > needed ? c->config.process_bytes - needed : 0;
 }
 
 /* Chooses how many partitions a round has, and how many threads work. */
-static void choose_rounds(struct adoption *a) {
+static void recover_choose_rounds(struct recovery *a) {
     int processors = get_nprocs();
     unsigned partitions = a->c->partition_count;
-    uint64_t room = room_bytes(a), items = a->claims.count;
+    uint64_t room = recover_room_bytes(a), items = a->owners.count;
     a->thread_count = processors < 1              ? 1
                       : processors > THREADS_MOST ? THREADS_MOST
                                                   : (unsigned)processors;
     a->count = partitions;
     while (a->count > 1 &&
-           bins_bytes(a->thread_count, a->count, items / partitions * a->count) > room) {
+           recover_buckets_bytes(a->thread_count, a->count, items / partitions * a->count) > room) {
         a->count /= 2;
     }
     while (a->thread_count > 1 &&
-           bins_bytes(a->thread_count, a->count, items / partitions * a->count) > room) {
+           recover_buckets_bytes(a->thread_count, a->count, items / partitions * a->count) > room) {
         a->thread_count /= 2;
     }
 }
 
 /* --- all of it --- */
 
-static bool adoption_begin(struct adoption *a) {
+static bool recover_begin(struct recovery *a) {
     struct cache *c = a->c;
-    if (!claims_init(&a->claims, c, &a->recall)) {
+    if (!chunk_owners_init(&a->owners, c, &a->recall)) {
         return false;
     }
-    choose_rounds(a);
+    recover_choose_rounds(a);
     a->threads = calloc(a->thread_count, sizeof *a->threads);
     for (unsigned i = 0; a->threads != NULL && i < a->thread_count; i++) {
-        a->threads[i] = (struct adopter){.a = a, .number = i};
+        a->threads[i] = (struct recovery_thread){.a = a, .number = i};
     }
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-        a->policies[i] = keep_policy_of(c, i);
+        a->policies[i] = file_state_policy(c, i);
     }
-    return a->threads != NULL && bins_init(&a->bins, a->thread_count, a->count);
+    return a->threads != NULL && recover_buckets_init(&a->buckets, a->thread_count, a->count);
 }
 
 /* Both counts of partitions are powers of two, so the rounds come out even. */
-static bool run_rounds(struct adoption *a) {
-    for (; !adoption_fails(a) && a->first < a->c->partition_count; a->first += a->count) {
-        a->next_look = a->next_link = 0;
-        run_pass(a, adopt_look);
-        run_pass(a, adopt_link);
+static bool recover_run_rounds(struct recovery *a) {
+    for (; !recover_has_failed(a) && a->first < a->c->partition_count; a->first += a->count) {
+        a->next_scan = a->next_link = 0;
+        recover_run_pass(a, recover_scan);
+        recover_run_pass(a, recover_link);
     }
-    return !adoption_fails(a);
+    return !recover_has_failed(a);
 }
 
 /* Sets the items' clock forward where an item is younger than it: the process that stored the item
  * had come to a second that the memory file was not told, and the calendar has been set back. A
  * flush would leave such items. The file is told each second, so a time beyond a minute is not
  * believed. */
-static void adoption_catch_up(struct adoption *a) {
-    enum { LATE_MOST_S = 60 };
+static void recover_advance_clock(struct recovery *a) {
+    enum { AHEAD_MAX_S = 60 };
     uint32_t youngest = 0, now = a->now_s + a->clock.ahead_s - a->clock.flushed;
     for (unsigned i = 0; i < a->thread_count; i++) {
         youngest = a->threads[i].youngest > youngest ? a->threads[i].youngest : youngest;
     }
     int32_t late_s = (int32_t)(youngest - now);
-    if (late_s > 0 && late_s <= LATE_MOST_S) {
+    if (late_s > 0 && late_s <= AHEAD_MAX_S) {
         a->clock.ahead_s += (uint32_t)late_s;
         atomic_store_explicit(&a->c->item_clock,
                               (uint64_t)a->clock.ahead_s << 32 | a->clock.flushed,
                               memory_order_relaxed);
-        keep_flush(a->c);
+        file_state_save_flush(a->c);
     }
 }
 
-static void note(struct adoption *a) {
-    struct cache_adopted *n = &a->c->adopted;
+static void recover_report(struct recovery *a) {
+    struct cache_recovered *n = &a->c->adopted;
     for (unsigned i = 0; i < a->thread_count; i++) {
-        const struct tally *t = &a->threads[i].n;
+        const struct recovery_counts *t = &a->threads[i].n;
         n->items += t->items;
         n->expired += t->dead;
         n->torn += t->torn + t->drafts;
@@ -402,20 +405,18 @@ static void note(struct adoption *a) {
              (unsigned long long)n->torn, (unsigned long long)n->expired, n->torn_pages);
 }
 
-bool adopt_items(struct cache *c) {
-    struct adoption a = {.c = c,
-                         .clock = cache_item_clock(c),
-                         .now_s = clock_now_s(),
-                         .start_us = clock_mono_us()};
-    a.said_us = a.start_us;
-    bool ok = load_pages(c->slab, &a.recall) && adoption_begin(&a) && run_rounds(&a);
+bool recover_items(struct cache *c) {
+    struct recovery a = {
+        .c = c, .clock = cache_item_clock(c), .now_s = clock_now_s(), .start_us = clock_mono_us()};
+    a.logged_us = a.start_us;
+    bool ok = load_pages(c->slab, &a.recall) && recover_begin(&a) && recover_run_rounds(&a);
     if (ok) {
-        run_pass(&a, adopt_free);
-        adoption_catch_up(&a);
-        note(&a);
+        recover_run_pass(&a, recover_free);
+        recover_advance_clock(&a);
+        recover_report(&a);
     }
-    bins_fini(&a.bins);
-    claims_fini(&a.claims);
+    recover_buckets_fini(&a.buckets);
+    chunk_owners_fini(&a.owners);
     free(a.threads);
     free(a.recall.list);
     return ok;

@@ -8,5 +8,5 @@
  * processor, and logs a line each second. False: out of memory; the file is as good as before. It
  * needs 20 bytes an item while it lasts. If config.process_bytes leaves less, it needs less and
  * takes longer. */
-bool adopt_items(struct cache *);
+bool recover_items(struct cache *);
 #endif

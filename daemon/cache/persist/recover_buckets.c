@@ -3,32 +3,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct bin_block {
-    struct bin_block *next;
+struct bucket_block {
+    struct bucket_block *next;
     uint32_t          count;
-    struct found      items[BIN_BLOCK];
+    struct found      items[BUCKET_BLOCK];
 };
 
-bool bins_init(struct bins *b, unsigned threads, unsigned partitions) {
-    *b = (struct bins){calloc((size_t)threads * partitions, sizeof *b->first), threads, partitions};
+bool recover_buckets_init(struct recover_buckets *b, unsigned threads, unsigned partitions) {
+    b->first = calloc((size_t)threads * partitions, sizeof *b->first);
+    b->threads = threads;
+    b->partitions = partitions;
     return b->first != NULL;
 }
 
-static struct bin_block **bin_of(const struct bins *b, unsigned thread, unsigned partition) {
+static struct bucket_block **bucket_of(const struct recover_buckets *b, unsigned thread,
+                                       unsigned partition) {
     return &b->first[(size_t)thread * b->partitions + partition];
 }
 
-static void empty(struct bin_block **bin) {
-    for (struct bin_block *block = *bin, *next; block != NULL; block = next) {
+static void bucket_empty(struct bucket_block **bin) {
+    for (struct bucket_block *block = *bin, *next; block != NULL; block = next) {
         next = block->next;
         free(block);
     }
     *bin = NULL;
 }
 
-void bins_fini(struct bins *b) {
+void recover_buckets_fini(struct recover_buckets *b) {
     for (size_t i = 0; b->first != NULL && i < (size_t)b->threads * b->partitions; i++) {
-        empty(&b->first[i]);
+        bucket_empty(&b->first[i]);
     }
     free(b->first);
     b->first = NULL;
@@ -37,17 +40,18 @@ void bins_fini(struct bins *b) {
 /* Bytes that gathering a partition takes: its thread holds the partition's items twice, beside the
  * blocks that they came in. By chance one partition has more items than another, so a quarter is
  * added. */
-size_t bins_bytes(unsigned threads, unsigned partitions, uint64_t items) {
+size_t recover_buckets_bytes(unsigned threads, unsigned partitions, uint64_t items) {
     size_t begun = (size_t)threads * partitions,
            a_partition = (size_t)(items / partitions + 1) * sizeof(struct found);
-    return begun * (sizeof(struct bin_block) + sizeof(struct bin_block *)) +
-           items * sizeof(struct bin_block) / BIN_BLOCK + threads * a_partition * 5 / 2;
+    return begun * (sizeof(struct bucket_block) + sizeof(struct bucket_block *)) +
+           items * sizeof(struct bucket_block) / BUCKET_BLOCK + threads * a_partition * 5 / 2;
 }
 
-bool bins_put(struct bins *b, unsigned thread, unsigned partition, const struct found *f) {
-    struct bin_block **bin = bin_of(b, thread, partition);
-    if (*bin == NULL || (*bin)->count == BIN_BLOCK) {
-        struct bin_block *block = malloc(sizeof *block);
+bool recover_buckets_put(struct recover_buckets *b, unsigned thread, unsigned partition,
+                         const struct found *f) {
+    struct bucket_block **bin = bucket_of(b, thread, partition);
+    if (*bin == NULL || (*bin)->count == BUCKET_BLOCK) {
+        struct bucket_block *block = malloc(sizeof *block);
         if (block == NULL) {
             return false;
         }
@@ -61,7 +65,7 @@ bool bins_put(struct bins *b, unsigned thread, unsigned partition, const struct 
 
 /* Sorts the items by age. `room` has space for as many. Returns the sorted array, which is `items`
  * or `room`. */
-static const struct found *sort(struct found *from, struct found *room, uint32_t count) {
+static const struct found *buckets_sort(struct found *from, struct found *room, uint32_t count) {
     uint32_t least = UINT32_MAX, most = 0;
     for (uint32_t i = 0; i < count; i++) {
         least = from[i].age < least ? from[i].age : least;
@@ -85,11 +89,11 @@ static const struct found *sort(struct found *from, struct found *room, uint32_t
     return from;
 }
 
-const struct found *bins_gather(struct bins *b, unsigned partition, uint32_t *count,
-                                struct found **memory) {
+const struct found *recover_buckets_gather(struct recover_buckets *b, unsigned partition,
+                                           uint32_t *count, struct found **memory) {
     uint32_t n = 0;
     for (unsigned t = 0; t < b->threads; t++) {
-        for (const struct bin_block *l = *bin_of(b, t, partition); l != NULL; l = l->next) {
+        for (const struct bucket_block *l = *bucket_of(b, t, partition); l != NULL; l = l->next) {
             n += l->count;
         }
     }
@@ -98,11 +102,11 @@ const struct found *bins_gather(struct bins *b, unsigned partition, uint32_t *co
     for (unsigned t = b->threads; all != NULL && t-- > 0;) {
         /* the list begins with the last block, so it is copied from its end, which keeps the
          * order */
-        for (const struct bin_block *l = *bin_of(b, t, partition); l != NULL; l = l->next) {
+        for (const struct bucket_block *l = *bucket_of(b, t, partition); l != NULL; l = l->next) {
             n -= l->count;
             memcpy(all + n, l->items, l->count * sizeof *all);
         }
-        empty(bin_of(b, t, partition));
+        bucket_empty(bucket_of(b, t, partition));
     }
-    return all != NULL ? sort(all, all + *count, *count) : NULL;
+    return all != NULL ? buckets_sort(all, all + *count, *count) : NULL;
 }

@@ -14,23 +14,26 @@ struct found {
     /* its time on the items' clock, counted from the last flush: the lower, the older */
     uint32_t age;
 };
-enum { BIN_BLOCK = 255 }; /* items: 4 KB a block */
+enum { BUCKET_BLOCK = 255 }; /* items: 4 KB a block */
 
-struct bin_block;
-struct bins {
-    struct bin_block **first; /* by thread, then by partition: the block it fills */
+struct bucket_block;
+struct recover_buckets {
+    struct bucket_block **first; /* by thread, then by partition: the block it fills */
     unsigned           threads, partitions;
 };
 
-bool bins_init(struct bins *, unsigned threads, unsigned partitions); /* false: out of memory */
-void bins_fini(struct bins *); /* also of those that could not be made, and of zeroes */
+bool recover_buckets_init(struct recover_buckets *, unsigned threads,
+                          unsigned partitions); /* false: out of memory */
+void recover_buckets_fini(
+    struct recover_buckets *); /* also of those that could not be made, and of zeroes */
 /* Bytes that bins take for so many items, whatever their sizes, and gathering with them. */
-size_t bins_bytes(unsigned threads, unsigned partitions, uint64_t items);
+size_t recover_buckets_bytes(unsigned threads, unsigned partitions, uint64_t items);
 
-bool bins_put(struct bins *, unsigned thread, unsigned partition, const struct found *);
+bool recover_buckets_put(struct recover_buckets *, unsigned thread, unsigned partition,
+                         const struct found *);
 /* Returns all items of a partition, the oldest first, those of the same age in the order in which
  * each thread found them; its bins are empty then. The caller frees *memory. NULL: out of
  * memory. */
-const struct found *bins_gather(struct bins *, unsigned partition, uint32_t *count,
-                                struct found **memory);
+const struct found *recover_buckets_gather(struct recover_buckets *, unsigned partition,
+                                           uint32_t *count, struct found **memory);
 #endif

@@ -43,7 +43,7 @@ struct automove_mode {
     const char *name;   /* "ratio"; with a ':' at its end an argument follows: "lua:NAME" */
     int         number; /* memcached's, -1: none */
     const char *help;
-    bool     hunger_on_evict; /* every eviction is a need; else only having nothing left is */
+    bool     starved_on_evict; /* every eviction is a need; else only having nothing left is */
     bool     with_free_pages; /* each_window is also asked while the pool has pages */
     bool     wants_pages;     /* it wants the ages of pages in its snapshots (snapshot_pages) */
     uint32_t window_us;       /* how often each_window is asked; 0: every second */

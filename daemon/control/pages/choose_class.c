@@ -40,10 +40,10 @@ static unsigned roomiest(const struct spare *c, uint32_t *pages) {
 }
 
 static unsigned pages_to_be_had(struct spare *c, unsigned class_id) {
-    uint32_t pages[CACHE_SPARE_MAX];
+    uint32_t pages[CACHE_CHOOSE_MAX];
     unsigned n = 0;
-    for (unsigned i = cache_spare_pages(c->job.ct, class_id, PICK_LEAST_VALUE, pages,
-                                        CACHE_SPARE_MAX);
+    for (unsigned i =
+             cache_choose_pages(c->job.ct, class_id, PICK_LEAST_VALUE, pages, CACHE_CHOOSE_MAX);
          i > 0; i--) {
         n += !page_is_held(c->cache, pages[i - 1]);
     }
@@ -71,7 +71,7 @@ static bool look_for_room(struct spare *c) {
  * compare. */
 static void compare(struct spare *c, unsigned class_id, uint32_t class_pages) {
     uint32_t page[MOVE_PAGES_MAX];
-    unsigned n = cache_spare_pages(c->job.ct, class_id, PICK_LEAST_VALUE, page, MOVE_PAGES_MAX);
+    unsigned n = cache_choose_pages(c->job.ct, class_id, PICK_LEAST_VALUE, page, MOVE_PAGES_MAX);
     uint64_t least = n > 0 ? cache_page_value(c->job.ct, page[0]) : UINT64_MAX;
     if (c->cheapest != SLAB_CLASS_NONE &&
         (least > c->value[0] || (least == c->value[0] && class_pages <= c->most_pages))) {

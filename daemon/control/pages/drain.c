@@ -9,7 +9,7 @@ enum {
 static bool pick(void *arg, uint64_t now_us) {
     struct picked *p = arg;
     (void)now_us;
-    p->count = cache_spare_pages(p->job.ct, p->class_id, p->pick, p->pages, CACHE_SPARE_MAX);
+    p->count = cache_choose_pages(p->job.ct, p->class_id, p->pick, p->pages, CACHE_CHOOSE_MAX);
     return false;
 }
 
@@ -37,14 +37,14 @@ static bool empty_some(void *arg, uint64_t now_us) {
     struct drain *d = arg;
     d->driver.now_us = now_us;
     page_move_step(d->page, &d->driver);
-    uint64_t rest_us = d->job.rest_us + d->rest_us * d->page->passed_bytes / PAGE_BYTES;
+    uint64_t rest_us = d->job.rest_us + d->rest_us * d->page->scanned_bytes / PAGE_BYTES;
     d->job.rest_us = rest_us < REST_MAX_US ? rest_us : REST_MAX_US;
     return d->page->state == PAGE_MOVE_EMPTYING && d->page->at > 0 && !is_cancelled(d);
 }
 
 void drain_begin(struct drain *d, uint64_t now_us) {
     d->driver.step_bytes = PACE_STEP_BYTES;
-    d->driver.patience_us = PAGE_PATIENCE_US;
+    d->driver.wait_us = PAGE_WAIT_US;
     d->driver.did = (struct page_counts){0};
     d->job = (struct pace_job){.ct = d->driver.ct, .step = empty_some, .arg = d};
     d->due_us = 0;

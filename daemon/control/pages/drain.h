@@ -9,13 +9,13 @@
 #include "cache/pages/page_moves.h"
 #include "control/pages/pace.h"
 
-/* cache_spare_pages as a job. */
+/* cache_choose_pages as a job. */
 struct picked {
     struct pace_job job;
     unsigned        class_id;
     enum page_pick  pick;
     unsigned        count;
-    uint32_t        pages[CACHE_SPARE_MAX];
+    uint32_t        pages[CACHE_CHOOSE_MAX];
 };
 void pick_begin(struct picked *, struct pace *, struct cache_thread *, unsigned class_id,
                 enum page_pick, uint64_t now_us);
@@ -39,7 +39,7 @@ struct drain {
 };
 void     drain_begin(struct drain *, uint64_t now_us);
 /* Passes over the chunks until all are free. Between two passes it rests, longer each time. At the
- * end the page is EMPTIED, or it went back, at the latest after PAGE_PATIENCE_US in which something
+ * end the page is EMPTIED, or it went back, at the latest after PAGE_WAIT_US in which something
  * stayed. */
 uint64_t drain_step(struct drain *, uint64_t now_us);
 void     drain_cancel(struct drain *); /* the page goes back, unless it is empty by then */

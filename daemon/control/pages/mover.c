@@ -83,7 +83,7 @@ static bool look_at_page(void *arg) {
 /* --- the end --- */
 
 unsigned mover_count_help(struct mover *m, struct move_result *r) {
-    struct cache_helped helped = cache_help_count(m->cache);
+    struct cache_assisted helped = cache_assist_count(m->cache);
     r->helped = helped.pages;
     r->pages += helped.pages;
     page_counts_add(&r->did, &helped.did);
@@ -146,7 +146,7 @@ static uint64_t look_on(struct mover *m, uint64_t now_us) {
 /* How many pages are still to be emptied. */
 static unsigned wanting(struct mover *m) {
     unsigned most = m->move.pages < MOVE_PAGES_MAX ? m->move.pages : MOVE_PAGES_MAX;
-    unsigned emptied = m->emptied + cache_help_state(m->cache).pages;
+    unsigned emptied = m->emptied + cache_assist_state(m->cache).pages;
     if (m->wanted < most) {
         most = m->wanted;
         m->result.why_not = "no more are wanted by now";
@@ -158,7 +158,7 @@ static unsigned wanting(struct mover *m) {
 
 /* Rests as long as sets empty pages: those who need them do the work. Then picks pages. */
 static uint64_t look_on_or_pick(struct mover *m, uint64_t now_us) {
-    struct cache_help_state h = cache_help_state(m->cache);
+    struct cache_assist_state h = cache_assist_state(m->cache);
     if (now_us < m->due_us && !m->cancelled) {
         return m->due_us;
     }
@@ -270,13 +270,13 @@ static uint64_t empty_page(struct mover *m, uint64_t now_us) {
 /* Leaves an emptied page to whoever sees that it can change hands. Too many may wait already. */
 static uint64_t leave_page(struct mover *m, uint64_t now_us) {
     struct moving_page *page = &m->begun[m->at];
-    bool left = cache_help_leave(m->ct, page), handed = cache_help_hand_over(m->ct);
+    bool left = cache_handover_defer(m->ct, page), handed = cache_handover_step(m->ct);
     if (left) {
         m->result.pages++;
         m->emptied++;
         return next_page(m, now_us);
     }
-    if (now_us >= m->due_us + PAGE_PATIENCE_US) {
+    if (now_us >= m->due_us + PAGE_WAIT_US) {
         page_move_put_back(page, m->ct);
         m->result.last_busy = MOVE_BUSY_TURN;
         give_up(m, now_us);
@@ -300,8 +300,8 @@ void mover_begin(struct mover *m, const struct page_move *move, uint64_t now_us)
     } else if (move->from == SLAB_CLASS_NONE) {
         m->state = MOVER_FROM_POOL;
     } else {
-        cache_help_begin(m->ct, move->from, move->to,
-                         m->may_help && move->helped > 0 ? move->pages + move->helped : 0);
+        cache_assist_begin(m->ct, move->from, move->to,
+                           m->may_help && move->helped > 0 ? move->pages + move->helped : 0);
         m->looks_until_us = now_us + HELP_MOST_US;
         look_on(m, now_us);
     }

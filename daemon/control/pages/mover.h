@@ -5,19 +5,19 @@
  *
  * The pages of one move are emptied one after the other, and nobody waits for turns: an emptied
  * page is left to whoever first sees that they have ended, a set of its class or the owner
- * (cache_help_leave). The move is done when its pages are empty. If fewer pages are wanted
+ * (cache_handover_defer). The move is done when its pages are empty. If fewer pages are wanted
  * meanwhile, it ends with the next one.
  * Live items are copied into other chunks of their class while the class has any. When it has none
  * and memory is used up, items are dropped; without evictions (-M) the page goes back instead. A
  * page in which something is being stored or sent is passed over while there is another page. If
- * there is no other, its chunks are tried for PAGE_PATIENCE_US, and nothing in it is dropped. Then
+ * there is no other, its chunks are tried for PAGE_WAIT_US, and nothing in it is dropped. Then
  * the page goes back and is left alone for a while, and the next one is tried, at most
  * MOVER_FAILURES_MAX in one move.
  *
  * Where a decision allows it (`helped`), sets that need such pages empty and hand over some
  * themselves (cache/pages/assist.c). While they do so the mover only looks on: on a core that
  * workers fill it would get a fifth of the time, whereas the set that needs a page is running. Sets
- * go on when the move has ended, until the owner calls cache_help_end, so the next decision for the
+ * go on when the move has ended, until the owner calls cache_assist_end, so the next decision for the
  * same classes finds them at work.
  *
  * A move is a machine: mover_begin, then mover_step whenever it wants, until it has ended. No step

@@ -112,7 +112,7 @@ uint64_t refit_step(struct refit *r, uint64_t now_us) {
             return due_us;
         }
         page_counts_add(&r->did, &r->drain.driver.did);
-        r->turns_until_us = now_us + PAGE_PATIENCE_US;
+        r->turns_until_us = now_us + PAGE_WAIT_US;
     }
     if (r->page.state == PAGE_MOVE_NONE) {
         return end(r, result_of(r));
@@ -126,7 +126,7 @@ uint64_t refit_step(struct refit *r, uint64_t now_us) {
         return end(r, REFIT_IN_USE);
     }
     /* look less often the longer it takes */
-    return now_us + TURNS_LOOK_US + (now_us + PAGE_PATIENCE_US - r->turns_until_us) / 8;
+    return now_us + TURNS_LOOK_US + (now_us + PAGE_WAIT_US - r->turns_until_us) / 8;
 }
 
 void refit_cancel(struct refit *r) {

@@ -334,7 +334,7 @@ static void go_over_pages(struct geometry_change *g) {
 }
 
 static void work(struct geometry_change *g) {
-    bool late = g->now_us > g->turns_us + PAGE_PATIENCE_US;
+    bool late = g->now_us > g->turns_us + PAGE_WAIT_US;
     if (g->unquiet && !cache_turns_ended(g->cache, g->turns)) {
         g->due_us = g->now_us + (late ? RETRY_US : TURNS_LOOK_US);
         if (late) {

@@ -40,15 +40,15 @@ static uint64_t turn(struct sweeper *s, uint64_t now_us) {
 /* A spell: turns, between which a worker may go first, and a rest after them. On a busy machine a
  * thread that rested runs again only after milliseconds, so rests are few. */
 static void spell(struct sweeper *s, uint64_t now_us) {
-    uint64_t looked = s->pass.looked, freed = s->pass.freed, mine_us = clock_thread_us(),
+    uint64_t examined = s->pass.examined, freed = s->pass.freed, mine_us = clock_thread_us(),
              end_us = now_us + SPELL_US;
     do {
         now_us = turn(s, now_us);
         sched_yield();
     } while (s->under_way && now_us < end_us);
     uint64_t took_us = clock_thread_us() - mine_us, pct = SHARE_PCT;
-    if (s->pass.looked > looked) {
-        pct += (SHARE_DEAD_PCT - SHARE_PCT) * (s->pass.freed - freed) / (s->pass.looked - looked);
+    if (s->pass.examined > examined) {
+        pct += (SHARE_DEAD_PCT - SHARE_PCT) * (s->pass.freed - freed) / (s->pass.examined - examined);
     }
     s->due_us = now_us + took_us * (100 - pct) / pct;
     if (!s->under_way && s->due_us < s->began_us + EVERY_US) {
@@ -64,7 +64,7 @@ uint64_t sweeper_tend(struct sweeper *s, uint64_t now_us) {
         return s->due_us;
     }
     if (!s->under_way) {
-        uint64_t changes = cache_changes(s->cache);
+        uint64_t changes = cache_sweep_changes(s->cache);
         if (!is_worth_it(s, now_us, changes)) {
             s->due_us = now_us + EVERY_US;
             return s->due_us;

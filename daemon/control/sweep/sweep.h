@@ -21,7 +21,7 @@ struct sweeper {
     struct cache_sweep   pass;     /* the pass that is under way, or the last one */
     uint64_t             began_us; /* when the pass began */
     uint64_t             due_us;   /* when the next spell is due */
-    uint64_t             changes;  /* cache_changes when the pass began … */
+    uint64_t             changes;  /* cache_sweep_changes when the pass began … */
     uint32_t             flushed;  /* … and cache_flushed */
 };
 

@@ -29,7 +29,7 @@ void kept_settings_write(struct cache *cache, const struct settings *start,
             whole = put(text, &used, row, now) && whole;
         }
     }
-    if (!whole || !cache_keep_note(cache, text, used)) {
+    if (!whole || !cache_save_settings(cache, text, used)) {
         log_warn("a setting that was changed will not outlive the process: there is no room for "
                  "it");
     }

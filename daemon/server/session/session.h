@@ -132,7 +132,7 @@ bool session_quit(const struct session *);
 /* Whether a value is coming that holds memory. */
 bool session_holds_draft(const struct session *);
 /* Of a value that is coming; NULL: none is. */
-const struct cache_draft *session_draft(const struct session *);
+const struct cache_upload *session_draft(const struct session *);
 /* Says of a value that waits for memory that all its bytes have come, though not all were received.
  * False: that was known, or none waits. */
 bool session_value_arrived(struct session *);

@@ -80,7 +80,7 @@ struct slot {
 
 /* A large value on its way into item memory, and what to do with it then. */
 struct intake {
-    struct cache_draft draft;
+    struct cache_upload draft;
     struct request     request; /* its key and text are copies that lie behind this struct */
     struct meta_flags  flags;   /* of a meta command */
     struct cache_store store;

@@ -97,12 +97,12 @@ void intake_begin(struct batch *b, struct session *s, const struct request *r) {
     } else {
         classic_store_of(&b->sv, r, &store);
     }
-    struct cache_draft draft;
-    enum cache_status status = cache_draft_begin(b->sv.ct, &r->key, &store, &draft);
+    struct cache_upload draft;
+    enum cache_status status = cache_upload_begin(b->sv.ct, &r->key, &store, &draft);
     struct intake *in = status == CACHE_OK ? intake_of(r, &store) : NULL;
     if (!in) {
         if (status == CACHE_OK) {
-            status = cache_draft_refuse(b->sv.ct, &r->key, &store, &draft);
+            status = cache_upload_refuse(b->sv.ct, &r->key, &store, &draft);
         }
         refused(b, s, r, &flags, &store, status, 0);
         return;
@@ -121,7 +121,7 @@ static size_t room(const struct intake *in) {
     if (in->verdict != CACHE_OK) {
         return in->request.value_bytes;
     }
-    return in->draft.item ? cache_draft_room(&in->draft, &in->store) : 0;
+    return in->draft.item ? cache_upload_room(&in->draft, &in->store) : 0;
 }
 
 bool intake_waits(const struct intake *in) { return in->waits; }
@@ -133,24 +133,24 @@ static bool reserve_ahead(struct batch *b, struct session *s) {
     in->waits = false;
     if (!in->judged) {
         in->judged = true;
-        in->verdict = cache_store_verdict(b->sv.ct, &in->request.key, &in->store);
+        in->verdict = cache_store_precheck(b->sv.ct, &in->request.key, &in->store);
     }
     if (in->verdict != CACHE_OK) {
         return true;
     }
     /* others wait; one that has waited is told by its worker when to try */
-    if (!in->waited && cache_draft_queues(b->server->cache, &in->draft)) {
+    if (!in->waited && cache_upload_must_queue(b->server->cache, &in->draft)) {
         in->waits = in->waited = true;
         return true;
     }
     if (room(in) == in->request.value_bytes || room(in) >= in->got + AHEAD_BYTES) {
         return true;
     }
-    switch (cache_draft_extend(b->sv.ct, &in->request.key, &in->store, &in->draft,
-                               in->got + 2 * AHEAD_BYTES)) {
-    case CACHE_DRAFT_READY: return true;
-    case CACHE_DRAFT_WAITS: in->waits = in->waited = true; return true;
-    case CACHE_DRAFT_REFUSED: break;
+    switch (cache_upload_extend(b->sv.ct, &in->request.key, &in->store, &in->draft,
+                                in->got + 2 * AHEAD_BYTES)) {
+    case CACHE_UPLOAD_READY: return true;
+    case CACHE_UPLOAD_WAITS: in->waits = in->waited = true; return true;
+    case CACHE_UPLOAD_REFUSED: break;
     }
     in->refused = true;
     return false;
@@ -167,7 +167,7 @@ static int pieces_of(struct batch *b, struct intake *in, struct iovec *iov, int 
         iov[n++] = (struct iovec){b->bin, left < BIN_BYTES ? left : BIN_BYTES};
         reached += iov[0].iov_len;
     } else if (reached < value_bytes) {
-        n = cache_draft_iov(b->sv.ct, &in->draft, reached, &in->place, iov, max);
+        n = cache_upload_iov(b->sv.ct, &in->draft, reached, &in->place, iov, max);
         for (int i = 0; i < n; i++) {
             reached += iov[i].iov_len;
         }
@@ -186,7 +186,7 @@ size_t intake_take(struct batch *b, struct session *s, const char *bytes, size_t
         return 0;
     }
     if (!in->draft.item) {
-        in->draft.at_hand = n >= in->block_bytes;
+        in->draft.immediate = n >= in->block_bytes;
     }
     if (!reserve_ahead(b, s) || intake_waits(in)) {
         return 0;
@@ -224,12 +224,13 @@ void intake_finish(struct batch *b, struct session *s) {
     enum cache_status status = CACHE_OK;
     if (good) {
         observe(b, s, r);
-        status = in->verdict != CACHE_OK ? in->verdict
-                                         : cache_publish(b->sv.ct, &in->draft, &in->store, &view);
+        status = in->verdict != CACHE_OK
+                     ? in->verdict
+                     : cache_upload_publish(b->sv.ct, &in->draft, &in->store, &view);
     } else {
-        cache_abandon(b->sv.ct, &in->draft);
+        cache_upload_abandon(b->sv.ct, &in->draft);
         if (in->verdict == CACHE_OK) { /* otherwise it was counted when it was refused */
-            cache_store_spoilt(b->sv.ct, &r->key, &in->store);
+            cache_store_bad_terminator(b->sv.ct, &r->key, &in->store);
         }
     }
     char *p = batch_reply_begin(b, s->slot);
@@ -249,7 +250,7 @@ void intake_finish(struct batch *b, struct session *s) {
 }
 
 void intake_abandon(struct cache_thread *ct, struct session *s) {
-    cache_abandon(ct, &s->intake->draft);
+    cache_upload_abandon(ct, &s->intake->draft);
     free(s->intake);
     s->intake = NULL;
 }
@@ -258,7 +259,7 @@ void intake_abandon(struct cache_thread *ct, struct session *s) {
 
 bool session_holds_draft(const struct session *s) { return s->intake && s->intake->draft.item; }
 
-const struct cache_draft *session_draft(const struct session *s) {
+const struct cache_upload *session_draft(const struct session *s) {
     return s->intake ? &s->intake->draft : NULL;
 }
 
@@ -278,7 +279,7 @@ void session_value_late(struct session *s, struct batch *b) {
     struct intake *in = s->intake;
     if (in && !in->refused) {
         in->refused = true;
-        cache_draft_late(b->sv.ct, &in->request.key, &in->store, &in->draft);
+        cache_upload_overdue(b->sv.ct, &in->request.key, &in->store, &in->draft);
     }
 }
 

@@ -136,7 +136,7 @@ static uint64_t total_chunks(const struct class_stats *c) {
  * sum is bounded. */
 static uint64_t free_chunks(const struct class_stats *c) {
     uint64_t all = total_chunks(c),
-             n = (uint64_t)c->facts->slab.free_chunks + c->facts->stock_chunks;
+             n = (uint64_t)c->facts->slab.free_chunks + c->facts->magazine_chunks;
     return n < all ? n : all;
 }
 

@@ -6,7 +6,7 @@
 
 struct own {
     struct cache_facts  cache;
-    struct cache_adopted adopted;
+    struct cache_recovered adopted;
     struct serve_values serve;
     uint64_t            log_lost;
     unsigned            values_waiting;
@@ -74,7 +74,7 @@ struct own {
     X(index_evictions, counter, items, U64, o->cache.counters.index_evictions, \
       "items evicted, or dead and freed, because the index had no more room for keys with hashes " \
       "so much alike") \
-    X(draft_bytes, gauge, bytes, U64, o->cache.draft_bytes, \
+    X(draft_bytes, gauge, bytes, U64, o->cache.upload_bytes, \
       "memory that values take, or may take, while their bytes are still coming") \
     X(draft_bytes_most, gauge, bytes, U64, o->drafts_most, \
       "most memory that values may take together while their bytes are still coming: an eighth " \
@@ -105,11 +105,11 @@ void stats_slated(struct command_context *ctx) {
     struct text_out *out = ctx->out;
     struct own here, *const o = &here;
     cache_facts(ctx->server->cache, &o->cache);
-    o->adopted = *cache_adopted(ctx->server->cache);
+    o->adopted = *cache_recovered(ctx->server->cache);
     server_values(ctx->server, &o->serve);
-    o->drafts_most = cache_drafts_most(ctx->server->cache);
-    o->values_waiting = cache_drafts_waiting(ctx->server->cache, false) +
-                        cache_drafts_waiting(ctx->server->cache, true);
+    o->drafts_most = cache_uploads_max_bytes(ctx->server->cache);
+    o->values_waiting = cache_uploads_waiting(ctx->server->cache, false) +
+                        cache_uploads_waiting(ctx->server->cache, true);
     o->log_lost = server_log_lost(ctx->server);
     o->role = role_name(ctx->role);
     o->policy = cache_policy(ctx->server->cache)->name;

@@ -18,7 +18,7 @@ void observe_lookup(struct serving *sv, const struct request *r) {
     if (!verb_has_key(r->verb) || !observed(sv, EVENT_FETCHERS | EVENT_DELETIONS) || refused(r)) {
         return;
     }
-    enum event_found found = cache_look(sv->ct, &r->key, &sv->looked);
+    enum event_found found = cache_event_lookup(sv->ct, &r->key, &sv->looked);
     if (observed(sv, EVENT_FETCHERS)) {
         event_item_get(r->key.ptr, r->key.len, found, sv->looked.class_id, sv->fd,
                        sv->looked.value_bytes);

@@ -120,7 +120,7 @@ static char *store(struct serving *sv, const struct request *r, char *p) {
     struct cache_store what;
     classic_store_of(sv, r, &what);
     if (r->flags & REQUEST_BAD_DATA) {
-        cache_store_spoilt(sv->ct, &r->key, &what);
+        cache_store_bad_terminator(sv->ct, &r->key, &what);
         return r->flags & REQUEST_NOREPLY ? p : PUT(p, reply_bad_data);
     }
     what.spot = *sv->spot;

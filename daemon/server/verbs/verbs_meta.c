@@ -337,7 +337,7 @@ static char *set(struct serving *sv, const struct request *r, char *p) {
         return put_text(p, error);
     }
     if (r->flags & REQUEST_BAD_DATA) {
-        cache_store_spoilt(sv->ct, &r->key, &store);
+        cache_store_bad_terminator(sv->ct, &r->key, &store);
         return put_text(p, reply_bad_data);
     }
     struct cache_view view = {0};

@@ -241,7 +241,7 @@ static double in_use(struct world *w) {
     double free_bytes = 0;
     cache_classes_facts(w->side.cache, &all, facts);
     for (unsigned i = 1; i <= cache_slab(w->side.cache)->class_count; i++) {
-        double chunks = (double)facts[i].slab.free_chunks + (double)facts[i].stock_chunks;
+        double chunks = (double)facts[i].slab.free_chunks + (double)facts[i].magazine_chunks;
         free_bytes += chunks * facts[i].slab.chunk_bytes;
     }
     return 100 * (1 - free_bytes / (LOAD_MEBIBYTES * 1048576.0));

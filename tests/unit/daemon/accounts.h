@@ -25,10 +25,10 @@ static inline bool accounts_agree(struct cache *c) {
         draining += class.draining;
     }
     for (unsigned i = 0; i < c->partition_count * SLAB_CLASSES_MAX; i++) {
-        const struct shelf *s = c->partitions[i / SLAB_CLASSES_MAX].shelves[i % SLAB_CLASSES_MAX];
+        const struct class_queue *s = c->partitions[i / SLAB_CLASSES_MAX].class_queues[i % SLAB_CLASSES_MAX];
         queued += s != NULL ? evict_count(&s->queue) : 0;
         bytes += s != NULL ? s->requested_bytes : 0;
-        free_listed += s != NULL ? s->stock_count : 0;
+        free_listed += s != NULL ? s->magazine_count : 0;
     }
     cache_facts(c, &f);
     return free_listed == free_seen && queued == f.items && seen == f.items && bytes == f.bytes && pages == f.pages_out && draining == 0;
@@ -50,7 +50,7 @@ static inline void nothing_is_left(struct cache *c, struct cache_thread *ct, con
     cache_classes_facts(c, &all, facts);
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         const struct cache_class_facts *f = &facts[i];
-        lost_chunks += (uint64_t)f->slab.pages * f->slab.chunks_per_page - f->slab.free_chunks - f->stock_chunks;
+        lost_chunks += (uint64_t)f->slab.pages * f->slab.chunks_per_page - f->slab.free_chunks - f->magazine_chunks;
         left += f->requested_bytes + f->items;
         pages += f->slab.pages;
     }

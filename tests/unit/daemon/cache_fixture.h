@@ -9,7 +9,7 @@
 /* Of the caches made next. Where every store is to find room, whatever the threads' timing, none may run out of patience. */
 enum { FIXTURE_NEVER_REFUSE_US = 100 * 1000 * 1000 };
 static enum cache_store_kind fixture_store;
-static uint32_t fixture_patience_us = CACHE_PATIENCE_US;
+static uint32_t fixture_patience_us = CACHE_ALLOC_WAIT_US;
 static const struct index_kind *fixture_index; /* NULL: the default */
 
 static inline struct cache_config fixture_config(size_t limit_bytes) {
@@ -23,7 +23,7 @@ static inline struct cache_config fixture_config(size_t limit_bytes) {
         .cas = true,
         .evict = true,
         .steal_pages = true,
-        .patience_us = fixture_patience_us,
+        .alloc_wait_us = fixture_patience_us,
         .policy = &evict_slru,
         .hot_pct = 20,
         .warm_pct = 40,
@@ -168,7 +168,7 @@ static inline bool fixture_shrink(struct cache_thread *ct) {
         cache_turn_begin(ct);
     }
     if (cache_quiesce(ct, FIXTURE_NEVER_REFUSE_US)) {
-        while (cache_shrink_give(s)) {
+        while (cache_shrink_release(s)) {
         }
     }
     return cache_shrink_end(&s) != CACHE_SHRINK_DONE;

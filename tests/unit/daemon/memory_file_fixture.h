@@ -147,7 +147,7 @@ static inline void all_are_there(struct life *l, const char *when) {
 
 static inline void comes_back(const char *after) {
     struct life l = begin();
-    is(cache_adopted(l.c)->torn + cache_adopted(l.c)->torn_pages, 0, "%s nothing is torn", after);
+    is(cache_recovered(l.c)->torn + cache_recovered(l.c)->torn_pages, 0, "%s nothing is torn", after);
     accounts(&l, after);
     all_are_there(&l, after);
     fill(l.ct);

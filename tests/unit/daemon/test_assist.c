@@ -18,7 +18,7 @@ static struct help_rig h;
 static void set_large(void) { set(&h.r, h.next++, LARGE); }
 static unsigned pages_to(void) { return pages_of(&h.r, h.to); }
 static unsigned pages_from(void) { return pages_of(&h.r, h.from); }
-static unsigned under_way(void) { return cache_help_state(h.r.cache).under_way; }
+static unsigned under_way(void) { return cache_assist_state(h.r.cache).under_way; }
 
 /* Whether the class that gives has so many pages, none of which is being emptied. */
 static bool gives_none_of(unsigned pages) {
@@ -39,11 +39,11 @@ static void open_full(void) {
     while (slab_has_free(h.r.slab, h.to)) {
         set_large();
     }
-    cache_take_hunger(h.r.cache);
+    cache_take_starved(h.r.cache);
 }
 
 static void end_help(void) {
-    cache_help_end(h.r.ct);
+    cache_assist_end(h.r.ct);
     rig_close(&h.r);
 }
 
@@ -67,7 +67,7 @@ static void set_until_it_has(uint32_t pages) {
 /* Until sets have gone over so many pages, but for a chunk or two. */
 static void set_until_emptied(unsigned pages) {
     uint64_t bytes = (uint64_t)pages * 1000 * 1024;
-    for (unsigned i = 0; i < ENOUGH && cache_help_state(h.r.cache).bytes < bytes; i++) {
+    for (unsigned i = 0; i < ENOUGH && cache_assist_state(h.r.cache).bytes < bytes; i++) {
         set_large();
     }
 }
@@ -78,20 +78,20 @@ TEST(test_sets_bring_the_pages) {
     uint32_t had = pages_from(), had_to = pages_to();
     set_some(300);
     is(pages_to(), had_to, "unasked, sets evict what is theirs");
-    cache_help_begin(h.r.ct, h.from, h.to, 3);
+    cache_assist_begin(h.r.ct, h.from, h.to, 3);
     set_many(&h.r, SMALL_ITEMS, SMALL);
-    is(cache_help_state(h.r.cache).bytes, 0, "sets of another class empty no page");
+    is(cache_assist_state(h.r.cache).bytes, 0, "sets of another class empty no page");
     set_until_it_has(had_to + 3);
     set_some(300);
     is(pages_to(), had_to + 3, "asked for three pages they bring three");
     is(pages_from(), had - 3, "of the class that gives");
-    struct cache_help_state now = cache_help_state(h.r.cache);
+    struct cache_assist_state now = cache_assist_state(h.r.cache);
     ok(now.pages == 3 && now.left == 0 && now.under_way == 0, "and none is left or under way");
-    struct cache_helped told = cache_help_count(h.r.cache);
+    struct cache_assisted told = cache_assist_count(h.r.cache);
     is(told.pages, 3, "the mover is told of three");
     ok(told.did.evicted > 0, "and of what lived there");
-    is(cache_help_count(h.r.cache).pages, 0, "once");
-    cache_help_end(h.r.ct);
+    is(cache_assist_count(h.r.cache).pages, 0, "once");
+    cache_assist_end(h.r.ct);
     set_some(300);
     is(pages_to(), had_to + 3, "after the end they bring no more");
     for (uint64_t n = h.next - 100; n < h.next; n++) {
@@ -107,9 +107,9 @@ TEST(test_sets_bring_the_pages) {
 TEST(test_a_set_does_a_part) {
     open_full();
     uint32_t chunk = slab_chunk_bytes(h.r.slab, h.to);
-    cache_help_begin(h.r.ct, h.from, h.to, 3);
+    cache_assist_begin(h.r.ct, h.from, h.to, 3);
     set_large();
-    uint64_t bytes = cache_help_state(h.r.cache).bytes;
+    uint64_t bytes = cache_assist_state(h.r.cache).bytes;
     ok(bytes > 0, "a set goes over a part of a page (%" PRIu64 " bytes)", bytes);
     ok(bytes <= 5 * (uint64_t)chunk, "of no more than a few of its chunks");
     is(under_way(), 1, "the rest is left to the next");
@@ -121,29 +121,29 @@ TEST(test_a_turn_holds_pages_back) {
     struct cache_thread *other = cache_thread_create(h.r.cache);
     uint32_t had_to = pages_to();
     cache_turn_begin(other);
-    cache_help_begin(h.r.ct, h.from, h.to, 2);
+    cache_assist_begin(h.r.ct, h.from, h.to, 2);
     set_until_emptied(2);
-    struct cache_help_state now = cache_help_state(h.r.cache);
+    struct cache_assist_state now = cache_assist_state(h.r.cache);
     is(now.under_way, 2, "two pages are under way");
     is(pages_to(), had_to, "none changes hands in a turn that began before");
     cache_turn_end(other);
     set_until_it_has(had_to + 2);
     is(pages_to(), had_to + 2, "after its end both do");
     is(under_way(), 0, "and none is left");
-    cache_help_end(h.r.ct);
+    cache_assist_end(h.r.ct);
     cache_thread_destroy(&other);
     rig_close(&h.r);
 }
 
 TEST(test_the_giver_keeps_what_it_needs) {
     open_full();
-    cache_set_hunger_on_evict(h.r.cache, true);
+    cache_set_starved_on_evict(h.r.cache, true);
     set_many(&h.r, SMALL_ITEMS, SMALL);
     uint32_t had = pages_from(), had_to = pages_to();
-    cache_help_begin(h.r.ct, h.from, h.to, 100);
+    cache_assist_begin(h.r.ct, h.from, h.to, 100);
     set_some(300);
     is(pages_from(), had, "a class that is hungry itself gives none");
-    cache_take_hunger(h.r.cache);
+    cache_take_starved(h.r.cache);
     set_until_it_has(had_to + had - 1);
     set_some(300);
     is(pages_from(), 1, "one that is not keeps its last page");
@@ -153,16 +153,16 @@ TEST(test_the_giver_keeps_what_it_needs) {
 TEST(test_what_they_began_goes_back) {
     open_full();
     uint32_t had = pages_from(), had_to = pages_to();
-    cache_help_begin(h.r.ct, h.from, h.to, 2);
+    cache_assist_begin(h.r.ct, h.from, h.to, 2);
     set_some(3);
     is(under_way(), 1, "a page is under way");
-    cache_help_begin(h.r.ct, h.from, h.to, 2);
+    cache_assist_begin(h.r.ct, h.from, h.to, 2);
     is(under_way(), 1, "and goes on with the next decision");
-    cache_help_begin(h.r.ct, h.to, h.from, 2);
+    cache_assist_begin(h.r.ct, h.to, h.from, 2);
     ok(gives_none_of(had), "but back with one for other classes");
-    cache_help_begin(h.r.ct, h.from, h.to, 2);
+    cache_assist_begin(h.r.ct, h.from, h.to, 2);
     set_some(3);
-    cache_help_end(h.r.ct);
+    cache_assist_end(h.r.ct);
     ok(gives_none_of(had), "and back at the end");
     struct page_move m = {.from = h.from, .to = h.to, .pages = 2, .helped = 3};
     unsigned moved = move_as(&h.r, &m);
@@ -195,8 +195,8 @@ static void move_within_a_turn(struct cache_thread *other) {
     cache_turn_begin(other);
     is(move_as(&h.r, &m), 2, "the mover has emptied two pages");
     is(pages_to(), had_to, "which wait for a turn that lasts");
-    ok(!cache_help_hand_over(h.r.ct), "and are not handed over before its end");
-    is(cache_help_waiting(h.r.cache), 2, "but wait");
+    ok(!cache_handover_step(h.r.ct), "and are not handed over before its end");
+    is(cache_handover_waiting(h.r.cache), 2, "but wait");
 }
 
 TEST(test_a_set_hands_over_what_the_mover_left) {
@@ -207,7 +207,7 @@ TEST(test_a_set_hands_over_what_the_mover_left) {
     cache_turn_end(other);
     set_until_it_has(had_to + 2);
     is(pages_to(), had_to + 2, "then sets of the class hand them over");
-    is(cache_help_waiting(h.r.cache), 0, "and none waits any more");
+    is(cache_handover_waiting(h.r.cache), 0, "and none waits any more");
     cache_thread_destroy(&other);
     rig_close(&h.r);
 }
@@ -217,12 +217,12 @@ TEST(test_the_owner_settles_what_waits) {
     struct cache_thread *other = cache_thread_create(h.r.cache);
     uint32_t had = pages_from(), had_to = pages_to();
     move_within_a_turn(other);
-    cache_help_settle(h.r.ct, 1000);
+    cache_handover_finish(h.r.ct, 1000);
     ok(gives_none_of(had), "in a turn that does not end, pages go back");
     cache_turn_end(other);
     move_within_a_turn(other);
     cache_turn_end(other);
-    cache_help_settle(h.r.ct, 1000 * 1000);
+    cache_handover_finish(h.r.ct, 1000 * 1000);
     is(pages_to(), had_to + 2, "after its end they are handed over without a set");
     cache_thread_destroy(&other);
     rig_close(&h.r);
@@ -236,16 +236,16 @@ TEST(test_a_page_outlives_who_emptied_it) {
     uint32_t had = pages_from();
     char *value = calloc(1, LARGE);
     cache_turn_begin(other);
-    cache_help_begin(h.r.ct, h.from, h.to, 1);
-    for (unsigned i = 0; i < ENOUGH && cache_help_state(h.r.cache).pages == 0; i++) {
+    cache_assist_begin(h.r.ct, h.from, h.to, 1);
+    for (unsigned i = 0; i < ENOUGH && cache_assist_state(h.r.cache).pages == 0; i++) {
         cache_turn_begin(setter);
         fixture_set(setter, h.next++, value, LARGE);
         cache_turn_end(setter);
     }
-    is(cache_help_state(h.r.cache).pages, 1, "a page that a thread has emptied waits for a turn");
+    is(cache_assist_state(h.r.cache).pages, 1, "a page that a thread has emptied waits for a turn");
     cache_thread_destroy(&setter);
-    cache_help_end(h.r.ct);
-    cache_help_settle(h.r.ct, 1000);
+    cache_assist_end(h.r.ct);
+    cache_handover_finish(h.r.ct, 1000);
     ok(gives_none_of(had), "and goes back after the thread's end");
     cache_turn_end(other);
     cache_thread_destroy(&other);
@@ -268,11 +268,11 @@ TEST(test_an_id_stays_as_long_as_work_names_it) {
         kept += sizes.bytes[i] != slab_chunk_bytes(r.slab, to);
     }
     sizes.count = kept;
-    cache_help_begin(r.ct, class_of(&r, SMALL), to, 3);
+    cache_assist_begin(r.ct, class_of(&r, SMALL), to, 3);
     cache_set_sizes(r.cache, &sizes);
     cache_reap_classes(r.cache, &nobody);
     is(slab_class_state(r.slab, to), SLAB_CLASS_RETIRED, "the id of a retired class stays while sets empty pages for it");
-    cache_help_end(r.ct);
+    cache_assist_end(r.ct);
     struct class_set named = class_set_one(to);
     cache_reap_classes(r.cache, &named);
     is(slab_class_state(r.slab, to), SLAB_CLASS_RETIRED, "and while a job names it");

@@ -171,7 +171,7 @@ static uint64_t chunks_in_use(struct cache *c) {
     for (unsigned i = 1; i <= all.class_count; i++) {
         struct cache_class_facts f;
         cache_class_facts(c, i, &f);
-        used += (uint64_t)f.slab.pages * f.slab.chunks_per_page - f.slab.free_chunks - f.stock_chunks;
+        used += (uint64_t)f.slab.pages * f.slab.chunks_per_page - f.slab.free_chunks - f.magazine_chunks;
     }
     return used;
 }

@@ -38,12 +38,12 @@ static uint64_t move_pages(struct cache *c, uint64_t seed) {
         uint32_t page;
         struct moving_page m;
         unsigned goes_to = tap_random(&x) % 3 ? to : SLAB_CLASS_NONE;
-        if (from == to || cache_spare_pages(ct, from, (enum page_pick)(tap_random(&x) % 4), &page, 1) == 0 || !page_move_begin(&m, ct, page, from, goes_to, 0)) {
+        if (from == to || cache_choose_pages(ct, from, (enum page_pick)(tap_random(&x) % 4), &page, 1) == 0 || !page_move_begin(&m, ct, page, from, goes_to, 0)) {
             await_turns(1);
             continue;
         }
         struct evacuating e = {.ct = ct, .may_evict = tap_random(&x) % 2};
-        struct page_driver d = {.ct = ct, .step_bytes = PAGE_BYTES, .patience_us = 1000, .chunk = evacuate_chunk, .arg = &e};
+        struct page_driver d = {.ct = ct, .step_bytes = PAGE_BYTES, .wait_us = 1000, .chunk = evacuate_chunk, .arg = &e};
         cache_turn_begin(ct);
         while (m.state == PAGE_MOVE_EMPTYING) {
             d.now_us = clock_mono_us();
@@ -66,7 +66,7 @@ static uint64_t lower_limits(struct cache *c) {
     struct cache_thread *ct = cache_thread_create(c);
     struct cache_facts f;
     uint64_t lowered = 0;
-    cache_on_hunger(c, nobody_to_wake, NULL);
+    cache_on_starved(c, nobody_to_wake, NULL);
     cache_facts(c, &f);
     while (!atomic_load(&done)) {
         cache_set_limit(c, LOWERED_BYTES);
@@ -79,7 +79,7 @@ static uint64_t lower_limits(struct cache *c) {
         cache_set_limit(c, f.limit_bytes);
         await_turns(100);
     }
-    cache_on_hunger(c, NULL, NULL);
+    cache_on_starved(c, NULL, NULL);
     cache_thread_destroy(&ct);
     return lowered;
 }

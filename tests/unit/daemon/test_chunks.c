@@ -15,7 +15,7 @@ static uint32_t free_chunks(const struct cache *c, unsigned class_id) {
 }
 
 TEST(test_any_number_may_be_given_back_at_once) {
-    enum { CHUNKS = 5 * GIVE_MAX + 3 };
+    enum { CHUNKS = 5 * RELEASE_MAX + 3 };
     struct cache_thread *ct;
     struct cache *c = fixture_cache(16u << 20, &ct);
     struct partition *p = &c->partitions[0];
@@ -27,12 +27,12 @@ TEST(test_any_number_may_be_given_back_at_once) {
     uint32_t before = free_chunks(c, class_id);
     lock_take(&p->lock);
     for (unsigned i = 0; i < n; i++) {
-        stock_push_locked(ct, p, refs[i]);
+        magazine_push_locked(ct, p, refs[i]);
     }
     lock_release(&p->lock);
-    chunks_settle(ct);
+    magazine_settle(ct);
     is(free_chunks(c, class_id), before + CHUNKS, "and given back in one hold of a partition's lock: its class has all of them");
-    chunks_settle(ct);
+    magazine_settle(ct);
     is(free_chunks(c, class_id), before + CHUNKS, "once");
     cache_turn_end(ct);
     fixture_end(&c, &ct);
@@ -75,7 +75,7 @@ static void change_geometry(void *arg) {
     unsigned wanted = slab_class_of(slab, 512);
     cache_turn_end(ch->storing);
     ok(set_sizes(slab, sizes_between, 4) && reap(slab) == 1 && set_sizes(slab, sizes_after, 5), "meanwhile the geometry changes twice");
-    geometry_set_stocks(ch->cache);
+    sizing_set_magazines(ch->cache);
     is(slab_chunk_bytes(slab, wanted), 800, "and the class that the store waits for has other chunks");
     cache_turn_begin(ch->other);
     is(fixture_set(ch->other, KEY, value, LONG_BYTES), CACHE_OK, "the value that it appends to becomes longer");
@@ -103,7 +103,7 @@ TEST(test_a_chunk_that_was_waited_for_is_large_enough) {
     struct key key = FIXTURE_KEY(KEY);
     struct cache_store append = {.mode = CACHE_APPEND, .value = value, .value_bytes = MORE_BYTES};
     struct cache_view v;
-    cache_on_hunger(c, change_geometry, &ch);
+    cache_on_starved(c, change_geometry, &ch);
     is(cache_store(ch.storing, &key, &append, &v), CACHE_OK, "an append that needs a chunk of it waits, and is done then");
     ok(ch.waits > 0, "having waited");
     is(v.value_bytes, LONG_BYTES + MORE_BYTES, "it has appended to the longer value");

@@ -51,7 +51,7 @@ TEST(test_the_waste_is_what_it_is_at_the_end) {
 static unsigned memories_left(const struct rig *r) {
     unsigned left = 0;
     for (unsigned i = 0; i < r->c->partition_count * SLAB_CLASSES_MAX; i++) {
-        const struct shelf *s = r->c->partitions[i / SLAB_CLASSES_MAX].shelves[i % SLAB_CLASSES_MAX];
+        const struct class_queue *s = r->c->partitions[i / SLAB_CLASSES_MAX].class_queues[i % SLAB_CLASSES_MAX];
         left += s != NULL && s->queue.memory != NULL && slab_class_state(cache_slab(r->c), i % SLAB_CLASSES_MAX) == SLAB_CLASS_UNUSED;
     }
     return left;

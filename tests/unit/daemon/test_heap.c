@@ -106,7 +106,7 @@ static void test_stores_meanwhile_cost_no_more_than_the_limit(uint64_t x) {
     struct cache_thread *tuner = cache_thread_create(c), *worker = cache_thread_create(c);
     uint64_t usual = usual_bytes((size_t)AFTER_MB << 20, &x), least = UINT64_MAX;
     enum cache_shrink_state state = CACHE_SHRINK_MORE;
-    cache_on_hunger(c, nobody_to_wake, NULL);
+    cache_on_starved(c, nobody_to_wake, NULL);
     some_stores(worker, &x, 300000);
     cache_set_limit(c, (size_t)AFTER_MB << 20);
     for (int rounds = 0; rounds < 20 && state != CACHE_SHRINK_DONE; rounds++) {
@@ -114,7 +114,7 @@ static void test_stores_meanwhile_cost_no_more_than_the_limit(uint64_t x) {
         bool more = s != NULL, gives = false;
         for (unsigned steps = 0; more; steps++) {
             cache_turn_begin(tuner);
-            more = gives ? cache_shrink_give(s) : cache_shrink_evict(s);
+            more = gives ? cache_shrink_release(s) : cache_shrink_evict(s);
             cache_turn_end(tuner);
             some_stores(worker, &x, STORES_A_STEP);
             if (steps % 256 == 0) {
@@ -146,7 +146,7 @@ static void test_a_limit_raised_meanwhile_ends_it(uint64_t x) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(32u << 20, &ct);
     enum cache_shrink_state state;
-    cache_on_hunger(c, nobody_to_wake, NULL);
+    cache_on_starved(c, nobody_to_wake, NULL);
     some_stores(ct, &x, KEYS);
     uint64_t before = item_bytes(c);
     cache_set_limit(c, 8u << 20);
@@ -156,7 +156,7 @@ static void test_a_limit_raised_meanwhile_ends_it(uint64_t x) {
     }
     cache_set_limit(c, 32u << 20);
     ok(!cache_shrink_evict(s), "a limit that is raised again ends the walk");
-    while (cache_quiesce(ct, FIXTURE_NEVER_REFUSE_US) && cache_shrink_give(s)) {
+    while (cache_quiesce(ct, FIXTURE_NEVER_REFUSE_US) && cache_shrink_release(s)) {
     }
     ok(cache_shrink_end(&s) == CACHE_SHRINK_DONE && cache_shrink_begin(ct, &state) == NULL && state == CACHE_SHRINK_DONE, "nothing is left to be done");
     cache_turn_end(ct);
@@ -192,10 +192,10 @@ TEST(test_memory_in_sight_of_a_reader_is_not_used_again) {
     cache_read_copy(&r, got);
     ok(memcmp(got, value, 500) == 0, "it is deleted and 20000 others come and go, and its bytes are still there");
     ok(!cache_read_end(reader, &r, true), "though the reader learns that it has gone");
-    ok(!heap_reclaim(writer), "while the reader's turn lasts nothing is given back");
+    ok(!deferred_free_wait(writer), "while the reader's turn lasts nothing is given back");
     uint64_t before = held_bytes(c);
     cache_turn_end(reader);
-    ok(heap_reclaim(writer), "when it ends all is");
+    ok(deferred_free_wait(writer), "when it ends all is");
     struct heap_facts f;
     heap_facts(c->heap, &f);
     is(f.used_bytes, 0, "and no allocation is left");
@@ -271,7 +271,7 @@ TEST(test_without_evictions_a_full_heap_refuses) {
     for (uint64_t i = 0; i < 2000; i++) {
         fixture_delete(ct, i);
     }
-    heap_reclaim(ct);
+    deferred_free_wait(ct);
     uint64_t again = 0;
     for (uint64_t i = 0; i < 1500; i++) {
         again += fixture_set(ct, 200000 + i, value, 1000) == CACHE_OK;

@@ -144,7 +144,7 @@ TEST(test_times_go_on_by_the_wall) {
         set_word(at, word_at(at) - starts[i].later_s);
         l = begin();
         ok((item_of(l.ct, 5) != NULL) == starts[i].lives, "%s", starts[i].claim);
-        is(cache_adopted(l.c)->expired, !starts[i].lives, "… which is told");
+        is(cache_recovered(l.c)->expired, !starts[i].lives, "… which is told");
         now_s = clock_now_s();
         is(wrong_now(&l, 6, 1), 0, "… one that lives for ever is there");
         end(&l);
@@ -308,7 +308,7 @@ static const char *note_now(void) {
 }
 /* In the child, which makes no claims: it is no crash when a note is refused. */
 static void keep_note(struct cache_thread *ct, const char *text) {
-    if (!cache_keep_note(ct->cache, text, strlen(text))) {
+    if (!cache_save_settings(ct->cache, text, strlen(text))) {
         _exit(1);
     }
 }
@@ -337,8 +337,8 @@ TEST(test_notes_come_back) {
     struct life l = begin();
     static char longest[SETTINGS_BLOB_BYTES + 1];
     memset(longest, 'n', sizeof longest);
-    ok(!cache_keep_note(l.c, longest, sizeof longest), "one that is too long is not kept");
-    ok(cache_keep_note(l.c, longest, SETTINGS_BLOB_BYTES), "the longest is");
+    ok(!cache_save_settings(l.c, longest, sizeof longest), "one that is too long is not kept");
+    ok(cache_save_settings(l.c, longest, SETTINGS_BLOB_BYTES), "the longest is");
     end(&l);
     longest[SETTINGS_BLOB_BYTES] = '\0';
     is(strcmp(note_now(), longest), 0, "… and comes back");

@@ -40,8 +40,8 @@ static void test_torn_items_are_emptied(size_t process_bytes) {
     struct cache_config config = file_config();
     config.process_bytes = process_bytes;
     struct life l = begin_of(config);
-    is(cache_adopted(l.c)->rounds, process_bytes == 1 ? l.c->partition_count : 1, "%s it goes over the items so often", when);
-    is(cache_adopted(l.c)->torn, TORN_ITEMS, "a draft, one too long, chains that lead nowhere, are too short, or go round: %s each is counted", when);
+    is(cache_recovered(l.c)->rounds, process_bytes == 1 ? l.c->partition_count : 1, "%s it goes over the items so often", when);
+    is(cache_recovered(l.c)->torn, TORN_ITEMS, "a draft, one too long, chains that lead nowhere, are too short, or go round: %s each is counted", when);
     count_wrong(l.ct, counts);
     ok(counts[1] == TORN_ITEMS && counts[2] == 0, "%s none is there, and no other value is served", when);
     accounts(&l, when);
@@ -109,7 +109,7 @@ TEST(test_torn_pages_are_emptied) {
     unsigned counts[3];
     crash_afresh(tear_pages);
     struct life l = begin();
-    is(cache_adopted(l.c)->torn_pages, 2, "pages of no class, or with another's chunks, are counted");
+    is(cache_recovered(l.c)->torn_pages, 2, "pages of no class, or with another's chunks, are counted");
     count_wrong(l.ct, counts);
     ok(counts[0] > 0 && counts[0] < ITEMS && counts[2] == 0 && wrong(l.ct, 20, 1) == 0, "what lies in other pages is there (%u of %u)", counts[0], ITEMS);
     accounts(&l, "with torn pages");
@@ -132,7 +132,7 @@ struct outcome {
 
 /* Looks at everything but `target`, which may be gone, or have lost what only its header told; then all is as it was. */
 static void look(struct life *l, struct outcome *o, uint64_t target) {
-    const struct cache_adopted *a = cache_adopted(l->c);
+    const struct cache_recovered *a = cache_recovered(l->c);
     o->disagree = o->disagree || !accounts_agree(l->c);
     cache_turn_begin(l->ct);
     for (uint64_t n = 0; n < ITEMS; n++) {
@@ -212,22 +212,22 @@ TEST(test_any_byte_of_a_page_entry_may_change) {
 
 /* --- memory to adopt with --- */
 
-/* As 16 threads fill bins, in all orders of partitions, and gather at once. */
+/* As 16 threads fill buckets, in all orders of partitions, and gather at once. */
 TEST(test_bins_take_no_more_than_they_say) {
     enum { THREADS = 16, PARTITIONS = 64, MANY = 200 * 1000 };
-    struct bins bins;
-    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd, most = 0, told = bins_bytes(THREADS, PARTITIONS, MANY);
+    struct recover_buckets buckets;
+    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd, most = 0, told = recover_buckets_bytes(THREADS, PARTITIONS, MANY);
     struct found *memory[THREADS] = {NULL};
     uint32_t count, gathered = 0, unsorted = 0;
-    bool all = bins_init(&bins, THREADS, PARTITIONS);
+    bool all = recover_buckets_init(&buckets, THREADS, PARTITIONS);
     for (uint64_t i = 0; all && i < MANY; i++) {
         uint64_t hash = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
         struct found f = {.hash = hash, .ref = (uint32_t)i, .age = (uint32_t)(hash >> 20 & 0xffff)};
-        all = bins_put(&bins, (unsigned)(hash >> 40) % THREADS, (unsigned)(hash >> 50) % PARTITIONS, &f);
+        all = recover_buckets_put(&buckets, (unsigned)(hash >> 40) % THREADS, (unsigned)(hash >> 50) % PARTITIONS, &f);
     }
     for (unsigned p = 0; p < PARTITIONS; p++) {
         free(memory[p % THREADS]);
-        const struct found *f = bins_gather(&bins, p, &count, &memory[p % THREADS]);
+        const struct found *f = recover_buckets_gather(&buckets, p, &count, &memory[p % THREADS]);
         gathered += count;
         for (uint32_t i = 1; i < count; i++) {
             unsorted += f[i].age < f[i - 1].age;
@@ -238,7 +238,7 @@ TEST(test_bins_take_no_more_than_they_say) {
     for (unsigned t = 0; t < THREADS; t++) {
         free(memory[t]);
     }
-    bins_fini(&bins);
+    recover_buckets_fini(&buckets);
     is(gathered, MANY, "all that are put are gathered");
     is(unsorted, 0, "… the oldest first");
     ok(most <= before + told + told / 20, "of 16 threads they take %zu KiB of the %zu they say, and the allocator's own", (most - before) / 1024, told / 1024);

@@ -91,9 +91,9 @@ TEST(test_blocks_of_a_value_move_together) {
     struct looks l = {.ct = r.ct};
     struct page_driver d = {.ct = r.ct, .step_bytes = 2 * PAGE_BYTES, .chunk = look_along_the_chain, .arg = &l};
     struct moving_page m, other;
-    uint32_t pages[CACHE_SPARE_MAX];
+    uint32_t pages[CACHE_CHOOSE_MAX];
     cache_turn_begin(r.ct);
-    unsigned count = cache_spare_pages(r.ct, class_id, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX); /* most lives in the last */
+    unsigned count = cache_choose_pages(r.ct, class_id, PICK_LEAST_VALUE, pages, CACHE_CHOOSE_MAX); /* most lives in the last */
     ok(page_move_begin(&m, r.ct, pages[count - 1], class_id, SLAB_CLASS_NONE, 0) && page_move_begin(&other, r.ct, pages[count - 2], class_id, SLAB_CLASS_NONE, 0),
        "two pages of blocks begin to drain");
     do {
@@ -320,7 +320,7 @@ TEST(test_a_slow_reader_stops_a_move) {
     uint64_t begun_us = r.now_us;
     is(move(&r, from, to, 1), 0, "a page whose items are being sent does not move");
     ok(last.given_up == 1 && pages_of(&r, from) >= had, "the move is given up and counted, and the page stays with its class");
-    ok(r.now_us - begun_us >= PAGE_PATIENCE_US && r.now_us - begun_us < 2 * PAGE_PATIENCE_US, "after some patience");
+    ok(r.now_us - begun_us >= PAGE_WAIT_US && r.now_us - begun_us < 2 * PAGE_WAIT_US, "after some patience");
     is_str(move_busy_name(last.last_busy), "reader", "with the reason");
     for (unsigned i = 0; i < ITEMS; i++) {
         fixture_value(r.value, BYTES, i, BYTES);
@@ -359,22 +359,22 @@ TEST(test_a_draft_stops_a_move) {
     struct rig r;
     struct key key = FIXTURE_KEY(77);
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = BYTES};
-    struct cache_draft drafts[DRAFTS];
+    struct cache_upload drafts[DRAFTS];
     unsigned from = open_with_items(&r, 64, DRAFTS, BYTES);
     for (unsigned i = 0; i < DRAFTS; i++) {
         drop(&r, i);
     }
     cache_turn_begin(r.client);
     for (unsigned i = 0; i < DRAFTS; i++) {
-        cache_draft_begin(r.client, &key, &s, &drafts[i]);
-        cache_draft_extend(r.client, &key, &s, &drafts[i], 1);
+        cache_upload_begin(r.client, &key, &s, &drafts[i]);
+        cache_upload_extend(r.client, &key, &s, &drafts[i], 1);
     }
     cache_turn_end(r.client);
     is(move(&r, from, class_of(&r, 100), 1), 0, "a page with half-received values does not move");
     is_str(move_busy_name(last.last_busy), "draft", "the reason says so");
     cache_turn_begin(r.client);
     for (unsigned i = 0; i < DRAFTS; i++) {
-        cache_abandon(r.client, &drafts[i]);
+        cache_upload_abandon(r.client, &drafts[i]);
     }
     cache_turn_end(r.client);
     is(move(&r, from, class_of(&r, 100), 1), 1, "once they are abandoned, another page does");

@@ -124,8 +124,8 @@ static void find_ranges(struct cache *c, const struct cache_thread *ct) {
     for (unsigned i = 0; i < c->partition_count; i++) {
         add_range(&c->partitions[i], sizeof c->partitions[i], OF_A_PARTITION);
         for (unsigned j = 0; j < SLAB_CLASSES_MAX; j++) {
-            if (c->partitions[i].shelves[j] != NULL) {
-                add_range(c->partitions[i].shelves[j], sizeof *c->partitions[i].shelves[j], OF_A_PARTITION);
+            if (c->partitions[i].class_queues[j] != NULL) {
+                add_range(c->partitions[i].class_queues[j], sizeof *c->partitions[i].class_queues[j], OF_A_PARTITION);
             }
         }
     }

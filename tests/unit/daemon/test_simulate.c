@@ -172,7 +172,7 @@ TEST(a_cell_of_objects_holds_so_many) {
 
 TEST(a_cell_of_memory_is_the_servers_cache) {
     struct cache_config config = fixture_config(2 << 20);
-    simulate_clock_stop();
+    simulate_cell_stop_clock();
     make_requests(CELL_KEYS, 1000);
     struct simulate_result r = play(simulate_cell_memory(cache_create(&config), &at_rest), 1024);
     ok(r.hits == CELL_REQUESTS - CELL_KEYS && r.items == CELL_KEYS && r.memory_bytes == 2 << 20, "what fits misses once");
@@ -194,7 +194,7 @@ TEST(auto_follows_the_miniatures) {
     for (unsigned i = 0; i < 2; i++) {
         struct cache_config config = fixture_config(2 << 20);
         config.policy = &evict_fifo;
-        simulate_clock_stop();
+        simulate_cell_stop_clock();
         make_requests(4000, 1000);
         struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), i == 0 ? &follows : &at_rest);
         for (unsigned round = 0; round < 20; round++) {
@@ -215,7 +215,7 @@ static struct simulate_result play_shift(const char *automove) {
     struct tune_config tune = at_rest;
     tune.automove = automove;
     struct cache_config config = fixture_config(8 << 20);
-    simulate_clock_stop();
+    simulate_cell_stop_clock();
     struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), &tune);
     make_requests(CELL_REQUESTS, 1000);
     set_times(0, 1000);
@@ -244,7 +244,7 @@ TEST(pages_move_by_the_traces_clock) {
 
 TEST(the_clock_is_the_traces) {
     struct cache_config config = fixture_config(2 << 20);
-    simulate_clock_stop();
+    simulate_cell_stop_clock();
     uint32_t begun_s = clock_now_s();
     make_requests(CELL_KEYS, 10);
     struct simulate_cell *one = simulate_cell_memory(cache_create(&config), &at_rest);
@@ -259,7 +259,7 @@ TEST(the_clock_is_the_traces) {
     is(clock_now_s() - begun_s, 100, "and each goes on where it was");
     simulate_cell_destroy(&one);
     simulate_cell_destroy(&two);
-    simulate_clock_stop();
+    simulate_cell_stop_clock();
     is(clock_now_s() - begun_s, 0, "a new trace begins anew");
 }
 
@@ -268,7 +268,7 @@ TEST(the_clock_is_the_traces) {
 TEST(stores_and_deletes_are_played) {
     struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
     struct cache_config config = fixture_config(2 << 20);
-    simulate_clock_stop();
+    simulate_cell_stop_clock();
     make_requests(CELL_KEYS, 100);
     for (unsigned i = 0; i < CELL_REQUESTS; i++) { /* each key: set, then get, then delete, then get */
         static const uint8_t verbs[] = {TRACE_SET, TRACE_GET, TRACE_DELETE, TRACE_GET};
@@ -287,7 +287,7 @@ TEST(stores_and_deletes_are_played) {
 
 TEST(values_live_as_long_as_the_trace_says) {
     struct cache_config config = fixture_config(2 << 20);
-    simulate_clock_stop();
+    simulate_cell_stop_clock();
     make_requests(10, 100);
     set_times(0, 100); /* for 100 seconds every key is read ten times a second */
     for (unsigned i = 0; i < CELL_REQUESTS; i++) {
@@ -300,7 +300,7 @@ TEST(values_live_as_long_as_the_trace_says) {
 
 TEST(twins_make_a_sample_whole) {
     struct cache_config config = fixture_config(4 << 20);
-    simulate_clock_stop();
+    simulate_cell_stop_clock();
     make_requests(CELL_KEYS, 1000);
     struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), &at_rest);
     simulate_cell_set_twins(cell, 8);

@@ -48,7 +48,7 @@ static void test_frees_what_expired_and_nothing_else(struct cache_thread *ct) {
         fixture_get(ct, i, got);
     }
     struct cache_sweep pass = sweep(ct);
-    ok(pass.looked == ITEMS && pass.freed == 0 && pass.earliest_s == now_s + 10, "a pass sees every item, frees none while all live, and tells when the first expires");
+    ok(pass.examined == ITEMS && pass.freed == 0 && pass.earliest_s == now_s + 10, "a pass sees every item, frees none while all live, and tells when the first expires");
     fixture_next_turn(ct, 20);
     pass = sweep(ct);
     ok(pass.freed == ITEMS / 3 && items() == ITEMS - ITEMS / 3 && pass.earliest_s == now_s + 1000, "once a third has expired it frees that and no other, and tells of the next");
@@ -85,7 +85,7 @@ static void test_changes_are_told(struct cache_thread *ct) {
     uint32_t soon_s = cache_now_s(ct) + 5;
     set(ct, 1, 10, 0);
     for (unsigned change = 0; change < 5; change++) {
-        uint64_t before = cache_changes(cache);
+        uint64_t before = cache_sweep_changes(cache);
         switch (change) {
         case 0: fixture_get(ct, 1, got), fixture_get(ct, ITEMS + 5, got); break;
         case 1: set(ct, 1, 10, 0); break;
@@ -93,7 +93,7 @@ static void test_changes_are_told(struct cache_thread *ct) {
         case 3: cache_fetch(ct, &key, &(struct cache_fetch){.touch = true, .exptime_s = soon_s}, got, &v); break;
         case 4: cache_delete(ct, &key, &(struct cache_delete){.mark_stale = true, .touch = true, .exptime_s = soon_s}); break;
         }
-        is(cache_changes(cache) != before, change > 0, "a pass could miss what a store, a touch, a get that touches and a delete that leaves a stale item do, not what a read does");
+        is(cache_sweep_changes(cache) != before, change > 0, "a pass could miss what a store, a touch, a get that touches and a delete that leaves a stale item do, not what a read does");
     }
 }
 

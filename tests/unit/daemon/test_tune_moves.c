@@ -238,7 +238,7 @@ TEST(test_pages_that_cannot_be_had) {
 TEST(test_pages_of_drafts_go_to_the_pool) {
     enum { DRAFTS = 4, VALUE_BYTES = 1000 * 1000 };
     struct rig r;
-    struct cache_draft drafts[DRAFTS];
+    struct cache_upload drafts[DRAFTS];
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = VALUE_BYTES};
     struct cache_facts before, after;
     uint32_t classes = 0; /* with pages: the heads of large values have one of their own */
@@ -246,11 +246,11 @@ TEST(test_pages_of_drafts_go_to_the_pool) {
     cache_turn_begin(r.ct);
     for (unsigned i = 0; i < DRAFTS; i++) {
         struct key key = FIXTURE_KEY(i);
-        cache_draft_begin(r.ct, &key, &s, &drafts[i]);
-        cache_draft_extend(r.ct, &key, &s, &drafts[i], VALUE_BYTES / 2);
+        cache_upload_begin(r.ct, &key, &s, &drafts[i]);
+        cache_upload_extend(r.ct, &key, &s, &drafts[i], VALUE_BYTES / 2);
     }
     for (unsigned i = 0; i < DRAFTS; i++) {
-        cache_abandon(r.ct, &drafts[i]);
+        cache_upload_abandon(r.ct, &drafts[i]);
     }
     for (unsigned i = 1; i <= cache_slab(r.c)->class_count; i++) {
         classes += pages_of(&r, i) > 0;
