@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The suites of other projects that `fetch` brings pass on slated as on memcached: run by `make test-clients`.
 
-package.path = "tests/?.lua;" .. package.path
 local suites = require("clients.suites")
 
 describe("slated under the suites of other projects", function()

@@ -1,5 +1,4 @@
 -- slatetop on a server with users: what the role of one does not allow is not offered, and the reason is shown.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local tui = require "tui"
 
 describe("slatetop and roles", function()
@@ -35,12 +34,8 @@ describe("slatetop and roles", function()
   it("offers no change to a user who may only read, and says why", function()
     open("reader")
     screen:wait("ROLE read")
-    screen:press("t")
-    screen:wait("ROLE read: nothing can be sent")
-    screen:press("S")
-    screen:wait("ROLE read, and changes need admin: nothing was sent")
-    screen:press("Escape", "4")
-    screen:wait("ROLE read: nothing can be sent")
+    screen:go("t", "ROLE read: nothing can be sent", "S", "ROLE read, and changes need admin: nothing was sent",
+      { "Escape", "4" }, "ROLE read: nothing can be sent")
     assert.equal("0", server:setting("slab_automove"))
     assert.truthy(server:ask("stats slated\r\n"):find("role_refusals 0\r\n", 1, true), "nothing was tried")
   end)
@@ -51,10 +46,7 @@ describe("slatetop and roles", function()
     assert.equal(69, code)
     assert.truthy(output:find("refuses the password", 1, true), output)
     open("admin")
-    screen:press("t")
-    screen:wait("capital S sends it")
-    screen:press("S")
-    screen:wait("→ utility")
+    screen:go("t", "capital S sends it", "S", "→ utility")
     assert.equal("utility", server:setting("slab_automove"))
   end)
 end)

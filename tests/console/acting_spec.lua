@@ -1,5 +1,4 @@
 -- Changes from the console: sent, read back, undone to the letter, on trial, logged; on real servers.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local tui = require "tui"
 
 -- Rows of the tune view, in its order.
@@ -51,11 +50,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       screen:press("g")
       for _ = 1, ROW[row] do screen:press("Down") end
       screen:wait("─ " .. row)
-      screen:press("Enter")
-      screen:wait("new value: _")
-      screen:press(value)
-      screen:wait("new value: " .. value .. "_")
-      screen:press("Enter")
+      screen:go("Enter", "new value: _", value, "new value: " .. value .. "_", "Enter")
       if refusal then
         screen:wait(refusal)
         screen:press("Escape")
@@ -83,8 +78,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
 
     it("come back to the letter by undo, whatever the setting", function()
       open("", 100, 40)
-      screen:press("4")
-      screen:wait("[4 Tune]")
+      screen:go("4", "[4 Tune]")
       local changes = {
         { "automove mode", "2", "slabs automove 2" },
         { "lru warm %", "33", "lru tune 20 33 0.20 2.00", "for its warm queue" },
@@ -119,16 +113,14 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       for _, change in ipairs(changes) do
         local before = settings()
         choose(change[1], change[2])
-        screen:press("t")
-        screen:wait(change[3])
+        screen:go("t", change[3])
         if change[4] then assert.truthy(screen:text():find(change[4], 1, true), "what " .. change[1] .. " means") end
         screen:press("Enter", "y", "s", "Enter")
         assert.equal(before, settings(), "nothing was sent for " .. change[1])
         local after = change[2]
         local was = value_before(send("→ " .. after))
         assert.are_not.equal(before, settings(), change[1])
-        screen:press("u")
-        screen:wait("Undo: review")
+        screen:go("u", "Undo: review")
         send("→ " .. was)
         assert.equal(before, settings(), "undo of " .. change[1])
       end
@@ -147,17 +139,13 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
           end)
         end
         local before = sizes()
-        screen:press("4")
-        screen:wait("[4 Tune]")
+        screen:go("4", "[4 Tune]")
         choose("chunk sizes", "auto")
-        screen:press("t")
-        screen:wait("slabs geometry auto")
+        screen:go("t", "slabs geometry auto")
         send("auto has begun")
         settle(1)
         assert.are_not.equal(before, sizes())
-        screen:press("u")
-        screen:wait("Undo: review")
-        screen:wait("slabs geometry revert")
+        screen:go("u", { "Undo: review", "slabs geometry revert" })
         send("has begun")
         settle(2)
         assert.equal(before, sizes())
@@ -167,17 +155,13 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
     once("that cannot be seen are not sent by S", function()
       open("", 100, 40)
       local before = settings()
-      screen:press("4")
-      screen:wait("[4 Tune]")
+      screen:go("4", "[4 Tune]")
       choose("automove ratio", "0.6")
       choose("lru temp_ttl s", "45")
       choose("memory limit MiB", "80")
       choose("crawler sleep us", "700")
       choose("verbosity", "1")
-      screen:press("t")
-      screen:wait("5 changes; it stops at the first that fails")
-      screen:press("?")
-      screen:wait("smaller value; or type digits")
+      screen:go("t", "5 changes; it stops at the first that fails", "?", "smaller value; or type digits")
       screen:press("S", "?") -- over the list of keys it sends nothing
       screen:step_until_gone("smaller value; or type digits")
       screen:resize(60, 10)
@@ -193,17 +177,12 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
     it("on trial go back when slatetop is left, and say so", function()
       open()
       local before = settings()
-      screen:press("t")
-      screen:wait("slabs automove " .. proposed)
-      screen:press("Down", "5")
-      screen:wait("goes back after 5 min")
+      screen:go("t", "slabs automove " .. proposed, { "Down", "5" }, "goes back after 5 min")
       send("→ " .. proposed)
       assert.equal(proposed, server:setting("slab_automove"))
-      screen:press("Escape")
-      screen:wait("trial, back in 4:")
+      screen:go("Escape", "trial, back in 4:")
       assert.truthy(screen:text():find("TRIAL 4:%d%d"), screen:text()) -- in the title, whatever is said below
-      screen:press("q")
-      screen:wait("status=0")
+      screen:go("q", "status=0")
       assert.equal(before, settings())
       local errors = screen:complaints()
       assert.truthy(errors:find("a trial is on and goes back now", 1, true), errors)
@@ -214,14 +193,12 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       local cjson = require "cjson"
       local log = open("", 100, 40)
       local before = settings()
-      screen:press("4")
-      screen:wait("[4 Tune]")
+      screen:go("4", "[4 Tune]")
       choose("automove ratio", "0.6")
       choose("lru warm %", "30")
       choose("lru temp_ttl s", "45")
       choose("memory limit MiB", "80")
-      screen:press("t")
-      screen:wait("Changes: review")
+      screen:go("t", "Changes: review")
       send("all 4 changes made")
       local lines = {}
       for line in io.lines(log) do lines[#lines + 1] = cjson.decode(line) end
@@ -234,8 +211,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       local said = slatectl("undo") -- what one review sent is one command
       assert.equal(4, select(2, said:gsub("is taken back", "")), said)
       assert.equal(before:gsub("temporary_ttl %-?%d+", ""), settings():gsub("temporary_ttl %-?%d+", ""))
-      screen:press("u")
-      screen:wait("nothing to undo: no change to this server is on record")
+      screen:go("u", "nothing to undo: no change to this server is on record")
     end)
 
     once("made by slatectl are taken back by u, and done again by ^R", function()
@@ -243,17 +219,13 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       local before = settings()
       assert.truthy(slatectl("set hot_lru_pct 25"):find("20 -> 25", 1, true))
       assert.truthy(slatectl("set maxbytes 72m"):find("-> 75497472", 1, true))
-      screen:press("u")
-      screen:wait("Undo: review")
-      screen:wait("cache_memlimit 64")
+      screen:go("u", { "Undo: review", "cache_memlimit 64" })
       send("→ 64 MiB")
-      screen:press("u")
-      screen:wait("lru tune 20 40 0.20 2.00")
+      screen:go("u", "lru tune 20 40 0.20 2.00")
       send("lru hot 25 % → 20 %")
       assert.equal(before, settings())
       assert.truthy(slatectl("undo"):find("not taken back", 1, true))
-      screen:press("C-r")
-      screen:wait("Redo: review")
+      screen:go("C-r", "Redo: review")
       send("lru hot 20 % → 25 %")
       assert.equal("25", server:setting("hot_lru_pct"))
       assert.truthy(slatectl("undo"):find("hot_lru_pct: 25 -> 20", 1, true))

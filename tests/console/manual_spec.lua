@@ -1,5 +1,4 @@
 -- slatetop(1) lists what the program has: options, keys, columns and rates come from the same tables.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local tui = require "tui"
 
 -- The manual as plain words: no macros, no escapes, one blank between words.

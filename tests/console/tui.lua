@@ -147,6 +147,16 @@ function Screen:wait(text)
   return self.shown
 end
 
+--- Keys to press and what must be on the screen then, in turns; a table is several of either.
+--    screen:go("8", "connected again", { "g", "m" }, "1 marked", "q")
+function Screen:go(...)
+  for i, step in ipairs { ... } do
+    for _, word in ipairs(type(step) == "table" and step or { step }) do
+      self[i % 2 == 1 and "press" or "wait"](self, word)
+    end
+  end
+end
+
 function Screen:step_until_gone(text)
   settle(self)
   local until_ms = self.now_ms + PATIENCE_MS

@@ -1,5 +1,4 @@
 -- slatetop with versions of memcached that are not here, and with servers that mean ill: looked at and changed.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local replies = require "replies"
 local tui = require "tui"
 
@@ -21,8 +20,7 @@ describe("slatetop with other servers", function()
   end
 
   local function leave()
-    screen:press("Escape", "Escape", "q")
-    screen:wait("status=0")
+    screen:go({ "Escape", "Escape", "q" }, "status=0")
   end
 
   before_each(function()
@@ -50,42 +48,30 @@ describe("slatetop with other servers", function()
       open()
       screen:wait("live 0.2s")
       screen:wait("memcached " .. version)
-      screen:press("2")
-      screen:wait("classes by")
+      screen:go("2", "classes by")
       local table_shown = screen:wait("  1184")
       assert.truthy(table_shown:find("192", 1, true))
       for i, view in ipairs(VIEWS) do
-        screen:press(tostring(i))
-        screen:wait("[" .. view .. "]")
+        screen:go(tostring(i), "[" .. view .. "]")
       end
-      screen:press("1", "t")
-      screen:wait("Automove: review")
+      screen:go({ "1", "t" }, "Automove: review")
       if moves then
         screen:wait("slabs automove 1")
-        screen:press("S")
-        screen:wait("→ 1")
-        screen:press("u")
-        screen:wait("Undo: review")
-        screen:press("S")
-        screen:wait("→ 0")
+        screen:go("S", "→ 1", "u", "Undo: review", "S", "→ 0")
       else
         screen:wait("-o slab_reassign")
         screen:press("S", "Escape")
         screen:step_until_gone("Automove: review")
       end
-      screen:press("2", "G", "m")
-      screen:wait("Move pages: review")
+      screen:go({ "2", "G", "m" }, "Move pages: review")
       if moves then
-        screen:press("S")
-        screen:wait(" from class 4 to class ")
+        screen:go("S", " from class 4 to class ")
       else
         screen:wait("refused")
         screen:press("S", "Escape")
         screen:step_until_gone("Move pages: review")
       end
-      screen:press("4")
-      screen:wait("[4 Tune]")
-      screen:wait(has_lru and "lru hot %           20" or "lru hot %           -")
+      screen:go("4", { "[4 Tune]", has_lru and "lru hot %           20" or "lru hot %           -" })
       leave()
       assert.is_nil(commands():find("UNKNOWN", 1, true), commands())
     end)
@@ -95,36 +81,22 @@ describe("slatetop with other servers", function()
     start("1.6.40")
     open()
     screen:wait("live 0.2s")
-    screen:press("2", "G", "m")
-    screen:wait("Move pages: review")
+    screen:go({ "2", "G", "m" }, "Move pages: review")
     -- To a class that the server does not list: 1.6.34 to 1.6.41 crash on it.
-    screen:press("Up", "4", "0")
-    screen:wait("refused")
-    screen:wait("some versions of memcached crash")
-    screen:press("S", "Escape")
+    screen:go({ "Up", "4", "0" }, { "refused", "some versions of memcached crash" }, { "S", "Escape" })
     screen:step_until_gone("Move pages: review")
     -- A window outside of 3 to 1800 seconds: 1.6.34 to 1.6.44 crash on it.
     for _, wrong in ipairs { "0", "2", "99999" } do
-      screen:press("4")
-      screen:wait("[4 Tune]")
-      screen:press("g", "Down", "Down")
-      screen:wait("─ automove window s")
-      screen:press("Enter", wrong)
-      screen:wait("new value: " .. wrong .. "_")
-      screen:press("Enter")
-      screen:wait("automove window s takes")
-      screen:press("Escape", "t")
-      screen:wait("no new value is chosen")
+      screen:go("4", "[4 Tune]", { "g", "Down", "Down" }, "─ automove window s", { "Enter", wrong },
+        "new value: " .. wrong .. "_", "Enter", "automove window s takes", { "Escape", "t" },
+        "no new value is chosen")
     end
     -- Nor does a record of changes bring it there.
     local record = assert(io.open(folder .. "/audit", "w"))
     record:write(('{"schema":"slate/audit/1","id":1,"time_s":1,"server":"%s/server.sock","what":"set",'
       .. '"name":"slab_automove_window","was":"0","is":"10"}\n'):format(folder))
     record:close()
-    screen:press("u")
-    screen:wait("Undo: review")
-    screen:press("S")
-    screen:wait("takes a whole number from 3 to 1800")
+    screen:go("u", "Undo: review", "S", "takes a whole number from 3 to 1800")
     leave()
     assert.is_nil(commands():find("CRASH", 1, true))
     assert.is_nil(commands():find("slabs ", 1, true), commands())
@@ -142,8 +114,7 @@ describe("slatetop with other servers", function()
         assert.is_nil(text:find("%d%d%d%d%d%d%d%d%d%d%d%d%d%d"), text) -- no difference that wrapped
         assert.is_nil(text:find("\27", 1, true))
       end
-      screen:press("2", "Enter", "Escape", "x", "Escape", "?", "Escape", "d", "D", "1")
-      screen:wait("[1 Overview]")
+      screen:go({ "2", "Enter", "Escape", "x", "Escape", "?", "Escape", "d", "D", "1" }, "[1 Overview]")
       leave()
     end)
   end
@@ -151,9 +122,7 @@ describe("slatetop with other servers", function()
   it("asks a proxy how its links to backends are, and shows it as one", function()
     start("1.6.45", "proxy")
     open()
-    screen:press("7")
-    screen:wait("p1.6.45")
-    screen:wait("2 of 4 links to backends bad")
+    screen:go("7", { "p1.6.45", "2 of 4 links to backends bad" })
     local told = commands()
     assert.truthy(told:find("stats proxybe\n", 1, true), told)
     assert.is_nil(told:find("UNKNOWN stats proxy", 1, true), told)
@@ -164,11 +133,9 @@ describe("slatetop with other servers", function()
     start("1.6.18")
     open()
     screen:wait("live 0.2s")
-    screen:press("8", "w", "w", "w")
-    screen:wait("watch mutations")
-    screen:wait("memcached 1.6.18 crashes when a store of the binary protocol fails")
-    screen:press("w")
-    screen:wait("watch fetchers")
+    screen:go({ "8", "w", "w", "w" },
+      { "watch mutations", "memcached 1.6.18 crashes when a store of the binary protocol fails" }, "w",
+      "watch fetchers")
     assert.is_nil(commands():find("mutations", 1, true))
     leave()
   end)
@@ -191,8 +158,7 @@ describe("slatetop with other servers", function()
       open(arguments)
       screen:wait("live 0.2s")
       if arguments == "--read-only" then
-        screen:press("t", "S")
-        screen:wait("read-only: nothing was sent")
+        screen:go({ "t", "S" }, "read-only: nothing was sent")
       end
       local letters = { "Enter", "Escape", "Tab", "Up", "Down", "Left", "Right", "F1", "F4", "F5", "F6", "F7", "F8",
         "BSpace", "Home", "End", "PPage", "NPage", "Space" }
@@ -208,8 +174,7 @@ describe("slatetop with other servers", function()
         screen:step(100)
       end
       screen:resize(120, 40)
-      screen:press("Escape", "Escape", "Escape", "1")
-      screen:wait("[1 Overview]")
+      screen:go({ "Escape", "Escape", "Escape", "1" }, "[1 Overview]")
       for line in commands():gmatch("[^\n]+") do assert.truthy(is_question(line), line) end
       leave()
     end)

@@ -1,6 +1,5 @@
 -- The views that ask for more than a snapshot, against real servers: pages, one class, what a pause holds, and rules of
 -- an operator.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local tui = require "tui"
 
 local servers = {}
@@ -46,8 +45,7 @@ for _, program in ipairs(servers) do
         if pages < 10 and (not poor or pages > before[poor]) then poor = class end
       end
       open(100, 30)
-      screen:press("3")
-      screen:wait(is_slated and "EXACT: a cell is 1 page" or "ESTIMATED: a cell is 1 page")
+      screen:go("3", is_slated and "EXACT: a cell is 1 page" or "ESTIMATED: a cell is 1 page")
       -- Rows stand by size, so the class ids do too.
       local function go_to(class)
         screen:press("g")
@@ -56,33 +54,20 @@ for _, program in ipairs(servers) do
         end
       end
       go_to(rich)
-      screen:press("f")
-      screen:wait(("of class %d marked"):format(rich))
-      screen:press("+", "-", "+")
-      screen:wait("◆")
+      screen:go("f", ("of class %d marked"):format(rich), { "+", "-", "+" }, "◆")
       go_to(poor)
-      screen:press("m")
-      screen:wait(("slabs reassign %d %d"):format(rich, poor))
-      screen:press("Enter", "Escape")
+      screen:go("m", ("slabs reassign %d %d"):format(rich, poor), { "Enter", "Escape" })
       screen:step_until_gone("review")
       assert.same(before, server:pages())
-      screen:press("m")
-      screen:wait(("slabs reassign %d %d"):format(rich, poor))
-      screen:press("1", "S")
-      screen:wait("1 of 1 page")
+      screen:go("m", ("slabs reassign %d %d"):format(rich, poor), { "1", "S" }, "1 of 1 page")
       assert.equal(before[poor] + 1, server:pages()[poor])
-      screen:press("8")
-      screen:wait(("class %d: %d → %d pages"):format(poor, before[poor], before[poor] + 1))
-      screen:press("u")
-      screen:wait(("slabs reassign %d %d"):format(poor, rich))
+      screen:go("8", ("class %d: %d → %d pages"):format(poor, before[poor], before[poor] + 1), "u",
+        ("slabs reassign %d %d"):format(poor, rich))
     end)
 
     it("shows one class with every stat the server has of it", function()
       open(160, 50)
-      screen:press("2")
-      screen:wait("EV/s")
-      screen:press("Enter")
-      screen:wait("every stat of the class")
+      screen:go("2", "EV/s", "Enter", "every stat of the class")
       local text = screen:wait("crawler_reclaimed")
       local class = text:match("class (%d+): %u?%l")
       assert.truthy(class, text)
@@ -93,34 +78,25 @@ for _, program in ipairs(servers) do
         assert.truthy(text:find(name, 1, true), name .. "\n" .. text)
       end
       assert.equal(is_slated, text:find("policy ", 1, true) ~= nil)
-      screen:press("Escape")
-      screen:wait("[2 Classes]")
-      screen:wait("classes by")
+      screen:go("Escape", { "[2 Classes]", "classes by" })
     end)
 
     it("holds what was on the screen when it is paused, and says what the past does not hold", function()
       open()
-      screen:press("2")
-      screen:wait("[2 Classes]")
-      screen:press("9")
+      screen:go("2", "[2 Classes]", "9")
       local key = "needs slated"
       if is_slated then -- which keys it samples differs from one start to the next
         key = tui.step_until(function() return screen:text():match("\n +1 (%l+%d+) ") end)
       end
       screen:wait(key)
-      screen:press("Space")
-      screen:wait("PAUSED")
-      screen:wait(key)
-      screen:press("6")
+      screen:go("Space", { "PAUSED", key }, "6")
       -- The overview asks for a curve now and then: it may have, before the pause.
       tui.step_until(function()
         local text = screen:text()
         return text:find("[6 Curves]", 1, true) and (text:find(is_slated and "not recorded" or "needs slated", 1, true)
           or is_slated and text:find("sampled reads", 1, true))
       end, function() return screen:text() end)
-      screen:press("5")
-      screen:wait("ESTIMATED")
-      screen:press(".")
+      screen:go("5", "ESTIMATED", ".")
       screen:step_until_gone("PAUSED")
       screen:wait(is_slated and "EXACT" or "ESTIMATED")
     end)
@@ -139,8 +115,7 @@ for _, program in ipairs(servers) do
       assert.truthy(screen:wait("items: "):find("items: %d+ items here; look"))
       screen:press("2")
       assert.truthy(screen:wait("ITEMS/PAGE"):find("=%d%d+ "))
-      screen:press("1")
-      screen:wait("rule loops is switched off")
+      screen:go("1", "rule loops is switched off")
     end)
   end)
 end

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What greedy and dumb clients cost the server and others stays bounded (tests/bench/abuse). `make bench-abuse` shows
 -- the same figures beside memcached's. ABUSE=all plays every case in full; else the worst of each kind, shortened.
-package.path = "tests/bench/?.lua;" .. package.path
 local socket = require "socket"
 local cases = require "abuse.cases"
 local play = require "abuse.run"

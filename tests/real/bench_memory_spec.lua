@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The memory benchmarks run: each with bounds so small that its figures mean nothing. What is claimed here is
 -- that they come to their end, that no value is wrong, and that what a server lacks is told and not measured.
-package.path = "tests/bench/?.lua;tests/spec/?.lua;" .. package.path
 local cjson = require("cjson")
 local compare = require("compare")
 local server = require("support.server")

@@ -3,7 +3,6 @@
 
 local COMMON = "sh awk cat mktemp rm sort head sed grep env sleep"
 
-package.path = "tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 
 local function run(command)

@@ -3,7 +3,6 @@
 -- pylibmc, and those of Ruby, PHP, JavaScript, Java and Go. slated_sasl_spec has the clients that log in.
 -- What they do on slated is compared with what they do on a memcached in the same run.
 
-package.path = "tests/bench/?.lua;tests/spec/?.lua;tests/?.lua;" .. package.path
 local bench_server = require("server")
 local support = require("support.server")
 

@@ -2,7 +2,6 @@
 -- The transcripts of tests/proto, which proto_spec.lua feeds to slated, fed to each memcached of this machine: they
 -- say what memcached says. What older ones answer otherwise is listed (tests/proto/memcached.lua). Packets of the
 -- binary protocol likewise, which slated_binary_spec.lua sends to slated.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/?.lua;" .. package.path
 local transcript = require "support.transcript"
 local proto_server = require "support.proto_server"
 local replay = require "support.replay"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- `make run` as a person meets it: without a terminal, in a terminal, with its port taken, and interrupted.
-package.path = "tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 local socket = require "socket"
 

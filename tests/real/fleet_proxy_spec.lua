@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- memcached as a proxy in slatectl fleet: from made-up members, from the transcript of one, and from one that was built
 -- with --enable-proxy where there is such a one.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local members = require "slate.fleet.members"

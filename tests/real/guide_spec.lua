@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The guide slate-calcified(7): its commands run in their order on a stock memcached and on slated, and its screens
 -- show what the programs say, but for figures.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local patience = require "support.patience"
 local server = require "support.server"

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- `make install` puts a working Slate somewhere, and `make uninstall` takes away exactly that.
 
-package.path = "tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 
 local run = server.said

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slate-load by TLS: what it carries, how it counts handshakes, whom it refuses.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local cjson = require "cjson"
 local certificates = require "support.certificates"
 local command = require "support.command"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- TLS and passwords, with the distribution's memcached, which knows both.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require "slate.wire.client"
 local command = require "support.command"
 local server = require "support.server"

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 
 -- A fresh copy of the module, with or without lua-system.
 local function load_clock(with_system)

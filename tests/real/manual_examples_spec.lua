@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The examples of the manual pages run: what stands behind .Dl or in literal displays, of whatever section.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local certificates = require "support.certificates"
 local command = require "support.command"
 local fill = require "support.fill"

@@ -4,7 +4,6 @@
 -- larger ones. What needs slated is asked of a memcached, too.
 -- Most commands wait for some seconds of the server's time: those before the move run side by side, and so do those
 -- behind it. Meanwhile the keys are pressed.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/real/?.lua;" .. package.path
 local command = require "support.command"
 local patience = require "support.patience"
 local recordings = require "support.recordings"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The README's five things to try work as they are written, on a server that was started as it says.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local fill = require "support.fill"
 local patience = require "support.patience"

@@ -3,7 +3,6 @@
 -- what is counted. They differ in one thing (slated(8)): memcached takes memory for each key of a get before it sends
 -- anything, slated for what a client does not take. So a long get is refused there and answered here, and clients that
 -- do not read shut others out there.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/?.lua;" .. package.path
 local known = require "proto.memcached"
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The counter of tests counts right: above all, it does not take a broken suite for a good one.
 
-package.path = "tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 
 local run = server.said

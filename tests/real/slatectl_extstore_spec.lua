@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- memcached's storage on flash: slatectl extstore, its settings by set, undo and trial, and what the doctor finds.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local view = require "slate.judge.view"
 local command = require "support.command"
 local dkjson = require "dkjson"

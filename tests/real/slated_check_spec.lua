@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated --check-config says of options what a start finds of them, and opens nothing.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local certificates = require "support.certificates"
 local server = require "support.server"
 

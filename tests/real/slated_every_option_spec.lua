@@ -2,7 +2,6 @@
 -- Each option of memcached 1.6.45, as tests/fixtures/memcached-1.6.45-options.txt lists them, tried on slated and on a
 -- memcached of that version: it works, or is taken with one line that says why it means nothing, or is refused with a
 -- reason. slated(8) has each.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local socket = require "socket"
 local patience = require "support.patience"
 local support = require "support.server"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- process_memory=auto in a control group of version 2, whose files a mount namespace shows to the server alone.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local flat = require("slate.facts.stats").flat
 local patience = require "support.patience"
 local server = require "support.server"

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What slated writes beside its replies: the log on stderr and the record of a policy. Nothing that cannot be written
 -- holds it up.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local restart = require "support.restart"
 local server = require "support.server"

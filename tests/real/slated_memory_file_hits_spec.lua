@@ -3,7 +3,6 @@
 -- file. Of the requests after that it has as many hits as the other, within one in a hundred. Not so lru, where all
 -- that comes back is the second of an item's last use: in a cache that turns over within seconds, as here, it loses
 -- more.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local restart = require "support.restart"
 
 local KEYS <const>, EXPONENT <const>, VALUE <const> = 20000, -0.9, ("v"):rep(900)

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- A memory file (-e) whose memory is not there: its file system is full, it was copied with holes, or somebody cut it.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local restart = require "support.restart"
 local server = require "support.server"

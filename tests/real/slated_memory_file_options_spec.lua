@@ -2,7 +2,6 @@
 -- A memory file and a start with other options than those it was made with: all items are there, in the chunks that the
 -- new options ask for, or the file is refused with a sentence that says how to go on. What was set while a server ran,
 -- times, CAS values and flushes go on, too.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local restart = require "support.restart"
 local server = require "support.server"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- A memory file (-e): what the next start goes on with after a stop and after kill -9, and what it refuses.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local restart = require "support.restart"
 local server = require "support.server"
 local wire = require "support.wire"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- One limit for the memory of the process: -o process_memory, and what stats memory tells of it.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
 local unix = require "socket.unix"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated as a program: its options, its answers on the command line, its exit statuses and its manual pages.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated --probe: the exit status tells whether a server lives.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local certificates = require "support.certificates"
 local patience = require "support.patience"
 local server = require "support.server"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated as a process: signals, the background, the pidfile, sockets, ports and the connection limit.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local restart = require "support.restart"
 local socket = require "socket"

@@ -3,7 +3,6 @@
 -- authority that takes its time. The authority is ours, in place of saslauthd. What concerns a client alone holds for a
 -- memcached that was built with SASL, too:
 --   SLATE_TEST_SERVER=path/to/memcached busted --lua=/usr/bin/lua5.4 tests/real/slated_sasl_spec.lua
-package.path = "lua/?.lua;tests/spec/?.lua;tests/?.lua;" .. package.path
 local socket = require "socket"
 local unix = require "socket.unix"
 local binary = require "support.binary"

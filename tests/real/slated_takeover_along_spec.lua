@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What a server was told by its options holds after a takeover: who may do what, how its sockets are guarded, what the
 -- service manager and the pidfile say, and who scrapes its metrics. Under load no client is refused.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local certificates = require "support.certificates"
 local patience = require "support.patience"
 local server = require "support.server"

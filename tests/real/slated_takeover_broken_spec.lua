@@ -2,7 +2,6 @@
 -- A takeover that comes to nothing: the next process dies, hangs, says what is not understood, or is another user's.
 -- The first goes on with its items, and a later takeover works. Who had connected to the first notices nothing, unless
 -- it had stopped for the next one already.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
 local socket = require "socket"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The next process takes over from the one that serves: its items and its sockets, or nothing at all.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
 local takeover = require "support.takeover"

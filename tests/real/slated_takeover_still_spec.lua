@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- One of two processes stands still amid a takeover, as by SIGSTOP, in a debugger or for want of memory: each wait of
 -- the other has an end, and then the one goes on that has the items. All pairs wait at the same time.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
 local socket = require "socket"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated speaks TLS: what it carries, whom it refuses, and new certificates while it runs.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require "slate.wire.client"
 local command = require "support.command"
 local certificates = require "support.certificates"

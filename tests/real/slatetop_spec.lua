@@ -1,5 +1,4 @@
 -- What slatetop does to a terminal, to its process and to its output: in a tmux, against one server.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/real/?.lua;" .. package.path
 local real = require "support.server"
 local tui = require "tmux"
 

@@ -1,5 +1,4 @@
 -- slatetop behind TLS, against Debian's memcached with -Z; certificates are made here and thrown away.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/real/?.lua;" .. package.path
 local certificates = require "support.certificates"
 local real = require "support.server"
 local tui = require "tmux"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- A FIFO or a device in place of a file: the programs say so, and do not wait for a writer or an end.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local server = require "support.server"
 

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Bad and greedy clients: each gets the documented reply or is hung up on, and nobody else suffers. abuse_cost_spec
 -- has what many of them cost. SEED=number repeats a run of random bytes; SLATE_TEST_SERVER chooses the server.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local socket = require "socket"
 local rig = require("support.rig").new(after_each, "-c", "2400")

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What slatectl advise says of pages and of automove, where it must not tell more than could help.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local advice = require "slate.judge.advice"
 local view = require "slate.judge.view"
 local snapshots = require "support.snapshots"

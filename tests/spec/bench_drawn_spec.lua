@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The access traces that tests/bench/hit-ratio draws: what a seed makes of each shape.
 
-package.path = "tests/bench/?.lua;" .. package.path
 local drawn = require("drawn")
 
 local REQUESTS <const> = 400

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What the doctor finds: by intervals, after asking the server's own predictions; and over recordings.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local attention = require "slate.judge.attention"
 local command = require "support.command"
 local pipeline = require "support.pipeline"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- man/examples: each file is what it says, tried with the programs that it is for.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local json = require "cjson"
 local server = require "support.server"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Memory held beyond the limit: slatectl doctor, check and fleet tell it, and slatetop by the same rule.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Twins in the world, from which benches tell what a change alone brings.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/bench/?.lua;" .. package.path
 local world = require "support.world"
 
 describe("twins of tests/bench/laboratory.lua", function()

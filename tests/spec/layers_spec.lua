@@ -5,7 +5,6 @@ local lfs = require("lfs")
 
 local LAYERS = "base  # below all\nmem base\ncache base mem # on top\n"
 
-package.path = "tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 
 local run = server.said

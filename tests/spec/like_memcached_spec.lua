@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- `-o like_memcached`: what scripts, dashboards and tests count or name on memcached 1.6.45 is the same on slated. Held
 -- against the kept lists of tests/fixtures, and against a memcached 1.6.45 where one is built.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The changes that slatetop makes: conversations that are handed replies and times, so that nothing here waits.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local now_s = 1000
 package.loaded["slate.base.clock"] = {
     steady_s = function() return now_s end, time_s = function() return now_s end, sleep = coroutine.yield,

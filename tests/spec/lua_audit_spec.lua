@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The record of changes when several programs write to it.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local audit = require "slate.facts.audit"
 local server = require "support.server"
 

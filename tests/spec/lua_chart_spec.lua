@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Charts: what each shows, that each can be drawn on every terminal, and that text needs no gnuplot.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local chart = require "slate.chart.draw"
 local gnuplot = require "slate.chart.gnuplot"
 local make = require("support.snapshots").make

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local explain = require "slate.facts.explain"
 
 describe("explain", function()

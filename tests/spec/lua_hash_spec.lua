@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local hash = require "slate.wire.hash"
 local md5 = require "slate.wire.md5"
 local xxh = require "slate.wire.xxh"

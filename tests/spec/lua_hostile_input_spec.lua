@@ -2,7 +2,6 @@
 -- What slatectl reads from others, damaged at random: JSON, statistics, recordings, policies. A reader gives a value or
 -- nil and a message, and never raises an error. SEED= repeats a run.
 
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require("slate.wire.client")
 local sampled = require("slate.facts.sampled")
 local geometry = require("slate.facts.geometry")

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require "slate.wire.client"
 local make = require("support.snapshots").make
 local move = require "slate.act.move"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Whether more memory, or another policy, would help: one answer for slatectl doctor, slatectl advise and slatetop.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local advice = require "slate.judge.advice"
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What a policy is shown: an interval of a server, what came of earlier moves, and what pages would bring.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local core = require "slate.base.policy_core"
 local policy_curve = require "slate.base.policy_curve"
 local json = require "slate.base.json"

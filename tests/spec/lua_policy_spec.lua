@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Policies outside the daemon: their sandbox, their settings, and that they decide as inside. What they are shown:
 -- lua_policy_shown_spec.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local policy_box = require "slate.base.policy_box"
 local json = require "slate.base.json"
 local policy = require "slate.policy.file"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What slatetop's review says before a change is sent.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local view = require "slate.judge.view"
 local verdict = require "slate.judge.verdict"
 local prediction = require "slate.judge.prediction"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Where servers are looked up: all addresses of a name, and files of servers.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local addresses = require "slate.wire.addresses"
 local command = require "support.command"
 local dkjson = require "dkjson"

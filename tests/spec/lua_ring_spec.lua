@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local ring = require "slate.fleet.ring"
 
 local function split(text, separator)
@@ -27,24 +26,29 @@ local function owners(one, keys)
 end
 
 describe("ring", function()
-    it("places 10,000 keys on 5 servers as libmemcached does, with weights and without", function()
+    -- The rings of a fixture, with the servers that key(i) has, a digit each: all keys of which are placed so.
+    local function agrees(fixture, key, options, keys, expected)
         local rings = 0
-        for line in io.lines("tests/fixtures/libmemcached-1.1.4.txt") do
-            local kind, hash, servers, digits = line:match("^ring (%S+) (%S+) (%S+) (%d+)$")
+        for line in io.lines("tests/fixtures/" .. fixture) do
+            local kind, hash, servers, digits = line:match("^ring (%S+) (%S+) (.-) (%d+)$")
             if kind then
-                local one = assert(ring.new(split(servers, ","), { kind = kind, hash = hash }))
+                local one = assert(ring.new(split(servers, ","), { kind = kind, hash = hash, sorted = options.sorted }))
                 local differing = 0
-                for i = 0, #digits - 1 do
-                    if one:server("key-" .. i).index - 1 ~= tonumber(digits:sub(i + 1, i + 1)) then
-                        differing = differing + 1
-                    end
+                for i = 1, #digits do
+                    differing = differing + (one:server(key(i)).index - 1 == tonumber(digits:sub(i, i)) and 0 or 1)
                 end
-                assert.equal(0, differing, ("%s with %s over %s"):format(kind, hash, servers))
-                assert.equal(10000, #digits)
+                assert.same({ 0, keys }, { differing, #digits }, ("%s with %s over %s"):format(kind, hash, servers))
                 rings = rings + 1
             end
         end
-        assert.equal(7, rings)
+        assert.equal(expected, rings)
+    end
+
+    it("places keys as libmemcached and nutcracker do, with weights and without", function()
+        agrees("libmemcached-1.1.4.txt", function(i) return "key-" .. i - 1 end, {}, 10000, 7)
+        -- nutcracker sorts its servers by their names, shorter names first
+        agrees("nutcracker-0.5.0.txt", function(i) return "some.key's.name." .. i .. ("x"):rep(i % 23) end,
+            { sorted = true }, 700, 7)
     end)
 
     it("moves only the keys of a server that is gone", function()

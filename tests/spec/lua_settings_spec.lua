@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The table of settings: what may be sent to which server, how, how it is read back, and how slatetop shows it.
-package.path = "lua/?.lua;" .. package.path
 local act_shown = require "slate.act.shown"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"

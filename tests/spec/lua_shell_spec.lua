@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Commands that the library runs: what they tell, and that an order to end which comes meanwhile is not lost.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 local shell = require "slate.base.shell"
 

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl simulate and the modules under it. That the figures are right is slated_simulate_spec's matter.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local simulate = require "slate.policy.simulate"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What other chunk sizes would bring, as slatetop's Sizes view and slatectl advise sizes tell it.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local fit = require "slate.judge.fit"
 local view = require "slate.judge.view"
 local prediction = require "slate.judge.prediction"

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local make = require("support.snapshots").make
 local snapshot = require "slate.facts.snapshot"
 

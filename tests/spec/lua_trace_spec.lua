@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The log of a server's watchers as a trace, and the hash that hides its keys.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local siphash = require "slate.base.siphash"
 local trace = require "slate.facts.trace"
 

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What came of a change: hits and evictions before and after it, in words.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local verdict = require "slate.judge.verdict"
 local view = require "slate.judge.view"
 local snapshots = require "support.snapshots"

@@ -1,6 +1,4 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local doctor = require "slate.judge.doctor"
 local relief = require "slate.judge.relief"
 local snapshot = require "slate.facts.snapshot"
 local snapshots = require "support.snapshots"
@@ -26,23 +24,6 @@ describe("view", function()
         assert.equal("starves: items live 10s", view.note(rows[2]))
         assert.equal("calm", rows[1].state)
         assert.equal("starving", rows[2].state)
-    end)
-
-    it("calls no class starving for its age where slated moves pages by hits, nor does doctor", function()
-        local before = make(1000, { [3] = class({ age = 900 }), [5] = class({ age = 10 }) })
-        local fields = { [3] = class({ age = 900, evicted = 4 }), [5] = class({ age = 10, evicted = 400 }) }
-        local cases = { { mode = "utility", slated = "0.1.0", says = 0 }, { mode = "lra", slated = "0.1.0", says = 1 },
-            { mode = 2, says = 1 } }
-        for _, case in ipairs(cases) do
-            local after = make(1001, fields, nil, { slab_automove = case.mode })
-            after.slated = case.slated
-            assert.equal(case.says > 0 and "starving" or nil, rows_of(before, after)[2].flags[1])
-            local about_age = 0
-            for _, finding in ipairs(doctor.findings({ now = after, before = before })) do
-                about_age = about_age + (finding.name == "starving" and 1 or 0)
-            end
-            assert.equal(case.says, about_age)
-        end
     end)
 
     it("warns of uneven lives only when a threshold is given: alike they need not be", function()
@@ -93,13 +74,6 @@ describe("view", function()
         assert.equal(7, rows[1].evicted_per_s)
         assert.is_nil(rows[2].evicted_per_s)
         assert.is_nil(rows[2].pages_delta)
-    end)
-
-    it("names failed stores out of memory", function()
-        local before, after = make(1, { [3] = class({}) }), make(2, { [3] = class({ outofmemory = 4 }) })
-        local rows = rows_of(before, after)
-        assert.same({ "out_of_memory" }, rows[1].flags)
-        assert.truthy(advice(rows)[1]:find("class 3 refuses stores", 1, true))
     end)
 
     it("tells waste by the bytes asked for, and tells none where it cannot", function()

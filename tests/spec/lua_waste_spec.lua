@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Where memory goes: the parts sum up to the pages, also where values are chained over chunks of several classes.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local snapshot = require "slate.facts.snapshot"
 local server = require "support.server"
 local waste = require "slate.facts.waste"

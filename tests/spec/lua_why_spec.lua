@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Why automove moves pages, or does not, in the words that slatetop shows.
-package.path = "lua/?.lua;" .. package.path
 local view = require "slate.judge.view"
 local attention = require "slate.judge.attention"
 

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What a page is worth to each class, and what a class's row means: what slatetop shows of both.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local attention = require "slate.judge.attention"
 local view = require "slate.judge.view"
 local verdict = require "slate.judge.verdict"

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What memcached's fixes of 2026 mended, tried on slated; and warnings before a memcached that has the fault is sent
 -- what brings it out. tests/memcached-faults.md is the list.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local attention = require "slate.judge.attention"
 local command = require "support.command"
 local faults = require "slate.facts.faults"

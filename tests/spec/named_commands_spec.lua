@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What a sentence tells people to type is there to be typed: every command and option that the library's texts and the
 -- explanations name.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local cli = require "slate.cli.main"
 
 -- Words behind "slatectl" in sentences about it.

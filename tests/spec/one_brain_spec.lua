@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatetop's health lines are the findings of slatectl doctor: the same sentences, of the same snapshots; and what both
 -- find in recordings.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
 local view = require "slate.judge.view"

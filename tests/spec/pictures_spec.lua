@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The pictures of the README: screens become SVG letter by letter, and those that are kept are there, whole and small.
-package.path = "scripts/pictures/?.lua;lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local screen = require "screen"
 

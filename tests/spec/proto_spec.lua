@@ -2,7 +2,6 @@
 -- Feeds every transcript of tests/proto to a fresh server and compares the replies exactly. test_session_transcripts
 -- plays those that need no socket to a session, in pieces and to every store and index; those that it cannot play are
 -- fed here byte by byte, too. PROTO=pattern runs only the transcripts whose name matches.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local transcript = require "support.transcript"
 local proto_server = require "support.proto_server"
 local replay = require "support.replay"

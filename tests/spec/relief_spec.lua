@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- A class starves by how long its items live; whether pages are advised for it is one verdict, wherever it is told.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local verdict = require "slate.judge.verdict"
 local advice_slabs = require "slate.judge.advice_slabs"
 local attention = require "slate.judge.attention"
@@ -112,13 +111,6 @@ describe("a class that starves and that nobody reads", function()
             local text = TOLD_BY[who](one)
             assert.truthy(text:find("its items are hardly ever read", 1, true), text)
         end
-    end)
-
-    it("is told by the program slatetop in the same words, without a key", function()
-        local text = snapshots.in_slatetop(UNREAD)
-        assert.truthy(text:find("note +class 17 starves, but 2 pages of class 5 would bring"), text)
-        assert.is_nil(text:find("press m", 1, true), text)
-        assert.is_nil(text:find("automove is off", 1, true), text)
     end)
 
     it("is no alarm of slatectl check, unless a threshold is given", function()

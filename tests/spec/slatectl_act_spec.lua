@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl set, plan, apply, undo, trial and the record of changes.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local view = require "slate.judge.view"
 local command = require "support.command"
 local dkjson = require "dkjson"
@@ -111,17 +110,6 @@ for _, kind in ipairs(server.both()) do
             assert.is_nil(io.open(ctl.folder .. "/audit.log"))
         end)
 
-        it("refuses CSV for what has no rows before it does anything", function()
-            local before = settings()
-            for _, arguments in ipairs({ "set hot_lru_pct=30", "move 12 5", "undo",
-                "trial hot_lru_pct=30 --for 1s" }) do
-                local code, _, err = ctl.run("--csv --trace " .. arguments)
-                assert.equal(64, code, arguments)
-                assert.equal(("slatectl: %s has no rows: use --json\n"):format(arguments:match("^%l+")), err)
-            end
-            assert.same(before, settings())
-        end)
-
         it("says before a move what the server would answer", function()
             for arguments, wanted in pairs({ ["12 99"] = "99", ["5 12 3"] = "keeps its last one",
                 ["pool 12 60"] = "cannot give 60" }) do
@@ -159,17 +147,6 @@ for _, kind in ipairs(server.both()) do
                 assert.is_true(result.items_evicted_at_most >= gone, out)
             end
             ctl.succeed("undo")
-        end)
-
-        it("explains a move without sending it", function()
-            local before = fill.pages_of(ctl.client, 12)
-            local out, err = ctl.succeed("move 12 5 2 --dry-run --interval 20ms --trace")
-            for _, part in ipairs({ "slabs reassign 12 5", ("class 12: %d -> %d pages"):format(before, before - 2),
-                "nothing was sent" }) do
-                assert.truthy(out:find(part, 1, true), out)
-            end
-            assert.is_nil(err:find("> slabs", 1, true))
-            assert.equal(before, fill.pages_of(ctl.client, 12))
         end)
 
         it("shows and sets automove, checks that it is set, and puts a refusal in a sentence", function()
@@ -294,12 +271,6 @@ describe("slatectl changes what only slated has", function()
         return (assert(require("slate.facts.runtime").read(ctl.client)))
     end
 
-    local function refuses(arguments, part, wanted_code)
-        local code, _, err = ctl.run(arguments)
-        assert.equal(wanted_code, code, arguments .. ": " .. err)
-        assert.truthy(err:find(part, 1, true), err)
-    end
-
     it("the policies of classes go back to the letter, also under a policy of the whole", function()
         local before = settings().policy
         ctl.succeed("set 'class_policy=sieve 5'")
@@ -322,7 +293,7 @@ describe("slatectl changes what only slated has", function()
     it("the policy of a class that somebody changed since is left alone", function()
         ctl.succeed("set 'class_policy=sieve 5'")
         assert.equal("OK", ctl.client:command("evict policy lru 5"))
-        refuses("undo", "class_policy is lru 5, not sieve 5", 1)
+        ctl.refuses(1, "undo", "class_policy is lru 5, not sieve 5")
         ctl.succeed("undo --force")
         assert.is_nil(settings().policy:find(" ", 1, true))
     end)
@@ -332,17 +303,9 @@ describe("slatectl changes what only slated has", function()
             ["class_policy=x 5"] = "no such",
             ["class_policy=lru 9999"] = "class must be", ["policy=lru 5"] = "wants a name",
             ["policy=lru 5="] = "wants a name", ["policy=lru 5=fifo,"] = "wants a name", ["policy=x"] = "policy" }) do
-            refuses("set '" .. value .. "'", part, 64)
+            ctl.refuses(64, "set '" .. value .. "'", part)
         end
         assert.is_nil(settings().policy:find(" ", 1, true))
-    end)
-
-    it("settings that only config get has are set, too", function()
-        local before = settings().sample_rate
-        ctl.succeed("set sample_rate=0.125")
-        assert.equal(0.125, tonumber(settings().sample_rate))
-        ctl.succeed("undo")
-        assert.equal(before, settings().sample_rate)
     end)
 
     it("the last change of the chunk sizes goes back, not an earlier one in its place", function()
@@ -352,11 +315,11 @@ describe("slatectl changes what only slated has", function()
         local before = count()
         ctl.succeed("geometry sizes 96,500,4000 --force --wait")
         ctl.succeed("geometry sizes 96,1000 --force --wait")
-        refuses("undo 1", "since change 1", 1)
+        ctl.refuses(1, "undo 1", "since change 1")
         assert.equal(3, count())
         ctl.succeed("undo")
         assert.equal(4, count())
-        refuses("undo 1", "since change 1", 1) -- the server goes back by one, and that was it
+        ctl.refuses(1, "undo 1", "since change 1") -- the server goes back by one, and that was it
         assert.truthy(before > 4)
     end)
 
@@ -375,11 +338,11 @@ describe("slatectl changes what only slated has", function()
         end
         local predicted = document((ctl.succeed("geometry auto --dry-run --json")))
         assert.equal(524288, predicted.sizes[#predicted.sizes])
-        refuses("geometry sizes 100,600000 --dry-run", "sizes must ascend", 64)
+        ctl.refuses(64, "geometry sizes 100,600000 --dry-run", "sizes must ascend")
         ctl.succeed("geometry factor 1.5 --force --wait")
         assert.is_true(count() < before, "a larger factor makes fewer classes")
         assert.truthy(ctl.succeed("geometry"):find(" % before, ", 1, true), "the waste is shown")
-        refuses("geometry factor 1.5", "these are the chunk sizes already", 1)
+        ctl.refuses(1, "geometry factor 1.5", "these are the chunk sizes already")
         assert.truthy(ctl.succeed("audit"):find("slabs geometry factor 1.5", 1, true))
         assert.truthy(ctl.succeed("undo"):find("slabs geometry revert", 1, true))
         repeat until document((ctl.succeed("geometry --json"))).change.state == "steady"
@@ -389,8 +352,8 @@ describe("slatectl changes what only slated has", function()
     it("a limit of memory out of bounds is refused with the bounds, and is a wrong value", function()
         local before = settings().maxbytes
         for _, part in ipairs({ "k, m, g or t, from 8m to ", ', not "1t"' }) do
-            refuses("set maxbytes=1t", part, 64)
-            refuses("trial maxbytes=1t --for 1s", part, 64)
+            ctl.refuses(64, "set maxbytes=1t", part)
+            ctl.refuses(64, "trial maxbytes=1t --for 1s", part)
         end
         ctl.succeed("set maxbytes=48M")
         assert.equal(tostring(48 << 20), settings().maxbytes)
@@ -408,9 +371,9 @@ describe("slatectl changes what only slated has", function()
             entry:format(5, "elsewhere:1", '"what":"set","name":"verbosity","was":"0","is":"1"'),
             entry:format(6, ctl.one.address, '"what":"set","name":"slab_automove","was":"lua:gone","is":"0"'))
         file:close()
-        refuses("undo", "change 6 cannot be taken back", 64)
-        refuses("undo", "the change before it: slatectl undo 1\n", 64)
-        refuses("undo 4", "the server chose the source itself\n", 1)
+        ctl.refuses(64, "undo", "change 6 cannot be taken back")
+        ctl.refuses(64, "undo", "the change before it: slatectl undo 1\n")
+        ctl.refuses(1, "undo 4", "the server chose the source itself\n")
         ctl.succeed("undo 1")
         assert.equal("0", settings().verbosity)
         local _, _, err = ctl.run("undo")

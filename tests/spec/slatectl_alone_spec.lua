@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl without a server, with none but hostile ones, without gnuplot, and with wrong words.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local make = require("support.snapshots").make
 local server = require "support.server"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl curve on servers that are tables of answers: sizes with their bands, and how predictions came true.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local canned = require "support.canned"
 local dkjson = require "dkjson"
 local sampled = require "slate.facts.sampled"

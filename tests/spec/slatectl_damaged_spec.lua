@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Commands of slatectl on servers whose answers are damaged: a command answers, or says in words what is wrong. SEED=
 -- and ROUNDS= try others.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local canned = require "support.canned"
 local server = require "support.server"
 

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl fleet apply and fleet undo: one change made to many servers, one after the other, and taken back from all.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local audit = require "slate.facts.audit"
 local command = require "support.command"
 local document = require "support.document"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl save and load: the items of a cache in a file, and into another cache, between slated and memcached.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local packets = require "support.binary"
 local command = require "support.command"
 local document = require "support.document"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl check, doctor, advise and what is under them.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local fit = require "slate.judge.fit"
 local command = require "support.command"
 local dkjson = require "dkjson"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl get, me and delete of one key; servers by names of one's own; colours on a terminal only.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local names = require "slate.wire.names"

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local documents = require "support.documents"

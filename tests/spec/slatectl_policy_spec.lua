@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl policy: ready-made policies at work beside real servers, over recordings, and tried.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local fill = require "support.fill"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl record and chart: what they write, and what becomes of it when a disk is full or somebody interrupts.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local document = require "support.document"
 local server = require "support.server"

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- A recording in which a value is of another kind than a server's: each command that reads recordings ends with what it
 -- is for, or with a sentence, and never with an error of Lua. SEED= and ROUNDS= try others.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local json = require "slate.base.json"
 local main = require "slate.cli.main"
 local record_line = require "slate.facts.record_line"

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl report: what its page tells, that a hostile server cannot make it run anything, and that a real browser
 -- shows it at any width.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local browser = require "support.browser"
 local command = require "support.command"
 local document = require "support.document"

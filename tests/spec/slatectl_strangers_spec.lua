@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What slatectl and slatetop say of a server that is one of caches, but does not let them in.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local certificates = require "support.certificates"
 local patience = require "support.patience"
 local server = require "support.server"

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl on servers of many ages and kinds: what a server does not report is not known. It is no zero, and no
 -- all-clear.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local canned = require "support.canned"
 local dkjson = require "dkjson"
 local profiles = require "support.profiles"

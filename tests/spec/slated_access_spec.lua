@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Who may do what: logging in with -Y, roles of users and of listeners, each command, verb and opcode with each role.
 -- One that comes without a claim in support/roles.lua fails here.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local binary = require "support.binary"
 local patience = require "support.patience"
 local roles = require "support.roles"

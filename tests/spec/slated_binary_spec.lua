@@ -3,7 +3,6 @@
 -- behind `#`, packets that are sent behind `>`, replies behind `<` (support/binary.lua has their words), `=` where all
 -- of them have come. The same holds for the peer:
 --   SLATE_TEST_SERVER=build/peer/memcached busted --lua=/usr/bin/lua5.4 tests/spec/slated_binary_spec.lua
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local binary = require "support.binary"
 local rig = require("support.rig").new(after_each)
 local support = require "support.server"

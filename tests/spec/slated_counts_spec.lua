@@ -1,15 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What is counted as memcached counts it, and no transcript can tell, since figures depend on the machine: each claim
 -- for slated and for the memcached 1.6.45 that it follows, where one is built.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
 require "support.world"
 
 local PEER <const> = "build/peer/memcached"
-local VALUES <const>, VALUE_BYTES <const> = 120, 100000 -- seven chunks of 16 KiB each
 local SHORT_LIVED <const> = 400
-local REQUESTS <const> = 2000 -- in one packet: more than one turn of either server runs
 
 local function claims(binary)
     local rig = require("support.rig").new(after_each)
@@ -28,43 +25,6 @@ local function claims(binary)
         it("counts so", function() pending("memcached 1.6.45 is not built (tests/bench/peer builds it)") end)
         return
     end
-
-    it("counts pieces of values that were saved when their page moved", function()
-        start("-m", "64", "-o", "slab_chunk_max=16,no_slab_automove,no_lru_crawler")
-        rig.store("k", VALUES, VALUE_BYTES)
-        for i = 1, VALUES, 2 do
-            assert.equal("DELETED", rig.ask("delete k" .. i))
-        end
-        -- the class of whole chunks has most pages
-        local pages, from, to = 1, nil, nil
-        for _, line in ipairs(rig.lines("stats slabs")) do
-            local id, count = line:match("^STAT (%d+):total_pages (%d+)")
-            if id and tonumber(count) > pages then
-                pages, from = tonumber(count), id
-            end
-            to = to or id
-        end
-        assert.truthy(from and to and from ~= to)
-        patience.wait_for("a page that moves, with pieces in it", function()
-            rig.ask(("slabs reassign %s %s"):format(from, to))
-            return stat("slabs_moved") > 0 and stat("slab_reassign_chunk_rescues") > 0
-        end)
-        for i = 2, VALUES, 2 do
-            assert.equal("VALUE k" .. i .. " 0 " .. VALUE_BYTES, rig.ask("get k" .. i))
-            assert.equal(("v"):rep(VALUE_BYTES), rig.connection:receive("*l"))
-            assert.equal("END", rig.connection:receive("*l"))
-        end
-    end)
-
-    it("counts the turns that a client with many requests gave to others", function()
-        start("-t", "1")
-        assert.equal(0, stat("conn_yields"))
-        rig.connection:send(("mn\r\n"):rep(REQUESTS))
-        for _ = 1, REQUESTS do
-            assert.equal("MN", rig.connection:receive("*l"))
-        end
-        assert.truthy(stat("conn_yields") > 0)
-    end)
 
     -- The live item comes last: there one at the end of a queue keeps those behind it.
     local function store_and_read_half(ttl_s)

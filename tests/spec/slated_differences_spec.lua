@@ -2,7 +2,6 @@
 -- The replies of text commands that slate-protocol(7) lists as different from memcached 1.6.45, and the words of the
 -- command line that slated(8) lists, from both: the lists say what is so. Commands that answer alike stand in
 -- tests/proto.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Values that come piece by piece, or stop coming: what they may hold of memory, and who gives way.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each, "-c", "2048")
 local world = require "support.world"

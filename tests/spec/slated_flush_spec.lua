@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- flush_all on a running server: its time in every form, many in a second, and what becomes of the memory.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
 local world = require "support.world"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Other chunk sizes for a live server, as operators ask for them over the wire.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
 require "support.world"

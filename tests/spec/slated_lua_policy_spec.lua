@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Policies in Lua that slated runs by itself.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local fill = require "support.fill"
 local patience = require "support.patience"
 local policy = require "slate.policy.file"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- How slated moves pages, as an operator sees it: modes, requests, the record of moves, a memory limit that changes.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
 local wire = require "support.wire"

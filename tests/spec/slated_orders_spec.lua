@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Orders (`config set`) beside all that the control thread does, in the world's time: a microsecond each time that
 -- a thread reads the clock, and what all wait for.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 local wire = require "support.wire"
 local world = require "support.world"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- stats pages: every page of every class, in bounded answers.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 require "support.world"
 
 local STOCK <const>, PARTITIONS <const> = 8, 16

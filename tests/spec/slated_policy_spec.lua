@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Eviction policies of slated, changed while it serves.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 require "support.world"
 
 local NAMES <const> = {

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What slated tells from sampled keys, over the wire and through slatectl.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local json = require "slate.base.json"
 local patience = require "support.patience"

@@ -4,7 +4,6 @@
 --
 -- TRACES names a folder of traces (by default ../shared/traces); without it the comparisons with published figures are
 -- skipped.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local json = require "slate.base.json"
 local reference = require "support.reference"
 local server = require "support.server"

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated --simulate reads the traces that others publish and those of slatectl capture, and plays a sample scaled to
 -- the whole; slate-load replays them.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local json = require "slate.base.json"
 local server = require "support.server"
 require "support.world"

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- config undo and stats config: what was changed while slated runs, and back.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 require "support.world"
 

@@ -1,13 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Which classes starve: the rule, what it says of recorded servers, and that slatetop says the same.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+-- Which classes starve: the rule, and what must not be said of recorded servers; one_brain_spec has what must.
 local view = require "slate.judge.view"
 local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
 local starving = require "slate.judge.starving"
-require "support.world"
 
-local SEED <const> = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
 local class, make = snapshots.class, snapshots.make
 
 -- The ids of the classes that starve, smallest first.
@@ -247,57 +244,12 @@ describe("starving", function()
     end)
 end)
 
--- Servers under load, recorded once a second for 90 s (tests/fixtures/recordings/README.md says how). since_s: from
--- when on a class is short of memory, by how the load was made; absent: none ever is. mode: of automove, in place of
--- the one that was recorded.
-local RECORDED <const> = {
-    { name = "demo", since_s = 0 }, { name = "calcified", since_s = 0 }, { name = "shift1618", since_s = 40 },
-    { name = "heals", since_s = 0, until_s = 40 }, { name = "scan", since_s = 0, mode = "lra" }, { name = "scan" },
-    { name = "etc-off" }, { name = "etc-utility" }, { name = "etc-stock16" }, { name = "uniform" },
-    { name = "twitter-off" }, { name = "twoclass" }, { name = "usr-stock" },
-}
-
 describe("starving in a recording", function()
-    local kept = {}
-
-    local function recording(name)
-        kept[name] = kept[name] or recordings.load(name)
-        return kept[name]
-    end
-
-    -- Seconds in at which a class first starved (nil: never), how many samples had one, and the last time of one.
-    local function told(list, mode)
-        local one, first_s, count, last_s = view.observer(), nil, 0, nil
-        for _, now in ipairs(list) do
-            local recorded = now.settings.slab_automove
-            now.settings.slab_automove = mode or recorded
-            one:look(now)
-            now.settings.slab_automove = recorded
-            if starving.in_order(one.rows)[1] then
-                local at_s = now.time_s - list[1].time_s
-                first_s, count, last_s = first_s or at_s, count + 1, at_s
-            end
-        end
-        return first_s, count, last_s
-    end
-
-    for _, case in ipairs(RECORDED) do
-        local claim = case.since_s and "is found within 5 s" or "is never seen where none does"
-        it(("%s%s %s"):format(case.name, case.mode and " under " .. case.mode or "", claim), function()
-            local first_s, count, last_s = told(recording(case.name), case.mode)
-            if not case.since_s then
-                return assert.equal(0, count)
-            end
-            assert.is_true(first_s >= case.since_s and first_s <= case.since_s + 5, ("first at %s s"):format(first_s))
-            assert.is_true(not case.until_s or last_s <= case.until_s, ("last at %s s"):format(last_s))
-        end)
-    end
-
     it("is told of no class that lives longer than its donor's, and none is calm that evicted lately", function()
         local told_at = 0
         for _, case in ipairs(recordings.CASES) do
             local one, last_s = view.observer(), {}
-            for _, now in ipairs(recording(case.name)) do
+            for _, now in ipairs(recordings.load(case.name)) do
                 one:look(now)
                 local worst = starving.in_order(one.rows)[1]
                 local donor, free, keeps_s = starving.donor_for(worst or { id = 0 }, one.rows)
@@ -315,32 +267,5 @@ describe("starving in a recording", function()
             end
         end
         assert.is_true(told_at > 100, told_at)
-    end)
-
-    -- The ids that slatetop calls starving at the end of these snapshots.
-    local function by_slatetop(list)
-        local text, ids = snapshots.in_slatetop(list), {}
-        assert(text:find("STATE\n", 1, true), text)
-        for id in text:gsub("^.*STATE\n", ""):gmatch("(%d+)[^\n]*STARVING\n") do
-            ids[#ids + 1] = math.tointeger(tonumber(id))
-        end
-        table.sort(ids)
-        return ids, text
-    end
-
-    it("is the same in slatetop, wherever the recording ends", function()
-        math.randomseed(SEED)
-        local seen = 0
-        for _, name in ipairs({ "demo", "heals", "shift1618", "etc-off", "scan" }) do
-            local list = recording(name)
-            for _ = 1, 2 do
-                local part = table.move(list, 1, math.random(2, #list), 1, {})
-                local one = snapshots.seen(part)
-                local ids, text = by_slatetop(part)
-                assert.same(starving_of(one), ids, ("SEED=%d %s to %d: %s"):format(SEED, name, #part, text))
-                seen = seen + #ids
-            end
-        end
-        assert.is_true(seen > 0, ("SEED=%d: none starved"):format(SEED))
     end)
 end)

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The world (tests/world): what happens in it is decided by the seed alone, and under no seed does a server contradict
 -- itself.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 
 -- Seeds that once ended in a contradiction: { seed, switches }. Each stands for a fault that is gone.
