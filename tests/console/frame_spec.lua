@@ -147,20 +147,6 @@ describe("slatetop's frame", function()
     screen:go("T", "theme: colour-blind")
   end)
 
-  it("tells of memory beyond the limit that stays, and of its end", function()
-    local lines = {}
-    for i = 1, 30 do
-      lines[i] = sample(i, 8, '"classes":[{"id":1,"chunk_size":96,"total_pages":1}],"totals":{"total_malloced":%d}',
-        (i == 4 or i >= 10 and i < 20) and 80 << 20 or 8 << 20)
-    end
-    write(folder .. "/over.jsonl", lines)
-    open("--replay " .. folder .. "/over.jsonl --at 30")
-    screen:wait("REPLAY")
-    screen:go("8", "memory is within its limit again")
-    local shown = screen:wait("alarm    80M of memory held, the limit is 8M")
-    assert.equal(1, select(2, shown:gsub("80M of memory held", "")), shown)
-  end)
-
   it("tells of each class that starves for more than a moment, and when it starves no more", function()
     local path, lines = folder .. "/starving.jsonl", {}
     local class = '{"id":%d,"chunk_size":1000,"chunks_per_page":1000,"total_pages":4,"total_chunks":4000,'

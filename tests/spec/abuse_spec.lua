@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Bad and greedy clients: each gets the documented reply or is hung up on, and nobody else suffers. abuse_cost_spec
--- has what many of them cost. SEED=number repeats a run of random bytes; SLATE_TEST_SERVER chooses the server.
+-- has what many of them cost. SLATE_TEST_SERVER chooses the
+-- server.
 local patience = require "support.patience"
 local socket = require "socket"
 local rig = require("support.rig").new(after_each, "-c", "2400")
 local wire = require "support.wire"
-local world = require "support.world"
+require "support.world"
 
 local MIB <const> = 1048576
 
@@ -97,62 +98,6 @@ describe("numbers", function()
                     local reply = assert(connection:receive("*l"), "hung up amid " .. form .. ", number " .. i)
                 until reply == "MN"
             end
-        end
-        assert_serves()
-    end)
-end)
-
-describe("data blocks", function()
-    it("that are too large and never end hold nobody up", function()
-        start()
-        local connections = {}
-        for i = 1, 50 do
-            connections[i] = connect()
-            connections[i]:send("set huge 0 0 2147483645\r\n" .. ("x"):rep(100000))
-        end
-        assert_serves()
-        for _, connection in ipairs(connections) do
-            connection:close()
-        end
-        assert_serves()
-    end)
-
-    it("and commands cut off at any byte leave the server well", function()
-        start()
-        local text = "set k 5 0 10\r\n0123456789\r\nms k 3 F5 T10 c\r\nabc\r\nget k k k\r\nmg k v f t\r\n" ..
-            "ma n N0 J5 v\r\nincr n 5\r\nstats items\r\nlru_crawler metadump all\r\n"
-        for length = 1, #text do
-            local connection = connect()
-            connection:send(text:sub(1, length))
-            connection:close()
-        end
-        assert_serves()
-        local watcher = connect()
-        patience.wait_for("the clients to be gone", function()
-            return wire.number(watcher, "curr_connections") <= 2
-        end)
-    end)
-end)
-
-describe("random bytes", function()
-    it("end in an answer or a hang-up, never in harm", function()
-        math.randomseed(world.seed)
-        start()
-        local words = { "get", "set", "ms", "mg", "ma", "md", "me", "incr", "cas", "stats", "k", "0", "1", "10",
-            "-1", "b", "v", "T1", "N9", "noreply", " ", "\r\n", "\n", "\0", "\xff", "{", "append", "touch", "gat",
-            "lru", "slabs" }
-        for _ = 1, 300 do
-            local burst = {}
-            for i = 1, math.random(60) do
-                local pick = math.random(4)
-                burst[i] = pick == 1 and string.char(math.random(0, 255)) or words[math.random(#words)] .. " "
-            end
-            local connection = connect()
-            connection:send(table.concat(burst) .. "\r\n")
-            connection:send(("\r\n"):rep(20)) -- ends a short data block that the burst may have begun
-            connection:shutdown("send")
-            connection:receive("*a")
-            connection:close()
         end
         assert_serves()
     end)

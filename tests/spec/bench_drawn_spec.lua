@@ -47,16 +47,4 @@ describe("tests/bench/drawn", function()
     end
     assert.truthy(repeats > REQUESTS * 0.25, repeats)
   end)
-
-  it("writes a row's trace to its path, and knows no other shape", function()
-    local row = drawn.rows(os.getenv("TMPDIR") or "/tmp", 7, REQUESTS)[1]
-    row.draw()
-    local count = 0
-    for _ in io.lines(row.path) do
-      count = count + 1
-    end
-    os.remove(row.path)
-    assert.equal(REQUESTS, count)
-    assert.has_error(function() drawn.lines("sphere", 7, 1) end, "there is no shape sphere")
-  end)
 end)

@@ -53,15 +53,6 @@ describe("the doctor on memory", function()
             found("starving", findings).todo)
     end)
 
-    it("names one move for a class that refuses stores and starves", function()
-        local before = make(1000, { [3] = class({}), [7] = class({}) }, { evictions = 0 })
-        local now = make(1001, { [3] = class({ age = 6000 }),
-            [7] = class({ evicted = 400, outofmemory = 9, age = 1 }) }, { evictions = 400 })
-        local findings = doctor.findings({ now = now, before = before })
-        assert.truthy(found("starving", findings).todo:find("^try slatectl move 3 7 1 "))
-        assert.equal(found("out_of_memory", findings).todo, found("starving", findings).todo)
-    end)
-
     it("tells of waste before anything is evicted", function()
         local now = make(1, { [5] = class({ total_pages = 40, used_chunks = 40000, mem_requested = 30000000 }) },
             { limit_maxbytes = 64 << 20 })
@@ -87,11 +78,6 @@ describe("the doctor on memory", function()
         assert.is_nil(told(true))
         assert.is_nil(told(nil))
         assert.is_nil(told(false, 5))
-    end)
-
-    it("warns of expired items where others are evicted", function()
-        local finding = found("expired", doctor.findings(evicting({ curr_items = 5000 }, { expired_items = 4000 })))
-        assert.equal("warning", finding.severity)
     end)
 
     it("calls it back and forth where a page went there and back within five minutes, and lately", function()
@@ -136,19 +122,6 @@ describe("the doctor on memory", function()
 end)
 
 describe("the doctor on policies", function()
-    local function of(difference, doubt, auto, s3auto, record)
-        return found("policy", doctor.findings(evicting(nil, { whatif = {
-            totals = { policy = "s3fifo", auto = auto, s3auto = s3auto },
-            policies = { { policy = record and "s3wide" or "sieve", difference = difference, doubt = doubt,
-                record = record }, { policy = "none" } } } })))
-    end
-
-    it("names another that would surely hit more, unless auto follows it, or its record", function()
-        local said = "sieve would hit 3.0 points more than s3fifo, by its miniatures"
-        assert.equal(said, of(0.03, 0.004, 0, 1).what)
-        assert.is_nil(of(0.03, 0.004, 1) or of(0.03, 0.012) or of(0.03, 0.004, 0, 1, "small_percent=30"))
-    end)
-
     it("says that a mode of automove failed, and which one serves now", function()
         local finding = found("automove_failed", doctor.findings(evicting(nil, {
             automove = { mode = "off", failed = "lua:mine: line 3: no" } })))
@@ -334,11 +307,6 @@ describe("the doctor on few hits", function()
         local finding = found("hits", doctor.findings(attention.known_of(one)))
         assert.equal("only 14% of the reads find their item", finding.what)
         assert.equal("what more memory would bring: slatectl simulate TRACE", finding.todo)
-    end)
-
-    it("says by how little it judges where it was told for how long to look", function()
-        assert.equal("only 42% of the reads find their item, judged by 1s of traffic",
-            (said(function() return 0.42 end, 1)))
     end)
 end)
 

@@ -228,19 +228,6 @@ for _, kind in ipairs(server.both()) do
             assert.is_true(c:flush_all())
         end)
 
-        it("carries a large value and any bytes", function()
-            local bytes = {}
-            for i = 0, 255 do
-                bytes[i + 1] = string.char(i)
-            end
-            local value = table.concat(bytes):rep(2000)
-            assert.is_true(c:set("big", value))
-            assert.equal(value, c:get("big").value)
-            local found = c:get_many({ "big", "none" })
-            assert.equal(value, found.big.value)
-            assert.is_nil(found.none)
-        end)
-
         it("speaks the meta protocol, and goes on after an error reply", function()
             assert.equal("HD", c:meta("ms", "m", { "T60" }, "hello").status)
             assert.same({ status = "VA", value = "hello", flags = { "s5" } }, c:meta("mg", "m", { "v", "s" }))

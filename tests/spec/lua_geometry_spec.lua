@@ -90,13 +90,6 @@ describe("what a server tells of its chunk sizes", function()
         assert.truthy(select(2, geometry.read(asked(damaged))):find("waste_now", 1, true))
     end)
 
-    it("is refused by those who only want the classes, too", function()
-        local list, message, code = chunks.classes(asked(told("state")), { slated = "1", classes = {} })
-        assert.is_nil(list)
-        assert.equal("the server's chunk sizes cannot be read: state is missing, or no number", message)
-        assert.equal("protocol", code)
-    end)
-
     it("is without the classes whose chunks cannot be told", function()
         local text = told():gsub("2:chunk_size 120", "2:chunk_size abc")
         local _, classes = geometry.read(asked(text))

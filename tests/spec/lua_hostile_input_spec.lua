@@ -9,12 +9,9 @@ local json = require("slate.base.json")
 local keydump = require("slate.wire.keydump")
 local moves = require("slate.facts.moves")
 local pipeline = require "support.pipeline"
-local policy = require("slate.policy.file")
 local record = require("slate.facts.record")
 local script_transport = require("support.script_transport")
 local sizehist = require("slate.facts.sizehist")
-local snapshot = require("slate.facts.snapshot")
-local stats = require("slate.facts.stats")
 local steps = require("support.steps")
 
 local seed = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
@@ -78,17 +75,6 @@ describe("hostile input", function()
         survives("JSON", RECORDING:match("^[^\n]+"), json.decode)
     end)
 
-    it("as a snapshot gives one that can be written again, or nil and a message", function()
-        survives("snapshot", RECORDING:match("^[^\n]+"), function(text)
-            local one, message = snapshot.decode(text)
-            if one then
-                assert(snapshot.encode(one))
-                snapshot.rates(one, one)
-            end
-            return one, message
-        end)
-    end)
-
     it("as a recording gives snapshots in order, or nil and a message", function()
         survives("recording", RECORDING:rep(3), function(text)
             local handle = assert(io.tmpfile())
@@ -100,20 +86,6 @@ describe("hostile input", function()
                 assert(list[i - 1].time_s <= list[i].time_s, "the snapshots are not in order")
             end
             return list, message
-        end)
-    end)
-
-    it("as statistics gives classes in order", function()
-        local text = "STAT 1:chunk_size 96\nSTAT 1:total_pages 2\nSTAT 99999999999999999999:used_chunks 3\n" ..
-            "STAT active_slabs 1\nSTAT items:1:number 5\nSTAT items:2:age 7.5\nSTAT version 1.6.45\n"
-        survives("statistics", text, function(damaged)
-            local lines = lines_of(damaged)
-            stats.flat(lines)
-            local list = stats.classes(lines, lines)
-            for i = 2, #list do
-                assert(list[i - 1].id < list[i].id, "the classes are not in order")
-            end
-            return list
         end)
     end)
 
@@ -157,32 +129,6 @@ describe("hostile input", function()
             .. "STAT 64 9223372036854775807\nSTAT 128 5\nSTAT sampled_pages 99999999999999999999\n"))
         assert.equal(1, #read.sizes)
         assert.equal(640, read.bytes)
-    end)
-
-    it("as a log of events becomes lines of a trace, or none", function()
-        local trace = require "slate.facts.trace"
-        local text = "ts=5.1 gid=1 type=item_get key=k%41 status=found clsid=1 cfd=2 size=3\nskipped=3\n"
-            .. "ts=5.2 gid=2 type=item_store key=k status=stored cmd=set ttl=-1 clsid=1 cfd=2 size=3\n"
-            .. "ts=5.3 gid=3 type=deleted key=k cmd=delete clsid=5 size=9\n"
-        survives("events", text, function(damaged)
-            local one, written = trace.new({ name = trace.plain }), {}
-            for _, line in ipairs(lines_of(damaged)) do
-                table.move(one:take(line), 1, 9, #written + 1, written)
-            end
-            for _, line in ipairs(table.move(one:rest(), 1, 9, #written + 1, written)) do
-                assert(line:find("^%d+ %l+ %S+ [%d-]+ [%d-]+ [%d-]+\n$"), line)
-            end
-            return written
-        end)
-    end)
-
-    it("as a policy is loaded, or refused with a message", function()
-        local source = "local n = 0\nreturn { summary = 'x', settings = { ratio = 1 },\n" ..
-            "decide = function(before, after, state)\n" ..
-            "n = n + 1\nreturn { from = 1, to = 2, pages = 1 }, ('x'):rep(3)\nend }\n"
-        survives("policy", source, function(text)
-            return policy.load(text, "it.lua")
-        end)
     end)
 
     -- What a server answers to each call. The same bytes, damaged, come from a transport that ends with them.

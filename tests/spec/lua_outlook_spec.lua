@@ -1,8 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Whether more memory, or another policy, would help: one answer for slatectl doctor, slatectl advise and slatetop.
 local advice = require "slate.judge.advice"
-local attention = require "slate.judge.attention"
-local doctor = require "slate.judge.doctor"
 local sampled = require "slate.facts.sampled"
 local view = require "slate.judge.view"
 local relief = require "slate.judge.relief"
@@ -178,55 +176,6 @@ describe("whether another policy helps", function()
         assert.equal("inconclusive", relief.rate({ difference = 0.02, doubt = 0, reads = 400 }))
         assert.equal("better", relief.rate({ difference = 0.02, doubt = 0, reads = 4000 }))
     end)
-end)
-
-describe("slatetop's health line, its Curves view and slatectl doctor", function()
-    -- A slated that evicts from one class, and what it answers.
-    local function seen(starves, is_calm)
-        local one = view.observer()
-        for i = 0, 5 do
-            local evicted = is_calm and 0 or 400 * i
-            local now = snapshots.make(1000 + i, {
-                [3] = snapshots.class({ age = starves and 6000 or 12, total_pages = starves and 40 or 4 }),
-                [5] = snapshots.class({ age = 10, evicted = evicted, number = 4000 }) },
-                { evictions = evicted, limit_maxbytes = 64 << 20 }, { slab_automove = 0 })
-            now.slated = "0.1.0"
-            one:look(now)
-        end
-        return one
-    end
-
-    local function by_label(list)
-        local said = {}
-        for _, one in ipairs(list) do
-            said[one.label or one.name or ""] = one.text or one.what
-        end
-        return said
-    end
-
-    for name, case in pairs({
-        ["short of memory, and of a better policy"] = { curve_of(0.7, 0.8, 0.86, 0.9), whatif_of(0.03, 0.004), false },
-        ["well off"] = { curve_of(0.7, 0.8, 0.801, 0.802), whatif_of(0.001, 0.004), false },
-        ["that evicts nothing"] = { curve_of(0.5, 0.6, 0.8, 0.9), whatif_of(0.03, 0.004), false, true },
-        ["with a class that starves"] = { curve_of(0.5, 0.6, 0.8, 0.9), whatif_of(0.03, 0.004), true },
-    }) do
-        it("say the same of a server " .. name, function()
-            local one = seen(case[3], case[4])
-            local asked = { curve = table.concat(case[1], "\r\n"), whatif = table.concat(case[2], "\r\n") }
-            local shown, top = by_label(relief.sentences(one, asked)), by_label(attention.findings(one, asked))
-            local known = attention.known_of(one)
-            known.curve = sampled.parse_curve(case[1])
-            local totals, policies = sampled.parse_whatif(case[2])
-            known.whatif = { totals = totals, policies = policies }
-            local told = by_label(doctor.findings(known))
-            for _, label in ipairs({ "memory", "policy" }) do
-                assert.equal(told[label], top[label])
-                local is_advised = shown[label]:find("is short", 1, true) or shown[label]:find("would hit %d")
-                assert.equal(is_advised and shown[label] or nil, told[label])
-            end
-            assert.equal(case[3], told.starving ~= nil)
-        end)
-    end
 end)
 
 describe("advise memory on a server without a curve", function()

@@ -4,7 +4,6 @@
 local policy_box = require "slate.base.policy_box"
 local json = require "slate.base.json"
 local policy = require "slate.policy.file"
-local run = require "slate.act.policy_run"
 local server = require "support.server"
 local snapshots = require "support.snapshots"
 
@@ -301,25 +300,6 @@ describe("the same snapshots", function()
             assert.is_true(decided > 60 and moves_made > 0, ("%s: %d decisions, %d moves"):format(
                 one.name, decided, moves_made))
         end
-    end)
-end)
-
-describe("a replay", function()
-    it("counts what would have moved, and changes nothing", function()
-        local list = {}
-        for second = 1, 10 do
-            list[second] = make(second, { [3] = class(10), [7] = class(4, second * 1000) },
-                { limit_maxbytes = 14 << 20, slab_global_page_pool = 0 })
-        end
-        local said = {}
-        local running = assert(assert(policy.open("burst")):start({ "pages_max=2" }))
-        local tally = run.replay(list, running, function(decision) said[#said + 1] = decision end)
-        assert.same({ snapshots = 10, decisions = 9, moves = 9, pages = 17 }, tally)
-        assert.equal("dry run", said[1].moves[1].state)
-        local broken = assert(assert(policy.load(body("error('oh')"), "b.lua")):start({}))
-        local result, problem = run.replay(list, broken, print)
-        assert.is_nil(result)
-        assert.equal("b.lua:1: oh", problem)
     end)
 end)
 

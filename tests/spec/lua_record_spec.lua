@@ -92,12 +92,6 @@ describe("recording", function()
         file:close()
     end)
 
-    it("may begin in an empty file", function()
-        write("")
-        write_some(1, 1)
-        assert.equal(1, #record.load(path))
-    end)
-
     it("says why nothing can be read", function()
         for _, case in ipairs({
             { folder .. "/none", "No such file" }, { folder, "Is a directory" },

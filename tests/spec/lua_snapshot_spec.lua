@@ -23,12 +23,6 @@ describe("snapshot", function()
         assert.same(one, snapshot.decode(line))
     end)
 
-    it("survives the round trip without a single class", function()
-        local line = snapshot.encode(make(1, {}))
-        assert.truthy(line:find('"classes":[]', 1, true))
-        assert.same({}, snapshot.decode(line).classes)
-    end)
-
     it("refuses lines that are something else, with the reason", function()
         for line, reason in pairs({
             ["[1,2]"] = "schema is nil", ["7"] = "not a JSON object",

@@ -69,12 +69,6 @@ describe("slate.facts.waste", function()
             end
         end
     end)
-
-    it("leaves the order of the classes to their ids", function()
-        for i, row in ipairs(rows) do
-            assert.equal(i, row.id)
-        end
-    end)
 end)
 
 for _, kind in ipairs(server.both()) do

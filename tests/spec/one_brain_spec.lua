@@ -101,12 +101,6 @@ describe("slatetop and slatectl doctor", function()
         end)
     end
 
-    it("name the key of the table for further classes that starve", function()
-        local one = snapshots.seen(table.move(loaded("demo"), 1, 85, 1, {}))
-        local list = attention.findings(one, {})
-        assert.are.same({ "class 1 starves, too", "2" }, { list[2].text, list[2].key })
-    end)
-
     it("tell further classes that no move is advised for in one line, and their keys help on memcached", function()
         local one = view.observer()
         for i = 0, 20 do -- class 1 has stopped; five classes evict what nobody reads

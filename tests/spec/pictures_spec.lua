@@ -29,18 +29,6 @@ describe("a screen as a picture", function()
         assert.truthy(row_of("\27[7mx"):find('^<rect x="0" width="8.4" height="18" fill="#d5dae0"/><text[^>]*#14171b'))
         assert.equal(row_of("x"), row_of("\27[31;1;4;7m\27[mx"))
     end)
-
-    it("draws in a film only the rows that change, and its first frame where nothing moves", function()
-        local film = screen.film({ { text = "same\none", at_s = 0 }, { text = "same\ntwo", at_s = 4 },
-            { text = "same\none", at_s = 6 } }, 10, 2, 8)
-        assert.equal(1, select(2, film:gsub(">same<", "")))
-        assert.equal(2, select(2, film:gsub(">one<", "")))
-        assert.truthy(film:find('<g transform="translate(0 18)"><animate attributeName="display" values="inline;none" '
-            .. 'keyTimes="0;0.5"', 1, true), film)
-        assert.truthy(film:find('<g transform="translate(0 18)" display="none"><animate attributeName="display" '
-            .. 'values="none;inline;none" keyTimes="0;0.5;0.75"', 1, true), film)
-        assert.is_nil(film:match("<g[^>]*><animate[^>]*/><text[^>]*>same"))
-    end)
 end)
 
 describe("the README", function()

@@ -154,15 +154,6 @@ for _, kind in ipairs(server.both()) do
             assert.truthy(text:find('\nmemcached_slab_current_items{slab="%d+"} 1\n'))
         end)
 
-        once("exports what promtool has no remark on", function()
-            if not os.execute("command -v promtool >/dev/null") then
-                pending("there is no promtool")
-                return
-            end
-            local code, out, err = ctl.shell("slatectl export prometheus >metrics && promtool check metrics <metrics")
-            assert.same({ 0, "", "" }, { code, out, err })
-        end)
-
         it("exports OpenMetrics, which ends as it must, with no family twice", function()
             local seen, last, name = {}, nil, nil
             for line in ctl.succeed("export openmetrics"):gmatch("([^\n]*)\n") do
@@ -211,22 +202,6 @@ for _, kind in ipairs(server.both()) do
                 assert.truthy(text:find("Content-Type: application/openmetrics-text; version=1.0.0", 1, true), text)
                 assert.truthy(text:find("\n# EOF\n$"), text)
             end)
-        end)
-
-        once("lets a target that never answers and a slow client hold up no other scrape", function()
-            local names, accept = mute_servers(1)
-            with_exporter(function(port, rest)
-                local waiting = send(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(names[1]))
-                local asked = accept(rest) -- the exporter waits for its answer now
-                local slow = send(port, "GET /metrics HTTP/1.1\r\n")
-                local text = ask(port, "GET /metrics HTTP/1.1\r\n\r\n", rest)
-                assert.truthy(text:find("\nslate_up 1\n", 1, true), text)
-                assert.equal("timeout", select(2, waiting:receive(1)), "the first must wait still")
-                asked[1]:close()
-                text = answer_of(waiting, rest)
-                assert.truthy(text:find("\nslate_up 0\n", 1, true), text)
-                slow:close()
-            end, nil, "--timeout 60s")
         end)
 
         once("asks all of its servers at once, so that mute ones cost one time-out together", function()

@@ -96,18 +96,6 @@ describe("slatectl fleet apply", function()
         assert.equal(1, (ctl.run("fleet undo 1")))
     end)
 
-    it("is told in JSON and CSV", function()
-        plan(SET)
-        local told = document(ctl.succeed("--json fleet apply plan.json --for 100ms --interval 50ms -s "
-            .. names():gsub(" ", ",")))
-        assert.equal(3, #told.servers)
-        assert.equal("changed", told.servers[3].state)
-        assert.equal(told.fleet, document(ctl.succeed("--json fleet undo")).fleet)
-        local out = ctl.succeed("--csv fleet apply plan.json --for 100ms --interval 50ms " .. servers[1].address)
-        assert.equal("fleet,server,state,why\n7", out:match("^[^\n]*\n%d+")) -- behind three and those that undid them
-        ctl.succeed("--csv fleet undo")
-    end)
-
     it("sends nothing to any when one of them cannot take it, or is not there", function()
         local before = values("hot_lru_pct")
         plan(SET .. ',{"kind":"set","name":"policy","value":"nonsense"}')

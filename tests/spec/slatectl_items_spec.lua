@@ -357,13 +357,6 @@ for _, kind in ipairs(server.both()) do
             assert.equal(74, code, err)
         end)
 
-        once("tells that it cannot keep the keys, be they ever so few", function()
-            local code, _, err = ctl.shell("{ trap '' XFSZ; ulimit -f 0; slatectl save - --prefix many-19; "
-                .. "echo $? >&2; } 2>&1 >/dev/null | cat >&2")
-            assert.equal(0, code)
-            assert.truthy(err:find("cannot keep the keys: File too large\n74\n", 1, true), err)
-        end)
-
         it("writes whole files when two save into one", function()
             -- A memcached walks for one at a time, and the other may be told so.
             local code, _, err = ctl.shell("slatectl save same.items & slatectl save same.items; "

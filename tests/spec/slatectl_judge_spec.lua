@@ -155,32 +155,6 @@ describe("advised sizes", function()
         assert.same(sizes, seen)
     end)
 
-    it("are advised where a slated that fits its sizes by itself leaves those of now", function()
-        math.randomseed(SEED)
-        local one = server.start({ args = { "-m", "32", "-o", "slab_geometry_rate=100" } })
-        local client = one:connect()
-        for first = 1, 150000, 1000 do
-            local lines = {}
-            for i = 1, 1000 do
-                local bytes = math.random(50, 500)
-                lines[i] = ("set key-%06d 0 0 %d noreply\r\n%s\r\n"):format(first + i, bytes, ("x"):rep(bytes))
-            end
-            assert(client:send(table.concat(lines)))
-        end
-        local ctl = command.new({ server = one.address })
-        local text = ctl.succeed("advise sizes")
-        assert.truthy(text:find("leaves them as they are", 1, true), ("SEED=%d\n%s"):format(SEED, text))
-        assert.truthy(text:find("\n  slatectl geometry auto --wait\n", 1, true), text)
-        assert.truthy(text:find("\nnow +39 .*%-f 1%.25 %-n 48\nbest factor"), text)
-        ctl.succeed("geometry auto --wait")
-        text = ctl.succeed("advise sizes")
-        assert.truthy(text:find("\nnow [^\n]*  the server's own\n"), text)
-        assert.falsy(text:find("slatectl geometry", 1, true), text)
-        ctl.remove()
-        client:close()
-        one:stop()
-    end)
-
     it("are those that slated fits to the same items, and so is what others waste in them", function()
         math.randomseed(SEED)
         local one = server.start({ args = { "-m", "64", "--slab-classes=60", "-o", "no_slab_geometry_auto" } })
@@ -289,10 +263,6 @@ describe("the doctor", function()
             assert.truthy(list[1].todo:find(todo, 1, true), list[1].todo)
             assert.equal(mode == 1, list[1].todo:find("window", 1, true) ~= nil)
         end
-    end)
-
-    it("finds nothing where nothing is wrong", function()
-        assert.equal("", (finds(pair(7, {}, {}))))
     end)
 
     it("tells of connections turned away, reads in vain and pages that go to and fro", function()

@@ -218,24 +218,6 @@ for _, kind in ipairs(server.both()) do
             assert.is_true(code == 3 or code == 77, err)
         end)
 
-        it("warns before it watches mutations where a version of memcached may crash of it", function()
-            local version = not kind.is_slated and kind.name:match("(%d+%.%d+%.%d+)") or nil
-            local fault = require("slate.facts.faults").of_watch({ version = version }, { "mutations" })
-            local code, _, err = ctl.run("watch mutations --for 50ms")
-            assert.equal(0, code, err)
-            assert.equal(fault and "caution: " .. fault or nil, err:match("caution: [^\n]*"))
-        end)
-
-        it("accounts for every byte of the pages of a class", function()
-            for _, class in ipairs(document("waste").classes) do
-                assert.equal(class.page_bytes, class.used_bytes + class.free_bytes + class.tail_bytes)
-                if class.slack_bytes then
-                    assert.equal(class.page_bytes, class.requested_bytes + class.slack_bytes + class.free_bytes
-                        + class.tail_bytes, "class " .. class.id)
-                end
-            end
-        end)
-
         it("keeps to the 80 columns of a terminal", function()
             for _, arguments in ipairs({ "top --interval 20ms", "pages", "items", "policy list", "help chart" }) do
                 local _, out = ctl.run(arguments)
@@ -265,11 +247,6 @@ for _, kind in ipairs(server.both()) do
             assert.equal(77, (ctl.run("--read-only automove 1")))
             assert.equal(77, (ctl.run("--read-only bench --requests 1")))
             assert.equal(0, (ctl.run("--read-only classes --interval 0")))
-        end)
-
-        it("shows in a trace what was sent and what came back", function()
-            local _, err = ctl.succeed("--trace automove 0")
-            assert.truthy(err:find("> slabs automove 0\n< OK\n", 1, true), err)
         end)
     end)
 end

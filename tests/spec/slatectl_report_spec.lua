@@ -122,12 +122,6 @@ describe("a report", function()
         assert.equal(0.75, one.classes[2].eviction_share)
     end)
 
-    it("counts over restarts", function()
-        local list = recordings.load("restarts")
-        local whole = assert(incident.of(list, {})).figures.whole
-        assert.is_true(whole.gets_per_s > 0 and whole.hit_ratio > 0 and whole.hit_ratio <= 1)
-    end)
-
     it("keeps a long time of many classes small", function()
         local list = {}
         for i = 0, 600 do

@@ -1,7 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What slatectl and slatetop say of a server that is one of caches, but does not let them in.
-local certificates = require "support.certificates"
-local patience = require "support.patience"
 local server = require "support.server"
 
 local LOGIN <const> = 77
@@ -57,38 +55,5 @@ describe("a server that lets nobody in", function()
         code, said = slatetop(one.address)
         assert.not_equal(0, code)
         assert.truthy(said:find(" before it answered: does it want tls://, or the binary protocol", 1, true), said)
-    end)
-
-    it("because it speaks TLS likewise", function()
-        if not certificates.available() or not pcall(require, "ssl") then
-            pending("there is no openssl to make a certificate, or no LuaSec")
-            return
-        end
-        certificates.make(folder, "one")
-        local one = server.start({ transport = "tcp", tls = { verify = false }, args = { "-Z", "-o",
-            ("ssl_chain_cert=%s/one.pem,ssl_key=%s/one.key"):format(folder, folder) } })
-        finally(function() one:stop() end)
-        local plain = one.address:match("^tls://(.*)$")
-        local code, said = slatectl(plain)
-        assert.equal(NOBODY, code, said)
-        assert.truthy(said:find(" before it answered: does it want tls:// before its address", 1, true), said)
-        code, said = slatetop(plain)
-        assert.not_equal(0, code)
-        assert.truthy(said:find(" before it answered: does it want tls://", 1, true), said)
-    end)
-
-    it("because it is full says so", function()
-        local one = server.start({ transport = "tcp", args = { "-c", "1" } })
-        finally(function() one:stop() end)
-        local first
-        patience.wait_for("the connection by which the server was started to go", function()
-            first = one:connect()
-            local line = first:command("version")
-            return line and line:find("^VERSION ") or first:close() == nil and false
-        end)
-        local code, said = slatectl(one.address)
-        assert.equal(75, code, said)
-        first:close()
-        assert.truthy(said:find("the server has as many connections as it may", 1, true), said)
     end)
 end)

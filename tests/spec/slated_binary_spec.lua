@@ -130,22 +130,6 @@ describe("the binary protocol", function()
         end
         assert.equal("01 status=82 value=Out\\x20of\\x20memory\\x20allocating\\x20item", said)
     end)
-
-    it("tells those who watch of lookups and stores", function()
-        start()
-        local watcher = connect()
-        assert(watcher:send("watch fetchers mutations\r\n"))
-        assert.equal("OK", watcher:receive("*l"))
-        ask("02 key=k extras=0000000000000000 value=abc", "00 key=k", "1c key=k extras=00000000",
-            "0e key=k value=d")
-        local stores, line = {}
-        repeat
-            line = assert(watcher:receive("*l"))
-            stores[#stores + 1] = line:match("type=(item_store.*cmd=%w+) ")
-        until line:match("cmd=append")
-        watcher:close()
-        assert.same({ "item_store key=k status=stored cmd=add", "item_store key=k status=stored cmd=append" }, stores)
-    end)
 end)
 
 if SLATED then

@@ -110,14 +110,6 @@ describe("values that are still coming", function()
         return clients
     end
 
-    it("that bring little beside what they hold do not keep others from storing", function()
-        start("-m", "32")
-        local clients = holders(20)
-        for i = 1, 3 do
-            store_beside_trickle(i, clients, 100) -- some 8 KB a second
-        end
-    end)
-
     it("that have come give nothing back when it is the server that did not go on", function()
         start("-m", "32", "-t", "1")
         local client, bytes = connect(), large_set(1)

@@ -6,10 +6,9 @@ local patience = require "support.patience"
 local world = require "support.world"
 
 -- Of 32 MB up the sample has 2 MiB, and so far more keys than a curve with bands takes, also while its rate is low.
-local LIMIT_MB <const>, MORE_MB <const> = 32, 40
+local LIMIT_MB <const> = 32
 local VALUE <const> = ("v"):rep(16000)
 local KEYS <const>, ROUNDS <const> = 3000, 3 -- one and a half times what the memory holds
-local PAUSE_S <const> = 0.002
 
 describe("slated's sampled keys", function()
     -- Without new chunk sizes, which would evict items while a test counts them.
@@ -127,63 +126,6 @@ describe("slated's sampled keys", function()
         assert.matches("^AT LEAST +AT MOST +SHARE +KEY\n +%d.*hot_key%%21", select(2, slatectl("hotkeys 1")))
         assert.equal(13, #json.decode(select(2, slatectl("whatif --json"))).policies)
         assert.equal(3, #json.decode(select(2, slatectl("hotkeys 3 --json"))).keys)
-    end)
-
-    it("tell predictions with their bands once they have enough, and keep with the audit what came true", function()
-        rig.start("-o", "sample_rate=1", "--policy", "s3fifo") -- a change of the policy would overtake the prediction
-        local before
-        wait_for(function() -- the tuner has begun
-            before = stats("curve")
-            return before.lacks ~= "nothing is sampled"
-        end)
-        assert.truthy(before.lacks:find("^0 of 4 quarters of a turnover") or before.lacks == "no read was counted yet",
-            before.lacks)
-        assert.is_nil(before.hit_ratio_x2)
-        local _, out = slatectl("curve")
-        assert.truthy(out:find("\npredictions  none compared yet: ", 1, true), out)
-        assert.truthy(out:find("\nwhat the cache's policy would hit with other memory is not known", 1, true), out)
-        local curve
-        wait_for(function()
-            load(1, PAUSE_S)
-            curve = stats("curve")
-            return curve["band_x0.5"] and curve.lacks == "nothing" -- when the rate falls, it may be too little again
-        end)
-        for _, size in ipairs({ "x0.5", "x2", "x4" }) do
-            assert.is_true(tonumber(curve["band_" .. size]) > 0, size)
-        end
-        assert.equal("0", curve.predictions)
-
-        -- Something is predicted of a change only if there is enough when the tuner meets the change; it is compared
-        -- 16 windows later, unless the next change overtakes it. The sample may lack reads in just that moment: then
-        -- the limit goes back, and so on.
-        local wanted_mb, made, changed_window = LIMIT_MB, nil, -math.huge
-        wait_for(function()
-            load(1, PAUSE_S) -- the tuner meets a change when the next window ends
-            local window = tonumber(stats("whatif").windows)
-            made = stats("curve")
-            if made.predictions == "0" and made.lacks == "nothing" and window > changed_window + 20 then
-                wanted_mb, changed_window = LIMIT_MB + MORE_MB - wanted_mb, window
-                assert.equal("OK", rig.ask("cache_memlimit " .. wanted_mb))
-            end
-            return made.predictions ~= "0"
-        end)
-        local entry, words = stats("audit"), nil
-        for name, text in pairs(entry) do
-            words = name:find(":what$") and text == "prediction" and entry[name:gsub("what$", "is")] or words
-        end
-        local from, to, expected, band, came, how = words:match("^maxbytes (%d+) to (%d+): ([%d.]+) expected with a "
-            .. "band of ([%d.]+), [%d.]+ before, ([%d.]+) came: (%l+)$")
-        assert.same({ tostring(LIMIT_MB + MORE_MB - wanted_mb << 20), tostring(wanted_mb << 20) }, { from, to })
-        local beyond = math.abs(came - expected) - band
-        if math.abs(beyond) > 0.0002 then -- they are rounded
-            assert.equal(beyond < 0 and "within" or "beyond", how)
-        end
-        assert.equal(how == "within" and "1" or "0", made.predictions_within)
-        _, out = slatectl("curve")
-        assert.truthy(out:find("\npredictions  [01] of 1 came true within the band,"), out)
-        assert.equal("OK", rig.ask("config set sample_rate 0"))
-        assert.equal("nothing is sampled", stats("curve").lacks)
-        assert.equal("ERROR", rig.ask("stats forecast"))
     end)
 
     it("count how long ago evicted items were used", function()

@@ -1,16 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated --simulate: its policies against an independent reference, its figures against a server's, its answers and its
 -- failures.
---
--- TRACES names a folder of traces (by default ../shared/traces); without it the comparisons with published figures are
--- skipped.
 local json = require "slate.base.json"
 local reference = require "support.reference"
 local server = require "support.server"
 require "support.world"
 
 local slated = assert(server.slated(), "there is no slated to run: run make first")
-local TRACES <const> = os.getenv("TRACES") or "../shared/traces"
 local TOLERANCE <const> = 0.01 -- of the misses
 local SEED <const> = 20231023
 
@@ -111,31 +107,6 @@ describe("slated --simulate with objects of equal size", function()
         print(("\n# SEED=%d"):format(SEED))
         assert_like_reference(write("zipf.txt", table.concat(keys, "\n") .. "\n"), keys)
     end)
-
-    -- Miss ratios at a tenth of the objects, as libCacheSim has them.
-    local known = {
-        { "scarab_recs", 25837, { fifo = 0.4291, lru = 0.3940, clock = 0.3913, sieve = 0.3909, s3fifo = 0.3718 } },
-        { "cache2k_web12", 1376, { fifo = 0.3546, lru = 0.3152, clock = 0.3084, sieve = 0.2828, s3fifo = 0.2788 } },
-    }
-    for _, row in ipairs(known) do
-        local name, objects, ratios = row[1], row[2], row[3]
-        it("misses what libCacheSim misses on " .. name .. ", within a hundredth", function()
-            local trace = ("%s/%s.txt.gz"):format(TRACES, name)
-            if not server.read_file(trace) then
-                pending("there is no " .. trace .. ": TRACES names the folder of traces")
-                return
-            end
-            local rows = simulate(trace, "--objects 10% --policy " .. table.concat(reference.POLICIES, ",") ..
-                " -o " .. PAPER)
-            for policy, miss_ratio in pairs(ratios) do
-                assert.equal(objects, rows[policy].objects)
-                local off = rows[policy].miss_ratio / miss_ratio - 1
-                assert.is_true(math.abs(off) <= TOLERANCE, ("%s: %.4f, not %.4f"):format(policy,
-                    rows[policy].miss_ratio, miss_ratio))
-            end
-        end)
-    end
-
 end)
 
 describe("slated --simulate with memory", function()

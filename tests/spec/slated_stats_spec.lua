@@ -198,23 +198,6 @@ describe("slated's stats", function()
         assert.truthy(count > 150, "only " .. count .. " lines were looked at")
     end)
 
-    it("count from the start again after stats reset, and keep what is true now", function()
-        rig.start()
-        assert.equal("STORED", rig.ask("set k 0 0 1\r\nv"))
-        assert.same({ "VALUE k 0 1", "v", "END" }, rig.lines("get k"))
-        assert.equal("OK", rig.ask("flush_all 1000"))
-        local before = rig.stats()
-        assert.equal("1", before.cmd_set)
-        assert.equal("1", before.cmd_flush)
-        assert.equal("RESET", rig.ask("stats reset"))
-        local after = rig.stats()
-        for _, name in ipairs({ "cmd_get", "cmd_set", "cmd_flush", "get_hits", "total_items", "total_connections" }) do
-            assert.equal("0", after[name], name)
-        end
-        assert.equal("1", after.curr_items)
-        assert.equal("1", after.curr_connections)
-    end)
-
     it("count the ages of what was evicted from the start again after stats reset", function()
         rig.start("-m", "2", "-o", "slab_automove=0")
         assert.equal(0, (rig.store("k", 60, 100000)))
@@ -228,48 +211,6 @@ describe("slated's stats", function()
         for _, name in ipairs({ "slated", "policies", "moves", "automove", "geometry", "whatif", "evictions" }) do
             assert.equal("CLIENT_ERROR usage: stats " .. name, rig.ask("stats " .. name .. " x"))
         end
-    end)
-
-    it("answer a beginning of some sub-commands and the whole word of the others", function()
-        rig.start()
-        for _, word in ipairs({ "s", "se" }) do
-            assert.equal("STAT maxbytes 67108864", rig.lines("stats " .. word)[1])
-        end
-        assert.equal("RESET", rig.ask("stats r"))
-        assert.equal("CLIENT_ERROR usage: stats detail on|off|dump", rig.ask("stats d"))
-        assert.equal("CLIENT_ERROR bad command line", rig.ask("stats c"))
-        for _, word in ipairs({ "sl", "i", "siz", "slatedx", "polici", "nonsense", "settingsx" }) do
-            assert.equal("ERROR", rig.ask("stats " .. word), word)
-        end
-    end)
-
-    it("name each connection once, listeners first", function()
-        rig.start()
-        local other = rig.connect()
-        assert.equal("VERSION 1.6.45", ask(other, "version"))
-        local names, values = wire.stats(rig.connection, "conns")
-        assert.equal("conn_listening", values[names[1]:match("^%d+") .. ":state"])
-        local addresses, listening = 0, 0
-        for name, value in pairs(values) do
-            addresses = addresses + (name:find(":addr$") and 1 or 0)
-            listening = listening + (value == "conn_listening" and 1 or 0)
-            if name:find("addr$") then
-                assert.equal("unix:" .. rig.server.address, value)
-            end
-        end
-        assert.truthy(addresses >= 3)
-        assert.equal(1, listening)
-        other:close()
-    end)
-
-    it("draw a histogram of item sizes when asked to at the start", function()
-        rig.start("-o", "track_sizes")
-        for i = 1, 5 do
-            rig.ask(("set small%d 0 0 10\r\n%s"):format(i, ("x"):rep(10)))
-        end
-        rig.ask(("set large 0 0 1000\r\n%s"):format(("x"):rep(1000)))
-        local sizes = rig.stats("sizes")
-        assert.same({ ["64"] = "5", ["1056"] = "1" }, sizes)
     end)
 
     it("count every look at an expired item as such, and as never read only what nobody looked up", function()

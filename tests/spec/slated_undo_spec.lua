@@ -13,12 +13,6 @@ describe("config undo", function()
             .. table.concat(rig.lines("config get"), "\n")
     end
 
-    it("says that there is nothing to undo, and what is wrong with the command", function()
-        rig.start()
-        assert.matches(NOTHING, rig.ask("config undo"))
-        assert.equal("CLIENT_ERROR usage: config undo", rig.ask("config undo 3"))
-    end)
-
     it("takes back every kind of change, so that stats settings is as before to the letter", function()
         rig.start()
         for _, line in ipairs({
@@ -106,14 +100,6 @@ describe("config undo", function()
             assert.equal(before, settings())
         end
         server.remove_folder(folder)
-    end)
-
-    it("is in the audit log like any change", function()
-        rig.start()
-        assert.equal("OK", rig.ask("slabs automove 0"))
-        assert.equal("OK slab_automove is utility again", rig.ask("config undo"))
-        local values = rig.stats("audit")
-        assert.same({ "slab_automove", "0", "utility" }, { values["2:what"], values["2:was"], values["2:is"] })
     end)
 
     it("is not alone there: so is the end of classes' own policies where the whole's stays as it was", function()

@@ -227,18 +227,6 @@ local function claims(binary)
         local kicked = ("type=conn_close rip=127.0.0.1 rport=%d transport=tcp reason=idle_timeout cfd=N"):format(port)
         repeat until next_event(watcher) == kicked
     end)
-
-    it("counts anew after stats reset", function()
-        start()
-        local watcher, client = watch(), connect()
-        assert.equal("END", wire.ask(client, "get a"))
-        next_event(watcher)
-        patience.wait_for("the counter", function() return statistic(client, "log_worker_written") == 1 end)
-        assert.equal("RESET", wire.ask(client, "stats reset"))
-        assert.equal(0, statistic(client, "log_worker_written"))
-        assert.equal(0, statistic(client, "log_watcher_sent"))
-        assert.equal(1, statistic(client, "log_watchers"))
-    end)
 end
 
 local function at_hand(path)

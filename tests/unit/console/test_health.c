@@ -18,16 +18,6 @@ static int find(int count, const char *words) {
     return -1;
 }
 
-TEST(test_a_starving_class_is_named_first_with_the_key) {
-    look_at_model(fixture_model("memcached-1.4.25"), 2); /* class 12 has one page and evicts 100 of its 700 items a second */
-    int count = health_assess(model, 16100, 1000, lines);
-    ok(lines[0].tone == TONE_BAD && strncmp(lines[0].text, "class 12 starves", 16) == 0, "worst first: %s", lines[0].text);
-    ok(strstr(lines[0].text, "which live 7s") != NULL, "and how bad it is");
-    ok(strstr(lines[0].text, "while class 4 has 7 free pages") != NULL, "and who can give");
-    ok(lines[0].key == 'm', "and the key that helps");
-    ok(find(count, "slab_reassign is off") >= 0, "a server that can't move pages is told");
-}
-
 TEST(test_hits_are_told_over_as_long_as_they_were_seen) {
     look_at_model(fixture_model("memcached-1.4.25"), 2);
     int count = health_assess(model, 16100, 1000, lines), at = find(count, "hit ratio ");
@@ -97,22 +87,6 @@ TEST(test_losses_and_limits_are_reported) {
     for (int i = 1; i < count; i++) {
         ok(lines[i - 1].tone >= lines[i].tone, "line %d is not worse than the one above", i);
     }
-}
-
-TEST(test_missing_stats_raise_no_alarm) {
-    look_at_model(brain_model("x"), 0);
-    snapshot_init(&snapshot);
-    for (int i = 0; i < 3; i++) {
-        snapshot.at_ms = (uint64_t)i * 1000;
-        model_add(model, &snapshot, 0);
-    }
-    model_set_link(model, LINK_UP, "", 0);
-    int count = health_assess(model, 2100, 1000, lines);
-    int unknown = find(count, "not looked at: hits, evictions, which class starves, refused stores, ");
-    ok(unknown == 0 && lines[0].tone == TONE_NOTE,
-       "a server that reports nothing is not bad, only unknown, and that is said first");
-    ok(find(count, "measuring") < 0 && find(count, "no class starves") < 0 && find(count, "no gets") < 0,
-       "without measuring for ever, and without an all-clear");
 }
 
 TEST(test_findings_are_kept_until_there_is_news) {

@@ -107,14 +107,6 @@ TEST(test_page_changes_become_events) {
     ok(model_page_change(model, 12, 60000) == 2, "the change within the minute");
 }
 
-TEST(test_settings_changes_become_events) {
-    look_at_model(fixture_model("memcached-1.6.18"), 0);
-    fixture_load("memcached-1.6.18-second.txt", 13000, &snapshot);
-    strcpy(snapshot.automove, "2");
-    model_add(model, &snapshot, 5);
-    is_str(model_event(model, 0)->text, "automove 0 → 2", "someone changed automove");
-}
-
 TEST(test_the_link_reports_loss_and_return_once) {
     look_at_model(fixture_model("memcached-1.6.18"), 0);
     unsigned before = model_events_total(model);
