@@ -12,9 +12,7 @@ describe("choices in slatetop", function()
     return screen
   end
 
-  local function leave()
-    screen:go("q", "status=0")
-  end
+  local function leave() screen:go("q", "status=0") end
 
   local function read(path)
     local file = io.open(path)
@@ -57,13 +55,6 @@ describe("choices in slatetop", function()
     screen:go("2", "classes by EV/s", "T")
     leave()
     assert.truthy(read(path):find("\ntheme = light\n", 1, true), "and then keeps nothing")
-  end)
-
-  it("says in one line that what it remembers is broken, and begins afresh", function()
-    tui.run(("mkdir -p %s/state/slate && echo 'sort = bananas' >%s/state/slate/slatetop"):format(folder, folder))
-    open(server.socket)
-    screen:wait("slatetop:1: sort can't be 'bananas'")
-    screen:go("2", "classes by EV/s")
   end)
 
   it("runs commands by their names", function()

@@ -4,11 +4,6 @@ local tui = require "tui"
 describe("slatetop's fleet", function()
   local folder, one, two, screen
 
-  local function write(text)
-    local file = assert(io.open(folder .. "/fleet", "w"))
-    assert(file:write(text) and file:close())
-  end
-
   before_each(function()
     folder = tui.make_folder()
     tui.run("mkdir " .. folder .. "/b")
@@ -24,9 +19,7 @@ describe("slatetop's fleet", function()
     tui.remove_folder(folder)
   end)
 
-  local function set(words)
-    screen:go(":", "choices", { "set " .. words, "Enter" })
-  end
+  local function set(words) screen:go(":", "choices", { "set " .. words, "Enter" }) end
 
   it("sends one reviewed change to all servers that are marked", function()
     screen = tui.open(folder, ("-d 0.3 %s %s"):format(one.socket, two.socket), 110, 30)
@@ -97,19 +90,5 @@ describe("slatetop's fleet", function()
     screen:wait("connection") -- the words before it depend on how long the folder is, for the line is broken
     screen:go("S", "b/cache.sock: no connection")
     assert.equal("10", one:setting("slab_automove_window"))
-  end)
-
-  it("follows a file of servers while it runs", function()
-    write(one.socket .. " # the first\n")
-    screen = tui.open(folder, ("-d 0.3 file:%s/fleet"):format(folder), 110, 30)
-    screen:wait("1 server, 1 up")
-    write(one.socket .. "\n" .. two.socket .. "\n")
-    screen:wait("2 servers, 2 up")
-    write(one.socket .. "\nnonsense:x\n")
-    screen:wait("line 2: 'nonsense:x' is not a server")
-    screen:wait("2 servers, 2 up")
-    write(one.socket .. "\n")
-    screen:wait("1 server, 1 up")
-    assert.is_nil(screen:text():find("b/cache.sock", 1, true))
   end)
 end)

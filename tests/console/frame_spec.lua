@@ -139,14 +139,6 @@ describe("slatetop's frame", function()
     screen:wait("keys: ")
   end)
 
-  it("takes its settings from a file", function()
-    tui.run("mkdir " .. folder .. "/slate")
-    write(folder .. "/slate/slatetoprc", { "server = " .. server.socket, "theme = light" })
-    open("")
-    screen:wait("live 1s")
-    screen:go("T", "theme: colour-blind")
-  end)
-
   it("tells of each class that starves for more than a moment, and when it starves no more", function()
     local path, lines = folder .. "/starving.jsonl", {}
     local class = '{"id":%d,"chunk_size":1000,"chunks_per_page":1000,"total_pages":4,"total_chunks":4000,'

@@ -10,9 +10,7 @@ local function manual()
   return (text:gsub("[%s\"]+", " "))
 end
 
-local function capital(text)
-  return text:sub(1, 1):upper() .. text:sub(2)
-end
+local function capital(text) return text:sub(1, 1):upper() .. text:sub(2) end
 
 describe("slatetop(1)", function()
   local text = manual()

@@ -137,9 +137,7 @@ end
 
 -- ---- what may be wrong with it ----
 
-local function each_stat(text, change)
-  return (text:gsub("STAT (%S+) ([^\r\n]*)\r\n", change))
-end
+local function each_stat(text, change) return (text:gsub("STAT (%S+) ([^\r\n]*)\r\n", change)) end
 
 -- From a reply, the command and the server to what is sent, the size of the pieces, and whether it hangs up then.
 local KINDS <const> = {
@@ -202,8 +200,6 @@ function M.new(version, kind)
   return self
 end
 
-function Replies:commands()
-  return table.concat(self.log)
-end
+function Replies:commands() return table.concat(self.log) end
 
 return M

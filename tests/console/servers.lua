@@ -122,9 +122,7 @@ function M.await()
 end
 
 --- A server that answers as `session()`'s objects do.
-function M.canned(path, session)
-  return listen(setmetatable({ socket = path, session = session }, Server))
-end
+function M.canned(path, session) return listen(setmetatable({ socket = path, session = session }, Server)) end
 
 -- ---- a real server behind the path ----
 
@@ -176,9 +174,7 @@ function Session:unasked()
   return part or ""
 end
 
-function Session:close()
-  self.connection:close()
-end
+function Session:close() self.connection:close() end
 
 --- Starts a cache server, which answers nothing while its `hangs` is true. arguments: more options, a blank between.
 -- login: user and password, with a blank between, of a server with -Y.

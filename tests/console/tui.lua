@@ -11,9 +11,7 @@ M.canned, M.run, M.has = servers.canned, shell.run, shell.has
 M.make_folder, M.remove_folder = real.folder, real.remove_folder
 
 --- A real server, whose socket is in the folder.
-function M.start_server(program, folder, ...)
-  return servers.start(program, folder .. "/cache.sock", ...)
-end
+function M.start_server(program, folder, ...) return servers.start(program, folder .. "/cache.sock", ...) end
 
 local START_MS <const>, PATIENCE_MS <const> = 1000000, 120000
 local ANSWER_MS <const> = 1 -- as long as an answer takes
@@ -94,14 +92,10 @@ function M.batch(folder, arguments, environment)
   return M.run(("cat %s %s"):format(self.errors, self.output)), tonumber(self.status)
 end
 
-function Screen:text()
-  return self.shown
-end
+function Screen:text() return self.shown end
 
 --- What slatetop wrote to standard error.
-function Screen:complaints()
-  return (M.run("cat " .. self.errors))
-end
+function Screen:complaints() return (M.run("cat " .. self.errors)) end
 
 --- Presses keys by the names of terminal.c; of another word each letter.
 function Screen:press(...)

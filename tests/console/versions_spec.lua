@@ -15,17 +15,11 @@ describe("slatetop with other servers", function()
       120, 40)
   end
 
-  local function commands()
-    return played:commands()
-  end
+  local function commands() return played:commands() end
 
-  local function leave()
-    screen:go({ "Escape", "Escape", "q" }, "status=0")
-  end
+  local function leave() screen:go({ "Escape", "Escape", "q" }, "status=0") end
 
-  before_each(function()
-    folder = tui.make_folder()
-  end)
+  before_each(function() folder = tui.make_folder() end)
 
   after_each(function()
     if screen then screen:close() end

@@ -11,7 +11,6 @@ for _, program in ipairs(servers) do
   describe("slatetop's views on " .. program, function()
     local folder, server, screen
     local is_slated <const> = program:find("slated", 1, true) ~= nil
-    local once = is_slated and it or function() end -- of claims that hold whatever the server is
 
     setup(function()
       folder = tui.make_folder()
@@ -34,9 +33,7 @@ for _, program in ipairs(servers) do
       screen:wait("ops/s")
     end
 
-    after_each(function()
-      screen:close()
-    end)
+    after_each(function() screen:close() end)
 
     it("maps every page, and moves those that are marked after a review", function()
       local before, rich, poor = server:pages(), nil, nil
@@ -65,22 +62,6 @@ for _, program in ipairs(servers) do
         ("slabs reassign %d %d"):format(poor, rich))
     end)
 
-    it("shows one class with every stat the server has of it", function()
-      open(160, 50)
-      screen:go("2", "EV/s", "Enter", "every stat of the class")
-      local text = screen:wait("crawler_reclaimed")
-      local class = text:match("class (%d+): %u?%l")
-      assert.truthy(class, text)
-      for name in server:ask("stats items\r\n"):gmatch("STAT items:" .. class .. ":(%S+)") do
-        assert.truthy(text:find(name, 1, true), name .. "\n" .. text)
-      end
-      for name in server:ask("stats slabs\r\n"):gmatch("STAT " .. class .. ":(%S+)") do
-        assert.truthy(text:find(name, 1, true), name .. "\n" .. text)
-      end
-      assert.equal(is_slated, text:find("policy ", 1, true) ~= nil)
-      screen:go("Escape", { "[2 Classes]", "classes by" })
-    end)
-
     it("holds what was on the screen when it is paused, and says what the past does not hold", function()
       open()
       screen:go("2", "[2 Classes]", "9")
@@ -99,23 +80,6 @@ for _, program in ipairs(servers) do
       screen:go("5", "ESTIMATED", ".")
       screen:step_until_gone("PAUSED")
       screen:wait(is_slated and "EXACT" or "ESTIMATED")
-    end)
-
-    once("shows the findings and columns of the operator's own rules, and goes on when one loops for ever", function()
-      local file = assert(io.open(folder .. "/rules.lua", "w"))
-      file:write([[return {
-        rules = { { name = "loops", check = function() while true do pcall(error) end end },
-          { name = "items", check = function(about, add)
-            add("warning", ("%d items here"):format(about.general.curr_items), "look") end } },
-        columns = { { title = "ITEMS/PAGE", value = function(class)
-          return ("=%d"):format(class.items // class.pages) end } } }]])
-      file:close()
-      open(132, 40, "SLATE_RULES=" .. folder .. "/rules.lua")
-      screen:wait("rule loops is switched off: took more than")
-      assert.truthy(screen:wait("items: "):find("items: %d+ items here; look"))
-      screen:press("2")
-      assert.truthy(screen:wait("ITEMS/PAGE"):find("=%d%d+ "))
-      screen:go("1", "rule loops is switched off")
     end)
   end)
 end

@@ -7,13 +7,9 @@ local socket = require "socket"
 
 local FOLDER <const> = "man/examples/"
 
-local function text_of(name)
-    return (assert(server.read_file(FOLDER .. name), name))
-end
+local function text_of(name) return (assert(server.read_file(FOLDER .. name), name)) end
 
-local function has(program)
-    return os.execute("command -v " .. program .. " >/dev/null 2>&1") == true
-end
+local function has(program) return os.execute("command -v " .. program .. " >/dev/null 2>&1") == true end
 
 local function expressions(panels)
     local list = {}

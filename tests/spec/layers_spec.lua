@@ -28,13 +28,9 @@ describe("scripts/check-layers", function()
     write("main.c", '#include "cache/cache.h"\n#include "base/lock.h"\n')
   end)
 
-  after_each(function()
-    run("rm -rf " .. folder)
-  end)
+  after_each(function() run("rm -rf " .. folder) end)
 
-  local function check()
-    return run("scripts/check-layers " .. folder)
-  end
+  local function check() return run("scripts/check-layers " .. folder) end
 
   it("passes on this project", function()
     local ok, text = run("scripts/check-layers")

@@ -25,9 +25,7 @@ describe("-o like_memcached", function()
         return wire.connect(one.address), one
     end
 
-    local function like(...)
-        return start(nil, "-o", "like_memcached", ...)
-    end
+    local function like(...) return start(nil, "-o", "like_memcached", ...) end
 
     local function needs_peer()
         if server.memcached() ~= PEER then
@@ -167,9 +165,7 @@ describe("-o like_memcached", function()
         end
     end
 
-    local function stat(connection, name)
-        return tonumber((select(2, wire.stats(connection)))[name])
-    end
+    local function stat(connection, name) return tonumber((select(2, wire.stats(connection)))[name]) end
 
     it("counts a yield after each -R requests of more", function()
         for requests, yields in pairs({ [2] = 2, [4] = 1, [6] = 0 }) do

@@ -50,9 +50,7 @@ describe("scripts/check-sleeps", function()
     server.write_file(folder .. "/tests/" .. name, text .. "\n")
   end
 
-  local function check(option)
-    return run(("scripts/check-sleeps %s %s"):format(option or "", folder))
-  end
+  local function check(option) return run(("scripts/check-sleeps %s %s"):format(option or "", folder)) end
 
   for what, lines in pairs({
     ["C"] = { "    u~(1000);", "    nano~(&t, NULL);", "~ (1);" },
@@ -97,9 +95,7 @@ end)
 describe("scripts/check-subjects", function()
   it("passes `room: what changes`, and fails a commit without a room, and one of 73 characters", function()
     local folder = server.folder()
-    local function commit(subject)
-      return (("git commit -q --allow-empty -m '%s'"):format(subject))
-    end
+    local function commit(subject) return (("git commit -q --allow-empty -m '%s'"):format(subject)) end
     assert(run(("cd %s && mkdir scripts && cp %s/scripts/check-subjects scripts && git init -q -b main && "
       .. "git config user.name a && git config user.email a@b && %s && git checkout -q -b work && %s"):format(folder,
       server.quoted(require("lfs").currentdir()), commit("Anything"), commit("cache, tests: a store counts once"))))

@@ -51,9 +51,7 @@ local function read(path)
     return text
 end
 
-local function figure_of(kind, list)
-    return assert(require("slate.chart.kinds." .. kind).figure(list))
-end
+local function figure_of(kind, list) return assert(require("slate.chart.kinds." .. kind).figure(list)) end
 
 describe("the chart pages", function()
     it("has a band for each class in order of size, and the free pool on top", function()

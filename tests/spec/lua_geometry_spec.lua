@@ -5,9 +5,7 @@ local script_transport = require "support.script_transport"
 
 local BUSY <const> = "BUSY currently processing another geometry request\r\n"
 
-local function scripted(script)
-    return client.new(script_transport.new(script))
-end
+local function scripted(script) return client.new(script_transport.new(script)) end
 
 describe("an order for other chunk sizes", function()
     it("is sent again while the server predicts for somebody else", function()
@@ -65,9 +63,7 @@ end
 describe("what a server tells of its chunk sizes", function()
     local chunks = require "slate.facts.chunks"
 
-    local function asked(text)
-        return scripted({ { "stats geometry\r\n", text } })
-    end
+    local function asked(text) return scripted({ { "stats geometry\r\n", text } }) end
 
     it("is taken when it is whole", function()
         local change, classes = geometry.read(asked(told()))

@@ -67,9 +67,7 @@ local function lines_of(text)
 end
 
 describe("hostile input", function()
-    setup(function()
-        math.randomseed(seed)
-    end)
+    setup(function() math.randomseed(seed) end)
 
     it("as JSON gives a value, or nil and a message", function()
         survives("JSON", RECORDING:match("^[^\n]+"), json.decode)
@@ -178,9 +176,7 @@ describe("hostile input", function()
             survives("reply " .. number, row[1], function(text)
                 local transport = script_transport.new({})
                 transport.pending, transport.ending = text, "closed"
-                transport.send = function()
-                    return true
-                end
+                transport.send = function() return true end
                 local value, message, code = row[2](client.new(transport, { timeout_s = 1, max_value_bytes = 1000 }))
                 assert(value ~= nil or type(code) == "string", "a refusal has no code")
                 return value, message
@@ -208,9 +204,7 @@ describe("a line of 500 letters, blanks or signs", function()
     function context.pairs(_, list) return require("slate.base.table").pairs(list) end
     local function out_of_stats(lines)
         local mock = setmetatable({ out = function() end, server = { name = "it" } }, { __index = context })
-        mock.connect = function()
-            return { stats = function() return lines end, close = function() end }
-        end
+        mock.connect = function() return { stats = function() return lines end, close = function() end } end
         return require("slate.commands.stats").run(mock, { group = {} })
     end
 

@@ -13,9 +13,7 @@ local function modules()
     return list
 end
 
-local function has(program)
-    return os.execute("command -v " .. program .. " >/dev/null 2>&1") == true
-end
+local function has(program) return os.execute("command -v " .. program .. " >/dev/null 2>&1") == true end
 
 describe("the Lua library", function()
     it("documents every module and every function that it exports", function()

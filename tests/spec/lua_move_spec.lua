@@ -128,9 +128,7 @@ local FINAL <const> = "stats\r\nstats slabs\r\nstats items\r\n"
 
 local MOVES <const> = "stats moves\r\n"
 
-local function moves_reply(evicted)
-    return ("STAT mode off\r\nSTAT evicted %d\r\nEND\r\n"):format(evicted)
-end
+local function moves_reply(evicted) return ("STAT mode off\r\nSTAT evicted %d\r\nEND\r\n"):format(evicted) end
 
 local function run(script, pages, options, slated)
     local transport = script_transport.new(script)

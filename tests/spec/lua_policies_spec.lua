@@ -58,12 +58,8 @@ end)
 describe("slatectl policy test", function()
     local ctl
 
-    setup(function()
-        ctl = command.new()
-    end)
-    teardown(function()
-        ctl.remove()
-    end)
+    setup(function() ctl = command.new() end)
+    teardown(function() ctl.remove() end)
 
     it("finds what is wrong with a policy", function()
         local code, _, err = ctl.shell("echo 'return { decide = function(b, a) return { { from = a.classes[1].id, "

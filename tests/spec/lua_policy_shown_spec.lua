@@ -87,9 +87,7 @@ describe("what a policy knows of before", function()
 end)
 
 describe("what a policy is shown", function()
-    local function seen(before, after)
-        return core.pair(before, after)
-    end
+    local function seen(before, after) return core.pair(before, after) end
 
     it("has every class of the later snapshot in the earlier one, with counters that do not shrink", function()
         local before, after = seen(

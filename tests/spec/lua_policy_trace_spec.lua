@@ -7,9 +7,7 @@ local server = require "support.server"
 describe("slatectl policy simulate", function()
     local ctl
 
-    setup(function()
-        ctl = command.new()
-    end)
+    setup(function() ctl = command.new() end)
     teardown(function() ctl.remove() end)
 
     -- Small values fill the cache; then larger ones are asked for, of which all would fit.

@@ -105,9 +105,7 @@ describe("the review of a move of pages", function()
 
     -- What a page more would bring class 5, if its slope were this.
     local FILLED <const> = 12 / (12 + 1000 / 400) -- a page fills in 2.5 s
-    local function by_slope(slope)
-        return 700 * slope * math.log(5 / 4) * FILLED / 1000
-    end
+    local function by_slope(slope) return 700 * slope * math.log(5 / 4) * FILLED / 1000 end
     local function nearly(expected, value, ...)
         assert.near(expected, value, 0.05 * math.abs(expected), ...)
     end

@@ -10,9 +10,7 @@ describe("recording", function()
         folder = server.folder()
         path = folder .. "/a.jsonl"
     end)
-    after_each(function()
-        server.remove_folder(folder)
-    end)
+    after_each(function() server.remove_folder(folder) end)
 
     local function write(text, mode)
         local file = assert(io.open(path, mode or "w"))

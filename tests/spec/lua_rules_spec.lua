@@ -22,9 +22,7 @@ local function rule(body)
     return ("return { rules = { { name = 'it', check = function(about, add) %s end } } }"):format(body)
 end
 
-local function load(text)
-    return assert(rules.load(text, "rules.lua", PATIENT))
-end
+local function load(text) return assert(rules.load(text, "rules.lua", PATIENT)) end
 
 describe("a rule", function()
     it("sees rates, rows, settings and both snapshots, and adds findings, the worst first", function()
@@ -74,9 +72,7 @@ describe("a rule", function()
         }) do
             local own, said_lines = load((rule(body):gsub("} } }$",
                 "}, { name = 'other', check = function(_, add) add('note', 'well') end } } }"))), {}
-            function own.say(message)
-                said_lines[#said_lines + 1] = message
-            end
+            function own.say(message) said_lines[#said_lines + 1] = message end
             for _ = 1, 2 do
                 local findings = own:findings(known())
                 assert.equal("well", findings[1].what)
@@ -195,9 +191,7 @@ end)
 
 describe("the path of rules", function()
     it("is SLATE_RULES, else in the folder of configurations, else in the home", function()
-        local function path(environment)
-            return rules.path(function(name) return environment[name] end)
-        end
+        local function path(environment) return rules.path(function(name) return environment[name] end) end
         assert.equal("/r", path({ SLATE_RULES = "/r", HOME = "/h" }))
         assert.equal("/c/slate/rules.lua", path({ XDG_CONFIG_HOME = "/c", HOME = "/h" }))
         assert.equal("/h/.config/slate/rules.lua", path({ HOME = "/h" }))

@@ -18,9 +18,7 @@ local function seen(to, f)
     return one
 end
 
-local function words(to, f)
-    return (select(2, seen(to, f):outcome(1000, 1000)))
-end
+local function words(to, f) return (select(2, seen(to, f):outcome(1000, 1000))) end
 
 describe("the verdict", function()
     it("tells hits, evictions and items lost, before and after", function()

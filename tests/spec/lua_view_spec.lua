@@ -6,9 +6,7 @@ local view = require "slate.judge.view"
 
 local class, make = snapshots.class, snapshots.make
 
-local function rows_of(before, after)
-    return view.classes(after, before, snapshot.rates(before, after))
-end
+local function rows_of(before, after) return view.classes(after, before, snapshot.rates(before, after)) end
 
 local function advice(rows)
     return relief.advice({ rows = rows, relieved = {} }, rows)

@@ -28,9 +28,7 @@ local function told(settings, evicted_per_s, classes, asked, slated)
     return table.concat(texts, "\n")
 end
 
-local function two_classes(free_chunks)
-    return { { 20, 20000, 900, 0, free_chunks }, { 2, 2000, 10, 0 } }
-end
+local function two_classes(free_chunks) return { { 20, 20000, 900, 0, free_chunks }, { 2, 2000, 10, 0 } } end
 
 describe("why automove moves pages, or does not", function()
     it("knows memcached's rule by the ages of tails", function()

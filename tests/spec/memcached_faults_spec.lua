@@ -23,9 +23,7 @@ describe("what brought a memcached down leaves slated up:", function()
         client:close()
         one:stop()
     end)
-    after_each(function()
-        assert.truthy(client:command("version"):find("^VERSION "))
-    end)
+    after_each(function() assert.truthy(client:command("version"):find("^VERSION ")) end)
 
     it("pages to and from classes that nobody has", function()
         for _, id in ipairs({ "64", "65", "200", "255", "256", "-2", "4294967297", "99999999999999999999", "x" }) do
@@ -269,9 +267,7 @@ describe("a memcached with a fault", function()
             local said = {}
             local context = { who = { version = version, slated = slated }, server = { name = "x" },
                 say = function(_, text) said[#said + 1] = text end }
-            function context.open()
-                return { stats = function() return {} end }
-            end
+            function context.open() return { stats = function() return {} end } end
             function context.connect() -- the warning comes before anything is watched
                 return nil, "gone", "closed"
             end

@@ -101,30 +101,6 @@ describe("slatetop and slatectl doctor", function()
         end)
     end
 
-    it("tell further classes that no move is advised for in one line, and their keys help on memcached", function()
-        local one = view.observer()
-        for i = 0, 20 do -- class 1 has stopped; five classes evict what nobody reads
-            local classes = { [1] = { chunk_size = 96, total_pages = 60, used_chunks = 600000,
-                total_chunks = 655320, number = 600000, age = 5000 + i } }
-            for id = 4, 8 do
-                classes[id] = { chunk_size = 100 * id, total_pages = 2, used_chunks = 2000, total_chunks = 2000,
-                    number = 2000, cmd_set = 900 * i, get_hits = i, evicted = 900 * i, evicted_unfetched = 890 * i,
-                    age = 2 }
-            end
-            local now = snapshots.make(1000 + i, classes, { cmd_get = 1000 * i, get_hits = 100 * i,
-                get_misses = 900 * i, uptime = 9000 + i, limit_maxbytes = 64 << 20 }, {})
-            now.totals.total_malloced = 72 << 20
-            one:look(now)
-        end
-        local told, keys = {}, {}
-        for _, finding in ipairs(attention.findings(one, {})) do
-            told[finding.label] = (told[finding.label] or 0) + 1
-            keys[finding.label] = finding.key or "none"
-        end
-        assert.are.equal(2, told.no_relief)
-        assert.are.same({ "2", "none", "3" }, { keys.no_relief, keys.hits, keys.held })
-    end)
-
     it("name the key that helps", function()
         local one = snapshots.seen(table.move(loaded("calcified"), 1, 20, 1, {}))
         local list = attention.findings(one, {})

@@ -3,9 +3,7 @@
 local command = require "support.command"
 local screen = require "screen"
 
-local function row_of(text)
-    return screen.row(screen.cells(text)[1])
-end
+local function row_of(text) return screen.row(screen.cells(text)[1]) end
 
 -- Is it XML, as a parser that is none of ours sees it?
 local function is_xml(path)

@@ -20,9 +20,7 @@ for _, kind in ipairs(server.both()) do
         before_each(function() os.remove(ctl.folder .. "/audit.log") end)
 
         -- The settings and the eviction policy, as the server writes them.
-        local function settings()
-            return (assert(require("slate.facts.runtime").read(ctl.client)))
-        end
+        local function settings() return (assert(require("slate.facts.runtime").read(ctl.client))) end
 
         it("sets, verifies and takes back everything that can be set, to the letter", function()
             local before = settings()
@@ -267,9 +265,7 @@ describe("slatectl changes what only slated has", function()
     local ctl = command.beside(setup, teardown, { args = { "-m", "16", "-o", "slab_automove=0" } })
     before_each(function() os.remove(ctl.folder .. "/audit.log") end)
 
-    local function settings()
-        return (assert(require("slate.facts.runtime").read(ctl.client)))
-    end
+    local function settings() return (assert(require("slate.facts.runtime").read(ctl.client))) end
 
     it("the policies of classes go back to the letter, also under a policy of the whole", function()
         local before = settings().policy
@@ -309,9 +305,7 @@ describe("slatectl changes what only slated has", function()
     end)
 
     it("the last change of the chunk sizes goes back, not an earlier one in its place", function()
-        local function count()
-            return require("slate.facts.geometry").read(ctl.client).classes
-        end
+        local function count() return require("slate.facts.geometry").read(ctl.client).classes end
         local before = count()
         ctl.succeed("geometry sizes 96,500,4000 --force --wait")
         ctl.succeed("geometry sizes 96,1000 --force --wait")

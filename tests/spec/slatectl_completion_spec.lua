@@ -5,9 +5,7 @@ local server = require "support.server"
 
 local SHELLS <const> = { "bash", "zsh", "fish" }
 
-local function has(name)
-    return os.execute("command -v " .. name .. " >/dev/null 2>&1") == true
-end
+local function has(name) return os.execute("command -v " .. name .. " >/dev/null 2>&1") == true end
 
 describe("slatectl completion words", function()
     local ctl

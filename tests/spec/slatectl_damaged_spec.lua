@@ -98,9 +98,7 @@ local NUMBERS <const> = { "-1", "18446744073709551615", "99999999999999999999", 
 local WORDS <const> = { "\27]0;x\7", "\0", "\255\254", "STAT ", "END\r\n", "\r\n", "ERROR\r\n", "SERVER_ERROR x\r\n",
     "CLIENT_ERROR\r\n", "VA 5 \r\n", ("x"):rep(70000), "STAT x y z\r\n" }
 
-local function one_of(list)
-    return list[math.random(#list)]
-end
+local function one_of(list) return list[math.random(#list)] end
 
 local function lines_of(text)
     local lines = {}
@@ -155,9 +153,7 @@ describe("a server whose answers are damaged", function()
         folder, made = server.folder(), 0
         print(("# SEED=%d"):format(seed))
     end)
-    teardown(function()
-        server.remove_folder(folder)
-    end)
+    teardown(function() server.remove_folder(folder) end)
 
     -- Of a word with OUT in it each run has a file of its own.
     local function words_of(command)

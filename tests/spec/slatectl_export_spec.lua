@@ -96,9 +96,7 @@ for _, kind in ipairs(server.both()) do
             return text
         end
 
-        local function ask(port, request, rest)
-            return answer_of(send(port, request), rest)
-        end
+        local function ask(port, request, rest) return answer_of(send(port, request), rest) end
 
         -- Connections that the exporter opens to servers that never answer, and the servers' addresses.
         local function mute_servers(count)

@@ -30,9 +30,7 @@ describe("slatectl fleet apply", function()
     end)
     before_each(function() os.remove(ctl.folder .. "/audit.log") end)
 
-    local function plan(steps)
-        server.write_file(ctl.folder .. "/plan.json", PLAN:format(steps))
-    end
+    local function plan(steps) server.write_file(ctl.folder .. "/plan.json", PLAN:format(steps)) end
 
     local function value(one, name)
         local client = one:connect()

@@ -148,9 +148,7 @@ describe("names of servers", function()
     end)
 
     it("stand in the usual file", function()
-        local function path(variables)
-            return names.path(function(name) return variables[name] end)
-        end
+        local function path(variables) return names.path(function(name) return variables[name] end) end
         assert.equal("/c/slate/servers", path({ XDG_CONFIG_HOME = "/c", HOME = "/h" }))
         assert.equal("/h/.config/slate/servers", path({ XDG_CONFIG_HOME = "relative", HOME = "/h" }))
         assert.equal("/s", path({ SLATE_SERVERS = "/s", HOME = "/h" }))

@@ -184,9 +184,7 @@ describe("slatectl report", function()
     end)
     teardown(function() ctl.remove() end)
 
-    local function written(name)
-        return command.read_file(ctl.folder .. "/" .. name)
-    end
+    local function written(name) return command.read_file(ctl.folder .. "/" .. name) end
 
     it("makes a page of a recording, or of a part of it", function()
         local _, said = ctl.succeed("report demo.jsonl -o a.html")

@@ -25,9 +25,7 @@ describe("a server that lets nobody in", function()
         return run(("env %s build/bin/slatectl -s %s classes"):format(environment or "", address))
     end
 
-    local function slatetop(address)
-        return run(("build/bin/slatetop -b -n 1 %s"):format(address))
-    end
+    local function slatetop(address) return run(("build/bin/slatetop -b -n 1 %s"):format(address)) end
 
     for _, kind in ipairs(server.both()) do
         it("without a login is told apart, and the login named: " .. kind.name, function()

@@ -42,12 +42,8 @@ local RAW <const> = { stats = true, settings = true, plan = true } -- these show
 describe("what a server does not report", function()
     local folder, made
 
-    setup(function()
-        folder, made = server.folder(), 0
-    end)
-    teardown(function()
-        server.remove_folder(folder)
-    end)
+    setup(function() folder, made = server.folder(), 0 end)
+    teardown(function() server.remove_folder(folder) end)
 
     -- A function that runs a command line on a server of this profile: exit code, and output and messages together.
     local function runner(profile)

@@ -25,9 +25,7 @@ end
 
 local start, connect = rig.start, rig.connect
 
-local function client()
-    return binary.client(connect())
-end
+local function client() return binary.client(connect()) end
 
 local function ask(...)
     local one = client()

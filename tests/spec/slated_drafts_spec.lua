@@ -23,9 +23,7 @@ local function count_state(state)
     return count
 end
 
-local function fill()
-    rig.store("key", ITEMS, 2000)
-end
+local function fill() rig.store("key", ITEMS, 2000) end
 
 -- So many clients that send the head of a value and `bytes` of it.
 local function half_sent(count, value_bytes, bytes)
@@ -45,14 +43,10 @@ local function until_waiting(count, value_bytes, bytes)
     end)
 end
 
-local function large_set(i)
-    return ("set honest%d 0 0 900000\r\n%s\r\n"):format(i, ("h"):rep(900000))
-end
+local function large_set(i) return ("set honest%d 0 0 900000\r\n%s\r\n"):format(i, ("h"):rep(900000)) end
 
 -- A value that is sent in one go, by a client of its own.
-local function store_whole(i)
-    assert.equal("STORED", ask(connect(), large_set(i)))
-end
+local function store_whole(i) assert.equal("STORED", ask(connect(), large_set(i))) end
 
 -- Stores a large value while other clients send some bytes now and then.
 local function store_beside_trickle(i, others, bytes_each)

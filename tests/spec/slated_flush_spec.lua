@@ -9,9 +9,7 @@ local ITEMS <const>, FLUSHES <const> = 5000, 1000
 
 local ask = rig.ask
 
-local function lives(key)
-    return ask("mg " .. key) == "HD"
-end
+local function lives(key) return ask("mg " .. key) == "HD" end
 
 describe("flush_all", function()
     it("frees what nobody asks for again, in the background, and evicts nothing", function()

@@ -7,13 +7,9 @@ require "support.world"
 local ITEMS <const> = 12000
 local QUICK <const> = "slab_geometry_rate=100,no_slab_geometry_auto"
 
-local function geometry()
-    return rig.stats("geometry")
-end
+local function geometry() return rig.stats("geometry") end
 
-local function store_all()
-    assert.equal(0, (rig.store("key", ITEMS, function(i) return 590 + i % 21 end)))
-end
+local function store_all() assert.equal(0, (rig.store("key", ITEMS, function(i) return 590 + i % 21 end))) end
 
 local function settle()
     patience.wait_for("the change to end", function() return geometry().state == "steady" end)

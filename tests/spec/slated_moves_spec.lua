@@ -29,13 +29,9 @@ local function moves_of()
 end
 
 describe("slated's pages", function()
-    local function pages_of(class)
-        return rig.number(class .. ":total_pages", "slabs") or 0
-    end
+    local function pages_of(class) return rig.number(class .. ":total_pages", "slabs") or 0 end
 
-    local function pages_out()
-        return rig.number("pages_out", "slated")
-    end
+    local function pages_out() return rig.number("pages_out", "slated") end
 
     -- The id of the class with most pages.
     local function largest_class()
@@ -97,34 +93,6 @@ describe("slated's pages", function()
         assert.equal("steal", last.mode)
         assert.matches("found nothing free", last.reason)
         assert.truthy(tonumber(last.lost) + tonumber(last.rescued) > 0)
-    end)
-
-    it("follow the load even when the mover shares its processor with a worker that never rests", function()
-        rig.start_process("-m", "16", "-t", "1", "-o", "slab_automove=2")
-        assert(os.execute("cpu=$(taskset -c -p $$ | sed 's/.*: //; s/[,-].*//'); "
-            .. ("taskset -a -c -p $cpu %d >/dev/null"):format(rig.server.pid)))
-        -- Pages of the classes whose chunks fit values of that size.
-        local function pages_for(bytes)
-            local values, pages = rig.stats("slabs"), 0
-            for name, chunk_bytes in pairs(values) do
-                local class = name:match("^(%d+):chunk_size$")
-                if class and tonumber(chunk_bytes) > bytes and tonumber(chunk_bytes) < 2 * bytes then
-                    pages = pages + tonumber(values[class .. ":total_pages"])
-                end
-            end
-            return pages
-        end
-        local load
-        finally(function() os.execute("kill " .. load) end)
-        for _, bytes in ipairs({ 10000, 1000 }) do -- to smaller values, and back to those
-            local pipe = assert(io.popen(("build/bin/slate-load --server unix:%s --method set --dist sequential "
-                .. "--keys 10m --key-prefix load%d- --sizes %d --conns 100 --pipeline 4 --duration 1h </dev/null "
-                .. ">/dev/null 2>&1 & echo $!"):format(rig.server.address, bytes, bytes)))
-            load = assert(pipe:read("l"))
-            pipe:close()
-            patience.wait_for("the pages", function() return pages_for(bytes) >= 12 end)
-            os.execute("kill " .. load)
-        end
     end)
 
     it("stop moving when a request is cancelled", function()

@@ -23,9 +23,7 @@ describe("slated's eviction policy", function()
     end
 
     -- Stores keys from..to; returns how many were refused.
-    local function fill(from, to)
-        return (rig.store("key-", to, #VALUE, from))
-    end
+    local function fill(from, to) return (rig.store("key-", to, #VALUE, from)) end
 
     local function items() return rig.number("curr_items") end
 
@@ -55,9 +53,7 @@ describe("slated's eviction policy", function()
 
     it("s3fifo goes by settings of its own, which change while it serves and lose no item", function()
         rig.start("-m", "8", "-o", "s3fifo_promote_hits=2,s3fifo_small_percent=5,no_slab_geometry_auto")
-        local function told(name)
-            return rig.stats("slated")[name]
-        end
+        local function told(name) return rig.stats("slated")[name] end
         assert.equal("2", told("s3fifo_promote_hits"))
         assert.equal("5", told("s3fifo_small_percent"))
         assert.equal("90", told("s3fifo_ghost_percent"))

@@ -19,9 +19,7 @@ local function write(name, text)
 end
 
 -- Runs slated with these words. Returns its exit code, output and errors.
-local function run(words, input)
-    return server.run_slated(words .. (input and " <" .. input or ""))
-end
+local function run(words, input) return server.run_slated(words .. (input and " <" .. input or "")) end
 
 local function simulate(trace, words)
     local code, out, err = run(("--simulate %s --json %s"):format(server.quoted(trace), words))
@@ -212,9 +210,7 @@ describe("slated --simulate with memory", function()
     it("draws sizes by the key where the trace has none", function()
         local keys = zipf_with_scans(20000, 15000, 0.6)
         local trace = write("keys.txt", table.concat(keys, "\n") .. "\n")
-        local function hits(words)
-            return simulate(trace, "--memory 4m " .. words)[1].hits
-        end
+        local function hits(words) return simulate(trace, "--memory 4m " .. words)[1].hits end
         assert.equal(hits(""), hits("--value-bytes l300,1"))
         local narrow = hits("--value-bytes l300,0.1")
         assert.not_equal(narrow, hits(""))

@@ -240,9 +240,7 @@ describe("slated's stats", function()
             table.sort(of)
             return table.concat(of, " ")
         end
-        local function becomes(want)
-            patience.wait_for(want, function() return states() == want end)
-        end
+        local function becomes(want) patience.wait_for(want, function() return states() == want end) end
         becomes("conn_listening conn_parse_cmd conn_read")
         for _, bytes in ipairs({ 10, 100000 }) do
             sender:send(("set k 0 0 %d\r\nabc"):format(bytes))

@@ -49,9 +49,7 @@ describe("config undo", function()
 
     it("gives classes their own policies back, also those that a policy for the whole ended", function()
         rig.start()
-        local function policies()
-            return table.concat(rig.lines("stats policies"), "\n")
-        end
+        local function policies() return table.concat(rig.lines("stats policies"), "\n") end
         local states = {}
         for _, change in ipairs({ "sieve 5", "lru 7", "s3fifo", "lru", "sieve 5", "sieve", "lru 7", "s3auto" }) do
             states[#states + 1] = policies()

@@ -4,9 +4,7 @@ local transcript = require "support.transcript"
 local proto_server = require "support.proto_server"
 local replay = require "support.replay"
 
-local function steps(text)
-    return transcript.parse(text, "t").steps
-end
+local function steps(text) return transcript.parse(text, "t").steps end
 
 local function refusal(text)
     local ok, message = pcall(transcript.parse, text, "t")

@@ -242,9 +242,7 @@ describe("slated's watch", function()
     claims(nil)
     tells(nil, TOLD_BY_SLATED)
 
-    local function start(args)
-        rig.start(table.unpack(args or {}))
-    end
+    local function start(args) rig.start(table.unpack(args or {})) end
 
     it("takes a sample of one key in so many, and refuses one that makes no sense", function()
         start()

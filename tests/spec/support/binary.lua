@@ -104,9 +104,7 @@ function M.client(connection)
     return setmetatable({ connection = connection, last_cas = 0, cas_count = 0, cas_numbers = {} }, Client)
 end
 
-function Client:close()
-    self.connection:close()
-end
+function Client:close() self.connection:close() end
 
 -- The next packet: its fields, or nil when the server has closed.
 function Client:receive()

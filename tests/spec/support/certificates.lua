@@ -3,9 +3,7 @@
 local M = {}
 
 --- Whether there is an openssl to make them.
-function M.available()
-    return os.execute("command -v openssl >/dev/null") and true or false
-end
+function M.available() return os.execute("command -v openssl >/dev/null") and true or false end
 
 --- In `folder`: NAME.key and NAME.pem, vouched for by ISSUER.pem, or by itself, for so many days (2). Newer openssl
 -- makes no certificate that has expired before it begins, so such a one gets two dates there. names: alternative names,

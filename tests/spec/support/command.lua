@@ -63,14 +63,10 @@ local function runner(options)
     end
 
     --- Runs slatectl with these arguments (one string, for the shell).
-    function self.run(arguments, meanwhile)
-        return self.shell("slatectl " .. arguments, meanwhile)
-    end
+    function self.run(arguments, meanwhile) return self.shell("slatectl " .. arguments, meanwhile) end
 
     --- The same, beside what `f` does meanwhile.
-    function self.beside(arguments, f)
-        return self.shell("slatectl " .. arguments, nil, f)
-    end
+    function self.beside(arguments, f) return self.shell("slatectl " .. arguments, nil, f) end
 
     --- The same, where it is to exit with 0. Returns its output and messages.
     function self.succeed(arguments)
@@ -89,9 +85,7 @@ local function runner(options)
         return err
     end
 
-    function self.remove()
-        server.remove_folder(self.folder)
-    end
+    function self.remove() server.remove_folder(self.folder) end
 
     return self
 end

@@ -53,9 +53,7 @@ function M.new()
         return command.read_file(self.folder .. "/problem")
     end
 
-    function self.remove()
-        server.remove_folder(self.folder)
-    end
+    function self.remove() server.remove_folder(self.folder) end
 
     return self
 end

@@ -48,9 +48,7 @@ local function figure(client, id, name)
     return 0
 end
 
-function M.pages_of(client, id)
-    return figure(client, id, "total_pages")
-end
+function M.pages_of(client, id) return figure(client, id, "total_pages") end
 
 local ROUND_ITEMS <const> = 200
 

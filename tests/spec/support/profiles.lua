@@ -13,9 +13,7 @@ local function lines_of(text, prefix)
 end
 
 -- The lines of a group of statistics.
-local function told(text)
-    return lines_of(text, "STAT ")
-end
+local function told(text) return lines_of(text, "STAT ") end
 
 -- "N: a 1; b 2" for each class, as lines "STAT <before>N:a 1".
 local function told_of_classes(before, text, rest)

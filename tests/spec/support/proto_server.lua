@@ -11,9 +11,7 @@ local M = {}
 local chosen -- instead of what the environment names
 
 --- From now on the program under test is this one, and its debug build PATH-debug. nil: as before.
-function M.use(path)
-    chosen = path
-end
+function M.use(path) chosen = path end
 
 --- The program under test: the normal build or the debug build.
 function M.program(debug)
@@ -26,14 +24,10 @@ function M.program(debug)
 end
 
 --- True when the program is there.
-function M.available(debug)
-    return server.read_file(M.program(debug)) ~= nil
-end
+function M.available(debug) return server.read_file(M.program(debug)) ~= nil end
 
 --- Whether the program has options of ours: a memcached that the tests themselves are checked against has not.
-function M.is_slated()
-    return M.program():match("slated[^/]*$") ~= nil
-end
+function M.is_slated() return M.program():match("slated[^/]*$") ~= nil end
 
 -- A bare connection, or nil and a message. While the listener's queue is full it looks connected, but sending fails.
 local function connect(self)

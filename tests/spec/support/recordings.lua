@@ -26,13 +26,9 @@ M.CASES = {
 }
 
 --- The file of a recording.
-function M.path(name)
-    return FOLDER .. name .. ".jsonl.gz"
-end
+function M.path(name) return FOLDER .. name .. ".jsonl.gz" end
 
-local function open(name)
-    return assert(io.popen("gzip -dc " .. M.path(name)))
-end
+local function open(name) return assert(io.popen("gzip -dc " .. M.path(name))) end
 
 --- The snapshots of a recording.
 function M.load(name)

@@ -7,9 +7,7 @@
 local M = {}
 
 -- A list of nodes from newest to oldest; `newest.older` leads to the oldest.
-local function list()
-    return { count = 0 }
-end
+local function list() return { count = 0 } end
 
 local function push(l, node)
     node.older, node.newer = l.newest, nil
@@ -62,9 +60,7 @@ local function simple(size, on_hit, evict)
 end
 
 --- First in, first out.
-function M.fifo(size)
-    return simple(size, function() end, pop)
-end
+function M.fifo(size) return simple(size, function() end, pop) end
 
 --- Least recently used.
 function M.lru(size)

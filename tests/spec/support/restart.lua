@@ -66,14 +66,10 @@ function One:again(signal, words)
     return self:connect()
 end
 
-function One:connect()
-    return wire.connect(self.folder .. "/s")
-end
+function One:connect() return wire.connect(self.folder .. "/s") end
 
 --- What it has said, in all its lives.
-function One:log()
-    return server.read_file(self.folder .. "/log")
-end
+function One:log() return server.read_file(self.folder .. "/log") end
 
 --- Waits for a line that matches: the log has a writer of its own, which may come later than the answers.
 function One:says(pattern)
@@ -99,9 +95,7 @@ function One:finish()
 end
 
 --- A new one that has no memory file and does not serve yet.
-function M.place()
-    return setmetatable({ folder = server.folder(), always = "" }, One)
-end
+function M.place() return setmetatable({ folder = server.folder(), always = "" }, One) end
 
 --- A new one with a memory file, which serves.
 function M.begin(words)

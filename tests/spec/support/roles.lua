@@ -51,9 +51,7 @@ table.sort(M.PACKETS, function(a, b) return a[1] < b[1] end)
 local RANK <const> = { read = 1, write = 2, admin = 3 }
 
 --- Whether a role holds what `needed` does.
-function M.may(role, needed)
-    return RANK[role] >= RANK[needed]
-end
+function M.may(role, needed) return RANK[role] >= RANK[needed] end
 
 --- The commands of slated's table, and the second words that need another role: { stats = { "reset", … }, … }.
 function M.table_of_commands()

@@ -53,9 +53,7 @@ function Transport:receive_bytes(count)
     return bytes
 end
 
-function Transport:close()
-    self.closed = true
-end
+function Transport:close() self.closed = true end
 
 --- Was the whole script played?
 function Transport:is_done()
@@ -63,8 +61,6 @@ function Transport:is_done()
     return self.at > #self.script or self.at == #self.script and last.again == true
 end
 
-function M.new(script)
-    return setmetatable({ script = script, at = 1, pending = "", log = {} }, Transport)
-end
+function M.new(script) return setmetatable({ script = script, at = 1, pending = "", log = {} }, Transport) end
 
 return M

@@ -49,14 +49,10 @@ function M.write_file(path, text)
     assert(file:close())
 end
 
-local function sleep(seconds)
-    require("slate.base.clock").sleep(seconds)
-end
+local function sleep(seconds) require("slate.base.clock").sleep(seconds) end
 
 --- Quotes a word for the shell.
-function M.quoted(word)
-    return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
-end
+function M.quoted(word) return "'" .. tostring(word):gsub("'", "'\\''") .. "'" end
 
 local executables = {} -- that were seen
 
@@ -94,9 +90,7 @@ function M.choices(slated, option)
 end
 
 --- A stock memcached's path, the newest at hand; nil when there is none.
-function M.memcached()
-    return is_executable("build/peer/memcached") or is_executable("/usr/bin/memcached")
-end
+function M.memcached() return is_executable("build/peer/memcached") or is_executable("/usr/bin/memcached") end
 
 --- A temporary folder, named as by mktemp -d; remove it with `remove_folder`. No process is started for it: specs make
 -- thousands.
@@ -205,9 +199,7 @@ function Server:resident_bytes()
 end
 
 --- What the server has written to its standard output and error.
-function Server:log()
-    return self.folder and M.read_file(self.folder .. "/log") or ""
-end
+function Server:log() return self.folder and M.read_file(self.folder .. "/log") or "" end
 
 --- A client of this server (slate.wire.client).
 function Server:connect(options)

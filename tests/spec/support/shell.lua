@@ -11,8 +11,6 @@ function M.run(command)
 end
 
 --- True when a program can be found.
-function M.has(program)
-    return select(2, M.run("command -v " .. program)) == 0
-end
+function M.has(program) return select(2, M.run("command -v " .. program)) == 0 end
 
 return M

@@ -19,9 +19,7 @@ local function chunk_of(path, globals)
     return chunks[path]
 end
 
-local function quoted(word)
-    return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
-end
+local function quoted(word) return "'" .. tostring(word):gsub("'", "'\\''") .. "'" end
 
 -- What stands before a command of a shell, so that it has the environment and the streams of the process.
 local function prelude_of(process)
@@ -49,9 +47,7 @@ local function libraries_of(process, exit)
         stdout:flush()
         return os.execute(prelude .. to_stdout .. "exec </dev/null; " .. line)
     end
-    function os_of.getenv(name)
-        return process.environment[name] or os.getenv(name)
-    end
+    function os_of.getenv(name) return process.environment[name] or os.getenv(name) end
     return io_of, os_of
 end
 
@@ -64,9 +60,7 @@ local function globals_of(process, exit)
     globals._G, globals.arg = globals, process.arg
     globals.io, globals.os = libraries_of(process, exit)
     globals.package = setmetatable({ loaded = {}, path = PATH }, { __index = package })
-    function globals.print(...)
-        globals.io.write(table.concat({ ... }, "\t"), "\n")
-    end
+    function globals.print(...) globals.io.write(table.concat({ ... }, "\t"), "\n") end
     function globals.require(name)
         local loaded = globals.package.loaded
         if not (name == "argparse" or name:find("^slate%.")) then

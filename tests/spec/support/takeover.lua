@@ -40,29 +40,19 @@ function Place:words(more)
 end
 
 --- What is in a file of the folder; "" when there is none.
-function Place:read(name)
-    return server.read_file(self.folder .. "/" .. name) or ""
-end
+function Place:read(name) return server.read_file(self.folder .. "/" .. name) or "" end
 
 --- What all servers have said.
-function Place:log()
-    return self:read("log")
-end
+function Place:log() return self:read("log") end
 
 --- How often they have said so: a pattern.
-function Place:count(said)
-    return select(2, self:log():gsub(said, ""))
-end
+function Place:count(said) return select(2, self:log():gsub(said, "")) end
 
 --- How often a next process came to nothing.
-function Place:refusals()
-    return self:count("; this one goes on")
-end
+function Place:refusals() return self:count("; this one goes on") end
 
 --- The number of the one that serves, by its pidfile; nil: none does yet.
-function Place:serving()
-    return math.tointeger(tonumber(self:read("pid"):match("^%d+")))
-end
+function Place:serving() return math.tointeger(tonumber(self:read("pid"):match("^%d+"))) end
 
 --- Starts a command in the background; its number.
 function Place:background(command, to)
@@ -85,21 +75,15 @@ function Place:start(more, environment)
     return self.pids[#self.pids]
 end
 
-function Place:connect()
-    return wire.connect(self.folder .. "/s")
-end
+function Place:connect() return wire.connect(self.folder .. "/s") end
 
 function Place.wait_for_end(_, pid)
-    patience.wait_for("process " .. pid .. " to end", function()
-        return not server.is_running(pid)
-    end)
+    patience.wait_for("process " .. pid .. " to end", function() return not server.is_running(pid) end)
 end
 
 --- Waits until another one serves than before, and that one is gone.
 function Place:wait_for_next(before)
-    patience.wait_for("the next process to serve", function()
-        return self:serving() ~= before
-    end)
+    patience.wait_for("the next process to serve", function() return self:serving() ~= before end)
     self.pids[#self.pids + 1] = self:serving()
     self:wait_for_end(before)
 end

@@ -12,9 +12,7 @@ M.LONG_RUN_BYTES = 4096
 
 local ESCAPES = { r = "\r", n = "\n", t = "\t", ["\\"] = "\\", ["{"] = "{", ["<"] = "<" }
 
-local function fail(where, ...)
-    error(("%s: %s"):format(where, string.format(...)), 0)
-end
+local function fail(where, ...) error(("%s: %s"):format(where, string.format(...)), 0) end
 
 -- Reads one escaped byte at `at`; returns the byte and the position after it.
 local function read_byte(text, at, where)
@@ -194,9 +192,7 @@ function M.matcher(bindings)
 end
 
 --- Adds pieces that must come next.
-function Matcher:expect(pieces)
-    table.move(pieces, 1, #pieces, #self.pieces + 1, self.pieces)
-end
+function Matcher:expect(pieces) table.move(pieces, 1, #pieces, #self.pieces + 1, self.pieces) end
 
 function Matcher:_literal(piece)
     local have, want = self.buffer:sub(1, #piece.bytes), piece.bytes

@@ -56,8 +56,6 @@ function M.stats(connection, group)
 end
 
 --- One of them as a number; nil when it is not there, or none.
-function M.number(connection, name, group)
-    return tonumber((select(2, M.stats(connection, group)))[name])
-end
+function M.number(connection, name, group) return tonumber((select(2, M.stats(connection, group)))[name]) end
 
 return M

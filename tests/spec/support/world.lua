@@ -25,14 +25,10 @@ local Process = {}
 Process.__index = Process
 
 --- Lets time pass, in seconds.
-function M.pass(seconds)
-    socket.sleep(seconds)
-end
+function M.pass(seconds) socket.sleep(seconds) end
 
 --- Whether the world has this program, too, as an object of the same build.
-function M.has(program)
-    return program:find("/bin/slated$") ~= nil
-end
+function M.has(program) return program:find("/bin/slated$") ~= nil end
 
 --- Starts a server in this process: this program with these words. What it writes goes to the file `log`.
 -- Returns { ask_to_end(), hold(yes), status() }; status is nil while it runs.

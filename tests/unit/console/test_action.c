@@ -18,15 +18,6 @@ static void load(const char *server) {
     model = fixture_model(server);
 }
 
-/* The last snapshot again, with one setting changed. */
-static void reassigns(bool is_on) {
-    static struct snapshot snapshot;
-    snapshot = *model_now(model);
-    snapshot.at_ms += 1000;
-    snapshot.setting[SETTING_slab_reassign] = is_on;
-    model_add(model, &snapshot, 1003);
-}
-
 TEST(test_only_sound_moves_are_allowed) {
     load("memcached-1.6.18");
     ok(may_move(4, 12, 3), "a class with pages may give to another");
@@ -44,26 +35,6 @@ TEST(test_class_ids_the_server_does_not_list_are_never_sent) {
     for (size_t i = 0; i < sizeof unlisted / sizeof *unlisted; i++) {
         ok(!may_move(4, unlisted[i], 1) && !may_move(unlisted[i], 12, 1), "class %u is refused", unlisted[i]);
     }
-}
-
-TEST(test_servers_that_cannot_move_pages_say_why) {
-    load("memcached-1.4.25");
-    reassigns(false);
-    ok(!may_move(4, 12, 1) && strstr(why, "-o slab_reassign") != NULL, "slab_reassign no: %s", why);
-    reassigns(true);
-    ok(may_move(4, 12, 1), "with it on, 1.4.25 moves too: %s", why);
-    struct model *empty = brain_model("cache7");
-    struct action any = action_move(4, 12, 1);
-    ok(!action_check(&any, empty, why, sizeof why), "nothing is sent before the first snapshot: %s", why);
-    model_destroy(&empty);
-}
-
-TEST(test_automove_changes_only_to_another_known_mode) {
-    load("memcached-1.6.18");
-    ok(allowed(action_set("slab_automove", "1")), "0 to 1");
-    ok(!allowed(action_set("slab_automove", "0")), "0 to 0 changes nothing: %s", why);
-    ok(!allowed(action_set("slab_automove", "3")), "3 is no mode: %s", why);
-    ok(!allowed(action_set("class_policy", "sieve 200")) && strstr(why, "no class 200") != NULL, "%s", why);
 }
 
 static void says_line(struct action action, unsigned index, const char *wanted, unsigned wanted_times) {

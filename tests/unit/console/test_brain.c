@@ -54,40 +54,4 @@ TEST(test_brains_do_not_share_what_they_have_seen) {
     ok(other == NULL, "the last one closes Lua");
 }
 
-TEST(test_a_server_that_reports_nothing_is_judged_nothing) {
-    struct brain *brain = brain_create();
-    snapshot_init(&snapshot);
-    for (uint64_t i = 0; i < 4; i++) {
-        snapshot.at_ms = i * 1000;
-        brain_look(brain, &snapshot);
-    }
-    ok(brain_failure(brain) == NULL && brain_said(brain)->worst == -1 && !brain_said(brain)->held.is_much,
-       "unknown is not bad: %s", brain_failure(brain));
-    memset(&snapshot.general, 0xfe, sizeof snapshot.general); /* beyond what Lua's integers hold */
-    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
-        struct class_stats *stats = snapshot_add_class(&snapshot, id);
-        stats->present = true;
-        memset(stats->value, (int)id, sizeof stats->value);
-    }
-    snapshot.at_ms = 9000;
-    brain_look(brain, &snapshot);
-    snapshot.at_ms = 10000;
-    brain_look(brain, &snapshot);
-    ok(brain_failure(brain) == NULL, "absurd figures end nothing: %s", brain_failure(brain));
-    brain_destroy(&brain);
-}
-
-TEST(test_memory_held_comes_through) {
-    struct brain *brain = brain_create();
-    fixture_load("slated-0.1-second.txt", 12000, &snapshot);
-    snapshot.general[GENERAL_total_malloced] = 100 << 20;
-    brain_look(brain, &snapshot);
-    snapshot.at_ms += 2000;
-    brain_look(brain, &snapshot);
-    const struct held *held = &brain_said(brain)->held;
-    ok(held->is_much, "100 MiB of 64 are much");
-    ok(held->bytes == 100 << 20 && held->limit_bytes == 64 << 20, "and by how much");
-    brain_destroy(&brain);
-}
-
 int main(void) { return tap_main(); }

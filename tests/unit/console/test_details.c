@@ -207,37 +207,4 @@ TEST(test_lines_are_words_and_numbers) {
            !stat_line_numbered("99999999999999999999:a", 256, &number, &rest), "what is out of range is none");
 }
 
-/* Garbage that looks like stats: nothing breaks, whatever group it is taken for. */
-TEST(test_random_lines_break_nothing) {
-    static const char *const pieces[] = {
-        "STAT ", "page:", "12", ":", " ", "owned", "draining", "class:", "point:", "\r\n", "\n",
-        "lru", "hit_ratio", "-", "1e300", "999999999999999999999", "next", "requests", "key", "%00",
-        "under_1s", "older", "chunk_size", "0", "1", "2", "99", "items:", "difference", "reads", "\x80"};
-    uint64_t seed = tap_seed();
-    struct details *details = details_create();
-    static const char orders[][OUTLOOK_ORDER_BYTES] = {"auto"};
-    char text[2000], line[OUTLOOK_ORDER_BYTES + 24];
-    outlook_want(&details->outlooks, orders, 1);
-    outlook_next(&details->outlooks, 1, line);
-    for (int round = 0; round < 5000; round++) {
-        size_t used = 0;
-        for (int i = 0; i < 60; i++) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            const char *piece = pieces[(seed >> 33) % (sizeof pieces / sizeof *pieces)];
-            size_t n = strlen(piece);
-            if (used + n < sizeof text) {
-                memcpy(text + used, piece, n);
-                used += n;
-            }
-        }
-        enum inquiry group = (enum inquiry)((seed >> 40) % INQUIRY_COUNT);
-        details_focus(details, 12);
-        details_take(details, group, (unsigned)(seed >> 50) % CLASS_LIMIT, text, used, true, 1);
-        details_take_group(details, round % 2 == 0 ? GROUP_ITEMS : GROUP_SLABS, text, used, true, 1);
-        outlook_take(&details->outlooks, 0, text, used, 1000);
-    }
-    ok(true, "5,000 answers of garbage are survived");
-    details_destroy(&details);
-}
-
 int main(void) { return fixture_main(); }

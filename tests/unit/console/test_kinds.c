@@ -53,29 +53,4 @@ TEST(test_settings_of_flash_are_checked_and_sent) {
     ok(!shows("flash"), "without storage they are left out");
 }
 
-TEST(test_the_overview_finds_what_the_doctor_finds) {
-    static const struct question question = {.module = "slate.judge.attention", .function = "findings"};
-    struct sentence out[SENTENCES_MOST];
-    look_at_model(flash_model(), 0);
-    unsigned found = 0;
-    for (unsigned i = brain_ask(model, &question, out); i > 0; i--) {
-        const struct sentence *said = &out[i - 1];
-        found += strstr(said->text, "storage on flash is full: it evicts") == said->text && said->key == '4' && strcmp(said->label, "storage_pages") == 0;
-    }
-    is(found, 1, "flash is full, and the settings are behind 4");
-    look(fixture_model("memcached-1.6.45-proxy"), 1, view_at(&overview_view));
-    ok(shows("BAD ") && shows("links to backends bad"), "that links of a proxy are bad comes first");
-    ok(!shows("no evictions") && !shows("no hit ratio"), "nothing is said of a cache");
-}
-
-TEST(test_the_fleet_shows_a_proxy_as_one) {
-    char text[40];
-    look(fixture_model("memcached-1.6.45-proxy"), 1, view_at(&fleet_view));
-    struct fleet_row row = fleet_row_of(model, 12400, 1000, 0);
-    is_str(fleet_text(&row, FLEET_VERSION, text), "p1.6.45", "a p before the version");
-    ok(isnan(row.value[FLEET_GETS]) && isnan(row.value[FLEET_HIT]) && isnan(row.value[FLEET_FILL]) && isnan(row.value[FLEET_MEMORY]),
-       "it has no figures of a cache");
-    ok(shows("requests/s, 2 of 4 links to backends bad") && shows("1 server, 1 up: - gets/s"), "its links are told, and it does not count in the pool");
-}
-
 int main(void) { return fixture_main(); }

@@ -86,21 +86,6 @@ TEST(test_nonsense_is_absent_and_harmless) {
     ok(strchr(snapshot.version, '\033') == NULL, "a version string can't carry an escape");
 }
 
-TEST(test_random_bytes_do_not_break_the_parser) {
-    uint64_t seed = tap_seed();
-    static const char alphabet[] = "STAT items:0123456789:total_pages evicted\r\n \t.-";
-    char text[4096];
-    for (int round = 0; round < 500; round++) {
-        for (size_t i = 0; i < sizeof text; i++) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            text[i] =
-                round % 2 ? (char)(seed >> 40) : alphabet[(seed >> 40) % (sizeof alphabet - 1)];
-        }
-        snapshot_parse(&snapshot, (enum stats_group)(round % GROUP_COUNT), text, seed % sizeof text);
-    }
-    ok(true, "500 random replies are survived");
-}
-
 TEST(test_an_empty_class_has_no_tail_age) {
     snapshot_init(&snapshot);
     parse(GROUP_ITEMS, "STAT items:5:number 0\r\nSTAT items:5:age 0\r\n");
