@@ -62,9 +62,7 @@ describe("a curve", function()
 end)
 
 describe("whether more memory helps", function()
-    local function memory(about, ...)
-        return relief.memory(sampled.parse_curve(curve_of(...)), about)
-    end
+    local function memory(about, ...) return relief.memory(sampled.parse_curve(curve_of(...)), about) end
 
     it("is told by the least memory that brings a point beyond chance", function()
         local answer = memory(EVICTS, 0.7, 0.8, 0.86, 0.9)

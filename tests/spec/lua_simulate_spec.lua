@@ -42,15 +42,6 @@ describe("slate.policy.simulate", function()
         assert.is_nil(rows[2].against.y)
         assert.is_nil(rows[4].against.lru) -- of no misses there is no share
     end)
-
-    it("makes a curve for each policy, the lowest at the largest size first", function()
-        local made = simulate.curves({
-            { policy = "a", objects = 1, miss_ratio = 0.5 }, { policy = "b", objects = 1, miss_ratio = 0.6 },
-            { policy = "b", objects = 2, miss_ratio = 0.3 }, { policy = "a", objects = 2, miss_ratio = 0.4 },
-        })
-        assert.same({ { label = "b", points = { { 1, 0.6 }, { 2, 0.3 } } },
-            { label = "a", points = { { 1, 0.5 }, { 2, 0.4 } } } }, made)
-    end)
 end)
 
 describe("slatectl simulate", function()

@@ -21,6 +21,7 @@ describe("snapshot", function()
         assert.is_nil(line:find("\n"))
         assert.equal('{"schema":"slate/snapshot/1","time_s":10.25,', line:sub(1, 44))
         assert.same(one, snapshot.decode(line))
+        assert.truthy(snapshot.encode(make(1, {})):find('"classes":[]', 1, true))
     end)
 
     it("refuses lines that are something else, with the reason", function()

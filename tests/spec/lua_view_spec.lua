@@ -8,9 +8,7 @@ local class, make = snapshots.class, snapshots.make
 
 local function rows_of(before, after) return view.classes(after, before, snapshot.rates(before, after)) end
 
-local function advice(rows)
-    return relief.advice({ rows = rows, relieved = {} }, rows)
-end
+local function advice(rows) return relief.advice({ rows = rows, relieved = {} }, rows) end
 
 describe("view", function()
     it("flags a class that starves, and says how long its items live", function()

@@ -53,9 +53,7 @@ local TOLD_BY <const> = {
         end
         return table.concat(found, "\n")
     end,
-    ["slatectl top"] = function(one)
-        return table.concat(relief.advice(one, one.rows), "\n")
-    end,
+    ["slatectl top"] = function(one) return table.concat(relief.advice(one, one.rows), "\n") end,
     ["slatectl advise pages"] = function(one)
         local advice = advice_slabs.pages({ who = {}, pair = function() return one.now, nil, nil, nil, nil, one end },
             nil, {})
@@ -69,12 +67,8 @@ local TOLD_BY <const> = {
         end
         return table.concat(lines, "\n")
     end,
-    ["slatetop's row of the class"] = function(one)
-        return attention.hint(one, { class_id = 17 })[1].text
-    end,
-    ["slatetop's curves"] = function(one)
-        return relief.relief_sentence(one, {})[1].text
-    end,
+    ["slatetop's row of the class"] = function(one) return attention.hint(one, { class_id = 17 })[1].text end,
+    ["slatetop's curves"] = function(one) return relief.relief_sentence(one, {})[1].text end,
 }
 
 local function check_of(list)

@@ -48,7 +48,7 @@ describe("slatectl without a server", function()
             "top --interval soon", "record x", "record -o a.jsonl --count -3", "chart", "chart nonsense", "chart pages",
             "chart pages a.jsonl --live", "chart pages a.jsonl -o a.gif", "classes --sort nonsense", "classes 299",
             "-s 'a b' stats", "-s a -s b set a=b", "--json --csv stats", "-s host:99999 stats", "--timeout x stats",
-            "help nonsense", "stats --timeout", "items --frob", "--timeout 0 items" }) do
+            "help nonsense", "stats --timeout", "items --frob", "--timeout 0 items", "--csv move 1 2" }) do
             local code, out, err = ctl.run(arguments)
             assert.equal(64, code, arguments .. ": " .. err)
             assert.equal("", out)

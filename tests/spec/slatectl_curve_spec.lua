@@ -120,19 +120,6 @@ describe("slatectl curve", function()
         assert.truthy(out:find("\npredictions +1 of 2 ") and out:find("HITS, LRU MODEL", 1, true), out)
     end)
 
-    it("writes JSON, lines of it and CSV", function()
-        local _, out = run(TOLD, "--json")
-        local told = assert(dkjson.decode(out))
-        assert.same({ "slate/curve/1", "s3fifo", 67108864, 2270, 12034, 2, 1, 4, 3 }, { told.schema, told.policy,
-            told.bytes, told.keys, told.reads, told.predictions, told.predictions_within, #told.sizes, #told.points })
-        assert.same({ 2, 0.79, 0.77, 0.81 }, told.sizes[3])
-        _, out = run(TOLD, "--csv")
-        assert.truthy(out:find("^server,time_s,class,policy,memory_bytes,hit_ratio,least,most\n"), out)
-        assert.truthy(out:find(",own,134217728,0.79,0.77,0.81\n", 1, true), out)
-        _, out = run(TOLD, "--jsonl")
-        assert.equal(3, select(2, out:gsub('"least"', "")))
-    end)
-
     it("says that an answer cannot be read", function()
         for _, told in ipairs({ "STAT reads 5\n", "STAT bytes x\nSTAT reads 5\n", "STAT bytes 5\n" }) do
             local code, out, err = run(told)

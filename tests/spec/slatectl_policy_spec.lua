@@ -102,11 +102,11 @@ describe("slatectl policy", function()
         ctl.succeed("record -o r.jsonl --count 3 --interval 20ms")
         ctl.refuses(74, "policy run ./p.lua --recording r.jsonl", "no policy ./p.lua: No such file")
         server.write_file(ctl.folder .. "/p.lua", [[return { settings = { window_s = { default = 0, min = 0 } },
-            decide = function(before, after) return { { from = 12, to = 5,
+            decide = function(before, after) return { { from = 12, to = 5, pages = 2,
                 reason = ("%d classes"):format(#after.classes) } } end }]])
         local out, err = ctl.succeed("policy run ./p.lua --recording r.jsonl")
-        assert.truthy(out:find("1 page from class 12 to class 5: %d+ classes"), out)
-        assert.truthy(err:find("p would have asked for 2 pages in 2 decisions over 3 snapshots", 1, true), err)
+        assert.truthy(out:find("2 pages from class 12 to class 5: %d+ classes"), out)
+        assert.truthy(err:find("p would have asked for 4 pages in 2 decisions over 3 snapshots", 1, true), err)
     end)
 
     -- Each limit for itself is lua_policy_spec's matter. Of the address space slatectl itself takes some 15 MB.

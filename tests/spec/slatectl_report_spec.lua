@@ -120,6 +120,7 @@ describe("a report", function()
         assert.same({ 5, 0.5, 0.25, 100.0 }, { one.classes[1].id, one.classes[1].page_share,
             one.classes[1].eviction_share, one.classes[1].evicted_per_s })
         assert.equal(0.75, one.classes[2].eviction_share)
+        assert.equal(1000.0, one.figures.whole.gets_per_s)
     end)
 
     it("keeps a long time of many classes small", function()

@@ -140,12 +140,4 @@ describe("slabs automove lua:NAME", function()
         assert.equal("off", value("moves", "mode"))
         assert.equal("OK", client:command("slabs automove off"))
     end)
-
-    it("starts no server with a policy that does not load", function()
-        local code, _, said = server.run_slated(("-p 0 -m 16 %s --policy-dir=%s -o slab_automove=lua:nosuch"):format(
-            server.USER, folder))
-        assert.equal(64, code, said)
-        assert.truthy(said:find("slab_automove=lua:nosuch: there is no policy nosuch in", 1, true), said)
-        assert.equal(1, select(2, said:gsub("\n", "")))
-    end)
 end)
