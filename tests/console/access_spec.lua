@@ -24,12 +24,7 @@ describe("slatetop and roles", function()
     server = tui.start_server("build/bin/slated", folder, ("-o no_slab_automove -Y %s/users"):format(folder), "adam a")
   end)
 
-  after_each(function()
-    if screen then screen:close() end
-    server:stop()
-    screen = nil
-    tui.remove_folder(folder)
-  end)
+  after_each(tui.clean)
 
   it("offers no change to a user who may only read, and says why", function()
     open("reader")

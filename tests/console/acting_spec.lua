@@ -26,12 +26,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       server:fill("key", 2000, 100)
     end)
 
-    after_each(function()
-      if screen then screen:close() end
-      screen = nil
-      server:stop()
-      tui.remove_folder(folder)
-    end)
+    after_each(tui.clean)
 
     local function open(arguments, width, height)
       local log = folder .. "/state/log"

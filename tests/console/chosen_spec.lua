@@ -27,12 +27,7 @@ describe("choices in slatetop", function()
     server:fill("key", 1000, 100)
   end)
 
-  after_each(function()
-    if screen then screen:close() end
-    screen = nil
-    server:stop()
-    tui.remove_folder(folder)
-  end)
+  after_each(tui.clean)
 
   it("comes back with what it was left with, unless told not to", function()
     local path = folder .. "/state/slate/slatetop"

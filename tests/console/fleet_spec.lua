@@ -11,13 +11,7 @@ describe("slatetop's fleet", function()
     two = tui.start_server("build/bin/slated", folder .. "/b")
   end)
 
-  after_each(function()
-    if screen then screen:close() end
-    screen = nil
-    one:stop()
-    two:stop()
-    tui.remove_folder(folder)
-  end)
+  after_each(tui.clean)
 
   local function set(words) screen:go(":", "choices", { "set " .. words, "Enter" }) end
 

@@ -28,12 +28,7 @@ describe("slatetop's frame", function()
     server = tui.start_server("build/bin/slated", folder, "-o no_slab_automove")
   end)
 
-  after_each(function()
-    if screen then screen:close() end
-    screen = nil
-    server:stop()
-    tui.remove_folder(folder)
-  end)
+  after_each(tui.clean)
 
   it("answers keys while the server hangs, and says how old the figures are", function()
     open(server.socket)
@@ -105,7 +100,6 @@ describe("slatetop's frame", function()
 
   it("shows many servers, the dead one first, and opens one by Enter", function()
     local silent = tui.canned(folder .. "/silent.sock", replies.new("1.6.18", "silence").session)
-    finally(function() silent:stop() end)
     open(("%s %s %s/nobody.sock"):format(server.socket, silent.socket, folder), 120, 30)
     screen:wait("[7 Fleet]")
     screen:wait("DOWN cannot connect")

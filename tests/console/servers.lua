@@ -199,6 +199,11 @@ function Server:stop()
   self.process = nil
 end
 
+--- Ends all that listen.
+function M.stop_all()
+  for _, one in ipairs({ table.unpack(running) }) do one:stop() end
+end
+
 --- Waits until lines of a stream that slatetop watches are there.
 function Server:await_stream()
   local streams = {}

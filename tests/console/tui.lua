@@ -8,7 +8,15 @@ local unix = require "socket.unix"
 
 local M = {}
 M.canned, M.run, M.has = servers.canned, shell.run, shell.has
-M.make_folder, M.remove_folder = real.folder, real.remove_folder
+M.remove_folder = real.remove_folder
+
+local folders = {} -- that were made
+
+--- A temporary folder.
+function M.make_folder()
+  folders[#folders + 1] = real.folder()
+  return folders[#folders]
+end
 
 --- A real server, whose socket is in the folder.
 function M.start_server(program, folder, ...) return servers.start(program, folder .. "/cache.sock", ...) end
@@ -188,5 +196,12 @@ function Screen:close()
   assert(tonumber(status) < 128 or status == "130", "slatetop died: " .. status .. "\n" .. self:complaints())
 end
 Screen.__close = Screen.close
+
+--- Ends all that was opened and started, and removes the folders: for after_each.
+function M.clean()
+  for screen in pairs(screens) do screen:close() end
+  servers.stop_all()
+  while #folders > 0 do M.remove_folder(table.remove(folders)) end
+end
 
 return M

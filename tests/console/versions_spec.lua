@@ -3,11 +3,11 @@ local replies = require "replies"
 local tui = require "tui"
 
 describe("slatetop with other servers", function()
-  local folder, screen, played, server
+  local folder, screen, played
 
   local function start(version, kind)
     played = replies.new(version, kind)
-    server = tui.canned(folder .. "/server.sock", played.session)
+    tui.canned(folder .. "/server.sock", played.session)
   end
 
   local function open(arguments)
@@ -21,12 +21,7 @@ describe("slatetop with other servers", function()
 
   before_each(function() folder = tui.make_folder() end)
 
-  after_each(function()
-    if screen then screen:close() end
-    server:stop()
-    screen = nil
-    tui.remove_folder(folder)
-  end)
+  after_each(tui.clean)
 
   local VIEWS <const> = { "1 Overview", "2 Classes", "3 Pages", "4 Tune", "5 Sizes", "6 Curves", "7 Fleet", "8 Events",
     "9 Keys" }

@@ -5,10 +5,7 @@ local ring = require "slate.fleet.ring"
 local server = require "support.server"
 
 describe("slatectl fleet", function()
-    local ctl
-
-    before_each(function() ctl = command.new() end)
-    after_each(function() ctl.remove() end)
+    local ctl = command.alone(before_each, after_each)
 
     it("where reads the servers from a file in nutcracker's words", function()
         local file = assert(io.open(ctl.folder .. "/servers", "w"))

@@ -56,10 +56,7 @@ describe("every policy", function()
 end)
 
 describe("slatectl policy test", function()
-    local ctl
-
-    setup(function() ctl = command.new() end)
-    teardown(function() ctl.remove() end)
+    local ctl = command.alone(setup, teardown)
 
     it("finds what is wrong with a policy", function()
         local code, _, err = ctl.shell("echo 'return { decide = function(b, a) return { { from = a.classes[1].id, "

@@ -5,10 +5,7 @@ local dkjson = require "dkjson"
 local server = require "support.server"
 
 describe("slatectl policy simulate", function()
-    local ctl
-
-    setup(function() ctl = command.new() end)
-    teardown(function() ctl.remove() end)
+    local ctl = command.alone(setup, teardown)
 
     -- Small values fill the cache; then larger ones are asked for, of which all would fit.
     it("plays a trace to slated's cache for each policy, which moves pages by the trace's clock", function()

@@ -5,7 +5,6 @@ local command = require "support.command"
 local dkjson = require "dkjson"
 local record = require "slate.facts.record"
 local record_line = require "slate.facts.record_line"
-local server = require "support.server"
 
 local function deep(value)
     if type(value) ~= "table" then
@@ -119,20 +118,12 @@ describe("the lines of a recording", function()
 end)
 
 describe("a recording of changes", function()
-    local one, client, ctl
+    local ctl = command.beside(setup, teardown, { args = { "-m", "32" } })
 
     setup(function()
-        one = server.start({ args = { "-m", "32" } })
-        client = one:connect()
-        ctl = command.new({ server = one.address })
         for i = 1, 2000 do
-            assert(client:set("key" .. i, ("x"):rep(i)))
+            assert(ctl.client:set("key" .. i, ("x"):rep(i)))
         end
-    end)
-    teardown(function()
-        client:close()
-        ctl.remove()
-        one:stop()
     end)
 
     it("is a tenth as long as whole snapshots, and holds the same", function()
@@ -164,7 +155,7 @@ describe("a recording of changes", function()
         ctl.shell("rm -f ctl.jsonl top.jsonl")
         ctl.succeed("record -o ctl.jsonl --count 6 --interval 100ms")
         local top = ctl.root .. "/build/bin/slatetop"
-        assert.equal(0, (ctl.shell(top .. " -b -n 6 -d 0.1 --record top.jsonl " .. one.address .. " >/dev/null")))
+        assert.equal(0, (ctl.shell(top .. " -b -n 6 -d 0.1 --record top.jsonl " .. ctl.one.address .. " >/dev/null")))
         for _, name in ipairs({ "ctl.jsonl", "top.jsonl" }) do
             local list, skipped = assert(record.load(ctl.folder .. "/" .. name))
             assert.equal(0, skipped, name)

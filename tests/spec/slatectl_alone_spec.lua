@@ -8,10 +8,7 @@ local unix = require "socket.unix"
 local MANUAL <const> = command.read_file("man/slatectl.1")
 
 describe("slatectl without a server", function()
-    local ctl
-
-    setup(function() ctl = command.new({ server = "./nobody" }) end)
-    teardown(function() ctl.remove() end)
+    local ctl = command.alone(setup, teardown, { server = "./nobody" })
 
     it("says that it cannot connect, for every command that must", function()
         for _, arguments in ipairs({ "top", "classes", "stats", "settings", "move 1 2", "automove", "moves",
@@ -207,10 +204,7 @@ describe("slatectl without a server", function()
 end)
 
 describe("slatectl and a hostile server", function()
-    local ctl
-
-    setup(function() ctl = command.new() end)
-    teardown(function() ctl.remove() end)
+    local ctl = command.alone(setup, teardown)
 
     -- What servers that misbehave answer to a line, and whether they hang up then.
     local BEHAVIOURS <const> = {

@@ -8,10 +8,7 @@ local SHELLS <const> = { "bash", "zsh", "fish" }
 local function has(name) return os.execute("command -v " .. name .. " >/dev/null 2>&1") == true end
 
 describe("slatectl completion words", function()
-    local ctl
-
-    setup(function() ctl = command.new() end)
-    teardown(function() ctl.remove() end)
+    local ctl = command.alone(setup, teardown)
 
     -- The candidates, as a list and a set; `line` is words for the shell, the last of which is completed.
     local function words(line)
@@ -132,10 +129,7 @@ describe("slatectl completion words", function()
 end)
 
 describe("slatectl completion", function()
-    local ctl
-
-    setup(function() ctl = command.new() end)
-    teardown(function() ctl.remove() end)
+    local ctl = command.alone(setup, teardown)
 
     it("writes scripts, which are no JSON and take no words", function()
         for _, shell in ipairs(SHELLS) do

@@ -3,26 +3,17 @@
 local command = require "support.command"
 local dkjson = require "dkjson"
 local pipeline = require "support.pipeline"
-local server = require "support.server"
 
 for _, store in ipairs({ "heap", "blocks" }) do
     describe("slatectl on --store=" .. store, function()
-        local one, ctl
+        local ctl = command.beside(setup, teardown, { args = { "-m", "32", "--store=" .. store } })
 
         setup(function()
-            one = server.start({ args = { "-m", "32", "--store=" .. store } })
-            ctl = command.new({ server = one.address })
-            local client = one:connect()
-            local quiet = pipeline(client)
+            local quiet = pipeline(ctl.client)
             for i = 1, 300 do
                 quiet:set("item-" .. i, ("x"):rep(300 + i))
             end
             assert(quiet:finish())
-            client:close()
-        end)
-        teardown(function()
-            ctl.remove()
-            one:stop()
         end)
 
         local function refuses(arguments)

@@ -14,10 +14,7 @@ describe("slated's sampled keys", function()
     -- Without new chunk sizes, which would evict items while a test counts them.
     local rig = require("support.rig").new(after_each, "-m", tostring(LIMIT_MB), "-o", "no_slab_geometry_auto")
     local stats = rig.stats
-    local ctl
-
-    before_each(function() ctl = command.new() end)
-    after_each(function() ctl.remove() end)
+    local ctl = command.alone(before_each, after_each)
 
     local function slatectl(arguments)
         ctl.server = rig.server.address

@@ -99,6 +99,15 @@ function M.new(options)
     return self
 end
 
+--- A runner with a folder from a block's setup to its teardown, or of each claim's.
+function M.alone(setup, teardown, options)
+    local self = runner(options)
+    self.server = options and options.server
+    setup(function() self.folder = server.folder() end)
+    teardown(function() self.remove() end)
+    return self
+end
+
 --- A runner beside a server and a client of it (its `one` and `client`), from a block's setup to its teardown.
 -- options: those of support.server; pages: so many for class 5, and all that are left for class 12, so that no pool
 -- hides a move.
