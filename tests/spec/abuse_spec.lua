@@ -77,32 +77,6 @@ describe("lines", function()
     end)
 end)
 
-describe("numbers", function()
-    local bad = { "", "-", "+", "x", "1x", "0x10", "1e3", "1.5", "--1", "- 1", "nan", "inf", "9", "-1", "-0", "007",
-        "4294967295", "4294967296", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
-        "18446744073709551615", "18446744073709551616", ("9"):rep(400), "\0", "\xff\xfe", "%n%s%x", "1\r2" }
-    local forms = { "incr n %s", "decr n %s", "touch n %s", "gat %s n", "gats %s n", "verbosity %s", "mg n v T%s",
-        "mg n N%s", "mg n R%s", "mg n C%s", "mg n E%s", "ma n D%s", "ma n J%s", "ma n N%s", "ma n C%s", "md m C%s",
-        "slabs reassign %s x", "slabs automove window %s", "lru_crawler sleep %s", "lru tune %s 1 0.1 1",
-        "ms n S%s", "stats cachedump %s x" }
-
-    it("of every bad shape get one answer, and the connection goes on", function()
-        start()
-        local connection = connect()
-        for _, form in ipairs(forms) do
-            for _, number in ipairs(bad) do
-                connection:send(form:format(number) .. "\r\nmn\r\n")
-            end
-            for i = 1, #bad do
-                repeat
-                    local reply = assert(connection:receive("*l"), "hung up amid " .. form .. ", number " .. i)
-                until reply == "MN"
-            end
-        end
-        assert_serves()
-    end)
-end)
-
 describe("idle connections", function()
     local count = math.min(2000, open_files_limit() - 200)
 

@@ -358,13 +358,6 @@ describe("the outcome of a move from slatetop", function()
         assert.truthy(outcome.words:find("400 items lost by moves", 1, true))
         assert.equal(1, audit.accuracy(audit.entries(console.text)).predictions)
     end)
-
-    it("has no prediction where the curves had not come", function()
-        local console = moved({})
-        console.acting:leave()
-        assert.is_nil(entries(console)[2].predicted_change)
-        assert.equal(0, audit.accuracy(audit.entries(console.text)).predictions)
-    end)
 end)
 
 describe("a trial in slatetop", function()

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What memcached's fixes of 2026 mended, tried on slated; and warnings before a memcached that has the fault is sent
 -- what brings it out. tests/memcached-faults.md is the list.
-local attention = require "slate.judge.attention"
 local command = require "support.command"
 local faults = require "slate.facts.faults"
 local pipeline = require "support.pipeline"
@@ -230,19 +229,6 @@ describe("a memcached with a fault", function()
         end
         assert.is_nil(faults.of_watch({ version = "1.6.18" }, { "evictions", "deletions" }))
         assert.is_nil(faults.of_watch({ version = "1.6.41", slated = "0.1.0" }, { "mutations" }))
-    end)
-
-    it("is not watched for mutations unwarned where that may bring it down", function()
-        local one = view.observer()
-        one:look(require("support.snapshots").make(1000, {}))
-        one.now.version = "1.6.41"
-        local function speaks_against(stream)
-            return #attention.watch_automove(one, { change = { name = "watch", value = stream } })
-        end
-        assert.same({ 1, 0, 0 }, { speaks_against("mutations"), speaks_against("evictions"),
-            speaks_against("fetchers") })
-        one.now.version = "1.6.45"
-        assert.equal(0, speaks_against("mutations"))
     end)
 
     it("is not put into the mode that brings it down without a warning, by any of the programs", function()

@@ -120,31 +120,6 @@ for _, kind in ipairs(server.both()) do
             end
         end)
 
-        it("keeps all requests of one key in eight, and packs them", function()
-            local _, said = capture(ctl, one, "-o part.gz --sample 1/8 --max-bytes 10k --for 5m", load)
-            assert.truthy(said:find("written to part.gz", 1, true), said)
-            assert.equal(0, (ctl.shell("gzip -dc part.gz >part")))
-            local counts, keys = {}, 0
-            for _, line in ipairs(lines_of(ctl.folder .. "/part")) do
-                local verb, key = line:match("^%d+ (%l+) (key%d+) ")
-                if key then
-                    counts[key] = counts[key] or {}
-                    counts[key][verb] = (counts[key][verb] or 0) + 1
-                    keys = keys + (verb == "set" and 1 or 0)
-                end
-            end
-            assert.is_true(keys > 60, keys)
-            local incomplete = 0
-            for key, one_key in pairs(counts) do
-                local i = tonumber(key:match("%d+"))
-                local deletes = has_deletions and i % 10 == 0 and 1 or nil
-                local gets = 1 + (i % 10 == 0 and not has_deletions and 1 or 0)
-                local is_whole = one_key.set == 1 and one_key.get == gets and one_key.delete == deletes
-                incomplete = incomplete + (is_whole and 0 or 1)
-            end
-            assert.is_true(incomplete <= 1, "of a key of the sample all is there, but perhaps of the last")
-        end)
-
         it("hides keys, and what it writes plays in the simulator", function()
             local _, said, told = capture(ctl, one,
                 "-o hidden --sample 1/4 --anonymize --json --max-bytes 25k --for 5m", load)

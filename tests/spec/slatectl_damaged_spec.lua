@@ -209,19 +209,4 @@ describe("a server whose answers are damaged", function()
             assert(#faults == 0, ("SEED=%d, %d faults:\n%s"):format(seed, #faults, table.concat(faults, "\n")))
         end)
     end
-
-    it("that refuses all statistics is told so by every command", function()
-        for _, version in ipairs({ "VERSION 1.6.45", "VERSION 1.6.45-slated-0.1.0" }) do
-            local one = canned.new({}, { version = version, stats = "SERVER_ERROR out of memory" })
-            one:install()
-            for _, command in ipairs(COMMANDS) do
-                local code, out, err = run(one, command)
-                assert.falsy(err:find("internal error", 1, true), command .. ": " .. err)
-                assert(code == 0 or err .. out ~= "", command .. " fails without a word")
-            end
-            local code, _, err = run(one, "report 127.0.0.1:11211 --for 0 --interval 10ms -o " .. folder .. "/r.html")
-            assert.equal(1, code, err)
-            assert.truthy(err:find("the server answered: SERVER_ERROR out of memory", 1, true), err)
-        end
-    end)
 end)

@@ -86,18 +86,6 @@ for _, kind in ipairs(server.both()) do
             ctl.refuses(1, "classes 63 --interval 0", "class 63 holds nothing")
         end)
 
-        it("shows rates of what happens meanwhile", function()
-            assert(client:set("k", "v"))
-            local _, out = ctl.run("classes --interval 1s --json", function()
-                assert(client:set("k", "v"))
-            end)
-            local busy = false
-            for _, row in ipairs(dkjson.decode(out).classes) do
-                busy = busy or (row.set_per_s or 0) > 0
-            end
-            assert.is_true(busy, out)
-        end)
-
         it("prints statistics with the server's names in its order, and says what it does not know", function()
             local names, shown = {}, {}
             for _, line in ipairs(client:stats("settings")) do

@@ -80,18 +80,6 @@ describe("slated's eviction policy", function()
         assert.truthy(rig.ask("config undo"):find("^OK s3fifo_"))
     end)
 
-    it("can differ in one class, until the whole is changed", function()
-        rig.start()
-        assert.equal("OK", rig.ask("evict policy fifo 3"))
-        local now, stats = active()
-        assert.equal("s3fifo", now)
-        assert.equal("fifo", stats["class:3:policy"])
-        assert.equal("OK", rig.ask("evict policy s3fifo"))
-        now, stats = active()
-        assert.equal("s3fifo", now)
-        assert.is_nil(stats["class:3:policy"])
-    end)
-
     it("that follows the load is every class's, too, also when it is the setting already", function()
         rig.start()
         for _, name in ipairs({ "s3auto", "auto" }) do
