@@ -40,9 +40,7 @@ describe("slatetop with other servers", function()
       screen:go("2", "classes by")
       local table_shown = screen:wait("  1184")
       assert.truthy(table_shown:find("192", 1, true))
-      for i, view in ipairs(VIEWS) do
-        screen:go(tostring(i), "[" .. view .. "]")
-      end
+      for i, view in ipairs(VIEWS) do screen:go(tostring(i), "[" .. view .. "]") end
       screen:go({ "1", "t" }, "Automove: review")
       if moves then
         screen:wait("slabs automove 1")

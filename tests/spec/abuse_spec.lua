@@ -97,9 +97,7 @@ describe("idle connections", function()
         for i = 1, count, count // 20 do
             assert.matches("^VERSION ", ask(connections[i], "version"))
         end
-        for _, connection in ipairs(connections) do
-            connection:close()
-        end
+        for _, connection in ipairs(connections) do connection:close() end
         patience.wait_for("the server to let them go", function()
             return wire.number(watcher, "curr_connections") <= 2
         end)
@@ -160,9 +158,7 @@ describe("clients that do not read", function()
             assert.equal(0, (rig.store("key", 20000, 1)))
             assert.equal("STORED", wire.ask(rig.connection, "set borrowed 0 0 20000\r\n" .. ("v"):rep(20000)))
             local before, clients = rig.server:resident_bytes(), {}
-            for i = 1, 100 do
-                clients[i] = deaf(count, line)
-            end
+            for i = 1, 100 do clients[i] = deaf(count, line) end
             for _ = 1, 50 do -- as long as they are answered at all
                 assert.equal("MN", wire.ask(rig.connection, "mn"))
                 socket.sleep(0.002)

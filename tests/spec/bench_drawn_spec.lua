@@ -7,9 +7,7 @@ local REQUESTS <const> = 400
 
 local function lines(name, seed)
   local list = {}
-  for line in drawn.lines(name, seed, REQUESTS) do
-    list[#list + 1] = line
-  end
+  for line in drawn.lines(name, seed, REQUESTS) do list[#list + 1] = line end
   return list
 end
 
@@ -22,9 +20,7 @@ local function told(name, seed)
     assert.truthy((sizes[key] or bytes) == bytes, ("%s: %s has two sizes"):format(name, key))
     keys[#keys + 1], sizes[key], times[key] = key, bytes, (times[key] or 0) + 1
   end
-  for _, n in pairs(times) do
-    once = once + (n == 1 and 1 or 0)
-  end
+  for _, n in pairs(times) do once = once + (n == 1 and 1 or 0) end
   return keys, once, sizes
 end
 

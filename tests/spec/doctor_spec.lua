@@ -26,15 +26,11 @@ local function evicting(general, fields)
         get_misses = 1000, evicted_unfetched = 890, cmd_set = 900 })
     local after = { evictions = 1000, cmd_get = 6000, get_hits = 4800, get_misses = 1200, evicted_unfetched = 990,
         cmd_set = 1000 }
-    for name, value in pairs(general or {}) do
-        after[name] = value
-    end
+    for name, value in pairs(general or {}) do after[name] = value end
     local now = make(1001, { [5] = class({ evicted = 100 }) }, after, { slab_automove = 0 })
     now.slated = "0.1.0"
     local known = { now = now, before = before }
-    for name, value in pairs(fields or {}) do
-        known[name] = value
-    end
+    for name, value in pairs(fields or {}) do known[name] = value end
     return known
 end
 

@@ -14,9 +14,7 @@ local function has(program) return os.execute("command -v " .. program .. " >/de
 local function expressions(panels)
     local list = {}
     for _, panel in ipairs(panels) do
-        for _, target in ipairs(panel.targets) do
-            list[#list + 1] = target.expr
-        end
+        for _, target in ipairs(panel.targets) do list[#list + 1] = target.expr end
     end
     return list
 end

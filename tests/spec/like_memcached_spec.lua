@@ -36,9 +36,7 @@ describe("-o like_memcached", function()
 
     local function words_of(text)
         local words = {}
-        for word in text:gmatch("%S+") do
-            words[#words + 1] = word
-        end
+        for word in text:gmatch("%S+") do words[#words + 1] = word end
         return words
     end
 
@@ -57,17 +55,13 @@ describe("-o like_memcached", function()
     end
 
     after_each(function()
-        for _, one in ipairs(running) do
-            one:stop()
-        end
+        for _, one in ipairs(running) do one:stop() end
         running = {}
     end)
 
     it("has memcached's 39 classes, from 96 bytes to 512 KiB", function()
         local kept = {}
-        for line in io.lines(CLASSES) do
-            kept[#kept + 1] = line
-        end
+        for line in io.lines(CLASSES) do kept[#kept + 1] = line end
         local classes = class_table(nil, "-o like_memcached")
         assert.same(kept, classes)
         assert.equal(39, #classes)
@@ -171,9 +165,7 @@ describe("-o like_memcached", function()
         for requests, yields in pairs({ [2] = 2, [4] = 1, [6] = 0 }) do
             on_each({ "-R", tostring(requests) }, function(connection, binary)
                 assert(connection:send(("mn\r\n"):rep(6)))
-                for _ = 1, 6 do
-                    assert.equal("MN", connection:receive("*l"))
-                end
+                for _ = 1, 6 do assert.equal("MN", connection:receive("*l")) end
                 assert.equal(yields, stat(connection, "conn_yields"), requests .. " requests a turn of " .. binary)
             end)
         end
@@ -189,9 +181,7 @@ describe("-o like_memcached", function()
                         assert.equal("HD", wire.ask(connection, "mg k" .. i))
                     end
                 end
-                for i = 41, 80 do
-                    store(connection, i, i, value)
-                end
+                for i = 41, 80 do store(connection, i, i, value) end
                 local oldest
                 for i = #words == 0 and 6 or 1, 80 do
                     local here = wire.ask(connection, ("me k%d"):format(i)) ~= "EN"

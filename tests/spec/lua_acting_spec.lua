@@ -21,9 +21,7 @@ local function new_server(settings)
     local all = { slab_automove = "0", slab_reassign = "yes", hot_lru_pct = "20", warm_lru_pct = "40",
         hot_max_factor = "0.20", warm_max_factor = "2.00", verbosity = "0", maxbytes = "67108864", temp_lru = "no",
         temporary_ttl = "61", lru_crawler_sleep = "100" }
-    for name, value in pairs(settings or {}) do
-        all[name] = value
-    end
+    for name, value in pairs(settings or {}) do all[name] = value end
     return setmetatable({ settings = all, pages = { [4] = 64, [12] = 1 }, slabs_moved = 0, log = {} }, Server)
 end
 
@@ -137,9 +135,7 @@ end
 
 local function entries(console)
     local list = {}
-    for line in console.text:gmatch("[^\n]+") do
-        list[#list + 1] = dkjson.decode(line)
-    end
+    for line in console.text:gmatch("[^\n]+") do list[#list + 1] = dkjson.decode(line) end
     return list
 end
 

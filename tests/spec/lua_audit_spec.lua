@@ -31,19 +31,13 @@ describe("the record of changes", function()
 
     it("gives each change a number of its own while several write to it", function()
         local writers = {}
-        for i = 1, WRITERS do
-            writers[i] = notes(CHANGES) .. " & p" .. i .. "=$!; "
-        end
+        for i = 1, WRITERS do writers[i] = notes(CHANGES) .. " & p" .. i .. "=$!; " end
         local ends = {}
-        for i = 1, WRITERS do
-            ends[i] = "wait $p" .. i
-        end
+        for i = 1, WRITERS do ends[i] = "wait $p" .. i end
         assert.is_true(os.execute(table.concat(writers) .. table.concat(ends, " && ")))
         local entries = assert(audit.read(folder .. "/audit.log"))
         assert.equal(WRITERS * CHANGES, #entries)
-        for i, entry in ipairs(entries) do
-            assert.equal(i, entry.id)
-        end
+        for i, entry in ipairs(entries) do assert.equal(i, entry.id) end
     end)
 
     it("is written when the lock that slatetop takes, too, is given back", function()

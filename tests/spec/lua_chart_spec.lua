@@ -29,9 +29,7 @@ local function whole_recording(count, name)
                 total_chunks = chunks, used_chunks = chunks // 2, free_chunks = chunks - chunks // 2,
                 number = chunks // 2, mem_requested = chunks // 2 * size * 9 // 10, age = 40, get_hits = i * 900,
                 cmd_set = i * 100, evicted = 0, evicted_time = 0 }
-            for key, value in pairs(more or {}) do
-                fields[key] = value
-            end
+            for key, value in pairs(more or {}) do fields[key] = value end
             return fields
         end
         list[i] = make(1000 + i, {
@@ -75,9 +73,7 @@ describe("the chart pages", function()
         assert.equal("class 2 (16 B)", bands[1].label)
         assert.equal("21 other classes", bands[pages.MAX_BANDS].label)
         local total = 0
-        for _, band in ipairs(bands) do
-            total = total + band.values[1]
-        end
+        for _, band in ipairs(bands) do total = total + band.values[1] end
         assert.equal(30 * 31 // 2 - 2 + 99 + 3, total)
     end)
 
@@ -133,9 +129,7 @@ describe("the chart", function()
         local sizes, sum = require "slate.chart.kinds.sizes", 0
         local figure = sizes.figure(list, { source = "sizehist", sizes = { { bytes = 96, items = 10 },
             { bytes = 100, items = 5 }, { bytes = 5000, items = 1 } } })
-        for _, bar in ipairs(figure.panels[1].bars) do
-            sum = sum + bar[3]
-        end
+        for _, bar in ipairs(figure.panels[1].bars) do sum = sum + bar[3] end
         assert.equal(16, sum)
         assert.same({ 152, 384 }, figure.panels[1].limits)
         assert.truthy(sizes.figure(list).note:find("mean size", 1, true))
@@ -242,9 +236,7 @@ describe("drawing", function()
             local figure = figure_of(kind.name, whole_recording(20))
             local text = chart.text(figure, { width = 80, height = 24 })
             assert.is_nil(text:find("[^\n\32-\126]"), text)
-            for line in text:gmatch("[^\n]+") do
-                assert.is_true(#line <= 80, line)
-            end
+            for line in text:gmatch("[^\n]+") do assert.is_true(#line <= 80, line) end
             assert.truthy(text:find(figure.title, 1, true))
             assert.truthy(text:find(figure.panels[1].x.label, 1, true), text)
             local coloured = chart.text(figure, { width = 80, height = 24, colour = true })
@@ -257,9 +249,7 @@ describe("drawing", function()
         local figure = figure_of("hits", whole_recording(20))
         figure.panels[1].y = { label = "items a second" }
         for _, series in ipairs(figure.panels[1].series) do
-            for _, point in ipairs(series.points) do
-                point[2] = 0
-            end
+            for _, point in ipairs(series.points) do point[2] = 0 end
         end
         assert(chart.write(figure, folder .. "/zero.html", { terminal = "html" }))
         local page = read(folder .. "/zero.html")

@@ -37,9 +37,7 @@ describe("hash", function()
         }
         for row, expected in ipairs(VECTORS) do
             local bytes = {}
-            for i = 1, expected[1] do
-                bytes[i] = string.char(((i - 1) * 37 + 1) % 256)
-            end
+            for i = 1, expected[1] do bytes[i] = string.char(((i - 1) * 37 + 1) % 256) end
             local text, seed = table.concat(bytes), (row - 1) * 77
             assert.equal(expected[2], xxh.xxh32(text, seed))
             assert.equal(expected[3], xxh.xxh64(text, seed))

@@ -60,9 +60,7 @@ local RECORDING = '{"schema":"slate/snapshot/1","time_s":1.5,"general":{"pid":1,
 
 local function lines_of(text)
     local lines = {}
-    for line in text:gmatch("[^\n]+") do
-        lines[#lines + 1] = line
-    end
+    for line in text:gmatch("[^\n]+") do lines[#lines + 1] = line end
     return lines
 end
 
@@ -111,9 +109,7 @@ describe("hostile input", function()
             sampled.gain_at(sampled.parse_curve(lines), 2)
             local totals, policies = sampled.parse_whatif(lines)
             assert(totals.windows == nil or type(totals.windows) == "number")
-            for _, one in ipairs(policies) do
-                assert(one.hit_ratio + one.difference)
-            end
+            for _, one in ipairs(policies) do assert(one.hit_ratio + one.difference) end
             local requests, keys = sampled.parse_hotkeys(lines)
             for _, one in ipairs(keys) do
                 assert(one.key and one.requests - one.error + requests)
@@ -194,9 +190,7 @@ describe("a line of 500 letters, blanks or signs", function()
 
     local function split(text)
         local lines = {}
-        for line in (text .. "\n"):gmatch("([^\n]*)\n") do
-            lines[#lines + 1] = line
-        end
+        for line in (text .. "\n"):gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
         return lines
     end
 

@@ -6,9 +6,7 @@ local server = require "support.server"
 local function modules()
     local pipe = assert(io.popen("ls lua/slate/*/*.lua | grep -vE '/(commands|policies)/'"))
     local list = {}
-    for path in pipe:lines() do
-        list[#list + 1] = path
-    end
+    for path in pipe:lines() do list[#list + 1] = path end
     pipe:close()
     return list
 end

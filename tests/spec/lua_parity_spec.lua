@@ -27,9 +27,7 @@ describe("a policy inside slated", function()
 
     local function lines_shown()
         local count = 0
-        for _ in io.lines(shown) do
-            count = count + 1
-        end
+        for _ in io.lines(shown) do count = count + 1 end
         return count
     end
 

@@ -12,9 +12,7 @@ describe("slate-policies(7)", function()
         assert(pipe:close())
         local one = dkjson.decode(text:match("\nsnapshot (%b{})"))
         local names = { "evicted" }
-        for name in pairs(one.classes[1]) do
-            names[#names + 1] = name
-        end
+        for name in pairs(one.classes[1]) do names[#names + 1] = name end
         assert.is_true(#names > 10)
         for _, name in ipairs(names) do
             assert.truthy(manual:find("\n.It Va " .. name .. "\n", 1, true), name)

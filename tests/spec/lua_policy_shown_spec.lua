@@ -101,9 +101,7 @@ describe("what a policy is shown", function()
         assert.equal(0, before.by_id[200].total_pages)
         assert.equal(1, before.by_id[9].total_pages)
         local ids = {}
-        for i, one in ipairs(before.classes) do
-            ids[i] = one.id
-        end
+        for i, one in ipairs(before.classes) do ids[i] = one.id end
         assert.same({ 3, 5, 9, 200 }, ids)
     end)
 

@@ -234,9 +234,7 @@ end)
 local function exported(names)
     local program = "build/unit/daemon/test_tune_lua_policy"
     local words = {}
-    for i, name in ipairs(names) do
-        words[i] = server.quoted(name)
-    end
+    for i, name in ipairs(names) do words[i] = server.quoted(name) end
     local pipe = assert(io.popen(("%s --export %s 2>&1"):format(program, table.concat(words, " "))))
     local list, current = {}, nil
     for line in pipe:lines() do
@@ -268,9 +266,7 @@ local WORDS <const> = { "burst least_kb=1", "free-pages", "ratio window=5", "uti
 describe("the same snapshots", function()
     it("are compared for every policy that is shipped", function()
         local named = {}
-        for i, words in ipairs(WORDS) do
-            named[i] = words:match("^%S+")
-        end
+        for i, words in ipairs(WORDS) do named[i] = words:match("^%S+") end
         local shipped = {}
         for name in io.popen("ls lua/slate/policies"):lines() do
             shipped[#shipped + 1] = name:match("^(.*)%.lua$")
@@ -283,9 +279,7 @@ describe("the same snapshots", function()
         assert.equal(#WORDS, #runs)
         for _, one in ipairs(runs) do
             local name, words = one.name:match("^%S+"), {}
-            for word in one.name:gmatch(" (%S+)") do
-                words[#words + 1] = word
-            end
+            for word in one.name:gmatch(" (%S+)") do words[#words + 1] = word end
             local running, moves_made, decided = assert(assert(policy.open(name)):start(words)), 0, 0
             for second, step in ipairs(one) do
                 local moves, why = running:feed(step.snapshot)

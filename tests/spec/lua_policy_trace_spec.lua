@@ -10,12 +10,8 @@ describe("slatectl policy simulate", function()
     -- Small values fill the cache; then larger ones are asked for, of which all would fit.
     it("plays a trace to slated's cache for each policy, which moves pages by the trace's clock", function()
         local file = assert(io.open(ctl.folder .. "/t", "w"))
-        for i = 1, 12000 do
-            file:write(("s%d 900\n"):format(i))
-        end
-        for i = 1, 12000 do
-            file:write(("l%d 9000\n"):format(i % 500))
-        end
+        for i = 1, 12000 do file:write(("s%d 900\n"):format(i)) end
+        for i = 1, 12000 do file:write(("l%d 9000\n"):format(i % 500)) end
         file:close()
         server.write_file(ctl.folder .. "/mine.lua", command.read_file(ctl.root .. "/lua/slate/policies/burst.lua"))
         local code, out, err = ctl.run("policy simulate burst window_s=1 ratio ./mine.lua --trace t --memory 8m "
@@ -44,9 +40,7 @@ describe("slatectl policy simulate", function()
 
     it("tells what of the memory was held, which is more where each of many classes has an item", function()
         local file = assert(io.open(ctl.folder .. "/wide", "w"))
-        for i = 1, 12 do
-            file:write(("k%d %d\n"):format(i, 90 * 2 ^ i // 1))
-        end
+        for i = 1, 12 do file:write(("k%d %d\n"):format(i, 90 * 2 ^ i // 1)) end
         file:write("a b c\n")
         file:close()
         local code, out, err = ctl.run("policy simulate burst --trace wide --memory 8m --processes 2")

@@ -13,9 +13,7 @@ local function watched(donor, evicted_per_s, about)
     local one = view.observer()
     for i = 0, 5 do
         local fields = { evicted = (about.donor_evicts or 0) * i }
-        for name, value in pairs(donor) do
-            fields[name] = value
-        end
+        for name, value in pairs(donor) do fields[name] = value end
         local now = snapshots.make(1000 + i, { [3] = snapshots.class(fields),
             [5] = snapshots.class({ age = 10, evicted = evicted_per_s * i }) },
             { limit_maxbytes = about.limit_bytes or 64 * MIB }, { slab_automove = about.mode or 0 })

@@ -11,9 +11,7 @@ local function deep(value)
         return value
     end
     local new = {}
-    for key, one in pairs(value) do
-        new[key] = deep(one)
-    end
+    for key, one in pairs(value) do new[key] = deep(one) end
     return new
 end
 
@@ -121,9 +119,7 @@ describe("a recording of changes", function()
     local ctl = command.beside(setup, teardown, { args = { "-m", "32" } })
 
     setup(function()
-        for i = 1, 2000 do
-            assert(ctl.client:set("key" .. i, ("x"):rep(i)))
-        end
+        for i = 1, 2000 do assert(ctl.client:set("key" .. i, ("x"):rep(i))) end
     end)
 
     it("is a tenth as long as whole snapshots, and holds the same", function()

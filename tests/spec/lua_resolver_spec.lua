@@ -16,9 +16,7 @@ describe("servers by name", function()
             return found, problem
         end })
         local names = {}
-        for i, one in ipairs(servers or {}) do
-            names[i] = one.name
-        end
+        for i, one in ipairs(servers or {}) do names[i] = one.name end
         return servers and table.concat(names, " "), message, code
     end
 
@@ -67,9 +65,7 @@ describe("servers of a file", function()
         server.write_file(folder .. "/fleet", text)
         local list, message, code = addresses.expand({ assert(addresses.parse("first:1,file:" .. folder .. "/fleet")) })
         local names = {}
-        for i, one in ipairs(list or {}) do
-            names[i] = one.name
-        end
+        for i, one in ipairs(list or {}) do names[i] = one.name end
         return list and table.concat(names, " "), message and message:gsub("^.*/fleet", "fleet"), code
     end
 

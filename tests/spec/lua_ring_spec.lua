@@ -3,25 +3,19 @@ local ring = require "slate.fleet.ring"
 
 local function split(text, separator)
     local parts = {}
-    for part in text:gmatch("[^" .. separator .. "]+") do
-        parts[#parts + 1] = part
-    end
+    for part in text:gmatch("[^" .. separator .. "]+") do parts[#parts + 1] = part end
     return parts
 end
 
 local function addresses(count)
     local list = {}
-    for i = 1, count do
-        list[i] = ("10.1.%d.%d:11211"):format(i // 250, i % 250 + 1)
-    end
+    for i = 1, count do list[i] = ("10.1.%d.%d:11211"):format(i // 250, i % 250 + 1) end
     return list
 end
 
 local function owners(one, keys)
     local list = {}
-    for i = 1, keys do
-        list[i] = one:server("key-" .. i).name
-    end
+    for i = 1, keys do list[i] = one:server("key-" .. i).name end
     return list
 end
 
@@ -131,9 +125,7 @@ describe("ring", function()
         assert.truthy(refused({ "h:1" }, { hash = "sha1" }):find("'sha1'", 1, true))
         assert.truthy(refused({ "h 1 2" }):find("not a server", 1, true))
         local heavy = {}
-        for i = 1, 420 do
-            heavy[i] = ("h%d:1:10000"):format(i)
-        end
+        for i = 1, 420 do heavy[i] = ("h%d:1:10000"):format(i) end
         assert.truthy(refused(heavy, { kind = "modula" }):find("points", 1, true))
     end)
 end)

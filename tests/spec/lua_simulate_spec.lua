@@ -7,9 +7,7 @@ local simulate = require "slate.policy.simulate"
 -- A loop of 100 keys and a few that come often: what fits and what does not differs by policy.
 local function trace_text()
     local lines = {}
-    for i = 1, 6000 do
-        lines[i] = i % 3 == 0 and "often" .. i % 7 or "loop" .. i % 100
-    end
+    for i = 1, 6000 do lines[i] = i % 3 == 0 and "often" .. i % 7 or "loop" .. i % 100 end
     return table.concat(lines, "\n") .. "\n"
 end
 
@@ -64,9 +62,7 @@ describe("slatectl simulate", function()
     it("prints the sizes in order with the best policy first and marked", function()
         local out = succeed("trace.txt --objects 50%,20 --policy lru,fifo,sieve,s3fifo --processes 3")
         local lines = {}
-        for line in out:gmatch("[^\n]+") do
-            lines[#lines + 1] = line
-        end
+        for line in out:gmatch("[^\n]+") do lines[#lines + 1] = line end
         assert.equal(2 + 8, #lines)
         assert.truthy(lines[1]:find("^trace%.txt: 6000 requests, %d+ keys; %* fewest misses$"), lines[1])
         assert.truthy(lines[2]:find("^OBJECTS +POLICY +HIT RATIO +MISS RATIO +MISSES TO LRU +MISSES TO S3FIFO"))

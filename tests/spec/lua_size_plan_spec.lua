@@ -28,9 +28,7 @@ end
 
 local function by_order(plan)
     local list = {}
-    for _, choice in ipairs(plan) do
-        list[choice.order] = choice
-    end
+    for _, choice in ipairs(plan) do list[choice.order] = choice end
     return list
 end
 
@@ -65,9 +63,7 @@ describe("other chunk sizes", function()
         assert.is_nil(plan.waste_ratio)
         assert.equal(0, #prediction.size_choices(seen(), { sizes = "STAT sizes_status disabled\r\nEND\r\n" }))
         local has = {}
-        for _, bytes in ipairs(plan.now) do
-            has[bytes] = true
-        end
+        for _, bytes in ipairs(plan.now) do has[bytes] = true end
         assert.is_true(has[96] and has[120] and has[1000] and has[524288], "those of its start, and those in use")
     end)
 

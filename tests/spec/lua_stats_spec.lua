@@ -3,9 +3,7 @@ local stats = require "slate.facts.stats"
 
 local function lines(text)
     local list = {}
-    for line in text:gmatch("[^\n]+") do
-        list[#list + 1] = line
-    end
+    for line in text:gmatch("[^\n]+") do list[#list + 1] = line end
     return list
 end
 

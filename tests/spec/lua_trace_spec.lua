@@ -6,9 +6,7 @@ local trace = require "slate.facts.trace"
 describe("slate.base.siphash", function()
     it("is SipHash-2-4, by the vectors of its authors", function()
         local key, text = "", ""
-        for i = 0, 15 do
-            key = key .. string.char(i)
-        end
+        for i = 0, 15 do key = key .. string.char(i) end
         local hash = siphash.by(key)
         local known = { [0] = 0x726fdb47dd0e0e31, [1] = 0x74f839c593dc67fd, [7] = 0xab0200f58b01d137,
             [8] = 0x93f5f5799a932462, [15] = 0xa129ca6149be45e5 }

@@ -73,9 +73,7 @@ describe("the row of a class in words", function()
 
     it("names who can give, and the key, unless the figures are of the past", function()
         local one = view.observer()
-        for i = 1, 20 do
-            one:look(recordings.load("calcified")[i])
-        end
+        for i = 1, 20 do one:look(recordings.load("calcified")[i]) end
         local text, tone = hint(one, 14)
         assert.equal("bad", tone)
         assert.truthy(text:find("^! class 14 starves, %d+ evictions/s; class %d+ keeps its items %w+: press m$"),

@@ -23,9 +23,7 @@ local function options_of(name)
     local options, parser = {}, cli.parser(name)
     local function add(list)
         for _, option in ipairs(list) do
-            for _, alias in ipairs(option._aliases) do
-                options[alias] = true
-            end
+            for _, alias in ipairs(option._aliases) do options[alias] = true end
         end
     end
     add(parser._options)

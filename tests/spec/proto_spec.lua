@@ -30,9 +30,7 @@ end
 
 -- Ends them, and notes which did not end cleanly.
 local function reap()
-    for _, one in ipairs(ending) do
-        one.server:ask_to_end()
-    end
+    for _, one in ipairs(ending) do one.server:ask_to_end() end
     for _, one in ipairs(ending) do
         local status, said = one.server:stop()
         if status ~= 0 then

@@ -131,9 +131,7 @@ describe("a class that starves and that is read", function()
 
     it("is advised them by its lives where too few reads were seen for a prediction", function()
         local few = load_of(20, 30, 50)
-        for _, now in ipairs(few) do
-            now.general.cmd_get = now.general.cmd_get // 100
-        end
+        for _, now in ipairs(few) do now.general.cmd_get = now.general.cmd_get // 100 end
         local one = seen(few)
         local move = relief.of(one, 17)
         assert.is_nil(move.made)

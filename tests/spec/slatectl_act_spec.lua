@@ -33,9 +33,7 @@ for _, kind in ipairs(server.both()) do
                 assert.are_not.equal(before[name], settings()[name], name)
                 names[#names + 1] = name
             end
-            for _ in ipairs(names) do
-                ctl.succeed("undo")
-            end
+            for _ in ipairs(names) do ctl.succeed("undo") end
             local after = settings()
             for _, name in ipairs(names) do
                 assert.equal(before[name], after[name], name)
@@ -170,9 +168,7 @@ for _, kind in ipairs(server.both()) do
         it("tells with --verdict hits before and after a move, also in JSON and in the list of changes", function()
             local code, out = ctl.run("move 12 5 1 --verdict 3s --json", function(seconds)
                 local batch = pipeline(ctl.client)
-                for _ = 1, 1000 * seconds do
-                    batch:get("nothing")
-                end
+                for _ = 1, 1000 * seconds do batch:get("nothing") end
                 batch:run()
             end)
             assert.equal(0, code, out)
@@ -327,9 +323,7 @@ describe("slatectl changes what only slated has", function()
             assert.truthy(dry:find(part, 1, true), dry)
         end
         assert.truthy(dry:gsub("%s+", " "):find("sizes that no item has yet would waste", 1, true), dry)
-        for line in dry:gmatch("[^\n]+") do
-            assert.is_true(#line <= 80, line)
-        end
+        for line in dry:gmatch("[^\n]+") do assert.is_true(#line <= 80, line) end
         local predicted = document((ctl.succeed("geometry auto --dry-run --json")))
         assert.equal(524288, predicted.sizes[#predicted.sizes])
         ctl.refuses(64, "geometry sizes 100,600000 --dry-run", "sizes must ascend")

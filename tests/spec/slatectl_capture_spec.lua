@@ -62,9 +62,7 @@ end
 
 local function lines_of(path)
     local list = {}
-    for line in io.lines(path) do
-        list[#list + 1] = line
-    end
+    for line in io.lines(path) do list[#list + 1] = line end
     return list
 end
 

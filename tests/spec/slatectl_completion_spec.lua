@@ -16,9 +16,7 @@ describe("slatectl completion words", function()
         assert.equal(0, code, err)
         assert.equal("", err)
         local list = {}
-        for word in out:gmatch("([^\t\n]+)[^\n]*\n") do
-            list[#list + 1] = word
-        end
+        for word in out:gmatch("([^\t\n]+)[^\n]*\n") do list[#list + 1] = word end
         return list
     end
 
@@ -26,9 +24,7 @@ describe("slatectl completion words", function()
         local list = words(line)
         for _, wanted in ipairs({ ... }) do
             local found = false
-            for _, word in ipairs(list) do
-                found = found or word == wanted
-            end
+            for _, word in ipairs(list) do found = found or word == wanted end
             assert.is_true(found, ("%s is none of those for `%s`: %s"):format(wanted, line, table.concat(list, " ")))
         end
     end

@@ -25,9 +25,7 @@ STAT point:536870912 0.9000
 
 local function lines_of(text)
     local lines = {}
-    for line in text:gmatch("[^\n]+") do
-        lines[#lines + 1] = line
-    end
+    for line in text:gmatch("[^\n]+") do lines[#lines + 1] = line end
     return lines
 end
 
@@ -67,9 +65,7 @@ describe("slatectl curve", function()
         })
         one:install()
         local words = { "curve" }
-        for word in (arguments or ""):gmatch("%S+") do
-            words[#words + 1] = word
-        end
+        for word in (arguments or ""):gmatch("%S+") do words[#words + 1] = word end
         return one:slatectl(words, {})
     end
 

@@ -37,12 +37,8 @@ local ANSWERS <const> = {
 
 local function with(base, others)
     local all = {}
-    for name, value in pairs(base) do
-        all[name] = value
-    end
-    for name, value in pairs(others) do
-        all[name] = value
-    end
+    for name, value in pairs(base) do all[name] = value end
+    for name, value in pairs(others) do all[name] = value end
     return all
 end
 
@@ -102,9 +98,7 @@ local function one_of(list) return list[math.random(#list)] end
 
 local function lines_of(text)
     local lines = {}
-    for line in text:gmatch("(.-)\r\n") do
-        lines[#lines + 1] = line
-    end
+    for line in text:gmatch("(.-)\r\n") do lines[#lines + 1] = line end
     return lines
 end
 

@@ -109,9 +109,7 @@ for _, kind in ipairs(server.both()) do
             return names, function(rest)
                 local asked = {}
                 for i, mute in ipairs(mutes) do
-                    repeat
-                        asked[i] = mute:accept()
-                    until asked[i] or not rest()
+                    repeat asked[i] = mute:accept() until asked[i] or not rest()
                     mute:close()
                 end
                 return asked
@@ -210,9 +208,7 @@ for _, kind in ipairs(server.both()) do
                 local asked = accept(rest)
                 local other = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(ctl.one.address), rest)
                 assert.truthy(other:find("\nslate_up 1\n", 1, true), other)
-                for i = 1, 3 do
-                    asked[i]:close()
-                end
+                for i = 1, 3 do asked[i]:close() end
                 local text, at = answer_of(waiting, rest), 0
                 for i, name in ipairs(names) do -- in the order of the command line
                     local line = ('\nslate_up{server="%s"} %d\n'):format(name, i == 1 and 1 or 0)
@@ -264,12 +260,8 @@ describe("slatectl's web server", function()
             end,
             function()
                 local mute = {}
-                for i = 1, 120 do
-                    mute[i] = connect("GET /mute HTTP/1.1\r\n\r\n")
-                end
-                for _ = 1, 250 do
-                    connect("")
-                end
+                for i = 1, 120 do mute[i] = connect("GET /mute HTTP/1.1\r\n\r\n") end
+                for _ = 1, 250 do connect("") end
                 statuses.other = status_of(connect("GET / HTTP/1.1\r\n\r\n"))
                 released = true
                 for _, peer in ipairs(mute) do
@@ -281,9 +273,7 @@ describe("slatectl's web server", function()
         })
         listening:close()
         assert.equal("over", why)
-        for _, peer in ipairs(peers) do
-            peer:close()
-        end
+        for _, peer in ipairs(peers) do peer:close() end
         assert.same({ other = "200", ["200"] = true, ["503"] = true }, statuses)
         assert.equal(40, refused) -- of 120, for 80 of one page are served at once
     end)

@@ -23,9 +23,7 @@ describe("slatectl fleet apply", function()
         end
     end)
     teardown(function()
-        for _, one in ipairs(servers) do
-            one:stop()
-        end
+        for _, one in ipairs(servers) do one:stop() end
         ctl.remove()
     end)
     before_each(function() os.remove(ctl.folder .. "/audit.log") end)
@@ -41,9 +39,7 @@ describe("slatectl fleet apply", function()
 
     local function values(name)
         local list = {}
-        for i, one in ipairs(servers) do
-            list[i] = value(one, name)
-        end
+        for i, one in ipairs(servers) do list[i] = value(one, name) end
         return table.concat(list, " ")
     end
 
@@ -57,9 +53,7 @@ describe("slatectl fleet apply", function()
         assert(client:set("here", "x"))
         local code, out, err = ctl.run(arguments, function()
             local key = assert(runtime.read(client)).hot_lru_pct == "25" and "gone" or "here"
-            for _ = 1, 200 do
-                client:get(key)
-            end
+            for _ = 1, 200 do client:get(key) end
         end)
         client:close()
         return code, out, err
@@ -81,9 +75,7 @@ describe("slatectl fleet apply", function()
             .. "back\n", 1, true), out)
         local entries = audit.read(ctl.folder .. "/audit.log")
         assert.equal(6, #entries)
-        for _, entry in ipairs(entries) do
-            assert.equal(1, entry.fleet)
-        end
+        for _, entry in ipairs(entries) do assert.equal(1, entry.fleet) end
         assert.truthy(ctl.succeed("fleet undo --dry-run"):find("nothing was sent\n$"))
         assert.equal("25 25 25", values("hot_lru_pct"))
         out = ctl.succeed("fleet undo 1 -s " .. names():gsub(" ", ",")) -- as the change itself was asked for
@@ -216,9 +208,7 @@ describe("slatectl fleet warm", function()
     local function fill(one, prefix, value)
         local client = one:connect()
         local quiet = pipeline(client)
-        for i = 1, 300 do
-            quiet:set(prefix .. i, value, { ttl_s = 1000, flags = 3 })
-        end
+        for i = 1, 300 do quiet:set(prefix .. i, value, { ttl_s = 1000, flags = 3 }) end
         assert(quiet:finish())
         client:close()
     end
@@ -255,9 +245,7 @@ describe("slatectl fleet warm", function()
     end)
     teardown(function()
         new:stop()
-        for _, peer in ipairs(peers) do
-            peer:stop()
-        end
+        for _, peer in ipairs(peers) do peer:stop() end
         ctl.remove()
     end)
 
@@ -325,9 +313,7 @@ describe("slatectl fleet flush", function()
     -- Runs the command while time passes by its sleeps alone. In each, the clients of all servers read a key and store
     -- it anew when refills(server) says so. Returns the exit code and, for each server, its row.
     local function flush(words, refills)
-        for i = 1, 3 do
-            assert(clients[i]:set("key", "x"))
-        end
+        for i = 1, 3 do assert(clients[i]:set("key", "x")) end
         clock.sleep = function(seconds)
             now_s = now_s + seconds
             for i = 1, 3 do
@@ -337,9 +323,7 @@ describe("slatectl fleet flush", function()
             end
         end
         local parsed, out = { members = {} }, {}
-        for name, value in pairs(words) do
-            parsed[name] = value
-        end
+        for name, value in pairs(words) do parsed[name] = value end
         local list = {}
         for i = 1, 3 do
             list[i] = assert(require("slate.base.units").parse_server(servers[i].address))
@@ -353,9 +337,7 @@ describe("slatectl fleet flush", function()
 
     local function states(rows)
         local words = {}
-        for i, row in ipairs(rows) do
-            words[i] = row.state
-        end
+        for i, row in ipairs(rows) do words[i] = row.state end
         return table.concat(words, ", ")
     end
 

@@ -22,9 +22,7 @@ local function store_samples(client)
     assert(client:set("large", ("0123456789"):rep(90000)))
     assert(client:meta("ms", "AAECAw==", { "b", "F3" }, "binary key"))
     local many = pipeline(client)
-    for i = 1, 2000 do
-        many:set("many-" .. i, tostring(i):rep(20))
-    end
+    for i = 1, 2000 do many:set("many-" .. i, tostring(i):rep(20)) end
     assert(many:finish())
 end
 
@@ -113,9 +111,7 @@ describe("slatectl save", function()
         local lines = 0
         local endless = {
             each_line = function(_, _, _, on_line)
-                repeat
-                    lines = lines + 1
-                until on_line("no key") == false
+                repeat lines = lines + 1 until on_line("no key") == false
                 return "mg key"
             end,
             stats = function() return { "STAT curr_items 10" } end,
@@ -342,9 +338,7 @@ for _, kind in ipairs(server.both()) do
             ctl.refuses(74, "save /dev/full", "No space left on device")
             assert.equal(0, (ctl.shell("! ls | grep -e none -e part && test -c /dev/full")))
             local noise = {}
-            for i = 1, 200000 do
-                noise[i] = string.char(math.random(0, 255))
-            end
+            for i = 1, 200000 do noise[i] = string.char(math.random(0, 255)) end
             assert(client:set("noise", table.concat(noise))) -- which no packer makes smaller
             finally(function() client:delete("noise") end)
             for _, name in ipairs({ "full.items", "full.gz" }) do

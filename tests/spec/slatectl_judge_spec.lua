@@ -16,9 +16,7 @@ describe("an advised policy", function()
     local function advised(...)
         local lines = { ... }
         local one = require("slate.judge.view").observer()
-        for i = 0, 1 do
-            one:look(make(1000 + i, {}, { evictions = 100 * i }))
-        end
+        for i = 0, 1 do one:look(make(1000 + i, {}, { evictions = 100 * i })) end
         local context = { pair = function() return one.now, one.before, one.rates, nil, nil, one end }
         return require("slate.judge.advice").policy(context, { stats = function() return lines end }, {})
     end
@@ -109,31 +107,6 @@ describe("advised sizes", function()
         end
     end)
 
-    it("waste little more than one class for each size would", function()
-        local histogram = { sizes = {}, exact = true, bytes = 0 }
-        for i = 1, 12 do
-            histogram.sizes[i] = { bytes = 96 * i * i, items = 1000 }
-        end
-        local every = {}
-        for i, step in ipairs(histogram.sizes) do
-            every[i] = step.bytes
-        end
-        local sizes = fit.least_waste_sizes(histogram,
-            { chunk_max_bytes = 524288, room_bytes = 48, memory_bytes = 1 << 34 })
-        local waste, least = fit.sizes_judged(histogram, sizes, 524288), fit.sizes_judged(histogram, every, 524288)
-        assert.is_true(waste.waste_ratio <= least.waste_ratio + 0.001)
-    end)
-
-    it("are no more than are asked for", function()
-        math.randomseed(SEED)
-        local histogram = random_histogram()
-        for most = 2, 16, 14 do
-            local sizes = fit.least_waste_sizes(histogram, { classes = most, chunk_max_bytes = 524288, room_bytes = 48,
-                memory_bytes = 64 << 20 })
-            assert.is_true(#sizes <= most, ("SEED=%d: %d of %d"):format(SEED, #sizes, most))
-        end
-    end)
-
     it("are taken by memcached as its option, and give the classes that were foretold", function()
         local binary = server.memcached()
         if not binary then
@@ -210,12 +183,8 @@ describe("the doctor", function()
             free_chunks = 0, number = 100, age = 10, evicted = 0, outofmemory = 0 }
         local function with(values)
             local class = {}
-            for name, value in pairs(base) do
-                class[name] = value
-            end
-            for name, value in pairs(values) do
-                class[name] = value
-            end
+            for name, value in pairs(base) do class[name] = value end
+            for name, value in pairs(values) do class[name] = value end
             return class
         end
         local calm = with({ total_pages = 30, total_chunks = 3000, free_chunks = 500, used_chunks = 2500, age = 9000 })
@@ -283,9 +252,7 @@ for _, kind in ipairs(server.both()) do
         })
 
         it("with the exit codes and the line of a monitoring plugin", function()
-            for i = 1, 20 do
-                assert(ctl.client:set("large" .. i, ("x"):rep(50000)))
-            end
+            for i = 1, 20 do assert(ctl.client:set("large" .. i, ("x"):rep(50000))) end
             local code, out = ctl.run("check --interval 20ms")
             assert.equal(0, code, out)
             assert.truthy(out:find("^OK %- [^|\n]+ | 'ev'=[%d.]+;; [^\n]+\n$"), out)

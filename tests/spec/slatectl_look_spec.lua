@@ -162,9 +162,7 @@ for _, kind in ipairs(server.both()) do
             assert.same({ "chain", "refused" }, { found.values[1].fits, found.values[2].fits })
             local text = ctl.succeed("fit 100 600000 2000000 --interval 20ms")
             assert.truthy(text:find("chained: over any chunk\n.*over item_size_max, 1M\n"), text)
-            for line in text:gmatch("[^\n]+") do
-                assert.is_true(#line <= 80, line)
-            end
+            for line in text:gmatch("[^\n]+") do assert.is_true(#line <= 80, line) end
             assert.same({ 64, 64 }, { (ctl.run("fit")), (ctl.run("fit 12k")) })
         end)
 
@@ -188,9 +186,7 @@ for _, kind in ipairs(server.both()) do
 
         it("watches events and tells how many were lost", function()
             local code, out, err = ctl.beside("watch fetchers --count 3 --where key=nothing --jsonl", function(rest)
-                repeat
-                    client:get("nothing")
-                until not rest()
+                repeat client:get("nothing") until not rest()
             end)
             assert.equal(0, code, err)
             local seen = 0

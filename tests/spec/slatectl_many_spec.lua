@@ -38,12 +38,8 @@ describe("tasks", function()
             return true
         end
         local functions, parents = {}, {}
-        for i = 1, 200 do
-            functions[i] = one
-        end
-        for i = 1, 4 do
-            parents[i] = function() return #together.run(functions) end
-        end
+        for i = 1, 200 do functions[i] = one end
+        for i = 1, 4 do parents[i] = function() return #together.run(functions) end end
         assert.same({ { 200, n = 1 }, { 200, n = 1 }, { 200, n = 1 }, { 200, n = 1 } }, together.run(parents))
         assert.same({ 300, 0 }, { most, alive })
     end)
@@ -117,9 +113,7 @@ describe("slatectl on several servers", function()
         list = servers[1].address .. "," .. servers[2].address
     end)
     teardown(function()
-        for _, one in ipairs(servers) do
-            one:stop()
-        end
+        for _, one in ipairs(servers) do one:stop() end
         ctl.remove()
     end)
 
@@ -155,9 +149,7 @@ describe("slatectl on several servers", function()
             for line, wanted in pairs({ fleet = 75, check = 3, ["check --json"] = 75, top = 75,
                 ["export prometheus"] = 1 }) do
                 local words = { "-s", "127.0.0.1:1,127.0.0.1:2" }
-                for word in line:gmatch("%S+") do
-                    words[#words + 1] = word
-                end
+                for word in line:gmatch("%S+") do words[#words + 1] = word end
                 local code, out, err = own:slatectl(words, { HOME = ctl.folder })
                 assert.equal(wanted, code, line .. ": " .. out .. err)
                 assert.truthy((out .. err):find(problem, 1, true), out .. err)
@@ -205,9 +197,7 @@ describe("slatectl on several servers", function()
         listener:settimeout(0)
         local code, out = ctl.beside("fleet" .. (" ./h"):rep(8) .. " --json --timeout 20s --interval 0", function(rest)
             local peers = {}
-            while #peers < 8 and rest() do
-                peers[#peers + 1] = listener:accept()
-            end
+            while #peers < 8 and rest() do peers[#peers + 1] = listener:accept() end
             for _, peer in ipairs(peers) do -- when all are there
                 peer:close()
             end

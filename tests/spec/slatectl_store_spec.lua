@@ -10,9 +10,7 @@ for _, store in ipairs({ "heap", "blocks" }) do
 
         setup(function()
             local quiet = pipeline(ctl.client)
-            for i = 1, 300 do
-                quiet:set("item-" .. i, ("x"):rep(300 + i))
-            end
+            for i = 1, 300 do quiet:set("item-" .. i, ("x"):rep(300 + i)) end
             assert(quiet:finish())
         end)
 

@@ -225,9 +225,7 @@ describe("a claim about the role", function()
         tried[row[1]:match("^[%l_]+")] = true
         tried[row[1]:match("^[%l_]+ [%l_]+") or ""] = true
     end
-    for _, row in ipairs(roles.PACKETS) do
-        tried[row[1]:sub(1, 2)] = true
-    end
+    for _, row in ipairs(roles.PACKETS) do tried[row[1]:sub(1, 2)] = true end
 
     it("is there for every command, second word that changes it, verb and opcode", function()
         local commands, opcodes, verbs = 0, 0, roles.verbs()

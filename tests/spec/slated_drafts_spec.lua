@@ -53,9 +53,7 @@ local function store_beside_trickle(i, others, bytes_each)
     local client, bytes, sent = connect(), large_set(i), 0
     client:settimeout(0)
     assert.equal("STORED", patience.wait_for("the reply", function()
-        for _, other in ipairs(others) do
-            other:send(("x"):rep(bytes_each or 1))
-        end
+        for _, other in ipairs(others) do other:send(("x"):rep(bytes_each or 1)) end
         while sent < #bytes do
             local last, problem, partial = client:send(bytes, sent + 1)
             sent = last or partial
@@ -69,15 +67,11 @@ end
 
 -- So many bytes of each, as far as the server takes them.
 local function feed(clients, bytes)
-    for _, client in ipairs(clients) do
-        client:send(("x"):rep(bytes))
-    end
+    for _, client in ipairs(clients) do client:send(("x"):rep(bytes)) end
 end
 
 local function close(clients)
-    for _, client in ipairs(clients) do
-        client:close()
-    end
+    for _, client in ipairs(clients) do client:close() end
 end
 
 describe("values that are still coming", function()
@@ -85,18 +79,14 @@ describe("values that are still coming", function()
         start("-m", "32")
         local clients = half_sent(30, 1000000, FIRST)
         patience.wait_for("clients that hold memory", function() return figure("draft_bytes", "slated") > 0 end)
-        for i = 1, 3 do
-            store_beside_trickle(i, clients)
-        end
+        for i = 1, 3 do store_beside_trickle(i, clients) end
         assert.equal("STORED", ask(connect(), "set small 0 0 2\r\nhi\r\n"))
     end)
 
     -- Clients whose large values have all the memory that they may; each has sent as much as was taken from it.
     local function holders(count)
         local clients = half_sent(count, 1000000, FIRST)
-        for _, client in ipairs(clients) do
-            client:settimeout(0)
-        end
+        for _, client in ipairs(clients) do client:settimeout(0) end
         patience.wait_for("clients that hold memory", function()
             feed(clients, 20000)
             return figure("draft_bytes", "slated") >= 2 << 20

@@ -183,9 +183,7 @@ describe("slated's sampled keys", function()
         rig.start("-t", "1")
         wait_for(function() return stats("whatif").sampling == "1" end)
         assert(rig.connection:send(table.concat(gets)))
-        for _ = 1, GETS do
-            assert(rig.connection:receive("*l") == "END")
-        end
+        for _ = 1, GETS do assert(rig.connection:receive("*l") == "END") end
         wait_for(function()
             hot = stats("hotkeys")
             return hot["1:key"]

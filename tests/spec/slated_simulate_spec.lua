@@ -172,9 +172,7 @@ describe("slated --simulate with memory", function()
 
     it("says what was held where there are more classes with items than pages", function()
         local lines = {}
-        for i = 1, 30 do
-            lines[i] = ("k%d %d"):format(i, math.floor(60 * 1.3 ^ i))
-        end
+        for i = 1, 30 do lines[i] = ("k%d %d"):format(i, math.floor(60 * 1.3 ^ i)) end
         local trace = write("classes.txt", table.concat(lines, "\n") .. "\n")
         local code, out, err = run("--simulate " .. trace .. " --memory 4m,128m --policy lru,fifo")
         assert.equal(0, code)
@@ -184,9 +182,7 @@ describe("slated --simulate with memory", function()
         assert.equal(1, select(2, err:gsub("\n", "")))
         assert.truthy(out:find(("lru +4m +%dm +30 "):format(held)), out)
         local rows = simulate(trace, "--memory 4m,128m --policy lru,fifo")
-        for _, row in ipairs(rows) do
-            assert.equal(held << 20, row.held_bytes)
-        end
+        for _, row in ipairs(rows) do assert.equal(held << 20, row.held_bytes) end
         assert.equal("", select(3, run("--simulate " .. trace .. " --memory 128m")))
     end)
 
@@ -226,9 +222,7 @@ describe("slated --simulate", function()
         assert.equal(0, code)
         assert.equal("", err)
         local lines = {}
-        for line in out:gmatch("[^\n]+") do
-            lines[#lines + 1] = line
-        end
+        for line in out:gmatch("[^\n]+") do lines[#lines + 1] = line end
         assert.equal("# " .. trace .. ": 5 requests; 10000 requests a second; objects of equal size", lines[1])
         assert.truthy(lines[2]:find("^policy +objects +requests +hits +hit ratio +miss ratio +items +evictions "))
         assert.truthy(lines[3]:find("^lru +2 +5 +2 +0%.4000 +0%.6000 +2 +1 +0 "), lines[3])

@@ -76,9 +76,7 @@ describe("config undo", function()
         for value = 3, 42 do
             assert.equal("OK", rig.ask("slabs automove window " .. value))
         end
-        for _ = 1, 32 do
-            assert.matches("^OK ", rig.ask("config undo"))
-        end
+        for _ = 1, 32 do assert.matches("^OK ", rig.ask("config undo")) end
         assert.matches(NOTHING, rig.ask("config undo"))
         assert.truthy(settings():find("STAT slab_automove_window 10\n", 1, true))
     end)

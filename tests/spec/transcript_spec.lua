@@ -15,14 +15,10 @@ end
 -- Feeds `replies` to a matcher that expects the "< " lines of `text`.
 local function match(text, replies, bindings)
     local matcher = transcript.matcher(bindings or {})
-    for _, step in ipairs(steps(text)) do
-        matcher:expect(step.pieces)
-    end
+    for _, step in ipairs(steps(text)) do matcher:expect(step.pieces) end
     local complete
     local ok, message = pcall(function()
-        for _, reply in ipairs(replies) do
-            complete = matcher:feed(reply)
-        end
+        for _, reply in ipairs(replies) do complete = matcher:feed(reply) end
     end)
     return ok and complete, message
 end

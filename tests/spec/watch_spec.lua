@@ -25,9 +25,7 @@ local function next_event(watcher)
 end
 
 local function assert_events(watcher, expected)
-    for _, want in ipairs(expected) do
-        assert.equal(want, (next_event(watcher)))
-    end
+    for _, want in ipairs(expected) do assert.equal(want, (next_event(watcher))) end
 end
 
 -- Watches connections, once those by which the server was started have gone.
@@ -194,9 +192,7 @@ local function claims(binary)
         assert.equal(0, statistic(client, "log_watchers"))
         assert.equal("MN", wire.ask(client, "mn\r\nwatch deletions"))
         assert.equal("OK", client:receive("*l"))
-        for _ = 2, 20 do
-            watch("sysevents")
-        end
+        for _ = 2, 20 do watch("sysevents") end
         assert.equal("WATCHER_TOO_MANY log watcher limit reached", wire.ask(connect(), "watch"))
         start({ "-W" })
         client = connect()

@@ -29,9 +29,7 @@ local function escape(bytes)
         return ("%s*%d"):format(first, #bytes)
     end
     local run = 0
-    while bytes:byte(run + 1) == first:byte() and run < #bytes do
-        run = run + 1
-    end
+    while bytes:byte(run + 1) == first:byte() and run < #bytes do run = run + 1 end
     if run >= 100 and #bytes - run >= 100 and bytes:sub(run + 1) == last:rep(#bytes - run) then
         return ("%s*%d+%s*%d"):format(first, run, last, #bytes - run)
     end
@@ -148,9 +146,7 @@ end
 -- `feed`: a function that cuts the bytes to pieces; nil: all at once.
 function Client:ask(sent, feed)
     local bytes = {}
-    for _, words in ipairs(sent) do
-        bytes[#bytes + 1] = M.packet(words, self.last_cas)
-    end
+    for _, words in ipairs(sent) do bytes[#bytes + 1] = M.packet(words, self.last_cas) end
     bytes[#bytes + 1] = packet(NOOP, {}, LAST_OPAQUE)
     for _, piece in ipairs(feed and feed(table.concat(bytes)) or { table.concat(bytes) }) do
         if not self.connection:send(piece) then

@@ -36,9 +36,7 @@ end
 -- another.
 function M.new(paths, answers, damage)
     local self = setmetatable({ files = {}, answers = answers, damage = damage, asked = {}, unknown = {} }, Server)
-    for _, path in ipairs(paths) do
-        read_answers(path, self.files)
-    end
+    for _, path in ipairs(paths) do read_answers(path, self.files) end
     return self
 end
 

@@ -23,9 +23,7 @@ end
 
 function Pipeline:flush()
     local texts = {}
-    for i, request in ipairs(self.waiting) do
-        texts[i] = requests.text(request)
-    end
+    for i, request in ipairs(self.waiting) do texts[i] = requests.text(request) end
     assert(self.client:send(table.concat(texts), self.timeout_s))
     for i, request in ipairs(self.waiting) do
         local result, message, code = request.read(self.client)

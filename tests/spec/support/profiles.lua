@@ -55,9 +55,7 @@ M.ALL = {}
 local function add(name, knows, answers)
     M.ALL[#M.ALL + 1] = { name = name, knows = {}, answers = answers, is_none = answers.is_none,
         is_mute = answers.is_mute }
-    for word in knows:gmatch("%S+") do
-        M.ALL[#M.ALL].knows[word] = true
-    end
+    for word in knows:gmatch("%S+") do M.ALL[#M.ALL].knows[word] = true end
 end
 
 add("memcached 1.2.2", "evictions classes pages", {

@@ -74,9 +74,7 @@ end
 M.feeds = {
     ["whole"] = function(connection, pieces)
         local bytes = {}
-        for i, piece in ipairs(pieces) do
-            bytes[i] = piece.bytes
-        end
+        for i, piece in ipairs(pieces) do bytes[i] = piece.bytes end
         connection:send(table.concat(bytes))
     end,
     ["byte by byte"] = function(connection, pieces)

@@ -31,9 +31,7 @@ function M.new(after_each, ...)
 
     --- Closes the connections.
     function rig.hang_up()
-        for _, connection in ipairs(opened) do
-            connection:close()
-        end
+        for _, connection in ipairs(opened) do connection:close() end
         opened, rig.connection = {}, nil
     end
 

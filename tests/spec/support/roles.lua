@@ -59,9 +59,7 @@ function M.table_of_commands()
     local found = {}
     for name, row in source:gmatch('\n    {"([%l_]+)", %l+, %l+, ROLE_(.-)}},') do
         found[name] = {}
-        for word in row:gmatch('"([%l_]+)"') do
-            table.insert(found[name], word)
-        end
+        for word in row:gmatch('"([%l_]+)"') do table.insert(found[name], word) end
     end
     return found
 end

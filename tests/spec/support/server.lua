@@ -250,9 +250,7 @@ local function start_process(binary, words, variables, folder)
     for _, variable in ipairs(variables or {}) do
         environment[#environment + 1] = M.quoted(variable)
     end
-    for i, word in ipairs(words) do
-        quoted[i] = M.quoted(word)
-    end
+    for i, word in ipairs(words) do quoted[i] = M.quoted(word) end
     return math.tointeger(tonumber(M.capture(("{ exec env %s %s %s >%s/log 2>&1 & echo $!; exec >/dev/null 2>&1; "
         .. "wait $!; echo $? >%s/status; } </dev/null &"):format(table.concat(environment, " "), M.quoted(binary),
         table.concat(quoted, " "), folder, folder))))
@@ -268,9 +266,7 @@ function M.start(options)
     local binary = assert(options.binary or M.slated(), "there is no slated to start: run make first")
     local folder = M.folder()
     local words = listen_words(options.transport, folder)
-    for word in M.USER:gmatch("%S+") do
-        words[#words + 1] = word
-    end
+    for word in M.USER:gmatch("%S+") do words[#words + 1] = word end
     table.move(options.args or {}, 1, #(options.args or {}), #words + 1, words)
     local server = setmetatable({ folder = folder, binary = binary }, Server)
     if world and not options.process and options.transport ~= "tcp" and not options.environment

@@ -54,9 +54,7 @@ end
 -- The globals of a process whose os.exit is `exit`, and its `require`.
 local function globals_of(process, exit)
     local globals = {}
-    for name, value in pairs(_G) do
-        globals[name] = value
-    end
+    for name, value in pairs(_G) do globals[name] = value end
     globals._G, globals.arg = globals, process.arg
     globals.io, globals.os = libraries_of(process, exit)
     globals.package = setmetatable({ loaded = {}, path = PATH }, { __index = package })

@@ -16,9 +16,7 @@ local function item_end(pattern, p)
         return p + 1
     end
     p = p + (sub(pattern, p + 1, p + 1) == "^" and 2 or 1)
-    repeat
-        p = p + (sub(pattern, p, p) == "%" and 2 or 1)
-    until sub(pattern, p, p) == "]"
+    repeat p = p + (sub(pattern, p, p) == "%" and 2 or 1) until sub(pattern, p, p) == "]"
     return p + 1
 end
 
@@ -56,9 +54,7 @@ local function machine(self, text, pattern)
                 local repeats = sub(pattern, e, e)
                 if repeats == "*" or repeats == "+" then
                     local n = 0
-                    while single(at + n, p, e) do
-                        n = n + 1
-                    end
+                    while single(at + n, p, e) do n = n + 1 end
                     for k = n, repeats == "+" and 1 or 0, -1 do
                         local ends = try(at + k, e + 1)
                         if ends then

@@ -35,9 +35,7 @@ end
 --- Stores values, and waits until the server has written some of them to flash and writes no more.
 function M.fill(client)
     local value, last, same = ("x"):rep(VALUE_BYTES), 0, 0
-    for i = 1, ITEMS do
-        assert(client:set("stored" .. i, value))
-    end
+    for i = 1, ITEMS do assert(client:set("stored" .. i, value)) end
     for _ = 1, 1000 do
         local written = require("slate.facts.stats").flat(assert(client:stats())).extstore_objects_written or 0
         last, same = written, written > 0 and written == last and same + 1 or 0
