@@ -42,13 +42,6 @@ local function whole_recording(count, name)
     return list
 end
 
-local function read(path)
-    local file = assert(io.open(path, "rb"))
-    local text = file:read("a")
-    file:close()
-    return text
-end
-
 local function figure_of(kind, list) return assert(require("slate.chart.kinds." .. kind).figure(list)) end
 
 describe("the chart pages", function()
@@ -221,10 +214,10 @@ describe("drawing", function()
             local figure = figure_of(kind.name, whole_recording(20))
             for terminal, start in pairs(STARTS) do
                 local path = ("%s/%s.%s"):format(gallery, kind.name, terminal)
-                assert.truthy(read(path):find(start), terminal)
+                assert.truthy(server.read_file(path):find(start), terminal)
                 assert.is_true(chart.is_whole(path, terminal), path)
             end
-            local svg = read(("%s/%s.svg"):format(gallery, kind.name))
+            local svg = server.read_file(("%s/%s.svg"):format(gallery, kind.name))
             assert.truthy(svg:find(">" .. figure.title:gsub("%p", "%%%0") .. "<") or svg:find(figure.title, 1, true))
             for _, panel in ipairs(figure.panels) do
                 assert.truthy(svg:find(panel.x.label, 1, true), panel.x.label)
@@ -252,7 +245,7 @@ describe("drawing", function()
             for _, point in ipairs(series.points) do point[2] = 0 end
         end
         assert(chart.write(figure, folder .. "/zero.html", { terminal = "html" }))
-        local page = read(folder .. "/zero.html")
+        local page = server.read_file(folder .. "/zero.html")
         assert.truthy(page:find(">1.5<", 1, true))
         assert.is_nil(page:find(">0.0015<", 1, true))
     end)
@@ -260,7 +253,7 @@ describe("drawing", function()
     it("keeps the sizes that are asked for", function()
         assert(chart.write(figure_of("pages", whole_recording(20)), folder .. "/a.png",
             { terminal = "png", width = 640, height = 320 }))
-        local width, height = string.unpack(">I4I4", read(folder .. "/a.png"), 17)
+        local width, height = string.unpack(">I4I4", server.read_file(folder .. "/a.png"), 17)
         assert.same({ 640, 320 }, { width, height })
     end)
 
@@ -268,11 +261,9 @@ describe("drawing", function()
         for _, terminal in ipairs({ "png", "svg", "html" }) do
             local path = folder .. "/whole." .. terminal
             assert(chart.write(figure_of("pages", whole_recording(20)), path, { terminal = terminal }))
-            local bytes = read(path)
+            local bytes = server.read_file(path)
             for _, kept in ipairs({ 0, 1, #bytes // 2, #bytes - 4 }) do
-                local file = assert(io.open(path, "wb"))
-                file:write(bytes:sub(1, kept))
-                file:close()
+                server.write_file(path, bytes:sub(1, kept))
                 assert.is_false(chart.is_whole(path, terminal), terminal .. " of " .. kept .. " bytes")
             end
         end

@@ -8,9 +8,8 @@ describe("slatectl fleet", function()
     local ctl = command.alone(before_each, after_each)
 
     it("where reads the servers from a file in nutcracker's words", function()
-        local file = assert(io.open(ctl.folder .. "/servers", "w"))
-        file:write("# ours\n   - 10.0.0.1:11211:1\n   - 10.0.0.2:11211:1 two # the second\n\n")
-        file:close()
+        server.write_file(ctl.folder .. "/servers",
+            "# ours\n   - 10.0.0.1:11211:1\n   - 10.0.0.2:11211:1 two # the second\n\n")
         local _, text = ctl.run("fleet where --servers servers --copies 2 --json a b")
         local document = require("cjson").decode(text)
         assert.equal("slate/fleet-where/1", document.schema)

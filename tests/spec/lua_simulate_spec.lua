@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl simulate and the modules under it. That the figures are right is slated_simulate_spec's matter.
+local server = require "support.server"
 local command = require "support.command"
 local dkjson = require "dkjson"
 local simulate = require "slate.policy.simulate"
@@ -47,9 +48,7 @@ describe("slatectl simulate", function()
 
     setup(function()
         ctl = command.new()
-        local file = assert(io.open(ctl.folder .. "/trace.txt", "w"))
-        file:write(trace_text())
-        file:close()
+        server.write_file(ctl.folder .. "/trace.txt", trace_text())
     end)
     teardown(function() ctl.remove() end)
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What a sentence tells people to type is there to be typed: every command and option that the library's texts and the
 -- explanations name.
+local server = require "support.server"
 local cli = require "slate.cli.main"
 
 -- Words behind "slatectl" in sentences about it.
@@ -53,13 +54,6 @@ local function problems(text)
     return table.concat(found, "; ")
 end
 
-local function read(path)
-    local file = assert(io.open(path))
-    local text = file:read("a")
-    file:close()
-    return text
-end
-
 describe("the commands that texts name", function()
     it("are seen when they are not there", function()
         assert.equal("slatectl changes", problems("the record tells: slatectl changes"))
@@ -86,6 +80,6 @@ describe("the commands that texts name", function()
     end
 
     it("are there in what explains the figures", function()
-        assert.equal("", problems(read("man/explain.txt"):gsub("\n#[^\n]*", ""):gsub("\n%s+", " ")))
+        assert.equal("", problems(server.read_file("man/explain.txt"):gsub("\n#[^\n]*", ""):gsub("\n%s+", " ")))
     end)
 end)
