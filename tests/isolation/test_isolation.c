@@ -2,6 +2,7 @@
  * fewer, and after each order every chunk must be accounted for. Run from the top folder.
  *
  *     SPEC=name           only those whose name holds it
+ *     ALL=1               with every kind of index where the specification asks for that
  *     PREEMPTIONS=3       another bound than the specification's
  *     WRITE_OUTCOMES=1    writes the outcomes that were seen into the files; read the difference before you keep it */
 #include "tap.h"
@@ -108,8 +109,9 @@ static void set_up(struct stage *st) {
 
 static bool stage_open(void *arg) {
     struct stage *st = arg;
-    char options[sizeof st->spec->options];
-    memcpy(options, st->spec->options, sizeof options);
+    char options[sizeof st->spec->options + 32];
+    /* Automove is off from the start: else the first client that changes a setting turns it on, at the price of 256 locks. */
+    snprintf(options, sizeof options, "-o slab_automove=0 %s", st->spec->options);
     partitions = st->spec->partitions;
     index_kind = st->index;
     rig_adjust = adjust;
@@ -412,7 +414,7 @@ static void play_file(const char *name) {
     if (!spec_read(&spec, path, why, sizeof why)) {
         ok(false, "%s", why);
     } else {
-        for (unsigned i = 0; index_kinds[i] != NULL && (i == 0 || spec.every_index); i++) {
+        for (unsigned i = 0; index_kinds[i] != NULL && (i == 0 || (spec.every_index && getenv("ALL"))); i++) {
             play(&spec, index_kinds[i], name, path);
         }
     }
