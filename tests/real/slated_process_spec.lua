@@ -7,8 +7,6 @@ local server = require "support.server"
 local unix = require "socket.unix"
 local wire = require "support.wire"
 
-local GRACE_S <const> = 5 -- that a server which ends gracefully gives clients who still read
-local LEAVING <const>, UNREAD_REQUESTS <const> = 40, 40000
 
 -- Is there anything by that name, also a socket?
 local function exists(path)
@@ -40,25 +38,6 @@ describe("slated", function()
             client:close()
         end)
     end
-
-    it("does not wait on SIGUSR1 for clients that are gone and left requests unread", function()
-        start("-t 1")
-        local clients = {}
-        for i = 1, LEAVING do
-            clients[i] = connect()
-            clients[i]:settimeout(0)
-        end
-        for _, client in ipairs(clients) do
-            client:send(("mn\r\n"):rep(UNREAD_REQUESTS)) -- as many as the socket takes
-        end
-        local begun_s = socket.gettime()
-        signal("USR1")
-        for _, client in ipairs(clients) do
-            client:close()
-        end
-        assert.equal(0, status())
-        assert.is_true(socket.gettime() - begun_s < GRACE_S, "it spent its grace on nobody")
-    end)
 
     it("serves on through SIGHUP and SIGPIPE", function()
         start()

@@ -2,7 +2,9 @@
  * and the end. Run under TSan too. */
 #include "tap.h"
 
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -193,6 +195,41 @@ TEST(test_graceful_stop) {
     }
     is(answered, CLIENTS, "a graceful stop answers what was asked before, then hangs up, at once where nothing was");
     host_close(&h);
+}
+
+TEST(test_graceful_stop_beside_the_gone) {
+    enum { CLIENTS = 4, UNREAD = 40000 };
+    struct host h;
+    int fds[CLIENTS];
+    char *many = malloc(UNREAD * 4);
+    for (int i = 0; i < UNREAD; i++) {
+        memcpy(many + (size_t)i * 4, "mn\r\n", 4);
+    }
+    host_open_small(&h, true, 0);
+    struct worker *w = &h.net->workers[0];
+    for (int i = 0; i < CLIENTS; i++) {
+        fds[i] = connect_unix(h.path);
+        answers(fds[i], "mn\r\n", "MN\r\n");
+    }
+    int unread = 0, before;
+    do { /* until it reads no more of who takes no answers */
+        before = unread;
+        for (int i = 0; i < CLIENTS; i++) {
+            send(fds[i], many, UNREAD * 4, MSG_DONTWAIT | MSG_NOSIGNAL);
+        }
+        worker_rest(w, 2);
+        ioctl(fds[0], SIOCOUTQ, &unread);
+    } while (unread == 0 || unread != before);
+    worker_stop(w, NET_GRACE_US);
+    worker_rest(w, 1);
+    for (int i = 0; i < CLIENTS; i++) {
+        close(fds[i]);
+    }
+    worker_go_on(w);
+    host_stop(&h, true);
+    ok(true, "a graceful stop ends, though no time passes, where clients have gone that left requests unread");
+    host_close(&h);
+    free(many);
 }
 
 /* --- before it serves --- */
