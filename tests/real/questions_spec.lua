@@ -78,7 +78,7 @@ describe("a question of an operator", function()
             local line = QUESTIONS[i][2]:gsub("%u%u+", words)
             script[#script + 1] = ("slatectl %s >out.%d 2>err.%d &"):format(line, i, i)
             if memcached and line == QUESTIONS[i][2] then
-                script[#script + 1] = ("{ slatectl -s %s %s --timeout 20s >/dev/null 2>&1; echo $? >code.%d; } &")
+                script[#script + 1] = ("{ slatectl -s %s %s --timeout 120s >/dev/null 2>&1; echo $? >code.%d; } &")
                     :format(memcached.address, line, i)
             end
         end

@@ -3,7 +3,7 @@
 local command = require "support.command"
 local server = require "support.server"
 
-local ENDS <const> = "timeout 20 " -- exits with 124 where a program waits
+local ENDS <const> = "timeout 60 " -- exits with 124 where a program waits
 
 describe("a FIFO or a device in place of a file", function()
     local ctl, one, slated
@@ -75,7 +75,7 @@ describe("a FIFO or a device in place of a file", function()
     end)
 
     it("is no pidfile of another slated", function()
-        local code, _, err = ctl.shell(("mkfifo pid; timeout -s INT -k 10 1 %s %s -p 0 -P pid"):format(slated,
+        local code, _, err = ctl.shell(("mkfifo pid; timeout -s INT -k 60 1 %s %s -p 0 -P pid"):format(slated,
             server.USER))
         assert.not_equal(137, code)
         assert.equal("", err)

@@ -14,7 +14,7 @@ local wire = require "support.wire"
 
 local M = {}
 
-local BUSY <const> = "warn: another process is taking over"
+local BUSY <const>, SLOW <const> = "warn: another process is taking over", "does not serve within %d+ s"
 
 local Place = {}
 Place.__index = Place
@@ -88,14 +88,15 @@ function Place:wait_for_next(before)
     self:wait_for_end(before)
 end
 
---- Asks the server for its successor, again if a peer that has gone was not yet forgotten, and waits for that.
+--- Asks the server for its successor, again if a peer that has gone was not yet forgotten or the machine was too busy
+-- for it to serve in time, and waits for that.
 function Place:take_over()
-    local before, busy = self:serving(), self:count(BUSY)
+    local before, failed = self:serving(), self:count(BUSY) + self:count(SLOW)
     assert(os.execute("kill -USR2 " .. before))
     patience.wait_for("the next process to serve", function()
-        local busy_now = self:count(BUSY)
-        if busy_now > busy then
-            busy = busy_now
+        local failed_now = self:count(BUSY) + self:count(SLOW)
+        if failed_now > failed then
+            failed = failed_now
             assert(os.execute("kill -USR2 " .. before))
         end
         return self:serving() ~= before
