@@ -1,4 +1,4 @@
-/* Failing one call after the other: the first of a kind, the second, …, until one is not reached. FAULTS=all fails each. Else the seed
+/* Failing one call after the other: the first of a kind, the second, …, until one is not reached. ALL=1 fails each. Else the seed
  * chooses: of the kinds of calls one in two, of a call's other errors than the first one in three, and of the calls behind the second
  * one in STRIDE, and ever fewer. */
 #ifndef FAULTS_FAILING_H
@@ -22,8 +22,7 @@ static inline uint32_t pick(uint32_t below) {
 }
 
 static inline void failing_begin(void) {
-    const char *how = getenv("FAULTS");
-    run.all = how != NULL && strcmp(how, "all") == 0;
+    run.all = getenv("ALL") != NULL;
     setvbuf(stdout, NULL, _IOLBF, 0);
     run.random = tap_seed();
     server_prepare(&run.server);
