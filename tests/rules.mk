@@ -16,7 +16,7 @@ UNSHUFFLED := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 else
 TESTS    := $(patsubst tests/%.c,$B/%,$(SUITES)) $(FUZZ_NAMES:%=$B/fuzz/%)
 endif
-SPECS    := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua tests/real/*_spec.lua))
+SPECS    := $(foreach room,real console spec,$(sort $(wildcard tests/$(room)/*_spec.lua)))
 # A suite that hangs is ended; with a sanitizer some take seven times as long as without.
 RUN      := $(UNSHUFFLED) scripts/run-tests -t $(or $(LIMIT_S),$(if $(SAN),600,240)) -o $B/test-logs
 
@@ -92,11 +92,11 @@ $B/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/driver.c $B/daemon.a $(JEMALLOC_O
 TESTED  = all units $(BESIDE) $B/bench/abuse $B/bench/policies $B/world/lua
 BESIDE := $B/stress/model $B/stress/crash
 CHECKED := build-debug/isolation/test_isolation build-debug/stress/crash
-test: ## build all and run every test, each once; the last line counts them (MORE=suites)
+test: ## build all and run every test, each once; the last line counts them (MORE=suites, ALL=1: nothing by sample)
 	@scripts/bootstrap test
 	@$(call build_all,$(TESTED),the four programs and the test programs)
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/world/slated.so $(CHECKED)
-	@$(RUN) $(MORE) $(SPECS) $(BESIDE) $(CHECKED) $(TESTS)
+	@$(RUN) $(MORE) $(CHECKED) $(SPECS) $(BESIDE) $(TESTS)
 units: $(TESTS) $(if $(SAN),,$B/world/slatetop) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer; MORE=suites)
 	@$(MAKE_J) units

@@ -13,7 +13,8 @@ local TINY <const> = table.concat({
 }, " ")
 -- What plays one mode after the other; and, with ALL=1, what takes most of the time.
 local ALL <const> = os.getenv("ALL") ~= nil
-local BY_MODE <const> = ALL and { "rebalancing", "race", "shift", "stationary", "uploads" } or { "stationary", "uploads" }
+local BY_MODE <const> = ALL and { "rebalancing", "race", "shift", "stationary", "uploads" }
+  or { "stationary", "uploads" }
 
 -- Runs experiments; the status, the rows of each by label, and all that was said, for a claim that fails.
 local function run(names, more)

@@ -2,7 +2,6 @@
 -- slated as a process: signals, the background, the pidfile, sockets, ports and the connection limit.
 local patience = require "support.patience"
 local restart = require "support.restart"
-local socket = require "socket"
 local server = require "support.server"
 local unix = require "socket.unix"
 local wire = require "support.wire"
