@@ -85,7 +85,13 @@ static bool read_header(struct spec *s, const char *words) {
     if (strcmp(words, "every index") == 0) {
         return s->every_index = true;
     }
-    return sscanf(words, "preemptions %u", &s->preemptions) == 1 || sscanf(words, "partitions %u", &s->partitions) == 1;
+    unsigned few, all;
+    int counts = sscanf(words, "preemptions %u %u", &few, &all);
+    if (counts > 0) {
+        s->preemptions = counts == 2 && getenv("ALL") ? all : few;
+        return true;
+    }
+    return sscanf(words, "partitions %u", &s->partitions) == 1;
 }
 
 static bool read_line(struct spec *s, struct spec_part **part, const char *line) {
