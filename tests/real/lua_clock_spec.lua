@@ -22,7 +22,8 @@ describe("clock without lua-system", function()
         finally(function() socket.gettime = gettime end)
         local clock = load_clock(false)
         for _, step_s in ipairs({ 3600, -7200, 86400 }) do
-            local began_s, time_s, real_s = clock.steady_s(), clock.time_s(), gettime()
+            local real_s = gettime() -- before the others: between two looks it may be long
+            local began_s, time_s = clock.steady_s(), clock.time_s()
             set_s = set_s + step_s
             clock.sleep(0.02)
             local passed_s, time_passed_s = clock.steady_s() - began_s, clock.time_s() - time_s
@@ -48,7 +49,8 @@ for _, with_system in ipairs({ true, false }) do
         end)
 
         it("tells the time of day, advancing with the steady clock", function()
-            assert.is_true(math.abs(clock.time_s() - os.time()) < 5)
+            local from_s, now_s = os.time(), clock.time_s()
+            assert.is_true(now_s > from_s - 1 and now_s < os.time() + 2)
             -- The steady clock before and after each look at the time of day: between them it may be long.
             local before_s, time_s, after_s = clock.steady_s(), clock.time_s(), clock.steady_s()
             clock.sleep(0.02)

@@ -12,7 +12,7 @@ local tui = require "tmux"
 
 local LINES <const> = 24
 local NEEDS_SLATED <const> = 3 -- the status of a command that a memcached cannot answer
-local ADVICE_S <const> = 120 -- on a full machine a minute was too short once
+local PATIENCE_S <const> = 180 -- on a full machine a minute was too short once
 local LOAD <const> = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slate-load"
 
 -- The question; the words of slatectl; a pattern of the answer; the keys of slatetop, from its overview, and a pattern
@@ -84,7 +84,8 @@ describe("a question of an operator", function()
         end
         ctl.shell(table.concat(script, "\n") .. "\nwait; touch done; } &")
         meanwhile()
-        patience.wait_for("the answers", function() return server.read_file(ctl.folder .. "/done") end)
+        patience.wait_for("the answers", function() return server.read_file(ctl.folder .. "/done") end,
+            PATIENCE_S)
         for i = first, last do
             answers[QUESTIONS[i]] = { out = command.read_file(("%s/out.%d"):format(ctl.folder, i)),
                 err = command.read_file(("%s/err.%d"):format(ctl.folder, i)),
@@ -122,12 +123,13 @@ describe("a question of an operator", function()
         pid = pipe:read("l")
         pipe:close()
         local advised
-        patience.wait_for("a curve", function() return ctl.run("curve") == 0 end)
-        patience.wait_for("a comparison of policies", function() return ctl.run("advise policy") == 0 end)
+        patience.wait_for("a curve", function() return ctl.run("curve") == 0 end, PATIENCE_S)
+        patience.wait_for("a comparison of policies", function() return ctl.run("advise policy") == 0 end,
+            PATIENCE_S)
         local is_advised = pcall(patience.wait_for, "a class that starves, with a curve", function()
             advised = ctl.succeed("advise pages --interval 3s")
             return advised:find("slatectl move", 1, true) and advised:find("PAGE MORE", 1, true)
-        end, ADVICE_S)
+        end, PATIENCE_S)
         assert.is_true(is_advised, advised)
         local giver, taker = advised:match("slatectl move (%d+) (%d+)")
         local pages = assert(ctl.succeed("classes --interval 0 " .. giver):match("\n +%d+ +%S+ +(%d+) "))
