@@ -17,8 +17,7 @@ else
 TESTS    := $(patsubst tests/%.c,$B/%,$(SUITES)) $(FUZZ_NAMES:%=$B/fuzz/%)
 endif
 SPECS    := $(foreach room,real console spec,$(sort $(wildcard tests/$(room)/*_spec.lua)))
-# A suite that hangs is ended; with a sanitizer some take seven times as long as without.
-RUN      := $(UNSHUFFLED) scripts/run-tests -t $(or $(LIMIT_S),$(if $(SAN),600,240)) -o $B/test-logs
+RUN      := $(UNSHUFFLED) scripts/run-tests $(if $(LIMIT_S),-t $(LIMIT_S)) -o $B/test-logs
 
 # Suites keep their asserts and link what they need of the objects of the program they test: with all objects a hundred
 # links took most of the time of a build.
