@@ -145,24 +145,6 @@ static void test_appends_join_values_of_any_size(struct cache_thread *ct) {
     is(wrong, 0, "appends and prepends join values from 5 bytes to chains of chunks");
 }
 
-static void test_time_takes_items(struct cache *c, struct cache_thread *ct) {
-    struct key key = key_make("t", 1);
-    struct cache_view v;
-    struct cache_store s = {.mode = CACHE_SET, .value = "v", .value_bytes = 1, .exptime_s = cache_now_s(ct) + 10};
-    cache_store(ct, &key, &s, NULL);
-    is(cache_peek(ct, &key, &v), CACHE_OK, "an item lives before its time");
-    fixture_next_turn(ct, 10);
-    is(cache_peek(ct, &key, &v), CACHE_MISS, "an item is gone at its time");
-    s.exptime_s = 0;
-    cache_store(ct, &key, &s, NULL);
-    clock_shift(1);
-    cache_flush_now(c);
-    is(cache_peek(ct, &key, &v), CACHE_MISS, "a flush takes an item also when a second began in the middle of the turn");
-    cache_flush(c, cache_now_s(ct) + 1000);
-    is(cache_peek(ct, &key, &v), CACHE_MISS, "what a flush took does not come back with the next");
-    cache_flush(c, 0);
-}
-
 /* Chunks that are neither free nor in a partition's stock. */
 static uint64_t chunks_in_use(struct cache *c) {
     struct cache_facts all;
@@ -214,23 +196,6 @@ static void test_a_join_that_fails_leaves_no_chunk_behind(struct cache *c, struc
     ok(cache_peek(ct, &key, &v) == CACHE_OK && v.value_bytes == 700000, "the value there was stays");
 }
 
-static void test_without_evictions_every_size_gets_a_page(void) {
-    struct cache_config cfg = fixture_config(8u << 20);
-    cfg.evict = false;
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
-    cache_turn_begin(ct);
-    uint64_t n = 0;
-    while (fixture_set(ct, n, value, 50000) == CACHE_OK) {
-        n++;
-    }
-    ok(n > 100, "-M refuses once the cache is full of one size");
-    is(fixture_set(ct, 1000000, value, 3), CACHE_OK, "but a size that has no page yet gets its first");
-    is(fixture_set(ct, 1000001, value, 50000), CACHE_NO_MEMORY, "and the full one is still full");
-    cache_turn_end(ct);
-    fixture_end(&c, &ct);
-}
-
 /* With more classes than pages they must not take the last page from each other at every set. */
 static void test_more_classes_than_pages_keep_their_items(unsigned pages) {
     enum { SIZES = 24, ROUNDS = 30 };
@@ -254,22 +219,6 @@ static void test_more_classes_than_pages_keep_their_items(unsigned pages) {
     fixture_end(&c, &ct);
 }
 
-static void test_a_borrowed_value_outlives_its_item(struct cache_thread *ct) {
-    struct key key = key_make("loan", 4);
-    fixture_value(value, 100000, 1, 1);
-    fixture_store_key(ct, &key, value, 100000, NULL);
-    struct cache_view v;
-    fixture_fetch(ct, &key, got, &v);
-    cache_delete(ct, &key, &(struct cache_delete){0});
-    fixture_value(got, 100000, 2, 2);
-    for (uint64_t i = 0; i < 50; i++) {
-        fixture_set(ct, 7000 + i, got, 100000);
-    }
-    fixture_read_borrowed(ct, v.borrowed, got);
-    ok(memcmp(got, value, 100000) == 0, "a deleted item's bytes stay while they are borrowed");
-    cache_return(ct, v.borrowed);
-}
-
 static void test_store(enum cache_store_kind store, uint64_t seed) {
     fixture_store = store;
     printf("# the %s store\n", cache_store_name(store));
@@ -278,9 +227,8 @@ static void test_store(enum cache_store_kind store, uint64_t seed) {
         test_eviction_never_shows_a_wrong_value(seed | 1, evict_policies[i]);
     }
     if (store == CACHE_STORE_SLAB) {
-        test_without_evictions_every_size_gets_a_page();
-    test_more_classes_than_pages_keep_their_items(8);
-    test_more_classes_than_pages_keep_their_items(2); /* a page a class is far more than four times the limit */
+        test_more_classes_than_pages_keep_their_items(8);
+        test_more_classes_than_pages_keep_their_items(2); /* a page a class is far more than four times the limit */
     }
     struct cache_thread *ct;
     struct cache *c = fixture_cache(64u << 20, &ct);
@@ -289,8 +237,6 @@ static void test_store(enum cache_store_kind store, uint64_t seed) {
     test_appends_join_values_of_any_size(ct);
     test_a_new_value_of_the_same_class_takes_the_old_ones_place(c, ct);
     test_a_join_that_fails_leaves_no_chunk_behind(c, ct);
-    test_a_borrowed_value_outlives_its_item(ct);
-    test_time_takes_items(c, ct);
     cache_turn_end(ct);
     fixture_end(&c, &ct);
 }

@@ -7,7 +7,6 @@
 
 #include "server/command_table.h"
 #include "server/commands/command_words.h"
-#include "server/commands/dump.h"
 #include "server/prefix_stats.h"
 #include "session_fixture.h"
 #include "tap.h"
@@ -68,20 +67,6 @@ static void test_a_change_reaches_its_owner(struct rig *rig) {
     answers(rig, "config get nosuch*", "END\r\n");
 }
 
-/* Between two orders, with nobody else to change them. */
-static const struct settings *settings_version(struct rig *rig) { return server_settings_now(&rig->server); }
-
-static void test_a_setting_that_stays_is_told_to_nobody(struct rig *rig) {
-    answers(rig, "verbosity 1", "OK\r\n");
-    const struct settings *version = settings_version(rig);
-    answers(rig, "verbosity 1", "OK\r\n");
-    answers(rig, "slabs automove 2", "OK\r\n");
-    answers(rig, "cache_memlimit 64", "OK\r\n");
-    ok(settings_version(rig) == version, "values that the settings have already are no change");
-    answers(rig, "verbosity 0", "OK\r\n");
-    ok(settings_version(rig) != version, "another one is");
-}
-
 static void test_a_refused_change_changes_nothing(struct rig *rig) {
     struct settings before, after;
     server_settings(&rig->server, &before);
@@ -116,29 +101,6 @@ static unsigned count_lines(const char *text, const char *begin) {
         n += at == text || at[-1] == '\n';
     }
     return n;
-}
-
-static void test_dumps_show_every_item_once(struct rig *rig) {
-    enum { ITEMS = 5000 };
-    char name[32];
-    for (int i = 0; i < ITEMS; i++) {
-        snprintf(name, sizeof name, "dump %d", i);
-        store(rig, name, "abc", 3);
-    }
-    const char *meta = answer(rig, "lru_crawler metadump all", false);
-    is(count_lines(meta, "key=dump%20"), ITEMS, "metadump shows every item, its key escaped");
-    is(count_lines(meta, "key=dump%204999 "), 1, "each once");
-    ok(strncmp(meta, "OK\r\n", 4) == 0 && strcmp(meta + strlen(meta) - 5, "END\r\n") == 0, "between OK and END");
-    is(count_lines(answer(rig, "lru_crawler mgdump all", false), "mg dump "), ITEMS, "mgdump too");
-    is(count_lines(answer(rig, "stats cachedump 1 5", false), "ITEM dump "), 5, "cachedump keeps to its limit");
-    ok(strlen(answer(rig, "stats cachedump 1 0", false)) <= DUMP_CACHE_BYTES + 5, "and to its size");
-    struct command_context ctx = context_of(rig, "lru_crawler metadump all", &out);
-    text_out_clear(&out);
-    cache_turn_begin(rig->ct);
-    command_run(&ctx);
-    cache_turn_end(rig->ct);
-    ok(ctx.more != NULL && out.used < 1 << 20, "the first piece of a dump is small");
-    ctx.more->destroy(ctx.more); /* given up: leaks are the sanitizer's to find */
 }
 
 TEST(test_prefixes_are_bounded) {
@@ -350,10 +312,8 @@ int main(void) {
         return tap_done();
     }
     test_a_change_reaches_its_owner(&rig);
-    test_a_setting_that_stays_is_told_to_nobody(&rig);
     test_a_refused_change_changes_nothing(&rig);
     test_noreply_silences_what_it_silences_in_memcached(&rig);
-    test_dumps_show_every_item_once(&rig);
     rig_close(&rig);
     rig_adjust = adjust_by_hand;
     if (ok(rig_open(&rig, fixed), "a server without a control thread")) {

@@ -90,27 +90,6 @@ static void test_a_flush_to_come_comes_after_many(struct cache_thread *ct) {
     ok(lives(ct, "k", NULL), "a flush at once replaces one that was to come");
 }
 
-static void test_a_walk_frees_what_was_flushed(struct cache_thread *ct) {
-    struct cache_facts before, after;
-    struct cache_class_values evicted_before, evicted_after;
-    static struct cache_walked seen[INDEX_CHAIN_MOST];
-    struct cache_walk walk = {0};
-    cache_classes_counters(cache, &evicted_before);
-    for (uint64_t n = 0; n < 2000; n++) {
-        fixture_set(ct, n, value, n % 10 == 0 ? LARGE_BYTES : 20);
-    }
-    cache_facts(cache, &before);
-    cache_flush_now(cache);
-    fixture_set(ct, 1, value, 20);
-    while (cache_walk_next(ct, &walk, seen, INDEX_CHAIN_MOST) >= 0) {
-    }
-    cache_facts(cache, &after);
-    cache_classes_counters(cache, &evicted_after);
-    ok(before.items >= 2000, "%" PRIu64 " items are flushed", before.items);
-    is(after.items, 1, "after a walk what was stored since is all there is");
-    is(evicted_after.evicted, evicted_before.evicted, "and nothing counts as evicted");
-}
-
 /* Has the item the mark that a reader leaves who began to note a hit an hour after the chunk's last item was stored, and went on when
  * it was this one's; and then enough stores behind it that its queue moves it. */
 static void mark_late_and_move(struct cache_thread *ct, const char *name, bool flush_between) {
@@ -245,7 +224,6 @@ int main(void) {
         cache_turn_begin(ct);
         test_each_of_many_flushes_takes_what_was_stored_before(ct);
         test_a_flush_to_come_comes_after_many(ct);
-        test_a_walk_frees_what_was_flushed(ct);
         test_a_hit_that_is_noted_late_brings_nothing_back(ct);
         test_an_append_does_not_outlive_a_flush(ct, 1);
         test_an_append_does_not_outlive_a_flush(ct, LARGE_BYTES);

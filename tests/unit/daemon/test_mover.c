@@ -71,43 +71,6 @@ static void blocks_are_whole(struct rig *r, const char *after) {
     ok(get_many(r, BLOCK_VALUES, 2, BLOCK_BYTES, &wrong) == BLOCK_VALUES / 2 && wrong == 0, "%s every value is whole", after);
 }
 
-struct looks {
-    struct cache_thread *ct;
-    unsigned             looks;
-};
-
-static enum cache_moved look_along_the_chain(void *arg, uint32_t page, uint32_t chunk) {
-    struct looks *l = arg;
-    enum cache_moved moved = cache_evacuate(l->ct, page, chunk, 0, NULL);
-    l->looks += moved == CACHE_MOVED_CHUNK;
-    return moved;
-}
-
-/* One by one, each would be looked for along the whole chain. */
-TEST(test_blocks_of_a_value_move_together) {
-    struct rig r;
-    open_blocks(&r);
-    unsigned class_id = class_of(&r, 100);
-    struct looks l = {.ct = r.ct};
-    struct page_driver d = {.ct = r.ct, .step_bytes = 2 * PAGE_BYTES, .chunk = look_along_the_chain, .arg = &l};
-    struct moving_page m, other;
-    uint32_t pages[CACHE_CHOOSE_MAX];
-    cache_turn_begin(r.ct);
-    unsigned count = cache_choose_pages(r.ct, class_id, PICK_LEAST_VALUE, pages, CACHE_CHOOSE_MAX); /* most lives in the last */
-    ok(page_move_begin(&m, r.ct, pages[count - 1], class_id, SLAB_CLASS_NONE, 0) && page_move_begin(&other, r.ct, pages[count - 2], class_id, SLAB_CLASS_NONE, 0),
-       "two pages of blocks begin to drain");
-    do {
-        page_move_step(&m, &d);
-    } while (m.at > 0);
-    cache_turn_end(r.ct);
-    ok(m.state == PAGE_MOVE_EMPTIED, "going over one of them once empties it");
-    ok(l.looks > 0 && d.did.chunks_rescued > 20 * l.looks, "by %u looks along a chain for %" PRIu64 " blocks", l.looks, d.did.chunks_rescued);
-    ok(page_move_finish(&m, r.ct, clock_mono_us() + 1000000), "all turns end");
-    page_move_put_back(&other, r.ct);
-    blocks_are_whole(&r, "after that");
-    rig_close(&r);
-}
-
 TEST(test_a_move_ends_when_no_more_is_wanted) {
     struct rig r;
     struct slab_class_facts f;
@@ -403,31 +366,6 @@ TEST(test_a_move_is_cancelled) {
     ok(f.pages >= had && f.draining == 0, "it is the class's, and not on the move");
     ok(get_many(&r, ITEMS, 1, BYTES, &wrong) == ITEMS && wrong == 0, "every item is there");
     is(move(&r, from, to, 3), 3, "the next move is as ever");
-    rig_close(&r);
-}
-
-/* All pages are in use when the first is tried; when it has come free, the move is cancelled. */
-TEST(test_a_move_that_is_cancelled_between_pages_says_so) {
-    enum { BYTES = 5000, ITEMS = 1000 };
-    struct rig r;
-    static struct item *held[ITEMS];
-    unsigned from = open_with_items(&r, 64, ITEMS, BYTES), wrong = 0;
-    for (unsigned i = 1; i < ITEMS; i += 2) { /* room for the copies */
-        drop(&r, i);
-    }
-    hold(&r, held, ITEMS, 2);
-    begin_move(&r, from, class_of(&r, 100), 2);
-    while (r.mover.result.busy_items == 0) {
-        step(&r);
-    }
-    return_held(&r, held, ITEMS);
-    while (r.mover.emptied < 1) {
-        step(&r);
-    }
-    mover_cancel(&r.mover);
-    is(move_to_its_end(&r), 1, "one page of two moves");
-    is_str(last.why_not, "cancelled", "and the result says why not the other");
-    ok(get_many(&r, ITEMS, 2, BYTES, &wrong) == ITEMS / 2 && wrong == 0, "nothing is lost");
     rig_close(&r);
 }
 

@@ -115,18 +115,6 @@ TEST(test_who_asks_much_leaves_time_for_who_asks_little) {
     rig_close_for(&rig, &little);
 }
 
-TEST(test_after_closing_nothing_is_taken) {
-    static struct rig rig;
-    struct client c, *ready = &c;
-    rig_open_for(&rig, &c, NULL);
-    client_send(&rig, &c, "mn\r\nquit\r\nset k 0 0 1\r\nx\r\n", 27);
-    ok(c.closed && out_is(&c, "MN\r\n"), "what comes before quit is answered, then the session closes");
-    client_load(&c, "get k\r\n", 7, 1);
-    rig_turn(&rig, &ready, 1);
-    ok(c.closed && out_is(&c, "MN\r\n") && c.in_bytes == 0, "later bytes are dropped");
-    rig_close_for(&rig, &c);
-}
-
 TEST(test_a_first_byte_chooses_the_protocol) {
     static struct rig rig;
     struct client c;

@@ -67,92 +67,57 @@ static void put_block(struct stream *s, size_t n) {
     put_str(s, pick(s, 30) || n > 1000000 ? "\r\n" : "xx\r\n");
 }
 
-static void put_storage(struct stream *s) {
-    static const char *const verbs[] = {"set", "set", "set", "add", "replace", "append", "prepend", "cas"};
-    const char *verb = verbs[pick(s, s->private_only ? 7 : 8)];
-    size_t n = pick_value_bytes(s);
-    put_str(s, verb);
-    put_str(s, " ");
-    put_key(s);
-    put_str(s, pick(s, 30) ? " 5 " : " x ");
-    put_str(s, pick(s, 20) ? "0 " : "-1 ");
-    put_number(s, (long)n);
-    if (verb[0] == 'c') {
-        put_str(s, " ");
-        put_number(s, pick(s, 40));
-    }
-    put_str(s, pick(s, 6) ? "" : " noreply");
-    put_line_end(s);
-    put_block(s, n);
-}
+/* Requests; letters stand for K a key, G some keys, A client flags and a time, N a number of bytes, B a line's end and a block of
+ * so many, C a CAS, D a delta, R noreply now and then, F flags, E a line's end. Those behind the private ones tell of others. */
+static const char *const forms[] = {
+    "set KANRB", "set KANRB", "set KANRB", "add KANRB", "replace KANRB", "append KANRB", "prepend KANRB", "getGE", "getGE", "getGE", "gat 0GE",
+    "mg KFE", "mg KFE", "md KFE", "ma KFE", "ms K NFB", "ms K NFB", "mnE", "delete KDRE", "incr KDRE", "decr KDRE", "touch KDRE", "versionE",
+    "fooE", "E", "getE", "zzzz noreplyE", "getsGE", "gats 0GE", "cas KAN CRB"};
+static const char *const flags[] = {
+    " v", " q", " k", " s", " t", " f", " h", " Oabc", " u", " T0", " N0", " I", " x", " MA", " MS", " ME", " MD", " D5", " J7", " F7", " R30",
+    " T", " =", " a", " Oaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", " b", " c", " C3", " E99"};
+enum { FORMS = sizeof forms / sizeof *forms, FLAGS = sizeof flags / sizeof *flags, FORMS_OF_OTHERS = 3, FLAGS_OF_OTHERS = 3 };
 
-static void put_get(struct stream *s) {
-    static const char *const verbs[] = {"get", "get", "gat 0", "gets", "gats 0"};
-    const char *verb = verbs[pick(s, s->private_only ? 3 : 5)];
-    uint32_t keys = pick(s, 10) ? 1 + pick(s, 3) : pick(s, verb[1] == 'a' ? 7 : 150); /* gat lines have a limit */
-    put_str(s, verb);
-    for (uint32_t i = 0; i < keys; i++) {
-        put_str(s, pick(s, 9) ? " " : "  ");
-        put_key(s);
-    }
-    put_line_end(s);
-}
-
-static void put_meta_flags(struct stream *s) {
-    static const char *const flags[] = {" v", " q", " k", " s", " t", " f", " h", " Oabc", " u", " T0", " N0", " I", " x",
-                                        " MA", " MS", " ME", " MD", " D5", " J7", " C3", " E99", " F7", " c", " b", " R30",
-                                        " T", " =", " a", " Oaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
-    uint32_t kinds = sizeof flags / sizeof *flags;
-    for (uint32_t i = 0, n = pick(s, 6); i < n; i++) {
-        const char *flag = flags[pick(s, pick(s, 4) ? 12 : kinds)];
-        if (!(s->private_only && strchr("cCE", flag[1]))) {
-            put_str(s, flag);
+static void put_form(struct stream *s, const char *form) {
+    size_t n = 0;
+    uint32_t some = form[2] == 't' && form[1] == 'e' && pick(s, 10) == 0 ? 1 + pick(s, 150) : 1 + pick(s, 3); /* gat lines have a limit */
+    for (; *form != '\0'; form++) {
+        switch (*form) {
+        case 'K': put_key(s); break;
+        case 'G':
+            for (; some > 0; some--) {
+                put_str(s, pick(s, 9) ? " " : "  ");
+                put_key(s);
+            }
+            break;
+        case 'A':
+            put_str(s, pick(s, 30) ? " 5" : " x");
+            put_str(s, pick(s, 20) ? " 0 " : " -1 ");
+            break;
+        case 'N': put_number(s, (long)(n = pick_value_bytes(s))); break;
+        case 'C': put_number(s, pick(s, 40)); break;
+        case 'D': put_str(s, pick(s, 10) ? " 3" : pick(s, 2) ? " x" : ""); break;
+        case 'R': put_str(s, pick(s, 6) ? "" : " noreply"); break;
+        case 'F':
+            for (uint32_t count = pick(s, 6); count > 0; count--) {
+                put_str(s, flags[pick(s, pick(s, 4) ? 12 : FLAGS - (s->private_only ? FLAGS_OF_OTHERS : 0))]);
+            }
+            break;
+        case 'B':
+        case 'E':
+            put_line_end(s);
+            if (*form == 'B') {
+                put_block(s, n);
+            }
+            break;
+        default: put(s, form, 1);
         }
     }
-}
-
-static void put_meta(struct stream *s) {
-    static const char *const verbs[] = {"mg ", "mg ", "md ", "ma ", "ms "};
-    const char *verb = verbs[pick(s, 5)];
-    put_str(s, verb);
-    put_key(s);
-    if (verb[1] == 's') {
-        size_t n = pick_value_bytes(s);
-        put_str(s, " ");
-        put_number(s, (long)n);
-        put_meta_flags(s);
-        put_line_end(s);
-        put_block(s, n);
-        return;
-    }
-    put_meta_flags(s);
-    put_line_end(s);
-}
-
-static void put_other(struct stream *s) {
-    static const char *const lines[] = {"mn", "delete ", "incr ", "decr ", "touch ", "version", "foo", "", "get", "zzzz noreply"};
-    const char *line = lines[pick(s, 10)];
-    put_str(s, line);
-    if (line[0] && line[strlen(line) - 1] == ' ') {
-        put_key(s);
-        put_str(s, pick(s, 10) ? " 3" : pick(s, 2) ? " x" : "");
-        put_str(s, pick(s, 6) ? "" : " noreply");
-    }
-    put_line_end(s);
 }
 
 static void make_stream(struct stream *s, int commands) {
     for (int i = 0; i < commands; i++) {
-        uint32_t kind = pick(s, 16);
-        if (kind < 5) {
-            put_storage(s);
-        } else if (kind < 9) {
-            put_get(s);
-        } else if (kind < 14) {
-            put_meta(s);
-        } else {
-            put_other(s);
-        }
+        put_form(s, forms[pick(s, FORMS - (s->private_only ? FORMS_OF_OTHERS : 0))]);
     }
     put_str(s, "\r\nmn\r\n");
 }
@@ -241,10 +206,7 @@ static void test_clients_in_one_turn_get_their_own_replies(uint64_t seed) {
             struct client *c = &together[i];
             size_t step = rig_random(&rig, 3000) < streams[i].n - at[i] ? rig_random(&rig, 3000) : streams[i].n - at[i];
             step = step < streams[i].n - at[i] ? step : streams[i].n - at[i];
-            c->in = realloc(c->in, c->in_bytes + step + PARSE_SLACK);
-            memcpy(c->in + c->in_bytes, streams[i].bytes + at[i], step);
-            memset(c->in + c->in_bytes + step, ' ', PARSE_SLACK);
-            c->in_bytes += step;
+            client_load(c, streams[i].bytes + at[i], step, 1);
             at[i] += step;
             busy |= at[i] < streams[i].n || client_goes_on(c);
             ready[count++] = c;

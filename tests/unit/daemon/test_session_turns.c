@@ -80,19 +80,6 @@ TEST(test_short_commands_that_came_together_share_turns) {
     rig_close_for(&rig, &c);
 }
 
-TEST(test_what_precedes_a_command_is_remembered) {
-    static struct rig rig;
-    struct client c;
-    rig_open_for(&rig, &c, NULL);
-    client_send(&rig, &c, "verbosity 0\r\nlru_crawler metadump all\r\n", 39);
-    ok(out_is(&c, "OK\r\nERROR cannot pipeline other commands before metadump\r\n"),
-       "a dump behind another command of the same packet is refused, whether or not that ended a turn");
-    c.out_bytes = 0;
-    client_send(&rig, &c, "lru_crawler metadump all\r\n", 26);
-    ok(out_is(&c, "OK\r\nEND\r\n"), "alone it is not");
-    rig_close_for(&rig, &c);
-}
-
 /* Joins of nothing to a large value are short to send and long to run: 20 clients could keep a worker for seconds with 12 KB each. */
 TEST(test_appends_to_large_values_end_their_sessions_turn) {
     enum { CLIENTS = 5, APPENDS = 100, VALUE_BYTES = 200000 };
@@ -141,24 +128,6 @@ TEST(test_appends_to_large_values_end_their_sessions_turn) {
         }
     }
     rig_close_for(&rig, &one);
-}
-
-TEST(test_a_session_that_copies_no_more_is_as_any_other) {
-    static struct rig rig;
-    struct client c, *it = &c;
-    rig_open_for(&rig, &c, NULL);
-    store(&rig, &c, "big", 900000);
-    client_send(&rig, &c, "append big 0 0 1\r\nx\r\n", 21);
-    ok(out_is(&c, "STORED\r\n") && c.session->copies, "a session that appended to a large value is known for it");
-    c.out_bytes = 0;
-    client_send(&rig, &c, "append b", 8);
-    ok(c.out_bytes == 0 && c.session->copies, "and still is when half a request has come");
-    client_send(&rig, &c, "ig 0 0 1\r\nx\r\n", 13);
-    load(&c, "get k\r\n", 100);
-    c.out_bytes = 0;
-    rig_turn(&rig, &it, 1);
-    ok(count_of(&c, "END\r\n") == 100 && !c.session->copies, "until its next request copies nothing: all of 100 run in the same turn (%d did)", count_of(&c, "END\r\n"));
-    rig_close_for(&rig, &c);
 }
 
 /* Each command counts a microsecond at least, so that a turn's time ends however fast the machine is. */

@@ -63,10 +63,8 @@ TEST(bad_lines_are_counted_and_skipped) {
     static const struct {
         const char *line, *what;
     } bad[] = {
-        {"k x", "line 2: it is neither `key` nor `key size`"},
-        {"k 1 2", "line 2: it is neither `key` nor `key size`"},
-        {"k -1", "line 2: it is neither `key` nor `key size`"},
-        {"k 1073741825", "line 2: the size is larger than 1 GiB"},
+        {"k x", "line 2: it is neither `key` nor `key size`"}, {"k 1 2", "line 2: it is neither `key` nor `key size`"},
+        {"k -1", "line 2: it is neither `key` nor `key size`"}, {"k 1073741825", "line 2: the size is larger than 1 GiB"},
         {"k 99999999999999999999999999", "line 2: the size is larger than 1 GiB"},
         {"k\x01y 1", "line 2: the key holds a control character"},
         {"\x7f", "line 2: the key holds a control character"},

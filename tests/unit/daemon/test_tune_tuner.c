@@ -354,21 +354,6 @@ TEST(test_words_are_never_the_mode_s_before) {
     cache_destroy(&c);
 }
 
-TEST(test_settings) {
-    struct cache_config cfg = fixture_config(16u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct tune_config tc = config("ratio");
-    tc.by_hand = true;
-    struct tuner *t = tuner_create(c, &tc);
-    char why[REASON_BYTES];
-    ok(tuner_set_automove(t, "off") && !tuner_set_automove(t, "sideways"), "a mode is one of the table's");
-    ok(!automove_check(&(struct automove_config){.cache = c}, "sideways", why), "another does not start");
-    is_str(why, "no such mode, there are off|ratio|eviction|random|lra|lrc|utility|lua:NAME", "and who asks for another is told which");
-    tuner_destroy(&t);
-    ok(t == NULL, "the tuner stops when asked");
-    cache_destroy(&c);
-}
-
 int main(void) {
     clock_start();
     return tap_main();

@@ -217,25 +217,7 @@ TEST(test_threads_and_a_reader) {
 
 /* --- hot keys --- */
 
-enum { HOT_REQUESTS = 100, A_MINUTE_US = 60 * 1000000, MINUTES = 60 };
-
-/* Counts fade by the minute; when nobody asks for anything, what was asked for last stays. */
-TEST(test_hot_keys_outlast_a_pause) {
-    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
-    struct hot_key keys[HOT_KEYS];
-    struct whatif_asked asked;
-    char name[64];
-    struct key key = fixture_key(name, 1);
-    cache_sample_key(s.ct, &key, HOT_REQUESTS);
-    cache_count_key_requests(s.ct, HOT_REQUESTS);
-    for (unsigned i = 0; i < MINUTES; i++) {
-        tend(&s, A_MINUTE_US);
-    }
-    unsigned found = whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
-    ok(found == 1 && keys[0].count > 0 && memcmp(keys[0].key, key.ptr, key.len) == 0, "after %d quiet minutes the key is still there: %" PRIu64 " requests", MINUTES,
-       asked.requests);
-    end(&s);
-}
+enum { A_MINUTE_US = 60 * 1000000 };
 
 enum { BURST_NOTES = 5000, NOTE_EVERY = 16 };
 
