@@ -153,47 +153,6 @@ static void *store_and_flush(void *arg) {
     return NULL;
 }
 
-static _Atomic bool done;
-
-static void *append_on(void *arg) {
-    (void)arg;
-    struct cache_thread *ct = cache_thread_create(cache);
-    struct key key = key_make("joined", 6);
-    while (!atomic_load(&done)) {
-        struct cache_store s = {.mode = CACHE_APPEND, .value = "n", .value_bytes = 1};
-        cache_turn_begin(ct);
-        cache_store(ct, &key, &s, NULL);
-        cache_turn_end(ct);
-    }
-    cache_thread_destroy(&ct);
-    return NULL;
-}
-
-/* After a flush `joined` is not there, whatever append was under way: what it would hold was stored before. */
-static void test_an_append_does_not_outlive_a_flush(struct cache_thread *ct, size_t first_bytes) {
-    pthread_t thread;
-    unsigned stale = 0;
-    atomic_store(&done, false);
-    cache_turn_end(ct);
-    pthread_create(&thread, NULL, append_on, NULL);
-    for (int i = 0; i < ROUNDS / 4; i++) {
-        cache_turn_begin(ct);
-        set(ct, "joined", first_bytes);
-        cache_turn_end(ct);
-        for (int pause = i % 64 * 20; pause > 0; pause--) {
-            atomic_load(&done);
-        }
-        cache_flush_now(cache);
-        cache_turn_begin(ct);
-        stale += lives(ct, "joined", NULL); /* nobody makes it anew */
-        cache_turn_end(ct);
-    }
-    atomic_store(&done, true);
-    pthread_join(thread, NULL);
-    cache_turn_begin(ct);
-    is(stale, 0, "appends to %zu bytes that are under way carry nothing over a flush", first_bytes);
-}
-
 static void test_flushes_beside_stores_of_others(void) {
     struct client clients[THREADS];
     unsigned lost = 0, stale = 0, wrong_age = 0;
@@ -225,8 +184,6 @@ int main(void) {
         test_each_of_many_flushes_takes_what_was_stored_before(ct);
         test_a_flush_to_come_comes_after_many(ct);
         test_a_hit_that_is_noted_late_brings_nothing_back(ct);
-        test_an_append_does_not_outlive_a_flush(ct, 1);
-        test_an_append_does_not_outlive_a_flush(ct, LARGE_BYTES);
         cache_turn_end(ct);
         test_flushes_beside_stores_of_others();
         fixture_end(&cache, &ct);

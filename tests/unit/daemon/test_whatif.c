@@ -3,7 +3,6 @@
 
 #include <malloc.h>
 #include <math.h>
-#include <pthread.h>
 
 #include "cache/admin/signals.h"
 #include "cache_fixture.h"
@@ -168,50 +167,6 @@ TEST(test_drops_are_counted) {
     cache_sample_facts(s.cache, &f);
     ok(f.written + f.dropped == 10000 && f.dropped > 0 && f.ring_bytes <= 4096 + 256, "each of 5000 misses and stores was written or dropped, for the ring is small");
     is(take(&s, n, last), f.written, "and what was written is there");
-    end(&s);
-}
-
-enum { WORKERS = 3, LOOKS = 300 };
-
-struct worker {
-    struct cache *cache;
-    uint64_t      seed;
-    _Atomic bool *ends;
-};
-static void *work(void *arg) {
-    struct worker *w = arg;
-    struct setup s = {.cache = w->cache, .ct = cache_thread_create(w->cache)};
-    for (uint64_t i = 0; !atomic_load(w->ends); i++) {
-        ask(&s, (w->seed + i * 7919) % 3000);
-    }
-    cache_thread_destroy(&s.ct);
-    return NULL;
-}
-
-TEST(test_threads_and_a_reader) {
-    struct setup s = fresh(&evict_s3fifo, 1, AUTO_ALL);
-    pthread_t threads[WORKERS];
-    struct worker workers[WORKERS];
-    _Atomic bool ends = false;
-    struct cache_sample_facts f = {.written = 0};
-    struct whatif_policy policies[SHADOW_POLICIES_MAX];
-    struct whatif_curve curve;
-    for (unsigned i = 0; i < WORKERS; i++) {
-        workers[i] = (struct worker){s.cache, i * 500, &ends};
-        pthread_create(&threads[i], NULL, work, &workers[i]);
-    }
-    for (unsigned i = 0; i < LOOKS || (f.written == 0 && i < 1000000); i++) {
-        whatif_set(s.whatif, i % 100 == 99 ? 0 : 1, AUTO_ALL);
-        tend(&s, 0);
-        whatif_policies(s.whatif, SLAB_CLASS_NONE, policies);
-        whatif_curve(s.whatif, SLAB_CLASS_NONE, &curve);
-        cache_sample_facts(s.cache, &f);
-    }
-    atomic_store(&ends, true);
-    for (unsigned i = 0; i < WORKERS; i++) {
-        pthread_join(threads[i], NULL);
-    }
-    ok(f.written > 0, "three threads wrote %" PRIu64 " records, dropped %" PRIu64 ", and came and went", f.written, f.dropped);
     end(&s);
 }
 
