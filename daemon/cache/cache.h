@@ -47,6 +47,14 @@ enum cache_store_kind {
     CACHE_STORE_KINDS,
 };
 
+/* Settings that may change while the cache runs. */
+struct cache_settings {
+    uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
+    struct evict_s3fifo_knobs s3fifo;
+    /* items living at most this long go to the temporary queue; < 0: off */
+    int64_t  temporary_ttl_s;
+};
+
 struct cache_config {
     size_t   limit_bytes;        /* of item memory, 1 MiB pages */
     /* the limit can be raised up to this if the system has the address space and references would
@@ -69,10 +77,7 @@ struct cache_config {
      * other work meanwhile */
     uint32_t alloc_wait_us;
     const struct evict_policy *policy;
-    uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
-    struct evict_s3fifo_knobs s3fifo;
-    /* items living at most this long go to the temporary queue; < 0: off */
-    int64_t  temporary_ttl_s;
+    struct cache_settings settings;
     /* a file in which items outlive the process; NULL: none. CACHE_STORE_SLAB only. The cache owns
      * it from the call on, also if the cache cannot be made. If cache_create fails with EINVAL
      * because of the file, `why`, of CACHE_WHY_BYTES, has a sentence */
@@ -378,12 +383,9 @@ size_t cache_limit_most(const struct cache *);
  * evicted. Otherwise the listener to hunger is woken, and has to give back the pages over the
  * limit. Until then no class gets a page from the pool. */
 bool cache_set_limit(struct cache *, size_t limit_bytes);
-void cache_set_tuning(struct cache *, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct,
-                      uint32_t warm_factor_pct);
-/* Holds from the next victim on. No item is lost. */
-void cache_set_s3fifo(struct cache *, const struct evict_s3fifo_knobs *);
+/* Each victim and each store reads the values of its moment. No item is lost. */
+void cache_set(struct cache *, const struct cache_settings *);
 void cache_s3fifo(const struct cache *, struct evict_s3fifo_knobs *);
-void cache_set_temporary_ttl(struct cache *, int64_t ttl_s);
 /* Sets the policy of one class or, with SLAB_CLASS_NONE, of the whole cache and every class in it.
  * No item is dropped or moved. Cost: a lock of each partition. */
 void cache_set_policy(struct cache *, const struct evict_policy *, unsigned class_id);

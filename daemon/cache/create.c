@@ -135,9 +135,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
         atomic_init(&c->class_policy[i], cfg->policy);
     }
-    atomic_init(&c->temporary_ttl_s, cfg->temporary_ttl_s);
-    cache_set_tuning(c, cfg->hot_pct, cfg->warm_pct, cfg->hot_factor_pct, cfg->warm_factor_pct);
-    cache_set_s3fifo(c, &cfg->s3fifo);
+    cache_set(c, &cfg->settings);
     c->cas_flag = cfg->cas ? ITEM_CAS : 0;
     unsigned n = create_partition_count(cfg);
     c->partition_shift = 32u - (unsigned)__builtin_ctz(n);

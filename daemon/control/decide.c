@@ -17,8 +17,8 @@ enum {
 static struct automove_config config_of(struct tuner *t) {
     return (struct automove_config){.cache = t->cache,
                                     .policy_dir = t->policy_dir,
-                                    .ratio = t->ratio,
-                                    .window_s = t->window_s,
+                                    .ratio = t->settings.automove_ratio,
+                                    .window_s = t->settings.automove_window_s,
                                     .wake = t->by_hand ? NULL : tuner_wake,
                                     .wake_arg = t};
 }
@@ -99,17 +99,6 @@ bool tuner_set_automove(struct tuner *t, const char *name) {
         fall_back(t, mode, argument, why);
     }
     return true;
-}
-
-void tuner_set_automove_knobs(struct tuner *t, double ratio, unsigned window_s) {
-    char why[REASON_BYTES];
-    bool same = !(t->ratio < ratio || t->ratio > ratio) && t->window_s == window_s;
-    t->ratio = ratio;
-    t->window_s = window_s;
-    const struct automove_config cfg = config_of(t);
-    if (!same && !active_configure(&t->active, &cfg, why)) {
-        log_warn("automove %s keeps its knobs: %s", t->active.mode->name, why);
-    }
 }
 
 /* --- a decision, which is carried out move by move --- */
@@ -268,6 +257,11 @@ static void add_curves(struct tuner *t, struct snapshot *after) {
 
 static void decide_window(struct tuner *t, uint64_t now_us) {
     uint32_t window_us = t->active.mode->window_us;
+    const struct automove_config cfg = config_of(t);
+    char why[REASON_BYTES];
+    if (!active_configure(&t->active, &cfg, why)) {
+        log_warn("automove %s keeps its knobs: %s", t->active.mode->name, why);
+    }
     t->window_us = now_us + (window_us > 0 ? window_us : WINDOW_US);
     if (decides(t) || is_left(t)) {
         return;

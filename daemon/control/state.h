@@ -83,6 +83,7 @@ struct tuner {
     struct move_log      moves; /* has a lock of its own */
 
     /* What follows belongs to the control thread. */
+    struct tune_settings settings;
     struct reassignment request;
     struct class_set   crawl_classes; /* classes that a crawl was asked for; none: no crawl */
     struct automove_trial *trial;     /* waits for its answer; NULL: none */
@@ -91,13 +92,9 @@ struct tuner {
     struct carried     carried;
     struct geometry_change *geometry; /* others ask it under its own lock */
     struct whatif     *whatif;        /* likewise */
-    bool               crawler_on;
-    uint32_t           crawler_sleep_us, crawler_tocrawl;
     struct crawler     crawler;
     struct sweeper     sweeper;
     uint32_t           flushed; /* cache_flushed when the crawler last began because of a flush */
-    double             ratio;    /* slab_automove_ratio */
-    unsigned           window_s; /* slab_automove_window */
     struct active_mode active;
     struct lua_call   *trying; /* the call that will answer the trial; NULL: none is under way */
     struct automove_name last; /* the mode that ran before, which runs again if this one fails */

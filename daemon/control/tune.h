@@ -16,7 +16,19 @@
 #include "control/resize/resize.h"
 #include "control/sampling/policy_auto.h"
 
+/* Settings that may change while the tuner runs: its tasks read them at their next slice. */
+struct tune_settings {
+    double   automove_ratio;
+    unsigned automove_window_s;
+    bool     crawler; /* lru_crawler */
+    uint32_t crawler_sleep_us, crawler_tocrawl;
+    double   sample_rate; /* as of whatif_set */
+    enum auto_scope sample_follow;
+    struct geometry_settings geometry;
+};
+
 struct tune_config {
+    struct tune_settings settings;
     const char *automove;    /* a mode's name or number (control/automove/automove.h); NULL: off */
     const char *policy_dir;  /* of policies in Lua; NULL: none */
     /* Called on the tuner's thread, with no lock held, when a mode failed and another took its
@@ -27,16 +39,8 @@ struct tune_config {
      * (control/sampling/prediction.h) */
     void      (*on_came)(void *, const char *words);
     void       *on_came_arg;
-    double   ratio;          /* slab_automove_ratio */
-    unsigned window_s;       /* slab_automove_window */
     bool     reassign;       /* slab_reassign: false: no page ever moves */
     bool     sweeps;         /* lru_maintainer: what is dead is freed each second */
-    bool     crawler;        /* lru_crawler */
-    uint32_t crawler_sleep_us, crawler_tocrawl;
-    double   geometry_rate_pct; /* slab_geometry_rate */
-    bool     geometry_auto;     /* slab_geometry_auto */
-    double   sample_rate;       /* as of whatif_set */
-    enum auto_scope sample_follow;
     unsigned worker_count;      /* threads whose keys may be sampled, beside the tuner's own */
     const char *record; /* automove_record: a file, see automove_trace.h; NULL: none */
     bool     by_hand; /* no thread is started: nothing happens but in tuner_tend_at */
@@ -63,11 +67,11 @@ enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, un
 bool tuner_cancel(struct tuner *, void (*done)(void *arg, unsigned moved, unsigned wanted),
                   void *arg);
 
+void tuner_set(struct tuner *, const struct tune_settings *);
 /* Runs the mode, by name or number. False: there is no such mode. If the mode cannot start, or
  * fails later, the mode that ran before takes its place, or off, and on_failure is told: try it
  * first (automove_trial). */
 bool tuner_set_automove(struct tuner *, const char *name);
-void tuner_set_automove_knobs(struct tuner *, double ratio, unsigned window_s);
 
 /* A trial: whether a mode would start. A policy's code runs in a thread of its own meanwhile. A
  * stop does not wait for it: the stop is the answer then. */
@@ -83,18 +87,15 @@ bool tuner_try_automove(struct tuner *, struct automove_trial *);
 
 /* Hands over an order (control/resize/resize.h). False: another one waits. */
 bool tuner_order_geometry(struct tuner *, struct geometry_order *);
-void tuner_set_geometry(struct tuner *, double rate_pct, bool follow);
 void tuner_geometry(struct tuner *, struct geometry_facts *);
 
 /* What the sampled keys tell, and whether the policy follows it (control/sampling/whatif.h). */
 struct whatif;
-void           tuner_set_sampling(struct tuner *, double rate, enum auto_scope follow);
 struct whatif *tuner_whatif(struct tuner *);
 
 enum crawl_status { CRAWL_OK, CRAWL_BUSY, CRAWL_BAD_CLASS, CRAWL_NOT_STARTED };
 /* Starts a crawl now: frees expired items of these classes. */
 enum crawl_status tuner_crawl(struct tuner *, const struct class_set *);
-void tuner_set_crawler(struct tuner *, bool enabled, uint32_t sleep_us, uint32_t tocrawl);
 
 struct tune_facts {
     bool     crawling;

@@ -29,7 +29,7 @@ static void start_crawl(struct tuner *t, unsigned class_count) {
         crawler_start(&t->crawler, 0);
         return;
     }
-    crawler_start(&t->crawler, (uint64_t)t->crawler_tocrawl * class_count);
+    crawler_start(&t->crawler, (uint64_t)t->settings.crawler_tocrawl * class_count);
 }
 
 /* Goes on with the crawl. Returns whether there is more to do at once. */
@@ -40,7 +40,7 @@ static bool tend_crawler(struct tuner *t) {
         asked = class_set_count(&t->crawl_classes);
         t->crawl_classes = (struct class_set){{0}};
     }
-    bool on = t->crawler_on,
+    bool on = t->settings.crawler,
          running = atomic_load_explicit(&t->crawler.running, memory_order_relaxed);
     bool flushed = !running && !t->sweeper.on && cache_flushed(t->cache) != t->flushed;
     if (on && (asked != 0 || flushed || crawler_due(&t->crawler, clock_mono_us()))) {
@@ -82,7 +82,7 @@ static uint64_t run_whatif(void *arg, uint64_t now_us) {
 
 static uint64_t run_crawler(void *arg, uint64_t now_us) {
     struct tuner *t = arg;
-    return tend_crawler(t) ? now_us + t->crawler_sleep_us : CONTROL_NEVER;
+    return tend_crawler(t) ? now_us + t->settings.crawler_sleep_us : CONTROL_NEVER;
 }
 
 static uint64_t run_sweeper(void *arg, uint64_t now_us) {
@@ -161,9 +161,7 @@ static void take_config(struct tuner *t, struct cache *cache, const struct tune_
     t->policy_dir = cfg->policy_dir;
     t->on_failure = cfg->on_failure;
     t->on_failure_arg = cfg->on_failure_arg;
-    t->ratio = cfg->ratio;
-    t->window_s = cfg->window_s;
-    tuner_set_crawler(t, cfg->crawler, cfg->crawler_sleep_us, cfg->crawler_tocrawl);
+    t->settings = cfg->settings;
     lock_init(&t->lock);
     move_log_init(&t->moves);
     /* the limit may fall before the first turn */
@@ -183,15 +181,12 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     t->pages_ct = cache_thread_create(cache);
     if (t->pages_ct != NULL) {
         t->geometry = geometry_create(cache, t->pages_ct, &t->pace, cfg->reassign,
-                                      cfg->by_hand ? 0 : clock_mono_us());
-    }
-    if (t->geometry != NULL) {
-        geometry_set(t->geometry, cfg->geometry_rate_pct, cfg->geometry_auto);
+                                      &t->settings.geometry, cfg->by_hand ? 0 : clock_mono_us());
     }
     t->whatif = whatif_create(cache, (size_t)t->limit_seen * PAGE_BYTES,
                                cfg->worker_count + CACHE_THREADS);
     if (t->whatif != NULL) {
-        whatif_set(t->whatif, cfg->sample_rate, cfg->sample_follow);
+        whatif_set(t->whatif, cfg->settings.sample_rate, cfg->settings.sample_follow);
         whatif_on_came(t->whatif, cfg->on_came, cfg->on_came_arg);
     }
     t->shown = cfg->record != NULL ? shown_open(cfg->record) : NULL;
@@ -262,7 +257,7 @@ bool tuner_order_geometry(struct tuner *t, struct geometry_order *order) {
 enum crawl_status tuner_crawl(struct tuner *t, const struct class_set *classes) {
     struct class_set asked =
         class_set_meet(class_set_first(cache_slab(t->cache)->class_count), classes);
-    if (!t->crawler_on) {
+    if (!t->settings.crawler) {
         return CRAWL_NOT_STARTED;
     }
     if (class_set_empty(&asked)) {

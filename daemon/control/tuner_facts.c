@@ -36,18 +36,9 @@ struct whatif *tuner_whatif(struct tuner *t) { return t->whatif; }
 
 /* --- settings that change while it runs --- */
 
-void tuner_set_geometry(struct tuner *t, double rate_pct, bool follow) {
-    geometry_set(t->geometry, rate_pct, follow);
-    tuner_wake(t);
-}
-
-void tuner_set_sampling(struct tuner *t, double rate, enum auto_scope follow) {
-    whatif_set(t->whatif, rate, follow);
-    tuner_wake(t);
-}
-
-void tuner_set_crawler(struct tuner *t, bool enabled, uint32_t sleep_us, uint32_t tocrawl) {
-    t->crawler_on = enabled;
-    t->crawler_sleep_us = sleep_us;
-    t->crawler_tocrawl = tocrawl;
+/* What is sampled is put in at once, for any thread may read under what-if's lock which policies
+ * it follows. The order that sets makes all tasks due. */
+void tuner_set(struct tuner *t, const struct tune_settings *s) {
+    t->settings = *s;
+    whatif_set(t->whatif, s->sample_rate, s->sample_follow);
 }

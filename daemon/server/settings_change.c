@@ -33,29 +33,45 @@ static void apply_policy(struct cache *cache, const struct settings *was,
     }
 }
 
-/* Tells the owners of settings their values, in any order. An owner takes a value that it already
- * has without effect. */
+struct cache_settings settings_of_cache(const struct settings *s) {
+    return (struct cache_settings){
+        .hot_pct = (uint32_t)s->hot_lru_pct,
+        .warm_pct = (uint32_t)s->warm_lru_pct,
+        .hot_factor_pct = percent(s->hot_max_factor),
+        .warm_factor_pct = percent(s->warm_max_factor),
+        .s3fifo = {(uint32_t)s->s3fifo_small_percent, (uint32_t)s->s3fifo_ghost_percent,
+                   (uint32_t)s->s3fifo_promote_hits, (uint32_t)s->s3fifo_skip_percent},
+        .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
+    };
+}
+
+struct tune_settings settings_of_tuner(const struct settings *s) {
+    return (struct tune_settings){
+        .automove_ratio = s->slab_automove_ratio,
+        .automove_window_s = (unsigned)s->slab_automove_window,
+        .crawler = s->lru_crawler,
+        .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,
+        .crawler_tocrawl = (uint32_t)s->lru_crawler_tocrawl,
+        .sample_rate = s->sample_rate,
+        .sample_follow = auto_scope(settings_policy(s)),
+        .geometry = {.rate_pct = s->slab_geometry_rate, .follow = s->slab_geometry_auto},
+    };
+}
+
+/* Hands each owner its part of the settings, in any order. A lower room cannot read struct
+ * settings, so the owner has a copy, from which its next step reads. The policy and the mode of
+ * automove are actions: queues are switched, and a mode starts, before the order is answered. */
 static void settings_apply(struct server *server, const struct settings *was,
                            const struct settings *is) {
     log_set_verbosity(is->verbosity);
     server_set_conns(server, is);
     prefix_stats_enable(server->prefixes, is->detail_enabled);
-    cache_set_tuning(server->cache, (uint32_t)is->hot_lru_pct, (uint32_t)is->warm_lru_pct,
-                     percent(is->hot_max_factor), percent(is->warm_max_factor));
-    cache_set_s3fifo(server->cache,
-                     &(struct evict_s3fifo_knobs){(uint32_t)is->s3fifo_small_percent,
-                                                  (uint32_t)is->s3fifo_ghost_percent,
-                                                  (uint32_t)is->s3fifo_promote_hits,
-                                                  (uint32_t)is->s3fifo_skip_percent});
-    cache_set_temporary_ttl(server->cache, is->temp_lru ? is->temporary_ttl : -1);
+    const struct cache_settings of_cache = settings_of_cache(is);
+    const struct tune_settings of_tuner = settings_of_tuner(is);
+    cache_set(server->cache, &of_cache);
+    tuner_set(server->tuner, &of_tuner);
     apply_policy(server->cache, was, is);
-    tuner_set_sampling(server->tuner, is->sample_rate, auto_scope(settings_policy(is)));
     tuner_set_automove(server->tuner, is->slab_automove);
-    tuner_set_automove_knobs(server->tuner, is->slab_automove_ratio,
-                             (unsigned)is->slab_automove_window);
-    tuner_set_geometry(server->tuner, is->slab_geometry_rate, is->slab_geometry_auto);
-    tuner_set_crawler(server->tuner, is->lru_crawler, (uint32_t)is->lru_crawler_sleep,
-                      (uint32_t)is->lru_crawler_tocrawl);
 }
 
 static void note_changes(struct server *server, const char *who, const struct settings *was,

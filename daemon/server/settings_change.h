@@ -21,6 +21,10 @@ void server_automove_failed(void *server, const char *mode, const char *now, con
 /* For tune_config.on_came, with the server: an entry of the audit. */
 void server_prediction_came(void *server, const char *words);
 
+/* The part of the settings that each of them goes by. */
+struct cache_settings settings_of_cache(const struct settings *);
+struct tune_settings  settings_of_tuner(const struct settings *);
+
 /* --- for main --- */
 
 /* Takes up the settings that a memory file's note tells (server/config/kept_settings.h), also into

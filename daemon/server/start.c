@@ -21,6 +21,7 @@
 #include "server/config/listen_list.h"
 #include "server/memory_limit.h"
 #include "server/process.h"
+#include "server/settings_change.h"
 #include "server/version.h"
 
 static bool mode_is_there(const struct settings *s) {
@@ -167,13 +168,7 @@ void start_cache_config(const struct settings *s, struct cache_config *config,
         .huge_pages = true,
         .alloc_wait_us = CACHE_ALLOC_WAIT_US,
         .policy = auto_policy(settings_policy(s), NULL),
-        .hot_pct = (uint32_t)s->hot_lru_pct,
-        .warm_pct = (uint32_t)s->warm_lru_pct,
-        .hot_factor_pct = (uint32_t)(s->hot_max_factor * 100 + 0.5),
-        .warm_factor_pct = (uint32_t)(s->warm_max_factor * 100 + 0.5),
-        .s3fifo = {(uint32_t)s->s3fifo_small_percent, (uint32_t)s->s3fifo_ghost_percent,
-                   (uint32_t)s->s3fifo_promote_hits, (uint32_t)s->s3fifo_skip_percent},
-        .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
+        .settings = settings_of_cache(s),
         .policy_of_file = !evict_find(settings_policy(s)), /* auto goes on from where it was */
         .process_bytes = s->process_memory,
     };
@@ -181,20 +176,12 @@ void start_cache_config(const struct settings *s, struct cache_config *config,
 
 void start_tune_config(const struct settings *s, struct tune_config *config) {
     *config = (struct tune_config){
+        .settings = settings_of_tuner(s),
         .automove = s->slab_automove,
         .record = s->automove_record,
-        .ratio = s->slab_automove_ratio,
-        .window_s = (unsigned)s->slab_automove_window,
-        .geometry_rate_pct = s->slab_geometry_rate,
-        .geometry_auto = s->slab_geometry_auto,
-        .sample_rate = s->sample_rate,
-        .sample_follow = auto_scope(settings_policy(s)),
         .worker_count = (unsigned)s->threads,
         .reassign = s->slab_reassign,
         .sweeps = s->lru_maintainer,
-        .crawler = s->lru_crawler,
-        .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,
-        .crawler_tocrawl = (uint32_t)s->lru_crawler_tocrawl,
     };
 }
 

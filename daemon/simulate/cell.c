@@ -79,14 +79,14 @@ struct simulate_cell *simulate_cell_memory(struct cache *taken, const struct tun
     }
     struct tune_config by_hand = *tune;
     by_hand.by_hand = true;
-    by_hand.crawler = false;
+    by_hand.settings.crawler = false;
     by_hand.worker_count = 1;
     by_hand.on_failure = cell_note_failure;
     by_hand.on_failure_arg = c;
     *c = (struct simulate_cell){.cache = taken,
                                 .ct = cache_thread_create(taken),
                                 .policy = cache_policy(taken),
-                                .follows = tune->sample_follow,
+                                .follows = tune->settings.sample_follow,
                                 .tuner = tuner_create(taken, &by_hand),
                                 .zeroes = calloc(1, cache_item_bytes_max(taken)),
                                 .twins = 1};

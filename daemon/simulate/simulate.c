@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/settings_change.h"
 #include "simulate/cell.h"
 #include "simulate/reading.h"
 #include "simulate/simulate_report.h"
@@ -245,18 +246,15 @@ static struct simulate_cell *simulate_make_cell(struct simulation *s, unsigned i
     snprintf(with_policy.policy, sizeof with_policy.policy, "%s", policy->name);
     with_policy.maxbytes = simulate_played_bytes(size, s->report.sample);
     simulate_cell_stop_clock();
-    enum auto_scope follows = auto_scope(settings_policy(&with_policy));
-    const struct tune_config tune = {
+    struct tune_config tune = {
+        .settings = settings_of_tuner(&with_policy),
         .automove = o->automove,
         .policy_dir = o->policy_dir[0] != '\0' ? o->policy_dir : NULL,
-        .ratio = o->settings.slab_automove_ratio,
-        .window_s = (unsigned)o->settings.slab_automove_window,
         .reassign = o->settings.slab_reassign,
-        .geometry_auto = o->settings.slab_geometry_auto,
-        .geometry_rate_pct = o->settings.slab_geometry_rate,
-        .sample_rate = follows != AUTO_NONE ? o->settings.sample_rate : 0,
-        .sample_follow = follows,
     };
+    if (tune.settings.sample_follow == AUTO_NONE) {
+        tune.settings.sample_rate = 0;
+    }
     struct simulate_cell *cell = simulate_cell_memory(s->make_cache(&with_policy), &tune);
     if (cell != NULL) {
         simulate_cell_set_twins(cell, simulate_twins(size, s->report.sample));

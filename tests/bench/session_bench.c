@@ -178,12 +178,7 @@ static bool open_bench(struct bench *b, const struct index_kind *index) {
         .huge_pages = true,
         .alloc_wait_us = CACHE_ALLOC_WAIT_US,
         .policy = &evict_slru,
-        .hot_pct = 20,
-        .warm_pct = 40,
-        .hot_factor_pct = 20,
-        .warm_factor_pct = 200,
-        .s3fifo = {.small_pct = 10, .ghost_pct = 90, .promote_hits = 1},
-        .temporary_ttl_s = -1,
+        .settings = {20, 40, 20, 200, .s3fifo = {.small_pct = 10, .ghost_pct = 90, .promote_hits = 1}, .temporary_ttl_s = -1},
         .why = why,
     };
     const char *path = getenv("MEMORY_FILE");

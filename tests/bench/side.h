@@ -9,7 +9,7 @@
 #include "control/sampling/whatif.h"
 #include "control/tune.h"
 #include "mem/slab.h"
-#include "server/config/settings.h"
+#include "server/settings_change.h"
 
 struct side {
     struct cache        *cache;
@@ -29,18 +29,15 @@ static inline struct side side_make(double mebibytes, const struct evict_policy 
                  .chunk_bytes_max = (uint32_t)defaults.slab_chunk_max, .class_most = (unsigned)defaults.slab_classes},
         .item_bytes_max = (uint32_t)defaults.item_size_max, .cas = defaults.cas, .evict = true, .steal_pages = true,
         .alloc_wait_us = CACHE_ALLOC_WAIT_US,
-        .policy = policy, .hot_pct = (uint32_t)defaults.hot_lru_pct, .warm_pct = (uint32_t)defaults.warm_lru_pct,
-        .hot_factor_pct = (uint32_t)(defaults.hot_max_factor * 100 + 0.5),
-        .warm_factor_pct = (uint32_t)(defaults.warm_max_factor * 100 + 0.5),
-        .s3fifo = {(uint32_t)defaults.s3fifo_small_percent, (uint32_t)defaults.s3fifo_ghost_percent,
-                   (uint32_t)defaults.s3fifo_promote_hits, (uint32_t)defaults.s3fifo_skip_percent},
-        .temporary_ttl_s = -1,
+        .policy = policy, .settings = settings_of_cache(&defaults),
     })};
     s.ct = s.cache != NULL ? cache_thread_create(s.cache) : NULL;
-    s.tuner = s.ct == NULL ? NULL : tuner_create(s.cache, &(struct tune_config){
-        .automove = defaults.slab_automove, .ratio = defaults.slab_automove_ratio, .window_s = (unsigned)defaults.slab_automove_window,
-        .reassign = defaults.slab_reassign, .geometry_auto = fits_sizes && defaults.slab_geometry_auto, .geometry_rate_pct = defaults.slab_geometry_rate, .sample_rate = sample_rate,
-        .sample_follow = follow ? AUTO_ALL : AUTO_NONE, .worker_count = 1, .by_hand = true});
+    struct tune_config config = {.automove = defaults.slab_automove, .reassign = defaults.slab_reassign, .worker_count = 1, .by_hand = true,
+                                 .settings = settings_of_tuner(&defaults)};
+    config.settings.sample_rate = sample_rate;
+    config.settings.sample_follow = follow ? AUTO_ALL : AUTO_NONE;
+    config.settings.geometry.follow = fits_sizes && defaults.slab_geometry_auto;
+    s.tuner = s.ct == NULL ? NULL : tuner_create(s.cache, &config);
     if (s.tuner == NULL) {
         fprintf(stderr, "out of memory\n");
         exit(EXIT_FAILURE);

@@ -52,7 +52,7 @@ static void adjust(struct cache_config *cache, struct tune_config *tune) {
     cache->index = index_kind;
     cache->huge_pages = true; /* two page faults a run instead of hundreds */
     tune->by_hand = true;
-    tune->geometry_rate_pct = 100;
+    tune->settings.geometry.rate_pct = 100;
 }
 
 static bool role_open(struct actor *r, const struct rig *server, const struct spec_part *part) {

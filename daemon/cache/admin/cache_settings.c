@@ -2,19 +2,17 @@
 #include "cache/partition.h"
 #include "cache/persist/file_state.h"
 
-void cache_set_tuning(struct cache *c, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct,
-                      uint32_t warm_factor_pct) {
-    atomic_store_explicit(&c->tuning.hot_pct, hot_pct, memory_order_relaxed);
-    atomic_store_explicit(&c->tuning.warm_pct, warm_pct, memory_order_relaxed);
-    atomic_store_explicit(&c->tuning.hot_factor_pct, hot_factor_pct, memory_order_relaxed);
-    atomic_store_explicit(&c->tuning.warm_factor_pct, warm_factor_pct, memory_order_relaxed);
-}
-
-void cache_set_s3fifo(struct cache *c, const struct evict_s3fifo_knobs *k) {
-    atomic_store_explicit(&c->tuning.small_pct, k->small_pct, memory_order_relaxed);
-    atomic_store_explicit(&c->tuning.ghost_pct, k->ghost_pct, memory_order_relaxed);
-    atomic_store_explicit(&c->tuning.promote_hits, k->promote_hits, memory_order_relaxed);
-    atomic_store_explicit(&c->tuning.skip_pct, k->skip_pct, memory_order_relaxed);
+void cache_set(struct cache *c, const struct cache_settings *s) {
+    struct evict_tuning *t = &c->tuning;
+    atomic_store_explicit(&t->hot_pct, s->hot_pct, memory_order_relaxed);
+    atomic_store_explicit(&t->warm_pct, s->warm_pct, memory_order_relaxed);
+    atomic_store_explicit(&t->hot_factor_pct, s->hot_factor_pct, memory_order_relaxed);
+    atomic_store_explicit(&t->warm_factor_pct, s->warm_factor_pct, memory_order_relaxed);
+    atomic_store_explicit(&t->small_pct, s->s3fifo.small_pct, memory_order_relaxed);
+    atomic_store_explicit(&t->ghost_pct, s->s3fifo.ghost_pct, memory_order_relaxed);
+    atomic_store_explicit(&t->promote_hits, s->s3fifo.promote_hits, memory_order_relaxed);
+    atomic_store_explicit(&t->skip_pct, s->s3fifo.skip_pct, memory_order_relaxed);
+    atomic_store_explicit(&c->temporary_ttl_s, s->temporary_ttl_s, memory_order_relaxed);
 }
 
 void cache_s3fifo(const struct cache *c, struct evict_s3fifo_knobs *to) {
@@ -22,10 +20,6 @@ void cache_s3fifo(const struct cache *c, struct evict_s3fifo_knobs *to) {
                                       .ghost_pct = evict_knob(&c->tuning.ghost_pct),
                                       .promote_hits = evict_knob(&c->tuning.promote_hits),
                                       .skip_pct = evict_knob(&c->tuning.skip_pct)};
-}
-
-void cache_set_temporary_ttl(struct cache *c, int64_t ttl_s) {
-    atomic_store_explicit(&c->temporary_ttl_s, ttl_s, memory_order_relaxed);
 }
 
 /* A class without items has no queue yet, and gets the policy with its first item. `all`: also

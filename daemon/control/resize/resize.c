@@ -205,6 +205,10 @@ static bool to_be_emptied(const struct geometry_change *g, uint32_t page) {
            !cache_page_fits(g->cache, page);
 }
 
+static double rate_pct(const struct geometry_change *g) {
+    return g->settings->rate_pct > 0 ? g->settings->rate_pct : GEOMETRY_RATE_PCT;
+}
+
 /* How long one page may take at today's pace. */
 static uint64_t pace_us(const struct geometry_change *g) {
     const struct arena *a = cache_slab(g->cache)->arena;
@@ -213,7 +217,7 @@ static uint64_t pace_us(const struct geometry_change *g) {
     /* with a page for each of many classes, more pages may be out than the limit has */
     uint32_t pages = out > limit ? out : limit;
     bool fills = arena_pages_free(a) > 0;
-    double a_second = pages * g->rate_pct / 100 * (g->hasty || fills ? GEOMETRY_HASTE : 1);
+    double a_second = pages * rate_pct(g) / 100 * (g->hasty || fills ? GEOMETRY_HASTE : 1);
     if (fills && a_second < FILLING_PAGES_A_SECOND) {
         a_second = FILLING_PAGES_A_SECOND;
     }
@@ -376,9 +380,9 @@ static uint64_t tend_fit(struct geometry_change *g) {
         return GEOMETRY_NEVER;
     }
     const struct arena *a = cache_slab(g->cache)->arena;
-    if (g->look_soon || g->now_us >= g->fit_look_us ||
+    if (g->settings->follow != g->followed || g->now_us >= g->fit_look_us ||
         atomic_load_explicit(&a->pages_out, memory_order_relaxed) >= g->fit_look_pages) {
-        g->look_soon = false;
+        g->followed = g->settings->follow;
         g->fit_look_pages = next_look_pages(a);
         geometry_look(g);
     }
@@ -426,10 +430,10 @@ static uint64_t under_way(struct geometry_change *g) {
 
 /* When the change wants to go on. */
 static uint64_t change_due_us(struct geometry_change *g) {
-    if (g->rate_pct > g->rate_seen_pct && g->due_us > g->now_us + pace_us(g)) {
+    if (rate_pct(g) > g->rate_seen_pct && g->due_us > g->now_us + pace_us(g)) {
         g->due_us = g->now_us + pace_us(g); /* a faster rate brings the next page forward */
     }
-    g->rate_seen_pct = g->rate_pct;
+    g->rate_seen_pct = rate_pct(g);
     if (g->now_us >= g->look_us) {
         follow_evictions(g);
         geometry_tell(g);
@@ -496,7 +500,9 @@ uint64_t geometry_step(struct geometry_change *g, uint64_t now_us) {
 /* --- its life --- */
 
 struct geometry_change *geometry_create(struct cache *cache, struct cache_thread *ct,
-                                        struct pace *pace, bool may_move, uint64_t now_us) {
+                                        struct pace *pace, bool may_move,
+                                        const struct geometry_settings *settings,
+                                        uint64_t now_us) {
     struct geometry_change *g = calloc(1, sizeof *g);
     if (g == NULL) {
         return NULL;
@@ -506,7 +512,7 @@ struct geometry_change *geometry_create(struct cache *cache, struct cache_thread
     g->pace = pace;
     g->now_us = now_us;
     g->may_move = may_move;
-    g->rate_pct = GEOMETRY_RATE_PCT;
+    g->settings = settings;
     g->fit_look_us = g->now_us + GEOMETRY_LOOK_US;
     g->fit_look_pages = next_look_pages(cache_slab(cache)->arena);
     lock_init(&g->lock);

@@ -71,6 +71,11 @@ struct geometry_order {
 /* STARTING is only told: a memory file may have come from amid a change, and nobody has looked. */
 enum geometry_state { GEOMETRY_STEADY, GEOMETRY_DRAINING, GEOMETRY_PAUSED, GEOMETRY_STARTING };
 
+struct geometry_settings {
+    double rate_pct; /* slab_geometry_rate, of all pages a second; 0: GEOMETRY_RATE_PCT */
+    bool   follow; /* slab_geometry_auto: sizes are fitted anew as the items' sizes change */
+};
+
 struct geometry_facts {
     enum geometry_state state;
     uint64_t generation;    /* changes begun since the start */
@@ -92,18 +97,17 @@ struct geometry_facts {
 
 struct geometry_change; /* resize.c */
 struct pace;
-/* Makes a change that does nothing yet. The pace stays the caller's. NULL: no memory. */
+/* Makes a change that does nothing yet. The pace and the settings stay the caller's. Each step
+ * reads the settings; one that finds `follow` switched looks for better sizes at once. NULL: no
+ * memory. */
 struct geometry_change *geometry_create(struct cache *, struct cache_thread *, struct pace *,
-                                        bool may_move, uint64_t now_us);
+                                        bool may_move, const struct geometry_settings *,
+                                        uint64_t now_us);
 void geometry_destroy(struct geometry_change **); /* answers what still waits */
 
 /* Hands the order over, until `done` is called. False: another order still
  * waits for its answer. */
 bool geometry_ask(struct geometry_change *, struct geometry_order *);
-/* Sets the pace, a share of all pages a second (0: as at the start), which holds from the next page
- * on; and whether sizes are fitted anew when the items have become others. A look follows at once
- * when that is switched. The caller then wakes the tuner. */
-void geometry_set(struct geometry_change *, double rate_pct, bool follow);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);
 /* The classes that jobs of the owner name. Their ids do not become free until they are not among
  * them. Before a step. */

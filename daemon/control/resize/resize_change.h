@@ -10,9 +10,8 @@ struct geometry_change {
     struct cache_thread *ct;
     bool                 may_move;
     bool                 began; /* it has looked for a change to take up again */
-    double               rate_pct;
-    bool                 follow;    /* slab_geometry_auto */
-    bool                 look_soon; /* slab_geometry_auto was switched: look at once */
+    const struct geometry_settings *settings;
+    bool                 followed; /* settings->follow, at the last look for better sizes */
 
     struct lock            lock; /* guards the facts and since_us */
     struct geometry_facts  facts;

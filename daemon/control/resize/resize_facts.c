@@ -1,15 +1,9 @@
-/* What a change of the chunk sizes tells of itself, and the settings that it goes by. */
+/* What a change of the chunk sizes tells of itself. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "control/resize/resize_change.h"
-
-void geometry_set(struct geometry_change *g, double rate_pct, bool follow) {
-    g->rate_pct = rate_pct > 0 ? rate_pct : GEOMETRY_RATE_PCT;
-    g->look_soon = g->look_soon || g->follow != follow;
-    g->follow = follow;
-}
 
 /* The lock is held. */
 static double running_s(const struct geometry_change *g) {

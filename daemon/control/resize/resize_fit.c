@@ -100,7 +100,7 @@ static void sizes_fitted(struct geometry_change *g) {
         return;
     }
     g->wished = *to;
-    if (!g->follow) {
+    if (!g->settings->follow) {
         return;
     }
     g->fit_look_us = g->now_us + GEOMETRY_CONFIRM_US;

@@ -158,7 +158,7 @@ static void adjust(struct cache_config *cache, struct tune_config *tune) {
     cache->huge_pages = true;
     tune->by_hand = true;
     tune->automove = defaults.slab_automove;
-    tune->sample_rate = defaults.sample_rate;
+    tune->settings.sample_rate = defaults.sample_rate;
     tune->worker_count = 1;
 }
 

@@ -25,12 +25,7 @@ static inline struct cache_config fixture_config(size_t limit_bytes) {
         .steal_pages = true,
         .alloc_wait_us = fixture_patience_us,
         .policy = &evict_slru,
-        .hot_pct = 20,
-        .warm_pct = 40,
-        .hot_factor_pct = 20,
-        .warm_factor_pct = 200,
-        .s3fifo = {.small_pct = 10, .ghost_pct = 90, .promote_hits = 2},
-        .temporary_ttl_s = -1,
+        .settings = {20, 40, 20, 200, .s3fifo = {.small_pct = 10, .ghost_pct = 90, .promote_hits = 2}, .temporary_ttl_s = -1},
     };
 }
 

@@ -71,8 +71,8 @@ static inline bool rig_open(struct rig *rig, char *options) {
     config.evict = rig->settings.evict_to_free;
     config.policy = auto_policy(rig->settings.policy, NULL); /* else the first setting that a client changes changes it too */
     struct tune_config tune = {
-        .automove = "off", .ratio = 0.8, .window_s = 10, .reassign = rig->settings.slab_reassign, .crawler = true,
-        .crawler_sleep_us = 100};
+        .automove = "off", .reassign = rig->settings.slab_reassign,
+        .settings = {.automove_ratio = 0.8, .automove_window_s = 10, .crawler = true, .crawler_sleep_us = 100}};
     if (rig_adjust) {
         rig_adjust(&config, &tune);
     }

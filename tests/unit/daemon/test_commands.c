@@ -50,13 +50,14 @@ static void test_a_change_reaches_its_owner(struct rig *rig) {
     static const char *const taken[] = {"slabs automove 2", "slabs automove window 60", "slabs automove ratio 0.5", "lru_crawler sleep 5",
                                         "lru_crawler tocrawl 7", "lru_crawler disable", "lru mode flat", "cache_memlimit 32"};
     const struct tuner *t = rig->server.tuner;
+    const struct tune_settings *s = &t->settings;
     struct cache_facts facts;
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
         answers(rig, taken[i], "OK\r\n");
     }
     ok(t->active.mode == &automove_eviction, "the tuner has the mode");
-    ok(t->window_s == 60 && t->ratio == 0.5, "and its window and ratio");
-    ok(t->crawler_sleep_us == 5 && t->crawler_tocrawl == 7 && !t->crawler_on, "and the crawler's knobs");
+    ok(s->automove_window_s == 60 && s->automove_ratio == 0.5, "and its window and ratio");
+    ok(s->crawler_sleep_us == 5 && s->crawler_tocrawl == 7 && !s->crawler, "and the crawler's knobs");
     is_str(cache_policy(rig->server.cache)->name, "lru", "the cache has the policy");
     cache_facts(rig->server.cache, &facts);
     is(facts.pages_limit, 32, "and the limit");

@@ -171,7 +171,7 @@ TEST(test_pages_over_the_limit_count_for_the_rate) {
     for (uint64_t n = 0; n < 100; n++) { /* the first page of a class comes over the limit */
         fixture_set(r.ct, n, many, (size_t)(100 * pow(1.06, (double)n)));
     }
-    tuner_set_geometry(r.t, 2, false); /* of two pages, one in 25 s */
+    r.t->settings.geometry.rate_pct = 2; /* of two pages, one in 25 s */
     is_str(ask_factor(&r, 1.5), "OK", "then fewer");
     for (int i = 0; i < PATIENCE_MS && f.pages_drained < DRAINED; i++) {
         step(&r);
@@ -186,12 +186,12 @@ TEST(test_a_higher_rate_holds_at_once) {
     struct rig r;
     rig_open(&r, 64, &evict_slru, true);
     fill(&r, 100000, 100, 1000);
-    tuner_set_geometry(r.t, 0.01, false); /* a page in 150 s */
+    r.t->settings.geometry.rate_pct = 0.01; /* a page in 150 s */
     ask_factor(&r, 1.4);
     do {
         step(&r);
     } while (facts_of(&r).pages_drained == 0);
-    tuner_set_geometry(r.t, 100, false);
+    r.t->settings.geometry.rate_pct = 100;
     uint64_t raised_us = r.now_us;
     ok(settles(&r) && r.now_us - raised_us < 100 * CLOCK_SECOND_US, "a change that waits minutes for its next page goes on when the rate is raised");
     rig_close(&r);
@@ -204,7 +204,7 @@ TEST(test_pause_resume_and_revert_midway) {
     rig_open(&r, 64, &evict_slru, true);
     fill(&r, 60000, 100, 1000);
     uint64_t before = check_values(&r, 60000, &wrong);
-    tuner_set_geometry(r.t, 0.01, false); /* a page in 150 s: it cannot end before it is paused */
+    r.t->settings.geometry.rate_pct = 0.01; /* a page in 150 s: it cannot end before it is paused */
     ask_factor(&r, 1.08);
     f = facts_of(&r);
     for (int i = 0; i < PATIENCE_MS && !(facts_of(&r).seconds > f.seconds + 0.05); i++) {
@@ -213,7 +213,7 @@ TEST(test_pause_resume_and_revert_midway) {
     ok(facts_of(&r).state == GEOMETRY_DRAINING && facts_of(&r).seconds > f.seconds + 0.05, "seconds pass while the next page is not due");
     is_str(ask(&r, GEOMETRY_PAUSE, false), "OK", "a change is paused");
     is_str(ask(&r, GEOMETRY_PAUSE, false), "NOTRUNNING the change is paused already", "once");
-    tuner_set_geometry(r.t, 20, false);
+    r.t->settings.geometry.rate_pct = 20;
     f = facts_of(&r);
     step_for(&r, 10 * CLOCK_SECOND_US);
     later = facts_of(&r);
@@ -224,7 +224,7 @@ TEST(test_pause_resume_and_revert_midway) {
     }
     ok(facts_of(&r).pages_drained >= f.pages_drained + 2, "and goes on");
     is_str(ask(&r, GEOMETRY_REVERT, false), "OK", "reverted midway");
-    tuner_set_geometry(r.t, 100, false);
+    r.t->settings.geometry.rate_pct = 100;
     ok(settles(&r), "it ends");
     f = facts_of(&r);
     step_for(&r, CLOCK_SECOND_US);
@@ -265,8 +265,8 @@ TEST(test_sizes_are_fitted_while_the_memory_fills) {
     struct rig r;
     struct cache_config cfg = fixture_config(16 << 20);
     struct tune_config tc = rig_tuning();
-    tc.geometry_rate_pct = 2;
-    tc.geometry_auto = true;
+    tc.settings.geometry.rate_pct = 2;
+    tc.settings.geometry.follow = true;
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
         rig_make(&r, &cfg, &tc);
         step_for(&r, CLOCK_SECOND_US / 10); /* it looks when it is switched on, too */
@@ -278,7 +278,7 @@ TEST(test_sizes_are_fitted_while_the_memory_fills) {
         }
         rig_close(&r);
     }
-    tc.geometry_auto = false;
+    tc.settings.geometry.follow = false;
     rig_make(&r, &cfg, &tc);
     fill(&r, 2 * PAGE_ITEMS, 610, 630);
     r.now_us = 2 * CLOCK_SECOND_US;
@@ -404,7 +404,7 @@ static void test_random_changes_under_load(uint64_t seed) {
     struct worker workers[WORKERS];
     fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
     rig_open(&r, 24, &evict_slru, true);
-    tuner_set_geometry(r.t, 2000, false);
+    r.t->settings.geometry.rate_pct = 2000;
     workers_start(workers, WORKERS, (struct worker){.cache = r.c, .seed = seed, .keys = KEYS, .ends = &load_ends});
     struct geometry_facts f = {.generation = 0};
     run_beside_threads(&r);

@@ -198,7 +198,7 @@ TEST(test_classes_that_go_come_back) {
     accounts(&l, "amid a change of sizes");
     struct pace pace = {.started = false};
     struct geometry_facts f;
-    struct geometry_change *g = geometry_create(l.c, l.ct, &pace, true, 1);
+    struct geometry_change *g = geometry_create(l.c, l.ct, &pace, true, &(struct geometry_settings){0}, 1);
     geometry_facts(g, &f);
     is(f.state, GEOMETRY_STARTING, "nobody says that no change is under way before anybody has looked");
     for (unsigned i = 0; i < 1000 && f.state == GEOMETRY_STARTING; i++) {

@@ -128,9 +128,9 @@ TEST(sizes_follow_the_key) {
 /* --- cells --- */
 
 enum { CELL_KEYS = 100, CELL_REQUESTS = 10000 };
-static const struct tune_config at_rest = {.automove = "off", .ratio = 0.8, .window_s = 30, .reassign = true};
-static const struct tune_config follows = {.automove = "off", .ratio = 0.8, .window_s = 30, .reassign = true,
-                                           .sample_rate = 1, .sample_follow = AUTO_ALL};
+static const struct tune_config at_rest = {.automove = "off", .settings = {.automove_ratio = 0.8, .automove_window_s = 30}, .reassign = true};
+static const struct tune_config follows = {.automove = "off", .reassign = true,
+    .settings = {.automove_ratio = 0.8, .automove_window_s = 30, .sample_rate = 1, .sample_follow = AUTO_ALL}};
 static struct simulate_request requests[CELL_REQUESTS];
 static char names[CELL_REQUESTS][64];
 

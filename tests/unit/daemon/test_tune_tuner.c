@@ -15,8 +15,8 @@ static struct tune_config config(const char *mode) {
     struct tune_config tc = rig_tuning();
     tc.automove = mode;
     tc.by_hand = false;
-    tc.crawler = true;
-    tc.crawler_sleep_us = 100;
+    tc.settings.crawler = true;
+    tc.settings.crawler_sleep_us = 100;
     return tc;
 }
 
@@ -95,7 +95,7 @@ TEST(test_sweeps) {
     struct tune_config tc = config("off");
     struct cache_class_values counted;
     struct tune_facts tf;
-    tc.crawler = false;
+    tc.settings.crawler = false;
     tc.sweeps = true;
     struct tuner *t = tuner_create(c, &tc);
     for (int round = 0; round < 2; round++) { /* the second when it has been idle */
@@ -127,7 +127,7 @@ static enum crawl_status crawl(struct tuner *t, const struct class_set *classes)
 
 static void end_crawler(struct tuner *t, void *arg) {
     (void)arg;
-    tuner_set_crawler(t, false, 100, 0);
+    t->settings.crawler = false;
 }
 
 TEST(test_crawl) {
@@ -328,14 +328,14 @@ TEST(test_words_are_never_the_mode_s_before) {
     struct tune_config tc = config("ratio");
     struct tune_words w;
     tc.by_hand = true;
-    tc.crawler = false;
+    tc.settings.crawler = false;
     tc.policy_dir = "lua/slate/policies";
     struct tuner *t = tuner_create(c, &tc);
     tuner_tend_at(t, 1000000);
     tuner_tend_at(t, 2000000);
     tuner_words(t, &w);
     ok(strcmp(w.why, "the pool has 16 pages") == 0 && strstr(w.state, "window 10 s") != NULL, "ratio: %s (%s)", w.why, w.state);
-    tuner_set_automove_knobs(t, 0.5, 10);
+    t->settings.automove_ratio = 0.5;
     tuner_words(t, &w);
     is_str(w.why, "the pool has 16 pages", "a knob changes nothing of what was decided");
     ok(tuner_set_automove(t, "eviction"), "another mode is asked for");

@@ -138,7 +138,7 @@ TEST(test_off_costs_nothing) {
 /* Under other numbers of its policy the cache is another, of which nothing was counted. */
 TEST(test_a_hit_ratio_is_told_once_it_was_counted) {
     struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
-    struct evict_s3fifo_knobs knobs;
+    struct cache_settings settings = fixture_config(1).settings;
     struct whatif_facts f;
     whatif_facts(s.whatif, &f);
     ok(isnan(f.hit_ratio), "no hit ratio is told at the start");
@@ -148,9 +148,8 @@ TEST(test_a_hit_ratio_is_told_once_it_was_counted) {
     }
     whatif_facts(s.whatif, &f);
     ok(f.windows > 0 && f.hit_ratio >= 0 && f.hit_ratio < 1, "one is after %" PRIu64 " windows: %.4f", f.windows, f.hit_ratio);
-    cache_s3fifo(s.cache, &knobs);
-    knobs.small_pct = 30;
-    cache_set_s3fifo(s.cache, &knobs);
+    settings.s3fifo.small_pct = 30;
+    cache_set(s.cache, &settings);
     whatif_set(s.whatif, 0.9, AUTO_NONE); /* so that it looks at once */
     whatif_tend_at(s.whatif, now_us);
     whatif_facts(s.whatif, &f);

@@ -25,7 +25,8 @@ static inline void rig_make(struct rig *r, const struct cache_config *cfg, const
 }
 
 static inline struct tune_config rig_tuning(void) {
-    return (struct tune_config){.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .geometry_rate_pct = 100, .by_hand = true};
+    return (struct tune_config){.automove = "off", .reassign = true, .by_hand = true,
+                                .settings = {.automove_ratio = 0.8, .automove_window_s = 10, .geometry.rate_pct = 100}};
 }
 
 static inline void rig_open(struct rig *r, size_t megabytes, const struct evict_policy *policy, bool evict) {
