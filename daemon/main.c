@@ -15,6 +15,7 @@
 #include "net/listen/probe.h"
 #include "net/net.h"
 #include "net/takeover/takeover_new.h"
+#include "net/takeover/takeover_old.h"
 #include "server/auth/logins.h"
 #include "server/config/options.h"
 #include "server/process.h"
@@ -28,7 +29,7 @@
 static struct settings settings;
 static struct server   server;
 /* what this process has of another, with --takeover, or of itself, after a takeover that failed */
-static struct arrival  arrival = ARRIVAL_NONE;
+static struct takeover_new arrival = TAKEOVER_NEW_NONE;
 
 enum { MANY_THREADS = 64 };
 
@@ -130,7 +131,7 @@ static bool take_over(struct memory_file *file) {
         log_error("cannot take over: %s", refused);
         return false;
     }
-    return arrive_take_over(&arrival);
+    return takeover_new_take_over(&arrival);
 }
 
 /* The server's, and says why not. */
@@ -162,8 +163,8 @@ static struct net *make_net(const struct settings *s) {
     struct net_config config;
     net_config_of(s, &config, &tls);
     config.handover_fd = arrival.handover_fd;
-    config.handed = &arrival.sockets;
-    config.tell_starting = config.tell_starting && arrival.memory_fd < 0;
+    config.inherited = &arrival.sockets;
+    config.answers_at_start = config.answers_at_start && arrival.memory_fd < 0;
     config.port_file = getenv("MEMCACHED_PORT_FILENAME");
     return net_find(&server, &config);
 }
@@ -188,7 +189,7 @@ static struct metrics_config metrics_of(const struct settings *s) {
     return (struct metrics_config){
         .address = s->metrics,
         .open_to_all = s->public,
-        .handed = &arrival.sockets,
+        .inherited = &arrival.sockets,
     };
 }
 
@@ -201,7 +202,7 @@ static struct metrics *make_metrics(struct net *net) {
     const struct metrics_config config = metrics_of(&settings);
     struct metrics *metrics = metrics_start(&server, &config);
     if (metrics != NULL) {
-        net_go_along(net, metrics_listeners(metrics));
+        net_add_handover_listeners(net, metrics_listeners(metrics));
     }
     return metrics;
 }
@@ -210,10 +211,10 @@ static struct metrics *make_metrics(struct net *net) {
 static void say_ready(struct net *net) {
     int before = arrival.pid;
     if (settings.takeover) {
-        net_arrived(net);
-        arrive_serves(&arrival);
+        net_takeover_done(net);
+        takeover_new_report_serving(&arrival);
     }
-    arrive_end(&arrival);
+    takeover_new_end(&arrival);
     server_note_settings(&server);
     if (settings.pidfile) {
         process_pidfile_write(settings.pidfile, before);
@@ -227,7 +228,7 @@ static void say_ready(struct net *net) {
 }
 
 /* Until the server is to end, or until a next process is to serve: *next has it then. */
-static int serve(struct net *net, const sigset_t *held, struct leaving **next) {
+static int serve(struct net *net, const sigset_t *held, struct takeover_old **next) {
     struct metrics *metrics = NULL;
     if (settings.metrics && !(metrics = make_metrics(net))) {
         return EX_OSERR;
@@ -244,7 +245,7 @@ static int serve(struct net *net, const sigset_t *held, struct leaving **next) {
     metrics_stop(&metrics);
     if (how == SERVER_HAND_OVER) {
         net_stop(net, NET_HAND_OVER_GRACE_US);
-        *next = net_leave(net);
+        *next = takeover_old_detach(net);
         return EXIT_SUCCESS;
     }
     process_notify("STOPPING=1");
@@ -296,7 +297,7 @@ static void tear_down(struct net *net) {
     }
     cache_destroy(&server.cache);
     /* the process before takes the memory file up again once it sees this end */
-    arrive_end(&arrival);
+    takeover_new_end(&arrival);
     logins_destroy(&server.logins);
     server_fini(&server);
 }
@@ -316,7 +317,7 @@ static bool init_server(void) {
 
 /* All that a start does. --check-config does the same, but that it opens no port and no file of
  * items, takes over from nobody, and ends where serving would begin. */
-static int build_and_serve(bool only_check, struct leaving **next) {
+static int build_and_serve(bool only_check, struct takeover_old **next) {
     int status = EX_OSERR;
     sigset_t held;
     struct net *net = NULL;
@@ -332,7 +333,7 @@ static int build_and_serve(bool only_check, struct leaving **next) {
         (status = start_access(&server, only_check)) != 0) {
         goto done;
     }
-    if (settings.takeover && !arrive_begin(&arrival, settings.takeover_socket)) {
+    if (settings.takeover && !takeover_new_begin(&arrival, settings.takeover_socket)) {
         status = EX_UNAVAILABLE;
         goto done;
     }
@@ -340,7 +341,7 @@ static int build_and_serve(bool only_check, struct leaving **next) {
     if (!(net = make_net(&settings))) { /* says itself what is missing */
         goto done;
     }
-    if (only_check && !(net_is_here(net) && metrics_are_here())) {
+    if (only_check && !(net_addresses_exist(net) && metrics_are_here())) {
         goto done;
     }
     /* Before the items are taken up, which may last: clients find somebody meanwhile. */
@@ -368,12 +369,12 @@ done:
 /* Serves until the server is to end, or until another process serves in its place. */
 static int serve_until_end(void) {
     for (;;) {
-        struct leaving *next = NULL;
+        struct takeover_old *next = NULL;
         int status = build_and_serve(false, &next);
         if (next == NULL) {
             return status;
         }
-        int pid = net_hand_over(&next, &arrival);
+        int pid = takeover_old_hand_over(&next, &arrival);
         if (pid != 0) {
             char state[32];
             snprintf(state, sizeof state, "MAINPID=%d", pid);

@@ -274,7 +274,7 @@ static struct addrinfo *metrics_find_place(const struct metrics_config *config, 
                                    .port = a->port,
                                    .socket_type = SOCK_STREAM,
                                    .local_only = !config->open_to_all,
-                                   .handed = config->handed};
+                                   .inherited = config->inherited};
     return listen_resolve(place);
 }
 
@@ -285,8 +285,8 @@ bool metrics_find(const struct metrics_config *config) {
     if (found == NULL) {
         return false;
     }
-    const struct place place = {.at = at, .found = found};
-    bool is_here = places_are_here(&place);
+    const struct bind_address address = {.at = at, .found = found};
+    bool is_here = bind_addresses_exist(&address);
     freeaddrinfo(found);
     return is_here;
 }

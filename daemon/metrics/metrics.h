@@ -19,7 +19,7 @@ struct metrics;
 struct metrics_config {
     const char    *address;     /* HOST, HOST:PORT or [V6]:PORT; METRICS_PORT where it names none */
     bool           open_to_all; /* others may reach it */
-    struct handed *handed;      /* sockets of the process before; NULL: none */
+    struct handover_fds *inherited; /* sockets of the process before; NULL: none */
 };
 
 /* Whether its address is one that this machine has, and that may be told there. Opens no port.
@@ -27,7 +27,7 @@ struct metrics_config {
 bool            metrics_find(const struct metrics_config *);
 /* NULL, after a log line: it cannot be had. */
 struct metrics *metrics_start(struct server *, const struct metrics_config *);
-/* Where it listens: these sockets go over to a next process (net_go_along). They stay its own. */
+/* The sockets on which metrics are served, for net_add_handover_listeners. They stay borrowed. */
 const struct listener *metrics_listeners(const struct metrics *);
 void            metrics_stop(struct metrics **); /* NULL: nothing to do */
 #endif

@@ -1,5 +1,4 @@
-/* What connections wait for: events of their sockets, and their turn on one of their worker's
- * lists. */
+/* Queues of connections, and the events that put connections there. */
 #include <errno.h>
 #include <event2/event.h>
 #include <string.h>
@@ -9,8 +8,8 @@
 #include "net/worker.h"
 #include "watch/event.h"
 
-/* So long a request counts as one that asks beside long answers. */
-enum { ASKED_LATELY_US = 2000 };
+/* For so long after a request its client counts as interactive. */
+enum { INTERACTIVE_US = 2000 };
 
 void conn_queue_init(struct conn_queue *q) {
     q->first = NULL;
@@ -44,9 +43,9 @@ void worker_wake(void *arg) {
     }
 }
 
-void worker_note_asked(struct worker *w, uint64_t now_us) {
-    if (batch_asked_beside(w->batch)) {
-        w->asked_until_us = now_us + ASKED_LATELY_US;
+void worker_note_interactive(struct worker *w, uint64_t now_us) {
+    if (batch_has_interactive(w->batch)) {
+        w->interactive_until_us = now_us + INTERACTIVE_US;
     }
 }
 
@@ -55,24 +54,23 @@ void conn_on_event(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     c->readable = c->readable || what & EV_READ;
     c->writable = c->writable || what & EV_WRITE;
-    if (what & EV_CLOSED) { /* it sleeps: all sleeping connections are woken together */
+    if (what & EV_CLOSED) { /* only a waiting connection waits for this; all are woken together */
         c->gone = true;
         c->reason = EVENT_NORMAL;
         event_del(&c->event);
         worker_wake(c->worker);
         return;
     }
-    if (c->ready && c->resume && c->pending == NULL && session_answers(c->session)) {
-        /* A long answer waits for its turn. Until it has ended nothing is received, so bytes in the
-         * socket would wake the worker again and again. */
-        c->deaf = true;
+    if (c->ready && c->resume && c->pending == NULL && session_answer_continues(c->session)) {
+        /* A long answer waits for its turn. Nothing is received until the answer has ended, so
+         * bytes in the socket would wake the worker again and again. */
+        c->read_off = true;
         event_del(&c->event);
         return;
     }
     conn_queue_put(&c->worker->ready, c);
 }
 
-/* From now on waits for this, instead of what it waited for. */
 void conn_wait_for(struct conn *c, short what) {
     event_del(&c->event);
     event_assign(&c->event, c->worker->base, c->record.fd, (short)(what | EV_PERSIST),

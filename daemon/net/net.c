@@ -17,12 +17,14 @@
 #include "net/listen/startup_responder.h"
 #include "net/net_internal.h"
 #include "net/takeover/handover.h"
+#include "net/takeover/takeover_old.h"
 #include "net/tls.h"
+#include "net/udp/udp.h"
 
-/* Between two looks at certificate files and at a process that is to take over. */
-enum { LOOK_US = 100 * 1000 };
+/* How often certificate files, and a process that is to take over, are checked. */
+enum { TICK_US = 100 * 1000 };
 
-static void on_wake(evutil_socket_t fd, short what, void *arg) {
+static void net_on_wake(evutil_socket_t fd, short what, void *arg) {
     struct net *net = arg;
     uint64_t count;
     (void)what;
@@ -30,111 +32,74 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
         log_warn("cannot read a wake-up: %s", strerror(errno));
     }
     server_reload(net->server);
-    leaving_start_next(net);
+    takeover_old_start_next(net);
     if (atomic_load_explicit(&net->server->stop, memory_order_acquire) != SERVER_RUN) {
         event_base_loopbreak(net->base);
     }
 }
 
-static void on_look(evutil_socket_t fd, short what, void *arg) {
+static void net_on_tick(evutil_socket_t fd, short what, void *arg) {
     struct net *net = arg;
     (void)fd;
     (void)what;
-    leaving_look(net->leaving);
+    takeover_old_tick(net->takeover);
     if (net->tls != NULL) {
-        tls_look(net->tls, clock_mono_us());
+        tls_poll_files(net->tls, clock_mono_us());
     }
 }
 
 /* --- starting --- */
 
-static struct tls_config tls_config_of(const struct settings *s) {
-    return (struct tls_config){
-        .chain_file = s->ssl_chain_cert,
-        .key_file = s->ssl_key,
-        .ca_file = s->ssl_ca_cert,
-        .key_is_der = s->ssl_keyformat == 2,
-        .verify_mode = (unsigned)s->ssl_verify_mode,
-        .ciphers = s->ssl_ciphers,
-        .min_version = s->ssl_min_version,
-        .session_cache = s->ssl_session_cache,
-        .kernel = s->ssl_kernel_tls,
-        .write_bytes = s->ssl_wbuf_size,
-        .handshake_s = (uint32_t)s->ssl_handshake_timeout,
-    };
-}
-
-void net_config_of(const struct settings *s, struct net_config *net, struct tls_config *tls) {
-    *tls = tls_config_of(s);
-    *net = (struct net_config){
-        .listen = s->inter,
-        .tls = s->ssl_enabled ? tls : NULL,
-        .port = s->port,
-        .open_to_all = s->public,
-        .udp_port = s->udpport,
-        .udp_factor = (uint32_t)s->udp_reply_factor,
-        .unix_path = s->socketpath,
-        .unix_mode = (unsigned)s->access_mask,
-        .backlog = s->backlog,
-        .worker_count = (unsigned)s->threads,
-        .value_timeout_s = (uint32_t)s->value_timeout,
-        .held_bytes_most = s->read_buf_mem_limit,
-        .handover_path = s->takeover_socket,
-        .handover_fd = -1,
-        .takes_over = s->takeover,
-        .tell_starting = s->memory_file && strcmp(s->starting, "answer") == 0,
-    };
-}
-
-/* The last first, as memcached does. */
-static void write_tcp(FILE *f, const struct listener *l) {
+/* Writes the last listener first, as memcached does. */
+static void net_write_tcp_ports(FILE *f, const struct listener *l) {
     if (l != NULL) {
-        write_tcp(f, l->next);
+        net_write_tcp_ports(f, l->next);
         if (l->port != 0) {
             fprintf(f, "TCP %s: %d\n", l->is_v6 ? "INET6" : "INET", l->port);
         }
     }
 }
 
-/* Once for the sockets of all workers. */
-static void write_udp(FILE *f, const struct udp_socket *u) {
+/* Writes one line for the sockets of all workers. */
+static void net_write_udp_ports(FILE *f, const struct udp_socket *u) {
     if (u != NULL) {
-        write_udp(f, u->next);
+        net_write_udp_ports(f, u->next);
         if (u->next == NULL || u->next->port != u->port || u->next->is_v6 != u->is_v6) {
             fprintf(f, "UDP %s: %d\n", u->is_v6 ? "INET6" : "INET", u->port);
         }
     }
 }
 
-/* The file of MEMCACHED_PORT_FILENAME: a line "TCP INET: port" for each listener, TCP or UDP, INET
- * or INET6; of the sockets of the workers that share an address, one line. The file appears
+/* Writes the file of MEMCACHED_PORT_FILENAME: a line "TCP INET: port" for each listener, with TCP
+ * or UDP, INET or INET6. Workers' sockets that share an address have one line. The file appears
  * complete or not at all. Returns 0, or -1 and errno. */
-static int port_file_write(const struct listener *list, const struct udp_socket *udp,
-                           const char *path) {
-    char draft[4096];
-    if (snprintf(draft, sizeof draft, "%s.lck", path) >= (int)sizeof draft) {
+static int net_write_port_file(const struct listener *list, const struct udp_socket *udp,
+                               const char *path) {
+    char temporary_path[4096];
+    if (snprintf(temporary_path, sizeof temporary_path, "%s.lck", path) >=
+        (int)sizeof temporary_path) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    FILE *f = fopen(draft, "we");
+    FILE *f = fopen(temporary_path, "we");
     if (f == NULL) {
         return -1;
     }
-    write_tcp(f, list);
-    write_udp(f, udp);
+    net_write_tcp_ports(f, list);
+    net_write_udp_ports(f, udp);
     bool bad = ferror(f) != 0;
     bad = fclose(f) != 0 || bad;
-    if (bad || rename(draft, path) != 0) {
+    if (bad || rename(temporary_path, path) != 0) {
         int saved = errno;
-        unlink(draft);
+        unlink(temporary_path);
         errno = saved;
         return -1;
     }
     return 0;
 }
 
-/* A socket a worker for each address. */
-static int open_udp(struct net *net, const struct place *p) {
+/* Opens one socket a worker for each address. */
+static int net_open_udp(struct net *net, const struct bind_address *p) {
     struct udp_socket **before = &net->udp;
     while (*before != NULL) {
         before = &(*before)->next;
@@ -149,15 +114,15 @@ static int open_udp(struct net *net, const struct place *p) {
     return 0;
 }
 
-static int open_unix(struct net *net) {
+static int net_open_unix(struct net *net) {
     const struct net_config *cfg = &net->config;
     net->socket_path = strdup(cfg->unix_path);
     int opened = -1;
     if (net->socket_path != NULL) {
-        opened = listen_unix(cfg->unix_path, cfg->unix_mode, cfg->backlog, cfg->handed,
+        opened = listen_unix(cfg->unix_path, cfg->unix_mode, cfg->backlog, cfg->inherited,
                              &net->listeners);
     }
-    if (opened != 0) { /* the file is not ours */
+    if (opened != 0) { /* the file belongs to another process */
         if (net->socket_path == NULL) {
             log_error("cannot listen on %s: %s", cfg->unix_path, strerror(errno));
         }
@@ -167,26 +132,27 @@ static int open_unix(struct net *net) {
     return opened;
 }
 
-static int open_listeners(struct net *net) {
+static int net_open_listeners(struct net *net) {
     const struct net_config *cfg = &net->config;
     if (cfg->unix_path != NULL) {
-        return open_unix(net);
+        return net_open_unix(net);
     }
-    for (const struct place *p = net->places; p != NULL; p = p->next) {
+    for (const struct bind_address *p = net->bind_addresses; p != NULL; p = p->next) {
         int opened = p->at.socket_type == SOCK_DGRAM
-                         ? open_udp(net, p)
+                         ? net_open_udp(net, p)
                          : listen_tcp(&p->at, p->found, cfg->backlog, &p->as, &net->listeners);
         if (opened != 0) {
             return -1;
         }
     }
-    if (cfg->port_file != NULL && port_file_write(net->listeners, net->udp, cfg->port_file) != 0) {
+    if (cfg->port_file != NULL &&
+        net_write_port_file(net->listeners, net->udp, cfg->port_file) != 0) {
         log_warn("cannot write the ports to %s: %s", cfg->port_file, strerror(errno));
     }
     return 0;
 }
 
-static int prepare_events(struct net *net) {
+static int net_prepare_events(struct net *net) {
     for (struct listener *l = net->listeners; l != NULL; l = l->next) {
         net->listener_count++;
     }
@@ -209,13 +175,13 @@ static int prepare_events(struct net *net) {
         log_info("listening on %s", l->record.addr);
     }
     event_assign(&net->retry_timer, net->base, -1, EV_PERSIST, net_on_retry, net);
-    event_assign(&net->wake_event, net->base, net->wake_fd, EV_READ | EV_PERSIST, on_wake, net);
-    event_assign(&net->look_timer, net->base, -1, EV_PERSIST, on_look, net);
-    const struct timeval every = {.tv_usec = LOOK_US};
-    return event_add(&net->wake_event, NULL) == 0 ? event_add(&net->look_timer, &every) : -1;
+    event_assign(&net->wake_event, net->base, net->wake_fd, EV_READ | EV_PERSIST, net_on_wake, net);
+    event_assign(&net->tick_timer, net->base, -1, EV_PERSIST, net_on_tick, net);
+    const struct timeval every = {.tv_usec = TICK_US};
+    return event_add(&net->wake_event, NULL) == 0 ? event_add(&net->tick_timer, &every) : -1;
 }
 
-static bool start_tls(struct net *net) {
+static bool net_start_tls(struct net *net) {
     struct server_tls *facts = &net->server->tls;
     char why[SERVER_TLS_WHY_BYTES];
     if (net->config.tls == NULL) {
@@ -232,7 +198,7 @@ static bool start_tls(struct net *net) {
     return true;
 }
 
-static bool attach_udp(struct net *net) {
+static bool net_attach_udp(struct net *net) {
     unsigned i = 0;
     for (struct udp_socket *u = net->udp; u != NULL; u = u->next, i++) {
         if (!udp_attach(u, &net->workers[i % net->worker_count])) {
@@ -245,7 +211,7 @@ static bool attach_udp(struct net *net) {
     return true;
 }
 
-static int start_workers(struct net *net) {
+static int net_start_workers(struct net *net) {
     struct server *server = net->server;
     for (unsigned i = 0; i < net->config.worker_count; i++) {
         struct worker *w = &net->workers[i];
@@ -256,7 +222,7 @@ static int start_workers(struct net *net) {
         }
         server->workers[i] = w->counters;
     }
-    if (!attach_udp(net)) {
+    if (!net_attach_udp(net)) {
         return -1;
     }
     server->worker_count = net->worker_count;
@@ -277,16 +243,16 @@ struct net *net_find(struct server *server, const struct net_config *config) {
     }
     net->server = server;
     net->config = *config;
-    if (config->tls != NULL) { /* the workers look at it, too */
+    if (config->tls != NULL) { /* the workers read it, too */
         net->tls_config = *config->tls;
         net->config.tls = &net->tls_config;
     }
     net->wake_fd = -1;
     net->base = event_base_new();
-    if (!start_tls(net) ||
-        !places_find(&net->config, server_wants_login(server), &net->places) ||
+    if (!net_start_tls(net) ||
+        !bind_addresses_find(&net->config, server_wants_login(server), &net->bind_addresses) ||
         (config->handover_path != NULL &&
-         !places_take_socket(config->handover_path, " for a takeover"))) {
+         !bind_path_is_usable(config->handover_path, " for a takeover"))) {
         int saved = errno;
         net_destroy(&net);
         errno = saved;
@@ -295,26 +261,28 @@ struct net *net_find(struct server *server, const struct net_config *config) {
     return net;
 }
 
-bool net_is_here(const struct net *net) { return places_are_here(net->places); }
+bool net_addresses_exist(const struct net *net) {
+    return bind_addresses_exist(net->bind_addresses);
+}
 
 bool net_open(struct net *net) {
-    if (open_listeners(net) != 0) {
+    if (net_open_listeners(net) != 0) {
         return false;
     }
-    places_free(&net->places);
-    if (net->config.tell_starting) {
-        net->starting = starting_begin(net->listeners, net->tls != NULL);
-        if (net->starting == NULL) {
+    bind_addresses_free(&net->bind_addresses);
+    if (net->config.answers_at_start) {
+        net->startup_responder = startup_responder_begin(net->listeners, net->tls != NULL);
+        if (net->startup_responder == NULL) {
             log_warn("clients wait until the server serves: %s", strerror(errno));
         }
     }
-    return net->config.handover_path == NULL || leaving_begin(net);
+    return net->config.handover_path == NULL || takeover_old_begin(net);
 }
 
 bool net_begin(struct net *net) {
-    bool begun = prepare_events(net) == 0 && start_workers(net) == 0;
+    bool begun = net_prepare_events(net) == 0 && net_start_workers(net) == 0;
     int saved = errno;
-    starting_end(&net->starting, begun ? net_take_guest : NULL, net);
+    startup_responder_end(&net->startup_responder, begun ? net_accept_early_client : NULL, net);
     if (!begun) {
         log_error("cannot start the workers: %s", strerror(saved));
         errno = saved;
@@ -336,12 +304,14 @@ struct net *net_start(struct server *server, const struct net_config *config) {
     return net;
 }
 
-void net_go_along(struct net *net, const struct listener *also) { net->also = also; }
+void net_add_handover_listeners(struct net *net, const struct listener *handover_extra) {
+    net->handover_extra = handover_extra;
+}
 
-void net_arrived(struct net *net) {
+void net_takeover_done(struct net *net) {
     const struct net_config *cfg = &net->config;
     net->config.takes_over = false;
-    /* the next one that connects is told this process's number */
+    /* a process that connects from now on learns this process's pid */
     listen(cfg->handover_fd, HANDOVER_WAITING_MOST);
     if (cfg->unix_path != NULL && chmod(cfg->unix_path, cfg->unix_mode) != 0) {
         log_warn("%s keeps its permissions: %s", cfg->unix_path, strerror(errno));
@@ -369,7 +339,7 @@ void net_wake(void *arg) {
     errno = saved;
 }
 
-static void close_listeners(struct net *net) {
+static void net_close_listeners(struct net *net) {
     if (net->accept_events != NULL && net->listener_count > 0) {
         for (unsigned i = 0; i < net->listener_count; i++) {
             if (event_initialized(&net->accept_events[i])) {
@@ -395,7 +365,7 @@ void net_stop(struct net *net, uint32_t grace_us) {
     }
     net->stopped = true;
     atomic_store_explicit(&net->server->conns.accepting, false, memory_order_relaxed);
-    close_listeners(net);
+    net_close_listeners(net);
     for (unsigned i = 0; i < net->worker_count; i++) {
         if (net->workers[i].started) {
             worker_stop(&net->workers[i], grace_us);
@@ -413,10 +383,10 @@ void net_destroy(struct net **taken) {
         return;
     }
     *taken = NULL;
-    starting_end(&net->starting, NULL, NULL);
+    startup_responder_end(&net->startup_responder, NULL, NULL);
     net_stop(net, 0);
-    server_await_orders(net->server); /* they read what follows */
-    leaving_end(&net->leaving);
+    server_await_orders(net->server); /* orders read the members that are destroyed below */
+    takeover_old_end(&net->takeover);
     for (unsigned i = 0; i < net->worker_count; i++) {
         net->server->workers[i] = NULL;
         worker_fini(&net->workers[i]);
@@ -427,7 +397,7 @@ void net_destroy(struct net **taken) {
     }
     net->server->tls.reload = NULL;
     tls_destroy(&net->tls);
-    places_free(&net->places);
+    bind_addresses_free(&net->bind_addresses);
     if (net->base != NULL) {
         event_base_free(net->base);
     }

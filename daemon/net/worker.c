@@ -13,19 +13,20 @@
 #include "base/log.h"
 #include "base/sched.h"
 #include "base/thread.h"
+#include "net/net_config.h"
 #include "net/transport_tls.h"
 #include "net/udp/udp.h"
 #include "watch/event.h"
 
 enum {
     FINISH_TICK_US = 20 * 1000,
-    SLICE_US = 300, /* in that time the mover copies some hundred items */
+    SLICE_US = 300, /* time slice of the scheduler; the mover copies some hundred items in it */
 };
 
-/* Closes a connection, outside a turn: that may give the memory of a half-read value back. */
-static void close_between_turns(struct conn *c) {
+/* Closes a connection between two turns. Closing may release the memory of a half-read value. */
+static void worker_close_conn(struct conn *c) {
     struct worker *w = c->worker;
-    if (c->ready) { /* it is on a list: its next turn closes it */
+    if (c->ready) { /* the connection is in a queue: its next turn closes it */
         c->gone = true;
         return;
     }
@@ -36,7 +37,7 @@ static void close_between_turns(struct conn *c) {
 
 /* --- events --- */
 
-static void own(struct worker *w, struct conn *c) {
+static void worker_own_conn(struct worker *w, struct conn *c) {
     c->next = w->conns;
     c->link = &w->conns;
     if (w->conns != NULL) {
@@ -48,73 +49,74 @@ static void own(struct worker *w, struct conn *c) {
     }
     if (!conn_open(c, w) || (c->tls_mode != LISTEN_TLS_NONE && !tls_conn_open(c))) {
         log_warn("out of memory for a connection");
-        close_between_turns(c);
+        worker_close_conn(c);
     }
 }
 
-static void take_inbox(struct worker *w) {
+static void worker_take_inbox(struct worker *w) {
     lock_take(&w->inbox_lock);
     struct conn *c = w->inbox;
     w->inbox = NULL;
     lock_release(&w->inbox_lock);
     while (c != NULL) {
         struct conn *next = c->ready_next;
-        own(w, c);
+        worker_own_conn(w, c);
         c = next;
     }
 }
 
-static void on_wake(evutil_socket_t fd, short what, void *arg) {
+static void worker_on_wake(evutil_socket_t fd, short what, void *arg) {
     struct worker *w = arg;
     uint64_t count;
     (void)what;
     if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN) {
         log_warn("worker: cannot read its wake-up: %s", strerror(errno));
     }
-    take_inbox(w);
-    udp_woken(w);
-    /* one of them, or none, has its answer; the others sleep on after their turn */
-    while (w->asleep.first != NULL) {
-        struct conn *c = conn_queue_take(&w->asleep);
+    worker_take_inbox(w);
+    udp_wake(w);
+    /* Perhaps one of these connections has its reply. The others wait again after their turn. */
+    while (w->waiting_for_reply.first != NULL) {
+        struct conn *c = conn_queue_take(&w->waiting_for_reply);
         conn_wait_for(c, EV_READ);
         conn_queue_put(&w->ready, c);
     }
 }
 
-/* Asks the worker for nothing for so long. */
-static bool is_silent_for(const struct conn *c, uint32_t now_s, uint32_t most_s) {
+/* True: the client has sent no request for more than most_s. */
+static bool worker_conn_is_silent(const struct conn *c, uint32_t now_s, uint32_t most_s) {
     uint32_t last_s = atomic_load_explicit(&c->record.last_cmd_s, memory_order_relaxed);
     return now_s > last_s && now_s - last_s > most_s;
 }
 
-/* Closes connections that have been idle for too long, and those that linger. A client that never
- * reads its replies counts as idle; a client that watches does not. */
-static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
+/* Closes connections that are idle for too long, and closing ones whose time is over. A client that
+ * never reads its replies counts as idle; a client that watches does not. */
+static void worker_on_idle_timer(evutil_socket_t fd, short what, void *arg) {
     struct worker *w = arg;
     uint32_t now_s = clock_now_s();
     uint32_t timeout_s =
         atomic_load_explicit(&w->server->conns.idle_timeout_s, memory_order_relaxed);
-    bool any = timeout_s > 0 || w->lingering > 0;
+    bool any = timeout_s > 0 || w->closing_count > 0;
     (void)fd;
     (void)what;
     for (struct conn *c = any ? w->conns : NULL, *next; c != NULL; c = next) {
         next = c->next;
-        if (c->lingers && is_silent_for(c, now_s, LINGER_S)) {
-            close_between_turns(c);
-        } else if (timeout_s > 0 && !c->ready && !c->ignored &&
-                   is_silent_for(c, now_s, timeout_s)) {
+        if (c->closing && worker_conn_is_silent(c, now_s, LINGER_S)) {
+            worker_close_conn(c);
+        } else if (timeout_s > 0 && !c->ready && !c->discard_input &&
+                   worker_conn_is_silent(c, now_s, timeout_s)) {
             counter_add(&w->counters->idle_kicks, 1);
             c->reason = EVENT_IDLE_TIMEOUT;
-            close_between_turns(c);
+            worker_close_conn(c);
         }
     }
 }
 
 /* --- the loop --- */
 
-/* While the worker stops gracefully: a connection is done when it has nothing unfinished and its
- * socket is empty, or when its client is gone, who may have left requests in the socket. */
-static void finish_conn(struct worker *w, struct conn *c) {
+/* While the worker stops gracefully, a connection is done when nothing of it is unfinished and its
+ * socket is empty, or when its client is gone. A client that is gone may have left requests in the
+ * socket. */
+static void worker_finish_conn(struct worker *w, struct conn *c) {
     if (c->gone) {
         return;
     }
@@ -123,13 +125,13 @@ static void finish_conn(struct worker *w, struct conn *c) {
             c->gone = true;
             c->reason = EVENT_SHUTDOWN;
         }
-    } else if (c->pending == NULL && c->value != VALUE_WAITS) {
+    } else if (c->pending == NULL && c->upload != UPLOAD_WAITS) {
         c->readable = true;
         conn_queue_put(&w->ready, c);
     }
 }
 
-static void count_turn(struct worker *w) {
+static void worker_count_turn(struct worker *w) {
     if (w->received_bytes != 0) {
         counter_add(&w->counters->bytes_read, w->received_bytes);
         w->received_bytes = 0;
@@ -140,65 +142,59 @@ static void count_turn(struct worker *w) {
     }
 }
 
-static void gather(struct conn *c) {
-    if (!c->gone) {
-        conn_gather(c);
-    }
-}
+/* --- commands, and long answers --- */
 
-/* --- commands, and answers that go on --- */
-
-/* The rest of long answers ends; turns after that need not look at the clock. */
-static bool answers_rest(struct worker *w) {
+/* True: long answers pause. Once the pause has ended, turns do not read the clock for it. */
+static bool worker_answers_paused(struct worker *w) {
     if (w->answers_due_us > 0 && clock_mono_us() >= w->answers_due_us) {
         w->answers_due_us = 0;
     }
     return w->answers_due_us > 0;
 }
 
-/* Takes the next of those whose commands waited, or of those whose answer goes on, by turns. */
-static struct conn *take_command(struct worker *w, bool rest, unsigned n) {
-    bool answer = w->answers.first != NULL && !rest, command = w->commands.first != NULL;
+/* Takes the next connection of `commands` or of `answers`, in alternation. */
+static struct conn *worker_take_command(struct worker *w, bool paused, unsigned n) {
+    bool answer = w->answers.first != NULL && !paused, command = w->commands.first != NULL;
     if (!answer && !command) {
         return NULL;
     }
     return conn_queue_take(answer && (n % 2 == 0 || !command) ? &w->answers : &w->commands);
 }
 
-/* Gathers commands, as long as there is time for them. They leave half of the turn's room to other
- * requests. */
-static unsigned gather_commands(struct worker *w, struct conn **conns) {
+/* Gathers commands while the turn has time for them. Commands leave half of the turn's room to
+ * other requests. */
+static unsigned worker_gather_commands(struct worker *w, struct conn **conns) {
     unsigned n = 0;
-    bool rest = answers_rest(w);
+    bool paused = worker_answers_paused(w);
     while (n < WORKER_TURN_CONNS / 2 && buffers_half_free(&w->buffers) &&
-           batch_has_time(w->batch) && (conns[n] = take_command(w, rest, n)) != NULL) {
-        gather(conns[n++]);
+           batch_has_time(w->batch) && (conns[n] = worker_take_command(w, paused, n)) != NULL) {
+        conn_gather(conns[n++]);
     }
     if (w->commands.first != NULL) {
         batch_defer_commands(w->batch);
     }
-    if (w->answers.first != NULL || rest) {
+    if (w->answers.first != NULL || paused) {
         batch_defer_answers(w->batch);
     }
     return n;
 }
 
-/* Has long answers rest after a piece while others ask: a client that asks for items would wait for
- * each piece. */
-static void note_answers(struct worker *w) {
+/* Makes long answers pause after a piece while other clients send requests: otherwise a client that
+ * gets items would wait for each piece. */
+static void worker_note_answers(struct worker *w) {
     uint32_t took_us = batch_answers_us(w->batch);
     if (took_us == 0 && w->answers.first == NULL) {
         return;
     }
     uint64_t now_us = clock_mono_us();
-    worker_note_asked(w, now_us);
+    worker_note_interactive(w, now_us);
     if (took_us > 0) {
-        bool asked = now_us < w->asked_until_us;
-        w->answers_due_us = asked ? now_us + worker_answers_rest_us(took_us) : 0;
+        bool interactive = now_us < w->interactive_until_us;
+        w->answers_due_us = interactive ? now_us + worker_answers_pause_us(took_us) : 0;
     }
 }
 
-static void on_answers_due(evutil_socket_t fd, short what, void *arg) {
+static void worker_on_answers_due(evutil_socket_t fd, short what, void *arg) {
     uint64_t times;
     (void)what, (void)arg;
     if (read(fd, &times, sizeof times) < 0 && errno != EAGAIN) {
@@ -206,14 +202,14 @@ static void on_answers_due(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
-/* Whether answers that go on may do so now. If not, a timer ends the worker's wait. */
-static bool answers_are_due(struct worker *w) {
-    if (!answers_rest(w)) {
+/* True: long answers may continue now. False: a timer ends the worker's wait in time. */
+static bool worker_answers_are_due(struct worker *w) {
+    if (!worker_answers_paused(w)) {
         return true;
     }
     uint64_t now_us = clock_mono_us();
-    uint64_t rest_us = w->answers_due_us > now_us ? w->answers_due_us - now_us : 1;
-    struct itimerspec in = {.it_value.tv_nsec = (long)rest_us * 1000};
+    uint64_t pause_us = w->answers_due_us > now_us ? w->answers_due_us - now_us : 1;
+    struct itimerspec in = {.it_value.tv_nsec = (long)pause_us * 1000};
     return timerfd_settime(w->answers_fd, 0, &in, NULL) != 0;
 }
 
@@ -223,43 +219,43 @@ static void worker_turn(struct worker *w) {
     struct conn *conns[WORKER_TURN_CONNS];
     cache_turn_begin(w->cache_thread);
     batch_begin(w->batch);
-    unsigned n = gather_commands(w, conns);
+    unsigned n = worker_gather_commands(w, conns);
     while (w->ready.first != NULL && n < WORKER_TURN_CONNS && buffers_have_slice(&w->buffers) &&
            !batch_full(w->batch)) {
         conns[n] = conn_queue_take(&w->ready);
-        gather(conns[n++]);
+        conn_gather(conns[n++]);
     }
     batch_run(w->batch);
     for (unsigned i = 0; i < n; i++) {
         conn_answer(conns[i]);
         if (w->finishing) {
-            finish_conn(w, conns[i]);
+            worker_finish_conn(w, conns[i]);
         }
         if (conns[i]->gone && !conns[i]->ready) {
             conn_close(conns[i]);
         }
     }
-    note_answers(w);
+    worker_note_answers(w);
     batch_end(w->batch);
     buffers_turn_end(&w->buffers);
     cache_turn_end(w->cache_thread);
-    count_turn(w);
+    worker_count_turn(w);
 }
 
-static void finish_begin(struct worker *w) {
+static void worker_finish_begin(struct worker *w) {
     static const struct timeval tick = {.tv_usec = FINISH_TICK_US};
     w->finishing = true;
     w->finish_by_us = clock_mono_us() + w->grace_us;
-    take_inbox(w); /* nobody comes after these */
+    worker_take_inbox(w); /* no connection comes after these */
     event_add(&w->idle_timer, &tick);
     for (struct conn *c = w->conns; c != NULL; c = c->next) {
-        c->readable = c->pending == NULL && c->value != VALUE_WAITS;
+        c->readable = c->pending == NULL && c->upload != UPLOAD_WAITS;
         conn_queue_put(&w->ready, c);
     }
 }
 
-/* Whether the worker goes on. */
-static bool obey(struct worker *w) {
+/* False: the worker is to end now. */
+static bool worker_is_to_run(struct worker *w) {
     if (!atomic_load_explicit(&w->stops, memory_order_acquire)) {
         return true;
     }
@@ -267,14 +263,14 @@ static bool obey(struct worker *w) {
         return false;
     }
     if (!w->finishing) {
-        finish_begin(w);
+        worker_finish_begin(w);
     }
     return w->conns != NULL && clock_mono_us() < w->finish_by_us;
 }
 
-static bool has_work(struct worker *w) {
+static bool worker_has_work(struct worker *w) {
     return w->ready.first != NULL || w->commands.first != NULL || w->handshakes.first != NULL ||
-           udp_goes_on(w) || (w->answers.first != NULL && answers_are_due(w));
+           udp_wants_turn(w) || (w->answers.first != NULL && worker_answers_are_due(w));
 }
 
 static void *worker_main(void *arg) {
@@ -284,17 +280,16 @@ static void *worker_main(void *arg) {
     if (!event_thread_begin()) {
         log_warn("worker: no memory to send its events to clients that watch");
     }
-    while (obey(w)) {
-        /* EVLOOP_ONCE always: without it a poll would go on for as long as a socket that nobody
-         * reads stays readable. */
-        event_base_loop(w->base, EVLOOP_ONCE | (has_work(w) ? EVLOOP_NONBLOCK : 0));
+    while (worker_is_to_run(w)) {
+        /* Without EVLOOP_ONCE a poll would not end while a socket that nobody reads is readable. */
+        event_base_loop(w->base, EVLOOP_ONCE | (worker_has_work(w) ? EVLOOP_NONBLOCK : 0));
         if (w->handshakes.first != NULL) {
             tls_handshakes(w);
         }
-        if (udp_goes_on(w)) {
-            udp_go_on(w);
+        if (udp_wants_turn(w)) {
+            udp_turn(w);
         }
-        if (has_work(w)) {
+        if (worker_has_work(w)) {
             worker_turn(w);
         }
     }
@@ -304,8 +299,8 @@ static void *worker_main(void *arg) {
 
 /* --- life --- */
 
-/* The worker's share of what connections may hold: room for one receive at least. */
-static size_t held_most(const struct net_config *config) {
+/* The worker's share of the bytes that connections may hold: at least one receive. */
+static size_t worker_held_bytes_most(const struct net_config *config) {
     size_t share = config->held_bytes_most / config->worker_count;
     bool   little = config->held_bytes_most > 0 && share < BUFFER_RECEIVE_BYTES;
     return little ? BUFFER_RECEIVE_BYTES : share;
@@ -318,7 +313,7 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
     conn_queue_init(&w->ready);
     conn_queue_init(&w->commands);
     conn_queue_init(&w->answers);
-    conn_queue_init(&w->asleep);
+    conn_queue_init(&w->waiting_for_reply);
     conn_queue_init(&w->handshakes);
     lock_init(&w->inbox_lock);
     struct event_config *ec = event_config_new();
@@ -333,19 +328,20 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
     w->counters = aligned_alloc(64, (sizeof *w->counters + 63) / 64 * 64);
     w->cache_thread = cache_thread_create(server->cache);
     if (w->base == NULL || w->wake_fd < 0 || w->answers_fd < 0 || w->counters == NULL ||
-        w->cache_thread == NULL || !buffers_init(&w->buffers, &server->conns, held_most(config))) {
+        w->cache_thread == NULL ||
+        !buffers_init(&w->buffers, &server->conns, worker_held_bytes_most(config))) {
         return false;
     }
     memset(w->counters, 0, sizeof *w->counters);
     if (tls != NULL && (w->tls_buffer = malloc(tls_settings(tls)->write_bytes)) == NULL) {
         return false;
     }
-    values_init(&w->values, w, config->value_timeout_s);
+    upload_wait_init(&w->uploads, w, config->value_timeout_s);
     w->batch = batch_create(server, w->cache_thread, w->counters);
-    event_assign(&w->wake_event, w->base, w->wake_fd, EV_READ | EV_PERSIST, on_wake, w);
-    event_assign(&w->answers_event, w->base, w->answers_fd, EV_READ | EV_PERSIST, on_answers_due,
-                 w);
-    event_assign(&w->idle_timer, w->base, -1, EV_PERSIST, on_idle_timer, w);
+    event_assign(&w->wake_event, w->base, w->wake_fd, EV_READ | EV_PERSIST, worker_on_wake, w);
+    event_assign(&w->answers_event, w->base, w->answers_fd, EV_READ | EV_PERSIST,
+                 worker_on_answers_due, w);
+    event_assign(&w->idle_timer, w->base, -1, EV_PERSIST, worker_on_idle_timer, w);
     if (w->batch != NULL) {
         batch_on_event(w->batch, worker_wake, w);
     }
@@ -390,8 +386,8 @@ void worker_join(struct worker *w) {
 
 void worker_fini(struct worker *w) {
     if (w->batch != NULL) {
-        udp_forget(w);
-        take_inbox(w);
+        udp_drop(w);
+        worker_take_inbox(w);
         cache_turn_begin(w->cache_thread);
         while (w->conns != NULL) {
             conn_close(w->conns);

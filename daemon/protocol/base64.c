@@ -9,8 +9,8 @@ static const char alphabet[64] = {
     'w', 'x', 'y', 'z', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '+', '/',
 };
 
-/* The six bits of a character; padding counts as zero bits; -1: not in the alphabet. */
-static int sextet(char c) {
+/* Returns the six bits of a character; of padding 0. -1: the character is not in the alphabet. */
+static int base64_sextet(char c) {
     if (c >= 'A' && c <= 'Z') {
         return c - 'A';
     }
@@ -28,13 +28,13 @@ size_t base64_decode(char *to, const char *from, size_t n) {
     uint32_t group = 0;
     unsigned in_group = 0, padding = 0;
     for (size_t i = 0; i < n; i++) {
-        known += sextet(from[i]) >= 0;
+        known += base64_sextet(from[i]) >= 0;
     }
     if (known % 4 != 0) {
         return 0;
     }
     for (size_t i = 0; i < n; i++) {
-        int bits = sextet(from[i]);
+        int bits = base64_sextet(from[i]);
         if (bits < 0) {
             continue;
         }

@@ -5,9 +5,9 @@
 
 #include "base/key.h"
 
-/* Decodes n characters. `to` needs room for n / 4 * 3 bytes and may equal `from`. Characters
- * outside the alphabet are skipped, as memcached does. Returns the number of bytes; 0: there are
- * none, or the groups of four are not whole. */
+/* Decodes n characters. `to` needs room for n / 4 * 3 bytes, and may equal `from`. Characters
+ * outside the alphabet are skipped, as memcached does. Returns the number of bytes. 0: there are no
+ * bytes, or a group of four is incomplete. */
 size_t base64_decode(char *to, const char *from, size_t n);
 
 #define BASE64_BYTES(n) (((n) + 2) / 3 * 4) /* characters that n bytes are encoded to */

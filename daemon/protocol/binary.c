@@ -1,10 +1,10 @@
-/* Parses packets to requests: one table says what the packet of each opcode consists of. */
+/* Parses packets to requests. One table has the parts of each opcode's packet. */
 #include "protocol/binary.h"
 
 enum {
-    KEY = 1,             /* there is a key; without KEY and KEY_OR_NONE there is none */
+    KEY = 1,             /* the packet has a key; without KEY and KEY_OR_NONE it has none */
     KEY_OR_NONE = 2,     /* there may be a key */
-    VALUE = 4,           /* the bytes behind the key are a value; without VALUE there are none */
+    VALUE = 4,           /* bytes behind the key are a value; without VALUE there are none */
     EXTRAS_OR_NONE = 8,
     QUIET = 16,
     KNOWN = 32,
@@ -52,20 +52,20 @@ static const struct rule {
 };
 static const struct rule unknown;
 
-static const struct rule *rule_of(const char *packet) {
+static const struct rule *binary_rule_of(const char *packet) {
     uint8_t opcode = binary_opcode(packet);
     return opcode < sizeof rules / sizeof *rules ? &rules[opcode] : &unknown;
 }
 
-uint8_t binary_plain_opcode(const char *packet) { return rule_of(packet)->plain; }
+uint8_t binary_plain_opcode(const char *packet) { return binary_rule_of(packet)->plain; }
 
-bool binary_quiet(const char *packet) { return rule_of(packet)->what & QUIET; }
+bool binary_quiet(const char *packet) { return binary_rule_of(packet)->what & QUIET; }
 
 struct lengths {
     uint32_t key, extras, body;
 };
 
-static struct lengths lengths_of(const char *packet) {
+static struct lengths binary_lengths_of(const char *packet) {
     return (struct lengths){.key = binary_get16(packet + 2),
                             .extras = (uint8_t)packet[4],
                             .body = binary_get32(packet + 8)};
@@ -75,11 +75,11 @@ bool binary_has_key(const char *bytes, size_t n) {
     if (n < BINARY_HEAD_BYTES) {
         return false;
     }
-    struct lengths have = lengths_of(bytes);
+    struct lengths have = binary_lengths_of(bytes);
     return n >= BINARY_HEAD_BYTES + have.extras + have.key;
 }
 
-static bool fits(const struct rule *rule, const struct lengths *have) {
+static bool binary_fits(const struct rule *rule, const struct lengths *have) {
     bool no_extras = have->extras == 0 && (rule->what & EXTRAS_OR_NONE);
     bool extras = have->extras == rule->extras_bytes || no_extras;
     bool key = rule->what & KEY_OR_NONE ? true : (have->key > 0) == ((rule->what & KEY) != 0);
@@ -87,10 +87,10 @@ static bool fits(const struct rule *rule, const struct lengths *have) {
     return extras && key && value;
 }
 
-/* Makes a request that only answers the status, in place of the packet; `left_bytes` behind its
- * head are still to be dropped. */
-static enum parsed refuse(struct request *r, char *packet, enum binary_status status,
-                          uint32_t left_bytes, uint8_t flags, char **next) {
+/* Makes a request that only replies the status, in place of the packet. `left_bytes` behind the
+ * packet's head are still to be dropped. */
+static enum parsed binary_refuse(struct request *r, char *packet, enum binary_status status,
+                                 uint32_t left_bytes, uint8_t flags, char **next) {
     *r = (struct request){.verb = VERB_BINARY_ANSWER,
                           .flags = (uint8_t)(REQUEST_BINARY | flags),
                           .value_bytes = left_bytes,
@@ -102,7 +102,7 @@ static enum parsed refuse(struct request *r, char *packet, enum binary_status st
 }
 
 /* Fills in the members that depend on the verb. */
-static void fill(struct request *r, char *packet, uint32_t extras_bytes) {
+static void binary_fill(struct request *r, char *packet, uint32_t extras_bytes) {
     const char *extras = binary_extras(packet);
     switch (r->verb) {
     case VERB_BINARY_STORE:
@@ -112,21 +112,17 @@ static void fill(struct request *r, char *packet, uint32_t extras_bytes) {
             r->exptime = (int32_t)binary_get32(extras + 4);
         }
         break;
-    case VERB_BINARY_DELETE:
-        r->number = binary_cas(packet);
-        break;
+    case VERB_BINARY_DELETE: r->number = binary_cas(packet); break;
     case VERB_BINARY_ARITH:
         r->number = binary_get64(extras);
         r->exptime = (int32_t)binary_get32(extras + 16);
         break;
-    default:
-        r->exptime = extras_bytes > 0 ? (int32_t)binary_get32(extras) : 0;
-        break;
+    default: r->exptime = extras_bytes > 0 ? (int32_t)binary_get32(extras) : 0; break;
     }
 }
 
 /* Completes a request whose value starts at `value`. */
-static enum parsed take_value(struct request *r, char *value, char *end, char **next) {
+static enum parsed binary_take_value(struct request *r, char *value, char *end, char **next) {
     size_t have = (size_t)(end - value);
     *next = value;
     if (have >= r->value_bytes) {
@@ -140,33 +136,33 @@ static enum parsed take_value(struct request *r, char *value, char *end, char **
     return r->verb == VERB_BINARY_LOGIN ? PARSE_GROW : PARSED;
 }
 
-static enum parsed parse_packet(char *packet, char *end, bool logins, struct request *r,
-                                char **next) {
+static enum parsed binary_parse_packet(char *packet, char *end, bool logins, struct request *r,
+                                       char **next) {
     if ((uint8_t)packet[0] != BINARY_REQUEST) {
         return PARSE_CLOSE;
     }
     if (end - packet < BINARY_HEAD_BYTES) {
         return PARSE_MORE;
     }
-    struct lengths have = lengths_of(packet);
-    const struct rule *rule = rule_of(packet);
+    struct lengths have = binary_lengths_of(packet);
+    const struct rule *rule = binary_rule_of(packet);
     if (have.key + have.extras > have.body) {
-        return refuse(r, packet, BINARY_UNKNOWN, 0, REQUEST_LAST, next);
+        return binary_refuse(r, packet, BINARY_UNKNOWN, 0, REQUEST_LAST, next);
     }
     if (have.body > BINARY_BODY_MAX || have.key > KEY_BYTES_MAX) {
-        return refuse(r, packet, BINARY_INVALID, 0, REQUEST_LAST, next);
+        return binary_refuse(r, packet, BINARY_INVALID, 0, REQUEST_LAST, next);
     }
     if (!(rule->what & KNOWN)) {
-        return refuse(r, packet, BINARY_UNKNOWN, have.body, 0, next);
+        return binary_refuse(r, packet, BINARY_UNKNOWN, have.body, 0, next);
     }
-    if (!fits(rule, &have)) {
-        return refuse(r, packet, BINARY_INVALID, 0, REQUEST_LAST, next);
+    if (!binary_fits(rule, &have)) {
+        return binary_refuse(r, packet, BINARY_INVALID, 0, REQUEST_LAST, next);
     }
     if ((rule->what & LOGIN) && !logins) {
-        return refuse(r, packet, BINARY_UNKNOWN, have.body, 0, next);
+        return binary_refuse(r, packet, BINARY_UNKNOWN, have.body, 0, next);
     }
     if ((rule->what & LOGIN) && have.body > BINARY_LOGIN_MAX) {
-        return refuse(r, packet, BINARY_NO_MEMORY, have.body, 0, next);
+        return binary_refuse(r, packet, BINARY_NO_MEMORY, have.body, 0, next);
     }
     char *key = packet + BINARY_HEAD_BYTES + have.extras, *value = key + have.key;
     if (value > end) {
@@ -180,12 +176,12 @@ static enum parsed parse_packet(char *packet, char *end, bool logins, struct req
     if (rule->plain == BINARY_QUIT) {
         r->flags |= REQUEST_LAST;
     }
-    fill(r, packet, have.extras);
-    return take_value(r, value, end, next);
+    binary_fill(r, packet, have.extras);
+    return binary_take_value(r, value, end, next);
 }
 
-/* Whether the caller must handle this request before the next one is parsed. */
-static bool needs_caller(const struct request *r) {
+/* True: the request must run before the next one is parsed. */
+static bool binary_needs_caller(const struct request *r) {
     return verb_is_command(r->verb) || r->flags & (REQUEST_SWALLOW | REQUEST_LAST) || !r->value;
 }
 
@@ -195,11 +191,11 @@ enum parsed binary_parse(char *at, char *end, bool logins, struct request *out, 
     unsigned n = 0;
     *next = at;
     for (bool more = true; more && n < room && at < end;) {
-        how = parse_packet(at, end, logins, &out[n], next);
+        how = binary_parse_packet(at, end, logins, &out[n], next);
         if (how != PARSED || (n > 0 && verb_is_command(out[n].verb))) {
             break;
         }
-        more = !needs_caller(&out[n]);
+        more = !binary_needs_caller(&out[n]);
         at = *next;
         n++;
     }

@@ -3,10 +3,11 @@
  * A packet has a head of BINARY_HEAD_BYTES, then extras, a key and a value; numbers are big-endian.
  * A request's `text` is its packet; head, extras and key lie in the buffer, and fields that the
  * reply repeats (opcode, opaque) or that few requests need are read there. A value of up to
- * PARSE_WAIT_MAX bytes waits in the buffer until it is whole; a larger one that is not whole is
- * left to the caller (request.value NULL, `next` at its first byte). The client's words in a login
- * wait up to BINARY_LOGIN_MAX. A packet whose lengths do not fit its opcode is answered, and ends
- * the connection. Threading: any. Cost: a few ns a packet, XXH3 per key; no allocation. */
+ * PARSE_WAIT_MAX bytes waits in the buffer until it is complete. The caller receives a larger value
+ * that is not complete (request.value NULL, `next` at the value's first byte). The client's data of
+ * a login may wait for up to BINARY_LOGIN_MAX bytes. A packet whose lengths do not fit its opcode
+ * gets an error, and ends the connection. Threading: any. Cost: a few ns a packet, XXH3 per key; no
+ * allocation. */
 #ifndef SLATE_PROTOCOL_BINARY_H
 #define SLATE_PROTOCOL_BINARY_H
 #include <stdbool.h>
@@ -14,7 +15,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "protocol/parse.h"
 #include "protocol/request.h"
 
 enum {
@@ -26,8 +26,8 @@ enum {
     BINARY_LOGIN_MAX = 16 * 1024, /* a step of a login; a longer one is refused */
 };
 
-/* A quiet get gives no reply to a miss; any other quiet command gives none to its success. Errors
- * are always answered. */
+/* A quiet get has no reply to a miss; any other quiet command has no reply to its success. Errors
+ * are always replied. */
 enum binary_opcode {
     BINARY_GET = 0x00,
     BINARY_SET = 0x01,
@@ -80,15 +80,15 @@ enum binary_status {
     BINARY_NO_MEMORY = 0x82,
 };
 
-/* With this expiry time an incr or decr of a missing key makes no item. */
+/* With this expiry time an incr or decr of a missing key creates no item. */
 #define BINARY_NOT_CREATED 0xffffffffu
 
-/* Parses packets from at (< end), at most as many as there is room for. The caller must handle a
- * packet before the next one only if it is the last. A request for the table of commands, or a step
- * of a login, comes alone. Without `logins` such steps are unknown commands. */
+/* Parses packets from at (< end), at most as many as there is room for. Only the last packet may
+ * have to run before the next one is parsed. A request for the table of commands, or a step of a
+ * login, is returned alone. Without `logins` such steps are unknown commands. */
 enum parsed binary_parse(char *at, char *end, bool logins, struct request *out, unsigned room,
                          unsigned *count, char **next);
-/* Whether n bytes that are the start of a packet hold its head, extras and key. */
+/* True: n bytes, the start of a packet, hold its head, extras and key. */
 bool binary_has_key(const char *bytes, size_t n);
 
 /* --- reading a request --- */
@@ -108,10 +108,10 @@ static inline uint64_t binary_get64(const char *p) {
     return __builtin_bswap64(v);
 }
 static inline uint8_t binary_opcode(const char *packet) { return (uint8_t)packet[1]; }
-/* The opcode of the same command in its form that is not quiet. */
+/* Returns the opcode of the same command in the form that is not quiet. */
 uint8_t binary_plain_opcode(const char *packet);
 bool    binary_quiet(const char *packet);
-/* The opaque as it was sent, for the reply. */
+/* Returns the opaque in the byte order of the packet, for the reply. */
 static inline uint32_t binary_opaque(const char *packet) {
     uint32_t v;
     memcpy(&v, packet + 12, sizeof v);
@@ -128,7 +128,7 @@ struct binary_head {
     uint32_t opaque;
     uint64_t cas;
 };
-/* Writes BINARY_HEAD_BYTES at p and returns their end. */
+/* Writes BINARY_HEAD_BYTES bytes at p, and returns their end. */
 static inline char *binary_put_head(char *p, const struct binary_head *h) {
     uint16_t key_bytes = __builtin_bswap16(h->key_bytes), status = __builtin_bswap16(h->status);
     uint32_t body_bytes = __builtin_bswap32(h->body_bytes);
@@ -154,9 +154,9 @@ static inline char *binary_put64(char *p, uint64_t v) {
     memcpy(p, &v, sizeof v);
     return p + sizeof v;
 }
-/* The text of an error: memcached's. */
+/* Returns memcached's text of an error. */
 const char *binary_status_text(enum binary_status);
-/* Writes a reply with a status and a text, which may be any. */
+/* Writes a reply with a status and any text. */
 char *binary_put_text(char *p, uint8_t opcode, uint32_t opaque, enum binary_status,
                       const char *text);
 #endif

@@ -5,23 +5,19 @@
 static const char bad_line[] = "CLIENT_ERROR bad command line format\r\n";
 static const char bad_token[] = "CLIENT_ERROR bad token in command line format\r\n";
 
-/* Reads a flag with its argument. Returns NULL or the error. The caller still reads the flags
- * behind a bad argument: the last error is the one that is answered, and only an unknown or
- * repeated flag ends the line. */
-static const char *take_argument(struct meta_flags *m, const struct token *t, const char *error) {
+/* Reads a flag with its argument. Returns `error`, or a new error. The caller reads the flags
+ * behind a bad argument, too: the last error is replied, and only an unknown or repeated flag ends
+ * the line. */
+static const char *meta_read_argument(struct meta_flags *m, const struct token *t,
+                                      const char *error) {
     const char *argument = t->ptr + 1;
     size_t bytes = t->bytes - 1;
     switch (t->ptr[0]) {
-    case 'N':
-        return bytes && number_i32(argument, bytes, &m->vivify_exptime) ? error : bad_token;
-    case 'T':
-        return bytes && number_i32(argument, bytes, &m->touch_exptime) ? error : bad_token;
-    case 'R':
-        return bytes && number_i32(argument, bytes, &m->recache) ? error : bad_token;
-    case 'C':
-        return bytes && number_u64(argument, bytes, &m->compare_cas) ? error : bad_token;
-    case 'E':
-        return bytes && number_u64(argument, bytes, &m->cas) ? error : bad_token;
+    case 'N': return bytes && number_i32(argument, bytes, &m->vivify_exptime) ? error : bad_token;
+    case 'T': return bytes && number_i32(argument, bytes, &m->touch_exptime) ? error : bad_token;
+    case 'R': return bytes && number_i32(argument, bytes, &m->recache) ? error : bad_token;
+    case 'C': return bytes && number_u64(argument, bytes, &m->compare_cas) ? error : bad_token;
+    case 'E': return bytes && number_u64(argument, bytes, &m->cas) ? error : bad_token;
     case 'F':
         return bytes && number_u32(argument, bytes, &m->client_flags) ? error
                : error                                                ? error
@@ -35,19 +31,18 @@ static const char *take_argument(struct meta_flags *m, const struct token *t, co
                    ? error
                    : "CLIENT_ERROR invalid numeric delta value\r\n";
     case 'M':
-        /* a blank is no mode: commands that use the mode answer an error */
+        /* a blank is no mode: commands that use the mode reply an error */
         m->mode = bytes ? *argument : ' ';
         return error;
     case 'O':
         m->opaque_too_long = t->bytes > META_OPAQUE_BYTES_MAX;
         return error;
-    default:
-        return error;
+    default: return error;
     }
 }
 
 /* A-Z, a-z and the characters between share one word of bits; 0: no meta command has this flag. */
-static uint64_t known_bit(char c) {
+static uint64_t meta_known_bit(char c) {
     static const uint64_t known =
         META_BIT('b') | META_BIT('c') | META_BIT('f') | META_BIT('h') | META_BIT('k') |
         META_BIT('l') | META_BIT('q') | META_BIT('s') | META_BIT('t') | META_BIT('u') |
@@ -59,7 +54,7 @@ static uint64_t known_bit(char c) {
 }
 
 const char *meta_flags_parse(const struct request *r, struct meta_flags *m) {
-    m->given = 0;
+    m->present = 0;
     m->touch_exptime = m->vivify_exptime = m->recache = 0;
     m->client_flags = 0;
     m->compare_cas = m->cas = m->initial = 0;
@@ -78,19 +73,19 @@ const char *meta_flags_parse(const struct request *r, struct meta_flags *m) {
     const char *error = NULL;
     for (unsigned i = 0; i < n; i++) {
         char c = tokens[i].ptr[0];
-        uint64_t bit = known_bit(c);
-        if (m->given & bit) {
+        uint64_t bit = meta_known_bit(c);
+        if (m->present & bit) {
             return "CLIENT_ERROR duplicate flag\r\n";
         }
         if (!bit) {
             return "CLIENT_ERROR invalid flag\r\n";
         }
-        m->given |= bit;
+        m->present |= bit;
         m->tokens[i] = tokens[i];
         if (c == 'b' && r->flags & REQUEST_BAD_KEY) {
             error = "CLIENT_ERROR error decoding key\r\n";
         } else if (c < 'a') {
-            error = take_argument(m, &tokens[i], error);
+            error = meta_read_argument(m, &tokens[i], error);
         }
     }
     m->token_count = n;

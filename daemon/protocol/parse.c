@@ -1,6 +1,6 @@
-/* The parser of text has two paths. get, set and meta lines as clients usually write them are
- * recognised by comparing words, and scanned once. All other lines, and every irregular get, set or
- * meta line, take the general path: find the line's end, split the line at spaces. */
+/* The text parser has two paths. Plain get, set and meta lines, in the form that clients usually
+ * write, are recognised by comparing words, and scanned once. All other lines, and every irregular
+ * get, set or meta line, take the general path: find the line's end, split the line at spaces. */
 #include "protocol/parse.h"
 
 #include <limits.h>
@@ -14,17 +14,17 @@
 static const char bad_exptime[] = "CLIENT_ERROR invalid exptime argument\r\n";
 static const char bad_delta[] = "CLIENT_ERROR invalid numeric delta argument\r\n";
 
-static bool starts_with(const char *p, const char *word, size_t n) {
+static bool parse_starts_with(const char *p, const char *word, size_t n) {
     return memcmp(p, word, n) == 0;
 }
-#define STARTS_WITH(p, word) starts_with((p), (word), sizeof(word) - 1)
+#define STARTS_WITH(p, word) parse_starts_with((p), (word), sizeof(word) - 1)
 
 /* --- get lines --- */
 
-/* parse_keys for a plain line. Returns how many keys it has; 0: the line is not plain, and
- * parse_keys must parse it. */
-static inline unsigned plain_keys(const char *p, const char *end, struct request *out,
-                                  unsigned room, const char **next) {
+/* parse_get_keys for a plain line. Returns the number of keys. 0: the line is not plain, and
+ * parse_get_keys must parse the line. */
+static inline unsigned parse_plain_keys(const char *p, const char *end, struct request *out,
+                                        unsigned room, const char **next) {
     for (unsigned n = 0; n < room; n++) {
         const char *stop = scan_token_end(p, end);
         size_t bytes = (size_t)(stop - p);
@@ -50,11 +50,11 @@ static inline unsigned plain_keys(const char *p, const char *end, struct request
     return 0;
 }
 
-/* The same for a line that must be whole. `next` is behind the line, or at its start. */
-static inline unsigned plain_get(char *at, char *end, struct request *out, unsigned room,
-                                 char **next) {
+/* The same for a line that must be complete. `next` is behind the line, or at its start. */
+static inline unsigned parse_plain_get(char *at, char *end, struct request *out, unsigned room,
+                                       char **next) {
     const char *behind = at;
-    unsigned n = plain_keys(at + 4, end, out, room, &behind);
+    unsigned n = parse_plain_keys(at + 4, end, out, room, &behind);
     *next = at + (behind - at);
     return n;
 }
@@ -63,24 +63,22 @@ static enum parsed parse_get(struct parser *ps, uint8_t verb, char *keys, char *
                              struct request *out, unsigned room, unsigned *count, char **next) {
     ps->verb = verb;
     ps->exptime = 0;
-    return parse_keys(ps, keys, end, out, room, count, next);
+    return parse_get_keys(ps, keys, end, out, room, count, next);
 }
 
 /* --- data blocks --- */
 
-/* Refuses a storage command whose length is known: the reply is an error, and its data block is
- * dropped. */
-static enum parsed refuse_block(struct request *r, const char *text, size_t bytes, bool noreply,
-                                uint32_t value_bytes) {
-    reply(r, text, bytes, noreply);
+/* Refuses a storage command with a valid length: replies an error, and drops the data block. */
+static enum parsed parse_refuse_block(struct request *r, const char *text, size_t bytes,
+                                      bool noreply, uint32_t value_bytes) {
+    line_reply(r, text, bytes, noreply);
     r->flags = REQUEST_SWALLOW;
     r->value_bytes = value_bytes;
     return PARSED;
 }
 
-/* Reads one to nine digits and the byte after them; -1: the bytes are others. Reads at most ten
- * bytes. */
-static inline int64_t short_number(const char **p, char after) {
+/* Reads one to nine digits and the byte `after`. -1: the bytes differ. Reads at most ten bytes. */
+static inline int64_t parse_short_number(const char **p, char after) {
     const char *at = *p;
     uint32_t v = (uint32_t)(*at - '0');
     if (v > 9) {
@@ -98,9 +96,9 @@ static inline int64_t short_number(const char **p, char after) {
     return at[9] == after ? (int64_t)v : -1;
 }
 
-/* Parses `set key 1 2 3\r\n`, with noreply or without, if it is plain. False: the general path must
- * parse it. Reading on behind `end` does no harm: four short numbers end within the slack. */
-static bool fast_set(char *at, char *end, struct request *r, char **data) {
+/* Parses a plain line `set key 1 2 3\r\n`, with noreply or without. False: the general path must
+ * parse the line. Reads behind `end` stay within the slack: four short numbers fit into it. */
+static bool parse_plain_set(char *at, char *end, struct request *r, char **data) {
     const char *key = at + 4;
     const char *p = scan_token_end(key, end);
     size_t key_bytes = (size_t)(p - key);
@@ -108,17 +106,17 @@ static bool fast_set(char *at, char *end, struct request *r, char **data) {
         return false;
     }
     p++;
-    int64_t flags = short_number(&p, ' ');
-    int64_t exptime = flags < 0 ? -1 : short_number(&p, ' ');
+    int64_t flags = parse_short_number(&p, ' ');
+    int64_t exptime = flags < 0 ? -1 : parse_short_number(&p, ' ');
     if (exptime < 0) {
         return false;
     }
     const char *bytes_at = p;
-    int64_t bytes = short_number(&p, '\r');
+    int64_t bytes = parse_short_number(&p, '\r');
     uint8_t request_flags = 0;
     if (bytes < 0) {
         p = bytes_at;
-        bytes = short_number(&p, ' ');
+        bytes = parse_short_number(&p, ' ');
         if (bytes < 0 || !STARTS_WITH(p, "noreply\r")) {
             return false;
         }
@@ -139,20 +137,14 @@ static bool fast_set(char *at, char *end, struct request *r, char **data) {
     return true;
 }
 
-static uint8_t meta_verb(char c) {
+static uint8_t parse_meta_verb(char c) {
     switch (c) {
-    case 'g':
-        return VERB_META_GET;
-    case 's':
-        return VERB_META_SET;
-    case 'd':
-        return VERB_META_DELETE;
-    case 'a':
-        return VERB_META_ARITH;
-    case 'e':
-        return VERB_META_DEBUG;
-    default:
-        return VERB_COMMAND;
+    case 'g': return VERB_META_GET;
+    case 's': return VERB_META_SET;
+    case 'd': return VERB_META_DELETE;
+    case 'a': return VERB_META_ARITH;
+    case 'e': return VERB_META_DEBUG;
+    default: return VERB_COMMAND;
     }
 }
 
@@ -174,7 +166,7 @@ static enum parsed parse_storage(uint8_t verb, const struct token *t, unsigned n
     if (t[1].bytes > KEY_BYTES_MAX || !number_client_flags(t[2].ptr, t[2].bytes, &client_flags) ||
         !number_exptime(t[3].ptr, t[3].bytes, &exptime) ||
         (verb == VERB_CAS && (n < 6 || !number_u64(t[5].ptr, t[5].bytes, &cas)))) {
-        return refuse_block(r, bad_line, sizeof bad_line - 1, noreply, (uint32_t)value_bytes);
+        return parse_refuse_block(r, bad_line, sizeof bad_line - 1, noreply, (uint32_t)value_bytes);
     }
     *r = (struct request){.verb = verb,
                           .flags = noreply ? REQUEST_NOREPLY : 0,
@@ -183,7 +175,7 @@ static enum parsed parse_storage(uint8_t verb, const struct token *t, unsigned n
                           .number = cas,
                           .client_flags = client_flags,
                           .exptime = exptime};
-    return take_block(r, data, end, next);
+    return line_take_block(r, data, end, next);
 }
 
 /* delete, incr, decr, touch: a key, and for all but delete a number. */
@@ -229,10 +221,10 @@ static enum parsed parse_gat(struct parser *ps, uint8_t verb, const struct token
         REPLY(out, bad_exptime);
         return PARSED;
     }
-    return parse_keys(ps, line + (t[2].ptr - line), end, out, room, count, next);
+    return parse_get_keys(ps, line + (t[2].ptr - line), end, out, room, count, next);
 }
 
-/* A line that is no hot command: the table of commands reads it. */
+/* Any other line: the table of commands reads the line. */
 static void parse_command(const char *line, const char *stop, const struct token *t, unsigned n,
                           struct request *r) {
     *r = (struct request){
@@ -262,7 +254,7 @@ static const struct {
     {"version", VERB_VERSION},
 };
 
-static uint8_t find_verb(const char *name, size_t bytes) {
+static uint8_t parse_find_verb(const char *name, size_t bytes) {
     char padded[8] = {0};
     if (bytes >= sizeof padded) {
         return VERB_COMMAND;
@@ -276,9 +268,9 @@ static uint8_t find_verb(const char *name, size_t bytes) {
     return VERB_COMMAND;
 }
 
-/* The place where the keys of a get line start; like memcached, it accepts up to 100 spaces before
- * the command. NULL: the line is no get line. */
-static char *keys_of_long_get(char *line) {
+/* Returns the place where the keys of a get line start. Like memcached, accepts up to 100 spaces
+ * before the command. NULL: the line is no get line. */
+static char *parse_find_long_get_keys(char *line) {
     enum { SPACES_MAX = 100 };
     char *word = line;
     while (*word == ' ' && word - line <= SPACES_MAX) {
@@ -292,30 +284,31 @@ static char *keys_of_long_get(char *line) {
 
 /* Parses a line of more than PARSE_LINE_MAX bytes whose keys start at `keys`. line_end NULL: the
  * end has not come yet. */
-static enum parsed long_get(struct parser *ps, char *line, char *keys, char *line_end, char *end,
-                            struct request *out, unsigned room, unsigned *count, char **next) {
+static enum parsed parse_long_line(struct parser *ps, char *line, char *keys, char *line_end,
+                                   char *end, struct request *out, unsigned room, unsigned *count,
+                                   char **next) {
     static const char unknown[] = "ERROR\r\n";
-    /* only its length is handled as a get line's: no command begins with a space */
+    /* long as a get line may be, but no command begins with a space */
     if (*line == ' ') {
-        return refuse_line(ps, out, unknown, sizeof unknown - 1, line, end, count, next);
+        return parse_refuse_line(ps, out, unknown, sizeof unknown - 1, line, end, count, next);
     }
     ps->verb = keys - line == 4 ? VERB_GET : VERB_GETS;
     ps->exptime = 0;
     return parse_long_get(ps, line, keys, line_end, end, out, room, count, next);
 }
 
-/* Skips the rest of a line that was refused. */
-static enum parsed skip(struct parser *ps, char *at, char *end, struct request *out,
-                        unsigned *count, char **next) {
+/* Skips the rest of a refused line. */
+static enum parsed parse_skip_line(struct parser *ps, char *at, char *end, struct request *out,
+                                   unsigned *count, char **next) {
     char *feed = memchr(at, '\n', (size_t)(end - at));
     ps->mode = feed == NULL ? PARSER_SKIPS : PARSER_LINES;
-    reply(out, "", 0, true);
+    line_reply(out, "", 0, true);
     *count = 1;
     *next = feed ? feed + 1 : end;
     return PARSED;
 }
 
-/* Parses a whole line of any command, from `line` to `stop`; `data` is behind its line feed. */
+/* Parses a complete line of any command, from `line` to `stop`; `data` is behind the line feed. */
 static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *data, char *end,
                               struct request *out, unsigned room, unsigned *count, char **next) {
     *count = 1;
@@ -326,7 +319,7 @@ static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *d
     }
     const char *space = memchr(line, ' ', (size_t)(stop - line));
     size_t name_bytes = (size_t)((space ? space : stop) - line);
-    uint8_t verb = find_verb(line, name_bytes);
+    uint8_t verb = parse_find_verb(line, name_bytes);
     if (verb == VERB_GET || verb == VERB_GETS) {
         return parse_get(ps, verb, line + name_bytes, end, out, room, count, next);
     }
@@ -341,15 +334,13 @@ static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *d
     unsigned n = token_split(line, (size_t)(stop - line), t, TOKENS_MAX);
     switch (verb) {
     case VERB_GAT:
-    case VERB_GATS:
-        return parse_gat(ps, verb, t, n, line, data, end, out, room, count, next);
+    case VERB_GATS: return parse_gat(ps, verb, t, n, line, data, end, out, room, count, next);
     case VERB_SET:
     case VERB_ADD:
     case VERB_REPLACE:
     case VERB_APPEND:
     case VERB_PREPEND:
-    case VERB_CAS:
-        return parse_storage(verb, t, n, data, end, out, next);
+    case VERB_CAS: return parse_storage(verb, t, n, data, end, out, next);
     case VERB_DELETE:
     case VERB_INCR:
     case VERB_DECR:
@@ -362,19 +353,21 @@ static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *d
     }
 }
 
-/* Parses one plain line at `at`: a get, a set with its whole data block, or a meta command. Returns
- * the number of its requests; 0: the line is not plain. */
-static unsigned plain_line(char *at, char *end, struct request *out, unsigned room, char **next) {
+/* Parses one plain line at `at`: a get, a set with its complete data block, or a meta command.
+ * Returns the number of requests. 0: the line is not plain. */
+static unsigned parse_plain_line(char *at, char *end, struct request *out, unsigned room,
+                                 char **next) {
     if (STARTS_WITH(at, "get ")) {
-        return plain_get(at, end, out, room, next);
+        return parse_plain_get(at, end, out, room, next);
     }
     if (STARTS_WITH(at, "set ")) {
         char *data;
-        return fast_set(at, end, out, &data) && take_block(out, data, end, next) == PARSED &&
-               out->value && !(out->flags & REQUEST_BAD_DATA);
+        return parse_plain_set(at, end, out, &data) &&
+               line_take_block(out, data, end, next) == PARSED && out->value &&
+               !(out->flags & REQUEST_BAD_DATA);
     }
     if (at[0] == 'm' && at[2] == ' ') {
-        uint8_t verb = meta_verb(at[1]);
+        uint8_t verb = parse_meta_verb(at[1]);
         return verb != VERB_COMMAND && parse_meta(verb, true, at + 3, end, out, next) == PARSED;
     }
     return 0;
@@ -387,8 +380,8 @@ unsigned parse_plain(const struct parser *ps, char **at, char *end, struct reque
         return 0;
     }
     for (char *p = *at; n < room && p < end; *at = p) {
-        unsigned count = STARTS_WITH(p, "get ") ? plain_get(p, end, out + n, room - n, &p)
-                                                : plain_line(p, end, out + n, room - n, &p);
+        unsigned count = STARTS_WITH(p, "get ") ? parse_plain_get(p, end, out + n, room - n, &p)
+                                                : parse_plain_line(p, end, out + n, room - n, &p);
         if (count == 0) {
             break;
         }
@@ -404,15 +397,15 @@ bool parse_waits_for_block(const struct parser *ps, const char *bytes, size_t n)
 enum parsed parse(struct parser *ps, char *at, char *end, struct request *out, unsigned room,
                   unsigned *count, char **next) {
     if (ps->in_get_line) {
-        return parse_keys(ps, at, end, out, room, count, next);
+        return parse_get_keys(ps, at, end, out, room, count, next);
     }
     if (ps->mode != PARSER_LINES) {
         return ps->mode == PARSER_PACKETS
                    ? binary_parse(at, end, ps->logins, out, room, count, next)
-                   : skip(ps, at, end, out, count, next);
+                   : parse_skip_line(ps, at, end, out, count, next);
     }
     if (ps->seen_bytes == 0) {
-        *count = plain_line(at, end, out, room, next);
+        *count = parse_plain_line(at, end, out, room, next);
         if (*count > 0) {
             return PARSED;
         }
@@ -421,10 +414,10 @@ enum parsed parse(struct parser *ps, char *at, char *end, struct request *out, u
     size_t seen = ps->seen_bytes < bytes ? ps->seen_bytes : 0;
     char *feed = memchr(at + seen, '\n', bytes - seen);
     size_t line_bytes = (size_t)((feed ? feed : end) - at);
-    char *keys = line_bytes > PARSE_LINE_MAX ? keys_of_long_get(at) : NULL;
+    char *keys = line_bytes > PARSE_LINE_MAX ? parse_find_long_get_keys(at) : NULL;
     ps->seen_bytes = feed ? 0 : bytes;
     if (keys) {
-        return long_get(ps, at, keys, feed, end, out, room, count, next);
+        return parse_long_line(ps, at, keys, feed, end, out, room, count, next);
     }
     if (!feed) {
         return line_bytes > PARSE_LINE_MAX ? PARSE_CLOSE : PARSE_MORE;

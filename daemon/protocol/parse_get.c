@@ -1,10 +1,11 @@
-/* Get lines: of any length, in pieces. A piece is handed out only when the line is good as far as
- * it was checked. */
+/* Parses get lines of any length, in pieces. A piece is returned only when the checked part of the
+ * line is good. */
 #include "protocol/line.h"
+#include "protocol/parse.h"
 #include "protocol/token.h"
 
-/* Checks the keys from p to the line's end. PARSED: they are good. */
-static enum parsed check_keys(const char *p, const char *end, bool *too_long) {
+/* Checks the keys from p to the line's end. PARSED: the line has an end. */
+static enum parsed get_check_keys(const char *p, const char *end, bool *too_long) {
     *too_long = false;
     for (;;) {
         const char *key = scan_spaces_end(p, end);
@@ -12,7 +13,7 @@ static enum parsed check_keys(const char *p, const char *end, bool *too_long) {
         if (stop >= end) {
             return PARSE_GROW;
         }
-        *too_long |= trim(key, stop) - key > KEY_BYTES_MAX;
+        *too_long |= line_trim(key, stop) - key > KEY_BYTES_MAX;
         if (*stop == '\n') {
             return PARSED;
         }
@@ -20,25 +21,26 @@ static enum parsed check_keys(const char *p, const char *end, bool *too_long) {
     }
 }
 
-/* memcached answers a bad key in a get line with this error and an empty line, of which noreply
- * takes only the error; gat knows no noreply. */
+/* memcached replies to a bad key in a get line with this error and an empty line. noreply removes
+ * only the error, and gat has no noreply. */
 static const char bad_key[] = "CLIENT_ERROR bad command line format\r\n\r\n";
 
-static void reply_bad_key(struct request *r, uint8_t verb, const char *keys, const char *line_end) {
+static void get_reply_bad_key(struct request *r, uint8_t verb, const char *keys,
+                              const char *line_end) {
     struct token t[TOKENS_MAX - 1];
     const char *stop = line_end > keys && line_end[-1] == '\r' ? line_end - 1 : line_end;
     unsigned n = token_split(keys, (size_t)(stop - keys), t, TOKENS_MAX - 1);
     if (verb <= VERB_GETS && TOKEN_IS(&t[n - 1], "noreply")) {
-        reply(r, bad_key + sizeof bad_key - 3, 2, false);
+        line_reply(r, bad_key + sizeof bad_key - 3, 2, false);
     } else {
         REPLY(r, bad_key);
     }
 }
 
-enum parsed refuse_line(struct parser *ps, struct request *r, const char *text, size_t bytes,
-                        char *from, char *end, unsigned *count, char **next) {
+enum parsed parse_refuse_line(struct parser *ps, struct request *r, const char *text, size_t bytes,
+                              char *from, char *end, unsigned *count, char **next) {
     char *feed = memchr(from, '\n', (size_t)(end - from));
-    reply(r, text, bytes, bytes == 0);
+    line_reply(r, text, bytes, bytes == 0);
     ps->in_get_line = ps->any_key = false;
     ps->mode = feed == NULL ? PARSER_SKIPS : PARSER_LINES;
     ps->seen_bytes = ps->good_bytes = 0;
@@ -47,22 +49,21 @@ enum parsed refuse_line(struct parser *ps, struct request *r, const char *text, 
     return PARSED;
 }
 
-/* Whether the key from `key` to `end` is too long, whatever follows. The line may go on at
- * `end`. */
-static bool is_too_long_already(const char *key, const char *end) {
+/* True: the key from `key` to `end` is too long, whatever follows at `end`. */
+static bool get_key_is_too_long(const char *key, const char *end) {
     return end - key > KEY_BYTES_MAX + (end[-1] == '\r');
 }
 
-/* Whether a key from *p to `end` is too long. Moves *p to the last key, which may not be whole. */
-static bool has_long_key(const char **p, const char *end) {
+/* True: a key from *p to `end` is too long. Moves *p to the last key, which may be incomplete. */
+static bool get_has_long_key(const char **p, const char *end) {
     for (;;) {
         const char *key = scan_spaces_end(*p, end);
         const char *stop = key < end ? scan_token_end(key, end) : end;
         *p = key;
         if (stop >= end) {
-            return key < end && is_too_long_already(key, end);
+            return key < end && get_key_is_too_long(key, end);
         }
-        if (trim(key, stop) - key > KEY_BYTES_MAX) {
+        if (line_trim(key, stop) - key > KEY_BYTES_MAX) {
             return true;
         }
         if (*stop == '\n') {
@@ -83,31 +84,31 @@ enum parsed parse_long_get(struct parser *ps, char *line, char *keys, char *line
     if (ps->good_bytes > (size_t)(keys - line)) {
         p = line + ps->good_bytes;
     }
-    if (has_long_key(&p, stop)) {
-        return refuse_line(ps, out, bad_key, sizeof bad_key - 1, line, end, count, next);
+    if (get_has_long_key(&p, stop)) {
+        return parse_refuse_line(ps, out, bad_key, sizeof bad_key - 1, line, end, count, next);
     }
     if (!enough) {
         ps->good_bytes = (size_t)(p - line);
         return PARSE_GROW;
     }
     ps->seen_bytes = ps->good_bytes = 0;
-    ps->in_get_line = true; /* the rest is checked when it comes */
-    return parse_keys(ps, keys, end, out, room, count, next);
+    ps->in_get_line = true; /* further keys are checked when they come */
+    return parse_get_keys(ps, keys, end, out, room, count, next);
 }
 
-/* Ends the part of a get line that has come, if the line is handed out as it comes. `n` keys are
- * ready; `key` begins one that is not whole. */
-static enum parsed wait_for_key(struct parser *ps, char *at, char *key, char *end,
-                                struct request *out, unsigned n, unsigned *count, char **next) {
-    if (n == 0 && key < end && is_too_long_already(key, end)) {
-        return refuse_line(ps, out, bad_key, sizeof bad_key - 1, key, end, count, next);
+/* Ends the part of a get line that has come, when the line is returned in pieces. `n` keys are
+ * ready; `key` begins an incomplete key. */
+static enum parsed get_wait_for_key(struct parser *ps, char *at, char *key, char *end,
+                                    struct request *out, unsigned n, unsigned *count, char **next) {
+    if (n == 0 && key < end && get_key_is_too_long(key, end)) {
+        return parse_refuse_line(ps, out, bad_key, sizeof bad_key - 1, key, end, count, next);
     }
     if (n == 0 && key == at) {
         return PARSE_MORE;
     }
     ps->any_key |= n > 0;
     if (n == 0) { /* only spaces came: they must not fill the buffer */
-        reply(out, "", 0, true);
+        line_reply(out, "", 0, true);
         n = 1;
     }
     *count = n;
@@ -115,8 +116,8 @@ static enum parsed wait_for_key(struct parser *ps, char *at, char *key, char *en
     return PARSED;
 }
 
-/* Ends a line behind its last n keys. A line without any key is answered here. */
-static inline void end_line(struct parser *ps, struct request *out, unsigned n) {
+/* Ends a line behind its last n keys. Replies to a line without keys. */
+static inline void get_end_line(struct parser *ps, struct request *out, unsigned n) {
     if (n > 0) {
         out[n - 1].flags = REQUEST_END;
     } else if (ps->any_key) {
@@ -127,8 +128,8 @@ static inline void end_line(struct parser *ps, struct request *out, unsigned n) 
     ps->in_get_line = ps->any_key = false;
 }
 
-enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *out, unsigned room,
-                       unsigned *count, char **next) {
+enum parsed parse_get_keys(struct parser *ps, char *at, char *end, struct request *out,
+                           unsigned room, unsigned *count, char **next) {
     unsigned n = 0;
     const char *p = at;
     bool too_long = false;
@@ -136,10 +137,11 @@ enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *o
         const char *key = scan_spaces_end(p, end);
         const char *stop = key < end ? scan_token_end(key, end) : end;
         if (stop >= end) {
-            return ps->in_get_line ? wait_for_key(ps, at, at + (key - at), end, out, n, count, next)
-                                   : PARSE_GROW;
+            return ps->in_get_line
+                       ? get_wait_for_key(ps, at, at + (key - at), end, out, n, count, next)
+                       : PARSE_GROW;
         }
-        size_t bytes = (size_t)(trim(key, stop) - key);
+        size_t bytes = (size_t)(line_trim(key, stop) - key);
         if (bytes > KEY_BYTES_MAX) {
             too_long = true;
             break;
@@ -156,7 +158,7 @@ enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *o
         }
         p = stop;
         if (*stop == '\n') {
-            end_line(ps, out, n);
+            get_end_line(ps, out, n);
             *count = n > 0 ? n : 1;
             *next = at + (stop + 1 - at);
             return PARSED;
@@ -165,20 +167,21 @@ enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *o
     /* A bad key, or more keys than there is room for: check the whole line before its first
      * reply. */
     if (!ps->in_get_line) {
-        bool rest_too_long;
-        enum parsed whole = check_keys(p, end, &rest_too_long);
-        if (whole != PARSED) {
-            return whole;
+        bool later_too_long;
+        enum parsed checked = get_check_keys(p, end, &later_too_long);
+        if (checked != PARSED) {
+            return checked;
         }
-        if (too_long || rest_too_long) {
+        if (too_long || later_too_long) {
             char *line_end = memchr(at, '\n', (size_t)(end - at));
-            reply_bad_key(&out[0], ps->verb, at, line_end);
+            get_reply_bad_key(&out[0], ps->verb, at, line_end);
             *count = 1;
             *next = line_end + 1;
             return PARSED;
         }
     } else if (too_long && n == 0) {
-        return refuse_line(ps, out, bad_key, sizeof bad_key - 1, at + (p - at), end, count, next);
+        return parse_refuse_line(ps, out, bad_key, sizeof bad_key - 1, at + (p - at), end, count,
+                                 next);
     }
     ps->in_get_line = ps->any_key = true;
     *count = n;

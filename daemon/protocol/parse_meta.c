@@ -1,5 +1,4 @@
-/* Lines of meta commands. Their flags stay text: protocol/meta.h reads them when the command
- * runs. */
+/* Parses lines of meta commands. Flags stay text until the command runs (protocol/meta.h). */
 #include "protocol/line.h"
 
 #include <limits.h>
@@ -9,16 +8,16 @@
 #include "protocol/token.h"
 
 /* `me` accepts b only where memcached does: as its first flag, with another flag behind it. */
-static bool debug_key_is_binary(const struct request *r) {
+static bool meta_debug_key_is_binary(const struct request *r) {
     struct token t[2];
     return token_split(r->text, r->text_bytes, t, 2) == 2 && TOKEN_IS(&t[0], "b");
 }
 
-/* The request is whole: decodes and hashes its key. If the key cannot be decoded, it is empty and
- * marked as bad. */
-static void take_meta_key(struct request *r, char *key, size_t bytes, bool binary) {
+/* Decodes and hashes the key of a complete request. A key that cannot be decoded becomes empty, and
+ * the request is marked. */
+static void meta_take_key(struct request *r, char *key, size_t bytes, bool binary) {
     if (r->verb == VERB_META_DEBUG) {
-        binary = debug_key_is_binary(r);
+        binary = meta_debug_key_is_binary(r);
     }
     if (bytes <= KEY_BYTES_MAX && binary) {
         r->flags |= REQUEST_BINARY_KEY;
@@ -32,13 +31,13 @@ static void take_meta_key(struct request *r, char *key, size_t bytes, bool binar
     }
 }
 
-/* A flag is a letter, or a digit, which no command knows; any other character makes the line a bad
- * one. */
-static inline bool flag_looks_right(char c) {
+/* True: the character is a letter, or a digit, which no command knows. Any other makes a bad
+ * line. */
+static inline bool meta_flag_is_valid(char c) {
     return (c > 64 && c < 123) || (c >= '0' && c <= '9');
 }
 
-enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct request *r,
+enum parsed parse_meta(uint8_t verb, bool complete_only, char *p, char *end, struct request *r,
                        char **next) {
     bool storing = verb == VERB_META_SET, good = true, binary = false;
     int32_t value_bytes = 0;
@@ -47,7 +46,7 @@ enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct
     if (stop >= end) {
         return PARSE_MORE;
     }
-    const char *flags = trim(key, stop);
+    const char *flags = line_trim(key, stop);
     size_t key_bytes = (size_t)(flags - key);
     good = key_bytes > 0;
     if (storing && *stop != '\n') {
@@ -56,7 +55,7 @@ enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct
         if (stop >= end) {
             return PARSE_MORE;
         }
-        flags = trim(digits, stop);
+        flags = line_trim(digits, stop);
         good &= flags > digits && number_i32(digits, (size_t)(flags - digits), &value_bytes) &&
                 value_bytes >= 0 && value_bytes <= INT_MAX - 2;
     } else if (storing) {
@@ -69,9 +68,9 @@ enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct
         if (stop >= end) {
             return PARSE_MORE;
         }
-        text_end = trim(flag, stop);
+        text_end = line_trim(flag, stop);
         if (text_end > flag) {
-            good &= flag_looks_right(*flag) || n >= TOKENS_MAX;
+            good &= meta_flag_is_valid(*flag) || n >= TOKENS_MAX;
             binary |= *flag == 'b';
         }
     }
@@ -86,9 +85,10 @@ enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct
     r->value_bytes = (uint32_t)value_bytes;
     r->text = flags;
     r->text_bytes = (uint32_t)(text_end - flags);
-    if (storing && (take_block(r, data, end, next) == PARSE_MORE || (whole_only && !r->value))) {
+    if (storing &&
+        (line_take_block(r, data, end, next) == PARSE_MORE || (complete_only && !r->value))) {
         return PARSE_MORE;
     }
-    take_meta_key(r, p + (key - p), key_bytes, binary);
+    meta_take_key(r, p + (key - p), key_bytes, binary);
     return PARSED;
 }

@@ -1,11 +1,10 @@
 /* Finds where tokens and lines end, 16 bytes at a time.
  *
- * Every function may read up to 16 bytes past `end`, and may return a position at or past `end`:
- * then there was no delimiter before `end`, whatever the bytes behind it are. Those bytes may never
- * have been written. Each bit of a block depends on its own byte alone and the lowest bit counts,
- * so a delimiter before `end` is found in any case. A memory checker may still report the jump that
- * depends on such a block; masking those bits would cost every token some instructions. SSE2 is in
- * x86-64's baseline; on other machines a word at a time is scanned. */
+ * Every function may read up to 16 bytes past `end`. A result at or past `end` means that there is
+ * no delimiter before `end`. The bytes past `end` may never have been written: each bit of a block
+ * depends on one byte, and the lowest bit counts, so a delimiter before `end` is always found. A
+ * memory checker may still report the jump that depends on such a block; masking those bits would
+ * cost every token some instructions. SSE2 is in x86-64's baseline; other machines scan words. */
 #ifndef SLATE_PROTOCOL_SCAN_H
 #define SLATE_PROTOCOL_SCAN_H
 #include <stdint.h>
@@ -14,7 +13,7 @@
 #if defined(__SSE2__) && !defined(SLATE_SCAN_WORDS)
 #include <emmintrin.h>
 
-/* Bit i is set when p[i] is c; 16 bits. */
+/* scan_is: bit i is set when p[i] is c; 16 bits. */
 struct scan_block {
     __m128i bytes;
 };
@@ -55,7 +54,7 @@ static inline uint32_t scan_is_either(struct scan_block b, char c, char d) {
 }
 #endif
 
-/* The first space or line feed at or after p. */
+/* Returns the first space or line feed at or after p. */
 static inline const char *scan_token_end(const char *p, const char *end) {
     for (; p < end; p += 16) {
         uint32_t hit = scan_is_either(scan_load(p), ' ', '\n');

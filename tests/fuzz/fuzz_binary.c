@@ -9,6 +9,7 @@
  *
  * Input: one byte that chooses the size of the pieces and the room for requests, then the stream. */
 #include "protocol/binary.h"
+#include "protocol/parse.h"
 
 #include "parsed.h"
 

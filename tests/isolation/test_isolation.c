@@ -141,7 +141,7 @@ static void take(struct actor *r) {
 /* A turn after which the replies stay unsent. */
 static void send_and_hold(struct actor *r, const struct spec_step *step) {
     struct output *out = client_begin(&r->rig, &r->client, step->bytes, step->n);
-    r->client.kept = out ? output_keep(out, "") : NULL;
+    r->client.kept = out ? output_save(out, "") : NULL;
     cache_turn_end(r->rig.ct);
 }
 

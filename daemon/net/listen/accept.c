@@ -1,4 +1,4 @@
-/* Accepts connections, as long as there may be more. */
+/* Accepts connections, up to the limit of connections. */
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
@@ -12,18 +12,19 @@
 #include "net/net_internal.h"
 
 enum {
-    ACCEPTS_AT_ONCE = 64, /* connections of one listener, before the others have their turn */
-    RETRY_ACCEPT_US = 10 * 1000, /* how often to look whether a connection has gone */
-    /* after so long it accepts again in any case: what ran out may be held by another program */
+    ACCEPTS_AT_ONCE = 64, /* connections of one listener before the next listener's turn */
+    RETRY_ACCEPT_US = 10 * 1000, /* how often to check whether a connection has gone */
+    /* after so long accepting starts again in any case: another program may hold what ran out */
     RETRY_ANYWAY_US = 1000 * 1000,
 };
 
-static uint64_t conns_now(const struct net *net) {
+static uint64_t accept_conn_count(const struct net *net) {
     return atomic_load_explicit(&net->server->conns.current, memory_order_relaxed);
 }
 
-static bool at_limit(const struct net *net) {
-    return conns_now(net) >= atomic_load_explicit(&net->server->conns.most, memory_order_relaxed);
+static bool accept_is_at_limit(const struct net *net) {
+    return accept_conn_count(net) >=
+           atomic_load_explicit(&net->server->conns.most, memory_order_relaxed);
 }
 
 static void accept_disable(struct net *net) {
@@ -34,7 +35,7 @@ static void accept_disable(struct net *net) {
     }
     net->disabled = true;
     net->disabled_at_us = net->counted_until_us = clock_mono_us();
-    net->disabled_conns = conns_now(net);
+    net->disabled_conns = accept_conn_count(net);
     atomic_store_explicit(&net->server->conns.accepting, false, memory_order_relaxed);
     net_add(&net->server->conns.listen_disabled_num, 1);
     for (unsigned i = 0; i < net->listener_count; i++) {
@@ -42,7 +43,7 @@ static void accept_disable(struct net *net) {
     }
 }
 
-/* While a listener cannot be listened to again, the timer runs on. */
+/* The timer runs until every listener is listened to again. */
 static void accept_enable(struct net *net) {
     for (unsigned i = 0; i < net->listener_count; i++) {
         if (event_add(&net->accept_events[i], NULL) != 0) {
@@ -59,13 +60,13 @@ void net_on_retry(evutil_socket_t fd, short what, void *arg) {
     struct net *net = arg;
     (void)fd;
     (void)what;
-    /* the time passes while it is added, so that statistics show it before it ends */
+    /* counted at each retry, so that statistics show the time before it ends */
     uint64_t now_us = clock_mono_us();
     net_add(&net->server->conns.listen_disabled_us, now_us - net->counted_until_us);
     net->counted_until_us = now_us;
-    bool room = conns_now(net) < net->disabled_conns ||
+    bool room = accept_conn_count(net) < net->disabled_conns ||
                 net->counted_until_us - net->disabled_at_us >= RETRY_ANYWAY_US;
-    if (room && !at_limit(net)) {
+    if (room && !accept_is_at_limit(net)) {
         accept_enable(net);
     }
 }
@@ -74,35 +75,35 @@ enum listen_tls net_tls_mode(const struct net *net, const struct listener *l) {
     return net->tls != NULL ? l->tls : LISTEN_TLS_NONE;
 }
 
-/* An answer is sent only where the client can read it: one that speaks TLS could not. */
-static void reject(struct net *net, int fd, enum listen_tls tls) {
-    static const char answer[] = "ERROR Too many open connections\r\n";
+/* Sends the error only to a client that can read it: a client of TLS could not. */
+static void accept_reject(struct net *net, int fd, enum listen_tls tls) {
+    static const char text[] = "ERROR Too many open connections\r\n";
     net_add(&net->server->conns.rejected, 1);
     if (tls == LISTEN_TLS_NONE &&
-        send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+        send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
         log_debug("cannot tell a client that there are too many connections: %s", strerror(errno));
     }
     close(fd);
 }
 
-/* The role of a client: clients of other machines may store; what concerns the server is for
- * clients of its own machine, unless the listener says otherwise. */
-struct session_access net_access_of(const struct net *net, bool is_local, enum role given,
+/* Clients of other machines may store. Only clients of this machine may change the server, unless
+ * the listener has a role. */
+struct session_access net_access_of(const struct net *net, bool is_local, enum role listener_role,
                                     enum listen_protocol protocol) {
     enum role usual = is_local ? ROLE_ADMIN : ROLE_WRITE;
     return (struct session_access){
-        .role = given != ROLE_NONE ? given : usual,
-        .most = given != ROLE_NONE ? given : ROLE_ADMIN,
+        .role = listener_role != ROLE_NONE ? listener_role : usual,
+        .most = listener_role != ROLE_NONE ? listener_role : ROLE_ADMIN,
         .must_log_in = server_wants_login(net->server),
         .protocol = protocol,
     };
 }
 
-/* Gives a client to the next worker, or turns it away at the limit. */
-static void dispatch(struct net *net, const struct listener *l, int fd,
-                     const struct sockaddr *peer) {
-    if (at_limit(net)) {
-        reject(net, fd, net_tls_mode(net, l));
+/* Gives a client to the next worker, or rejects the client at the limit. */
+static void accept_dispatch(struct net *net, const struct listener *l, int fd,
+                            const struct sockaddr *peer) {
+    if (accept_is_at_limit(net)) {
+        accept_reject(net, fd, net_tls_mode(net, l));
         return;
     }
     struct conn *c = calloc(1, sizeof *c);
@@ -126,23 +127,23 @@ static void dispatch(struct net *net, const struct listener *l, int fd,
     net->next_worker = (net->next_worker + 1) % net->worker_count;
 }
 
-void net_take_guest(void *arg, const struct listener *l, int fd) {
+void net_accept_early_client(void *arg, const struct listener *l, int fd) {
     struct net *net = arg;
     struct sockaddr_storage peer = {.ss_family = AF_UNIX};
     socklen_t peer_bytes = sizeof peer;
     if (getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) != 0) {
         close(fd); /* the client has gone already */
     } else {
-        dispatch(net, l, fd, (struct sockaddr *)&peer);
+        accept_dispatch(net, l, fd, (struct sockaddr *)&peer);
     }
 }
 
-/* Accepts one connection. False: there is none, or no more may come for now. */
+/* Accepts one connection. False: no connection waits, or no more are accepted for now. */
 static bool accept_one(struct net *net, const struct listener *l) {
     struct sockaddr_storage peer = {.ss_family = AF_UNIX};
     socklen_t peer_bytes = sizeof peer;
     bool fast = atomic_load_explicit(&net->server->conns.most_fast, memory_order_relaxed);
-    if (!fast && at_limit(net)) {
+    if (!fast && accept_is_at_limit(net)) {
         accept_disable(net);
         return false;
     }
@@ -159,7 +160,7 @@ static bool accept_one(struct net *net, const struct listener *l) {
         }
         return false;
     }
-    dispatch(net, l, fd, (struct sockaddr *)&peer);
+    accept_dispatch(net, l, fd, (struct sockaddr *)&peer);
     return true;
 }
 
@@ -168,9 +169,10 @@ void net_on_accept(evutil_socket_t fd, short what, void *arg) {
     (void)what;
     for (const struct listener *l = net->listeners; l != NULL; l = l->next) {
         if (l->record.fd == fd) {
-            /* with listeners off at the limit, the next event tells whether anybody waits */
+            /* at the limit, the next event of the listener turns the listeners off */
             bool more = true;
-            for (int i = 0; more && i < ACCEPTS_AT_ONCE && (i == 0 || !at_limit(net)); i++) {
+            for (int i = 0; more && i < ACCEPTS_AT_ONCE && (i == 0 || !accept_is_at_limit(net));
+                 i++) {
                 more = accept_one(net, l);
             }
             return;

@@ -8,22 +8,24 @@
 
 #include "base/number.h"
 
-static int refuse(char *error, size_t error_bytes, const char *what, const char *entry, size_t n) {
+static int address_refuse(char *error, size_t error_bytes, const char *what, const char *entry,
+                          size_t n) {
     snprintf(error, error_bytes, "%s: '%.*s'", what, (int)(n > 200 ? 200 : n), entry);
     return -1;
 }
 
-/* Splits entry[0..n) into host and, where there is one, port. */
-static int parse_entry(const char *entry, size_t n, int default_port, struct address *a,
-                       char *error, size_t error_bytes) {
+/* Splits entry[0..n) into a host and an optional port. */
+static int address_parse_entry(const char *entry, size_t n, int default_port, struct address *a,
+                               char *error, size_t error_bytes) {
     const char *host = entry, *port = NULL;
     size_t host_bytes = n, port_bytes = 0;
     const char *colon = memchr(entry, ':', n);
     if (entry[0] == '[') {
         const char *close = memchr(entry, ']', n);
         if (close == NULL || (close + 1 < entry + n && close[1] != ':')) {
-            return refuse(error, error_bytes,
-                          "an address in brackets must be [ADDRESS] or [ADDRESS]:PORT", entry, n);
+            return address_refuse(error, error_bytes,
+                                  "an address in brackets must be [ADDRESS] or [ADDRESS]:PORT",
+                                  entry, n);
         }
         host = entry + 1;
         host_bytes = (size_t)(close - host);
@@ -38,26 +40,26 @@ static int parse_entry(const char *entry, size_t n, int default_port, struct add
         uint32_t number;
         if (port_bytes > 5 || !number_u32(port, port_bytes, &number) || number == 0 ||
             number > UINT16_MAX) {
-            return refuse(error, error_bytes, "a port must be a number from 1 to 65535", port,
-                          port_bytes);
+            return address_refuse(error, error_bytes, "a port must be a number from 1 to 65535",
+                                  port, port_bytes);
         }
         a->port = (int)number;
     }
     if (host_bytes == 0 || host_bytes >= sizeof a->host) {
-        return refuse(error, error_bytes, "a listen address needs a host name of at most 255 bytes",
-                      entry, n);
+        return address_refuse(error, error_bytes,
+                              "a listen address needs a host name of at most 255 bytes", entry, n);
     }
     memcpy(a->host, host, host_bytes);
     a->host[host_bytes == 1 && host[0] == '*' ? 0 : host_bytes] = '\0';
     return 1;
 }
 
-int address_next(const char **rest, int default_port, struct address *a, char *error,
+int address_next(const char **list, int default_port, struct address *a, char *error,
                  size_t error_bytes) {
-    const char *entry = *rest + strspn(*rest, ", ");
+    const char *entry = *list + strspn(*list, ", ");
     size_t n = strcspn(entry, ", ");
-    *rest = entry + n;
-    return n == 0 ? 0 : parse_entry(entry, n, default_port, a, error, error_bytes);
+    *list = entry + n;
+    return n == 0 ? 0 : address_parse_entry(entry, n, default_port, a, error, error_bytes);
 }
 
 void address_show(const struct sockaddr *sa, const char *path, char *text, size_t text_bytes) {

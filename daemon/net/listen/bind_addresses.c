@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "net/net_config.h"
 
-/* Whether clients of the listener prove who they are, or need not by the options. */
-static bool is_for_all(const struct net_config *cfg, bool with_login,
-                       const struct listen_entry *e) {
+/* True: clients of the listener prove their identity, or the options say that they need not. */
+static bool bind_address_is_for_all(const struct net_config *cfg, bool with_login,
+                                    const struct listen_entry *e) {
     const struct tls_config *tls = cfg->tls;
     bool certificate =
         tls != NULL && (e->tls == LISTEN_TLS_PEER || (e->tls == LISTEN_TLS_AS_SET &&
@@ -23,9 +24,9 @@ static bool is_for_all(const struct net_config *cfg, bool with_login,
     return certificate || with_login || e->role != ROLE_NONE || cfg->open_to_all;
 }
 
-static struct place *add_place(struct place ***end, const struct address *a, int type,
-                               const struct listen_entry *as) {
-    struct place *p = calloc(1, sizeof *p);
+static struct bind_address *bind_address_add(struct bind_address ***end, const struct address *a,
+                                             int type, const struct listen_entry *as) {
+    struct bind_address *p = calloc(1, sizeof *p);
     if (p == NULL) {
         log_error("cannot listen on %s: %s", a->host, strerror(errno));
         return NULL;
@@ -38,24 +39,25 @@ static struct place *add_place(struct place ***end, const struct address *a, int
     return p;
 }
 
-/* The addresses of an entry, by TCP or UDP, with port `port` if the entry names none. False and
+/* Finds the addresses of an entry, by TCP or UDP, with port `port` if the entry has none. False and
  * errno, after a log line. */
-static bool find_some(const struct net_config *cfg, bool with_login, const struct listen_entry *as,
-                      int type, struct place ***end) {
+static bool bind_addresses_of_entry(const struct net_config *cfg, bool with_login,
+                                    const struct listen_entry *as, int type,
+                                    struct bind_address ***end) {
     const char *at = as->address;
     struct address a;
     char error[SETTING_WHY_BYTES];
     int more, port = type == SOCK_DGRAM ? cfg->udp_port : cfg->port;
     while ((more = address_next(&at, port, &a, error, sizeof error)) > 0) {
-        struct place *p;
+        struct bind_address *p;
         if (a.port == 0) {
             continue;
         }
-        if ((p = add_place(end, &a, type, as)) == NULL) {
+        if ((p = bind_address_add(end, &a, type, as)) == NULL) {
             return false;
         }
-        p->at.local_only = !is_for_all(cfg, with_login, as);
-        p->at.handed = cfg->handed;
+        p->at.local_only = !bind_address_is_for_all(cfg, with_login, as);
+        p->at.inherited = cfg->inherited;
         if ((p->found = listen_resolve(&p->at)) == NULL) {
             return false;
         }
@@ -67,19 +69,21 @@ static bool find_some(const struct net_config *cfg, bool with_login, const struc
     return more == 0;
 }
 
-bool places_find(const struct net_config *cfg, bool with_login, struct place **list) {
-    const char *rest = cfg->listen != NULL && cfg->listen[0] != '\0' ? cfg->listen : "127.0.0.1";
-    struct place **end = list;
+bool bind_addresses_find(const struct net_config *cfg, bool with_login,
+                         struct bind_address **list) {
+    const char *entries = cfg->listen != NULL && cfg->listen[0] != '\0' ? cfg->listen : "127.0.0.1";
+    struct bind_address **end = list;
     struct listen_entry entry;
     char error[SETTING_WHY_BYTES];
     int more;
     *list = NULL;
     if (cfg->unix_path != NULL) {
-        return places_take_socket(cfg->unix_path, "");
+        return bind_path_is_usable(cfg->unix_path, "");
     }
-    while ((more = listen_list_next(&rest, &entry, error)) > 0) {
-        if (!find_some(cfg, with_login, &entry, SOCK_STREAM, &end) ||
-            (cfg->udp_port != 0 && !find_some(cfg, with_login, &entry, SOCK_DGRAM, &end))) {
+    while ((more = listen_list_next(&entries, &entry, error)) > 0) {
+        if (!bind_addresses_of_entry(cfg, with_login, &entry, SOCK_STREAM, &end) ||
+            (cfg->udp_port != 0 &&
+             !bind_addresses_of_entry(cfg, with_login, &entry, SOCK_DGRAM, &end))) {
             return false;
         }
     }
@@ -90,9 +94,9 @@ bool places_find(const struct net_config *cfg, bool with_login, struct place **l
     return more == 0;
 }
 
-void places_free(struct place **list) {
+void bind_addresses_free(struct bind_address **list) {
     while (*list != NULL) {
-        struct place *p = *list;
+        struct bind_address *p = *list;
         *list = p->next;
         if (p->found != NULL) {
             freeaddrinfo(p->found);
@@ -101,23 +105,23 @@ void places_free(struct place **list) {
     }
 }
 
-/* --- what only a check looks at --- */
+/* --- for --check-config --- */
 
-static bool is_here(const struct addrinfo *ai) {
+static bool bind_address_exists(const struct addrinfo *ai) {
     struct sockaddr_storage any_port;
     memcpy(&any_port, ai->ai_addr, ai->ai_addrlen);
     address_set_port((struct sockaddr *)&any_port, 0);
     return listen_may_bind(ai->ai_socktype, (struct sockaddr *)&any_port, ai->ai_addrlen);
 }
 
-bool places_are_here(const struct place *p) {
+bool bind_addresses_exist(const struct bind_address *p) {
     for (; p != NULL; p = p->next) {
         const struct addrinfo *ai = p->found;
-        while (ai != NULL && !is_here(ai)) {
+        while (ai != NULL && !bind_address_exists(ai)) {
             ai = ai->ai_next;
         }
         if (ai == NULL) {
-            listen_failed(&p->at, errno);
+            listen_log_error(&p->at, errno);
             return false;
         }
     }
@@ -126,14 +130,14 @@ bool places_are_here(const struct place *p) {
 
 /* --- UNIX sockets --- */
 
-/* Whether this process may make files in the folder of the path. */
-static bool may_make(const char *path) {
+/* True: this process may make files in the folder of the path. */
+static bool bind_may_make_file(const char *path) {
     char folder[sizeof((struct sockaddr_un *)0)->sun_path];
     snprintf(folder, sizeof folder, "%s", path);
     return faccessat(AT_FDCWD, dirname(folder), W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-bool places_take_socket(const char *path, const char *is_for) {
+bool bind_path_is_usable(const char *path, const char *is_for) {
     struct stat there;
     if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path) {
         log_error("cannot listen%s on %s: the path of a UNIX socket has at most %zu bytes", is_for,
@@ -148,7 +152,7 @@ bool places_take_socket(const char *path, const char *is_for) {
         errno = EADDRINUSE;
         return false;
     }
-    if (!is_there && !may_make(path)) {
+    if (!is_there && !bind_may_make_file(path)) {
         int saved = errno;
         log_error("cannot listen%s on %s: %s", is_for, path, strerror(saved));
         errno = saved;

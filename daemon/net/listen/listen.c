@@ -19,9 +19,9 @@
 
 enum { SOCKET_FLAGS = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
 
-/* Takes the socket: closes it where that fails. */
-static int add_listener(int fd, const char *path, const struct listen_entry *as,
-                        struct listener **list) {
+/* Owns the socket, and closes the socket on failure. */
+static int listen_add(int fd, const char *path, const struct listen_entry *as,
+                      struct listener **list) {
     struct sockaddr_storage bound;
     socklen_t bound_bytes = sizeof bound;
     struct listener *l = calloc(1, sizeof *l);
@@ -41,21 +41,21 @@ static int add_listener(int fd, const char *path, const struct listen_entry *as,
     l->is_local = address_is_local((struct sockaddr *)&bound);
     l->is_v6 = bound.ss_family == AF_INET6;
     atomic_store_explicit(&l->record.state, "conn_listening", memory_order_relaxed);
-    while (*list != NULL) { /* the log names the addresses in the order in which they were given */
+    while (*list != NULL) { /* the log has the addresses in the order of the option */
         list = &(*list)->next;
     }
     *list = l;
     return 0;
 }
 
-static int fail_closed(int fd) {
+static int listen_fail_closed(int fd) {
     int saved = errno;
     close(fd);
     errno = saved;
     return -1;
 }
 
-static bool already_bound(const struct listener *list, const struct sockaddr *sa) {
+static bool listen_is_bound(const struct listener *list, const struct sockaddr *sa) {
     char text[128];
     address_show(sa, "", text, sizeof text);
     for (; list != NULL; list = list->next) {
@@ -66,22 +66,21 @@ static bool already_bound(const struct listener *list, const struct sockaddr *sa
     return false;
 }
 
-static int open_tcp(const struct addrinfo *ai, int backlog, struct handed *handed,
-                    const struct listen_entry *as, struct listener **list) {
+static int listen_open_tcp(const struct addrinfo *ai, int backlog, struct handover_fds *inherited,
+                           const struct listen_entry *as, struct listener **list) {
     int on = 1;
-    if (already_bound(*list, ai->ai_addr)) {
+    if (listen_is_bound(*list, ai->ai_addr)) {
         return 0;
     }
-    int there = handed_take(handed, SOCK_STREAM, ai->ai_addr);
-    if (there >= 0) {
-        return add_listener(there, "", as, list);
+    int inherited_fd = handover_fds_take(inherited, SOCK_STREAM, ai->ai_addr);
+    if (inherited_fd >= 0) {
+        return listen_add(inherited_fd, "", as, list);
     }
     int fd = socket(ai->ai_family, SOCKET_FLAGS, ai->ai_protocol);
     if (fd < 0) {
         return -1;
     }
-    /* Accepted sockets inherit keep-alive and no-delay, which saves two calls for each
-     * connection. */
+    /* Accepted sockets inherit keep-alive and no-delay: that saves two calls a connection. */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -89,13 +88,13 @@ static int open_tcp(const struct addrinfo *ai, int backlog, struct handed *hande
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     }
     if (bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, backlog) != 0) {
-        return fail_closed(fd);
+        return listen_fail_closed(fd);
     }
-    return add_listener(fd, "", as, list);
+    return listen_add(fd, "", as, list);
 }
 
-/* False, after a log line: other machines reach one of the addresses. */
-static bool all_local(const struct addrinfo *ai) {
+/* False, after a log line: other machines can reach one of the addresses. */
+static bool listen_all_local(const struct addrinfo *ai) {
     for (; ai != NULL; ai = ai->ai_next) {
         if (!address_is_local(ai->ai_addr)) {
             char text[128];
@@ -122,7 +121,7 @@ struct addrinfo *listen_resolve(const struct listen_place *at) {
         errno = EADDRNOTAVAIL;
         return NULL;
     }
-    if (at->local_only && !all_local(found)) {
+    if (at->local_only && !listen_all_local(found)) {
         freeaddrinfo(found);
         errno = EACCES;
         return NULL;
@@ -137,22 +136,22 @@ bool listen_may_bind(int type, const struct sockaddr *at, socklen_t at_bytes) {
     }
     bool may = fd >= 0 && bind(fd, at, at_bytes) == 0;
     if (fd >= 0) {
-        fail_closed(fd);
+        listen_fail_closed(fd);
     }
     return may;
 }
 
-void listen_failed(const struct listen_place *at, int error) {
+void listen_log_error(const struct listen_place *at, int error) {
     log_error("cannot listen on %s port %d%s: %s",
               at->host[0] != '\0' ? at->host : "any address", at->port < 0 ? 0 : at->port,
               at->socket_type == SOCK_DGRAM ? " by UDP" : "", strerror(error));
 }
 
-int listen_end(const struct listen_place *at, unsigned opened, int why) {
-    if (opened > 0 && !listen_fails(why)) {
+int listen_result(const struct listen_place *at, unsigned opened, int why) {
+    if (opened > 0 && !listen_error_is_fatal(why)) {
         return 0;
     }
-    listen_failed(at, why);
+    listen_log_error(at, why);
     errno = why;
     return -1;
 }
@@ -161,18 +160,19 @@ int listen_tcp(const struct listen_place *at, const struct addrinfo *found, int 
                const struct listen_entry *as, struct listener **list) {
     unsigned opened = 0;
     int why = EADDRNOTAVAIL;
-    for (const struct addrinfo *ai = found; ai != NULL && !listen_fails(why); ai = ai->ai_next) {
-        if (open_tcp(ai, backlog, at->handed, as, list) == 0) {
+    for (const struct addrinfo *ai = found; ai != NULL && !listen_error_is_fatal(why);
+         ai = ai->ai_next) {
+        if (listen_open_tcp(ai, backlog, at->inherited, as, list) == 0) {
             opened++;
         } else {
             why = errno;
         }
     }
-    return listen_end(at, opened, why);
+    return listen_result(at, opened, why);
 }
 
-/* Whether a server answers on this socket; then its file may not be replaced. */
-static bool socket_alive(const struct sockaddr_un *at) {
+/* True: a server answers on this socket. Then its file may not be replaced. */
+static bool listen_socket_is_alive(const struct sockaddr_un *at) {
     int fd = socket(AF_UNIX, SOCKET_FLAGS, 0);
     if (fd < 0) {
         return true;
@@ -182,16 +182,16 @@ static bool socket_alive(const struct sockaddr_un *at) {
     return alive;
 }
 
-static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog,
-                     struct handed *handed, struct listener **list) {
+static int listen_open_unix(const struct sockaddr_un *at, unsigned mode, int backlog,
+                            struct handover_fds *inherited, struct listener **list) {
     static const struct listen_entry plain = {.tls = LISTEN_TLS_NONE};
     struct stat existing;
-    int there = handed_take(handed, SOCK_STREAM, (const struct sockaddr *)at);
-    if (there >= 0) {
-        return add_listener(there, at->sun_path, &plain, list);
+    int inherited_fd = handover_fds_take(inherited, SOCK_STREAM, (const struct sockaddr *)at);
+    if (inherited_fd >= 0) {
+        return listen_add(inherited_fd, at->sun_path, &plain, list);
     }
     if (lstat(at->sun_path, &existing) == 0) {
-        if (!S_ISSOCK(existing.st_mode) || socket_alive(at)) {
+        if (!S_ISSOCK(existing.st_mode) || listen_socket_is_alive(at)) {
             errno = EADDRINUSE;
             return -1;
         }
@@ -205,16 +205,16 @@ static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog,
     int bound = bind(fd, (const struct sockaddr *)at, sizeof *at);
     umask(mask);
     if (bound != 0 || listen(fd, backlog) != 0) {
-        return fail_closed(fd);
+        return listen_fail_closed(fd);
     }
-    return add_listener(fd, at->sun_path, &plain, list);
+    return listen_add(fd, at->sun_path, &plain, list);
 }
 
-int listen_unix(const char *path, unsigned mode, int backlog, struct handed *handed,
+int listen_unix(const char *path, unsigned mode, int backlog, struct handover_fds *inherited,
                 struct listener **list) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     strcpy(at.sun_path, path);
-    if (open_unix(&at, mode, backlog, handed, list) != 0) {
+    if (listen_open_unix(&at, mode, backlog, inherited, list) != 0) {
         log_error("cannot listen on %s: %s", path, strerror(errno));
         return -1;
     }

@@ -17,7 +17,7 @@
 
 enum { LINE_BYTES = 256 };
 
-static const char option[] = "--probe", scheme[] = "tls://", question[] = "version\r\n";
+static const char option[] = "--probe", scheme[] = "tls://", request[] = "version\r\n";
 
 bool probe_is_wanted(int argc, char **argv) {
     size_t n = strlen(option);
@@ -25,23 +25,23 @@ bool probe_is_wanted(int argc, char **argv) {
            (argv[1][n] == '\0' || argv[1][n] == '=');
 }
 
-/* What the command line, and else the environment, names. */
+/* Values of the command line or, where it has none, of the environment. */
 struct probe {
-    const char *address, *cert, *key; /* cert, key: NULL, none is named */
+    const char *address, *cert, *key; /* cert, key: NULL: none */
 };
 
-static const char *named_by(const char *variable) {
+static const char *probe_env(const char *variable) {
     const char *file = getenv(variable);
     return file != NULL && file[0] != '\0' ? file : NULL;
 }
 
-/* False: there is not exactly one address, or another option. */
-static bool take_words(struct probe *p, int argc, char **argv) {
+/* False: there is not exactly one address, or there is an unknown option. */
+static bool probe_parse_options(struct probe *p, int argc, char **argv) {
     static const struct option options[] = {{"probe", optional_argument, NULL, 'p'},
                                             {"tls-cert", required_argument, NULL, 'c'},
                                             {"tls-key", required_argument, NULL, 'k'},
                                             {0}};
-    *p = (struct probe){.cert = named_by("SLATE_TLS_CERT"), .key = named_by("SLATE_TLS_KEY")};
+    *p = (struct probe){.cert = probe_env("SLATE_TLS_CERT"), .key = probe_env("SLATE_TLS_KEY")};
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (c) {
@@ -57,8 +57,8 @@ static bool take_words(struct probe *p, int argc, char **argv) {
     return p->address != NULL && p->address[0] != '\0' && optind == argc;
 }
 
-/* Returns a socket on which no call waits for longer than the timeout, or -1 and errno. */
-static int open_socket(const struct sockaddr *to, socklen_t to_bytes) {
+/* Returns a socket on which no call waits longer than the timeout, or -1 and errno. */
+static int probe_open_socket(const struct sockaddr *to, socklen_t to_bytes) {
     const struct timeval most = {.tv_sec = PROBE_TIMEOUT_S};
     int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) {
@@ -75,19 +75,19 @@ static int open_socket(const struct sockaddr *to, socklen_t to_bytes) {
     return -1;
 }
 
-static int open_unix(const char *path, const char **why) {
+static int probe_open_unix(const char *path, const char **why) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof to.sun_path) {
         *why = "the path of a UNIX socket is shorter";
         return -1;
     }
     strcpy(to.sun_path, path);
-    int fd = open_socket((struct sockaddr *)&to, sizeof to);
+    int fd = probe_open_socket((struct sockaddr *)&to, sizeof to);
     *why = fd < 0 ? strerror(errno) : NULL;
     return fd;
 }
 
-static int open_tcp(const char *text, const char **why) {
+static int probe_open_tcp(const char *text, const char **why) {
     static char wrong[LINE_BYTES];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     struct address  a;
@@ -105,20 +105,20 @@ static int open_tcp(const char *text, const char **why) {
     }
     int fd = -1;
     for (const struct addrinfo *ai = found; ai != NULL && fd < 0; ai = ai->ai_next) {
-        fd = open_socket(ai->ai_addr, ai->ai_addrlen);
+        fd = probe_open_socket(ai->ai_addr, ai->ai_addrlen);
     }
     *why = fd < 0 ? strerror(errno) : NULL;
     freeaddrinfo(found);
     return fd;
 }
 
-/* Bytes of the answer, 0 or less: none came. */
-static ssize_t ask_plain(int fd, char *line, size_t room) {
-    return send(fd, question, sizeof question - 1, MSG_NOSIGNAL) < 0 ? -1 : recv(fd, line, room, 0);
+/* Returns the bytes of the answer; 0 or less: no answer came. */
+static ssize_t probe_plain(int fd, char *line, size_t room) {
+    return send(fd, request, sizeof request - 1, MSG_NOSIGNAL) < 0 ? -1 : recv(fd, line, room, 0);
 }
 
-/* Why OpenSSL did not do something; the answer to a certificate that is missing among others. */
-static const char *tls_reason(void) {
+/* Returns the reason of OpenSSL's last failure, such as a missing certificate. */
+static const char *probe_tls_reason(void) {
     unsigned long code = ERR_peek_error();
     const char *text = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
                        : code != 0            ? ERR_reason_error_string(code)
@@ -126,8 +126,8 @@ static const char *tls_reason(void) {
     return text != NULL ? text : "it hangs up";
 }
 
-/* Takes our certificate and its key. False: *why names the file and the reason. */
-static bool take_certificate(SSL_CTX *ctx, const struct probe *p, const char **why) {
+/* Loads our certificate and its key. False: *why has the file and the reason. */
+static bool probe_load_certificate(SSL_CTX *ctx, const struct probe *p, const char **why) {
     static char words[LINE_BYTES];
     const char *key = p->key != NULL ? p->key : p->cert;
     bool        has_cert = p->cert == NULL || SSL_CTX_use_certificate_chain_file(ctx, p->cert) == 1;
@@ -135,27 +135,27 @@ static bool take_certificate(SSL_CTX *ctx, const struct probe *p, const char **w
         return true;
     }
     snprintf(words, sizeof words, "our %s in %.150s cannot be used: %.60s",
-             has_cert ? "key" : "certificate", has_cert ? key : p->cert, tls_reason());
+             has_cert ? "key" : "certificate", has_cert ? key : p->cert, probe_tls_reason());
     *why = words;
     return false;
 }
 
-/* As ask_plain; *why says why none came, where it was not for want of time. */
-static ssize_t ask_tls(int fd, const struct probe *p, char *line, size_t room, const char **why) {
+/* As probe_plain. If no answer came, but not because time ran out, *why has the reason. */
+static ssize_t probe_tls(int fd, const struct probe *p, char *line, size_t room, const char **why) {
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
     SSL     *ssl = NULL;
     ssize_t  n = -1;
-    bool     is_ready = ctx != NULL && take_certificate(ctx, p, why) &&
+    bool is_ready = ctx != NULL && probe_load_certificate(ctx, p, why) &&
                     (ssl = SSL_new(ctx)) != NULL && SSL_set_fd(ssl, fd) == 1;
     if (is_ready && SSL_connect(ssl) == 1) {
-        /* a server that refuses us may have hung up by now: its reason still waits to be read */
-        SSL_write(ssl, question, sizeof question - 1);
+        /* a server that refuses us may have hung up by now; its reason can still be read */
+        SSL_write(ssl, request, sizeof request - 1);
         ERR_clear_error();
         n = SSL_read(ssl, line, (int)room);
     }
     if (is_ready && n <= 0) {
         static char words[LINE_BYTES];
-        snprintf(words, sizeof words, "no TLS with it: %s", tls_reason());
+        snprintf(words, sizeof words, "no TLS with it: %s", probe_tls_reason());
         *why = words;
     }
     SSL_free(ssl);
@@ -163,8 +163,8 @@ static ssize_t ask_tls(int fd, const struct probe *p, char *line, size_t room, c
     return n;
 }
 
-/* What only a server that lives says. */
-static bool lives(const char *line) {
+/* True: only a living server sends such a line. */
+static bool probe_reply_is_from_server(const char *line) {
     static const char *const begins[] = {"VERSION ", "CLIENT_ERROR unauthenticated",
                                          "ERROR Too many open connections"};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
@@ -175,7 +175,7 @@ static bool lives(const char *line) {
     return false;
 }
 
-static int fail(const char *address, const char *why) {
+static int probe_fail(const char *address, const char *why) {
     fprintf(stderr, "slated: no answer from %s: %s\n", address, why);
     return EXIT_FAILURE;
 }
@@ -183,36 +183,36 @@ static int fail(const char *address, const char *why) {
 int probe_run(int argc, char **argv, FILE *out) {
     const char  *why = NULL;
     char         line[LINE_BYTES] = "";
-    struct probe asked;
-    if (!take_words(&asked, argc, argv)) {
+    struct probe probe;
+    if (!probe_parse_options(&probe, argc, argv)) {
         fprintf(stderr, "slated: --probe wants one address, and nothing else but --tls-cert FILE "
                         "and --tls-key FILE\n");
         return EX_USAGE;
     }
-    const char *address = asked.address;
+    const char *address = probe.address;
     bool        tls = strncmp(address, scheme, strlen(scheme)) == 0;
     const char *at = tls ? address + strlen(scheme) : address;
-    bool        is_path = strchr(at, '/') != NULL && !tls; /* no host name holds a slash */
-    int         fd = is_path ? open_unix(at, &why) : open_tcp(at, &why);
+    bool        is_path = strchr(at, '/') != NULL && !tls; /* host names have no slash */
+    int         fd = is_path ? probe_open_unix(at, &why) : probe_open_tcp(at, &why);
     if (fd < 0) {
-        return fail(address, why);
+        return probe_fail(address, why);
     }
     errno = 0;
-    ssize_t n = tls ? ask_tls(fd, &asked, line, sizeof line - 1, &why)
-                    : ask_plain(fd, line, sizeof line - 1);
+    ssize_t n = tls ? probe_tls(fd, &probe, line, sizeof line - 1, &why)
+                    : probe_plain(fd, line, sizeof line - 1);
     int     error = errno;
     close(fd);
     if (n <= 0) {
-        return fail(address, error == EAGAIN ? "it says nothing"
-                             : why != NULL   ? why
-                                             : "it hangs up");
+        return probe_fail(address, error == EAGAIN ? "it says nothing"
+                                   : why != NULL   ? why
+                                                   : "it hangs up");
     }
     line[strcspn(line, "\r\n")] = '\0';
     for (char *p = line; *p != '\0'; p++) {
         *p = *p < ' ' || *p > '~' ? '?' : *p;
     }
-    if (!lives(line)) {
-        return fail(address, line);
+    if (!probe_reply_is_from_server(line)) {
+        return probe_fail(address, line);
     }
     fprintf(out, "%s answers: %s\n", address, line);
     return EXIT_SUCCESS;

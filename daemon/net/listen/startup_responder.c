@@ -12,110 +12,111 @@
 
 enum { BINARY_REQUEST = 0x80, DISCARD_BYTES = 4096, LISTENERS_MOST = 64, RETRY_MS = 100 };
 
-struct guest {
+struct early_client {
     int                    fd;
-    bool                   told; /* it has its answer, and is to hang up */
+    bool                   answered; /* the answer is sent, and the client is to hang up */
     const struct listener *from;
 };
 
-struct starting {
+struct startup_responder {
     pthread_t        thread;
     int              wake_fd;
     bool             by_tls;
-    bool             refused; /* there was no descriptor for a client: listeners rest for a while */
+    bool             refused; /* no descriptor was free: polling of listeners pauses */
     struct listener *listeners;
     unsigned         count;
-    struct guest     guests[STARTING_GUESTS];
+    struct early_client     clients[STARTUP_CLIENTS_MOST];
 };
 
-static void drop(struct starting *s, unsigned i) {
-    close(s->guests[i].fd);
-    s->guests[i] = s->guests[--s->count];
+static void startup_drop_client(struct startup_responder *s, unsigned i) {
+    close(s->clients[i].fd);
+    s->clients[i] = s->clients[--s->count];
 }
 
-/* Says what there is to say to a guest. What else it sends is read until it hangs up: to close
- * before that could take the answer away from it. False: the guest is to be dropped. */
-static bool hear(struct guest *g) {
+/* Answers a client that has sent bytes. Further bytes are read until the client hangs up, because
+ * closing earlier could destroy the answer. False: the client is to be dropped. */
+static bool startup_read_client(struct early_client *g) {
     static const char answer[] = "SERVER_ERROR starting\r\n";
     char bytes[DISCARD_BYTES];
     ssize_t n = recv(g->fd, bytes, sizeof bytes, MSG_DONTWAIT);
     if (n <= 0) {
         return n < 0 && (errno == EAGAIN || errno == EINTR);
     }
-    if (g->told) {
+    if (g->answered) {
         return true;
     }
-    g->told = (unsigned char)bytes[0] != BINARY_REQUEST &&
-              send(g->fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-                  (ssize_t)sizeof answer - 1 &&
-              shutdown(g->fd, SHUT_WR) == 0;
-    return g->told;
+    g->answered = (unsigned char)bytes[0] != BINARY_REQUEST &&
+                  send(g->fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+                      (ssize_t)sizeof answer - 1 &&
+                  shutdown(g->fd, SHUT_WR) == 0;
+    return g->answered;
 }
 
-static void welcome(struct starting *s, const struct listener *l) {
+static void startup_accept_client(struct startup_responder *s, const struct listener *l) {
     int fd = accept4(l->record.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-        s->guests[s->count++] = (struct guest){.fd = fd, .from = l};
+        s->clients[s->count++] = (struct early_client){.fd = fd, .from = l};
     } else {
         s->refused = errno != EAGAIN && errno != ECONNABORTED && errno != EINTR;
     }
 }
 
-/* Whether clients of the listener are accepted already. A client of TLS could not read the text, so
- * those are not. */
-static bool is_open(const struct starting *s, const struct listener *l) {
-    return !s->refused && s->count < STARTING_GUESTS && !(s->by_tls && l->tls != LISTEN_TLS_NONE);
+/* True: clients of the listener are accepted now. A client of TLS could not read the answer, and is
+ * not accepted. */
+static bool startup_accepts_from(const struct startup_responder *s, const struct listener *l) {
+    return !s->refused && s->count < STARTUP_CLIENTS_MOST &&
+           !(s->by_tls && l->tls != LISTEN_TLS_NONE);
 }
 
-static bool is_ready(const struct pollfd *p) { return p->revents != 0; }
-
-static void *starting_main(void *arg) {
-    struct starting *s = arg;
-    struct pollfd fds[1 + LISTENERS_MOST + STARTING_GUESTS];
+static void *startup_responder_main(void *arg) {
+    struct startup_responder *s = arg;
+    struct pollfd fds[1 + LISTENERS_MOST + STARTUP_CLIENTS_MOST];
     const struct listener *from[LISTENERS_MOST];
     for (;;) {
-        unsigned n = 0, guests = s->count;
+        unsigned n = 0, clients = s->count;
         for (const struct listener *l = s->listeners; l != NULL && n < LISTENERS_MOST;
              l = l->next) {
-            if (is_open(s, l)) {
+            if (startup_accepts_from(s, l)) {
                 fds[1 + n] = (struct pollfd){.fd = l->record.fd, .events = POLLIN};
                 from[n++] = l;
             }
         }
         fds[0] = (struct pollfd){.fd = s->wake_fd, .events = POLLIN};
-        for (unsigned i = 0; i < guests; i++) {
-            fds[1 + n + i] = (struct pollfd){.fd = s->guests[i].fd, .events = POLLIN};
+        for (unsigned i = 0; i < clients; i++) {
+            fds[1 + n + i] = (struct pollfd){.fd = s->clients[i].fd, .events = POLLIN};
         }
-        if (poll(fds, 1 + n + guests, s->refused ? RETRY_MS : -1) < 0 && errno != EINTR) {
+        if (poll(fds, 1 + n + clients, s->refused ? RETRY_MS : -1) < 0 && errno != EINTR) {
             return NULL;
         }
         s->refused = false;
-        if (is_ready(&fds[0])) {
+        if (fds[0].revents != 0) {
             return NULL;
         }
-        /* from the end, because the last guest takes the place of a dropped one */
-        for (unsigned i = guests; i-- > 0;) {
-            if (is_ready(&fds[1 + n + i]) && !hear(&s->guests[i])) {
-                drop(s, i);
+        /* from the end, because the last client takes the place of a dropped one */
+        for (unsigned i = clients; i-- > 0;) {
+            if (fds[1 + n + i].revents != 0 && !startup_read_client(&s->clients[i])) {
+                startup_drop_client(s, i);
             }
         }
-        for (unsigned i = 0; i < n && s->count < STARTING_GUESTS; i++) {
-            if (is_ready(&fds[1 + i])) {
-                welcome(s, from[i]);
+        for (unsigned i = 0; i < n && s->count < STARTUP_CLIENTS_MOST; i++) {
+            if (fds[1 + i].revents != 0) {
+                startup_accept_client(s, from[i]);
             }
         }
     }
 }
 
-struct starting *starting_begin(struct listener *listeners, bool everybody_speaks_tls) {
-    struct starting *s = calloc(1, sizeof *s);
+struct startup_responder *startup_responder_begin(struct listener *listeners,
+                                                  bool everybody_speaks_tls) {
+    struct startup_responder *s = calloc(1, sizeof *s);
     if (s == NULL) {
         return NULL;
     }
     s->listeners = listeners;
     s->by_tls = everybody_speaks_tls;
     s->wake_fd = eventfd(0, EFD_CLOEXEC);
-    int error = s->wake_fd >= 0 ? pthread_create(&s->thread, NULL, starting_main, s) : errno;
+    int error =
+        s->wake_fd >= 0 ? pthread_create(&s->thread, NULL, startup_responder_main, s) : errno;
     if (error != 0) {
         if (s->wake_fd >= 0) {
             close(s->wake_fd);
@@ -127,9 +128,9 @@ struct starting *starting_begin(struct listener *listeners, bool everybody_speak
     return s;
 }
 
-void starting_end(struct starting **taken, void (*take)(void *arg, const struct listener *, int fd),
-                  void *arg) {
-    struct starting *s = *taken;
+void startup_responder_end(struct startup_responder **taken,
+                           void (*take)(void *arg, const struct listener *, int fd), void *arg) {
+    struct startup_responder *s = *taken;
     uint64_t one = 1;
     *taken = NULL;
     if (s == NULL) {
@@ -139,10 +140,10 @@ void starting_end(struct starting **taken, void (*take)(void *arg, const struct 
     }
     pthread_join(s->thread, NULL);
     for (unsigned i = 0; i < s->count; i++) {
-        if (s->guests[i].told || take == NULL) {
-            close(s->guests[i].fd);
+        if (s->clients[i].answered || take == NULL) {
+            close(s->clients[i].fd);
         } else {
-            take(arg, s->guests[i].from, s->guests[i].fd);
+            take(arg, s->clients[i].from, s->clients[i].fd);
         }
     }
     close(s->wake_fd);

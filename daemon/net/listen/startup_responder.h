@@ -1,20 +1,22 @@
-/* Clients that come before the server serves, while it takes up what a memory file holds: whoever
- * sends something is told SERVER_ERROR starting, and hung up on; whoever only connects is kept, up
- * to a bound, and is the server's client once it serves. A client of the binary protocol is hung up
- * on without a word, one of TLS waits.
+/* Answers clients that connect while the server recovers the items of a memory file. A client that
+ * sends something gets SERVER_ERROR starting, and the connection ends. A client that only connects
+ * is held, up to a bound, and served once the server serves. A client of the binary protocol is
+ * dropped without a reply; a client of TLS waits.
  *
- * A thread of its own, from starting_begin to starting_end. It owns what it has accepted. */
+ * A thread of its own runs from startup_responder_begin to startup_responder_end, and owns the
+ * sockets that it has accepted. */
 #ifndef SLATE_NET_LISTEN_STARTUP_RESPONDER_H
 #define SLATE_NET_LISTEN_STARTUP_RESPONDER_H
 #include "net/listen/listen.h"
 
-enum { STARTING_GUESTS = 256 }; /* at once; further ones wait to be accepted */
+enum { STARTUP_CLIENTS_MOST = 256 }; /* further clients wait to be accepted */
 
-struct starting;
+struct startup_responder;
 
-/* The listeners are borrowed. NULL and errno: clients wait then. */
-struct starting *starting_begin(struct listener *, bool everybody_speaks_tls);
-/* Ends the thread and hands each guest who has said nothing to `take`, which owns the socket. */
-void starting_end(struct starting **,
-                  void (*take)(void *arg, const struct listener *, int fd), void *arg);
+/* Borrows the listeners. NULL and errno: clients wait then. */
+struct startup_responder *startup_responder_begin(struct listener *, bool everybody_speaks_tls);
+/* Ends the thread, and hands each client that has sent nothing to `take`, which then owns the
+ * socket. */
+void startup_responder_end(struct startup_responder **,
+                           void (*take)(void *arg, const struct listener *, int fd), void *arg);
 #endif

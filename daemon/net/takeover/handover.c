@@ -51,8 +51,8 @@ bool handover_refuse(int fd, const char *why) {
     return handover_send(fd, &m, HANDOVER_REFUSED, NULL, 0);
 }
 
-/* Takes as many descriptors as there is room for. Returns how many came. */
-static unsigned take_descriptors(struct msghdr *message, int *fds) {
+/* Takes as many descriptors as there is room for, and closes the others. Returns how many. */
+static unsigned handover_take_fds(struct msghdr *message, int *fds) {
     unsigned n = 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
@@ -82,14 +82,14 @@ int handover_receive(int fd, struct handover_message *m, int fds[HANDOVER_FDS_MO
     ssize_t got;
     unsigned resets = 0;
     do {
-        /* a server that ends without having read all resets the connection; what it had said before
-         * is still there */
+        /* a server that ends with unread bytes resets the connection; its earlier messages can
+         * still be read */
         got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
     } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && resets++ == 0)));
     if (got <= 0) {
         return got < 0 && errno != ECONNRESET ? -1 : 0;
     }
-    unsigned count = take_descriptors(&message, fds);
+    unsigned count = handover_take_fds(&message, fds);
     if (got == (ssize_t)sizeof *m && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
         m->magic == HANDOVER_MAGIC && m->version == HANDOVER_VERSION && m->fd_count == count) {
         m->text[sizeof m->text - 1] = '\0';
@@ -114,7 +114,7 @@ bool handover_is_ours(int fd, int *pid) {
 
 enum { CONNECT_S = 5 };
 
-static int socket_at(const char *path, struct sockaddr_un *at, int flags) {
+static int handover_socket_at(const char *path, struct sockaddr_un *at, int flags) {
     *at = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof at->sun_path) {
         errno = ENAMETOOLONG;
@@ -124,7 +124,7 @@ static int socket_at(const char *path, struct sockaddr_un *at, int flags) {
     return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 }
 
-static int fail_closed(int fd) {
+static int handover_fail_closed(int fd) {
     int saved = errno;
     if (fd >= 0) {
         close(fd);
@@ -135,17 +135,19 @@ static int fail_closed(int fd) {
 
 int handover_connect(const char *path) {
     struct sockaddr_un at;
-    /* a server that hangs accepts nobody once so many wait */
+    /* a server that hangs accepts no connection, and its queue may be full */
     const struct timeval most = {.tv_sec = CONNECT_S};
-    int fd = socket_at(path, &at, 0);
+    int fd = handover_socket_at(path, &at, 0);
     if (fd >= 0) {
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
     }
-    return fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0 ? fd : fail_closed(fd);
+    return fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0
+               ? fd
+               : handover_fail_closed(fd);
 }
 
-/* Leaves another server's socket alone, and whatever is no socket. */
-static bool may_replace(const char *path) {
+/* Removes a dead socket at the path. False: another server's socket, or no socket, is there. */
+static bool handover_may_replace(const char *path) {
     struct stat st;
     if (lstat(path, &st) != 0) {
         return errno == ENOENT;
@@ -161,19 +163,19 @@ static bool may_replace(const char *path) {
 
 int handover_listen(const char *path) {
     struct sockaddr_un at;
-    if (!may_replace(path)) {
+    if (!handover_may_replace(path)) {
         return -1;
     }
-    int fd = socket_at(path, &at, SOCK_NONBLOCK);
+    int fd = handover_socket_at(path, &at, SOCK_NONBLOCK);
     mode_t mask = umask(0177);
     int bound = fd >= 0 ? bind(fd, (struct sockaddr *)&at, sizeof at) : -1;
     umask(mask);
-    return bound == 0 && listen(fd, HANDOVER_WAITING_MOST) == 0 ? fd : fail_closed(fd);
+    return bound == 0 && listen(fd, HANDOVER_WAITING_MOST) == 0 ? fd : handover_fail_closed(fd);
 }
 
 /* --- sockets that were handed over --- */
 
-bool handed_add(struct handed *h, const int *taken_fds, unsigned count) {
+bool handover_fds_add(struct handover_fds *h, const int *taken_fds, unsigned count) {
     if (h->count + count > h->room) {
         unsigned room = h->count + count;
         int *longer = realloc(h->fds, room * sizeof *longer);
@@ -191,12 +193,12 @@ bool handed_add(struct handed *h, const int *taken_fds, unsigned count) {
     return true;
 }
 
-bool handed_keep(struct handed *h, int fd) {
+bool handover_fds_add_dup(struct handover_fds *h, int fd) {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return copy >= 0 && handed_add(h, &copy, 1);
+    return copy >= 0 && handover_fds_add(h, &copy, 1);
 }
 
-static bool is_at(int fd, int type, const struct sockaddr *wanted) {
+static bool handover_fd_is_at(int fd, int type, const struct sockaddr *wanted) {
     struct sockaddr_storage has = {0}, wants = {0};
     socklen_t bytes = sizeof has, type_bytes = sizeof(int);
     int its_type = 0;
@@ -220,9 +222,9 @@ static bool is_at(int fd, int type, const struct sockaddr *wanted) {
     return strcmp(texts[0], texts[1]) == 0;
 }
 
-int handed_take(struct handed *h, int type, const struct sockaddr *wanted) {
+int handover_fds_take(struct handover_fds *h, int type, const struct sockaddr *wanted) {
     for (unsigned i = 0; h != NULL && i < h->count; i++) {
-        if (is_at(h->fds[i], type, wanted)) {
+        if (handover_fd_is_at(h->fds[i], type, wanted)) {
             int fd = h->fds[i];
             h->fds[i] = h->fds[--h->count];
             return fd;
@@ -231,10 +233,10 @@ int handed_take(struct handed *h, int type, const struct sockaddr *wanted) {
     return -1;
 }
 
-void handed_end(struct handed *h) {
+void handover_fds_close(struct handover_fds *h) {
     while (h->count > 0) {
         close(h->fds[--h->count]);
     }
     free(h->fds);
-    *h = (struct handed){0};
+    *h = (struct handover_fds){0};
 }

@@ -1,21 +1,21 @@
-/* What two servers say to each other while one takes over from the other, over a UNIX socket that
- * keeps messages whole.
+/* The messages of two servers while one takes over from the other, over a UNIX socket of type
+ * SOCK_SEQPACKET.
  *
  *     next                            the one that serves
  *     HELLO                         ->
- *                                   <- OFFER     memory file; the socket that this is said on
- *                                   <- SOCKETS   listeners and UDP, as often as it takes
+ *                                   <- OFFER     memory file; the listening takeover socket
+ *                                   <- SOCKETS   listeners and UDP, in as many messages as needed
  *     READY     all else is built   ->
- *                                      … answers what clients have asked, hangs up on them, and
- *                                        closes the memory file: nobody is answered from here …
+ *                                      … answers open requests, closes connections and the memory
+ *                                        file: from here on no client is answered …
  *                                   <- GO
  *     SERVES    has the items       ->
  *
- * Instead of each message REFUSED may come, with a sentence, or the end. Before GO the memory file
- * is the first process's, and after it the next one's. A process that has ended has nothing any
- * more: where the first ends without having refused, it was killed, and the next one goes on with
- * what is in the memory file, as after any kill. Where the next one ends before SERVES, the first
- * takes the items up again. One that does neither in time is killed first. */
+ * REFUSED with a sentence, or the end of the connection, may come in place of any message. The
+ * memory file belongs to the first process before GO, and to the next process after GO. When the
+ * first process ends without REFUSED, it was killed: the next process continues with the memory
+ * file, as after any kill. When the next process ends before SERVES, the first recovers the items.
+ * A next process that neither serves nor ends in time is killed before that. */
 #ifndef SLATE_NET_TAKEOVER_HANDOVER_H
 #define SLATE_NET_TAKEOVER_HANDOVER_H
 #include <stdbool.h>
@@ -33,12 +33,12 @@ enum handover_kind {
 };
 enum { HANDOVER_FDS_MOST = 200, HANDOVER_TEXT_BYTES = 512 };
 enum { HANDOVER_WAITING_MOST = 4 }; /* clients that wait to be accepted */
-enum { HANDOVER_OFFER_FDS = 2 }; /* memory file, the socket that this is said on */
+enum { HANDOVER_OFFER_FDS = 2 }; /* memory file, listening takeover socket */
 #define HANDOVER_OTHER_VERSION \
     "it speaks another version of takeovers; stop the server and start the next one, which with " \
     "-e has the items"
 #define HANDOVER_MAGIC UINT32_C(0x736c6f76)
-/* To be raised with each change of what is said; the first four fields stay as they are. */
+/* To be raised with each change of the messages. The first four fields never change. */
 enum { HANDOVER_VERSION = 3 };
 
 struct handover_message {
@@ -48,37 +48,37 @@ struct handover_message {
     char     text[HANDOVER_TEXT_BYTES]; /* REFUSED: a sentence */
 };
 
-/* Sends a message, whose first fields it sets. False: errno. */
+/* Sends a message, and sets its first fields. False: errno. */
 bool handover_send(int fd, struct handover_message *, enum handover_kind, const int *fds,
                    unsigned fd_count);
 bool handover_refuse(int fd, const char *why);
-/* Receives a message. 1: it is here, and its descriptors are the caller's. 0: the other has ended.
- * -1: errno, EBADMSG if the bytes are no message, EPROTO if they are a message of another version;
+/* Receives a message. 1: the message and its descriptors are the caller's. 0: the other process has
+ * ended. -1: errno; EBADMSG if the bytes are no message, EPROTO if the message has another version;
  * descriptors that came with such bytes are closed. */
 int handover_receive(int fd, struct handover_message *, int fds[HANDOVER_FDS_MOST]);
-/* Whether the process at the other end belongs to this user, or to root; *pid gets its number. */
+/* True: the other process belongs to this user, or to root. *pid gets its pid. */
 bool handover_is_ours(int fd, int *pid);
-/* A socket that listens at the path, for this user alone. A socket there that nobody listens on is
+/* Returns a socket that listens at the path, for this user alone. A socket file without a server is
  * replaced. -1 and errno. */
 int handover_listen(const char *path);
-/* -1 and errno: EAGAIN if whoever listens accepts nobody for 5 seconds. */
+/* Returns a connected socket. -1 and errno: EAGAIN if nothing is accepted for 5 seconds. */
 int handover_connect(const char *path);
 
-/* Sockets that the process before handed over. Each is kept until this process wants to open one of
- * the same kind and address, and takes it. */
-struct handed {
+/* Sockets that the process before has handed over. Each stays here until this process needs a
+ * socket of the same type and address, and takes it. */
+struct handover_fds {
     int     *fds;
     unsigned count, room;
 };
 
-/* Makes the only one of this process. The descriptors are taken, also when it fails. */
-bool handed_add(struct handed *, const int *taken_fds, unsigned count);
-/* Adds a second descriptor of the socket, so that the socket stays open when its owner closes it.
+/* Owns the descriptors from now on, and closes them on failure. False: out of memory. */
+bool handover_fds_add(struct handover_fds *, const int *taken_fds, unsigned count);
+/* Adds a duplicate of the descriptor, so that the socket stays open when its owner closes it.
  * False: errno. */
-bool handed_keep(struct handed *, int fd);
-/* Takes a socket of this type at this address or, if the address has no port, with any port. It
- * belongs to the caller from then on. -1: there is none left. */
-int  handed_take(struct handed *, int type, const struct sockaddr *);
-/* Closes the sockets that nobody took. */
-void handed_end(struct handed *);
+bool handover_fds_add_dup(struct handover_fds *, int fd);
+/* Takes a socket of this type and address; an address without a port matches any port. The socket
+ * then belongs to the caller. -1: no such socket. */
+int  handover_fds_take(struct handover_fds *, int type, const struct sockaddr *);
+/* Closes the sockets that were not taken. */
+void handover_fds_close(struct handover_fds *);
 #endif

@@ -1,25 +1,26 @@
-/* The side that comes in a takeover: what it has from the process before. */
+/* The side that starts in a takeover: connects to the process before, and takes its sockets and
+ * memory file. Threading: the main thread. */
 #ifndef SLATE_NET_TAKEOVER_TAKEOVER_NEW_H
 #define SLATE_NET_TAKEOVER_TAKEOVER_NEW_H
 #include "net/takeover/handover.h"
 
-struct arrival {
-    int           fd, pid; /* the socket to the process before, -1: none, and that one's number */
-    bool          ended;   /* the process before has ended since it made its offer */
-    int           memory_fd, handover_fd; /* whoever takes one of them sets it to -1 */
-    struct handed sockets;
+struct takeover_new {
+    int           fd, pid; /* the socket to the process before (-1: none), and its pid */
+    bool          ended;   /* the process before has ended after its offer */
+    int           memory_fd, handover_fd; /* set to -1 when taken */
+    struct handover_fds sockets;
 };
-#define ARRIVAL_NONE {.fd = -1, .memory_fd = -1, .handover_fd = -1}
+#define TAKEOVER_NEW_NONE {.fd = -1, .memory_fd = -1, .handover_fd = -1}
 
-/* Asks the process that listens at the path for what it has; that one goes on serving. False: no
- * process listens there, or it refuses; a line in the log says why. */
-bool arrive_begin(struct arrival *, const char *path);
-/* All that needs no items is built: waits until the process before has closed the memory file. From
- * then on this process serves soon, or ends. False: the other goes on, and this process has to end,
- * after a line in the log. */
-bool arrive_take_over(struct arrival *);
-/* Tells the process before that this one serves. */
-void arrive_serves(const struct arrival *);
-/* Closes what nobody took. */
-void arrive_end(struct arrival *);
+/* Requests sockets and memory file from the process that listens at the path. That process
+ * continues to serve. False, after a log line: no process listens there, or it refuses. */
+bool takeover_new_begin(struct takeover_new *, const char *path);
+/* Called when all that needs no items is built. Waits until the process before has closed the
+ * memory file. From then on this process must serve soon, or end. False, after a log line: the
+ * other process continues, and this one has to end. */
+bool takeover_new_take_over(struct takeover_new *);
+/* Reports to the process before that this one serves. */
+void takeover_new_report_serving(const struct takeover_new *);
+/* Closes the descriptors that were not taken. */
+void takeover_new_end(struct takeover_new *);
 #endif

@@ -22,34 +22,34 @@
 #include "server/text_out.h"
 
 enum {
-    BUFFER_WANTED_BYTES = 8 * 1024 * 1024, /* of a socket, as far as the system allows */
-    /* turns that a datagram's requests get, each with time for commands */
+    BUFFER_WANTED_BYTES = 8 * 1024 * 1024, /* buffers of a socket, as far as the system allows */
+    /* most turns of a datagram's requests, each with time for commands */
     TURNS_MAX = 256,
-    REPLY_KEPT_BYTES = 4 * 1024, /* a reply's buffer that is larger is given back */
+    REPLY_BUFFER_BYTES = 4 * 1024, /* a larger buffer of a reply is freed */
 };
 
 static const char too_long[] = "SERVER_ERROR reply too long for UDP\r\n",
                   not_here[] = "CLIENT_ERROR not over UDP\r\n";
 
-/* A datagram, its session while it lasts, and its reply so far. */
+/* A datagram, its session while requests run, and its reply so far. */
 struct exchange {
     const struct sockaddr *from;
     socklen_t       from_bytes;
     uint16_t        id;
     size_t          n;    /* bytes of the datagram */
-    char           *at;   /* its bytes that no request has taken yet … */
-    size_t          left; /* … and how many */
-    struct session *session; /* NULL: nothing to do, or done */
+    char           *at;   /* the next byte that no request has taken */
+    size_t          left; /* bytes from `at` on */
+    struct session *session; /* NULL: nothing to run, or all has run */
     struct text_out reply;
 };
 
-/* What a worker needs for a batch of datagrams. */
+/* A worker's batch of datagrams. */
 struct udp_batch {
-    struct udp_socket *owner; /* the socket of datagrams that are not all answered yet, or NULL */
-    unsigned        count, turns; /* exchanges, and the turns that they have had */
-    bool            asleep; /* all that are left wait for another thread's answer */
-    /* messages that were received; the kernel may have joined several datagrams in one. Those
-     * before `next`, and `taken` bytes of that one, have become exchanges */
+    struct udp_socket *owner; /* the socket whose datagrams are not all answered yet, or NULL */
+    unsigned        count, turns; /* exchanges, and the turns that have run for them */
+    bool            asleep; /* all remaining exchanges wait for another thread's reply */
+    /* Received messages; the kernel may have joined several datagrams in one. The messages before
+     * `next`, and `taken` bytes of message `next`, have become exchanges. */
     unsigned        received, next;
     size_t          taken;
     struct udp_out  out;
@@ -63,15 +63,16 @@ struct udp_batch {
 
 /* --- sockets --- */
 
-/* `there`: a socket that was handed over; -1: a new one is made. */
-static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t at_bytes,
-                                   int there) {
+/* inherited_fd: a socket of the process before; -1: makes a new one. */
+static struct udp_socket *udp_open_one(const struct sockaddr_storage *at, socklen_t at_bytes,
+                                       int inherited_fd) {
     int on = 1, wanted = BUFFER_WANTED_BYTES;
     struct sockaddr_storage bound;
     socklen_t bound_bytes = sizeof bound;
     struct udp_socket *s = calloc(1, sizeof *s);
-    int fd = there >= 0 ? there
-                        : socket(at->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = inherited_fd >= 0
+                 ? inherited_fd
+                 : socket(at->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s == NULL || fd < 0) {
         goto fail;
     }
@@ -81,11 +82,11 @@ static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t 
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     }
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0 ||
-        (there < 0 && bind(fd, (const struct sockaddr *)at, at_bytes) != 0) ||
+        (inherited_fd < 0 && bind(fd, (const struct sockaddr *)at, at_bytes) != 0) ||
         getsockname(fd, (struct sockaddr *)&bound, &bound_bytes) != 0) {
         goto fail;
     }
-    setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on); /* without it the kernel joins none */
+    setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on); /* lets the kernel join datagrams */
     s->record.fd = fd;
     s->cuts = udp_out_cuts(fd);
     s->is_v6 = bound.ss_family == AF_INET6;
@@ -105,24 +106,25 @@ fail:;
     return NULL;
 }
 
-static int open_all(const struct addrinfo *ai, unsigned workers, struct handed *handed,
-                    struct udp_socket **list) {
+static int udp_open_all(const struct addrinfo *ai, unsigned workers, struct handover_fds *inherited,
+                        struct udp_socket **list) {
     struct sockaddr_storage at;
     memcpy(&at, ai->ai_addr, ai->ai_addrlen);
-    int there = handed_take(handed, SOCK_DGRAM, ai->ai_addr);
-    /* with SO_REUSEPORT two servers of one user could share the port, and each would get half of
-     * the requests */
-    if (there < 0 && !listen_may_bind(SOCK_DGRAM, ai->ai_addr, ai->ai_addrlen)) {
+    int inherited_fd = handover_fds_take(inherited, SOCK_DGRAM, ai->ai_addr);
+    /* with SO_REUSEPORT two servers of one user could share the port, and each would receive half
+     * of the requests */
+    if (inherited_fd < 0 && !listen_may_bind(SOCK_DGRAM, ai->ai_addr, ai->ai_addrlen)) {
         return -1;
     }
     for (unsigned i = 0; i < workers; i++) {
-        struct udp_socket *s = open_one(&at, ai->ai_addrlen, there);
+        struct udp_socket *s = udp_open_one(&at, ai->ai_addrlen, inherited_fd);
         if (s == NULL) {
             return -1;
         }
-        /* no more than there are workers: nobody would read the others */
-        there = i + 1 < workers ? handed_take(handed, SOCK_DGRAM, (const struct sockaddr *)&at)
-                                : -1;
+        /* at most one socket a worker: no thread would read further ones */
+        inherited_fd = i + 1 < workers
+                           ? handover_fds_take(inherited, SOCK_DGRAM, (const struct sockaddr *)&at)
+                           : -1;
         address_set_port((struct sockaddr *)&at, s->port);
         while (*list != NULL) {
             list = &(*list)->next;
@@ -136,14 +138,15 @@ int udp_listen(const struct listen_place *at, const struct addrinfo *found, unsi
                struct udp_socket **list) {
     unsigned opened = 0;
     int why = EADDRNOTAVAIL;
-    for (const struct addrinfo *ai = found; ai != NULL && !listen_fails(why); ai = ai->ai_next) {
-        if (open_all(ai, workers, at->handed, list) == 0) {
+    for (const struct addrinfo *ai = found; ai != NULL && !listen_error_is_fatal(why);
+         ai = ai->ai_next) {
+        if (udp_open_all(ai, workers, at->inherited, list) == 0) {
             opened++;
         } else {
             why = errno;
         }
     }
-    return listen_end(at, opened, why);
+    return listen_result(at, opened, why);
 }
 
 void udp_close(struct udp_socket **list) {
@@ -163,7 +166,8 @@ void udp_close(struct udp_socket **list) {
 
 /* --- requests --- */
 
-static void begin_exchange(const struct udp_socket *s, struct exchange *e, char *bytes, size_t n) {
+static void udp_begin_exchange(const struct udp_socket *s, struct exchange *e, char *bytes,
+                               size_t n) {
     *e = (struct exchange){.from = e->from, .from_bytes = e->from_bytes, .n = n, .reply = e->reply};
     if (!udp_frame_read((unsigned char *)bytes, n, &e->id) ||
         udp_is_error(bytes + UDP_FRAME_BYTES, n - UDP_FRAME_BYTES)) {
@@ -179,17 +183,13 @@ static void begin_exchange(const struct udp_socket *s, struct exchange *e, char 
     }
 }
 
-static void end_exchange(struct worker *w, struct exchange *e) {
-    session_destroy(&e->session, w->batch);
-}
-
-static void replace_reply(struct exchange *e, const char *text) {
+static void udp_replace_reply(struct exchange *e, const char *text) {
     text_out_clear(&e->reply);
     text_out_str(&e->reply, text);
 }
 
-/* Takes what the turn wrote. False: the reply is too long. */
-static bool take_output(struct exchange *e, struct batch *batch) {
+/* Appends the turn's output to the reply. False: the reply is too long. */
+static bool udp_take_output(struct exchange *e, struct batch *batch) {
     struct output *out = batch_output(batch, e->session);
     struct iovec   iov[16];
     int            pieces;
@@ -205,17 +205,17 @@ static bool take_output(struct exchange *e, struct batch *batch) {
     return !e->reply.failed && e->reply.used <= UDP_REPLY_BYTES;
 }
 
-/* After a turn: whether the session has more to do. */
-static bool goes_on(struct exchange *e, struct batch *batch) {
-    if (!take_output(e, batch)) {
-        replace_reply(e, too_long);
+/* After a turn. True: the session has more to do. */
+static bool udp_exchange_continues(struct exchange *e, struct batch *batch) {
+    if (!udp_take_output(e, batch)) {
+        udp_replace_reply(e, too_long);
         return false;
     }
     switch (session_need(e->session)) {
     case SESSION_NEED_TURN:
-    case SESSION_NEED_COMMAND:
-    case SESSION_NEED_EVENT: return true;
-    case SESSION_WATCHES: replace_reply(e, not_here); return false;
+    case SESSION_NEED_COMMAND_TIME:
+    case SESSION_NEED_WAKE: return true;
+    case SESSION_WATCHES: udp_replace_reply(e, not_here); return false;
     case SESSION_NEED_BYTES:
     case SESSION_NEED_VALUE:
     case SESSION_NEED_MEMORY:
@@ -225,8 +225,8 @@ static bool goes_on(struct exchange *e, struct batch *batch) {
     return false;
 }
 
-/* Runs a turn of the batch. Returns how many exchanges go on in another turn. */
-static unsigned run_turn(struct worker *w, struct exchange *e, unsigned n) {
+/* Runs a turn of the batch. Returns how many exchanges need another turn. */
+static unsigned udp_run_turn(struct worker *w, struct exchange *e, unsigned n) {
     unsigned more = 0, asleep = 0;
     bool     added[UDP_BATCH] = {false};
     cache_turn_begin(w->cache_thread);
@@ -241,28 +241,28 @@ static unsigned run_turn(struct worker *w, struct exchange *e, unsigned n) {
     }
     batch_run(w->batch);
     for (unsigned i = 0; i < n; i++) {
-        if (added[i] && !goes_on(&e[i], w->batch)) {
-            end_exchange(w, &e[i]);
+        if (added[i] && !udp_exchange_continues(&e[i], w->batch)) {
+            session_destroy(&e[i].session, w->batch);
         }
         more += e[i].session != NULL;
-        asleep += e[i].session != NULL && session_need(e[i].session) == SESSION_NEED_EVENT;
+        asleep += e[i].session != NULL && session_need(e[i].session) == SESSION_NEED_WAKE;
     }
     w->udp->asleep = more > 0 && asleep == more;
     if (w->answers.first != NULL) {
-        worker_note_asked(w, clock_mono_us());
+        worker_note_interactive(w, clock_mono_us());
     }
     batch_end(w->batch);
     cache_turn_end(w->cache_thread);
     return more;
 }
 
-/* Exchanges that are not done by now never will be. */
-static void give_up(struct worker *w, struct exchange *e, unsigned n) {
+/* Ends exchanges that have used up their turns. */
+static void udp_abandon(struct worker *w, struct exchange *e, unsigned n) {
     cache_turn_begin(w->cache_thread);
     for (unsigned i = 0; i < n; i++) {
         if (e[i].session != NULL) {
-            end_exchange(w, &e[i]);
-            replace_reply(&e[i], too_long);
+            session_destroy(&e[i].session, w->batch);
+            udp_replace_reply(&e[i], too_long);
         }
     }
     cache_turn_end(w->cache_thread);
@@ -270,30 +270,30 @@ static void give_up(struct worker *w, struct exchange *e, unsigned n) {
 
 /* --- replies --- */
 
-/* Whether the reply may be sent, or the sentence in its place. */
-static bool may_answer(struct worker *w, const struct udp_socket *s, struct exchange *e) {
+/* True: the reply may be sent, or the error in its place. */
+static bool udp_may_answer(struct worker *w, const struct udp_socket *s, struct exchange *e) {
     uint32_t factor = address_is_local(e->from) ? 0 : s->factor;
     if (udp_may_reply(e->reply.used, e->n, factor)) {
         return true;
     }
     if (counter_get(&w->counters->udp_refused) == 0) {
-        /* logged once for each worker, however many are refused */
+        /* logged once for each worker */
         log_warn("a reply by UDP to another machine was longer than udp_reply_factor allows");
     }
     counter_add(&w->counters->udp_refused, 1);
-    replace_reply(e, too_long);
+    udp_replace_reply(e, too_long);
     return udp_may_reply(e->reply.used, e->n, factor);
 }
 
-static void flush(struct worker *w, const struct udp_socket *s) {
+static void udp_flush(struct worker *w, const struct udp_socket *s) {
     counter_add(&w->counters->udp_lost, udp_out_flush(&w->udp->out, s->record.fd));
 }
 
-static void answer_all(struct worker *w, const struct udp_socket *s, struct exchange *e,
-                       unsigned n) {
+static void udp_answer_all(struct worker *w, const struct udp_socket *s, struct exchange *e,
+                           unsigned n) {
     struct udp_out *o = &w->udp->out;
     for (unsigned i = 0; i < n; i++) {
-        if (e[i].reply.used == 0 || !may_answer(w, s, &e[i])) {
+        if (e[i].reply.used == 0 || !udp_may_answer(w, s, &e[i])) {
             continue;
         }
         size_t all = udp_parts(e[i].reply.used);
@@ -301,7 +301,7 @@ static void answer_all(struct worker *w, const struct udp_socket *s, struct exch
         for (size_t at = 0; at < all; at++) {
             size_t first = at * UDP_PART_BYTES, left = e[i].reply.used - first;
             if (udp_out_full(o)) {
-                flush(w, s);
+                udp_flush(w, s);
             }
             udp_frame_write(udp_out_put(o, e[i].from, e[i].from_bytes,
                                         e[i].reply.bytes + first,
@@ -309,10 +309,10 @@ static void answer_all(struct worker *w, const struct udp_socket *s, struct exch
                             e[i].id, (uint16_t)at, (uint16_t)all);
         }
     }
-    flush(w, s);
+    udp_flush(w, s);
 }
 
-static unsigned receive(struct udp_batch *b, int fd) {
+static unsigned udp_receive(struct udp_batch *b, int fd) {
     for (unsigned i = 0; i < UDP_BATCH; i++) {
         b->iov[i] = (struct iovec){b->bytes[i], UDP_RECEIVE_BYTES};
         b->message[i].msg_hdr = (struct msghdr){.msg_name = &b->name[i],
@@ -326,8 +326,8 @@ static unsigned receive(struct udp_batch *b, int fd) {
     return n > 0 ? (unsigned)n : 0;
 }
 
-/* How long each datagram of a message is; the last may be shorter. */
-static size_t datagram_bytes(struct mmsghdr *m) {
+/* Returns the length of each datagram of a message; the last may be shorter. */
+static size_t udp_datagram_bytes(struct mmsghdr *m) {
     struct cmsghdr *c = CMSG_FIRSTHDR(&m->msg_hdr);
     int each = 0;
     if (c != NULL && c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
@@ -336,16 +336,16 @@ static size_t datagram_bytes(struct mmsghdr *m) {
     return each > 0 ? (size_t)each : UDP_RECEIVE_BYTES;
 }
 
-/* Makes exchanges of a message's datagrams, as far as there is room. */
-static void take_message(struct udp_socket *s, struct udp_batch *b) {
+/* Turns a message's datagrams into exchanges, as far as there is room. */
+static void udp_take_message(struct udp_socket *s, struct udp_batch *b) {
     struct mmsghdr *m = &b->message[b->next];
-    size_t each = datagram_bytes(m);
+    size_t each = udp_datagram_bytes(m);
     do { /* an empty datagram counts, too */
         struct exchange *e = &b->exchange[b->count++];
         size_t left = m->msg_len - b->taken, n = left < each ? left : each;
         e->from = (struct sockaddr *)&b->name[b->next];
         e->from_bytes = m->msg_hdr.msg_namelen;
-        begin_exchange(s, e, b->bytes[b->next] + b->taken, n);
+        udp_begin_exchange(s, e, b->bytes[b->next] + b->taken, n);
         b->taken += n;
     } while (b->taken < m->msg_len && b->count < UDP_BATCH);
     if (b->taken == m->msg_len) {
@@ -354,20 +354,20 @@ static void take_message(struct udp_socket *s, struct udp_batch *b) {
     }
 }
 
-/* Makes the next batch of what has been received already. */
-static void begin_batch(struct udp_socket *s, struct udp_batch *b) {
+/* Makes the next batch of messages that were received already. */
+static void udp_begin_batch(struct udp_socket *s, struct udp_batch *b) {
     b->count = b->turns = 0;
     b->asleep = false;
     while (b->next < b->received && b->count < UDP_BATCH) {
-        take_message(s, b);
+        udp_take_message(s, b);
     }
     counter_add(&s->worker->counters->udp_datagrams, b->count);
     b->owner = b->count > 0 ? s : NULL;
 }
 
-static void receive_batch(struct udp_socket *s, struct udp_batch *b) {
+static void udp_receive_batch(struct udp_socket *s, struct udp_batch *b) {
     size_t bytes = 0;
-    b->received = receive(b, s->record.fd);
+    b->received = udp_receive(b, s->record.fd);
     b->next = 0;
     b->taken = 0;
     for (unsigned i = 0; i < b->received; i++) {
@@ -375,68 +375,68 @@ static void receive_batch(struct udp_socket *s, struct udp_batch *b) {
     }
     counter_add(&s->worker->counters->bytes_read, bytes);
     atomic_store_explicit(&s->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
-    begin_batch(s, b);
+    udp_begin_batch(s, b);
 }
 
-static void end_batch(struct udp_batch *b) {
+static void udp_end_batch(struct udp_batch *b) {
     for (unsigned i = 0; i < b->count; i++) {
         struct text_out *reply = &b->exchange[i].reply;
         text_out_clear(reply);
-        if (reply->room > REPLY_KEPT_BYTES) {
+        if (reply->room > REPLY_BUFFER_BYTES) {
             text_out_fini(reply);
         }
     }
     b->owner = NULL;
 }
 
-static bool has_exchanges(const struct worker *w) {
+static bool udp_has_exchanges(const struct worker *w) {
     return w->udp != NULL && w->udp->owner != NULL;
 }
 
-bool udp_goes_on(const struct worker *w) { return has_exchanges(w) && !w->udp->asleep; }
+bool udp_wants_turn(const struct worker *w) { return udp_has_exchanges(w) && !w->udp->asleep; }
 
-void udp_woken(struct worker *w) {
+void udp_wake(struct worker *w) {
     if (w->udp != NULL) {
         w->udp->asleep = false;
     }
 }
 
-void udp_go_on(struct worker *w) {
+void udp_turn(struct worker *w) {
     struct udp_batch *b = w->udp;
-    bool more = run_turn(w, b->exchange, b->count) > 0;
+    bool more = udp_run_turn(w, b->exchange, b->count) > 0;
     if (more && ++b->turns < TURNS_MAX) {
-        return; /* others have their turn first */
+        return; /* other connections have their turn first */
     }
     if (more) {
-        give_up(w, b->exchange, b->count);
+        udp_abandon(w, b->exchange, b->count);
     }
-    answer_all(w, b->owner, b->exchange, b->count);
+    udp_answer_all(w, b->owner, b->exchange, b->count);
     struct udp_socket *s = b->owner;
-    end_batch(b);
-    begin_batch(s, b);
+    udp_end_batch(b);
+    udp_begin_batch(s, b);
 }
 
-void udp_forget(struct worker *w) {
-    if (has_exchanges(w)) {
-        give_up(w, w->udp->exchange, w->udp->count);
-        end_batch(w->udp);
+void udp_drop(struct worker *w) {
+    if (udp_has_exchanges(w)) {
+        udp_abandon(w, w->udp->exchange, w->udp->count);
+        udp_end_batch(w->udp);
     }
     for (unsigned i = 0; w->udp != NULL && i < UDP_BATCH; i++) {
         text_out_fini(&w->udp->exchange[i].reply);
     }
 }
 
-static void on_datagrams(evutil_socket_t fd, short what, void *arg) {
+static void udp_on_datagrams(evutil_socket_t fd, short what, void *arg) {
     struct udp_socket *s = arg;
     struct worker     *w = s->worker;
     (void)fd;
     (void)what;
     if (w->udp->owner != NULL) {
-        return; /* the kernel keeps the datagrams, and the event comes again */
+        return; /* the datagrams stay in the kernel, and the event comes again */
     }
-    receive_batch(s, w->udp);
+    udp_receive_batch(s, w->udp);
     if (w->udp->owner != NULL) {
-        udp_go_on(w);
+        udp_turn(w);
     }
 }
 
@@ -449,7 +449,7 @@ bool udp_attach(struct udp_socket *s, struct worker *w) {
     s->worker = w;
     conn_registry_add(&w->server->registry, &s->record);
     atomic_store_explicit(&s->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
-    return event_assign(&s->event, w->base, s->record.fd, EV_READ | EV_PERSIST, on_datagrams, s) ==
-               0 &&
+    return event_assign(&s->event, w->base, s->record.fd, EV_READ | EV_PERSIST, udp_on_datagrams,
+                        s) == 0 &&
            event_add(&s->event, NULL) == 0;
 }

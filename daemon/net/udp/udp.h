@@ -1,24 +1,24 @@
-/* UDP: each datagram is a request, or some, with a reply of one datagram or more.
+/* UDP: a datagram holds one or more requests; their reply is one or more datagrams.
  *
  *     frame (8 bytes: request id, sequence number, count of datagrams, zero), then text or packets
  *
- * The frame is memcached's; numbers are big-endian. A request has to lie whole in one datagram; one
- * of several is dropped, as there. What it leaves unfinished is dropped too: half a value, bytes
- * behind the last line. What waits for another thread, and `watch`, is refused.
+ * The frame is memcached's; numbers are big-endian. A request must fit in one datagram; a request
+ * of several datagrams is dropped, as in memcached. Unfinished bytes are dropped, too: half a
+ * value, or bytes behind the last line. `watch` is refused.
  *
- * A worker has a socket of its own for each address (SO_REUSEPORT: the kernel spreads clients over
- * them); it receives up to UDP_BATCH messages a call. One of these may be many datagrams of one
- * client, which the kernel has joined (UDP_GRO). Requests of UDP_BATCH datagrams share a turn, and
- * their replies leave together (net/udp/udp_out.h).
+ * Each worker has a socket of its own for each address (SO_REUSEPORT: the kernel spreads clients
+ * over them), and receives up to UDP_BATCH messages a call. A message may be many datagrams of one
+ * client, which the kernel has joined (UDP_GRO). The requests of UDP_BATCH datagrams share a turn,
+ * and their replies leave together (net/udp/udp_out.h).
  *
- * The sender's address may be forged, so that a reply hits whoever has it. To an address of another
- * machine a reply is therefore no larger than `factor` times its request, headers of IP and UDP
- * counted with both; a longer one is replaced by a sentence, or by nothing where that is too long.
- * A client who wants long replies pads its request with blanks.
+ * The sender's address may be forged: the reply would then hit a victim. So a reply to another
+ * machine is at most `factor` times as long as its request, with the headers of IP and UDP counted
+ * in both. An error replaces a longer reply, or nothing if the error is too long as well. A client
+ * that wants long replies pads its request with blanks.
  *
- * Ownership: a socket belongs to its worker. Threading: the worker's, but for udp_listen,
- * udp_attach and udp_close (no worker runs). Cost: two system calls for up to UDP_BATCH requests
- * whose replies are a datagram each. */
+ * Ownership: a socket belongs to its worker. Threading: the worker's thread; udp_listen, udp_attach
+ * and udp_close are called while no worker runs. Cost: two system calls for up to UDP_BATCH
+ * requests whose replies are a datagram each. */
 #ifndef SLATE_NET_UDP_UDP_H
 #define SLATE_NET_UDP_UDP_H
 #include <event2/event_struct.h>
@@ -32,9 +32,9 @@
 struct worker;
 
 enum {
-    UDP_REPLY_BYTES = 4 * 1024 * 1024, /* of a reply, in all its datagrams */
+    UDP_REPLY_BYTES = 4 * 1024 * 1024, /* longest reply, in all its datagrams */
     UDP_BATCH = 32, /* datagrams received at once */
-    UDP_RECEIVE_BYTES = 64 * 1024, /* the longest there is */
+    UDP_RECEIVE_BYTES = 64 * 1024, /* the longest datagram */
 };
 
 struct udp_socket {
@@ -42,26 +42,26 @@ struct udp_socket {
     struct udp_socket    *next;
     struct worker        *worker;
     struct session_access access;
-    uint32_t              factor; /* 0: without a bound */
+    uint32_t              factor; /* 0: no bound */
     struct event          event;
     bool                  is_v6;
-    bool                  is_local; /* only this machine reaches it */
+    bool                  is_local; /* only this machine reaches the socket */
     bool                  cuts; /* udp_out_cuts */
     int                   port;
 };
 
-/* A socket for each worker and address, behind the list's others. Errors: as listen_tcp
+/* Appends a socket for each worker and address to the list. Errors: as listen_tcp
  * (net/listen/listen.h). */
 int udp_listen(const struct listen_place *, const struct addrinfo *, unsigned workers,
                struct udp_socket **list);
-/* Has the worker listen to it. False: no memory. */
+/* Makes the worker listen to the socket. False: out of memory. */
 bool udp_attach(struct udp_socket *, struct worker *);
 void udp_close(struct udp_socket **list);
-/* Whether requests of the last batch wait for another turn of the worker, and that turn. Long
- * answers take some; then others' turns come between. */
-bool udp_goes_on(const struct worker *);
-void udp_go_on(struct worker *);
-void udp_woken(struct worker *); /* an answer of another thread may be there */
-/* At the worker's end: drops what waits. */
-void udp_forget(struct worker *);
+/* True: requests of the last batch need another turn. udp_turn runs one. Long answers take several
+ * turns, with turns of other connections in between. */
+bool udp_wants_turn(const struct worker *);
+void udp_turn(struct worker *);
+void udp_wake(struct worker *); /* another thread may have made a reply */
+/* At the worker's end: drops the exchanges that wait. */
+void udp_drop(struct worker *);
 #endif

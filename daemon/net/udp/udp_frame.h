@@ -1,5 +1,5 @@
-/* The frame of memcached's datagrams, and how much may be sent to an address that may be forged.
- * Pure. */
+/* The frame of memcached's datagrams, and the bound of replies to addresses that may be forged.
+ * Pure functions. */
 #ifndef SLATE_NET_UDP_UDP_FRAME_H
 #define SLATE_NET_UDP_UDP_FRAME_H
 #include <stdbool.h>
@@ -14,7 +14,7 @@ enum {
     UDP_HEADERS_BYTES = 28, /* of IPv4 and UDP; IPv6's are longer, which favours nobody */
 };
 
-/* Whether a datagram is a request: longer than its frame, and the only one of its request. */
+/* True: the datagram is longer than its frame, and the only one of its request. */
 static inline bool udp_frame_read(const unsigned char *datagram, size_t n, uint16_t *id) {
     if (n <= UDP_FRAME_BYTES || datagram[4] != 0 || datagram[5] != 1) {
         return false;
@@ -23,10 +23,9 @@ static inline bool udp_frame_read(const unsigned char *datagram, size_t n, uint1
     return true;
 }
 
-/* Whether a server's error stands where a request belongs. An answer to that would be an error
- * again: if one forged datagram told two servers that the other asks, they would answer each other
- * for ever. Any other reply that comes as a request gets an error, or no answer, after a hop or
- * two. */
+/* True: the text is a server's error and no request. The reply would be an error again, and after
+ * one forged datagram two servers would send errors to each other for ever. Any other reply that
+ * comes as a request ends after a hop or two, in an error or in no reply. */
 static inline bool udp_is_error(const char *text, size_t n) {
     static const char *const errors[] = {"ERROR", "CLIENT_ERROR", "SERVER_ERROR"};
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
@@ -47,13 +46,13 @@ static inline void udp_frame_write(unsigned char frame[UDP_FRAME_BYTES], uint16_
     }
 }
 
-/* How many datagrams a reply is; at least one. */
+/* Returns the number of datagrams of a reply; at least one. */
 static inline size_t udp_parts(size_t reply_bytes) {
     return reply_bytes == 0 ? 1 : (reply_bytes + UDP_PART_BYTES - 1) / UDP_PART_BYTES;
 }
 
-/* Whether a reply, with all its frames and headers, is at most `factor` times as long as its
- * request; 0: always. */
+/* True: the reply, with all its frames and headers, is at most `factor` times as long as its
+ * request. Factor 0: always true. */
 static inline bool udp_may_reply(size_t reply_bytes, size_t datagram_bytes, uint32_t factor) {
     size_t sent = reply_bytes + udp_parts(reply_bytes) * (UDP_FRAME_BYTES + UDP_HEADERS_BYTES);
     return factor == 0 || sent <= (size_t)factor * (datagram_bytes + UDP_HEADERS_BYTES);

@@ -10,7 +10,7 @@ bool command_piece_full(const struct command_context *ctx) {
     return ctx->out->used >= ctx->piece_bytes || clock_mono_us() >= ctx->until_us;
 }
 
-void command_go_on(struct command_more **taken, struct command_context *ctx) {
+void command_continue(struct command_more **taken, struct command_context *ctx) {
     struct command_more *more = *taken;
     size_t before = ctx->out->used;
     more->asleep = false;
@@ -24,55 +24,59 @@ void command_go_on(struct command_more **taken, struct command_context *ctx) {
     }
 }
 
-/* --- answers that another thread makes --- */
+/* --- replies that another thread makes --- */
 
-static bool waiting_run(struct command_more *more, struct command_context *ctx) {
-    struct waiting *w = (struct waiting *)more;
+static bool command_wait_run(struct command_more *more, struct command_context *ctx) {
+    struct command_wait *w = (struct command_wait *)more;
     if (!future_is_answered(w->future)) {
         more->asleep = true;
         return true;
     }
-    return w->tell(w, ctx);
+    return w->reply(w, ctx);
 }
 
-static void waiting_destroy(struct command_more *more) { waiting_end((struct waiting *)more); }
+static void command_wait_destroy(struct command_more *more) {
+    command_wait_end((struct command_wait *)more);
+}
 
-void waiting_begin(struct waiting *w, struct command_context *ctx, struct future *future,
-                   bool (*tell)(struct waiting *, struct command_context *),
-                   void (*destroy)(struct waiting *)) {
-    w->more = (struct command_more){.run = waiting_run, .destroy = waiting_destroy, .asleep = true};
+void command_wait_begin(struct command_wait *w, struct command_context *ctx, struct future *future,
+                        bool (*reply)(struct command_wait *, struct command_context *),
+                        void (*destroy)(struct command_wait *)) {
+    w->more = (struct command_more){
+        .run = command_wait_run, .destroy = command_wait_destroy, .asleep = true};
     w->future = future;
-    w->tell = tell;
+    w->reply = reply;
     w->destroy = destroy;
     future_wake(future, ctx->wake, ctx->wake_arg);
 }
 
-void waiting_end(struct waiting *w) {
-    future_wake(w->future, NULL, NULL); /* the worker may be gone before the answer */
+void command_wait_end(struct command_wait *w) {
+    future_wake(w->future, NULL, NULL); /* the worker may end before the reply comes */
     w->destroy(w);
 }
 
 /* --- orders --- */
 
-enum { TELL_BYTES = 4096 };
+enum { WRITE_BYTES = 4096 };
 
-/* Returns whether something is left to send. */
-static bool tell_text(const struct text_out *text, size_t *told_bytes,
-                      struct command_context *ctx) {
+/* True: bytes are left to send. */
+static bool command_write_text(const struct text_out *text, size_t *written_bytes,
+                               struct command_context *ctx) {
     do {
-        size_t left = text->used - *told_bytes, n = left;
-        const char *at = text->bytes + *told_bytes;
-        if (left > TELL_BYTES) { /* whole lines */
-            const char *feed = memchr(at + TELL_BYTES - 1, '\n', left - TELL_BYTES + 1);
+        size_t left = text->used - *written_bytes, n = left;
+        const char *at = text->bytes + *written_bytes;
+        if (left > WRITE_BYTES) { /* up to the end of a line */
+            const char *feed = memchr(at + WRITE_BYTES - 1, '\n', left - WRITE_BYTES + 1);
             n = feed != NULL ? (size_t)(feed + 1 - at) : left;
         }
         text_out_bytes(ctx->out, at, n);
-        *told_bytes += n;
-    } while (*told_bytes < text->used && !command_piece_full(ctx));
-    return *told_bytes < text->used;
+        *written_bytes += n;
+    } while (*written_bytes < text->used && !command_piece_full(ctx));
+    return *written_bytes < text->used;
 }
 
-/* The control thread's until it is answered; then the session's, if that is still there. */
+/* Owned by the control thread until the order is answered, then by the session if it still
+ * exists. */
 struct command_order {
     struct order           order; /* first */
     struct command_context ctx;
@@ -86,9 +90,9 @@ struct command_order {
 
 /* A session that sleeps until its order is answered. */
 struct ordered {
-    struct waiting        waiting; /* first */
+    struct command_wait        waiting; /* first */
     struct command_order *order;
-    size_t                told_bytes;
+    size_t                written_bytes;
 };
 
 static void command_order_run(struct order *order, uint64_t now_us) {
@@ -97,7 +101,7 @@ static void command_order_run(struct order *order, uint64_t now_us) {
     (void)now_us;
     words_split(o->line, o->ctx.line_bytes, &words);
     words.count = o->word_count;
-    future_hold(&order->future); /* `run` may answer, and the session may be gone */
+    future_hold(&order->future); /* `run` may answer the order, and the session may be gone */
     o->run(&o->ctx, &words);
     if (!o->deferred) {
         order_answer(order);
@@ -133,21 +137,21 @@ static struct command_order *command_order_create(const struct command_context *
         .line_bytes = ctx->line_bytes,
         .noreply = ctx->noreply,
         .out = &o->out,
-        .piece_bytes = SIZE_MAX, /* all at once */
+        .piece_bytes = SIZE_MAX, /* in one piece */
         .until_us = UINT64_MAX,
         .counters = &ctx->server->orders,
     };
     return o;
 }
 
-static bool ordered_tell(struct waiting *w, struct command_context *ctx) {
+static bool command_ordered_reply(struct command_wait *w, struct command_context *ctx) {
     struct ordered *s = (struct ordered *)w;
     ctx->close = s->order->ctx.close;
     ctx->out->failed |= s->order->out.failed;
-    return tell_text(&s->order->out, &s->told_bytes, ctx);
+    return command_write_text(&s->order->out, &s->written_bytes, ctx);
 }
 
-static void ordered_destroy(struct waiting *w) {
+static void command_ordered_destroy(struct command_wait *w) {
     struct ordered *s = (struct ordered *)w;
     order_release(&s->order->order);
     free(s);
@@ -165,7 +169,8 @@ void command_order(struct command_context *ctx, const struct words *words, comma
         return;
     }
     s->order = o;
-    waiting_begin(&s->waiting, ctx, &o->order.future, ordered_tell, ordered_destroy);
+    command_wait_begin(&s->waiting, ctx, &o->order.future, command_ordered_reply,
+                       command_ordered_destroy);
     control_post(server_control(ctx->server), &o->order);
     ctx->more = &s->waiting.more;
 }
@@ -178,14 +183,14 @@ void command_answered(struct command_context *ctx) { order_answer(&ctx->order->o
 
 struct pieces {
     struct command_more more; /* first: the session knows only this */
-    pieces_write        write;
+    command_piece_write        write;
     uint32_t            next;
     _Alignas(max_align_t) char state[];
 };
 
-/* False: it was the last piece. */
-static bool write_piece(struct command_context *ctx, pieces_write write, uint32_t *next,
-                        void *state) {
+/* False: this was the last piece. */
+static bool command_write_piece(struct command_context *ctx, command_piece_write write,
+                                uint32_t *next, void *state) {
     if (write(ctx, next, state)) {
         return true;
     }
@@ -193,17 +198,17 @@ static bool write_piece(struct command_context *ctx, pieces_write write, uint32_
     return false;
 }
 
-static bool pieces_run(struct command_more *more, struct command_context *ctx) {
+static bool command_pieces_run(struct command_more *more, struct command_context *ctx) {
     struct pieces *p = (struct pieces *)more;
-    return write_piece(ctx, p->write, &p->next, p->state);
+    return command_write_piece(ctx, p->write, &p->next, p->state);
 }
 
-static void pieces_destroy(struct command_more *more) { free(more); }
+static void command_pieces_destroy(struct command_more *more) { free(more); }
 
-void pieces_answer(struct command_context *ctx, pieces_write write, uint32_t first, void *state,
-                   size_t state_bytes) {
+void command_answer_pieces(struct command_context *ctx, command_piece_write write, uint32_t first,
+                           void *state, size_t state_bytes) {
     uint32_t next = first;
-    if (!write_piece(ctx, write, &next, state)) {
+    if (!command_write_piece(ctx, write, &next, state)) {
         return;
     }
     struct pieces *p = malloc(sizeof *p + state_bytes);
@@ -211,7 +216,7 @@ void pieces_answer(struct command_context *ctx, pieces_write write, uint32_t fir
         ctx->out->failed = true;
         return;
     }
-    p->more = (struct command_more){.run = pieces_run, .destroy = pieces_destroy};
+    p->more = (struct command_more){.run = command_pieces_run, .destroy = command_pieces_destroy};
     p->write = write;
     p->next = next;
     if (state_bytes > 0) {
@@ -220,26 +225,26 @@ void pieces_answer(struct command_context *ctx, pieces_write write, uint32_t fir
     ctx->more = &p->more;
 }
 
-/* --- answers that are shared --- */
+/* --- coalesced replies --- */
 
 struct share {
     struct command_more       more; /* first: the session knows only this */
     struct shared_answer     *shared;
     struct shared_seat        seat;
-    const struct shared_maker *maker;
+    const struct coalesced_maker *maker;
     enum shared_part          part;
-    void                     *state; /* of the maker; NULL: it makes nothing */
+    void                     *state; /* the maker's; NULL: this session makes nothing */
     struct text_out           made;
     uint64_t                  cost_us;
-    size_t                    told_bytes;
+    size_t                    written_bytes;
 };
 
-static bool begin(struct share *s, struct command_context *ctx) {
+static bool command_share_begin(struct share *s, struct command_context *ctx) {
     s->state = calloc(1, s->maker->state_bytes);
     return s->state != NULL && s->maker->begin(s->state, ctx);
 }
 
-static void end(struct share *s) {
+static void command_share_end(struct share *s) {
     if (s->state != NULL) {
         s->maker->end(s->state);
         free(s->state);
@@ -247,70 +252,70 @@ static void end(struct share *s) {
     }
 }
 
-/* How long the answer serves. */
-static uint64_t age_us(const struct share *s, struct cache *c) {
+/* Returns for how long the answer may be reused. */
+static uint64_t command_share_age_us(const struct share *s, struct cache *c) {
     struct cache_facts f;
     cache_facts(c, &f);
-    return f.items < SHARED_MANY_ITEMS ? 0 : s->cost_us * SHARED_AGE_COSTS;
+    return f.items < COALESCED_MANY_ITEMS ? 0 : s->cost_us * COALESCED_AGE_COSTS;
 }
 
 /* False: out of memory. */
-static bool make_some(struct share *s, struct command_context *ctx) {
+static bool command_share_make(struct share *s, struct command_context *ctx) {
     uint64_t begun_us = clock_thread_us();
-    if (s->state == NULL && !begin(s, ctx)) {
+    if (s->state == NULL && !command_share_begin(s, ctx)) {
         return false;
     }
     bool more = s->maker->go_on(s->state, ctx, &s->made);
     s->cost_us += clock_thread_us() - begun_us;
     if (s->made.failed ||
-        (!more && !shared_made(s->shared, &s->seat, &s->made, age_us(s, ctx->server->cache),
-                               ctx->now_us))) {
+        (!more && !shared_made(s->shared, &s->seat, &s->made,
+                               command_share_age_us(s, ctx->server->cache), ctx->now_us))) {
         return false;
     }
     if (!more) {
         s->part = SHARED_HAS;
-        end(s); /* ended here, because the answer may wait long for its reader */
+        command_share_end(s); /* frees the state now, because sending may take long */
     }
     return true;
 }
 
-static bool share_run(struct command_more *more, struct command_context *ctx) {
+static bool command_share_run(struct command_more *more, struct command_context *ctx) {
     struct share *s = (struct share *)more;
     if (s->part == SHARED_WAITS) {
         s->part = shared_sit(s->shared, &s->seat, ctx->now_us);
     }
-    if (s->part == SHARED_MAKES && !make_some(s, ctx)) {
+    if (s->part == SHARED_MAKES && !command_share_make(s, ctx)) {
         ctx->out->failed = true;
         return false;
     }
     more->asleep = s->part == SHARED_WAITS;
-    return s->part != SHARED_HAS || tell_text(&s->seat.text->out, &s->told_bytes, ctx);
+    return s->part != SHARED_HAS || command_write_text(&s->seat.text->out, &s->written_bytes, ctx);
 }
 
-static void share_destroy(struct command_more *more) {
+static void command_share_destroy(struct command_more *more) {
     struct share *s = (struct share *)more;
     shared_leave(s->shared, &s->seat);
-    end(s);
+    command_share_end(s);
     text_out_fini(&s->made);
     free(s);
 }
 
-void tell_shared(struct command_context *ctx, struct shared_answer *shared,
-                  const struct shared_maker *maker) {
+void command_answer_coalesced(struct command_context *ctx, struct shared_answer *shared,
+                              const struct coalesced_maker *maker) {
     struct share *s = calloc(1, sizeof *s);
     if (s == NULL) {
         ctx->out->failed = true;
         return;
     }
-    s->more = (struct command_more){.run = share_run, .destroy = share_destroy};
+    s->more = (struct command_more){.run = command_share_run, .destroy = command_share_destroy};
     s->shared = shared;
     s->maker = maker;
     s->part = SHARED_WAITS;
     s->seat = (struct shared_seat){.wake = ctx->wake, .wake_arg = ctx->wake_arg};
     text_out_init(&s->made);
-    if (share_run(&s->more, ctx)) {
+    if (command_share_run(&s->more, ctx)) {
         ctx->more = &s->more;
     } else {
-        share_destroy(&s->more);
+        command_share_destroy(&s->more);
     }
 }

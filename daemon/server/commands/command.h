@@ -1,5 +1,5 @@
-/* What a command outside the hot path is given and gives: its line, where its answer goes, and the
- * pieces of a long one. */
+/* The context of a command outside the hot path: its line, where its answer goes, and how a long
+ * answer continues. */
 #ifndef SLATE_SERVER_COMMANDS_COMMAND_H
 #define SLATE_SERVER_COMMANDS_COMMAND_H
 #include <stdbool.h>
@@ -16,120 +16,121 @@ struct watcher;
 struct command_context;
 struct command_order;
 
-/* A long answer goes out in pieces. The command leaves `more` in its context; from then on it is
- * the session's, which runs nothing else and calls command_go_on once a turn, when all that was
- * written before is sent. A piece may be empty; it ends when command_piece_full says so. When the
- * connection ends before, the session calls destroy. An answer that waits for another thread sets
- * `asleep`: the session does not call until that thread has called ctx->wake, which may be too
- * early, and then sets it again. */
+/* A long answer is sent in pieces. The command leaves `more` in its context. From then on the
+ * session owns `more`, runs nothing else, and calls command_continue once a turn, when all earlier
+ * bytes are sent. A piece may be empty, and ends when command_piece_full is true. When the
+ * connection ends early, the session calls destroy. An answer that waits for another thread sets
+ * `asleep`: the session does not call until that thread has called ctx->wake. A wake may come too
+ * early; then the answer sets `asleep` again. */
 struct command_more {
-    /* writes a piece to ctx->out; false: it was the last */
+    /* writes a piece to ctx->out; false: this was the last piece */
     bool (*run)(struct command_more *, struct command_context *);
     void (*destroy)(struct command_more *);
-    bool mute; /* noreply: the pieces are thrown away */
+    bool mute; /* noreply: drops the pieces */
     bool packets; /* the pieces are packets of the binary protocol, not text */
-    /* it ends when the client hangs up, even if the client has ended only its own sending */
+    /* the answer ends when the client hangs up, even if the client has only shut its sending
+     * side */
     bool ends_with_client;
     bool asleep;
 };
 
 struct command_context {
     struct server       *server;
-    const char          *who; /* the client's address, for the audit; or: - */
-    enum role            role; /* the session's */
+    const char          *who; /* the client's address for the audit, or "-" */
+    enum role            role; /* the session's role */
     struct cache_thread *ct;   /* NULL in an order */
-    struct command_order *order; /* the control thread runs the command; NULL: a worker does */
-    const char          *line; /* without its line end; not terminated; valid during the call */
+    struct command_order *order; /* of the control thread; NULL: a worker runs the command */
+    const char          *line; /* without line end, not terminated; valid during the call */
     size_t               line_bytes;
     bool                 noreply; /* the line's last word is `noreply` */
-    /* requests of the same turn ran before it, none of them mn; their replies are sent with its
-     * own */
+    /* other requests of the same turn ran before, none of them mn; all replies are sent together */
     bool                 follows;
     struct text_out     *out;
-    size_t               piece_bytes; /* when `out` holds so much, or … */
-    /* … at this time of clock_mono_us, the rest is for the next turn; and when the piece began */
+    size_t               piece_bytes; /* a piece ends when `out` holds so many bytes */
+    /* by clock_mono_us: when a piece ends, and when it began */
     uint64_t             until_us, now_us;
-    /* any thread may call it, with its argument, to have an answer that is asleep go on */
+    /* any thread may call wake(wake_arg) to continue an answer that is asleep */
     void               (*wake)(void *);
     void                *wake_arg;
     struct serve_counters *counters; /* the worker's */
     bool                 close; /* set by the command: hang up after the answer */
-    struct command_more *more;  /* set by the command: the answer goes on */
-    /* set by the command: after the answer the session is this watcher's */
+    struct command_more *more;  /* set by the command: the answer continues */
+    /* set by the command: after the answer the session watches */
     struct watcher      *watcher;
 };
 
-/* Whether a long answer's piece is long enough. At 30 ns, to be asked for every line or item. */
+/* True: the piece of a long answer is long enough. Costs 30 ns: call it for every line or item. */
 bool command_piece_full(const struct command_context *);
-/* Writes the next piece. After the last one, or when there is no memory for it, what goes on is
- * destroyed and NULL. Threading: the session's worker. */
-void command_go_on(struct command_more **, struct command_context *);
+/* Writes the next piece. After the last piece, or without memory for a piece, destroys `more` and
+ * sets it to NULL. Threading: the session's worker. */
+void command_continue(struct command_more **, struct command_context *);
 
-/* --- answers of another thread (base/future.h): the session sleeps until it is woken --- */
+/* --- replies that another thread makes (base/future.h): the session sleeps until woken --- */
 
 /* The first member of the command's own struct. */
-struct waiting {
+struct command_wait {
     struct command_more more; /* first: the session knows only this */
     struct future      *future;
-    /* writes the answer, or a piece of it; false: that was the last */
-    bool (*tell)(struct waiting *, struct command_context *);
-    /* gives up the question and frees the struct */
-    void (*destroy)(struct waiting *);
+    /* writes the reply, or a piece of it; false: this was the last piece */
+    bool (*reply)(struct command_wait *, struct command_context *);
+    /* drops the request and frees the struct */
+    void (*destroy)(struct command_wait *);
 };
 
-/* Before the question is handed over: from then on the answer wakes the session. */
-void waiting_begin(struct waiting *, struct command_context *, struct future *,
-                   bool (*tell)(struct waiting *, struct command_context *),
-                   void (*destroy)(struct waiting *));
-/* It was not handed over: as if it had not begun. */
-void waiting_end(struct waiting *);
+/* Called before the request is handed over. From then on the reply wakes the session. */
+void command_wait_begin(struct command_wait *, struct command_context *, struct future *,
+                        bool (*reply)(struct command_wait *, struct command_context *),
+                        void (*destroy)(struct command_wait *));
+/* Undoes command_wait_begin when the request was not handed over. */
+void command_wait_end(struct command_wait *);
 
 /* --- commands that change the server: orders of the control thread (control/control.h) --- */
 
 typedef void (*command_words)(struct command_context *, const struct words *);
 
-/* Has the control thread run the command, with a context of its own, while the session sleeps. The
- * order is carried out, and recorded, whether or not the session is still there. */
+/* Makes the control thread run the command, with a context of its own, while the session sleeps.
+ * The order is executed, and recorded, even if the session ends. */
 void command_order(struct command_context *, const struct words *, command_words run);
 
-/* For an order that is answered later, by command_answered on the control thread: its context lives
- * until then. */
+/* command_defer: the order is answered later, by command_answered on the control thread. Its
+ * context lives until then. */
 void command_defer(struct command_context *);
 void command_answered(struct command_context *);
 
 /* --- long answers, with END behind the last piece ---
  *
- * The command gives a function that writes from row *next on, at least one row, until
- * command_piece_full; a row is whatever the command counts by: a class, a page, a place in a table.
- * What it needs beside is `state`, copied when the answer takes more than a piece. Rows are as they
- * are when their piece is made, unless the state holds a copy of all. */
+ * The command passes a function that writes rows from *next on, at least one, until
+ * command_piece_full. A row is the command's unit: a class, a page, a place in a table. `state`
+ * holds further arguments; it is copied when the answer takes more than one piece. A row shows the
+ * time at which its piece is written, unless the state holds a copy of all rows. */
 
 /* false: there are no more rows */
-typedef bool (*pieces_write)(struct command_context *, uint32_t *next, void *state);
+typedef bool (*command_piece_write)(struct command_context *, uint32_t *next, void *state);
 
-/* Writes the first piece, from row `first` on, and leaves the others to the session. Without memory
- * for that, the answer is an error. */
-void pieces_answer(struct command_context *, pieces_write, uint32_t first, void *state,
-                   size_t state_bytes);
+/* Writes the first piece, from row `first` on, and leaves further pieces to the session. Without
+ * memory for them the answer is an error. */
+void command_answer_pieces(struct command_context *, command_piece_write, uint32_t first,
+                           void *state, size_t state_bytes);
 
-/* --- answers that are shared (coalesced_reply.h): one session makes it, all tell it in pieces ---
+/* --- coalesced replies (coalesced_reply.h): one session makes the answer, all send it in pieces
+ * ---
  *
- * An answer about SHARED_MANY_ITEMS and more serves for SHARED_AGE_COSTS times the processor time
- * that it took. So making it takes a part of one processor only, whatever the number of those who
- * ask. With fewer items each client sees at once what it has just stored. */
-enum { SHARED_MANY_ITEMS = 100 * 1000, SHARED_AGE_COSTS = 20 };
+ * An answer about COALESCED_MANY_ITEMS or more is reused for COALESCED_AGE_COSTS times the
+ * processor time that it took. So making answers takes only a part of one processor, however many
+ * clients request them. With fewer items a client sees its latest store at once. */
+enum { COALESCED_MANY_ITEMS = 100 * 1000, COALESCED_AGE_COSTS = 20 };
 
-/* How an answer is made. Threading: the worker's of who makes it. */
-struct shared_maker {
+/* Makes an answer. Threading: the worker of the session that makes the answer. */
+struct coalesced_maker {
     size_t state_bytes;
-    /* The state is zero before. False: out of memory. */
+    /* The state is all zero before. False: out of memory. */
     bool (*begin)(void *state, struct command_context *);
-    /* Works until it is done or command_piece_full, then returns whether work is left. */
+    /* Works until done or command_piece_full. True: work is left. */
     bool (*go_on)(void *state, struct command_context *, struct text_out *answer);
-    void (*end)(void *state); /* also of a state that did not begin */
+    void (*end)(void *state); /* also after a failed begin */
 };
 
 /* Answers the command; `shared` outlives the session. */
-void tell_shared(struct command_context *, struct shared_answer *shared,
-                  const struct shared_maker *);
+void command_answer_coalesced(struct command_context *, struct shared_answer *shared,
+                              const struct coalesced_maker *);
 #endif

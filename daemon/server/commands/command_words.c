@@ -13,7 +13,7 @@ bool word_begins(const struct token *w, const char *text) {
     return strncmp(w->ptr, text, w->bytes) == 0;
 }
 
-static bool digits(const struct token *w, uint64_t most, uint64_t *n) {
+static bool word_digits(const struct token *w, uint64_t most, uint64_t *n) {
     *n = 0;
     for (size_t i = 0; i < w->bytes; i++) {
         if (w->ptr[i] < '0' || w->ptr[i] > '9') {
@@ -29,7 +29,7 @@ static bool digits(const struct token *w, uint64_t most, uint64_t *n) {
 
 bool word_u32(const struct token *w, uint32_t *to) {
     uint64_t n;
-    if (!digits(w, UINT32_MAX, &n)) {
+    if (!word_digits(w, UINT32_MAX, &n)) {
         return false;
     }
     *to = (uint32_t)n;
@@ -38,9 +38,9 @@ bool word_u32(const struct token *w, uint32_t *to) {
 
 bool word_i32(const struct token *w, int32_t *to) {
     bool negative = w->bytes > 0 && w->ptr[0] == '-';
-    struct token rest = {w->ptr + negative, w->bytes - negative};
+    struct token number = {w->ptr + negative, w->bytes - negative};
     uint64_t n;
-    if (!digits(&rest, (uint64_t)INT32_MAX + negative, &n)) {
+    if (!word_digits(&number, (uint64_t)INT32_MAX + negative, &n)) {
         return false;
     }
     *to = (int32_t)(negative ? -(int64_t)n : (int64_t)n);
@@ -72,7 +72,7 @@ bool word_classes(const struct token *w, unsigned last, struct class_set *classe
         const char *comma = memchr(at, ',', (size_t)(end - at));
         struct token id = {at, (uint32_t)((comma ? comma : end) - at)};
         uint32_t    class_id;
-        if (id.bytes > 0) { /* memcached skips empty ones */
+        if (id.bytes > 0) { /* empty ids are skipped, as in memcached */
             if (!word_u32(&id, &class_id) || class_id == SLAB_CLASS_NONE || class_id > last) {
                 return false;
             }

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "protocol/base64.h"
 
-enum { WALK_ROOM = 256 }; /* items of one bucket */
+enum { WALK_ROOM = 256 }; /* most items of one bucket */
 
 struct dump {
     struct command_more  more; /* first: the session knows only this */
@@ -18,12 +18,9 @@ struct dump {
     bool                 walked;
 };
 
-static void dump_destroy(struct command_more *more) {
-    struct dump *d = (struct dump *)more;
-    free(d);
-}
+static void dump_destroy(struct command_more *more) { free(more); }
 
-static void put_escaped(struct text_out *out, const char *key, size_t n) {
+static void dump_put_escaped(struct text_out *out, const char *key, size_t n) {
     static const char hex[] = "0123456789ABCDEF";
     char *to = text_out_reserve(out, 3 * n), *at = to;
     if (!to) {
@@ -44,17 +41,17 @@ static void put_escaped(struct text_out *out, const char *key, size_t n) {
     text_out_grow(out, (size_t)(at - to));
 }
 
-static void put_meta(struct text_out *out, const struct cache_walked *it) {
+static void dump_put_meta(struct text_out *out, const struct cache_walked *it) {
     const struct cache_view *v = &it->view;
     text_out_str(out, "key=");
-    put_escaped(out, it->key, it->key_len);
+    dump_put_escaped(out, it->key, it->key_len);
     text_out_printf(
         out, " exp=%" PRId64 " la=%" PRId64 " cas=%" PRIu64 " fetch=%s cls=%u size=%u flags=%u \n",
         v->exptime_s ? clock_unix_s(v->exptime_s) : -1, clock_unix_s(v->last_access_s), v->cas,
         v->fetched ? "yes" : "no", it->class_id, v->total_bytes, v->client_flags);
 }
 
-static void put_mg(struct text_out *out, const struct cache_walked *it) {
+static void dump_put_mg(struct text_out *out, const struct cache_walked *it) {
     text_out_str(out, "mg ");
     if (it->view.binary_key) {
         char text[BASE64_BYTES(KEY_BYTES_MAX)];
@@ -66,8 +63,8 @@ static void put_mg(struct text_out *out, const struct cache_walked *it) {
     }
 }
 
-/* A key that came in base64 may hold anything, so a line cannot show it. */
-static void put_cache(struct text_out *out, const struct cache_walked *it) {
+/* A key that came in base64 may hold any bytes, so a line cannot show the key. */
+static void dump_put_cache(struct text_out *out, const struct cache_walked *it) {
     const struct cache_view *v = &it->view;
     if (!v->binary_key) {
         text_out_str(out, "ITEM ");
@@ -83,9 +80,9 @@ static void dump_item(struct dump *d, struct text_out *out, const struct cache_w
     }
     size_t before = out->used;
     switch (d->kind) {
-    case DUMP_META: put_meta(out, it); break;
-    case DUMP_MG: put_mg(out, it); break;
-    case DUMP_CACHE: put_cache(out, it); break;
+    case DUMP_META: dump_put_meta(out, it); break;
+    case DUMP_MG: dump_put_mg(out, it); break;
+    case DUMP_CACHE: dump_put_cache(out, it); break;
     }
     size_t wrote = out->used - before;
     if (wrote > d->bytes_left) {
@@ -97,9 +94,9 @@ static void dump_item(struct dump *d, struct text_out *out, const struct cache_w
     }
 }
 
-/* Items of buckets, until all are walked or the piece is full. */
-static void walk_some(struct dump *d, struct command_context *ctx,
-                      struct cache_walked items[WALK_ROOM]) {
+/* Writes items bucket by bucket, until all are walked or the piece is full. */
+static void dump_walk_buckets(struct dump *d, struct command_context *ctx,
+                              struct cache_walked items[WALK_ROOM]) {
     do {
         int n = d->items_left > 0 ? cache_walk_next(ctx->ct, &d->walk, items, WALK_ROOM) : -1;
         d->walked = n < 0;
@@ -111,13 +108,13 @@ static void walk_some(struct dump *d, struct command_context *ctx,
 
 static bool dump_run(struct command_more *more, struct command_context *ctx) {
     struct dump *d = (struct dump *)more;
-    /* of a piece only: a dump that waits for its reader is small */
+    /* freed after each piece: a dump that waits for its client takes little memory */
     struct cache_walked *items = malloc(WALK_ROOM * sizeof *items);
     if (!items) {
         ctx->out->failed = true;
         return false;
     }
-    walk_some(d, ctx, items);
+    dump_walk_buckets(d, ctx, items);
     free(items);
     if (!d->walked) {
         return true;

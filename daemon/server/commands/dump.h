@@ -1,5 +1,5 @@
-/* Answers made by walking all items: the crawler's dumps and `stats cachedump`. They go out in
- * pieces, so that neither the reply nor the pause of other connections grows with the cache. */
+/* Answers that walk all items: the crawler's dumps and `stats cachedump`. They are sent in pieces,
+ * so that neither memory nor the wait of other connections grows with the cache. */
 #ifndef SLATE_SERVER_COMMANDS_DUMP_H
 #define SLATE_SERVER_COMMANDS_DUMP_H
 #include "server/commands/command.h"

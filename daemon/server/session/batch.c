@@ -1,4 +1,4 @@
-/* A worker's turn: bytes of many sessions in, requests in groups, replies out. */
+/* A worker's turn: takes bytes of many sessions, and groups their requests. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -55,10 +55,17 @@ void batch_on_event(struct batch *b, void (*wake)(void *), void *arg) {
     b->wake_arg = arg;
 }
 
+void batch_end(struct batch *b) {
+    for (unsigned i = 0; b->sv.value_count > 0 && i < b->slot_count; i++) {
+        output_return_values(&b->slots[i].output, b->sv.values);
+    }
+    b->sv.value_count = 0;
+}
+
 void batch_begin(struct batch *b) {
     batch_end(b);
     b->turn++;
-    batch_note_prefixes(b);
+    b->sv.prefixes = prefix_stats_on(b->server->prefixes) ? b->server->prefixes : NULL;
     b->used_most = b->sv.used > b->used_most ? b->sv.used : b->used_most;
     if (++b->shrink_turns >= SHRINK_TURNS) {
         batch_shrink_replies(b);
@@ -69,8 +76,8 @@ void batch_begin(struct batch *b) {
     b->answers_us = 0;
     b->commands_wait = false;
     b->answers_wait = false;
-    b->wary_turns -= b->wary_turns > 0;
-    b->beside_turns -= b->beside_turns > 0;
+    b->copy_penalty_turns -= b->copy_penalty_turns > 0;
+    b->interactive_turns -= b->interactive_turns > 0;
     b->slot_count = 0;
     b->slot_current = NO_SLOT;
 }
@@ -90,7 +97,7 @@ void batch_defer_answers(struct batch *b) { b->answers_wait = true; }
 
 uint32_t batch_answers_us(const struct batch *b) { return b->answers_us; }
 
-bool batch_asked_beside(const struct batch *b) {
+bool batch_has_interactive(const struct batch *b) {
     for (unsigned i = 0; i < b->slot_count; i++) {
         if (b->slots[i].requests > 0) {
             return true;
@@ -108,9 +115,9 @@ void batch_run(struct batch *b) {
 
 /* --- taking bytes --- */
 
-/* The session's slot of this turn; NULL: its replies could not lie behind those that it has
- * already. */
-static struct slot *slot_of(struct batch *b, struct session *s) {
+/* Returns the session's slot of this turn. NULL: further replies would not lie behind its
+ * replies. */
+static struct slot *batch_slot_of(struct batch *b, struct session *s) {
     if (s->turn == b->turn) {
         return s->slot == b->slot_count - 1 ? &b->slots[s->slot] : NULL;
     }
@@ -124,15 +131,15 @@ static struct slot *slot_of(struct batch *b, struct session *s) {
     return slot;
 }
 
-/* Takes the `count` requests that were parsed at the group's end into the group. */
-static inline void enlist(struct batch *b, struct slot *slot, const struct session *s,
-                          unsigned count) {
+/* Adds the `count` requests that were parsed at the group's end to the group. */
+static inline void batch_enlist(struct batch *b, struct slot *slot, const struct session *s,
+                                unsigned count) {
     struct request *r = &b->group[b->grouped];
-    struct index_hint *spots = &b->spots[b->grouped];
+    struct index_hint *hints = &b->hints[b->grouped];
     for (unsigned i = 0; i < count; i++) {
         r[i].slot = s->slot;
         if (verb_has_key(r[i].verb)) {
-            spots[i] = cache_prefetch_bucket(b->sv.cache, &r[i].key);
+            hints[i] = cache_prefetch_bucket(b->sv.cache, &r[i].key);
         }
     }
     b->grouped += count;
@@ -140,12 +147,12 @@ static inline void enlist(struct batch *b, struct slot *slot, const struct sessi
     slot->requests += count;
 }
 
-/* Does what a request needs before the session's next one may be parsed. */
-static void follow_up(struct batch *b, struct session *s) {
+/* Does the work that a request needs before the session's next request may be parsed. */
+static void batch_follow_up(struct batch *b, struct session *s) {
     struct request *r = &b->group[b->grouped - 1];
     if (r->verb == VERB_META_NOOP) {
-        b->slots[s->slot].flushed = b->slots[s->slot].requests;
-        s->piped = false;
+        b->slots[s->slot].flushed_requests = b->slots[s->slot].requests;
+        s->pipelined = false;
     } else if (r->verb == VERB_REPLY || r->verb == VERB_BINARY_ANSWER) {
         if (r->flags & REQUEST_SWALLOW) {
             s->swallow_bytes = request_block_bytes(r);
@@ -163,29 +170,29 @@ static void follow_up(struct batch *b, struct session *s) {
         b->grouped--;
         batch_run_group(b);
         counter_add(&b->sv.counters->requests, 1);
-        intake_begin(b, s, &streamed);
+        session_upload_begin(b, s, &streamed);
     }
 }
 
-static inline bool needs_follow_up(const struct request *r) {
+static inline bool batch_needs_follow_up(const struct request *r) {
     return r->verb >= VERB_COMMAND || r->verb == VERB_META_NOOP ||
            (verb_stores(r->verb) && !r->value);
 }
 
-/* Puts bytes where a half-received value, or a refused one, wants them. False: that value is not
+/* Takes bytes of a half-received value, or drops bytes of a refused one. False: that value is not
  * complete yet. */
-static bool take_value_bytes(struct batch *b, struct session *s, char **at, const char *end) {
-    if (s->intake && !intake_ended(s->intake)) {
-        *at += intake_take(b, s, *at, (size_t)(end - *at));
+static bool batch_take_value_bytes(struct batch *b, struct session *s, char **at, const char *end) {
+    if (s->upload && !session_upload_ended(s->upload)) {
+        *at += session_upload_take(b, s, *at, (size_t)(end - *at));
     }
-    if (s->intake && intake_ended(s->intake)) {
+    if (s->upload && session_upload_ended(s->upload)) {
         batch_run_group(b);
-        intake_finish(b, s);
-        s->copies = batch_copied_much(b) || s->copies;
-    } else if (s->intake) {
-        /* the kept bytes are the value's first, and too few yet */
-        bool waits = intake_waits(s->intake), kept = *at < end;
-        s->need = waits ? SESSION_NEED_MEMORY : kept ? SESSION_NEED_BYTES : SESSION_NEED_VALUE;
+        session_upload_finish(b, s);
+        s->serialize_next = batch_copied_much(b) || s->serialize_next;
+    } else if (s->upload) {
+        /* the unused bytes are the value's first, and too few yet */
+        bool waits = s->upload->waits, has_bytes = *at < end;
+        s->need = waits ? SESSION_NEED_MEMORY : has_bytes ? SESSION_NEED_BYTES : SESSION_NEED_VALUE;
     }
     if (s->swallow_bytes > 0) {
         size_t have = (size_t)(end - *at);
@@ -194,59 +201,59 @@ static bool take_value_bytes(struct batch *b, struct session *s, char **at, cons
         s->swallow_bytes -= skip;
         s->need = SESSION_NEED_VALUE;
     }
-    return s->swallow_bytes == 0 && !s->intake;
+    return s->swallow_bytes == 0 && !s->upload;
 }
 
-/* How many requests the session may still add in this turn: at least its share, and more while the
+/* Returns how many requests the session may still add in this turn: its share, and more while the
  * batch has room. */
-static uint32_t allowance(const struct batch *b, const struct slot *slot) {
-    uint32_t share = b->beside_turns > 0 ? TURN_SESSION_BESIDE : TURN_SESSION_REQUESTS;
+static uint32_t batch_allowance(const struct batch *b, const struct slot *slot) {
+    uint32_t share = b->interactive_turns > 0 ? TURN_SESSION_INTERACTIVE : TURN_SESSION_REQUESTS;
     uint32_t most =
         b->requests < TURN_REQUESTS && b->shares_from < share ? share : b->reqs_per_event;
     return slot->requests < most ? most - slot->requests : 0;
 }
 
-/* How many more requests of the session may wait to be run. */
-static inline unsigned unseen_room(const struct batch *b, const struct session *s,
-                                   const struct slot *slot) {
-    unsigned unseen = b->grouped < slot->requests ? b->grouped : slot->requests;
-    unsigned most = s->lags             ? SESSION_UNSEEN_LAGGING
-                    : b->wary_turns > 0 ? SESSION_UNSEEN_WARY
-                                        : SESSION_UNSEEN;
-    return unseen < most ? most - unseen : 0;
+/* Returns how many more requests of the session may wait in the group. */
+static inline unsigned batch_inflight_room(const struct batch *b, const struct session *s,
+                                           const struct slot *slot) {
+    unsigned inflight = b->grouped < slot->requests ? b->grouped : slot->requests;
+    unsigned most = s->slow_reader              ? SESSION_INFLIGHT_MOST_SLOW_READER
+                    : b->copy_penalty_turns > 0 ? SESSION_INFLIGHT_MOST_COPY_PENALTY
+                                                : SESSION_INFLIGHT_MOST;
+    return inflight < most ? most - inflight : 0;
 }
 
-/* Whether the replies of the requests that have run are long. */
-static inline bool replies_are_long(const struct session *s, const struct slot *slot) {
+/* True: the replies so far are long. */
+static inline bool batch_replies_are_long(const struct session *s, const struct slot *slot) {
     return slot->output.end - slot->output.at + slot->value_bytes >= session_reply_bytes_most(s);
 }
 
-/* What a session needs after a command, or a piece of a command's answer, that ended its turn. */
-static enum session_need need_after_command(const struct session *s, bool bytes_left) {
+/* Returns the need of a session whose turn a command, or a piece of an answer, has ended. */
+static enum session_need batch_need_after_command(const struct session *s, bool bytes_left) {
     if (s->more) {
-        return s->more->asleep ? SESSION_NEED_EVENT : SESSION_NEED_COMMAND;
+        return s->more->asleep ? SESSION_NEED_WAKE : SESSION_NEED_COMMAND_TIME;
     }
     return bytes_left ? SESSION_NEED_TURN : SESSION_NEED_BYTES;
 }
 
-static void end_turn(struct batch *b, struct session *s, bool bytes_left) {
-    s->piped = bytes_left;
-    s->need = need_after_command(s, bytes_left);
+static void batch_end_session_turn(struct batch *b, struct session *s, bool bytes_left) {
+    s->pipelined = bytes_left;
+    s->need = batch_need_after_command(s, bytes_left);
     if (bytes_left) {
         BATCH_COUNT(b, conn_yields);
     }
 }
 
-/* The next request is long, and this turn's time for long ones is over: the session waits. */
-static void wait_for_time(struct session *s, const struct slot *slot) {
-    s->piped = s->piped || slot->requests > 0;
-    s->need = SESSION_NEED_COMMAND;
+/* Makes the session wait, because this turn has no more time for commands. */
+static void batch_defer_session(struct session *s, const struct slot *slot) {
+    s->pipelined = s->pipelined || slot->requests > 0;
+    s->need = SESSION_NEED_COMMAND_TIME;
 }
 
-static bool speaks(const struct batch *b, const struct session *s, bool binary) {
+static bool batch_speaks(const struct batch *b, const struct session *s, bool binary) {
     bool login = binary ? b->server->logins != NULL : b->server->users.path != NULL;
     if (s->role == ROLE_NONE && !login) {
-        return false; /* nobody can log in by this protocol */
+        return false; /* no login works by this protocol */
     }
     switch ((enum listen_protocol)s->protocol) {
     case LISTEN_PROTOCOL_AS_SET: return binary ? b->speaks_binary : b->speaks_text;
@@ -257,88 +264,88 @@ static bool speaks(const struct batch *b, const struct session *s, bool binary) 
     return true;
 }
 
-/* Writes the next piece of a long answer, if this turn has time for it. True: the session's turn
- * ends with that. */
-static bool answer_goes_on(struct batch *b, struct session *s, bool bytes_left) {
+/* Writes the next piece of a long answer, if this turn has time. True: the session's turn ends. */
+static bool batch_continue_answer(struct batch *b, struct session *s, bool bytes_left) {
     if (b->answers_wait || !batch_has_time(b)) {
-        s->need = SESSION_NEED_COMMAND;
+        s->need = SESSION_NEED_COMMAND_TIME;
         return true;
     }
     batch_run_group(b);
     batch_run_more(b, s);
-    batch_settle_slot(b);
+    batch_settle_replies(b);
     if (s->closing) {
         return false;
     }
-    s->need = need_after_command(s, bytes_left);
+    s->need = batch_need_after_command(s, bytes_left);
     return true;
 }
 
-/* How many requests of the session may be parsed now; 0: its turn ends here. *alone: one request,
- * which runs by itself, within the time for commands. */
+/* Returns how many requests of the session may be parsed now. 0: the session's turn ends. *alone:
+ * only one request, which runs alone, within the time for commands. */
 __attribute__((always_inline)) static inline unsigned
-room_for_requests(struct batch *b, struct session *s, const struct slot *slot, bool *alone) {
-    unsigned unseen = unseen_room(b, s, slot);
-    if (b->grouped >= GROUP_RUN || unseen == 0) {
+batch_room_for_requests(struct batch *b, struct session *s, const struct slot *slot, bool *alone) {
+    unsigned inflight = batch_inflight_room(b, s, slot);
+    if (b->grouped >= GROUP_RUN || inflight == 0) {
         batch_run_group(b);
-        unseen = unseen_room(b, s, slot);
+        inflight = batch_inflight_room(b, s, slot);
     }
-    if (s->copies) {
+    if (s->serialize_next) {
         if (!batch_has_time(b)) {
-            wait_for_time(s, slot);
+            batch_defer_session(s, slot);
             return 0;
         }
         batch_run_group(b);
-        s->copies = false;
+        s->serialize_next = false;
         *alone = true;
-        unseen = 1;
+        inflight = 1;
     }
-    uint32_t most = allowance(b, slot);
-    if (most == 0 || replies_are_long(s, slot)) {
+    uint32_t most = batch_allowance(b, slot);
+    if (most == 0 || batch_replies_are_long(s, slot)) {
         s->need = SESSION_NEED_TURN;
         BATCH_COUNT(b, conn_yields);
         return 0;
     }
     unsigned room = GROUP_ROOM - b->grouped < most ? GROUP_ROOM - b->grouped : most;
-    return unseen < room ? unseen : room;
+    return inflight < room ? inflight : room;
 }
 
-/* Takes parsed requests into the group, and runs the group if the last one is a command. True: that
- * ends the session's turn. */
+/* Takes parsed requests into the group, and runs the group if the last request is a command. True:
+ * the session's turn ends. */
 __attribute__((always_inline)) static inline bool
-take_requests(struct batch *b, struct session *s, struct slot *slot, unsigned count, uint8_t verb,
-              bool bytes_left) {
-    enlist(b, slot, s, count);
-    if (needs_follow_up(&b->group[b->grouped - 1])) {
-        follow_up(b, s);
+batch_take_requests(struct batch *b, struct session *s, struct slot *slot, unsigned count,
+                    uint8_t verb, bool bytes_left) {
+    batch_enlist(b, slot, s, count);
+    if (batch_needs_follow_up(&b->group[b->grouped - 1])) {
+        batch_follow_up(b, s);
     }
     if (verb_is_command(verb) && !s->closing) {
-        s->piped = bytes_left;
-        if (s->more || slot->commands_us >= SESSION_COMMANDS_US || replies_are_long(s, slot)) {
-            end_turn(b, s, bytes_left);
+        s->pipelined = bytes_left;
+        if (s->more || slot->commands_us >= SESSION_COMMANDS_US ||
+            batch_replies_are_long(s, slot)) {
+            batch_end_session_turn(b, s, bytes_left);
             return true;
         }
     }
     return false;
 }
 
-/* Parses requests from *at on and runs them, until the session's turn ends. `guarded`, a constant:
- * the requests are looked at one by one, for what the session's role allows. */
-__attribute__((always_inline)) static inline void add_requests(struct batch *b, struct session *s,
-                                                               struct slot *slot, char **at,
-                                                               char *end, const bool guarded) {
-    bool alone = false; /* the request in the group runs by itself */
+/* Parses requests from *at on, and runs them, until the session's turn ends. `guarded`, a constant:
+ * checks each request against the session's role. */
+__attribute__((always_inline)) static inline void
+batch_add_requests(struct batch *b, struct session *s, struct slot *slot, char **at, char *end,
+                   const bool guarded) {
+    bool alone = false; /* the request in the group runs alone */
     while (!s->closing) {
         if (alone) {
             alone = false;
             batch_run_group(b);
-            if (s->copies && !s->intake) {
-                end_turn(b, s, *at < end);
+            if (s->serialize_next && !s->upload) {
+                batch_end_session_turn(b, s, *at < end);
                 break;
             }
         }
-        if (s->swallow_bytes > 0 || s->intake) {
-            if (!take_value_bytes(b, s, at, end)) {
+        if (s->swallow_bytes > 0 || s->upload) {
+            if (!batch_take_value_bytes(b, s, at, end)) {
                 break;
             }
             s->need = SESSION_NEED_BYTES;
@@ -346,14 +353,14 @@ __attribute__((always_inline)) static inline void add_requests(struct batch *b, 
         if (*at == end || s->closing) {
             break;
         }
-        unsigned room = room_for_requests(b, s, slot, &alone);
+        unsigned room = batch_room_for_requests(b, s, slot, &alone);
         if (room == 0) {
             break;
         }
         struct request *r = &b->group[b->grouped];
         unsigned count = guarded ? 0 : parse_plain(&s->parser, at, end, r, room);
         if (count > 0) {
-            enlist(b, slot, s, count);
+            batch_enlist(b, slot, s, count);
             continue;
         }
         char *next;
@@ -372,49 +379,49 @@ __attribute__((always_inline)) static inline void add_requests(struct batch *b, 
         }
         uint8_t verb = r[count - 1].verb;
         if (verb_is_command(verb) && !batch_has_time(b)) {
-            wait_for_time(s, slot);
+            batch_defer_session(s, slot);
             break;
         }
         *at = next;
-        if (take_requests(b, s, slot, count, verb, next < end)) {
+        if (batch_take_requests(b, s, slot, count, verb, next < end)) {
             break;
         }
-        if (guarded && s->tried_login) { /* one attempt a turn */
-            s->tried_login = false;
-            end_turn(b, s, next < end);
+        if (guarded && s->login_tried) { /* one attempt a turn */
+            s->login_tried = false;
+            batch_end_session_turn(b, s, next < end);
             break;
         }
     }
-    s->copies = s->copies || alone; /* the request has not run, so it may still copy much */
+    s->serialize_next =
+        s->serialize_next || alone; /* the request has not run yet, and may copy much */
 }
 
-/* Notes that sessions which ask for little are there. The rest of a long run of requests is not
- * little. */
-static inline void note_little(struct batch *b, struct session *s, const struct slot *slot) {
-    bool much = slot->requests >= TURN_SESSION_BESIDE;
-    if (slot->requests > 0 && slot->requests <= ASKS_LITTLE && !s->asked_much) {
-        b->beside_turns = BESIDE_TURNS;
+/* Notes an interactive session. The end of a long run of requests does not count as one. */
+static inline void batch_note_interactive(struct batch *b, struct session *s,
+                                          const struct slot *slot) {
+    bool is_long = slot->requests >= TURN_SESSION_INTERACTIVE;
+    if (slot->requests > 0 && slot->requests <= INTERACTIVE_REQUESTS_MOST && !s->last_turn_long) {
+        b->interactive_turns = INTERACTIVE_TURNS;
     }
-    s->asked_much = much;
+    s->last_turn_long = is_long;
 }
 
-__attribute__((always_inline)) static inline size_t add(struct batch *b, struct session *s,
-                                                        char *bytes, size_t n,
-                                                        const bool guarded) {
-    struct slot *slot = slot_of(b, s);
+__attribute__((always_inline)) static inline size_t
+batch_add_bytes(struct batch *b, struct session *s, char *bytes, size_t n, const bool guarded) {
+    struct slot *slot = batch_slot_of(b, s);
     if (!slot) {
         s->need = SESSION_NEED_TURN;
         return 0;
     }
     char *at = bytes;
     s->need = SESSION_NEED_BYTES;
-    if (s->more && !s->closing && answer_goes_on(b, s, n > 0)) {
+    if (s->more && !s->closing && batch_continue_answer(b, s, n > 0)) {
         return 0;
     }
-    add_requests(b, s, slot, &at, bytes + n, guarded);
-    note_little(b, s, slot);
+    batch_add_requests(b, s, slot, &at, bytes + n, guarded);
+    batch_note_interactive(b, s, slot);
     if (s->need == SESSION_NEED_BYTES) {
-        s->piped = false;
+        s->pipelined = false;
     }
     if (s->closing) {
         s->need = s->watcher && !slot->lost ? SESSION_WATCHES : SESSION_CLOSE;
@@ -423,21 +430,22 @@ __attribute__((always_inline)) static inline size_t add(struct batch *b, struct 
     return (size_t)(at - bytes);
 }
 
-__attribute__((noinline)) static size_t add_with_care(struct batch *b, struct session *s,
-                                                      char *bytes, size_t n) {
-    if (!s->spoke && n > 0) {
-        /* The first byte tells which protocol a client speaks. A client whose protocol is not
-         * spoken here is hung up on: it would wait for an answer for ever. */
+__attribute__((noinline)) static size_t batch_add_guarded(struct batch *b, struct session *s,
+                                                          char *bytes, size_t n) {
+    if (!s->protocol_known && n > 0) {
+        /* The first byte shows the client's protocol. With a protocol that is off the connection
+         * ends, because the client would wait for a reply for ever. */
         bool binary = (uint8_t)bytes[0] == BINARY_REQUEST;
-        s->spoke = true;
+        s->protocol_known = true;
         s->parser.mode = binary ? PARSER_PACKETS : PARSER_LINES;
         s->parser.logins = b->server->logins != NULL;
-        s->closing = s->closing || !speaks(b, s, binary);
+        s->closing = s->closing || !batch_speaks(b, s, binary);
     }
-    s->plain = s->spoke && s->role >= ROLE_WRITE;
-    return add(b, s, bytes, n, true);
+    s->unguarded = s->protocol_known && s->role >= ROLE_WRITE;
+    return batch_add_bytes(b, s, bytes, n, true);
 }
 
 size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
-    return s->plain ? add(b, s, bytes, n, false) : add_with_care(b, s, bytes, n);
+    return s->unguarded ? batch_add_bytes(b, s, bytes, n, false)
+                        : batch_add_guarded(b, s, bytes, n);
 }

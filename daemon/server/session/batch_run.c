@@ -1,4 +1,4 @@
-/* Running the requests of a group, and commands. */
+/* Runs the requests of a group, and commands. */
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/random.h"
@@ -9,11 +9,7 @@
 #include "server/verbs/observe.h"
 #include "server/version.h"
 
-void batch_note_prefixes(struct batch *b) {
-    b->sv.prefixes = prefix_stats_on(b->server->prefixes) ? b->server->prefixes : NULL;
-}
-
-static struct command_context context_of(struct batch *b, struct session *s) {
+static struct command_context batch_command_context(struct batch *b, struct session *s) {
     uint64_t now_us = clock_mono_us();
     text_out_clear(&b->text);
     return (struct command_context){
@@ -31,10 +27,10 @@ static struct command_context context_of(struct batch *b, struct session *s) {
     };
 }
 
-/* Adds the time since the context was made to the time of the turn's commands, and of the
- * session's. At least a microsecond, so that their number is bounded, too. Returns it. */
-static uint32_t note_time(struct batch *b, struct slot *slot,
-                          const struct command_context *context) {
+/* Adds the time since the context was made to the turn's, and the session's, time of commands.
+ * Returns that time: at least a microsecond, so that the number of commands is bounded, too. */
+static uint32_t batch_note_command_time(struct batch *b, struct slot *slot,
+                                        const struct command_context *context) {
     uint32_t took_us = (uint32_t)(clock_mono_us() - context->now_us) + 1;
     b->commands_us += took_us;
     slot->commands_us += took_us;
@@ -43,8 +39,8 @@ static uint32_t note_time(struct batch *b, struct slot *slot,
 
 enum { PACKET_LINE_BYTES = KEY_BYTES_MAX + 16 };
 
-/* Writes the text line that asks for the same as the packet. Returns its length. */
-static size_t line_of_packet(const struct request *r, char line[PACKET_LINE_BYTES]) {
+/* Writes the text command that equals the packet. Returns its length. */
+static size_t batch_packet_to_line(const struct request *r, char line[PACKET_LINE_BYTES]) {
     char *p = line;
     if (binary_plain_opcode(r->text) == BINARY_FLUSH) {
         p = PUT(p, "flush_all ");
@@ -57,15 +53,16 @@ static size_t line_of_packet(const struct request *r, char line[PACKET_LINE_BYTE
     return (size_t)(p - line);
 }
 
-static void run_command(struct batch *b, const struct request *r) {
+static void batch_run_command(struct batch *b, const struct request *r) {
     struct session *s = b->slots[r->slot].session;
-    struct command_context context = context_of(b, s);
+    struct command_context context = batch_command_context(b, s);
     char packet_line[PACKET_LINE_BYTES];
     bool binary = r->flags & REQUEST_BINARY;
     context.line = binary ? packet_line : r->text;
-    context.line_bytes = binary ? line_of_packet(r, packet_line) : r->text_bytes;
+    context.line_bytes = binary ? batch_packet_to_line(r, packet_line) : r->text_bytes;
     context.noreply = (r->flags & REQUEST_NOREPLY) != 0;
-    context.follows = b->slots[r->slot].requests > b->slots[r->slot].flushed + 1 || s->piped;
+    context.follows =
+        b->slots[r->slot].requests > b->slots[r->slot].flushed_requests + 1 || s->pipelined;
     if (!command_run(&context)) {
         if (r->flags & REQUEST_HTTP) {
             context.close = true;
@@ -80,7 +77,7 @@ static void run_command(struct batch *b, const struct request *r) {
     s->more = context.more;
     if (context.watcher) {
         s->watcher = context.watcher;
-        s->closing = true; /* no more of its requests run */
+        s->closing = true; /* no further requests of the session run */
     }
     if (binary) {
         s->opaque = binary_opaque(r->text);
@@ -89,14 +86,13 @@ static void run_command(struct batch *b, const struct request *r) {
     } else {
         batch_reply_text(b, r->slot);
     }
-    note_time(b, &b->slots[r->slot], &context);
+    batch_note_command_time(b, &b->slots[r->slot], &context);
 }
 
-/* The next piece of an answer that goes on. */
 void batch_run_more(struct batch *b, struct session *s) {
-    struct command_context context = context_of(b, s);
+    struct command_context context = batch_command_context(b, s);
     bool packets = s->more->packets;
-    command_go_on(&s->more, &context);
+    command_continue(&s->more, &context);
     s->closing |= context.close;
     b->requests++;
     if (s->parser.mode == PARSER_PACKETS && (!packets || b->text.failed)) {
@@ -104,20 +100,20 @@ void batch_run_more(struct batch *b, struct session *s) {
     } else {
         batch_reply_text(b, s->slot);
     }
-    b->answers_us += note_time(b, &b->slots[s->slot], &context);
+    b->answers_us += batch_note_command_time(b, &b->slots[s->slot], &context);
 }
 
-/* batch_reply_begin, for the usual case that the request before belonged to the same session. A
- * lost session is never current. */
-static inline char *reply_begin(struct batch *b, unsigned slot) {
+/* batch_reply_begin for the usual case that the request before belongs to the same session. A
+ * session that has lost its replies is never current. */
+static inline char *batch_reply_begin_fast(struct batch *b, unsigned slot) {
     bool same = slot == b->slot_current && b->sv.room - b->sv.used >= VERB_REPLY_BYTES;
     return same ? b->sv.bytes + b->sv.used : batch_reply_begin(b, slot);
 }
 
-/* Runs requests that are neither classic nor meta commands. Not inlined, so that those two stay
+/* Runs requests that are neither classic nor meta commands. Not inlined, so that those stay
  * fast. */
-__attribute__((noinline)) static char *run_other(struct batch *b, const struct request *r,
-                                                 char *p) {
+__attribute__((noinline)) static char *batch_run_other(struct batch *b, const struct request *r,
+                                                       char *p) {
     switch (r->verb) {
     case VERB_REPLY: return put_bytes(p, r->text, r->text_bytes);
     case VERB_VERSION: return PUT(p, "VERSION " SLATE_PROTOCOL_VERSION "\r\n");
@@ -127,15 +123,15 @@ __attribute__((noinline)) static char *run_other(struct batch *b, const struct r
     }
 }
 
-static inline void run_request(struct batch *b, const struct request *r) {
+static inline void batch_run_request(struct batch *b, const struct request *r) {
     if (r->verb == VERB_COMMAND) {
-        run_command(b, r);
+        batch_run_command(b, r);
         return;
     }
     if (r->verb == VERB_CLOSE) {
-        return; /* batch_add has run it */
+        return; /* batch_add has handled it */
     }
-    char *p = reply_begin(b, r->slot);
+    char *p = batch_reply_begin_fast(b, r->slot);
     if (!p) {
         return;
     }
@@ -144,81 +140,79 @@ static inline void run_request(struct batch *b, const struct request *r) {
     } else if (verb_is_meta(r->verb)) {
         p = meta_run(&b->sv, r, p);
     } else {
-        p = run_other(b, r, p);
+        p = batch_run_other(b, r, p);
     }
     if (p) {
         batch_reply_end(b, p);
     } else {
-        batch_lose(b, &b->slots[r->slot]);
+        batch_lose_replies(b, &b->slots[r->slot]);
     }
 }
 
-/* Notes one key for the samples, which stands for all requests since the last one that was noted.
- * The distance between two is at least a group, and varies, so that it does not fall into step with
- * a client that repeats its requests. */
-static void note_key(struct batch *b, unsigned count) {
-    /* few, so that keys are noted soon after sampling began: it begins a moment after the start */
-    enum { LOOK_AGAIN = 64 };
-    unsigned i = (unsigned)(count - 1 + (uint64_t)(b->key_due + 1)) % count;
+/* Samples one key, which stands for all requests since the last sample. The distance between
+ * samples is at least a group, and varies, so that it does not fall into step with a client that
+ * repeats its requests. */
+static void batch_sample_key(struct batch *b, unsigned count) {
+    /* few, so that samples begin soon after sampling is turned on */
+    enum { RECHECK_REQUESTS = 64 };
+    unsigned i = (unsigned)(count + b->key_due); /* key_due is in [-count, -1] */
     if (b->key_every != 0 && verb_has_key(b->group[i].verb)) {
         cache_sample_key(b->sv.ct, &b->group[i].key, (uint32_t)(b->key_wait - b->key_due));
     }
     b->key_every = cache_sample_key_every(b->sv.cache);
-    uint32_t most = b->key_every != 0 ? b->key_every : LOOK_AGAIN;
+    uint32_t most = b->key_every != 0 ? b->key_every : RECHECK_REQUESTS;
     uint64_t drawn = random_next(&b->key_random) >> 32;
     b->key_due = b->key_wait = most / 2 + (uint32_t)(drawn * (most + 1) >> 32);
 }
 
-/* Whether much was copied since it was last asked: an append or prepend copies the whole value. It
- * counts as the time of commands. */
 bool batch_copied_much(struct batch *b) {
     uint64_t copied_bytes = cache_thread_copied(b->sv.ct);
     uint64_t more_bytes = copied_bytes - b->copied_bytes;
     b->copied_bytes = copied_bytes;
     b->commands_us += (uint32_t)(more_bytes / COPIED_BYTES_US);
-    b->wary_turns = more_bytes >= COPIED_MUCH_BYTES ? WARY_TURNS : b->wary_turns;
+    b->copy_penalty_turns =
+        more_bytes >= COPIED_MUCH_BYTES ? COPY_PENALTY_TURNS : b->copy_penalty_turns;
     return more_bytes >= COPIED_MUCH_BYTES;
 }
 
-/* From now on the sessions of this group run one request at a time, until a request of theirs
- * copies little. */
-static void note_copying(struct batch *b) {
+/* From now on each session of this group runs one request at a time, until one copies little. */
+static void batch_serialize_sessions(struct batch *b) {
     for (unsigned i = 0; i < b->grouped; i++) {
         struct session *s = b->slots[b->group[i].slot].session;
         if (s) {
-            s->copies = true;
+            s->serialize_next = true;
         }
     }
 }
 
-/* Prefetches the items of a group, and the neighbours in the queue of those that it deletes.
- * Returns how many of its requests have a key. */
-static unsigned prefetch_group(const struct batch *b, unsigned n) {
-    uint32_t leaving[GROUP_ROOM];
-    uint8_t behind[GROUP_ROOM];
-    unsigned leaving_count = 0, behind_count = 0, keys = 0;
+/* Prefetches the items of a group, and the queue neighbours of items that the group deletes.
+ * Returns how many requests have a key. */
+static unsigned batch_prefetch_group(const struct batch *b, unsigned n) {
+    uint32_t deleted[GROUP_ROOM];
+    uint8_t later[GROUP_ROOM];
+    unsigned deleted_count = 0, later_count = 0, keys = 0;
     for (unsigned i = 0; i < n; i++) {
         const struct request *r = &b->group[i];
         if (verb_has_key(r->verb)) {
             keys++;
-            uint32_t ref = cache_prefetch_item(b->sv.cache, &r->key, b->spots[i]);
+            uint32_t ref = cache_prefetch_item(b->sv.cache, &r->key, b->hints[i]);
             if (ref == 0) {
-                behind[behind_count++] = (uint8_t)i;
+                later[later_count++] = (uint8_t)i;
             } else if (verb_deletes(r->verb)) {
-                leaving[leaving_count++] = ref;
+                deleted[deleted_count++] = ref;
             }
         }
     }
-    for (unsigned i = 0; i < behind_count; i++) {
-        const struct request *r = &b->group[behind[i]];
-        uint32_t ref = cache_prefetch_item_behind(b->sv.cache, &r->key, b->spots[behind[i]]);
+    for (unsigned i = 0; i < later_count; i++) {
+        const struct request *r = &b->group[later[i]];
+        uint32_t ref = cache_prefetch_item_behind(b->sv.cache, &r->key, b->hints[later[i]]);
         if (ref != 0 && verb_deletes(r->verb)) {
-            leaving[leaving_count++] = ref;
+            deleted[deleted_count++] = ref;
         }
     }
-    /* by now the items have arrived, and tell their neighbours */
-    for (unsigned i = 0; i < leaving_count; i++) {
-        cache_prefetch_neighbours(b->sv.cache, leaving[i]);
+    /* by now the items are in the processor's cache, with the links to their neighbours */
+    for (unsigned i = 0; i < deleted_count; i++) {
+        cache_prefetch_neighbours(b->sv.cache, deleted[i]);
     }
     return keys;
 }
@@ -227,7 +221,7 @@ _Static_assert(GROUP_ROOM <= UINT8_MAX + 1, "the number of a request fits a byte
 void batch_run_group(struct batch *b) {
     unsigned n = b->grouped, keys = n == 1 && verb_has_key(b->group[0].verb);
     if (n > 1) {
-        keys = prefetch_group(b, n);
+        keys = batch_prefetch_group(b, n);
     }
     unsigned watched = b->sv.watched = event_watched(~0u);
     for (unsigned i = 0; i < n; i++) {
@@ -236,20 +230,20 @@ void batch_run_group(struct batch *b) {
             observe_begin(&b->sv, watched, &b->group[i]);
             observe_lookup(&b->sv, &b->group[i]);
         }
-        b->sv.spot = &b->spots[i];
-        run_request(b, &b->group[i]);
+        b->sv.hint = &b->hints[i];
+        batch_run_request(b, &b->group[i]);
     }
     if (batch_copied_much(b)) {
-        note_copying(b);
+        batch_serialize_sessions(b);
     }
     b->grouped = 0;
-    /* as it was before the group; the last request may have set it for its own key */
+    /* as before the group: the last request may have narrowed it to its key */
     b->sv.watched = watched;
-    batch_settle_slot(b);
+    batch_settle_replies(b);
     counter_add(&b->sv.counters->requests, n);
     cache_count_key_requests(b->sv.ct, keys);
     b->key_due -= n;
     if (b->key_due < 0 && n > 0) {
-        note_key(b, n);
+        batch_sample_key(b, n);
     }
 }

@@ -1,7 +1,8 @@
-/* A session that logs in by SASL, as memcached's clients of the binary protocol do with -S: which
- * packets it may send before, and its steps, which another thread takes (server/auth/logins.h).
+/* Logins by SASL, as memcached's clients of the binary protocol use with -S: the packets that a
+ * session may send before a login, and the steps of a login, which another thread runs
+ * (server/auth/logins.h).
  *
- * Where a later attempt fails, a session that was logged in is no more, as in memcached. */
+ * When a later attempt fails, the session loses its login, as in memcached. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ enum parsed login_sasl_parse(struct session *s, char *at, char *end, struct requ
         opcode == BINARY_SASL_AUTH || opcode == BINARY_SASL_STEP) {
         return parse(&s->parser, at, end, out, 1, count, next);
     }
-    /* nothing behind the head is waited for, because the answer ends the connection */
+    /* does not wait for bytes behind the head, because the reply ends the connection */
     *out = (struct request){.verb = VERB_BINARY_ANSWER,
                             .flags = REQUEST_BINARY | REQUEST_LAST,
                             .text = at,
@@ -30,15 +31,15 @@ enum parsed login_sasl_parse(struct session *s, char *at, char *end, struct requ
 /* --- a step --- */
 
 struct login_wait {
-    struct waiting     waiting; /* first */
-    struct session    *session; /* the session, which ends this before itself */
+    struct command_wait     waiting; /* first */
+    struct session    *session; /* outlives this struct */
     struct login_step *step;
     uint32_t           opaque;
     uint8_t            opcode;
 };
 
-static void put_packet(struct text_out *out, const struct login_wait *w, enum binary_status status,
-                       const char *text, size_t n) {
+static void sasl_put_packet(struct text_out *out, const struct login_wait *w,
+                            enum binary_status status, const char *text, size_t n) {
     const struct binary_head head = {.opcode = w->opcode,
                                      .status = (uint16_t)status,
                                      .body_bytes = (uint32_t)n,
@@ -51,73 +52,73 @@ static void put_packet(struct text_out *out, const struct login_wait *w, enum bi
     text_out_bytes(out, text, n);
 }
 
-static void put_words(struct text_out *out, const struct login_wait *w, enum binary_status status,
-                      const char *words) {
-    put_packet(out, w, status, words, strlen(words));
+static void sasl_put_text(struct text_out *out, const struct login_wait *w,
+                          enum binary_status status, const char *words) {
+    sasl_put_packet(out, w, status, words, strlen(words));
 }
 
-static void refuse(struct command_context *ctx, struct session *s) {
+static void sasl_refuse(struct command_context *ctx, struct session *s) {
     s->role = ROLE_NONE;
-    s->plain = false;
+    s->unguarded = false;
     free(s->user);
     s->user = NULL;
     counter_add(&ctx->counters->auth_errors, 1);
     users_log_refusal(&ctx->server->users, s->addr, "authentication failure");
 }
 
-static bool tell(struct waiting *waiting, struct command_context *ctx) {
+static bool sasl_reply(struct command_wait *waiting, struct command_context *ctx) {
     struct login_wait *w = (struct login_wait *)waiting;
     struct login_step *step = w->step;
     struct session    *s = w->session;
     bool mechanisms = step->verb == LOGIN_MECHANISMS;
     if (mechanisms && step->verdict == CYRUS_PROVEN) {
-        put_packet(ctx->out, w, BINARY_OK, step->text.bytes, step->text.n);
+        sasl_put_packet(ctx->out, w, BINARY_OK, step->text.bytes, step->text.n);
     } else if (step->verdict == CYRUS_GOES_ON) {
-        put_packet(ctx->out, w, BINARY_AUTH_CONTINUE, step->text.bytes, step->text.n);
+        sasl_put_packet(ctx->out, w, BINARY_AUTH_CONTINUE, step->text.bytes, step->text.n);
     } else if (step->verdict == CYRUS_PROVEN) {
         counter_add(&ctx->counters->auth_cmds, 1);
         size_t n = strlen(step->user);
         session_let_in(s, step->user, n,
                        users_role(&ctx->server->users, step->user, n,
-                                  (enum role)s->role_otherwise));
-        s->plain = false; /* a second login may bring a lesser role */
-        put_words(ctx->out, w, BINARY_OK, "Authenticated");
+                                  (enum role)s->role_default));
+        s->unguarded = false; /* a second login may have a lesser role */
+        sasl_put_text(ctx->out, w, BINARY_OK, "Authenticated");
     } else {
         if (!mechanisms) {
             counter_add(&ctx->counters->auth_cmds, 1);
-            refuse(ctx, s);
+            sasl_refuse(ctx, s);
         }
-        put_words(ctx->out, w, BINARY_AUTH_ERROR, binary_status_text(BINARY_AUTH_ERROR));
+        sasl_put_text(ctx->out, w, BINARY_AUTH_ERROR, binary_status_text(BINARY_AUTH_ERROR));
     }
-    s->dialogue = step->dialogue; /* kept for the next step */
+    s->dialogue = step->dialogue; /* for the next step */
     step->dialogue = NULL;
     return false;
 }
 
-static void destroy(struct waiting *waiting) {
+static void sasl_wait_destroy(struct command_wait *waiting) {
     struct login_wait *w = (struct login_wait *)waiting;
     login_step_release(w->step);
     free(w);
 }
 
-static enum login_verb verb_of(uint8_t opcode) {
+static enum login_verb sasl_verb_of(uint8_t opcode) {
     return opcode == BINARY_SASL_LIST_MECHS ? LOGIN_MECHANISMS
            : opcode == BINARY_SASL_AUTH     ? LOGIN_BEGIN
                                             : LOGIN_GO_ON;
 }
 
-/* The hash of a client's address without its port. */
-static uint64_t address_hash(const char *addr) {
+/* Returns the hash of a client's address without the port. */
+static uint64_t sasl_address_hash(const char *addr) {
     const char *port = strrchr(addr, ':');
     return key_hash(addr, port != NULL ? (size_t)(port - addr) : strlen(addr));
 }
 
-/* Hands the step over. False: too many others log in, or there is no memory. */
-static bool ask(struct batch *b, struct session *s, const struct request *r) {
+/* Hands the step over. False: too many clients log in, or there is no memory. */
+static bool sasl_post_step(struct batch *b, struct session *s, const struct request *r) {
     struct login_wait *w = calloc(1, sizeof *w);
     struct login_step *step =
-        w ? login_step_create(s->dialogue, verb_of(binary_opcode(r->text)), r->key.ptr, r->key.len,
-                              r->value, r->value_bytes)
+        w ? login_step_create(s->dialogue, sasl_verb_of(binary_opcode(r->text)), r->key.ptr,
+                              r->key.len, r->value, r->value_bytes)
           : NULL;
     if (step == NULL) {
         free(w);
@@ -129,13 +130,13 @@ static bool ask(struct batch *b, struct session *s, const struct request *r) {
                              .opaque = binary_opaque(r->text),
                              .opcode = binary_opcode(r->text)};
     struct command_context wakes = {.wake = b->wake, .wake_arg = b->wake_arg};
-    waiting_begin(&w->waiting, &wakes, &step->future, tell, destroy);
+    command_wait_begin(&w->waiting, &wakes, &step->future, sasl_reply, sasl_wait_destroy);
     w->waiting.more.packets = true;
     w->waiting.more.ends_with_client = true;
-    if (!logins_ask(b->server->logins, step, address_hash(s->addr))) {
+    if (!logins_ask(b->server->logins, step, sasl_address_hash(s->addr))) {
         s->dialogue = step->dialogue;
         step->dialogue = NULL;
-        waiting_end(&w->waiting);
+        command_wait_end(&w->waiting);
         return false;
     }
     s->more = &w->waiting.more;
@@ -146,9 +147,9 @@ static bool ask(struct batch *b, struct session *s, const struct request *r) {
 
 char *login_sasl_run(struct batch *b, const struct request *r, char *p) {
     struct session *s = b->slots[r->slot].session;
-    enum binary_status status = BINARY_INVALID; /* the name of the mechanism is too long */
+    enum binary_status status = BINARY_INVALID; /* for a mechanism whose name is too long */
     if (r->key.len <= LOGIN_MECHANISM_BYTES) {
-        if (ask(b, s, r)) {
+        if (sasl_post_step(b, s, r)) {
             return p;
         }
         status = BINARY_NO_MEMORY;

@@ -1,5 +1,5 @@
-/* What a session has to send: a run of bytes with borrowed values in between, walked by how much
- * was sent. */
+/* A session's output: a run of bytes with borrowed values in between, and a position behind the
+ * bytes that were sent. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +21,8 @@ struct output *batch_output(struct batch *b, struct session *s) {
     return out;
 }
 
-/* Left to send before a place in the bytes and before a value. */
-static size_t bytes_before(const struct output *out, size_t end, uint32_t value_end) {
+/* Returns the unsent bytes before the place `end` in the bytes and before the value `value_end`. */
+static size_t output_bytes_before(const struct output *out, size_t end, uint32_t value_end) {
     size_t n = end - out->at - out->value_sent;
     for (uint32_t i = out->value_next; i < value_end; i++) {
         n += out->values[i].value_bytes;
@@ -31,7 +31,7 @@ static size_t bytes_before(const struct output *out, size_t end, uint32_t value_
 }
 
 size_t output_bytes(const struct output *out) {
-    return bytes_before(out, out->end, out->value_end);
+    return output_bytes_before(out, out->end, out->value_end);
 }
 
 int output_iov(struct output *out, struct iovec *iov, int max) {
@@ -87,15 +87,15 @@ void output_sent(struct output *out, size_t n) {
     }
 }
 
-size_t output_keep_bytes(const struct output *out) {
-    return out->kept_bytes > 0 ? out->kept_bytes
-                               : sizeof *out + out->end - out->at +
-                                     (out->value_end - out->value_next) * sizeof *out->values;
+size_t output_saved_bytes(const struct output *out) {
+    return out->saved_bytes > 0 ? out->saved_bytes
+                                : sizeof *out + out->end - out->at +
+                                      (out->value_end - out->value_next) * sizeof *out->values;
 }
 
-/* Whether a line of a reply announces a value (VALUE key flags bytes, or VA bytes), and how many
+/* True: a line of a reply announces a value (VALUE key flags bytes, or VA bytes) of *bytes
  * bytes. */
-static bool announces(const char *line, const char *end, size_t *bytes) {
+static bool output_line_announces(const char *line, const char *end, size_t *bytes) {
     size_t n = (size_t)(end - line);
     unsigned words = n > 6 && memcmp(line, "VALUE ", 6) == 0 ? 3
                      : n > 3 && memcmp(line, "VA ", 3) == 0  ? 1
@@ -118,9 +118,9 @@ static bool announces(const char *line, const char *end, size_t *bytes) {
     return true;
 }
 
-/* Where the line that begins at `at` ends, with the value that it announces. `*value`, the next
- * borrowed value, moves behind that. */
-static size_t line_end(const struct output *out, size_t at, uint32_t *value) {
+/* Returns the end of the line at `at`, with the value that the line announces. Moves `*value`, the
+ * next borrowed value, behind it. */
+static size_t output_line_end(const struct output *out, size_t at, uint32_t *value) {
     const char *line = out->bytes + at;
     const char *end = memchr(line, '\n', out->end - at);
     size_t bytes;
@@ -128,7 +128,7 @@ static size_t line_end(const struct output *out, size_t at, uint32_t *value) {
         return out->end;
     }
     size_t next = at + (size_t)(end - line) + 1;
-    if (!announces(line, end, &bytes)) {
+    if (!output_line_announces(line, end, &bytes)) {
         return next;
     }
     bool borrowed = *value < out->value_end && out->values[*value].at == next;
@@ -143,8 +143,9 @@ bool output_cut(struct output *out, size_t begun_bytes) {
     if ((unsigned char)out->bytes[out->first] == BINARY_REPLY) {
         return false;
     }
-    while (end < out->at || (end < out->end && bytes_before(out, end, value) < begun_bytes)) {
-        end = line_end(out, end, &value);
+    while (end < out->at ||
+           (end < out->end && output_bytes_before(out, end, value) < begun_bytes)) {
+        end = output_line_end(out, end, &value);
     }
     for (uint32_t i = value; i < out->value_end; i++) {
         cache_return(out->ct, out->values[i].item);
@@ -154,42 +155,42 @@ bool output_cut(struct output *out, size_t begun_bytes) {
     return true;
 }
 
-struct output *output_keep(struct output *out, const char *text) {
+struct output *output_save(struct output *out, const char *text) {
     size_t bytes = out->end - out->at, text_bytes = strlen(text),
-           room = output_keep_bytes(out) + text_bytes;
+           room = output_saved_bytes(out) + text_bytes;
     uint32_t values = out->value_end - out->value_next;
-    struct output *kept = malloc(room);
-    if (!kept) {
+    struct output *saved = malloc(room);
+    if (!saved) {
         return NULL;
     }
-    struct output_value *kept_values = (void *)(kept + 1);
-    char *kept_bytes = (char *)(kept_values + values);
-    memcpy(kept_bytes, out->bytes + out->at, bytes);
-    memcpy(kept_bytes + bytes, text, text_bytes);
+    struct output_value *saved_values = (void *)(saved + 1);
+    char *saved_bytes = (char *)(saved_values + values);
+    memcpy(saved_bytes, out->bytes + out->at, bytes);
+    memcpy(saved_bytes + bytes, text, text_bytes);
     for (uint32_t i = 0; i < values; i++) {
-        kept_values[i] = out->values[out->value_next + i];
-        kept_values[i].at -= out->at;
+        saved_values[i] = out->values[out->value_next + i];
+        saved_values[i].at -= out->at;
     }
-    *kept = (struct output){
+    *saved = (struct output){
         .ct = out->ct,
-        .bytes = kept_bytes,
-        .values = kept_values,
+        .bytes = saved_bytes,
+        .values = saved_values,
         .end = bytes + text_bytes,
         .value_end = values,
         .value_sent = out->value_sent,
         .place = out->place,
-        .kept_bytes = room,
+        .saved_bytes = room,
     };
     out->at = out->end;
-    out->value_next = out->value_end; /* the borrowed values belong to the kept output now */
+    out->value_next = out->value_end; /* the borrowed values belong to the saved output now */
     out->value_sent = 0;
     out->place = (struct cache_place){0};
-    return kept;
+    return saved;
 }
 
-static void return_values(struct output *out) {
+void output_return_values(struct output *out, const struct output_value *values) {
     for (; out->value_next < out->value_end; out->value_next++) {
-        cache_return(out->ct, out->values[out->value_next].item);
+        cache_return(out->ct, values[out->value_next].item);
     }
 }
 
@@ -199,6 +200,6 @@ void output_destroy(struct output **taken) {
     if (!out) {
         return;
     }
-    return_values(out);
+    output_return_values(out, out->values);
     free(out);
 }

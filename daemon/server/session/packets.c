@@ -10,17 +10,17 @@ struct line {
     size_t      bytes;
 };
 
-static bool begins(const struct line *line, const char *word) {
+static bool packets_line_begins(const struct line *line, const char *word) {
     size_t bytes = strlen(word);
     return line->bytes >= bytes && memcmp(line->at, word, bytes) == 0;
 }
 
-static bool is(const struct line *line, const char *word) {
-    return line->bytes == strlen(word) && begins(line, word);
+static bool packets_line_is(const struct line *line, const char *word) {
+    return line->bytes == strlen(word) && packets_line_begins(line, word);
 }
 
-/* The line at `at`, without its end. Returns where the next line starts. */
-static const char *next_line(const char *at, const char *end, struct line *line) {
+/* Reads the line at `at` without its end. Returns the start of the next line. */
+static const char *packets_next_line(const char *at, const char *end, struct line *line) {
     const char *feed = memchr(at, '\n', (size_t)(end - at));
     const char *stop = feed ? feed : end;
     *line = (struct line){at, (size_t)(stop - at)};
@@ -34,8 +34,8 @@ struct answer {
     uint32_t         opaque;
 };
 
-static void put_packet(const struct answer *a, const char *key, size_t key_bytes, const char *value,
-                       size_t value_bytes) {
+static void packets_put(const struct answer *a, const char *key, size_t key_bytes,
+                        const char *value, size_t value_bytes) {
     struct binary_head head = {.opcode = a->opcode,
                                .key_bytes = (uint16_t)key_bytes,
                                .body_bytes = (uint32_t)(key_bytes + value_bytes),
@@ -49,25 +49,25 @@ static void put_packet(const struct answer *a, const char *key, size_t key_bytes
     text_out_bytes(a->to, value, value_bytes);
 }
 
-/* memcached has a status of its own for these two: what is not allowed, and statistics that do not
- * exist. */
-static void put_error(const struct answer *a, const struct line *line) {
-    bool allowed = a->opcode == BINARY_STAT && !begins(line, "CLIENT_ERROR not allowed:");
+/* memcached has a status for commands that are not allowed, and one for unknown statistics. */
+static void packets_put_error(const struct answer *a, const struct line *line) {
+    bool allowed =
+        a->opcode == BINARY_STAT && !packets_line_begins(line, "CLIENT_ERROR not allowed:");
     enum binary_status status = allowed ? BINARY_NOT_FOUND : BINARY_AUTH_ERROR;
     char packet[BINARY_HEAD_BYTES + 64];
     char *end = binary_put_text(packet, a->opcode, a->opaque, status, binary_status_text(status));
     text_out_bytes(a->to, packet, (size_t)(end - packet));
 }
 
-static void put_row(const struct answer *a, struct line row) {
-    if (begins(&row, "STAT ")) {
+static void packets_put_row(const struct answer *a, struct line row) {
+    if (packets_line_begins(&row, "STAT ")) {
         row.at += 5;
         row.bytes -= 5;
     }
     const char *space = memchr(row.at, ' ', row.bytes);
     size_t key_bytes = space ? (size_t)(space - row.at) : row.bytes;
     size_t skip = key_bytes + (space != NULL);
-    put_packet(a, row.at, key_bytes, row.at + skip, row.bytes - skip);
+    packets_put(a, row.at, key_bytes, row.at + skip, row.bytes - skip);
 }
 
 void packets_of_text(struct text_out *packets, const struct text_out *text, uint8_t opcode,
@@ -80,8 +80,8 @@ void packets_of_text(struct text_out *packets, const struct text_out *text, uint
     const char *end = text->bytes + text->used, *prefixes_at = NULL;
     for (const char *at = text->bytes, *next; at < end; at = next) {
         struct line line;
-        next = next_line(at, end, &line);
-        if (begins(&line, "PREFIX ")) {
+        next = packets_next_line(at, end, &line);
+        if (packets_line_begins(&line, "PREFIX ")) {
             prefixes_at = prefixes_at ? prefixes_at : at;
             if (next < end) {
                 continue;
@@ -89,18 +89,20 @@ void packets_of_text(struct text_out *packets, const struct text_out *text, uint
         }
         if (prefixes_at) {
             size_t bytes = (size_t)(next - prefixes_at);
-            put_packet(&a, prefixes, sizeof prefixes - 1, prefixes_at, bytes);
+            packets_put(&a, prefixes, sizeof prefixes - 1, prefixes_at, bytes);
             prefixes_at = NULL;
         }
-        if (is(&line, "ERROR") || begins(&line, "CLIENT_ERROR") || begins(&line, "SERVER_ERROR")) {
-            put_error(&a, &line);
-        } else if (is(&line, "END") || is(&line, "RESET") || is(&line, "OK")) {
-            /* a quiet flush does not say that it succeeded */
-            if (opcode != BINARY_FLUSHQ || !is(&line, "OK")) {
-                put_packet(&a, NULL, 0, NULL, 0);
+        if (packets_line_is(&line, "ERROR") || packets_line_begins(&line, "CLIENT_ERROR") ||
+            packets_line_begins(&line, "SERVER_ERROR")) {
+            packets_put_error(&a, &line);
+        } else if (packets_line_is(&line, "END") || packets_line_is(&line, "RESET") ||
+                   packets_line_is(&line, "OK")) {
+            /* a quiet flush has no reply to its success */
+            if (opcode != BINARY_FLUSHQ || !packets_line_is(&line, "OK")) {
+                packets_put(&a, NULL, 0, NULL, 0);
             }
-        } else if (!begins(&line, "PREFIX ")) {
-            put_row(&a, line);
+        } else if (!packets_line_begins(&line, "PREFIX ")) {
+            packets_put_row(&a, line);
         }
     }
 }

@@ -1,19 +1,9 @@
-/* Where the replies of a turn lie: one run of bytes, of which every session has a part. */
+/* The replies of a turn: one run of bytes, of which every session has a part. */
 #include <stdlib.h>
 
 #include "protocol/binary.h"
 #include "server/session/packets.h"
 #include "server/session/session_internal.h"
-
-void batch_end(struct batch *b) {
-    for (unsigned i = 0; b->sv.value_count > 0 && i < b->slot_count; i++) {
-        struct output *out = &b->slots[i].output;
-        for (; out->value_next < out->value_end; out->value_next++) {
-            cache_return(b->sv.ct, b->sv.values[out->value_next].item);
-        }
-    }
-    b->sv.value_count = 0;
-}
 
 void batch_shrink_replies(struct batch *b) {
     if (b->sv.room > REPLIES_FIRST_BYTES && b->used_most < b->sv.room / 4) {
@@ -30,13 +20,11 @@ void batch_shrink_replies(struct batch *b) {
     b->shrink_turns = 0;
 }
 
-void batch_lose(struct batch *b, struct slot *slot) {
+void batch_lose_replies(struct batch *b, struct slot *slot) {
     struct output *out = &slot->output;
-    /* the slot is the current one, so the last values are its own */
+    /* the slot is the current one, so the last values belong to it */
     out->value_end = (uint32_t)b->sv.value_count;
-    for (; out->value_next < out->value_end; out->value_next++) {
-        cache_return(b->sv.ct, b->sv.values[out->value_next].item);
-    }
+    output_return_values(out, b->sv.values);
     b->sv.used = out->at;
     out->end = out->at;
     slot->lost = true;
@@ -47,7 +35,7 @@ void batch_lose(struct batch *b, struct slot *slot) {
     }
 }
 
-void batch_settle_slot(struct batch *b) {
+void batch_settle_replies(struct batch *b) {
     if (b->slot_current == NO_SLOT) {
         return;
     }
@@ -62,7 +50,7 @@ char *batch_reply_begin(struct batch *b, unsigned slot) {
         return NULL;
     }
     if (slot != b->slot_current) {
-        batch_settle_slot(b);
+        batch_settle_replies(b);
         b->slot_current = slot;
         struct output *out = &b->slots[slot].output;
         out->first = out->at = out->end = b->sv.used;
@@ -70,19 +58,19 @@ char *batch_reply_begin(struct batch *b, unsigned slot) {
         b->sv.value_bytes = 0;
     }
     if (b->sv.room - b->sv.used < VERB_REPLY_BYTES && !serving_grow(&b->sv, VERB_REPLY_BYTES)) {
-        batch_lose(b, &b->slots[slot]);
+        batch_lose_replies(b, &b->slots[slot]);
         return NULL;
     }
     return b->sv.bytes + b->sv.used;
 }
 
-/* Puts the text behind the replies of the slot. */
-static void append_text(struct batch *b, unsigned slot) {
+/* Appends the text to the replies of the slot. */
+static void replies_append_text(struct batch *b, unsigned slot) {
     if (b->text.used == 0 || !batch_reply_begin(b, slot)) {
         return;
     }
     if (b->sv.room - b->sv.used < b->text.used && !serving_grow(&b->sv, b->text.used)) {
-        batch_lose(b, &b->slots[slot]);
+        batch_lose_replies(b, &b->slots[slot]);
         return;
     }
     memcpy(b->sv.bytes + b->sv.used, b->text.bytes, b->text.used);
@@ -92,14 +80,14 @@ static void append_text(struct batch *b, unsigned slot) {
 void batch_reply_text(struct batch *b, unsigned slot) {
     b->text_most = b->text.used > b->text_most ? b->text.used : b->text_most;
     if (b->text.failed) {
-        /* Not through b->text, which may have no room for this either. */
+        /* not through b->text, which may have no room for the error either */
         char *p = batch_reply_begin(b, slot);
         if (p) {
             batch_reply_end(b, PUT(p, "SERVER_ERROR out of memory writing stats\r\n"));
         }
         return;
     }
-    append_text(b, slot);
+    replies_append_text(b, slot);
 }
 
 void batch_reply_packets(struct batch *b, unsigned slot, uint8_t opcode, uint32_t opaque) {
@@ -118,5 +106,5 @@ void batch_reply_packets(struct batch *b, unsigned slot, uint8_t opcode, uint32_
     }
     text_out_fini(&b->text);
     b->text = packets;
-    append_text(b, slot);
+    replies_append_text(b, slot);
 }

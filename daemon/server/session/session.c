@@ -1,4 +1,4 @@
-/* A connection's protocol state between turns. Its work is done by the batch it is added to. */
+/* A connection's protocol state between turns. The batch runs its requests. */
 #include <stdlib.h>
 
 #include "server/auth/cyrus.h"
@@ -20,8 +20,8 @@ void session_destroy(struct session **taken, struct batch *b) {
     if (!s) {
         return;
     }
-    if (s->intake) {
-        intake_abandon(b->sv.ct, s);
+    if (s->upload) {
+        session_upload_abandon(b->sv.ct, s);
     }
     if (s->more) {
         s->more->destroy(s->more);
@@ -37,9 +37,9 @@ void session_destroy(struct session **taken, struct batch *b) {
 
 enum session_need session_need(const struct session *s) { return (enum session_need)s->need; }
 
-void session_set_lags(struct session *s, bool lags) { s->lags = lags; }
+void session_set_slow_reader(struct session *s, bool slow_reader) { s->slow_reader = slow_reader; }
 
-bool session_lags(const struct session *s) { return s->lags; }
+bool session_is_slow_reader(const struct session *s) { return s->slow_reader; }
 
 void session_set_client(struct session *s, int fd, const char *addr) {
     s->fd = fd;
@@ -48,7 +48,7 @@ void session_set_client(struct session *s, int fd, const char *addr) {
 
 void session_set_access(struct session *s, const struct session_access *access) {
     s->role = access->must_log_in ? ROLE_NONE : access->role;
-    s->role_otherwise = access->role;
+    s->role_default = access->role;
     s->role_most = access->most;
     s->protocol = (uint8_t)access->protocol;
 }
@@ -63,6 +63,6 @@ bool session_ends_with_client(const struct session *s) {
     return s->more != NULL && s->more->ends_with_client;
 }
 
-bool session_answers(const struct session *s) { return s->more != NULL; }
+bool session_answer_continues(const struct session *s) { return s->more != NULL; }
 
-bool session_quit(const struct session *s) { return s->quit; }
+bool session_client_quit(const struct session *s) { return s->quit; }

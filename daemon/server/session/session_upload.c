@@ -1,6 +1,6 @@
-/* Receiving a value that is too large to wait in the connection's buffer: as its bytes come, memory
- * is taken a little ahead, they go where they will stay, and when the last has come the item is
- * published. */
+/* Receives values that are too large to wait in the connection's buffer. While bytes come, memory
+ * is taken a little ahead, and the bytes go straight into item memory. The last byte publishes the
+ * item. */
 #include <stdlib.h>
 
 #include "base/sanitize.h"
@@ -9,26 +9,26 @@
 #include "server/verbs/observe.h"
 
 enum {
-    /* memory is taken so far ahead of the bytes that have come: more than one receive brings, and
-     * little beside a page */
+    /* memory is taken so far ahead of the received bytes: more than one receive brings, and little
+     * compared to a page */
     AHEAD_BYTES = 64 * 1024,
-    /* until so many bytes have come no memory is taken: they wait in the connection's buffer, as
+    /* no memory is taken before so many bytes have come: they wait in the connection's buffer, as
      * small values do */
     FIRST_BYTES = ITEM_COPY_MAX,
 };
 
-/* Replies an error instead of storing, and drops what is still to come of the data block. */
-static void refuse(struct batch *b, struct session *s, const struct request *r, const char *text,
-                   size_t got) {
+/* Replies an error instead of storing, and drops the rest of the data block. */
+static void upload_refuse(struct batch *b, struct session *s, const struct request *r,
+                          const char *text, size_t received_bytes) {
     char *p = batch_reply_begin(b, s->slot);
     if (p) {
         batch_reply_end(b, r->flags & REQUEST_NOREPLY ? p : put_text(p, text));
     }
-    s->swallow_bytes = request_block_bytes(r) - got;
+    s->swallow_bytes = request_block_bytes(r) - received_bytes;
 }
 
-/* Tells those who watch what the request will find. */
-static void observe(struct batch *b, const struct session *s, const struct request *r) {
+/* Reports the result of the lookup to clients that watch. */
+static void upload_observe(struct batch *b, const struct session *s, const struct request *r) {
     if (observed(&b->sv, ~0u)) {
         b->sv.fd = s->fd;
         observe_begin(&b->sv, event_watched(~0u), r);
@@ -36,18 +36,18 @@ static void observe(struct batch *b, const struct session *s, const struct reque
     }
 }
 
-/* The cache refused the store: replies that. */
-static void refused(struct batch *b, struct session *s, const struct request *r,
-                    const struct meta_flags *flags, const struct cache_store *store,
-                    enum cache_status status, size_t got) {
+/* Replies that the cache has refused the store. */
+static void upload_refuse_status(struct batch *b, struct session *s, const struct request *r,
+                                 const struct meta_flags *flags, const struct cache_store *store,
+                                 enum cache_status status, size_t received_bytes) {
     bool meta = r->verb == VERB_META_SET;
-    observe(b, s, r);
+    upload_observe(b, s, r);
     if (r->flags & REQUEST_BINARY) {
         char *p = batch_reply_begin(b, s->slot);
         if (p) {
             batch_reply_end(b, binary_stored(&b->sv, r, status, NULL, p));
         }
-        s->swallow_bytes = request_block_bytes(r) - got;
+        s->swallow_bytes = request_block_bytes(r) - received_bytes;
         return;
     }
     if (observed(&b->sv, EVENT_MUTATIONS)) {
@@ -56,20 +56,22 @@ static void refused(struct batch *b, struct session *s, const struct request *r,
     if (meta && store->mode != CACHE_SET) { /* the cache has removed the old item of a set */
         meta_drop(&b->sv, &r->key);
     }
-    refuse(b, s, r, status == CACHE_TOO_LARGE ? reply_too_large : reply_no_memory, got);
+    upload_refuse(b, s, r, status == CACHE_TOO_LARGE ? reply_too_large : reply_no_memory,
+                  received_bytes);
 }
 
-/* A copy of the request whose key and text live as long as it does. NULL: out of memory. */
-static struct intake *intake_of(const struct request *r, const struct cache_store *store) {
-    /* what is needed of the text once the value is there */
+/* Returns an upload with copies of the request, its key and its text. NULL: out of memory. */
+static struct session_upload *upload_create(const struct request *r,
+                                            const struct cache_store *store) {
+    /* the part of the text that the store will need */
     size_t text_bytes = r->verb == VERB_META_SET       ? r->text_bytes
                         : r->verb == VERB_BINARY_STORE ? BINARY_HEAD_BYTES
                                                        : 0;
-    struct intake *in = malloc(sizeof *in + r->key.len + text_bytes + PARSE_SLACK);
+    struct session_upload *in = malloc(sizeof *in + r->key.len + text_bytes + PARSE_SLACK);
     if (!in) {
         return NULL;
     }
-    *in = (struct intake){.request = *r,
+    *in = (struct session_upload){.request = *r,
                           .store = *store,
                           .block_bytes = (size_t)request_block_bytes(r),
                           .line_end = {'\r', '\n'}};
@@ -83,13 +85,13 @@ static struct intake *intake_of(const struct request *r, const struct cache_stor
     return in;
 }
 
-void intake_begin(struct batch *b, struct session *s, const struct request *r) {
+void session_upload_begin(struct batch *b, struct session *s, const struct request *r) {
     struct cache_store store;
     struct meta_flags flags;
     if (r->verb == VERB_META_SET) {
         const char *error = meta_store_of(&b->sv, r, &flags, &store);
         if (error) {
-            refuse(b, s, r, error, 0);
+            upload_refuse(b, s, r, error, 0);
             return;
         }
     } else if (r->verb == VERB_BINARY_STORE) {
@@ -97,57 +99,57 @@ void intake_begin(struct batch *b, struct session *s, const struct request *r) {
     } else {
         classic_store_of(&b->sv, r, &store);
     }
-    struct cache_upload draft;
-    enum cache_status status = cache_upload_begin(b->sv.ct, &r->key, &store, &draft);
-    struct intake *in = status == CACHE_OK ? intake_of(r, &store) : NULL;
+    struct cache_upload cache_upload;
+    enum cache_status status = cache_upload_begin(b->sv.ct, &r->key, &store, &cache_upload);
+    struct session_upload *in = status == CACHE_OK ? upload_create(r, &store) : NULL;
     if (!in) {
         if (status == CACHE_OK) {
-            status = cache_upload_refuse(b->sv.ct, &r->key, &store, &draft);
+            status = cache_upload_refuse(b->sv.ct, &r->key, &store, &cache_upload);
         }
-        refused(b, s, r, &flags, &store, status, 0);
+        upload_refuse_status(b, s, r, &flags, &store, status, 0);
         return;
     }
     if (r->verb == VERB_META_SET) {
         /* parsed once more, because its tokens must point into the copy */
         meta_flags_parse(&in->request, &in->flags);
     }
-    in->draft = draft;
-    s->intake = in;
+    in->cache_upload = cache_upload;
+    s->upload = in;
 }
 
-static bool whole(const struct intake *in) { return in->got == in->block_bytes; }
+static bool upload_is_complete(const struct session_upload *in) {
+    return in->received_bytes == in->block_bytes;
+}
 
-static size_t room(const struct intake *in) {
-    if (in->verdict != CACHE_OK) {
+static size_t upload_room_bytes(const struct session_upload *in) {
+    if (in->precheck != CACHE_OK) {
         return in->request.value_bytes;
     }
-    return in->draft.item ? cache_upload_room(&in->draft, &in->store) : 0;
+    return in->cache_upload.item ? cache_upload_room(&in->cache_upload, &in->store) : 0;
 }
 
-bool intake_waits(const struct intake *in) { return in->waits; }
-
-/* Takes memory ahead of the bytes that have come. False: there is none, and the value is
- * refused. */
-static bool reserve_ahead(struct batch *b, struct session *s) {
-    struct intake *in = s->intake;
+/* Takes memory ahead of the received bytes. False: there is no memory, and the value is refused. */
+static bool upload_reserve_ahead(struct batch *b, struct session *s) {
+    struct session_upload *in = s->upload;
     in->waits = false;
-    if (!in->judged) {
-        in->judged = true;
-        in->verdict = cache_store_precheck(b->sv.ct, &in->request.key, &in->store);
+    if (!in->precheck_done) {
+        in->precheck_done = true;
+        in->precheck = cache_store_precheck(b->sv.ct, &in->request.key, &in->store);
     }
-    if (in->verdict != CACHE_OK) {
+    if (in->precheck != CACHE_OK) {
         return true;
     }
-    /* others wait; one that has waited is told by its worker when to try */
-    if (!in->waited && cache_upload_must_queue(b->server->cache, &in->draft)) {
+    /* other values wait; the worker resumes a value that has waited */
+    if (!in->waited && cache_upload_must_queue(b->server->cache, &in->cache_upload)) {
         in->waits = in->waited = true;
         return true;
     }
-    if (room(in) == in->request.value_bytes || room(in) >= in->got + AHEAD_BYTES) {
+    if (upload_room_bytes(in) == in->request.value_bytes ||
+        upload_room_bytes(in) >= in->received_bytes + AHEAD_BYTES) {
         return true;
     }
-    switch (cache_upload_extend(b->sv.ct, &in->request.key, &in->store, &in->draft,
-                                in->got + 2 * AHEAD_BYTES)) {
+    switch (cache_upload_extend(b->sv.ct, &in->request.key, &in->store, &in->cache_upload,
+                               in->received_bytes + 2 * AHEAD_BYTES)) {
     case CACHE_UPLOAD_READY: return true;
     case CACHE_UPLOAD_WAITS: in->waits = in->waited = true; return true;
     case CACHE_UPLOAD_REFUSED: break;
@@ -156,85 +158,87 @@ static bool reserve_ahead(struct batch *b, struct session *s) {
     return false;
 }
 
-bool intake_ended(const struct intake *in) { return in->refused || whole(in); }
+bool session_upload_ended(const struct session_upload *in) {
+    return in->refused || upload_is_complete(in);
+}
 
-/* Where the bytes that are still to come may land, the line end included. */
-static int pieces_of(struct batch *b, struct intake *in, struct iovec *iov, int max) {
+/* Returns where the bytes that are still to come may go, with the line end. */
+static int upload_iov(struct batch *b, struct session_upload *in, struct iovec *iov, int max) {
     int n = 0;
-    size_t value_bytes = in->request.value_bytes, reached = in->got;
-    if (reached < value_bytes && in->verdict != CACHE_OK) {
+    size_t value_bytes = in->request.value_bytes, reached = in->received_bytes;
+    if (reached < value_bytes && in->precheck != CACHE_OK) {
         size_t left = value_bytes - reached;
         iov[n++] = (struct iovec){b->bin, left < BIN_BYTES ? left : BIN_BYTES};
         reached += iov[0].iov_len;
     } else if (reached < value_bytes) {
-        n = cache_upload_iov(b->sv.ct, &in->draft, reached, &in->place, iov, max);
+        n = cache_upload_iov(b->sv.ct, &in->cache_upload, reached, &in->place, iov, max);
         for (int i = 0; i < n; i++) {
             reached += iov[i].iov_len;
         }
     }
     if (reached >= value_bytes && reached < in->block_bytes && n < max) {
-        char *rest = in->line_end + (reached - value_bytes);
-        iov[n++] = (struct iovec){rest, in->block_bytes - reached};
+        char *line_end_left = in->line_end + (reached - value_bytes);
+        iov[n++] = (struct iovec){line_end_left, in->block_bytes - reached};
     }
     return n;
 }
 
-size_t intake_take(struct batch *b, struct session *s, const char *bytes, size_t n) {
-    struct intake *in = s->intake;
+size_t session_upload_take(struct batch *b, struct session *s, const char *bytes, size_t n) {
+    struct session_upload *in = s->upload;
     size_t taken = 0;
-    if (in->got == 0 && n < FIRST_BYTES) {
+    if (in->received_bytes == 0 && n < FIRST_BYTES) {
         return 0;
     }
-    if (!in->draft.item) {
-        in->draft.immediate = n >= in->block_bytes;
+    if (!in->cache_upload.item) {
+        in->cache_upload.immediate = n >= in->block_bytes;
     }
-    if (!reserve_ahead(b, s) || intake_waits(in)) {
+    if (!upload_reserve_ahead(b, s) || in->waits) {
         return 0;
     }
-    while (taken < n && !whole(in)) {
+    while (taken < n && !upload_is_complete(in)) {
         struct iovec iov[16];
-        int pieces = pieces_of(b, in, iov, 16);
+        int pieces = upload_iov(b, in, iov, 16);
         for (int i = 0; i < pieces && taken < n; i++) {
             size_t step = iov[i].iov_len < n - taken ? iov[i].iov_len : n - taken;
             sanitize_ignore_writes_begin();
             memcpy(iov[i].iov_base, bytes + taken, step);
             sanitize_ignore_writes_end();
             taken += step;
-            in->got += step;
+            in->received_bytes += step;
         }
-        if (!reserve_ahead(b, s)) {
+        if (!upload_reserve_ahead(b, s)) {
             return taken;
         }
     }
     return taken;
 }
 
-void intake_finish(struct batch *b, struct session *s) {
-    struct intake *in = s->intake;
+void session_upload_finish(struct batch *b, struct session *s) {
+    struct session_upload *in = s->upload;
     const struct request *r = &in->request;
-    s->intake = NULL;
+    s->upload = NULL;
     in->request.slot = s->slot;
     if (in->refused) {
-        refused(b, s, r, &in->flags, &in->store, CACHE_NO_MEMORY, in->got);
+        upload_refuse_status(b, s, r, &in->flags, &in->store, CACHE_NO_MEMORY, in->received_bytes);
         free(in);
         return;
     }
-    bool good = in->line_end[0] == '\r' && in->line_end[1] == '\n';
+    bool is_terminated = in->line_end[0] == '\r' && in->line_end[1] == '\n';
     struct cache_view view = {0};
     enum cache_status status = CACHE_OK;
-    if (good) {
-        observe(b, s, r);
-        status = in->verdict != CACHE_OK
-                     ? in->verdict
-                     : cache_upload_publish(b->sv.ct, &in->draft, &in->store, &view);
+    if (is_terminated) {
+        upload_observe(b, s, r);
+        status = in->precheck != CACHE_OK
+                     ? in->precheck
+                     : cache_upload_publish(b->sv.ct, &in->cache_upload, &in->store, &view);
     } else {
-        cache_upload_abandon(b->sv.ct, &in->draft);
-        if (in->verdict == CACHE_OK) { /* otherwise it was counted when it was refused */
+        cache_upload_abandon(b->sv.ct, &in->cache_upload);
+        if (in->precheck == CACHE_OK) { /* else the precheck has counted the refusal */
             cache_store_bad_terminator(b->sv.ct, &r->key, &in->store);
         }
     }
     char *p = batch_reply_begin(b, s->slot);
-    if (p && !good) {
+    if (p && !is_terminated) {
         p = r->flags & REQUEST_NOREPLY ? p : PUT(p, reply_bad_data);
     } else if (p && r->verb == VERB_META_SET) {
         p = meta_stored(&b->sv, r, &in->flags, status, &view, p);
@@ -249,37 +253,39 @@ void intake_finish(struct batch *b, struct session *s) {
     free(in);
 }
 
-void intake_abandon(struct cache_thread *ct, struct session *s) {
-    cache_upload_abandon(ct, &s->intake->draft);
-    free(s->intake);
-    s->intake = NULL;
+void session_upload_abandon(struct cache_thread *ct, struct session *s) {
+    cache_upload_abandon(ct, &s->upload->cache_upload);
+    free(s->upload);
+    s->upload = NULL;
 }
 
-/* --- what net asks of a value that is coming --- */
+/* --- for net: the value that is coming --- */
 
-bool session_holds_draft(const struct session *s) { return s->intake && s->intake->draft.item; }
+bool session_value_holds_memory(const struct session *s) {
+    return s->upload && s->upload->cache_upload.item;
+}
 
-const struct cache_upload *session_draft(const struct session *s) {
-    return s->intake ? &s->intake->draft : NULL;
+const struct cache_upload *session_value_upload(const struct session *s) {
+    return s->upload ? &s->upload->cache_upload : NULL;
 }
 
 bool session_value_arrived(struct session *s) {
-    bool is_new = s->intake && !s->intake->draft.item && !s->intake->draft.arrived;
+    bool is_new = s->upload && !s->upload->cache_upload.item && !s->upload->cache_upload.arrived;
     if (is_new) {
-        s->intake->draft.arrived = true;
+        s->upload->cache_upload.arrived = true;
     }
     return is_new;
 }
 
 size_t session_value_left(const struct session *s) {
-    return s->intake ? s->intake->block_bytes - s->intake->got : 0;
+    return s->upload ? s->upload->block_bytes - s->upload->received_bytes : 0;
 }
 
-void session_value_late(struct session *s, struct batch *b) {
-    struct intake *in = s->intake;
+void session_value_time_out(struct session *s, struct batch *b) {
+    struct session_upload *in = s->upload;
     if (in && !in->refused) {
         in->refused = true;
-        cache_upload_overdue(b->sv.ct, &in->request.key, &in->store, &in->draft);
+        cache_upload_overdue(b->sv.ct, &in->request.key, &in->store, &in->cache_upload);
     }
 }
 
@@ -289,15 +295,15 @@ int session_value_iov(struct session *s, struct batch *b, struct iovec *iov, int
                                                                      : BIN_BYTES};
         return 1;
     }
-    return s->intake ? pieces_of(b, s->intake, iov, max) : 0;
+    return s->upload ? upload_iov(b, s->upload, iov, max) : 0;
 }
 
 void session_value_got(struct session *s, size_t n) {
     if (s->swallow_bytes > 0) {
         s->swallow_bytes -= n;
         s->need = s->swallow_bytes ? SESSION_NEED_VALUE : SESSION_NEED_BYTES;
-    } else if (s->intake) {
-        s->intake->got += n;
-        s->need = whole(s->intake) ? SESSION_NEED_TURN : SESSION_NEED_VALUE;
+    } else if (s->upload) {
+        s->upload->received_bytes += n;
+        s->need = upload_is_complete(s->upload) ? SESSION_NEED_TURN : SESSION_NEED_VALUE;
     }
 }

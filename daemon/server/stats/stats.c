@@ -37,7 +37,7 @@ static void stats_detail(struct command_context *ctx, const struct words *w) {
     if (!ctx->server->at_start.dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats detail not allowed\r\n");
     } else if (what && word_begins(what, "dump")) {
-        pieces_answer(ctx, write_prefixes, 0, NULL, 0);
+        command_answer_pieces(ctx, write_prefixes, 0, NULL, 0);
     } else if (what && (word_begins(what, "on") || word_begins(what, "off"))) {
         command_order(ctx, w, switch_detail);
     } else {
@@ -117,7 +117,7 @@ static bool write_descriptions(struct command_context *ctx, uint32_t *next, void
 
 static void stats_describe(struct command_context *ctx) {
     struct described start = {0};
-    pieces_answer(ctx, write_descriptions, 0, &start, sizeof start);
+    command_answer_pieces(ctx, write_descriptions, 0, &start, sizeof start);
 }
 
 void stats_describe_counters(FILE *to) {

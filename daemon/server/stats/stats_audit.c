@@ -58,6 +58,6 @@ void stats_audit(struct command_context *ctx) {
     }
     b->change_count = audit_copy(&ctx->server->audit, b->changes);
     b->move_count = move_log_copy(tuner_moves(ctx->server->tuner), b->moves);
-    pieces_answer(ctx, write_both, 0, b, sizeof *b);
+    command_answer_pieces(ctx, write_both, 0, b, sizeof *b);
     free(b);
 }

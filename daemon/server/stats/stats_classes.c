@@ -194,7 +194,9 @@ static bool write_items(struct command_context *ctx, uint32_t *next, void *state
     return false;
 }
 
-void stats_items(struct command_context *ctx) { pieces_answer(ctx, write_items, 1, NULL, 0); }
+void stats_items(struct command_context *ctx) {
+    command_answer_pieces(ctx, write_items, 1, NULL, 0);
+}
 
 static void put_slabs(struct text_out *out, const struct class_stats *c) { SLABS_STATS(PUT_SLABS) }
 
@@ -233,5 +235,5 @@ void stats_slabs(struct command_context *ctx) {
         cache_facts(ctx->server->cache, &facts);
         totals.bytes = (uint64_t)facts.pages_returned * PAGE_BYTES;
     }
-    pieces_answer(ctx, write_slabs, 1, &totals, sizeof totals);
+    command_answer_pieces(ctx, write_slabs, 1, &totals, sizeof totals);
 }

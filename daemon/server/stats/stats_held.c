@@ -75,9 +75,9 @@ static bool sizehist_go_on(void *state, struct command_context *ctx, struct text
 static void sizehist_end(void *state) { (void)state; }
 
 void stats_sizehist(struct command_context *ctx) {
-    static const struct shared_maker maker = {sizeof(struct sizehist), sizehist_begin,
-                                             sizehist_go_on, sizehist_end};
-    tell_shared(ctx, &ctx->server->shared[SERVER_SHARED_SIZEHIST], &maker);
+    static const struct coalesced_maker maker = {sizeof(struct sizehist), sizehist_begin,
+                                                 sizehist_go_on, sizehist_end};
+    command_answer_coalesced(ctx, &ctx->server->shared[SERVER_SHARED_SIZEHIST], &maker);
 }
 
 /* --- stats sizes: STAT size count, in steps of 32 bytes --- */
@@ -131,9 +131,9 @@ static void steps_end(void *state) {
 }
 
 void stats_size_steps(struct command_context *ctx) {
-    static const struct shared_maker maker = {sizeof(struct size_steps), steps_begin, steps_go_on,
-                                             steps_end};
-    tell_shared(ctx, &ctx->server->shared[SERVER_SHARED_SIZES], &maker);
+    static const struct coalesced_maker maker = {sizeof(struct size_steps), steps_begin,
+                                                 steps_go_on, steps_end};
+    command_answer_coalesced(ctx, &ctx->server->shared[SERVER_SHARED_SIZES], &maker);
 }
 
 /* --- stats evictions: rows of classes that evicted, as CLASS:field --- */
@@ -202,4 +202,6 @@ static bool write_ages(struct command_context *ctx, uint32_t *next, void *state)
     return false;
 }
 
-void stats_evictions(struct command_context *ctx) { pieces_answer(ctx, write_ages, 1, NULL, 0); }
+void stats_evictions(struct command_context *ctx) {
+    command_answer_pieces(ctx, write_ages, 1, NULL, 0);
+}

@@ -94,5 +94,5 @@ void stats_moves(struct command_context *ctx) {
     b = base.tune;
     MOVES_STATS(STATS_PUT)
     all.count = move_log_copy(tuner_moves(ctx->server->tuner), all.moves);
-    pieces_answer(ctx, write_moves, 0, &all, sizeof all);
+    command_answer_pieces(ctx, write_moves, 0, &all, sizeof all);
 }

@@ -81,5 +81,5 @@ void stats_pages(struct command_context *ctx, const struct words *w) {
                         PAGES_SHOWN);
         return;
     }
-    pieces_answer(ctx, write_pages, first, &count, sizeof count);
+    command_answer_pieces(ctx, write_pages, first, &count, sizeof count);
 }

@@ -148,7 +148,7 @@ void stats_whatif(struct command_context *ctx) {
     struct whatif_facts f;
     whatif_facts(tuner_whatif(ctx->server->tuner), &f);
     WHATIF_STATS(STATS_PUT)
-    pieces_answer(ctx, write_policies, SLAB_CLASS_NONE, NULL, 0);
+    command_answer_pieces(ctx, write_policies, SLAB_CLASS_NONE, NULL, 0);
 }
 
 /* --- stats curve [class] --- */
@@ -231,5 +231,5 @@ void stats_hotkeys(struct command_context *ctx, const struct words *w) {
     all.count = whatif_hot(tuner_whatif(ctx->server->tuner), all.keys, most, &asked);
     text_out_printf(ctx->out, "STAT requests %" PRIu64 "\r\nSTAT noted %" PRIu64 "\r\n",
                     asked.requests, asked.noted);
-    pieces_answer(ctx, write_hot, 0, &all, sizeof all);
+    command_answer_pieces(ctx, write_hot, 0, &all, sizeof all);
 }

@@ -1,10 +1,10 @@
 /* The verbs: a request of one protocol against the cache, its reply into the turn's bytes. Sessions
  * and sockets are above; nothing here knows them.
  *
- * A verb writes at p, where there is room for VERB_REPLY_BYTES, and returns where its reply ends. A
- * value that is borrowed from the cache rather than copied is noted by serving_put_fetched, and
- * sent before the byte at that place. NULL: no memory for that. Threading: the worker's. Cost: no
- * allocation, lock or system call of their own but for growing the list of borrowed values. */
+ * A verb writes its reply at p, where there is room for VERB_REPLY_BYTES, and returns the reply's
+ * end. A value may be borrowed from the cache in place of being copied: serving_put_fetched notes
+ * the place at which the value is sent. NULL: no memory for that note. Threading: the worker's
+ * thread. Cost: no allocation, lock or system call, except to grow the list of borrowed values. */
 #ifndef SLATE_SERVER_VERBS_VERBS_H
 #define SLATE_SERVER_VERBS_VERBS_H
 #include <stdbool.h>
@@ -20,39 +20,40 @@
 #include "server/server.h"
 
 enum {
-    /* bytes that any one reply needs at most, but for borrowed values and commands' texts */
+    /* most bytes of a reply, without borrowed values and commands' texts */
     VERB_REPLY_BYTES = 4096,
 };
 _Static_assert(VERB_REPLY_BYTES > ITEM_COPY_MAX + 8 + 1024, "a reply's head and a copied value");
 
 /* A borrowed value among the bytes of an output. */
 struct output_value {
-    size_t       at; /* it comes before the byte at this place */
+    size_t       at; /* the value is sent before the byte at this place */
     struct item *item;
     uint32_t     value_bytes;
 };
 
-/* What the verbs of a worker's turn work on. */
+/* The state that verbs share in a worker's turn. */
 struct serving {
     struct cache          *cache;
     struct cache_thread   *ct;
     struct serve_counters *counters;
-    const struct index_hint *spot;   /* of the key of the request at hand */
-    struct prefix_stats   *prefixes; /* of `stats detail`, NULL while that is off */
-    unsigned          watched; /* classes of events somebody watches, while requests run */
-    struct cache_view looked;  /* then: what the request at hand finds (observe.c) … */
-    int               fd;      /* … and the connection it came by */
+    const struct index_hint *hint;   /* for the key of the current request */
+    struct prefix_stats   *prefixes; /* of `stats detail`; NULL: off */
+    unsigned          watched; /* watched classes of events, while requests run */
+    struct cache_view found;  /* while watched: the item that observe_lookup found */
+    int               fd;      /* while watched: the connection of the request */
     char  *bytes; /* the turn's replies, one behind the other */
     size_t used, room;
     struct output_value *values;
     size_t   value_count, value_room;
-    uint64_t value_bytes; /* borrowed since it was set to 0 */
+    uint64_t value_bytes; /* borrowed bytes since the last reset */
     char     scratch[ITEM_COPY_MAX + 16];
 };
 
-/* --- reply.c --- */
-/* Writes the value that cache_fetch copied to `scratch`, or has the one that it borrowed sent at p.
- * Returns where the reply goes on; NULL: no memory, and what was borrowed is returned. */
+/* --- serving.c --- */
+/* Writes the value that cache_fetch copied to `scratch`, or notes that the borrowed value is sent
+ * at p. Returns the end of what was written. NULL: no memory; a borrowed value has been
+ * returned. */
 char *serving_put_fetched(struct serving *, char *p, const struct cache_view *);
 /* Makes room for n more bytes of replies; false: no memory, and nothing has changed. */
 bool serving_grow(struct serving *, size_t n);
@@ -62,9 +63,9 @@ bool serving_grow(struct serving *, size_t n);
 char *classic_run(struct serving *, const struct request *, char *p);
 char *meta_run(struct serving *, const struct request *, char *p);
 char *binary_run(struct serving *, const struct request *, char *p);
-/* of VERB_BINARY_ANSWER */
+/* runs VERB_BINARY_ANSWER */
 char *binary_answer(const struct request *, char *p);
-/* What to store, and the reply once it was tried. */
+/* *_store_of fills in the arguments of a store; *_stored writes the reply after the store. */
 void  classic_store_of(const struct serving *, const struct request *, struct cache_store *);
 char *classic_stored(struct serving *, const struct request *, enum cache_status,
                      const struct cache_view *, char *p);
@@ -76,7 +77,7 @@ void  binary_store_of(const struct serving *, const struct request *, struct cac
 char *binary_stored(struct serving *, const struct request *, enum cache_status,
                     const struct cache_view *, char *p);
 
-/* Every failed ms leaves nothing behind, whatever its mode. */
+/* Deletes the item of a failed ms: in any mode a failed ms leaves no item. */
 void meta_drop(struct serving *, const struct key *);
 
 /* Counts an operation by its key's prefix. */
@@ -94,7 +95,7 @@ static inline char *put_bytes(char *p, const char *text, size_t n) {
 }
 #define PUT(p, text) put_bytes((p), (text), sizeof(text) - 1)
 static inline char *put_text(char *p, const char *text) { return put_bytes(p, text, strlen(text)); }
-/* A key, 32 bytes at a time: keys lie in buffers with slack behind, replies have room. */
+/* Copies a key, 32 bytes at a time: keys lie in buffers with slack, and replies have room. */
 static inline char *put_key(char *p, const struct key *key) {
     memcpy(p, key->ptr, 32);
     for (size_t i = 32; i < key->len; i += 32) {

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "net/net.h"
 #include "net/net_internal.h"
 #include "session_fixture.h"
 

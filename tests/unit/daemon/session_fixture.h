@@ -199,7 +199,7 @@ static inline void client_take_output(struct rig *rig, struct client *c) {
     }
     if (rig->awkward && rig_random(rig, 4) == 0) {
         client_receive(rig, c, out, rig_random(rig, 100));
-        c->kept = output_bytes(out) ? output_keep(out, "") : NULL;
+        c->kept = output_bytes(out) ? output_save(out, "") : NULL;
         return;
     }
     client_receive(rig, c, out, SIZE_MAX);
@@ -245,9 +245,9 @@ static inline size_t client_fill_value(struct rig *rig, struct client *c, const 
 /* Whether there is something to do without more bytes. */
 static inline bool client_goes_on(const struct client *c) {
     switch (session_need(c->session)) {
-    case SESSION_NEED_EVENT:
+    case SESSION_NEED_WAKE:
     case SESSION_NEED_TURN:
-    case SESSION_NEED_COMMAND: return true;
+    case SESSION_NEED_COMMAND_TIME: return true;
     case SESSION_NEED_BYTES:
     case SESSION_NEED_VALUE:
     case SESSION_NEED_MEMORY: /* a test with one client never waits for others */
@@ -272,7 +272,7 @@ static inline bool rig_was_woken(struct rig *rig) {
 static inline void client_settle(struct rig *rig, struct client *c) {
     do {
         rig_turn(rig, &c, 1);
-    } while (!c->closed && client_goes_on(c) && (session_need(c->session) != SESSION_NEED_EVENT || rig_was_woken(rig)));
+    } while (!c->closed && client_goes_on(c) && (session_need(c->session) != SESSION_NEED_WAKE || rig_was_woken(rig)));
     if (c->kept) { /* replies from before the end are sent before the connection is closed */
         client_take_kept(rig, c);
     }

@@ -28,7 +28,7 @@ static const char *answer(struct rig *rig, const char *line, bool noreply) {
     cache_turn_end(rig->ct);
     while (ctx.more) {
         cache_turn_begin(rig->ct);
-        command_go_on(&ctx.more, &next);
+        command_continue(&ctx.more, &next);
         cache_turn_end(rig->ct);
     }
     text_out_bytes(&out, "", 1);
@@ -176,7 +176,7 @@ static void ask(struct asking *a, struct rig *rig, const char *line) {
 /* Whether the session goes on sleeping. */
 static bool sleeps(struct asking *a) {
     if (a->ctx.more != NULL) {
-        command_go_on(&a->ctx.more, &a->ctx);
+        command_continue(&a->ctx.more, &a->ctx);
     }
     return a->ctx.more != NULL;
 }

@@ -25,31 +25,31 @@ static unsigned open_descriptors(void) {
 /* In more pieces than one, so that the list grows where it lies or elsewhere. */
 TEST(test_many_are_handed) {
     unsigned before = open_descriptors(), bad = 0;
-    struct handed h = {0};
+    struct handover_fds h = {0};
     for (unsigned t = 0; t < TIMES; t++) {
         int fds[AT_ONCE];
         for (unsigned i = 0; i < AT_ONCE; i++) {
             fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
         }
-        bad += !handed_add(&h, fds, AT_ONCE) || h.room < h.count || h.count != (t + 1) * AT_ONCE ||
-               h.fds[h.count - 1] != fds[AT_ONCE - 1];
+        bad += !handover_fds_add(&h, fds, AT_ONCE) || h.room < h.count ||
+               h.count != (t + 1) * AT_ONCE || h.fds[h.count - 1] != fds[AT_ONCE - 1];
     }
     is(bad, 0, "there is room for all that were handed over, in %d pieces", TIMES);
-    handed_end(&h);
+    handover_fds_close(&h);
     is(open_descriptors(), before, "those that nobody took are closed");
 }
 
 TEST(test_a_socket_that_is_kept_outlives_its_owner) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    struct handed h = {0};
+    struct handover_fds h = {0};
     snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "slate-test-%d", (int)getpid());
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool listens = bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 1) == 0;
-    bool kept = handed_keep(&h, fd);
+    bool kept = handover_fds_add_dup(&h, fd);
     close(fd);
     ok(listens && kept && connect(client, (struct sockaddr *)&at, sizeof at) == 0, "who connects when its owner has closed it is not refused");
     close(client);
-    handed_end(&h);
+    handover_fds_close(&h);
 }
 
 /* Sends a message and two descriptors, with other first fields or another length. */

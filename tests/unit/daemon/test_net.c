@@ -237,14 +237,14 @@ TEST(test_graceful_stop_beside_the_gone) {
 /* A server that listens while it is still starting. */
 static void open_early(struct host *h, bool tells) {
     struct net_config cfg = host_begin(h);
-    cfg.tell_starting = tells;
+    cfg.answers_at_start = tells;
     h->net = net_find(&h->rig.server, &cfg);
     ok(h->net != NULL && net_open(h->net), "a server that is still starting listens%s", tells ? ", and tells so" : "");
     h->port = read_port(h->port_file, "INET");
 }
 
 TEST(test_early_clients_are_told_or_wait) {
-    enum { MANY = STARTING_GUESTS + 20 };
+    enum { MANY = STARTUP_CLIENTS_MOST + 20 };
     struct host h;
     int many[MANY];
     unsigned served = 0;
@@ -380,9 +380,9 @@ TEST(test_who_leaves_holds_nothing) {
 /* A worker that was stopped for 75 s amid a piece let the answer rest for 225 s. It looked for work
  * all that time, because its timer takes less than a second. */
 TEST(test_answers_rest) {
-    is(worker_answers_rest_us(50), 150, "a long answer rests three times as long as its piece took");
-    is(worker_answers_rest_us(75 * 1000 * 1000), WORKER_ANSWERS_REST_MOST_US, "but not as long as its worker was stopped");
-    ok(worker_answers_rest_us(UINT32_MAX) < 1000 * 1000 && worker_answers_rest_us(3333) <= WORKER_ANSWERS_REST_MOST_US,
+    is(worker_answers_pause_us(50), 150, "a long answer rests three times as long as its piece took");
+    is(worker_answers_pause_us(75 * 1000 * 1000), WORKER_ANSWERS_PAUSE_MOST_US, "but not as long as its worker was stopped");
+    ok(worker_answers_pause_us(UINT32_MAX) < 1000 * 1000 && worker_answers_pause_us(3333) <= WORKER_ANSWERS_PAUSE_MOST_US,
        "and never for a second");
 }
 

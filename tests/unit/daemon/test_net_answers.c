@@ -4,6 +4,7 @@
 
 #include "own_clock.h"
 
+#include "net/udp/udp.h"
 #include "net_fixture.h"
 
 enum { ITEMS = 10000, REST_US = 900 * 1000 };
@@ -70,13 +71,13 @@ static void test_udp_asks_beside_a_dump(void) {
     getsockname(s.h.net->udp->record.fd, (struct sockaddr *)&at, &at_bytes);
     int fd = socket(at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     rest_amid_dump(&s);
-    s.w->asked_until_us = 0;
+    s.w->interactive_until_us = 0;
     ssize_t sent = sendto(fd, datagram, sizeof datagram - 1, 0, (struct sockaddr *)&at, at_bytes);
     worker_go_on(s.w);
     ok(sent == sizeof datagram - 1 && tap_readable(fd) && recv(fd, reply, sizeof reply, 0) > 8,
        "a request by UDP amid a dump is answered");
     worker_rest(s.w, 0);
-    ok(s.w->asked_until_us != 0, "and long answers rest because of it");
+    ok(s.w->interactive_until_us != 0, "and long answers rest because of it");
     worker_go_on(s.w);
     close(fd);
     close_scene(&s);

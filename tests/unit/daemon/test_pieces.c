@@ -46,7 +46,7 @@ static struct told ask(struct rig *rig, const char *line, size_t piece_bytes, vo
             between(rig, t.pieces);
         }
         ctx = context(rig, line, piece_bytes);
-        command_go_on(&more, &ctx);
+        command_continue(&more, &ctx);
         note_piece(&t);
     }
     cache_turn_end(rig->ct);

@@ -161,7 +161,7 @@ TEST(test_a_value_stays_whole_while_it_is_sent) {
     struct output *out = client_begin(&rig, &reader, "get k\r\n", 7);
     is(output_bytes(out), BYTES + sizeof "VALUE k 0 700000\r\n\r\nEND\r\n" - 1, "its reply is borrowed, not copied");
     client_receive(&rig, &reader, out, 1000);
-    reader.kept = output_keep(out, "");
+    reader.kept = output_save(out, "");
     cache_turn_end(rig.ct);
 
     client_send(&rig, &writer, "set k 0 0 1\r\nx\r\ndelete k\r\n", 27);
@@ -218,7 +218,7 @@ static bool cut_after(struct rig *rig, const struct client *whole, const size_t 
     struct output *out = client_begin(rig, &c, cut_requests, sizeof cut_requests - 1);
     client_receive(rig, &c, out, n);
     bool is_cut = output_cut(out, begun);
-    c.kept = output_keep(out, "NO\r\n");
+    c.kept = output_save(out, "NO\r\n");
     cache_turn_end(rig->ct);
     cache_turn_begin(rig->ct);
     client_take_kept(rig, &c);

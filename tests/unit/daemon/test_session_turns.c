@@ -115,7 +115,10 @@ TEST(test_appends_to_large_values_end_their_sessions_turn) {
         }
         is(left, 0, "%d clients with %d of `%.*s` come to their end", CLIENTS, APPENDS, (int)strcspn(lines[l], "\r"), lines[l]);
         is(cache_thread_copied(rig.ct) - begun, (uint64_t)CLIENTS * APPENDS * VALUE_BYTES, "each copies the value once");
-        ok(first <= (uint64_t)(SESSION_UNSEEN + CLIENTS * (SESSION_UNSEEN_WARY + 1)) * VALUE_BYTES, "nobody knows in the first turn: it runs a group of them, %u at most",
+        ok(first <= (uint64_t)(SESSION_INFLIGHT_MOST +
+                               CLIENTS * (SESSION_INFLIGHT_MOST_COPY_PENALTY + 1)) *
+                        VALUE_BYTES,
+           "nobody knows in the first turn: it runs a group of them, %u at most",
            (unsigned)(first / VALUE_BYTES));
         ok(most <= (uint64_t)BATCH_COMMANDS_US * COPIED_BYTES_US + 2 * VALUE_BYTES, "then as many a turn as fit the time for commands, %u", (unsigned)(most / VALUE_BYTES));
         is(answered, turns, "while each turn answers another client's get");
@@ -123,7 +126,7 @@ TEST(test_appends_to_large_values_end_their_sessions_turn) {
             client_close(&rig, &spammers[i]);
         }
         client_close(&rig, &other);
-        for (int i = 0; i < WARY_TURNS; i++) {
+        for (int i = 0; i < COPY_PENALTY_TURNS; i++) {
             rig_turn(&rig, all, 0);
         }
     }
@@ -151,7 +154,7 @@ TEST(test_a_turn_has_time_for_some_commands_only) {
         size_t n = batch_add(rig.batch, clients[i].session, lines[i], LINE_BYTES);
         ran += n == LINE_BYTES && had_time;
         used += n != 0 && !had_time;
-        waiting += session_need(clients[i].session) == SESSION_NEED_COMMAND;
+        waiting += session_need(clients[i].session) == SESSION_NEED_COMMAND_TIME;
     }
     batch_add(rig.batch, clients[CLIENTS].session, get, 7);
     batch_run(rig.batch);
@@ -192,13 +195,15 @@ TEST(test_an_answer_that_goes_on_can_be_deferred) {
     rig_open_for(&rig, &dumper, NULL);
     client_open(&other);
     begin_dump(&rig, &dumper);
-    ok(session_answers(dumper.session) && session_need(dumper.session) == SESSION_NEED_COMMAND,
+    ok(session_answer_continues(dumper.session) &&
+           session_need(dumper.session) == SESSION_NEED_COMMAND_TIME,
        "a dump goes on after its first piece");
     rig_turn(&rig, both, 1);
-    ok(batch_answers_us(rig.batch) > 0 && !batch_asked_beside(rig.batch), "a turn tells how long its next piece took, and that nobody asked beside it");
+    ok(batch_answers_us(rig.batch) > 0 && !batch_has_interactive(rig.batch),
+       "a turn tells how long its next piece took, and that nobody asked beside it");
     load(&other, "get k\r\n", 1);
     rig_turn(&rig, both, 2);
-    ok(batch_asked_beside(rig.batch), "or that somebody did");
+    ok(batch_has_interactive(rig.batch), "or that somebody did");
 
     char stats[7 + PARSE_SLACK] = "stats\r\n";
     cache_turn_begin(rig.ct);
@@ -210,10 +215,10 @@ TEST(test_an_answer_that_goes_on_can_be_deferred) {
     ok(batch_output(rig.batch, dumper.session) == NULL && batch_answers_us(rig.batch) == 0,
        "and no answer goes on");
     cache_turn_end(rig.ct);
-    ok(session_need(dumper.session) == SESSION_NEED_COMMAND, "it waits for a turn with time");
+    ok(session_need(dumper.session) == SESSION_NEED_COMMAND_TIME, "it waits for a turn with time");
     client_settle(&rig, &dumper);
     ok(count_of(&dumper, "mg key") == 20000 && count_of(&dumper, "EN\r\n") == 1, "then it ends, and is whole");
-    ok(!session_answers(dumper.session), "and goes on no more");
+    ok(!session_answer_continues(dumper.session), "and goes on no more");
     client_close(&rig, &dumper);
     rig_close_for(&rig, &other);
 }
@@ -225,7 +230,7 @@ static size_t most_of_a_turn(struct rig *rig, const char *line, int count, bool 
     struct client c, *ready = &c;
     size_t most = 0;
     client_open(&c);
-    session_set_lags(c.session, lags);
+    session_set_slow_reader(c.session, lags);
     load(&c, line, count);
     *turns = 0;
     do {
@@ -250,11 +255,14 @@ TEST(test_replies_of_a_turn_are_bounded) {
     ok(most <= REPLY_BYTES_MOST && turns >= 4096 * COPIED_BYTES / REPLY_BYTES_MOST,
        "4096 gets of 2 KB that came together are answered in %d turns of at most %zu bytes", turns, most);
     most = most_of_a_turn(&rig, "get borrowed\r\n", 1000, false, &turns);
-    ok(most <= SESSION_UNSEEN * 10100, "values that are borrowed count: at most %zu bytes in a turn", most);
+    ok(most <= SESSION_INFLIGHT_MOST * 10100,
+       "values that are borrowed count: at most %zu bytes in a turn", most);
     most = most_of_a_turn(&rig, "mg copied v\r\n", 1000, true, &turns);
-    ok(most <= SESSION_REPLY_BYTES_LAGGING + SESSION_UNSEEN_LAGGING * VERB_REPLY_BYTES, "a client that lags gets little in a turn: at most %zu bytes", most);
+    ok(most <=
+           SESSION_REPLY_BYTES_SLOW_READER + SESSION_INFLIGHT_MOST_SLOW_READER * VERB_REPLY_BYTES,
+       "a client that lags gets little in a turn: at most %zu bytes", most);
     most = most_of_a_turn(&rig, "get large\r\n", 100, true, &turns);
-    ok(most <= SESSION_UNSEEN_LAGGING * 500100, "and borrows two large values at most");
+    ok(most <= SESSION_INFLIGHT_MOST_SLOW_READER * 500100, "and borrows two large values at most");
     rig_close_for(&rig, &writer);
 }
 
@@ -305,7 +313,7 @@ TEST(test_a_session_that_waits_for_another_thread_is_woken) {
     rig_open_for(&rig, &c, NULL);
     load(&c, order, 1);
     rig_turn(&rig, &ready, 1);
-    ok(session_need(c.session) == SESSION_NEED_EVENT && c.out_bytes == 0 && c.in_bytes == 4,
+    ok(session_need(c.session) == SESSION_NEED_WAKE && c.out_bytes == 0 && c.in_bytes == 4,
        "it asks for no turn, and what follows waits");
     ok(tap_readable(rig_woken_fd) && eventfd_read(rig_woken_fd, &wakes) == 0 && wakes == 1, "the answer wakes it, once");
     rig_turn(&rig, &ready, 1);

@@ -57,8 +57,8 @@ static void run(const char *line) {
 
 /* The next look that is due; whether it read the files. */
 static bool look(void) {
-    now_us += TLS_LOOK_US;
-    return tls_look(tls, now_us);
+    now_us += TLS_POLL_US;
+    return tls_poll_files(tls, now_us);
 }
 
 /* How many of the next looks read the files. */
@@ -83,7 +83,7 @@ TEST(test_files_that_stay_are_not_read) {
     is(reads(), 0, "files that do not change are not read again");
     run("touch unrelated");
     is(reads(), 0, "whatever else changes beside them");
-    ok(!tls_look(tls, now_us), "a look that is not due yet looks at nothing");
+    ok(!tls_poll_files(tls, now_us), "a look that is not due yet looks at nothing");
 }
 
 TEST(test_a_pair_may_be_put_in_in_two_steps) {

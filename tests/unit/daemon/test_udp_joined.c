@@ -35,11 +35,11 @@ static bool send_joined(int fd, const char *bytes, size_t n) {
     struct iovec    iov = {(void *)(uintptr_t)bytes, n};
     struct msghdr   message = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    uint16_t        each = REQUEST_BYTES;
+    uint16_t        datagram_bytes = REQUEST_BYTES;
     c->cmsg_level = IPPROTO_UDP;
     c->cmsg_type = UDP_SEGMENT;
-    c->cmsg_len = CMSG_LEN(sizeof each);
-    memcpy(CMSG_DATA(c), &each, sizeof each);
+    c->cmsg_len = CMSG_LEN(sizeof datagram_bytes);
+    memcpy(CMSG_DATA(c), &datagram_bytes, sizeof datagram_bytes);
     return sendmsg(fd, &message, 0) == (ssize_t)n;
 }
 

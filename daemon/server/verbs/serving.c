@@ -1,4 +1,4 @@
-/* Room for a turn's replies and for the values borrowed in them. */
+/* Memory for a turn's replies, and for their list of borrowed values. */
 #include <stdlib.h>
 
 #include "server/verbs/verbs.h"
@@ -20,9 +20,9 @@ bool serving_grow(struct serving *sv, size_t n) {
     return true;
 }
 
-/* False: no memory, and the value has been returned. */
-static bool note_borrowed(struct serving *sv, const char *p, struct item *borrowed,
-                          uint32_t value_bytes) {
+/* False: out of memory; the value has been returned. */
+static bool serving_note_borrowed(struct serving *sv, const char *p, struct item *borrowed,
+                                  uint32_t value_bytes) {
     if (sv->value_count == sv->value_room) {
         size_t room = sv->value_room ? sv->value_room * 2 : 64;
         struct output_value *values = realloc(sv->values, room * sizeof *values);
@@ -43,5 +43,5 @@ char *serving_put_fetched(struct serving *sv, char *p, const struct cache_view *
     if (view->borrowed == NULL) {
         return put_bytes(p, sv->scratch, view->value_bytes);
     }
-    return note_borrowed(sv, p, view->borrowed, view->value_bytes) ? p : NULL;
+    return serving_note_borrowed(sv, p, view->borrowed, view->value_bytes) ? p : NULL;
 }
