@@ -2,8 +2,9 @@
  *
  * Up to CACHE_ASSIST_PAGES pages are under way at a time. A page belongs to one thread while that
  * thread works on the page, and no thread waits for such a page: if the scheduler stops its thread,
- * other threads find or begin another page. For each byte of the chunk that a set wants, the set goes
- * over ASSIST_SHARE bytes of pages, for ASSIST_US at most: the cost is in proportion to the store.
+ * other threads find or begin another page. For each byte of the chunk that a set wants, the set
+ * goes over ASSIST_SHARE bytes of pages, for ASSIST_US at most: the cost is in proportion to the
+ * store.
  *
  * A decision of the mover says how many pages sets may begin. They go on with those until the class
  * needs no more or another decision is made for other classes: then unfinished pages go back.

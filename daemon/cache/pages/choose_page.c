@@ -182,7 +182,8 @@ static void page_rank_all(struct cache_thread *ct, unsigned class_id, enum page_
             atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
             page_rank(r, page,
                       pick == PICK_RANDOM ? random_next(&ct->random)
-                                          : atomic_load_explicit(&p->acquired_seq, memory_order_relaxed));
+                                          : atomic_load_explicit(&p->acquired_seq,
+                                                                 memory_order_relaxed));
         }
     }
 }

@@ -316,9 +316,9 @@ static bool evacuee_read(const struct cache *c, uint32_t page, uint32_t chunk, s
     }
     e->tail = item_key_len(e->it) == 0;
     e->own = slab_page_class(c->slab, page);
-    e->right = slab_class_of(c->slab,
-                             e->tail ? evacuate_tail_bytes((const struct item_tail *)(const void *)e->it)
-                                     : evacuate_bytes_in_use(c, e->it));
+    const struct item_tail *tail = (const struct item_tail *)(const void *)e->it;
+    e->right = slab_class_of(c->slab, e->tail ? evacuate_tail_bytes(tail)
+                                              : evacuate_bytes_in_use(c, e->it));
     if (e->right == SLAB_CLASS_NONE) {
         e->right = e->own; /* the item changed while we read its size */
     }

@@ -229,8 +229,8 @@ static void file_load_policies(struct cache *c) {
 bool file_state_load_classes(struct cache *c) {
     uint32_t sizes_hash;
     file_load_policies(c);
-    c->sizes_wanted =
-        !ordered_get(&file_head(c)->sizes_hash, &sizes_hash) || sizes_hash != size_list_hash(&c->slab->configured_sizes);
+    c->sizes_wanted = !ordered_get(&file_head(c)->sizes_hash, &sizes_hash) ||
+                      sizes_hash != size_list_hash(&c->slab->configured_sizes);
     return load_classes(c->slab) || file_refuse(c, "its head is damaged (classes)" ANEW);
 }
 

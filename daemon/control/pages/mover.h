@@ -17,8 +17,8 @@
  * Where a decision allows it (`helped`), sets that need such pages empty and hand over some
  * themselves (cache/pages/assist.c). While they do so the mover only looks on: on a core that
  * workers fill it would get a fifth of the time, whereas the set that needs a page is running. Sets
- * go on when the move has ended, until the owner calls cache_assist_end, so the next decision for the
- * same classes finds them at work.
+ * go on when the move has ended, until the owner calls cache_assist_end, so the next decision for
+ * the same classes finds them at work.
  *
  * A move is a machine: mover_begin, then mover_step whenever it wants, until it has ended. No step
  * waits; what copies memory is jobs of the owner's pace. A cancel, or a wish for fewer pages, is

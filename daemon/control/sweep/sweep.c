@@ -48,7 +48,8 @@ static void spell(struct sweeper *s, uint64_t now_us) {
     } while (s->under_way && now_us < end_us);
     uint64_t took_us = clock_thread_us() - mine_us, pct = SHARE_PCT;
     if (s->pass.examined > examined) {
-        pct += (SHARE_DEAD_PCT - SHARE_PCT) * (s->pass.freed - freed) / (s->pass.examined - examined);
+        uint64_t walked = s->pass.examined - examined;
+        pct += (SHARE_DEAD_PCT - SHARE_PCT) * (s->pass.freed - freed) / walked;
     }
     s->due_us = now_us + took_us * (100 - pct) / pct;
     if (!s->under_way && s->due_us < s->began_us + EVERY_US) {
