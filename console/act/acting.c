@@ -380,7 +380,7 @@ bool acting_propose(struct acting *acting, enum acting_kind kind, struct model *
 
 bool acting_keep(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
     struct call call = {.acting = acting, .model = model, .wall = wall};
-    return acting->has_trial && tell(&call, "keep", now_ms) && call.is_so;
+    return acting->has_trial && tell(&call, "accept_trial", now_ms) && call.is_so;
 }
 
 bool acting_leave(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {

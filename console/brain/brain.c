@@ -114,7 +114,7 @@ void brain_push_observer(lua_State *L, const struct brain *brain) {
 static int look(lua_State *L) {
     struct brain *brain = lua_touserdata(L, 1);
     brain_push_observer(L, brain);
-    lua_getfield(L, -1, "look");
+    lua_getfield(L, -1, "observe");
     lua_pushvalue(L, -2);
     lua_facts_push(L, lua_touserdata(L, 2), own_rules_are_open());
     lua_call(L, 2, 0);
@@ -123,7 +123,7 @@ static int look(lua_State *L) {
     read_held(brain);
     lua_values_text(L, "automove", brain->said.automove, sizeof brain->said.automove);
     read_rates(brain);
-    brain->said.tells_classes = lua_values_flag(L, "tells_classes");
+    brain->said.reports_classes = lua_values_flag(L, "reports_classes");
     brain->said.knows_starving = lua_values_flag(L, "knows_starving");
     brain->said.youngest_s = lua_values_number(L, "youngest_s");
     return 0;
@@ -260,7 +260,7 @@ const struct class_verdict *brain_class(const struct brain *brain, unsigned clas
 }
 
 const char *brain_no_classes(const struct brain *brain) {
-    return brain->said.tells_classes ? "no class has pages yet"
+    return brain->said.reports_classes ? "no class has pages yet"
                                 : "this server does not report its classes";
 }
 

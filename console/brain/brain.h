@@ -36,7 +36,7 @@ struct held {
 /* What the last look made of the server; nothing is known before the first. */
 struct verdict {
     int worst;           /* the starving class that is told first; -1 when none starves */
-    bool tells_classes;  /* the server tells which classes it has, also where it has none yet */
+    bool reports_classes;  /* the server tells which classes it has, also where it has none yet */
     bool knows_starving; /* it tells what it takes to say that no class starves */
     double youngest_s;   /* of the tails of the classes that evict, else of all; NAN: unknown */
     struct held held;

@@ -202,7 +202,7 @@ static void draw_memory(const struct frame *frame, struct cells *cells, struct r
     }
     struct memory memory = measure_memory(now);
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], e[FORMAT_BYTES];
-    if (!brain_said(brain_of(frame->model))->tells_classes) {
+    if (!brain_said(brain_of(frame->model))->reports_classes) {
         memory.pages = memory.free_chunk_bytes = memory.classes = NAN;
     }
     double slack = brain_waste(brain_of(frame->model)).slack_bytes;

@@ -241,7 +241,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         detail_ready(frame, INQUIRY_SIZEHIST, cells, area);
         return;
     }
-    bool has_items = !brain_said(brain_of(frame->model))->tells_classes ||
+    bool has_items = !brain_said(brain_of(frame->model))->reports_classes ||
                      now->general[GENERAL_curr_items] != 0;
     if (origin == ORIGIN_CLASSES && sizes.items == 0 && has_items) {
         cells_text_fit(cells, area.y, 0, area.width, STYLE_DIM,

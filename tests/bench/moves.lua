@@ -55,7 +55,7 @@ local function one_move(lab, name, pages)
         last = lab:take(MOVED)
         first = first or last
         was = second == WINDOW_S and lab:counts() or was
-        one:look(last)
+        one:observe(last)
         lab:pass(1)
     end
     local src, dst = draw(first, last, pages)

@@ -19,7 +19,7 @@ local function seen(classes, automove, slated)
         local told = snapshots.make(1000 + i, now, { evictions = evicted_all, cmd_get = i * 1000,
             get_hits = i * 800, get_misses = i * 200 }, { slab_automove = automove })
         told.slated = slated
-        one:look(told)
+        one:observe(told)
     end
     return { who = { slated = slated }, pair = function()
         return one.now, one.before, one.rates, one.judge, one.course, one

@@ -192,7 +192,7 @@ describe("the course of a server", function()
         local one, said = view.observer(), {}
         for i = 0, 19 do -- class 6 evicts 1,500 items a second that nobody reads; the clock is set back by 100 s
             local back_s = i >= 10 and 100 or 0
-            one:look(make(1000 + i - back_s, { [5] = snapshots.full(10, 0, { get_hits = i * 800 }),
+            one:observe(make(1000 + i - back_s, { [5] = snapshots.full(10, 0, { get_hits = i * 800 }),
                 [6] = snapshots.full(1, i * 1500, { cmd_set = i * 1500 }) }, { evictions = i * 1500, uptime = 5000 + i,
                 cmd_get = i * 1000, get_hits = i * 800, get_misses = i * 200, cmd_set = i * 1500 }))
             local findings = doctor.findings(attention.known_of(one))
@@ -297,7 +297,7 @@ describe("the doctor on few hits", function()
         local one = view.observer()
         for i = 0, 9 do -- its load ends within the ninth second
             local busy_s = math.min(i, 8)
-            one:look(make(1000 + i, { [5] = class({ evicted = busy_s * 100 }) }, { cmd_get = busy_s * 1000,
+            one:observe(make(1000 + i, { [5] = class({ evicted = busy_s * 100 }) }, { cmd_get = busy_s * 1000,
                 get_hits = busy_s * 140, get_misses = busy_s * 860, evictions = busy_s * 100, cmd_set = busy_s * 100 }))
         end
         local finding = found("hits", doctor.findings(attention.known_of(one)))

@@ -98,7 +98,7 @@ local function new_console(server, who)
         console.gets, console.hits = console.gets + (gets or 1000), console.hits + (hits or 900)
         console.evictions = console.evictions + (evictions or 100)
         console.dropped, console.refused = console.dropped + (dropped or 0), console.refused + (refused or 0)
-        one:look(snapshots.make(now_s, { [4] = snapshots.class({ total_pages = 64 }),
+        one:observe(snapshots.make(now_s, { [4] = snapshots.class({ total_pages = 64 }),
             [12] = snapshots.class({ total_pages = 1 }) }, { cmd_get = console.gets, get_hits = console.hits,
             evictions = console.evictions, get_misses = console.gets - console.hits,
             slab_reassign_busy_deletes = console.dropped, store_no_memory = console.refused },
@@ -415,7 +415,7 @@ describe("a trial in slatetop", function()
 
     it("stays when it is kept, and waits for a server that is gone", function()
         local console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
-        assert.is_true(console.acting:keep())
+        assert.is_true(console.acting:accept_trial())
         pass(console, 70)
         assert.is_true(is_on())
         console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })

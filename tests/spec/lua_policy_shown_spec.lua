@@ -75,7 +75,7 @@ describe("what a policy knows of before", function()
             said[i] = moves and moves[1].reason
             pages = pages - (i == 1 and 2 or 0) -- the first decision was followed, the others were not
             if i == 3 then
-                running:tell({ { state = "refused", pages_moved = 0, items_lost = 5 } })
+                running:report({ { state = "refused", pages_moved = 0, items_lost = 5 } })
             end
         end
         assert.equal("0 seen; last none", said[1])

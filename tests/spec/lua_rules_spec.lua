@@ -72,7 +72,7 @@ describe("a rule", function()
         }) do
             local own, said_lines = load((rule(body):gsub("} } }$",
                 "}, { name = 'other', check = function(_, add) add('note', 'well') end } } }"))), {}
-            function own.say(message) said_lines[#said_lines + 1] = message end
+            function own.print_note(message) said_lines[#said_lines + 1] = message end
             for _ = 1, 2 do
                 local findings = own:findings(known())
                 assert.equal("well", findings[1].what)

@@ -14,7 +14,7 @@ local function seen(classes, slated)
     local one = view.observer()
     local now = snapshots.make(1000, classes or {}, { limit_maxbytes = 64 * MIB }, SETTINGS)
     now.slated = slated
-    one:look(now)
+    one:observe(now)
     return one
 end
 

@@ -31,7 +31,7 @@ describe("slate.facts.trace", function()
         for _, line in ipairs(lines) do
             table.move(one:take(line), 1, 100, #list + 1, list)
         end
-        table.move(one:rest(), 1, 100, #list + 1, list)
+        table.move(one:remainder(), 1, 100, #list + 1, list)
         return list
     end
 
@@ -81,7 +81,7 @@ describe("slate.facts.trace", function()
             table.move(one:take(line), 1, 10000, #written + 1, written)
         end
         assert.is_true(#written > 1500 and #written <= 3000)
-        table.move(one:rest(), 1, 10000, #written + 1, written)
+        table.move(one:remainder(), 1, 10000, #written + 1, written)
         assert.equal(3000, #written)
         local last = -1
         for _, text in ipairs(written) do

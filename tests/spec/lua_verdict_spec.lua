@@ -9,7 +9,7 @@ local snapshots = require "support.snapshots"
 local function seen(to, f)
     local one, hits, gets, evictions, lost, items = view.observer(), 0, 0, 0, 0, nil
     for second = -12, to do
-        one:look(snapshots.make(1000 + second, {}, { cmd_get = gets, get_hits = hits, evictions = evictions,
+        one:observe(snapshots.make(1000 + second, {}, { cmd_get = gets, get_hits = hits, evictions = evictions,
             slab_reassign_evictions_nomem = lost, uptime = 5000 + second, curr_items = items }))
         local h, e, l, there = f(second)
         items = there
@@ -94,7 +94,7 @@ describe("the verdict", function()
                 for id, sum in pairs(sums) do
                     classes[id] = snapshots.class({ get_hits = sum, cmd_set = sum })
                 end
-                one:look(snapshots.make(1000 + second, classes, { cmd_get = 1000 * (second + 12), get_hits = hits,
+                one:observe(snapshots.make(1000 + second, classes, { cmd_get = 1000 * (second + 12), get_hits = hits,
                     uptime = 5000 + second }))
                 hits = hits + (second < 0 and 600 or hits_after)
                 local there = second >= 0 and moved or 0
@@ -145,7 +145,7 @@ describe("the verdict", function()
 
     it("begins anew after a restart", function()
         local one = seen(5, function() return 500 end)
-        one:look(snapshots.make(1006, {}, { cmd_get = 10, get_hits = 5, uptime = 1, pid = 2 }))
+        one:observe(snapshots.make(1006, {}, { cmd_get = 10, get_hits = 5, uptime = 1, pid = 2 }))
         assert.is_nil((one:outcome(1000, 1000)))
     end)
 end)
@@ -179,8 +179,8 @@ describe("a predicted move", function()
     -- What an observer that saw both predicts.
     local function move(before, after, ...)
         local one = view.observer()
-        one:look(before)
-        one:look(after)
+        one:observe(before)
+        one:observe(after)
         return verdict.predicted_move(one, ...)
     end
 

@@ -19,7 +19,7 @@ local function told(settings, evicted_per_s, classes, asked, slated)
     local one = view.observer()
     for second = 0, 5 do
         classes[2][4] = second * evicted_per_s
-        one:look(snapshot(100 + second, settings, classes, slated))
+        one:observe(snapshot(100 + second, settings, classes, slated))
     end
     local texts = {}
     for i, sentence in ipairs(attention.automove_reasons(one, asked or {})) do

@@ -13,7 +13,8 @@ local MIB <const> = 1 << 20
 local function watched()
     local one = view.observer()
     for i = 0, 4 do
-        one:look(snapshots.make(1000 + i, { [3] = snapshots.class({ age = 20, get_hits = 300 * i, free_chunks = 1500 }),
+        one:observe(snapshots.make(1000 + i, {
+            [3] = snapshots.class({ age = 20, get_hits = 300 * i, free_chunks = 1500 }),
             [5] = snapshots.class({ evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i }) },
             { cmd_get = 1000 * i, get_misses = 400 * i, evictions = 400 * i }))
     end
@@ -49,7 +50,7 @@ describe("what a page is worth", function()
     it("is unknown of classes without a curve, and before enough was read", function()
         assert.same({}, prediction.page_worth(watched(), {}))
         local one = view.observer()
-        one:look(snapshots.make(1000, { [3] = snapshots.class({}) }, { cmd_get = 0 }))
+        one:observe(snapshots.make(1000, { [3] = snapshots.class({}) }, { cmd_get = 0 }))
         assert.same({}, prediction.page_worth(one, { curves = CURVES }))
     end)
 end)
@@ -66,14 +67,14 @@ describe("the row of a class in words", function()
         assert.equal("class 5 evicts, as a full cache does; no class is much better off", hint(one, 5))
         assert.is_nil(hint(one, 9))
         one = view.observer()
-        one:look(snapshots.make(1000, { [3] = snapshots.class({}), [4] = snapshots.class({ total_pages = 0 }) }, {}))
+        one:observe(snapshots.make(1000, { [3] = snapshots.class({}), [4] = snapshots.class({ total_pages = 0 }) }, {}))
         assert.equal("class 3: rates need a second sample", hint(one, 3))
         assert.equal("class 4 has no pages", hint(one, 4))
     end)
 
     it("names who can give, and the key, unless the figures are of the past", function()
         local one = view.observer()
-        for i = 1, 20 do one:look(recordings.load("calcified")[i]) end
+        for i = 1, 20 do one:observe(recordings.load("calcified")[i]) end
         local text, tone = hint(one, 14)
         assert.equal("bad", tone)
         assert.truthy(text:find("^! class 14 starves, %d+ evictions/s; class %d+ keeps its items %w+: press m$"),

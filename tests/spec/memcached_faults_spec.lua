@@ -234,13 +234,13 @@ describe("a memcached with a fault", function()
     it("is not put into the mode that brings it down without a warning, by any of the programs", function()
         local fault = faults.of_setting({ version = "1.6.40" }, "slab_automove", "2")
         local one = view.observer()
-        one:look(require("support.snapshots").make(1000, {}))
+        one:observe(require("support.snapshots").make(1000, {}))
         one.now.version = "1.6.40"
         local told = prediction.change(one, { change = { name = "slab_automove", value = "2" } })
         assert.same({ "WARNING", fault }, { told[1].label, told[1].text })
         local said = {}
         local context = { who = { version = "1.6.40" }, server = { name = "x" },
-            say = function(_, text) said[#said + 1] = text end }
+            print_note = function(_, text) said[#said + 1] = text end }
         require("slate.act.steps").carry_out(context, { command = function() return nil, "gone", "closed" end,
             stats_groups = function()
                 return { settings = { "STAT slab_automove 1", "STAT slab_reassign yes" }, [""] = {} }
@@ -252,7 +252,7 @@ describe("a memcached with a fault", function()
         local function said_of(version, slated, classes)
             local said = {}
             local context = { who = { version = version, slated = slated }, server = { name = "x" },
-                say = function(_, text) said[#said + 1] = text end }
+                print_note = function(_, text) said[#said + 1] = text end }
             function context.open() return { stats = function() return {} end } end
             function context.connect() -- the warning comes before anything is watched
                 return nil, "gone", "closed"

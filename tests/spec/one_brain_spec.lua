@@ -71,7 +71,7 @@ describe("slatetop and slatectl doctor", function()
         it("say the same of " .. case.name, function()
             local list, one = loaded(case.name), view.observer()
             for i = 1, case.finds and 60 or 30 do
-                one:look(list[i])
+                one:observe(list[i])
                 if i == 30 or i == 60 then
                     local top, text = by_slatetop(case.name, i)
                     local expected = by_doctor(one)

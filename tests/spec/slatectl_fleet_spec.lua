@@ -329,8 +329,8 @@ describe("slatectl fleet flush", function()
             list[i] = assert(require("slate.base.units").parse_server(servers[i].address))
         end
         local context = require("slate.cli.context").new({ servers = list, server = list[1], format = "json",
-            kept = out, timeout_s = 60 })
-        context.say = function() end
+            lines = out, timeout_s = 60 })
+        context.print_note = function() end
         local code = require("slate.commands.fleet_flush").run(context, parsed)
         return code, document(table.concat(out)).servers
     end

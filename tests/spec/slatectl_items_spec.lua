@@ -134,10 +134,10 @@ describe("the pace of save and load", function()
         clock.sleep = function(seconds) now_s, slept_s = now_s + seconds, slept_s + seconds end
         local work = pace.new(0.5)
         now_s = now_s + 0.25
-        work:rest()
+        work:pause()
         assert.equal(0.25, slept_s)
         now_s = now_s + 600
-        work:rest()
+        work:pause()
         assert.equal(1.25, slept_s)
     end)
 end)

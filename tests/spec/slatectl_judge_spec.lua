@@ -16,7 +16,7 @@ describe("an advised policy", function()
     local function advised(...)
         local lines = { ... }
         local one = require("slate.judge.view").observer()
-        for i = 0, 1 do one:look(make(1000 + i, {}, { evictions = 100 * i })) end
+        for i = 0, 1 do one:observe(make(1000 + i, {}, { evictions = 100 * i })) end
         local context = { pair = function() return one.now, one.before, one.rates, nil, nil, one end }
         return require("slate.judge.advice").policy(context, { stats = function() return lines end }, {})
     end

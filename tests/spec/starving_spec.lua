@@ -33,7 +33,7 @@ describe("starving", function()
             local now = make(1000 + i, { [3] = class(donor), [5] = class(own) }, { evictions = 400 * i },
                 { slab_automove = about.mode })
             now.slated = "0.1.0"
-            one:look(now)
+            one:observe(now)
         end
         return starving_of(one)[1] == 5, one
     end
@@ -81,7 +81,7 @@ describe("starving", function()
         for age_s, life_s in pairs({ [15] = 23, [700] = 700 }) do
             local one = view.observer()
             for i = 0, 3 do
-                one:look(make(1000 + i, { [5] = class({ evicted = 2 * i, age = age_s }) },
+                one:observe(make(1000 + i, { [5] = class({ evicted = 2 * i, age = age_s }) },
                     { evictions = 2 * i, uptime = 20 + i }))
             end
             assert.equal(life_s, one.rows[1].life_s) -- 4,000 items, two a second, would live 2,000 s
@@ -92,7 +92,7 @@ describe("starving", function()
         local function beside(evicted)
             local one = view.observer()
             for i = 0, 3 do
-                one:look(make(1000 + i, { [3] = class({ age = 600 }), [5] = class({ evicted = 10 * i, number = 40 }),
+                one:observe(make(1000 + i, { [3] = class({ age = 600 }), [5] = class({ evicted = 10 * i, number = 40 }),
                     [7] = class({ evicted = evicted * i }) }, { evictions = i }))
             end
             return starving_of(one)
@@ -139,7 +139,7 @@ describe("starving", function()
         for i = 0, 4 do
             local classes = { [3] = class({ age = 600 }), [5] = class({ evicted = 400 * i }) }
             local life = i < 4 and { uptime = 100 + i, pid = 1 } or { uptime = 1, pid = 2 }
-            one:look(make(i < 4 and 1000 + i or 2000, classes, life))
+            one:observe(make(i < 4 and 1000 + i or 2000, classes, life))
         end
         assert.same({}, starving_of(one))
     end)
@@ -173,7 +173,7 @@ describe("starving", function()
         local one, list = view.observer(), {}
         for i = 0, samples do
             local a, b = ages(i)
-            one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = a }),
+            one:observe(make(1000 + i, { [3] = snapshots.full(40, 0, { age = a }),
                 [4] = snapshots.full(40, 0, { age = b }), [5] = class(own and own(i) or { evicted = 400 * i }) }))
             local donor, _, _, pages = one:donor_for(5)
             list[#list + 1] = i >= 3 and ("%d: %d"):format(donor, pages) or nil
@@ -192,7 +192,7 @@ describe("starving", function()
         local one, donors = view.observer(), {}
         for i = 0, 5 do
             local free = i == 5 and { age = 60, free_chunks = 2000, used_chunks = 38000 } or { age = 60 }
-            one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = 90 }), [4] = snapshots.full(40, 0, free),
+            one:observe(make(1000 + i, { [3] = snapshots.full(40, 0, { age = 90 }), [4] = snapshots.full(40, 0, free),
                 [5] = class({ evicted = 400 * i }) }))
             donors[i] = one:donor_for(5)
         end
@@ -217,7 +217,7 @@ describe("starving", function()
         local one, first = view.observer(), {}
         local five, seven = 0, 0
         for i = 0, 9 do
-            one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = 900 }), [5] = class({ evicted = five }),
+            one:observe(make(1000 + i, { [3] = snapshots.full(40, 0, { age = 900 }), [5] = class({ evicted = five }),
                 [7] = class({ evicted = seven }) }))
             local worst = starving.in_order(one.rows)[1]
             first[#first + 1] = i >= 3 and worst.id or nil
@@ -250,7 +250,7 @@ describe("starving in a recording", function()
         for _, case in ipairs(recordings.CASES) do
             local one, last_s = view.observer(), {}
             for _, now in ipairs(recordings.load(case.name)) do
-                one:look(now)
+                one:observe(now)
                 local worst = starving.in_order(one.rows)[1]
                 local donor, free, keeps_s = starving.donor_for(worst or { id = 0 }, one.rows)
                 if worst and not starving.has_spare(free) then

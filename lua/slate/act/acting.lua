@@ -41,7 +41,7 @@ function Acting:context()
     local server, who = self.server, self.who
     return {
         who = who, server = { name = server }, record = self.record, command = self.run and self.run.command,
-        say = function(_, text) self:note("alarm", text) end,
+        print_note = function(_, text) self:note("alarm", text) end,
         snapshot = function(_, client)
             return snapshot.take(client, { server = server, slated = who.slated, settings = true })
         end,
@@ -151,14 +151,14 @@ function Acting:carry_out(client, run)
     return #run.steps == 1 and text or ("all %d changes made; the last: %s"):format(#run.steps, text), true
 end
 
-function Acting:end_change(run, is_whole, kept)
+function Acting:end_change(run, is_whole, entry)
     if run.kind == "redo" then
         forget(self.redo, is_whole and run.taken or nil)
     else
         self.redo = {} -- what would be done again came before this
     end
-    if is_whole and run.guards and kept then
-        self.trial = { title = run.title, guards = run.guards, minutes = run.minutes, kept = kept,
+    if is_whole and run.guards and entry then
+        self.trial = { title = run.title, guards = run.guards, minutes = run.minutes, entry = entry,
             before = run.before, begun_s = clock.steady_s() }
     end
 end
@@ -186,7 +186,7 @@ function Acting:end_run()
         else
             remember(self.redo, run.done, run.taken.title)
         end
-        self.trial = self.trial and self.trial.kept ~= run.taken and self.trial or nil
+        self.trial = self.trial and self.trial.entry ~= run.taken and self.trial or nil
     end
     if #run.done > 0 then
         self.outcome = { title = shown.short(run.steps, run.done, run.title, text), began_s = run.began_s,
@@ -320,10 +320,10 @@ function Acting:watch_trial(is_up)
     end
     trial.why = trial.why or self:why_over(trial)
     if trial.why and is_up then
-        local list, message = way_back(trial.kept.entries)
-        trial.kept.is_own = true
+        local list, message = way_back(trial.entry.entries)
+        trial.entry.is_own = true
         if list then
-            self:start("trial", list, trial.kept, shown.title(list))
+            self:start("trial", list, trial.entry, shown.title(list))
         else -- the operator must see to it
             self.trial, self.news = nil, "the trial cannot go back: " .. message
             self:note("alarm", self.news)
@@ -332,7 +332,7 @@ function Acting:watch_trial(is_up)
 end
 
 --- Ends the trial, the change stays. False when there is none.
-function Acting:keep()
+function Acting:accept_trial()
     local trial = self.trial
     if not trial or trial.why then
         return false
@@ -374,7 +374,7 @@ end
 function Acting:due_s()
     local run, trial = self.run, self.trial
     if run then
-        return not run.talk.is_asking and (run.talk.due_s or 0) or run.talk.line and 0 or nil
+        return not run.talk.is_waiting and (run.talk.due_s or 0) or run.talk.line and 0 or nil
     end
     return trial and not trial.why and trial.begun_s + trial.minutes * 60 or nil
 end
@@ -404,7 +404,7 @@ function Acting:leftovers()
         self:end_run()
         list[1] = self.news
     end
-    for _, step in ipairs(self.trial and way_back(self.trial.kept.entries) or {}) do
+    for _, step in ipairs(self.trial and way_back(self.trial.entry.entries) or {}) do
         list[#list + 1] = "the server did not answer, so the trial is still on; to end it: " .. shown.title({ step })
     end
     return table.concat(list, "\n")

@@ -51,7 +51,7 @@ function M.carry_out(context, client, list, done)
             return nil, id, entry
         end
         sentences[i] = words
-        context:say(words)
+        context:print_note(words)
     end
     return sentences
 end
@@ -61,7 +61,7 @@ function M.go_back(context, client, done)
     local failed = 0
     for i = #done, 1, -1 do
         local words, problem = require("slate.act.steps").take_back(context, client, done[i], true)
-        context:say(words and "back: " .. words or "not taken back: " .. problem)
+        context:print_note(words and "back: " .. words or "not taken back: " .. problem)
         failed = failed + (words and 0 or 1)
     end
     return failed

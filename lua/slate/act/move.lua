@@ -77,9 +77,9 @@ local function check_source(now, request)
         return unknown_class(now, request, src)
     end
     -- Servers begin a move only from where there are two pages; slated then takes the pool's last one, too.
-    local keeps = src == M.POOL and request.slated and held > 1 and 0 or 1
-    if held - keeps < pages then
-        local why = keeps == 0 and "" or src == M.POOL and ", of which the server leaves the last one"
+    local least_left = src == M.POOL and request.slated and held > 1 and 0 or 1
+    if held - least_left < pages then
+        local why = least_left == 0 and "" or src == M.POOL and ", of which the server leaves the last one"
             or ", keeps its last one"
         return nil, ("%s has %s%s and cannot give %d; nothing was sent"):format(class_name(src),
             plural(held, "page"), why, pages), "no"

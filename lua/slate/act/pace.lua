@@ -7,7 +7,7 @@ local clock = require "slate.base.clock"
 local M = {}
 
 local LONGEST_PIECE_S <const> = 1
-local LEAST_REST_S <const> = 0.002 -- shorter ones are saved up: the system's timers are no finer than that
+local LEAST_PAUSE_S <const> = 0.002 -- shorter ones are saved up: the system's timers are no finer than that
 
 --- The share of the time that `slatectl save` and `load` work, unless told otherwise.
 M.SHARE = 0.5
@@ -23,10 +23,10 @@ function M.new(share)
 end
 
 --- Rests, between two pieces of the work.
-function Pace:rest()
+function Pace:pause()
     local worked_s = math.min(clock.steady_s() - self.since_s, LONGEST_PIECE_S)
     self.due_s = self.due_s + worked_s * (1 - self.share) / self.share
-    if self.due_s >= LEAST_REST_S then
+    if self.due_s >= LEAST_PAUSE_S then
         local before_s = clock.steady_s()
         clock.sleep(self.due_s)
         self.due_s = self.due_s - (clock.steady_s() - before_s)

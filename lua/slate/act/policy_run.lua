@@ -178,7 +178,7 @@ function Runner:round()
     if not ok then
         return nil, message, code
     end
-    self.running:tell(moves)
+    self.running:report(moves)
     return { time_s = now.time_s, moves = moves, why = why }
 end
 

@@ -37,20 +37,20 @@ local MOST_TIMES <const>, MOST_BESIDE <const> = 4, 1000000
 local ENDS <const> = { EN = true, END = true }
 
 -- In base64 a key can be asked for whatever its bytes are.
-local function asked_by(key)
+local function wanted_by(key)
     return key:find("[%s%c]") and (mime.b64(key)) .. " b" or key
 end
 
 -- A line of mgdump is the meta get of a key, which may have control characters in it.
 local function of_mgdump(line)
     local key, binary = line:match("^mg ([^ ]+)( ?b?)$")
-    return key and (binary == " b" and key .. " b" or asked_by(key))
+    return key and (binary == " b" and key .. " b" or wanted_by(key))
 end
 
 -- A line of metadump has the key escaped as in a URI.
 local function of_metadump(line)
     local found = keydump.parse(line)
-    return found and asked_by(keydump.unescaped(found.key))
+    return found and wanted_by(keydump.unescaped(found.key))
 end
 
 -- Writes the keys of a dump to `spool`, a line each; how many, and how many the dump had, or nil, message, code.
@@ -220,10 +220,10 @@ end
 
 -- The item that a reply's line tells of, with its value: whole, or piece by piece where it is long. Or nil, message,
 -- code.
-local function item_of(client, asked, reply, flags)
+local function item_of(client, wanted, reply, flags)
     local ttl_s = math.tointeger(tonumber(flags.t)) or -1
     local item = {
-        key = asked.key, is_binary = asked.is_binary, flags = flags.f or "0",
+        key = wanted.key, is_binary = wanted.is_binary, flags = flags.f or "0",
         expires_s = ttl_s >= 0 and math.floor(clock.time_s()) + ttl_s or nil,
     }
     if reply.value_bytes > items_file.WHOLE_VALUE_BYTES then
@@ -249,10 +249,10 @@ end
 local function give_back(client, won)
     for _, one in ipairs(client.read_only and {} or won) do
         local flags = { STALE_AGAIN, "C" .. one.cas }
-        if one.asked.is_binary then
+        if one.wanted.is_binary then
             flags[#flags + 1] = "b"
         end
-        local reply, message, code = client:meta("md", one.asked.key, flags)
+        local reply, message, code = client:meta("md", one.wanted.key, flags)
         if not reply then
             return nil, message, code
         end
@@ -263,7 +263,7 @@ end
 -- Reads the answers of a batch. True, or nil, message, code.
 local function receive(client, batch, tally, on_item)
     local won = {}
-    for _, asked in ipairs(batch) do
+    for _, wanted in ipairs(batch) do
         client:extend()
         local reply, message, code = requests.read_meta_line(client)
         if not reply then
@@ -274,11 +274,11 @@ local function receive(client, batch, tally, on_item)
             tally.gone = tally.gone + 1
         else
             local item
-            item, message, code = item_of(client, asked, reply, flags)
+            item, message, code = item_of(client, wanted, reply, flags)
             local ok = item ~= nil
             if item and flags.X then
                 tally.stale = tally.stale + 1
-                won[#won + 1] = flags.W and { asked = asked, cas = flags.c } or nil
+                won[#won + 1] = flags.W and { wanted = wanted, cas = flags.c } or nil
                 ok, message, code = M.drop(item)
             elseif item then
                 ok, message, code = on_item(item)

@@ -32,11 +32,11 @@ end
 --- Checks a step against the server as it is. Returns the change or plan to carry out, or nil, message, code.
 function M.prepare(context, client, step)
     if step.kind == "set" then
-        local values, told, code = runtime.read(client, context.who)
+        local values, traits, code = runtime.read(client, context.who)
         if not values then
-            return nil, told, code
+            return nil, traits, code
         end
-        return settings_change.plan(values, told, step.name, step.value, context.who)
+        return settings_change.plan(values, traits, step.name, step.value, context.who)
     end
     if step.kind == "geometry" then
         return step
@@ -50,7 +50,7 @@ local function set(context, client, change, undoes)
     end
     local fault = faults.of_setting(context.who, change.name, change.is)
     if fault then
-        context:say("caution: " .. fault)
+        context:print_note("caution: " .. fault)
     end
     local ok, message, code = runtime.apply(client, change, context.who)
     if not ok then

@@ -19,7 +19,7 @@ Talk.__index = Talk
 Talk.__name = "slate.act.talk"
 
 -- A reply as one text; or nil, message, code.
-local function ask(client, line, is_stats)
+local function exchange(client, line, is_stats)
     if client.broken then
         return nil, client.broken, "closed"
     end
@@ -28,13 +28,13 @@ end
 
 --- As slate.wire.client's: the line that answers, or nil, message, code.
 function Client:command(line)
-    local reply, message, code = ask(self, line, false)
+    local reply, message, code = exchange(self, line, false)
     return reply and reply:match("^[^\r\n]*"), message, code
 end
 
 --- The lines of a group of statistics, or nil, message, code.
 function Client:stats(group)
-    local reply, message, code = ask(self, group == "" and "stats" or "stats " .. group, true)
+    local reply, message, code = exchange(self, group == "" and "stats" or "stats " .. group, true)
     if not reply then
         return nil, message, code
     end
@@ -76,7 +76,7 @@ end
 --- Goes on with what the body waits for.
 function Talk:go_on(...)
     local results = table.pack(coroutine.resume(self.thread, ...))
-    self.line, self.due_s, self.is_asking = nil, nil, nil
+    self.line, self.due_s, self.is_waiting = nil, nil, nil
     if not results[1] then
         self.is_over, self.failure = true, tostring(results[2])
     elseif coroutine.status(self.thread) == "dead" then
@@ -84,7 +84,7 @@ function Talk:go_on(...)
     elseif type(results[2]) == "number" then
         self.due_s = clock.steady_s() + results[2]
     else
-        self.line, self.is_stats, self.is_asking = results[2], results[3], true
+        self.line, self.is_stats, self.is_waiting = results[2], results[3], true
     end
 end
 
@@ -104,7 +104,7 @@ end
 
 --- The reply to the line that was sent.
 function Talk:take(reply)
-    if self.is_asking then
+    if self.is_waiting then
         self:go_on(reply)
     end
 end

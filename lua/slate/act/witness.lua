@@ -26,7 +26,7 @@ function M.declare(command)
 end
 
 --- How long the option asks for, in seconds; nil without it.
-function M.asked(parsed)
+function M.wanted(parsed)
     return parsed.verdict and (parsed.verdict[1] or M.DEFAULT_S) or nil
 end
 
@@ -48,7 +48,7 @@ local function watch(context, client, one, for_s)
         if not now then
             return nil, message, code
         end
-        one:look(now)
+        one:observe(now)
         local left_s = until_s - clock.steady_s()
         if left_s <= 0 then
             return true

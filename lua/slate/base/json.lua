@@ -66,17 +66,17 @@ local function ordered_keys(object, order)
             seen[key] = true
         end
     end
-    local rest = {}
+    local others = {}
     for key in pairs(object) do
         if not seen[key] then
             if type(key) ~= "string" then
                 error("an object's keys must be strings, not " .. type(key), 0)
             end
-            rest[#rest + 1] = key
+            others[#others + 1] = key
         end
     end
-    table.sort(rest)
-    return table.move(rest, 1, #rest, #keys + 1, keys)
+    table.sort(others)
+    return table.move(others, 1, #others, #keys + 1, keys)
 end
 
 local encode_value

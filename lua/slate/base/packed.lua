@@ -4,7 +4,7 @@
 -- What a file is written with follows from its name (.gz, .zst); what it is read with, from its first bytes. A file is
 -- written beside its place, under a name of its own that ends with `.part`, and takes its name when it is whole: so no
 -- half-written file has it, and two writers do not meet. When the writer is ended by a signal, any, a shell that waits
--- for that removes the part, or, of a writer that said `keep`, gives it its name.
+-- for that removes the part, or, of a writer that was finished, gives it its name.
 -- @module slate.base.packed
 local shell = require "slate.base.shell"
 
@@ -16,7 +16,7 @@ local TOOLS <const> = {
 }
 
 -- "cannot write x: No space left on device", without the name that Lua's own message may have.
-local function told(doing, path, problem)
+local function file_error(doing, path, problem)
     return ("cannot %s %s: %s"):format(doing, path, (tostring(problem):gsub("^.*: ", "")))
 end
 
@@ -84,13 +84,13 @@ function M.create(path)
         return setmetatable({ handle = io.stdout, name = "standard output" }, Writer)
     end
     local program = packer_of(path)
-    local is_kept = is_special(path)
-    local part = is_kept and path or ("%s.%08x.part"):format(path, math.random(0, 0xFFFFFFFF))
+    local is_in_place = is_special(path)
+    local part = is_in_place and path or ("%s.%08x.part"):format(path, math.random(0, 0xFFFFFFFF))
     if program and not exists(program) then
         return missing(program, path)
     end
     local handle, problem = io.open(part, "wb")
-    local warden = handle and not is_kept and warden_of(part, path)
+    local warden = handle and not is_in_place and warden_of(part, path)
     if handle and program then
         handle:close()
         -- A signal is for us, also when a whole group gets it: the packer packs what we wrote until its input ends.
@@ -98,9 +98,10 @@ function M.create(path)
     end
     if not handle then
         dismiss(warden)
-        return nil, told("write", path, problem), "file"
+        return nil, file_error("write", path, problem), "file"
     end
-    return setmetatable({ handle = handle, name = path, part = part, is_kept = is_kept, warden = warden }, Writer)
+    return setmetatable({ handle = handle, name = path, part = part, is_in_place = is_in_place, warden = warden },
+        Writer)
 end
 
 --- Writes strings.
@@ -108,7 +109,7 @@ end
 function Writer:write(...)
     local ok, problem = self.handle:write(...)
     if not ok then
-        return nil, told("write", self.name, problem), "file"
+        return nil, file_error("write", self.name, problem), "file"
     end
     return true
 end
@@ -120,7 +121,7 @@ end
 
 --- From now on a signal that ends this process leaves what was written: the file gets its name, as by `finish`.
 -- Some 4 KiB that were written last may be missing, and the last line may be torn. `drop` still removes the file.
-function Writer:keep()
+function Writer:name_on_signal()
     if self.warden then
         self.warden:write("keep\n")
         self.warden:flush()
@@ -139,12 +140,12 @@ function Writer:finish()
         ok, problem = handle:close()
         if not ok and problem == "exit" then
             problem = "the packer failed"
-        elseif ok and not self.is_kept then
+        elseif ok and not self.is_in_place then
             ok, problem = os.rename(self.part, self.name)
         end
     end
     if not ok then
-        return nil, told("write", self.name, problem), "file"
+        return nil, file_error("write", self.name, problem), "file"
     end
     self.part = nil
     dismiss(self.warden)
@@ -165,7 +166,7 @@ end
 function Writer:drop()
     local part = self.part
     if part then
-        if not self.is_kept then
+        if not self.is_in_place then
             os.remove(part)
         end
         let_go(self)
@@ -175,7 +176,7 @@ end
 --- Leaves what was written of a file that cannot be finished where it is: beside its place. Returns its name; nil:
 -- there is nothing.
 function Writer:leave()
-    local part = not self.is_kept and self.part or nil
+    local part = not self.is_in_place and self.part or nil
     if not part then
         return nil
     end
@@ -219,7 +220,7 @@ function M.open(path)
     end
     local first, problem = begins_with(path)
     if not first then
-        return nil, told("read", path, problem), "input"
+        return nil, file_error("read", path, problem), "input"
     end
     local program = unpacker_of(first)
     if program and not exists(program) then
@@ -232,7 +233,7 @@ function M.open(path)
         handle, problem = io.open(path, "rb")
     end
     if not handle then
-        return nil, told("read", path, problem), "input"
+        return nil, file_error("read", path, problem), "input"
     end
     return handle
 end

@@ -270,10 +270,10 @@ local function check_move(i, move, left)
     elseif type(move.reason) ~= "string" or move.reason == "" then
         error(format("move %d has no reason", i), 0)
     end
-    local keeps = from == 0 and 0 or 1
-    if left[from] - keeps < pages then
+    local least_left = from == 0 and 0 or 1
+    if left[from] - least_left < pages then
         error(format("move %d: %s has %d pages%s and cannot give %d", i, class_name(from), left[from],
-            keeps > 0 and ", keeps one" or "", pages), 0)
+            least_left > 0 and ", keeps one" or "", pages), 0)
     end
     left[from], left[to] = left[from] - pages, left[to] + pages
     return { from = from, to = to, pages = pages, reason = printable(move.reason) }
@@ -310,7 +310,7 @@ function M.start(value, words)
     local settings = M.read_settings(value.settings, words)
     randomseed(0) -- so that it decides the same each time
     local policy = { decide_function = value.decide, settings = settings, window_s = settings.window_s or 1,
-        wants_curves = value.curves == true, history = {}, asked = {}, told = {} }
+        wants_curves = value.curves == true, history = {}, ordered = {}, results_before = {} }
     policy.state = settings
     if value.init then
         policy.state = value.init(shallow_copy(settings))
@@ -340,30 +340,30 @@ end
 -- The moves of the decision before, with what became of them: as the host told, and where it did not, pages that the
 -- donor has fewer and the receiver more.
 local function last_moves(policy, after)
-    for i, one in ipairs(policy.asked) do
-        local told, from, to = policy.told[i] or {}, after.by_id[one.from], after.by_id[one.to]
+    for i, one in ipairs(policy.ordered) do
+        local results_before, from, to = policy.results_before[i] or {}, after.by_id[one.from], after.by_id[one.to]
         local given = from and max(0, one.had_from - from.total_pages) or one.pages
         local got = to and max(0, to.total_pages - one.had_to) or one.pages
-        one.moved = told.pages_moved or min(one.pages, given, got)
-        one.state, one.lost, one.rescued = told.state, told.items_lost, told.items_rescued
+        one.moved = results_before.pages_moved or min(one.pages, given, got)
+        one.state, one.lost, one.rescued = results_before.state, results_before.items_lost, results_before.items_rescued
         one.had_from, one.had_to = nil, nil
     end
-    return policy.asked
+    return policy.ordered
 end
 
-local function note_asked(policy, moves, after)
-    policy.asked, policy.told = {}, {}
+local function note_ordered(policy, moves, after)
+    policy.ordered, policy.results_before = {}, {}
     for i, one in ipairs(moves) do
         local from, to = after.by_id[one.from], after.by_id[one.to]
-        policy.asked[i] = { from = one.from, to = one.to, pages = one.pages, reason = one.reason,
+        policy.ordered[i] = { from = one.from, to = one.to, pages = one.pages, reason = one.reason,
             had_from = from and from.total_pages or 0, had_to = to and to.total_pages or 0 }
     end
 end
 
 --- Tells a policy what became of the moves of its last decision: in their order { state, pages_moved, items_lost,
 -- items_rescued }, as far as it is known.
-function M.tell(policy, results)
-    policy.told = results
+function M.report(policy, results)
+    policy.results_before = results
 end
 
 --- A decision: a list of checked moves { from, to, pages, reason }, and a sentence or nil.
@@ -381,7 +381,7 @@ function M.decide(policy, before, after)
     end
     local answer, why = policy.decide_function(before, after, policy.state)
     local moves = check_moves(answer, left)
-    note_asked(policy, moves, pages)
+    note_ordered(policy, moves, pages)
     return moves, type(why) == "string" and byte(why) and printable(why) or nil
 end
 

@@ -122,9 +122,9 @@ local function weigh(slopes, weights, hit_ratio, curve, bytes)
         for i, slope in ipairs(slopes) do
             local power = slope / hit_ratio
             local lru = power ^ LRU_POWER
-            local told = hit_ratio * (growth_of(near, lru) - growth_of(far, lru))
-            local doubt = sqrt(chance ^ 2 + (error_ratio * (1 - power) * told) ^ 2)
-            weights[i] = weights[i] - 0.5 * ((share - told) / doubt) ^ 2 - log(doubt)
+            local predicted = hit_ratio * (growth_of(near, lru) - growth_of(far, lru))
+            local doubt = sqrt(chance ^ 2 + (error_ratio * (1 - power) * predicted) ^ 2)
+            weights[i] = weights[i] - 0.5 * ((share - predicted) / doubt) ^ 2 - log(doubt)
         end
         error_ratio = LRU_ERROR * FARTHER
     end

@@ -50,13 +50,13 @@ function M.new(log, limits)
         end
     end
     self.roots = setmetatable({}, { __mode = "k" })
-    self:keep(self.environment)
+    self:retain(self.environment)
     self.weight_kb, self.grown_kb = 0, 0 -- of what is kept, when it was weighed; memory that calls took since
     return self
 end
 
 -- Notes a table or a function that leads to what is kept.
-function Box:keep(value)
+function Box:retain(value)
     if type(value) == "table" or type(value) == "function" then
         self.roots[value] = true
     end
@@ -151,7 +151,7 @@ function Box:hook()
     local last_kb, until_s, unclocked = collect("count"), clock_s() + limits.cpu_s, 0
     local most_kb = last_kb + limits.memory_bytes / 1024 - self.weight_kb
     local calm_kb, text_kb = self.is_bounded and CALM_KB or math.huge, limits.text_bytes / 1024
-    local function look()
+    local function check()
         self.left = self.left - step
         if self.left < 0 or self.tripped then
             self:spend(0)
@@ -161,7 +161,7 @@ function Box:hook()
         if now_kb - last_kb > calm_kb then
             if step > 1 then
                 step = 1
-                debug.sethook(self.thread, look, "", step)
+                debug.sethook(self.thread, check, "", step)
             elseif now_kb - last_kb > text_kb then
                 self:check_texts(2)
             end
@@ -181,7 +181,7 @@ function Box:hook()
             end
         end
     end
-    return look
+    return check
 end
 
 function Box:fat()
@@ -228,7 +228,7 @@ function Box:call(f, ...)
     end
     texts.__index, texts.__metatable = index, lock
     for i = 2, results.n do
-        self:keep(results[i])
+        self:retain(results[i])
     end
     if results[1] then
         return table.unpack(results, 1, results.n)
@@ -243,7 +243,7 @@ function Box:load(text, name)
     if not f then
         return nil, rules.printable(problem)
     end
-    self:keep(f)
+    self:retain(f)
     if #text > LONG_SOURCE_BYTES then
         self.step = 1
     end

@@ -164,20 +164,20 @@ function M.parse_server(text)
     elseif path then
         return { path = path, name = path }
     end
-    local host, rest = text:match("^%[([%x:.%%%w]+)%](.*)$")
+    local host, port_text = text:match("^%[([%x:.%%%w]+)%](.*)$")
     if not host and text:find("::", 1, true) and text:find("^[%x:.]*$") then -- IPv6 without brackets, so without port
-        host, rest = text, ""
+        host, port_text = text, ""
     elseif not host then
-        host, rest = text:match("^([%w._-]*)(.*)$")
-        host = host == "" and rest ~= "" and "127.0.0.1" or host
+        host, port_text = text:match("^([%w._-]*)(.*)$")
+        host = host == "" and port_text ~= "" and "127.0.0.1" or host
     end
-    local port = rest == "" and M.DEFAULT_PORT or tonumber((rest or ""):match("^:(%d+)$"))
+    local port = port_text == "" and M.DEFAULT_PORT or tonumber((port_text or ""):match("^:(%d+)$"))
     if host == "" or not port then
         return nil, ("'%s' is not a server: write host:port, [v6address]:port, /path/to.sock, tls://host:port, "
             .. "dns:name:port or file:path"):format(shown(text))
     end
     if port < 1 or port > 65535 then
-        return nil, ("'%s' names port %s: ports go from 1 to 65535"):format(shown(text), shown(rest:sub(2)))
+        return nil, ("'%s' names port %s: ports go from 1 to 65535"):format(shown(text), shown(port_text:sub(2)))
     end
     return { host = host, port = port, name = (host:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(host, port) }
 end

@@ -43,14 +43,14 @@ function M.run(script, program)
     pipe:setvbuf("full")
     pipe:write(script)
     local ok, _, status = pipe:close()
-    local said = shell.read_and_remove(errors)
+    local output = shell.read_and_remove(errors)
     if ok then
         return true
     elseif status == 126 or status == 127 then
         return nil, "pictures need gnuplot, which is not installed (Debian: apt install gnuplot-nox); "
             .. "charts as text do not", "missing"
     end
-    local whole = trimmed(said)
+    local whole = trimmed(output)
     local reason = whole:match("line %d+: ([^\n]+)") or whole:match("^.*\n(.*)$") or whole
     reason = reason ~= "" and reason or "status " .. tostring(status)
     return nil, "gnuplot failed: " .. reason, "chart"

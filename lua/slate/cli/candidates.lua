@@ -79,8 +79,8 @@ end
 local function choices_of(from, name)
     local settings = require "slate.facts.settings"
     local known = settings.row(name)
-    local _, told = settings.values({ config = stats_of(from, "config") })
-    local _, _, choices = require("slate.facts.settings_change").limits(known or { name = name }, told)
+    local _, traits = settings.values({ config = stats_of(from, "config") })
+    local _, _, choices = require("slate.facts.settings_change").limits(known or { name = name }, traits)
     local rows = {}
     for choice in (choices or ""):gmatch("[^|]+") do
         if choice == "lua:NAME" then
@@ -382,14 +382,14 @@ function M.of(context, program, words)
     local rows = program == "slatectl" and of_slatectl(context, words) or
         (program == "slated" or program == "slatetop" or program == "slate-load")
         and of_described(context, program, words) or {}
-    local last, kept = words[#words] or "", {}
+    local last, chosen = words[#words] or "", {}
     for _, one in ipairs(rows) do
         local word = one[1]
         if word and (word == M.FILES or word:sub(1, #last) == last and is_plain(word)) then
-            kept[#kept + 1] = one
+            chosen[#chosen + 1] = one
         end
     end
-    return kept
+    return chosen
 end
 
 return M

@@ -11,7 +11,7 @@ Context.__name = "slate.cli.context"
 -- slate.wire.addresses.parse), is_named, whether a server was named at all; timeout_s; trace and read_only
 -- (booleans); format ("json", "jsonl", "csv" or nil for text); color ("auto", "always" or "never"; nil is auto); and
 -- the launcher's version and bin_dir.
--- The field json is true when the output is for a program. kept: a list that gets the output in place of standard
+-- The field json is true when the output is for a program. lines: a list that gets the output in place of standard
 -- output.
 function M.new(options)
     options.json = options.format ~= nil
@@ -26,15 +26,15 @@ function Context:of(server)
         own[name] = value
     end
     own.server, own.servers, own.who = server, { server }, nil
-    own.say = function(_, text) self:say(server.name .. ": " .. text) end
+    own.print_note = function(_, text) self:print_note(server.name .. ": " .. text) end
     return setmetatable(own, Context)
 end
 
 --- Writes to standard output. A reader that has gone away or a full disk ends the program with a
 -- raised table { message =, code = "output" }, which slate.cli.main turns into an exit code.
 function Context:out(...)
-    if self.kept then
-        table.move({ ... }, 1, select("#", ...), #self.kept + 1, self.kept)
+    if self.lines then
+        table.move({ ... }, 1, select("#", ...), #self.lines + 1, self.lines)
         return
     end
     local ok, problem = io.stdout:write(...)
@@ -45,7 +45,7 @@ end
 
 --- Pushes out what has been written, so that a follower of the output sees whole records.
 function Context:flush()
-    if self.kept then
+    if self.lines then
         return
     end
     local ok, problem = io.stdout:flush()
@@ -55,7 +55,7 @@ function Context:flush()
 end
 
 --- One line on standard error, or several, each with the program's name.
-function Context.say(_, text)
+function Context.print_note(_, text)
     io.stderr:write("slatectl: ", (require("slate.base.table").for_terminal(text):gsub("\n", "\nslatectl: ")), "\n")
 end
 
@@ -108,7 +108,7 @@ function Context:renew_servers()
     if servers then
         self.servers = servers
     elseif message ~= self.renew_problem then
-        self:say(message .. "; the servers stay those of before")
+        self:print_note(message .. "; the servers stay those of before")
     end
     self.renew_problem = message
 end
@@ -154,8 +154,8 @@ function Context:recordings(paths)
         if not list then
             return nil, skipped, problem
         elseif skipped > 0 then
-            self:say(("%s: %s skipped; %s"):format(path, require("slate.base.units").plural(skipped, "damaged line"),
-                problem))
+            local lines = require("slate.base.units").plural(skipped, "damaged line")
+            self:print_note(("%s: %s skipped; %s"):format(path, lines, problem))
         end
         table.move(list, 1, #list, #all + 1, all)
     end
@@ -171,7 +171,7 @@ function Context:snapshot(client)
 end
 
 --- A snapshot of the server by a connection of its own; or nil, message, code.
-function Context:look()
+function Context:observe()
     local client, message, code = self:open()
     if not client then
         return nil, message, code
@@ -192,7 +192,7 @@ function Context:pair(client, interval_s)
     end
     local observer, after = require("slate.judge.view").observer(), nil
     local starving <const> = require "slate.judge.starving"
-    observer:look(before)
+    observer:observe(before)
     local samples, step_s = starving.samples_in(interval_s)
     local taken = 0
     while taken < samples do
@@ -201,9 +201,9 @@ function Context:pair(client, interval_s)
         if not after then
             return nil, message, code
         end
-        observer:look(after)
+        observer:observe(after)
         taken = taken + 1
-        if not interval_s and not starving.looks_on(observer) then
+        if not interval_s and not starving.has_to_observe(observer) then
             break
         end
     end

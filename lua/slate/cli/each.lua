@@ -24,7 +24,7 @@ function M.run(command, parsed, servers, options)
     end
     local contexts, tasks, terminals = {}, {}, {}
     for i, server in ipairs(servers) do
-        local own = { server = server, servers = { server }, kept = {}, terminals = terminals }
+        local own = { server = server, servers = { server }, lines = {}, terminals = terminals }
         for name, value in pairs(options) do
             own[name] = value
         end
@@ -34,8 +34,8 @@ function M.run(command, parsed, servers, options)
     local worst, has_heading = 0, false
     for i, result in ipairs(require("slate.wire.together").run(tasks)) do
         local context, exit_code = contexts[i], result[1]
-        local text = table.concat(context.kept)
-        context.kept = nil
+        local text = table.concat(context.lines)
+        context.lines = nil
         if not context.format then
             local head = context:paint("head", ("==> %s <=="):format(context.server.name))
             context:out(i > 1 and "\n" or "", head, "\n", text)
@@ -45,7 +45,7 @@ function M.run(command, parsed, servers, options)
         end
         context:flush()
         if not exit_code then
-            context:say(tostring(result[2]))
+            context:print_note(tostring(result[2]))
             exit_code = require("slate.cli.main").EXIT[result[3]] or require("slate.cli.main").EXIT.internal
         end
         worst = math.max(worst, exit_code)

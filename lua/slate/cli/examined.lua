@@ -7,7 +7,7 @@ local M = {}
 
 --- Adds to `known` (of slate.judge.doctor) what a server itself tells; what it does not tell is absent. connect: see
 -- slate.facts.expired.
-function M.ask(client, connect, known)
+function M.query(client, connect, known)
     local totals, moves = require("slate.facts.moves").read(client)
     known.automove, known.moves = totals, totals and moves
     if known.now.slated then
@@ -24,7 +24,7 @@ end
 
 --- The operator's own rules; nil without any.
 function M.own_of(context)
-    return require("slate.judge.rules").own(function(message) context:say(message) end)
+    return require("slate.judge.rules").own(function(message) context:print_note(message) end)
 end
 
 --- What the doctor finds, and own rules (nil: none).

@@ -7,7 +7,7 @@ local together = require "slate.wire.together"
 local M = {}
 
 M.MAX_REQUEST_BYTES = 8192
-local REQUEST_S <const>, LOOK_S <const>, BACKLOG <const> = 5, 0.2, 128
+local REQUEST_S <const>, POLL_S <const>, BACKLOG <const> = 5, 0.2, 128
 local MOST_PEERS <const> = 200 -- each may hold a connection to a target besides: select knows descriptors below 1024
 local MOST_OF_A_PAGE <const> = 80 -- at once: a mute target's page leaves places for those of another
 local MOST_DRAINED_BYTES <const> = 1 << 16
@@ -43,7 +43,7 @@ local function read_request(peer)
         elseif left_s <= 0 then
             return nil, 408
         end
-        together.select({ peer }, nil, math.min(left_s, LOOK_S))
+        together.select({ peer }, nil, math.min(left_s, POLL_S))
         local bytes, problem, partial = peer:receive(1024)
         text = text .. (bytes or partial or "")
         if problem == "closed" then
@@ -71,7 +71,7 @@ end
 -- What a peer still sends would end the connection before it has read the answer.
 local function drain(peer)
     peer:shutdown("send")
-    local until_s, left_bytes = clock.steady_s() + LOOK_S, MOST_DRAINED_BYTES
+    local until_s, left_bytes = clock.steady_s() + POLL_S, MOST_DRAINED_BYTES
     while left_bytes > 0 and clock.steady_s() < until_s do
         together.select({ peer }, nil, math.max(0, until_s - clock.steady_s()))
         local bytes, problem, partial = peer:receive(4096)
@@ -107,7 +107,7 @@ end
 
 -- What a handler answers: status, kind and body. An error in it is told to say, and must not end the other connections.
 -- under_way counts the requests of each page.
-local function handled(handler, request, say, under_way)
+local function handled(handler, request, print_note, under_way)
     local count = under_way[request.path] or 0
     if count >= MOST_OF_A_PAGE then
         return 503, "text/plain", ("%d requests for this page are under way\n"):format(count)
@@ -121,13 +121,13 @@ local function handled(handler, request, say, under_way)
     if ok then
         return status, kind, body
     end
-    say(("error in the answer to %s: %s"):format(request.path, status))
+    print_note(("error in the answer to %s: %s"):format(request.path, status))
     return 500, "text/plain", REASONS[500] .. "\n"
 end
 
-local function serve(peer, asked, handler, say, under_way)
+local function serve(peer, note_request, handler, print_note, under_way)
     local request, status = read_request(peer)
-    asked()
+    note_request()
     if not request then
         if status then
             answer(peer, status, "text/plain", REASONS[status] .. "\n")
@@ -142,17 +142,19 @@ local function serve(peer, asked, handler, say, under_way)
         answer(peer, 405, "text/plain", "GET is wanted\n")
     else
         local kind, body
-        status, kind, body = handled(handler, parsed(request, target), say, under_way)
+        status, kind, body = handled(handler, parsed(request, target), print_note, under_way)
         answer(peer, status, kind, body, method == "HEAD")
     end
 end
 
 --- Answers requests until it is interrupted: handler({ path =, query =, accept = }) returns a status of those above,
--- a kind and a body. An error in the handler is answered with 500 and told to say(message). 200 connections are served
+-- a kind and a body. An error in the handler is answered with 500, and goes to print_note(message). 200 connections are
 -- at once, of one page 80: further requests for that page are answered with 503.
-function M.run(socket, handler, say)
+function M.run(socket, handler, print_note)
     local under_way = {}
-    together.serve(socket, MOST_PEERS, function(peer, asked) serve(peer, asked, handler, say, under_way) end)
+    together.serve(socket, MOST_PEERS, function(peer, note_request)
+        serve(peer, note_request, handler, print_note, under_way)
+    end)
 end
 
 return M

@@ -15,7 +15,7 @@ function M.new(context, words)
     local due_s = clock.steady_s() + EVERY_S
     return function()
         if clock.steady_s() >= due_s then
-            context:say(words())
+            context:print_note(words())
             due_s = clock.steady_s() + EVERY_S
         end
     end

@@ -30,7 +30,7 @@ local function what_of(entry)
 end
 
 -- The names of the servers whose changes are asked for, as a set and a list; nil for all servers.
-local function asked_servers(context, parsed)
+local function selected_servers(context, parsed)
     if parsed.all or not context.is_named then
         return nil
     end
@@ -46,10 +46,10 @@ local function chosen(entries, parsed, names)
     local since_s = parsed.since and require("slate.base.clock").time_s() - parsed.since
     local list, elsewhere = {}, 0
     for _, entry in ipairs(entries) do
-        local is_asked = (not since_s or entry.time_s >= since_s) and (not parsed.kind or entry.what == parsed.kind)
-        if is_asked and names and not names[entry.server] then
+        local is_selected = (not since_s or entry.time_s >= since_s) and (not parsed.kind or entry.what == parsed.kind)
+        if is_selected and names and not names[entry.server] then
             elsewhere = elsewhere + 1
-        elseif is_asked then
+        elseif is_selected then
             list[#list + 1] = entry
         end
     end
@@ -57,9 +57,9 @@ local function chosen(entries, parsed, names)
 end
 
 -- Which changes are shown, as a sentence for people.
-local function scope(shown, asked, servers, elsewhere)
+local function scope(shown, selected, servers, elsewhere)
     local units = require "slate.base.units"
-    local words = ("%d of %s, of %s"):format(shown, units.plural(asked, "change"), servers
+    local words = ("%d of %s, of %s"):format(shown, units.plural(selected, "change"), servers
         and table.concat(servers, ", ") or "all servers")
     return elsewhere > 0 and ("%s; --all shows %d of other servers, too"):format(words, elsewhere) or words
 end
@@ -102,7 +102,7 @@ local function accuracy(context, entries, words)
 end
 
 function M.run(context, parsed)
-    local names, servers = asked_servers(context, parsed)
+    local names, servers = selected_servers(context, parsed)
     local entries, elsewhere = chosen(must(audit.read(audit.path())), parsed, names)
     local function words(shown)
         return scope(shown, #entries, servers, elsewhere)

@@ -52,7 +52,7 @@ local function out_state(context, state, failure)
             rows[#rows + 1] = { name, tostring(value) }
         end
     end
-    add("mode", automove.told(state.mode))
+    add("mode", automove.reported(state.mode))
     add("ratio", state.ratio)
     add("window", state.window_s)
     add("free ratio", state.free_ratio)
@@ -95,7 +95,7 @@ function M.run(context, parsed)
         was = must(require("slate.facts.runtime").read(client, who))
         local fault = require("slate.facts.faults").of_setting(who, "slab_automove", parsed.mode)
         if fault then
-            context:say("caution: " .. fault)
+            context:print_note("caution: " .. fault)
         end
         wanted = must(set_mode(client, who, table.concat({ parsed.mode, table.unpack(parsed.setting) }, " ")))
     end

@@ -63,7 +63,7 @@ local function begin(context, server, one_in)
     local answer
     local fault = require("slate.facts.faults").of_watch(context.who, { "mutations" })
     if fault then
-        context:say("caution: " .. fault)
+        context:print_note("caution: " .. fault)
     end
     for _, order in ipairs(orders_of(context.who, one_in)) do
         local client, message, code = context:connect(server) -- anew: a refused watch may have ended the connection
@@ -148,7 +148,7 @@ function Capture:run(context, server, parsed, one_in)
         return nil, message, code
     end
     self.writer:flush()
-    self.writer:keep()
+    self.writer:name_on_signal()
     self.is_begun = true
     return self:follow(parsed.for_s or FOR_S, parsed.max_bytes or MAX_BYTES)
 end
@@ -169,9 +169,9 @@ function Capture:finish(before, other)
     local figures = { requests = self.maker.written, skipped = self.maker.skipped,
         dropped = before and now and math.max(0, now - before) or nil, is_counted = before ~= nil,
         seconds = clock.steady_s() - self.started_s }
-    local rest = self.maker:rest()
-    figures.requests = figures.requests + #rest
-    local ok, message, code = self:write(rest)
+    local remainder = self.maker:remainder()
+    figures.requests = figures.requests + #remainder
+    local ok, message, code = self:write(remainder)
     if ok then
         ok, message, code = self.writer:write(("# end requests=%d seconds=%.1f lost=%s\n"):format(figures.requests,
             figures.seconds, figures.dropped and figures.dropped + figures.skipped or "unknown"))
@@ -210,7 +210,7 @@ local function report(context, parsed, server, one_in, figures)
             dropped = figures.dropped, is_anonymous = parsed.anonymize or false })
         return
     end
-    context:say(words)
+    context:print_note(words)
 end
 
 function M.run(context, parsed)

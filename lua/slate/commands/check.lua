@@ -141,7 +141,7 @@ end
 function M.run(context, parsed)
     local servers = must(context:servers_of(parsed.members))
     local given = { warn = by_name(parsed.warn), crit = by_name(parsed.crit) }
-    local own = require("slate.judge.rules").own(function(message) context:say(message) end)
+    local own = require("slate.judge.rules").own(function(message) context:print_note(message) end)
     local results, state = {}, "ok"
     local sampled, message, code = caught(require("slate.fleet.members").sample, context, servers, parsed.interval)
     if code == "exhausted" and not context.json then -- of no server is anything known

@@ -68,9 +68,9 @@ end
 --- The rows of a snapshot as a table for people. own: further columns, of slate.judge.rules, whose values are in the
 -- rows' own; nil for none.
 function M.text(context, now, rows, own)
-    local told, message = snapshot.tells_classes(now)
+    local has_classes, message = snapshot.reports_classes(now)
     if #rows == 0 then
-        return (told and "no class has a page" or message) .. "\n"
+        return (has_classes and "no class has a page" or message) .. "\n"
     end
     local columns, cells = {}, {}
     for c, column in ipairs(COLUMNS) do
@@ -121,7 +121,7 @@ end
 
 -- Adds the columns of an operator's own rules to the rows, as their field own. Returns the columns; nil without any.
 local function add_own(context, known)
-    local own = require("slate.judge.rules").own(function(message) context:say(message) end)
+    local own = require("slate.judge.rules").own(function(message) context:print_note(message) end)
     if not own or #own.columns == 0 then
         return nil
     end
@@ -136,7 +136,7 @@ function M.run(context, parsed)
     local client = must(context:open())
     local now, before, rates, judge = must(context:pair(client, parsed.interval))
     client:close()
-    must(snapshot.tells_classes(now))
+    must(snapshot.reports_classes(now))
     local all = view.classes(now, before, rates, judge)
     local own = add_own(context, { now = now, before = before, rates = rates, rows = all })
     local rows = must(only(all, parsed.ids))

@@ -10,7 +10,7 @@ local units = require "slate.base.units"
 
 local M = {}
 
-local LOOK_S <const> = 1
+local POLL_S <const> = 1
 
 function M.declare(command)
     command:option("--interval", "Time between the two samples that give the rates. Default: 1s, 3s where anything is "
@@ -102,20 +102,20 @@ end
 
 -- That few reads hit for a second may be chance: then it looks on until it has seen as long as slatetop judges by, or
 -- enough of them hit.
-local function look_on(context, client, one)
-    local until_s = clock.steady_s() + limits.lately_s - LOOK_S
+local function observe_on(context, client, one)
+    local until_s = clock.steady_s() + limits.lately_s - POLL_S
     while clock.steady_s() < until_s and has_few_hits(one) do
-        clock.sleep(LOOK_S)
-        one:look(must(context:snapshot(client)))
+        clock.sleep(POLL_S)
+        one:observe(must(context:snapshot(client)))
     end
 end
 
 -- What two snapshots, and an observer that saw them and those between, tell. Where nobody chose the time between them,
 -- few hits are looked at for longer.
-local function look(context, client, interval_s)
+local function observe(context, client, interval_s)
     local now, before, rates, _, _, one = must(context:pair(client, interval_s))
     if one and not interval_s then
-        look_on(context, client, one)
+        observe_on(context, client, one)
     end
     local known = one and attention.known_of(one) or { now = now }
     if known.now == now then -- it looked no further: rates are of the whole time
@@ -130,9 +130,9 @@ function M.run(context, parsed)
         return over_recording(context, parsed.recording)
     end
     local client = must(context:open())
-    local known = look(context, client, parsed.interval)
+    local known = observe(context, client, parsed.interval)
     local now, rates = known.now, known.rates
-    examined.ask(client, function() return context:connect() end, known)
+    examined.query(client, function() return context:connect() end, known)
     client:close()
     local findings, not_looked_at = examined.findings(examined.own_of(context), known), doctor.not_looked_at(known)
     if context.json then

@@ -27,7 +27,7 @@ function M.declare(command)
 end
 
 -- What only a slated tells.
-local function ask_slated(client, parsed, options)
+local function query_slated(client, parsed, options)
     local sampled = require "slate.facts.sampled"
     options.descriptions = prometheus.descriptions(client:stats("describe") or nil)
     options.moves = require("slate.facts.moves").read(client) or nil
@@ -73,14 +73,14 @@ local function observe(observers, server, now)
         observed.by_name[now.server], observed.count = observer, observed.count + 1
     end
     if not observer.now or now.time_s > observer.now.time_s then -- two scrapes at once may end in another order
-        observer:look(now)
+        observer:observe(now)
     end
     return observer.rows
 end
 
 -- Asks the server behind a client for all that it tells. Returns a snapshot and the options of prometheus.add; or nil,
 -- message, code.
-local function ask(client, parsed, server, observers)
+local function query(client, parsed, server, observers)
     local who, message, code = client:identify()
     if not who then
         return nil, message, code
@@ -98,30 +98,30 @@ local function ask(client, parsed, server, observers)
         options.classes = nil
     end
     if who.slated then
-        ask_slated(client, parsed, options)
+        query_slated(client, parsed, options)
     end
     return now, options
 end
 
--- One scrape of a server over a connection of its own. As `ask`.
+-- One scrape of a server over a connection of its own. As `query`.
 local function scrape(client, message, code, ...)
     if not client then
         return nil, message, code
     end
     local now
-    now, message, code = ask(client, ...)
+    now, message, code = query(client, ...)
     client:close()
     return now, message, code
 end
 
--- Adds what `scrape` returned of a server. What failed is said to `say`, and returned: message and code. A server that
--- could not be asked for want of descriptors here is not down.
-local function add(into, say, now, options, code)
+-- Adds what `scrape` returned of a server. What failed goes to `print_note`, and is returned: message and code. A
+-- server that could not be asked for want of descriptors here is not down.
+local function add(into, print_note, now, options, code)
     if now then
         prometheus.add(into, now, options)
         return nil
     end
-    say(options)
+    print_note(options)
     if code ~= "exhausted" then
         prometheus.add_down(into)
     end
@@ -129,7 +129,7 @@ local function add(into, say, now, options, code)
 end
 
 -- All servers of the command line at once: mute ones cost one time-out together. Returns the first failure.
-local function scrape_all(context, parsed, into, observers, say)
+local function scrape_all(context, parsed, into, observers, print_note)
     local servers, failed = context.servers, nil
     local results = require("slate.wire.together").each(servers, function(server)
         local client, message, code = context:connect(server)
@@ -137,7 +137,7 @@ local function scrape_all(context, parsed, into, observers, say)
     end)
     for i, server in ipairs(servers) do
         into.common = #servers > 1 and { { "server", server.name } } or {}
-        local problem = add(into, say, table.unpack(results[i], 1, 3))
+        local problem = add(into, print_note, table.unpack(results[i], 1, 3))
         failed = failed or problem
     end
     return failed
@@ -170,12 +170,12 @@ end
 local function answer(context, parsed, observers, request)
     local format = request.accept:find("application/openmetrics-text", 1, true) and "openmetrics" or "prometheus"
     local into = families.new()
-    local function say(message)
-        context:say(message)
+    local function print_note(message)
+        context:print_note(message)
     end
     if request.path == METRICS then
         context:renew_servers()
-        scrape_all(context, parsed, into, observers, say)
+        scrape_all(context, parsed, into, observers, print_note)
     elseif request.path == SCRAPE then
         local target = request.query.target
         if not target or target == "" then
@@ -185,7 +185,7 @@ local function answer(context, parsed, observers, request)
         if not server then
             return 400, "text/plain", require("slate.base.table").for_terminal(client) .. "\n"
         end
-        add(into, say, scrape(client, message, code, parsed, server, observers))
+        add(into, print_note, scrape(client, message, code, parsed, server, observers))
     else
         return 404, "text/plain", "/metrics and /scrape?target=HOST:PORT are served\n"
     end
@@ -199,11 +199,11 @@ local function serve(context, parsed)
     if not socket then
         return nil, port, "connect"
     end
-    context:say(("serving http://%s:%d%s"):format(at.host:find(":", 1, true) and "[" .. at.host .. "]" or at.host,
-        port, METRICS))
+    local host = at.host:find(":", 1, true) and "[" .. at.host .. "]" or at.host
+    context:print_note(("serving http://%s:%d%s"):format(host, port, METRICS))
     local observers = new_observers()
     httpd.run(socket, function(request) return answer(context, parsed, observers, request) end,
-        function(message) context:say(message) end)
+        function(message) context:print_note(message) end)
     return 0
 end
 
@@ -217,7 +217,7 @@ function M.run(context, parsed)
     local many = #context.servers > 1
     local failed = scrape_all(context, parsed, into, nil, function(message)
         if many then
-            context:say(message)
+            context:print_note(message)
         end
     end)
     if failed and not many then

@@ -32,8 +32,8 @@ local function by_id(rows)
 end
 
 -- Where one value goes. rows: of slate.judge.view.classes, by id; has_chains: all chunk sizes are known, and longer
--- values are chained; is_told: the server lists all classes with pages.
-local function place(value_bytes, item_bytes, classes, rows, item_most, has_chains, is_told)
+-- values are chained; is_reported: the server lists all classes with pages.
+local function place(value_bytes, item_bytes, classes, rows, item_most, has_chains, is_reported)
     local one = { value_bytes = value_bytes, item_bytes = item_bytes, fits = "chunk", flags = {} }
     local class = chunks.class_of(classes, item_bytes)
     if item_most and item_bytes > item_most then
@@ -45,7 +45,7 @@ local function place(value_bytes, item_bytes, classes, rows, item_most, has_chai
         one.class, one.chunk_bytes, one.waste_bytes = class.id, class.chunk_bytes, class.chunk_bytes - item_bytes
         one.waste_ratio = one.waste_bytes / class.chunk_bytes
         one.pages, one.items, one.age_s = row.pages, row.items, row.age_s
-        if not row.id and is_told then -- a class without pages is not listed
+        if not row.id and is_reported then -- a class without pages is not listed
             one.pages, one.items = 0, 0
         end
         one.evicted_per_s, one.flags, one.note = row.evicted_per_s, row.flags or {}, row.flags and view.note(row)
@@ -92,11 +92,11 @@ function M.run(context, parsed)
     local list = {}
     for i, value_bytes in ipairs(parsed.values) do
         list[i] = place(value_bytes, chunks.item_bytes(now, value_bytes, key_bytes, parsed.flags), classes, rows,
-            item_most, known_by ~= "listed" and chunks.has_chains(now), snapshot.tells_pages(now))
+            item_most, known_by ~= "listed" and chunks.has_chains(now), snapshot.reports_pages(now))
     end
     local doubt = chunks.doubt(known_by)
     if doubt then
-        context:say(doubt)
+        context:print_note(doubt)
     end
     if context.json then
         for _, one in ipairs(list) do

@@ -30,8 +30,8 @@ local STATES <const> = { changed = "changed", unchanged = "had it already", ["pu
 
 local INKS <const> = { changed = "good", ["put back"] = "warn", ["not put back"] = "bad", failed = "bad" }
 
-local function say_row(context, row, at, count)
-    context:say(("%d of %d, %s: %s%s"):format(at, count, row.server, STATES[row.state] or row.state,
+local function print_row(context, row, at, count)
+    context:print_note(("%d of %d, %s: %s%s"):format(at, count, row.server, STATES[row.state] or row.state,
         row.why and ": " .. row.why or ""))
 end
 
@@ -76,7 +76,7 @@ local function take_all_back(context, contexts, rows)
     end
     local results, failed = rolling.take_back(entries, function(name) return contexts[place[name]] end, true)
     for _, result in ipairs(results) do
-        context:say(("%s: %s: %s"):format(result.server, result.state, result.words))
+        context:print_note(("%s: %s: %s"):format(result.server, result.state, result.words))
         rows[place[result.server]].state = result.state == "failed" and "not put back" or "put back"
     end
     return failed
@@ -130,7 +130,7 @@ function M.run(context, parsed)
         interval_s = parsed.interval or 1,
     }, function(row)
         rows_so_far[#rows_so_far + 1] = row
-        say_row(context, row, #rows_so_far, #contexts)
+        print_row(context, row, #rows_so_far, #contexts)
     end)
     local stayed = ended and parsed.all_or_nothing and take_all_back(context, contexts, rows) or 0
     local words = outcome(rows, fleet, ended)

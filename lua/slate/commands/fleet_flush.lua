@@ -50,7 +50,7 @@ local function turn(context, row, parsed)
     if not parsed.dry_run then
         must(client:flush_all())
         row.state = "flushed"
-        context:say("flushed")
+        context:print_note("flushed")
     end
     if row.before and not parsed.dry_run then
         wait_for_hits(context, client, row, parsed)

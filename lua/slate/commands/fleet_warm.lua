@@ -87,14 +87,14 @@ local function copy(peer, new, row, parsed, is_held)
     end
     row.missing = missing
     local work = pace.new(parsed.pace or pace.SHARE)
-    local tell = progress.new(peer, function()
+    local print_progress = progress.new(peer, function()
         return ("%s of %s keys read"):format(units.count(row.read), units.count(count))
     end)
     local ok, code
     ok, message, code = load_items.store(new, peer_reader(client, spool, row, is_held), row,
         { overwrite = parsed.overwrite }, function()
-            tell()
-            work:rest()
+            print_progress()
+            work:pause()
         end)
     client:close()
     spool:close()

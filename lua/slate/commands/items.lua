@@ -76,8 +76,8 @@ local function out_text(context, rows)
 end
 
 function M.run(context, parsed)
-    local now = must(context:look())
-    must(require("slate.facts.snapshot").tells_classes(now))
+    local now = must(context:observe())
+    must(require("slate.facts.snapshot").reports_classes(now))
     local rows = rows_of(now, parsed.ids)
     if #rows == 0 and #parsed.ids > 0 then
         return nil, "no such class holds items on this server", "no"

@@ -117,7 +117,7 @@ function M.run(context, parsed)
     if message then
         return nil, message, code
     elseif parsed.list then
-        context:say(("%d of %s read"):format(chosen, units.plural(read, "key")))
+        context:print_note(("%d of %s read"):format(chosen, units.plural(read, "key")))
     else
         out_summary(context, prefixes, chosen, read, parsed, now_s)
     end

@@ -44,12 +44,12 @@ end
 local function store_all(context, parsed, client, reader, tally)
     local before = must(M.evictions(client))
     local work = pace.new(parsed.pace or pace.SHARE)
-    local tell = progress.new(context, function()
+    local print_progress = progress.new(context, function()
         return ("%s read"):format(units.plural(reader.items, "item"))
     end)
     local ok, message, code = load_items.store(client, reader, tally, { overwrite = parsed.overwrite }, function()
-        tell()
-        work:rest()
+        print_progress()
+        work:pause()
     end)
     local after = ok and M.evictions(client)
     tally.evicted = after and math.max(after - before, 0) or 0
@@ -64,7 +64,7 @@ local function report(context, parsed, reader, tally)
             evicted = tally.evicted,
         })
     else
-        context:say(summary(tally, reader.items, reader.value_bytes))
+        context:print_note(summary(tally, reader.items, reader.value_bytes))
     end
 end
 

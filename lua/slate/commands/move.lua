@@ -115,8 +115,8 @@ function M.run(context, parsed)
             sofar.pages_accepted, units.plural(sofar.pages_wanted, "page move"))
     end
     local seen
-    if witness.asked(parsed) then
-        seen = must(witness.before(context, client, witness.asked(parsed)))
+    if witness.wanted(parsed) then
+        seen = must(witness.before(context, client, witness.wanted(parsed)))
         local made, expected = witness.predict(client, seen, plan.src, plan.dst, plan.pages)
         if made and not context.json then
             context:out(expected, "\n")
@@ -125,11 +125,11 @@ function M.run(context, parsed)
     end
     local one = seen and seen.observer or require("slate.judge.view").observer()
     if not seen then
-        one:look(plan.before)
+        one:observe(plan.before)
     end
     local caution = caution_of(one, plan)
     if caution then
-        context:say("caution: " .. caution)
+        context:print_note("caution: " .. caution)
     end
     local progress, wipe = progress_line(context)
     local result, message, code = move.run(client, plan, {
@@ -151,7 +151,7 @@ function M.run(context, parsed)
     if seen and pages > 0 then
         outcome, message = witness.after(context, client, seen, id, result.items_lost)
         if not outcome then
-            context:say(message)
+            context:print_note(message)
         end
     end
     client:close()

@@ -20,8 +20,8 @@ end
 
 --- One line of `stats pages` of slated: { page, class, state, used_ratio, age_s, idle_s }, or nil. Pure.
 function M.parse(line)
-    local page, rest = line:match("^STAT page:(%d+) (.+)$")
-    local class, state, used, chunks, age, idle = (rest or ""):match("^(%d+) (%l+) (%d+) (%d+) (%d+) (%S+)$")
+    local page, text = line:match("^STAT page:(%d+) (.+)$")
+    local class, state, used, chunks, age, idle = (text or ""):match("^(%d+) (%l+) (%d+) (%d+) (%d+) (%S+)$")
     if not class or tonumber(chunks) == 0 then
         return nil
     end
@@ -168,7 +168,7 @@ function M.run(context, parsed)
         return nil, message, code
     end
     client:close()
-    must(require("slate.facts.snapshot").tells_classes(now))
+    must(require("slate.facts.snapshot").reports_classes(now))
     local is_exact = pages and true
     pages = only(pages or must(estimated(now)), parsed.ids)
     if #pages == 0 and #parsed.ids > 0 then

@@ -123,9 +123,9 @@ function M.run(context, parsed)
         return nil, "cannot write " .. (problem or parsed.output), "output"
     end
     for _, step in ipairs(list) do
-        context:say(steps.words(step) .. (step.predicted and "; " .. step.predicted or ""))
+        context:print_note(steps.words(step) .. (step.predicted and "; " .. step.predicted or ""))
     end
-    context:say(("%s written to %s; slatectl apply carries it out"):format(
+    context:print_note(("%s written to %s; slatectl apply carries it out"):format(
         require("slate.base.units").plural(#list, "step"), parsed.output))
     return 0
 end

@@ -173,7 +173,7 @@ local function replay(context, one, running, path)
     if not tally then
         return nil, ("policy %s: %s"):format(one.name, problem), "no"
     end
-    context:say(("%s would have asked for %s in %s over %s"):format(one.name, units.plural(tally.pages, "page"),
+    context:print_note(("%s would have asked for %s in %s over %s"):format(one.name, units.plural(tally.pages, "page"),
         units.plural(tally.decisions, "decision"), units.plural(tally.snapshots, "snapshot")))
     return 0
 end
@@ -235,7 +235,7 @@ local function live_on(context, client, who, one, running, parsed)
         local broken = why == "policy"
         return nil, broken and ("policy %s: %s"):format(one.name, problem) or problem, broken and "no" or why
     end
-    context:say(summary())
+    context:print_note(summary())
     return 0
 end
 
@@ -247,7 +247,7 @@ local function live(context, one, running, parsed)
     end
     local taken = must(require("slate.fleet.takeover").begin(context))
     if taken.mode then
-        context:say(("automove was %s; it is off while the policy runs"):format(taken.mode))
+        context:print_note(("automove was %s; it is off while the policy runs"):format(taken.mode))
     end
     local outcome = table.pack(pcall(live_on, context, client, who, one, running, parsed))
     local given_back = taken:give_back()
@@ -325,7 +325,7 @@ local function simulate(context, parsed)
     if not rows then
         return nil, remark, code
     elseif remark then
-        context:say(remark)
+        context:print_note(remark)
     end
     if context.json then
         context:out_json("slate/policy-simulation/1", { trace = parsed.trace, rows = rows })

@@ -65,7 +65,7 @@ end
 local function note_missed(context, tally, message)
     tally.missed = tally.missed + 1
     if not tally.is_down then
-        context:say(message .. "; recording goes on when the server is back")
+        context:print_note(message .. "; recording goes on when the server is back")
         tally.is_down = true
     end
 end
@@ -136,7 +136,7 @@ function M.run(context, parsed)
             server = context.server.name, file = parsed.output, snapshots = writer.written, missed = tally.missed,
         })
     else
-        context:say(summary())
+        context:print_note(summary())
     end
     if tally.is_down then
         return nil, "the server was away when the recording ended", "closed"

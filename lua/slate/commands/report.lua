@@ -71,13 +71,13 @@ local function sample(peer)
 end
 
 -- What is asked once, at the end.
-local function ask(context, peer)
+local function query(context, peer)
     if not peer.client then
         return
     end
-    peer.asked = { now = peer.list[#peer.list] }
-    examined.ask(peer.client, function() return context:connect(peer.server) end, peer.asked)
-    peer.asked.now = nil
+    peer.live = { now = peer.list[#peer.list] }
+    examined.query(peer.client, function() return context:connect(peer.server) end, peer.live)
+    peer.live.now = nil
     if peer.who.slated then -- memcached's own histogram may hold up its clients
         peer.histogram = require("slate.facts.sizehist").read(peer.client, "sizehist")
     end
@@ -106,7 +106,7 @@ local function watch(context, servers, duration_s, interval_s)
         clock.sleep(math.max(0, start_s + n * interval_s - clock.steady_s()))
     until clock.steady_s() > start_s + duration_s + 1e-6
     together.each(peers, sample)
-    together.each(peers, function(peer) return ask(context, peer) end)
+    together.each(peers, function(peer) return query(context, peer) end)
     return peers
 end
 
@@ -136,7 +136,7 @@ local function stories_of(context, parsed, sources)
     end
     for _, source in ipairs(sources) do
         local incident, message = require("slate.report.incident").of(source.list, { from_s = from_s, to_s = to_s,
-            entries = entries, asked = source.asked, findings = findings })
+            entries = entries, live = source.live, findings = findings })
         incidents[#incidents + 1], why = incident, why or message
     end
     if #incidents == 0 then
@@ -225,7 +225,7 @@ function M.run(context, parsed)
         context:out_json("slate/report/1", { file = parsed.output, servers = #incidents, findings = findings,
             bytes = #page })
     elseif parsed.output then
-        context:say(("%s: %s of %s, %s"):format(parsed.output, units.plural(findings, "finding"),
+        context:print_note(("%s: %s of %s, %s"):format(parsed.output, units.plural(findings, "finding"),
             units.plural(#incidents, "server"), units.bytes(#page)))
     end
     return 0

@@ -57,7 +57,7 @@ local function judged(own)
 end
 
 -- What a server is known by, for rules; or nil, message, code.
-local function look(context, interval_s)
+local function observe(context, interval_s)
     local client = must(context:open())
     local now, before, rates, judge, course = context:pair(client, interval_s)
     client:close()
@@ -69,7 +69,7 @@ end
 
 local function test(context, own, parsed)
     if not parsed.recording then
-        local known = must(look(context, parsed.interval or 1))
+        local known = must(observe(context, parsed.interval or 1))
         local findings = own:findings(known)
         own:values(known)
         out(context, findings, { server = known.now.server })
@@ -89,7 +89,7 @@ function M.run(context, parsed)
     if not path then
         return nil, "no file of rules is known: name one, or set HOME or SLATE_RULES", "usage"
     end
-    local own = must(rules.open(path, { log = function(text) context:say("rules: " .. text) end }))
+    local own = must(rules.open(path, { log = function(text) context:print_note("rules: " .. text) end }))
     return (parsed.action == "list" and list or test)(context, own, parsed.action == "list" and path or parsed)
 end
 

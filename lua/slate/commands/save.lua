@@ -47,12 +47,12 @@ local function write_all(context, parsed, client, out, tally)
     local about = { server = context.server.name, time_s = math.floor(clock.time_s()) }
     local writer = must(items_file.writer(out, about))
     local work = pace.new(parsed.pace or pace.SHARE)
-    local tell = progress.new(context, function()
+    local print_progress = progress.new(context, function()
         return ("%s of %s keys read"):format(units.count(tally.read), units.count(count))
     end)
     must(save_items.read(client, spool, tally, function(item) return writer:append(item) end, function()
-        tell()
-        work:rest()
+        print_progress()
+        work:pause()
     end))
     must(writer:finish())
     must(out:finish())
@@ -74,7 +74,7 @@ function M.run(context, parsed)
             gone = tally.gone, missing = tally.missing, stale = tally.stale, unaskable = tally.unaskable,
         })
     else
-        context:say(("saved %s"):format(summary(writer, tally)))
+        context:print_note(("saved %s"):format(summary(writer, tally)))
     end
     return 0
 end

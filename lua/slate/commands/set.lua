@@ -65,7 +65,7 @@ function M.apply(context, client, steps, dry_run, verdict_s)
         local message
         outcome, message = witness.after(context, client, seen, changes[#changes].id)
         if not outcome then
-            context:say(message)
+            context:print_note(message)
         end
     end
     if context.json then
@@ -88,7 +88,7 @@ function M.run(context, parsed)
     if not steps then
         return nil, problem, "usage"
     end
-    return M.apply(context, must(context:open()), steps, parsed.dry_run, witness.asked(parsed))
+    return M.apply(context, must(context:open()), steps, parsed.dry_run, witness.wanted(parsed))
 end
 
 return M

@@ -154,7 +154,7 @@ function M.run(context, parsed)
     local baselines = default ~= REFERENCE and { REFERENCE, default } or { REFERENCE }
     local rows, remark = must(simulate.run(program, grid, parsed.processes or simulate.cores()))
     if remark then
-        context:say(remark)
+        context:print_note(remark)
     end
     simulate.compare(rows, baselines)
     if context.json then

@@ -95,7 +95,7 @@ function M.run(context, parsed)
     end
     local doubt = chunks.doubt(known_by)
     if doubt then
-        context:say(doubt)
+        context:print_note(doubt)
     end
     if context.json then
         context:out_json("slate/sizes/1", { server = now.server, time_s = now.time_s, source = histogram.source,

@@ -112,7 +112,7 @@ local function watch(context, client, interval_s, count)
     local in_place = not context.json and context:is_terminal(1)
     local first = must(context:snapshot(client))
     local observer = require("slate.judge.view").observer()
-    observer:look(first)
+    observer:observe(first)
     if in_place then
         context:out("\27[2J")
     end
@@ -122,7 +122,7 @@ local function watch(context, client, interval_s, count)
         if round > 1 and not in_place and not context.json then
             context:out("\n")
         end
-        observer:look(now)
+        observer:observe(now)
         show(context, now, observer.rates, observer.rows, advice_of(client, observer, observer.rows), in_place)
     end
     return 0

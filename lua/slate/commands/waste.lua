@@ -20,7 +20,7 @@ local function share(part, whole)
     return part and whole and whole > 0 and (" (%s)"):format(units.percent(part / whole, 1)) or ""
 end
 
-local function out_text(context, rows, total, count, untold)
+local function out_text(context, rows, total, count, unreported)
     local cells = {}
     for i, row in ipairs(rows) do
         cells[i] = { row.id, units.bytes(row.chunk_bytes), row.pages, units.bytes(row.requested_bytes),
@@ -43,9 +43,9 @@ local function out_text(context, rows, total, count, untold)
             units.bytes(total.index_bytes), units.bytes(total.buffer_bytes), units.bytes(total.limit_bytes)) },
     }
     context:out(context:pairs(lines))
-    if untold > 0 then
+    if unreported > 0 then
         context:out(("\nthe sums are not known: of %s this server does not report pages and chunks\n"):format(
-            units.plural(untold, "class", "classes")))
+            units.plural(unreported, "class", "classes")))
     end
     if total.waste_ratio then
         context:out(("\nwasted: %s of the memory in use\n"):format(units.percent(total.waste_ratio, 1)))
@@ -53,12 +53,12 @@ local function out_text(context, rows, total, count, untold)
 end
 
 function M.run(context, parsed)
-    local now = must(context:look())
-    must(require("slate.facts.snapshot").tells_classes(now))
+    local now = must(context:observe())
+    must(require("slate.facts.snapshot").reports_classes(now))
     local waste = require "slate.facts.waste"
     local rows = waste.classes(now)
-    local total, untold = waste.total(now, rows), waste.untold(now, rows)
-    if #rows == 0 and untold > 0 then
+    local total, unreported = waste.total(now, rows), waste.unreported(now, rows)
+    if #rows == 0 and unreported > 0 then
         return nil, "this server does not report the pages and chunks of its classes", "unsupported"
     end
     order.largest_first(rows, wasted, "id")
@@ -69,7 +69,7 @@ function M.run(context, parsed)
     elseif #rows == 0 then
         context:out("no class has a page\n")
     else
-        out_text(context, shown, total, #rows, untold)
+        out_text(context, shown, total, #rows, unreported)
     end
     return 0
 end

@@ -95,7 +95,7 @@ local function out_event(context, event)
 end
 
 -- What the server says it has told and lost so far, to all who watch; nil when it does not count.
-local function told(client)
+local function counts_of(client)
     local lines = client:stats("")
     local general = lines and require("slate.facts.stats").figures(lines) or {}
     return general.log_worker_dropped and {
@@ -150,17 +150,17 @@ function M.run(context, parsed)
     local other = must(context:open())
     local fault = require("slate.facts.faults").of_watch(context.who, classes)
     if fault then
-        context:say("caution: " .. fault)
+        context:print_note("caution: " .. fault)
     end
-    local before = told(other)
+    local before = counts_of(other)
     local client = must(begin(context, classes))
     local sofar, started_s = { events = 0, skipped = 0 }, clock.steady_s()
     context.summary = function()
-        return summary(sofar, before, told(other), clock.steady_s() - started_s)
+        return summary(sofar, before, counts_of(other), clock.steady_s() - started_s)
     end
     local ok, message, code = follow(context, client, parsed, sofar)
     client:close()
-    context:say(context.summary())
+    context:print_note(context.summary())
     other:close()
     if not ok then
         return nil, message, code

@@ -236,7 +236,7 @@ function M.note_outcome(context, id, outcome)
     entry.server, entry.time_s = context.server.name, require("slate.base.clock").time_s()
     local ok, problem = record_of(context).append(function(text) return line_behind(text, entry) end)
     if not ok then
-        context:say("what came of the change is not on record: " .. problem)
+        context:print_note("what came of the change is not on record: " .. problem)
     end
 end
 
@@ -251,7 +251,7 @@ function M.note(context, entry)
     local ok, problem = record.append(function(text) return M.number(entry, text, record.who) end)
     if not ok then
         entry.id, entry.fleet = nil, nil
-        context:say("the change is made, but not on record: " .. problem)
+        context:print_note("the change is made, but not on record: " .. problem)
     end
     context.fleet = entry.fleet or context.fleet -- what follows is of the same change
     command.first = command.first or entry.id

@@ -29,7 +29,7 @@ function M.of(word)
 end
 
 --- The mode as a server spells it, its name and what it does: "1 (ratio): a page ..."; "" when there is none.
-function M.told(word)
+function M.reported(word)
     local mode = word ~= nil and M.of(word)
     if not mode then
         return word ~= nil and tostring(word) or ""

@@ -39,7 +39,7 @@ function M.parse(text)
     local list, entry, field, number = {}, nil, nil, 0
     for line in (text .. "\n\n"):gmatch("(.-)\n") do
         number = number + 1
-        local word, rest = line:match("^(%l+) (.+)$")
+        local word, value = line:match("^(%l+) (.+)$")
         if line:match("^%s*$") then
             local right, why = true, nil
             if entry then
@@ -52,9 +52,9 @@ function M.parse(text)
         elseif line:match("^%s") and field then
             entry[field] = entry[field] .. " " .. line:match("^%s*(.-)%s*$")
         elseif word == "term" and not entry then
-            entry, field = { term = rest }, "term"
+            entry, field = { term = value }, "term"
         elseif word and entry and KNOWN[word] and not entry[word] then
-            entry[word], field = rest, word
+            entry[word], field = value, word
         elseif not line:match("^#") then
             return nil, ("line %d is not a part of an entry: %s"):format(number, line)
         end

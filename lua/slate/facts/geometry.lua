@@ -38,7 +38,7 @@ end
 
 --- Asks a server. Returns the change and the classes; or nil, message, code ("unsupported": it is no slated).
 function M.read(client)
-    local lines, message, code = stats.ask_slated(client, "geometry",
+    local lines, message, code = stats.query_slated(client, "geometry",
         "a change of the chunk sizes needs slated: this server keeps those of its start")
     if not lines then
         return nil, message, code
@@ -82,12 +82,12 @@ function M.order(client, command, limit_s)
     elseif line == "OK" then
         return true
     end
-    local word, rest = line:match("^(%u+) (.+)$")
+    local word, text = line:match("^(%u+) (.+)$")
     if word == "PREDICTED" then
-        return rest
+        return text
     end
     if REFUSALS[word] then
-        return nil, rest, REFUSALS[word]
+        return nil, text, REFUSALS[word]
     end
     return nil, require("slate.facts.runtime").refusal(line)
 end

@@ -38,7 +38,7 @@ end
 
 --- Asks a server. Returns totals and moves; or nil, message, code ("unsupported": it is no slated).
 function M.read(client)
-    local lines, message, code = stats.ask_slated(client, "moves",
+    local lines, message, code = stats.query_slated(client, "moves",
         "a record of moves needs slated: this server keeps none")
     if not lines then
         return nil, message, code

@@ -25,25 +25,25 @@ end
 --- Parses the lines of `stats proxy` and `stats proxybe`; either may be nil. Returns { gets, sets, bad = a list of
 -- { name, links }, by name }; what is not told is absent. Pure.
 function M.parse(lines, backend_lines)
-    local asked, counts = {}, lines and stats.figures(lines) or {}
+    local counters, counts = {}, lines and stats.figures(lines) or {}
     for field, names in pairs({ gets = GETS, sets = SETS }) do
         for _, name in ipairs(names) do
-            asked[field] = counts[name] and (asked[field] or 0) + counts[name] or asked[field]
+            counters[field] = counts[name] and (counters[field] or 0) + counts[name] or counters[field]
         end
     end
-    asked.bad = backend_lines and {}
+    counters.bad = backend_lines and {}
     for _, line in ipairs(backend_lines or {}) do
         local name, links = line:match("^STAT bad_(.+) (%d+)$")
         if name then
-            asked.bad[#asked.bad + 1] = { name = name, links = math.tointeger(tonumber(links)) }
+            counters.bad[#counters.bad + 1] = { name = name, links = math.tointeger(tonumber(links)) }
         end
     end
-    table.sort(asked.bad or {}, function(a, b) return a.name < b.name end)
-    return asked
+    table.sort(counters.bad or {}, function(a, b) return a.name < b.name end)
+    return counters
 end
 
 --- Asks a proxy, and keeps the answers in the snapshot as `proxy`. Returns true; or nil, message, code.
-function M.ask(client, now)
+function M.query(client, now)
     local groups, refused, code = client:stats_groups({ "proxy", "proxybe" })
     if not groups then
         return nil, refused, code

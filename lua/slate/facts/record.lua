@@ -14,13 +14,13 @@ local Writer = {}
 Writer.__index = Writer
 Writer.__name = "slate.facts.record"
 
---- A writer over an open handle (anything with write and flush). `name` is for messages. tells_changes: between whole
+--- A writer over an open handle (anything with write and flush). `name` is for messages. has_changes: between whole
 -- snapshots only what changed is written (slate.facts.record_line).
-function M.writer(handle, name, tells_changes)
+function M.writer(handle, name, has_changes)
     if handle.setvbuf then
         handle:setvbuf("full", 1 << 20) -- so that flush writes a line with one system call
     end
-    return setmetatable({ handle = handle, name = name, written = 0, chain = record_line.chain(tells_changes) }, Writer)
+    return setmetatable({ handle = handle, name = name, written = 0, chain = record_line.chain(has_changes) }, Writer)
 end
 
 --- Appends one snapshot, which belongs to the writer from now on. Returns true, or nil, message, "output"; the lines

@@ -81,16 +81,16 @@ end
 
 -- All but the numbers, as one text that must stay the same.
 local function rest_of(one)
-    local rest = { tostring(one.server), tostring(one.version), tostring(one.slated) }
+    local fields = { tostring(one.server), tostring(one.version), tostring(one.slated) }
     for i, part in ipairs(parts_of(one)) do
         for _, key in ipairs(keys_of(part, i == 1)) do
             if i > 1 or part[key] == nil then
-                rest[#rest + 1] = key .. "=" .. (type(part[key]) == "number" and "#" or tostring(part[key]))
+                fields[#fields + 1] = key .. "=" .. (type(part[key]) == "number" and "#" or tostring(part[key]))
             end
         end
-        rest[#rest + 1] = ";"
+        fields[#fields + 1] = ";"
     end
-    return table.concat(rest, " ")
+    return table.concat(fields, " ")
 end
 
 local function millionths(value)
@@ -100,21 +100,21 @@ end
 -- The code of a difference; nil when it cannot be told so. The value as a reader will have it comes second.
 local function code_of(before, after)
     local was, is = math.type(before) == "integer" and before, math.type(after) == "integer" and after
-    local scale, kept = 0, after
+    local scale, value = 0, after
     if not was or not is then
         if math.abs(before) > 1e12 or math.abs(after) > 1e12
             or math.abs(after * MILLION - millionths(after)) > 0.01 then
             return nil
         end
         was, is, scale = millionths(before), millionths(after), 1
-        kept = is / MILLION
+        value = is / MILLION
     end
     local difference = is - was
     local has_wrapped = (is >= was) ~= (difference >= 0)
     if has_wrapped or difference > DIFFERENCE_MOST or difference < -DIFFERENCE_MOST then
         return nil
     end
-    return ((difference << 1) ~ (difference < 0 and -1 or 0)) << 1 | scale, kept
+    return ((difference << 1) ~ (difference < 0 and -1 or 0)) << 1 | scale, value
 end
 
 --- The changes from one snapshot to the next as the text d; nil when it has to be written whole. Numbers of `after`
@@ -131,11 +131,11 @@ function M.between(before, after)
             skipped = skipped + 1
             is[i][key] = old -- of the type that a reader has
         else
-            local code, kept = code_of(old, new)
+            local code, value = code_of(old, new)
             if not code then
                 return nil
             end
-            is[i][key] = kept
+            is[i][key] = value
             put(out, skipped)
             put(out, code)
             skipped = 0

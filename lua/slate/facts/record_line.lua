@@ -13,17 +13,17 @@ Chain.__index = Chain
 Chain.__name = "slate.facts.record_line"
 
 --- The begin of a recording that is written or read: each line of it may tell what changed since the line before.
--- tells_changes: between whole snapshots only what changed is written. is_in_place: a snapshot that was read is the one
+-- has_changes: between whole snapshots only what changed is written. is_in_place: a snapshot that was read is the one
 -- before it, changed; else each is a table of its own.
-function M.chain(tells_changes, is_in_place)
-    return setmetatable({ tells_changes = tells_changes, is_in_place = is_in_place, of = 0 }, Chain)
+function M.chain(has_changes, is_in_place)
+    return setmetatable({ has_changes = has_changes, is_in_place = is_in_place, of = 0 }, Chain)
 end
 
 --- The line of the next snapshot, without the newline: what changed, where that can be told, else the whole. The
 -- snapshot belongs to the chain from now on.
 function Chain:encode(one)
     local of = self.of + 1
-    local changes = self.tells_changes and self.last and of < change.WHOLE_EVERY and change.between(self.last, one)
+    local changes = self.has_changes and self.last and of < change.WHOLE_EVERY and change.between(self.last, one)
     self.last, self.of = one, changes and of or 0
     if changes then
         return ('{"schema":"%s","time_s":%.6f,"of":%d,"d":"%s"}'):format(change.SCHEMA, one.time_s, of, changes)

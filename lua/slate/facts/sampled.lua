@@ -6,7 +6,7 @@ local stats = require "slate.facts.stats"
 local M = {}
 
 local function read(client, group, parse)
-    local lines, message, code = stats.ask_slated(client, group,
+    local lines, message, code = stats.query_slated(client, group,
         ("%s needs slated: this server samples no keys"):format(group:match("^%S+")))
     if not lines then
         return nil, message, code == "refused" and require("slate.facts.runtime").blame(message) or code
@@ -67,11 +67,11 @@ local WORDS <const> = { policy = true, why = true, changed = true }
 
 -- Without those that are not told whole.
 local function whole(list)
-    local kept = {}
+    local chosen = {}
     for _, one in ipairs(list) do
-        kept[#kept + 1] = one.hit_ratio and one.difference and one or nil
+        chosen[#chosen + 1] = one.hit_ratio and one.difference and one or nil
     end
-    return kept
+    return chosen
 end
 
 --- The totals by their names; then the policies, the best first: { policy, hit_ratio, difference, doubt, reads, record

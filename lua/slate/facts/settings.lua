@@ -138,33 +138,33 @@ local function read_policies(values, reply)
 end
 
 -- Beyond -I memcached takes the item size for 0, and writes all items there are to flash.
-local function read_storage(values, told, reply)
+local function read_storage(values, traits, reply)
     M.each_stat(reply, function(name, text)
         values.extstore_limit_maxbytes = name == "extstore_limit_maxbytes" and text or values.extstore_limit_maxbytes
     end)
-    told["ext_item_size:max"] = values.item_size_max
+    traits["ext_item_size:max"] = values.item_size_max
 end
 
 --- What the server has, as it writes it. replies: settings, config, policies and general, each as lines or as one text,
--- as far as they are there. Returns values, a table from name to text, and what else is told: from "NAME:min",
+-- as far as they are there. Returns values, a table from name to text, and the traits of settings: from "NAME:min",
 -- "NAME:max", "NAME:choices" and "NAME:source", of slated, and from "temporary_ttl:kept" to text.
 function M.values(replies)
-    local values, told = {}, {}
+    local values, traits = {}, {}
     M.each_stat(replies.settings, function(name, text) values[name] = text end)
     if values.temp_lru == "no" then -- off is a value, too, which keeps the seconds
-        told["temporary_ttl:kept"], values.temporary_ttl = values.temporary_ttl, "-1"
+        traits["temporary_ttl:kept"], values.temporary_ttl = values.temporary_ttl, "-1"
     end
     M.each_stat(replies.config, function(name, text)
         local setting = name:match("^(.+):value$")
         if setting then
             values[setting] = values[setting] or text
         else
-            told[name] = text
+            traits[name] = text
         end
     end)
     read_policies(values, replies.policies)
-    read_storage(values, told, replies.general)
-    return values, told
+    read_storage(values, traits, replies.general)
+    return values, traits
 end
 
 --- What a setting is where `wanted` is asked for: "sieve 5" means the policy of class 5, and is answered in the same
@@ -236,11 +236,11 @@ function M.text(row, shown)
     if row.unit and shown:find("^%d+$") then
         return ("%.0f"):format(tonumber(shown) * row.unit)
     end
-    local word, rest = shown:match("^(%S*)(.*)$")
+    local word, tail = shown:match("^(%S*)(.*)$")
     for text, each in pairs(row.shown or {}) do
         word = each == word and text or word
     end
-    return word .. rest
+    return word .. tail
 end
 
 --- Choices as the screen has them.

@@ -50,11 +50,11 @@ function M.refusal(row, who, values, has_value)
 end
 
 --- The least, the most and the choices of a row on this server, as it writes them.
-function M.limits(row, told)
-    local least, most = tonumber(told[row.name .. ":min"]), tonumber(told[row.name .. ":max"])
-    local choices = told[row.name .. ":choices"]
+function M.limits(row, traits)
+    local least, most = tonumber(traits[row.name .. ":min"]), tonumber(traits[row.name .. ":max"])
+    local choices = traits[row.name .. ":choices"]
     if row.name == "class_policy" then -- as for the whole, but auto is the whole's
-        choices = (told["policy:choices"] or ""):gsub("|auto.*", "")
+        choices = (traits["policy:choices"] or ""):gsub("|auto.*", "")
     elseif row.name == "verbosity" then -- more says nothing more
         most = nil
     end
@@ -123,13 +123,13 @@ end
 
 local check
 
-local function check_tune(text, told)
+local function check_tune(text, traits)
     local words = settings.words(text)
     if #words ~= #settings.TUNE then
         return nil, "four: " .. table.concat(settings.TUNE, ", ")
     end
     for i, name in ipairs(settings.TUNE) do
-        local ok, takes = check(settings.row(name), words[i], {}, told)
+        local ok, takes = check(settings.row(name), words[i], {}, traits)
         if not ok then
             return nil, ("four, of which %s is %s"):format(name, takes)
         end
@@ -138,10 +138,10 @@ local function check_tune(text, told)
     return ok and text, takes
 end
 
-function check(row, text, values, told)
-    local least, most, choices = M.limits(row, told)
+function check(row, text, values, traits)
+    local least, most, choices = M.limits(row, traits)
     if row.name == "lru_tune" then
-        return check_tune(text, told)
+        return check_tune(text, traits)
     elseif row.name == "geometry" then
         return check_geometry(text)
     elseif row.unit then
@@ -160,9 +160,9 @@ function check(row, text, values, told)
     return ok and text, takes
 end
 
---- May a text be sent? Returns the server's text for it; or nil, a message and a code. who, values and told: of the
+--- May a text be sent? Returns the server's text for it; or nil, a message and a code. who, values and traits: of the
 -- server. called: what the setting is called in the message.
-function M.check(row, text, who, values, told, called)
+function M.check(row, text, who, values, traits, called)
     local why, code = M.refusal(row.name == "lru_tune" and settings.row("hot_lru_pct") or row, who, values,
         row.name == "geometry" or settings.value(values, row.name, text))
     if text == "" or text:find("%c") then
@@ -170,7 +170,7 @@ function M.check(row, text, who, values, told, called)
     elseif why then
         return nil, ("%s: %s"):format(called, why), code
     end
-    local is, takes = check(row, text, values, told)
+    local is, takes = check(row, text, values, traits)
     if not is then
         return nil, ('%s takes %s, not "%s"'):format(called, takes, settings.shown(row, text):sub(1, 30)), "usage"
     end
@@ -237,10 +237,10 @@ end
 local CHECKED_BY_SLATED <const> = { policy = true, class_policy = true, lru_segmented = true }
 
 -- What sets a text again to the letter, where the text itself does not.
-local function back_of(row, was, told)
-    local kept = told["temporary_ttl:kept"]
-    if row.name == "temporary_ttl" and was == "-1" and kept and kept ~= "-1" then
-        return "-1 " .. kept
+local function back_of(row, was, traits)
+    local seconds = traits["temporary_ttl:kept"]
+    if row.name == "temporary_ttl" and was == "-1" and seconds and seconds ~= "-1" then
+        return "-1 " .. seconds
     elseif row.unit and tonumber(was) and tonumber(was) % row.unit ~= 0 then -- memcached takes whole ones only
         return settings.text(row, settings.shown(row, was))
     end
@@ -248,7 +248,7 @@ end
 
 --- Plans a change. Returns { name, was, is (texts of the server), back (as in the record of changes), lines }, or nil,
 -- message, code; nothing is sent.
-function M.plan(values, told, name, value, who)
+function M.plan(values, traits, name, value, who)
     name = settings.ALIASES[name] or name
     local row, was = settings.row(name), settings.value(values, name, value)
     if value:find("%c") or value == "" then
@@ -265,7 +265,7 @@ function M.plan(values, told, name, value, who)
     local is = row.unit and value or settings.text(row, value)
     if not (who.slated and CHECKED_BY_SLATED[name]) then
         local message, code
-        is, message, code = M.check(row, is, who, values, told, name)
+        is, message, code = M.check(row, is, who, values, traits, name)
         if not is then
             return nil, message, code
         end
@@ -276,7 +276,7 @@ function M.plan(values, told, name, value, who)
             "usage"
     end
     return { name = name, was = was, is = name == "temporary_ttl" and is:match("^%S+") or is, lines = lines,
-        back = back_of(row, was, told) }
+        back = back_of(row, was, traits) }
 end
 
 return M

@@ -26,8 +26,8 @@ function M.check_shown(who, replies, name, shown)
     if not row then
         return ("there is no setting %s"):format(name)
     end
-    local values, told = settings.values(replies)
-    local is, why = settings_change.check(row, settings.text(row, shown), who, values, told, row.label)
+    local values, traits = settings.values(replies)
+    local is, why = settings_change.check(row, settings.text(row, shown), who, values, traits, row.label)
     if not is then
         return why
     elseif not SHOWN_ELSEWHERE[name] and settings.same(name, is, settings.value(values, name, is)) then
@@ -61,14 +61,14 @@ end
 -- step, refusal }, values as they are shown; what is not known is absent. replies: settings, config, policies and
 -- geometry; class_id: whose policy class_policy means, 0 for none.
 function M.list(who, replies, class_id)
-    local values, told = settings.values(replies)
+    local values, traits = settings.values(replies)
     local list = {}
     for i, row in ipairs(settings.ROWS) do
         local now = now_of(row, replies, values, class_id)
-        local least, most, choices = settings_change.limits(row, told)
+        local least, most, choices = settings_change.limits(row, traits)
         local of_class, unit = row.name == "class_policy", row.unit or 1
         list[i] = {
-            name = row.name, now = now, source = who.slated and told[row.name .. ":source"] or nil,
+            name = row.name, now = now, source = who.slated and traits[row.name .. ":source"] or nil,
             choices = settings.shown_choices(row, choices),
             label = of_class and class_id > 0 and ("policy of class %d"):format(class_id) or row.label,
             form = row.step and "number" or row.name == "geometry" and "text" or "choice",

@@ -79,14 +79,14 @@ function M.of_sizes(lines, now)
     return histogram
 end
 
-local UNTOLD <const> = "not known: this server reports no sizes"
+local UNREPORTED <const> = "not known: this server reports no sizes"
 
 local function from_sizehist(client)
     local lines, message, code = client:stats("sizehist")
     if not lines then
         return nil, code == "unsupported" and "stats sizehist needs slated" or message, code
     elseif #lines == 0 then
-        return nil, UNTOLD, "unsupported"
+        return nil, UNREPORTED, "unsupported"
     end
     return M.of_sizehist(lines)
 end
@@ -94,10 +94,10 @@ end
 local function from_sizes(client, now)
     local lines, message, code = client:stats("sizes")
     if not lines then
-        return nil, code == "unsupported" and UNTOLD .. "; to sample its keys give --from metadump" or message, code
+        return nil, code == "unsupported" and UNREPORTED .. "; to sample its keys give --from metadump" or message, code
     elseif #lines == 0 and not (now and now.general.curr_items == 0
-        and require("slate.facts.snapshot").tells_classes(now)) then
-        return nil, UNTOLD, "unsupported"
+        and require("slate.facts.snapshot").reports_classes(now)) then
+        return nil, UNREPORTED, "unsupported"
     end
     local histogram = M.of_sizes(lines, now)
     if not histogram then

@@ -211,7 +211,7 @@ function M.earlier_by_id(before, after)
 end
 
 --- Whether a server tells which classes it has: true, also where it has none yet; or nil, message, code.
-function M.tells_classes(snapshot)
+function M.reports_classes(snapshot)
     local totals, first = snapshot.totals or {}, snapshot.classes[1] or {}
     if snapshot.slated or first.total_pages or first.number or totals.active_slabs or totals.total_malloced then
         return true
@@ -220,13 +220,13 @@ function M.tells_classes(snapshot)
 end
 
 --- Whether a server tells which classes have pages.
-function M.tells_pages(snapshot)
+function M.reports_pages(snapshot)
     for _, class in ipairs(snapshot.classes) do
         if not class.total_pages then
             return false
         end
     end
-    return (M.tells_classes(snapshot))
+    return (M.reports_classes(snapshot))
 end
 
 --- The stores that a server refused for want of memory: counted for the whole since 1.6.13, and by class before; nil

@@ -67,7 +67,7 @@ end
 
 --- Asks a server for a group that only slated has. Returns its lines; or nil, message, code, of "unsupported" with the
 -- message `needs`. A slated answers each with a line at least; some servers answer every group with none.
-function M.ask_slated(client, group, needs)
+function M.query_slated(client, group, needs)
     local lines, message, code = client:stats(group)
     if lines and #lines == 0 then
         return nil, needs, "unsupported"
@@ -143,11 +143,11 @@ end
 --- Plain groups of which all values are counts, sizes and limits, or texts of known names: what is neither is absent,
 -- as if the server had not told it. So is a negative number.
 function M.figures(lines)
-    local kept = {}
+    local figures = {}
     for name, value in pairs(M.flat(lines)) do
-        kept[name] = (is_count(value) or TEXT[name] and type(value) == "string") and value or nil
+        figures[name] = (is_count(value) or TEXT[name] and type(value) == "string") and value or nil
     end
-    return kept
+    return figures
 end
 
 --- `stats memory` of a slated: where the memory of the process is, and what is left of its limit, in bytes by the

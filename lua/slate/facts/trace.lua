@@ -4,7 +4,7 @@
 --
 --     local maker = trace.new({ sampled = function(key) … end, name = function(key) … end })
 --     for each line of the log: for _, text in ipairs(maker:take(line)) do write(text) end
---     for _, text in ipairs(maker:rest()) do write(text) end
+--     for _, text in ipairs(maker:remainder()) do write(text) end
 --
 -- A command of any kind looks its key up first, and the log tells that as a read. So a read is held back until it is
 -- clear that no store or delete of the same key by the same connection follows it, which it does at once.
@@ -104,17 +104,17 @@ end
 local VERBS <const> = { item_get = "get", item_store = "set", deleted = "delete" }
 
 local function event_of(line)
-    local seconds, micros, kind, key, rest = line:match("^ts=(%d+)%.(%d+) gid=%d+ type=(%S+) key=(%S+)(.*)")
+    local seconds, micros, kind, key, remainder = line:match("^ts=(%d+)%.(%d+) gid=%d+ type=(%S+) key=(%S+)(.*)")
     local verb, whole = VERBS[kind], math.tointeger(tonumber(seconds))
     local parts = math.tointeger(tonumber(micros))
     if not (verb and whole and parts) or whole > SECONDS_MOST then
         return nil
     end
     return { verb = verb, ms = whole * 1000 + parts // 1000, key = unescaped(key),
-        status = rest:match(" status=(%S+)"), connection = rest:match(" cfd=(%S+)"),
-        bytes = math.tointeger(tonumber(rest:match(" size=(%d+)"))),
-        ttl_s = math.tointeger(tonumber(rest:match(" ttl=(%-?%d+)"))),
-        class = math.tointeger(tonumber(rest:match(" clsid=(%d+)"))) }
+        status = remainder:match(" status=(%S+)"), connection = remainder:match(" cfd=(%S+)"),
+        bytes = math.tointeger(tonumber(remainder:match(" size=(%d+)"))),
+        ttl_s = math.tointeger(tonumber(remainder:match(" ttl=(%-?%d+)"))),
+        class = math.tointeger(tonumber(remainder:match(" clsid=(%d+)"))) }
 end
 
 -- As the trace has it; nil: it says nothing.
@@ -162,7 +162,7 @@ function Maker:take(line)
 end
 
 --- The lines that were held back, when no more come.
-function Maker:rest()
+function Maker:remainder()
     return ready(self, math.huge)
 end
 

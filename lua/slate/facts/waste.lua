@@ -27,7 +27,7 @@ local function leave_chains_open(rows)
 end
 
 -- Whether a server tells the pages and chunks of a class, in numbers that pages and chunks can have.
-local function is_told(class)
+local function is_reported(class)
     local size, of_page, pages = class.chunk_size or 0, class.chunks_per_page or 0, class.total_pages
     return size > 0 and of_page > 0 and size * 1.0 * of_page <= CHUNKS_OF_PAGE_MOST_BYTES and pages
         and pages <= PAGES_MOST and class.used_chunks ~= nil
@@ -53,7 +53,7 @@ end
 function M.classes(now)
     local rows = {}
     for _, class in ipairs(now.classes) do
-        if class.total_pages ~= 0 and is_told(class) then
+        if class.total_pages ~= 0 and is_reported(class) then
             rows[#rows + 1] = row_of(class)
         end
     end
@@ -63,7 +63,7 @@ function M.classes(now)
 end
 
 --- How many classes may have pages that are in no row of M.classes: the server does not tell them, or nonsense.
-function M.untold(now, rows)
+function M.unreported(now, rows)
     local count = -#rows
     for _, class in ipairs(now.classes) do
         count = count + (class.total_pages ~= 0 and 1 or 0)
@@ -81,7 +81,7 @@ function M.total(now, rows)
     local general = now.general
     local total = { limit_bytes = general.limit_maxbytes, index_bytes = general.hash_bytes,
         buffer_bytes = general.read_buf_bytes, pool_bytes = now.pages_free and now.pages_free * PAGE_BYTES }
-    if M.untold(now, rows) > 0 then
+    if M.unreported(now, rows) > 0 then
         return total
     end
     total.page_bytes, total.free_bytes, total.tail_bytes = 0, 0, 0

@@ -38,7 +38,7 @@ local function sample(one)
     })
     local ok = now
     if now and proxy.is_one(now) then
-        ok, message, code = proxy.ask(one.client, now)
+        ok, message, code = proxy.query(one.client, now)
     end
     one.now = now
     if not ok then
@@ -46,27 +46,27 @@ local function sample(one)
         return
     end
     one.before = one.before or now
-    one.observer:look(now)
+    one.observer:observe(now)
 end
 
 -- Further samples of all, as slate.judge.starving has it: as long as any server needs them.
-local function look(members, interval_s)
+local function observe(members, interval_s)
     local samples, step_s = starving.samples_in(interval_s)
     for _ = 1, interval_s == 0 and 0 or samples do
         clock.sleep(step_s)
         together.each(members, sample)
-        local looks_on = interval_s ~= nil
+        local has_to_observe = interval_s ~= nil
         for _, one in ipairs(members) do
-            looks_on = looks_on or one.client and starving.looks_on(one.observer)
+            has_to_observe = has_to_observe or one.client and starving.has_to_observe(one.observer)
         end
-        if not looks_on then
+        if not has_to_observe then
             return
         end
     end
 end
 
 -- What a slated tells beside its statistics.
-local function ask(one)
+local function query(one)
     if one.client and one.who.slated then
         one.automove = require("slate.facts.moves").read(one.client) or nil
         one.curves = require("slate.facts.sampled").curves(one.client, relief.wanted(one.observer))
@@ -80,8 +80,8 @@ local function sample_wave(context, servers, interval_s)
         members[i] = opened[1]
     end
     together.each(members, sample)
-    look(members, interval_s)
-    together.each(members, ask)
+    observe(members, interval_s)
+    together.each(members, query)
     for _, one in ipairs(members) do
         if one.client then
             if interval_s ~= 0 then

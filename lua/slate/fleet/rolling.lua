@@ -120,7 +120,7 @@ local function put_back(context, done)
     context.fleet = nil
     local client, message = context:open()
     if not client then
-        context:say("it could not be put back: " .. message)
+        context:print_note("it could not be put back: " .. message)
         return #done
     end
     local failed = guarded.go_back(context, client, done)

@@ -60,13 +60,13 @@ local Takeover = {}
 Takeover.__index = Takeover
 Takeover.__name = "slate.fleet.takeover"
 
-local function refused(context, word, rest)
+local function refused(context, word, text)
     if word == "busy" then
         return nil, ("another slatectl%s moves pages on %s (%s is locked)"):format(
-            rest:find("^%d+$") and ", process " .. rest .. "," or "", context.server.name,
+            text:find("^%d+$") and ", process " .. text .. "," or "", context.server.name,
             M.lock_path(context.server.name)), "busy"
     end
-    return nil, rest, word
+    return nil, text, word
 end
 
 --- Takes the server over. Returns what `give_back` is to be called on, or nil, message, code.
@@ -83,12 +83,12 @@ function M.begin(context)
         line = read_line(status)
     until line or clock.steady_s() > until_s
     os.remove(status)
-    local word, rest = (line or "internal the guard of automove did not answer in time"):match("^(%S+) ?(.*)$")
+    local word, text = (line or "internal the guard of automove did not answer in time"):match("^(%S+) ?(.*)$")
     if word ~= "held" then
         pipe:close()
-        return refused(context, word, rest)
+        return refused(context, word, text)
     end
-    return setmetatable({ pipe = pipe, mode = rest ~= "off" and rest or nil }, Takeover)
+    return setmetatable({ pipe = pipe, mode = text ~= "off" and text or nil }, Takeover)
 end
 
 --- Gives the server back and waits for that. Returns true, or false when the guard could not; it has said why.
@@ -117,7 +117,7 @@ local function restore(context, mode)
     now, message, code = context:snapshot(client)
     local set_meanwhile = now and policy_run.automove(now)
     if set_meanwhile then
-        context:say(("automove was set to %s meanwhile, and stays so"):format(set_meanwhile))
+        context:print_note(("automove was set to %s meanwhile, and stays so"):format(set_meanwhile))
     elseif now then
         now, message, code = policy_run.set_automove(client, mode)
     end
@@ -125,7 +125,7 @@ local function restore(context, mode)
     if not now then
         return nil, ("automove was %s and is off now: %s"):format(mode, message), code
     elseif not set_meanwhile then
-        context:say("automove is " .. mode .. " again")
+        context:print_note("automove is " .. mode .. " again")
     end
     return true
 end

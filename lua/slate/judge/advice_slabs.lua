@@ -169,7 +169,7 @@ end
 
 -- Takes the server's own figure in place of what the steps of a histogram let one reckon, in which the place of an item
 -- within its step is not known: what `slatectl geometry` tells of the same sizes.
-local function take_told(judged, histogram, waste_ratio)
+local function take_reported(judged, histogram, waste_ratio)
     if waste_ratio and waste_ratio < 1 and histogram.item_bytes then
         judged.waste_ratio = waste_ratio
         judged.taken_bytes = math.floor(histogram.item_bytes / (1 - waste_ratio))
@@ -177,13 +177,13 @@ local function take_told(judged, histogram, waste_ratio)
 end
 
 -- What a slated says that the sizes of now, those of its own prediction and those of a factor waste.
-local function ask_waste(client, histogram, predicted, now, best, by_factor, factor)
+local function predict_waste(client, histogram, predicted, now, best, by_factor, factor)
     local geometry = require "slate.facts.geometry"
     local after, before = geometry.predicted_waste(predicted)
-    take_told(now, histogram, before)
-    take_told(best, histogram, after)
+    take_reported(now, histogram, before)
+    take_reported(best, histogram, after)
     local of_factor = geometry.order(client, ("slabs geometry factor %.2f dry"):format(factor))
-    take_told(by_factor, histogram, of_factor and geometry.predicted_waste(of_factor))
+    take_reported(by_factor, histogram, of_factor and geometry.predicted_waste(of_factor))
 end
 
 local function sizes_text_of(now, histogram, judged, best, factor, factor_judged, by_itself)
@@ -259,7 +259,7 @@ function M.sizes(context, client, options)
     local factor, by_factor = fit.least_waste_factor(histogram, room, chunk_max, math.max(judged.classes,
         1 + (options.classes or fit.classes_for(now.general.limit_maxbytes or histogram.bytes))))
     if predicted then
-        ask_waste(client, histogram, predicted, judged, best, by_factor, factor)
+        predict_waste(client, histogram, predicted, judged, best, by_factor, factor)
     end
     local by_itself = does_by_itself(client, now)
     local is_left = by_itself and (by_itself == "changes"

@@ -29,7 +29,7 @@ end
 function M.findings_over(list, findings_of)
     local one, episodes, at = view.observer(), {}, {}
     for _, now in ipairs(list) do
-        one:look(now)
+        one:observe(now)
         local findings, problem = (findings_of or doctor.findings)(M.known_of(one))
         if not findings then
             return nil, problem
@@ -201,16 +201,16 @@ local HINTS <const> = {
 }
 
 --- What the row of a class means, and the key that helps, in a sentence: a list of one { text, tone }, empty without
--- such a class. asked: class_id, curves, and is_past where nothing can be changed.
-function M.hint(one, asked)
-    local row = view.row_of(one.rows, asked.class_id)
+-- such a class. replies: class_id, curves, and is_past where nothing can be changed.
+function M.hint(one, replies)
+    local row = view.row_of(one.rows, replies.class_id)
     if not row then
         return {}
     elseif view.refuses(row) then
-        local can_help = not asked.is_past and relief.of(one, row.id, asked.curves)
+        local can_help = not replies.is_past and relief.of(one, row.id, replies.curves)
         return { { text = "! " .. relief.refusal(row) .. (can_help and ": press m" or ""), tone = "bad" } }
     end
-    local text, tone = HINTS[row.state](row, one, asked.curves, not asked.is_past)
+    local text, tone = HINTS[row.state](row, one, replies.curves, not replies.is_past)
     return { { text = text, tone = tone } }
 end
 
@@ -238,14 +238,14 @@ end
 
 --- The worst first, and how a proxy's links are: a list of { text, tone = "bad" | "warn" | "note" | "plain", key
 -- (absent where none helps), label = the name of the check }. one: of slate.judge.view, which has seen two
--- snapshots. asked: replies as texts (moves, whatif, curve, memory) and curves; what is not there is not looked at; and
+-- snapshots. replies: as texts (moves, whatif, curve, memory) and curves; what is not there is not looked at; and
 -- rules, an operator's own (slate.judge.rules), or nil.
-function M.findings(one, asked)
+function M.findings(one, replies)
     local known, list, starves = M.known_of(one), {}, false
-    known.automove, known.moves = answers.moves(asked.moves)
-    known.curve, known.whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
-    known.process, known.curves = answers.memory(asked.memory), asked.curves
-    local found = with_own(doctor.findings(known), asked.rules, known)
+    known.automove, known.moves = answers.moves(replies.moves)
+    known.curve, known.whatif = answers.curve(replies.curve), answers.whatif(replies.whatif)
+    known.process, known.curves = answers.memory(replies.memory), replies.curves
+    local found = with_own(doctor.findings(known), replies.rules, known)
     for _, finding in ipairs(found) do
         starves = starves or finding.name == "starving"
     end
@@ -262,7 +262,7 @@ function M.findings(one, asked)
         local sentences = proxy.sentences(proxy.of(one.now, one.before, one.rates))
         table.move(sentences, 1, #sentences, #list + 1, list)
     end
-    for _, sentence in ipairs(asked.rules and asked.rules:troubles() or {}) do
+    for _, sentence in ipairs(replies.rules and replies.rules:troubles() or {}) do
         list[#list + 1] = { text = sentence, tone = "warn", label = OWN }
     end
     return cut(list)
@@ -273,7 +273,7 @@ end
 
 -- memcached's rule (slab_automove.c): what it uses unless told, and what it never changes.
 local RATIO_DEFAULT <const>, WINDOW_DEFAULT_S <const> = 0.8, 10
-local SOURCE_PAGES_LEAST <const>, FREE_PAGES_KEPT <const> = 3, 2.5
+local SOURCE_PAGES_LEAST <const>, FREE_PAGES_RESERVED <const> = 3, 2.5
 
 -- What memcached's rule looks at, as far as its statistics show it: the class with the oldest tail of those that may
 -- give, the one with the youngest of those that evict, and one with more free chunks than the rule leaves it.
@@ -282,7 +282,7 @@ local function measure(rows)
     for _, row in ipairs(rows) do
         local age_s = starving.tail_age_s(row)
         local evicts = (row.mean_evicted_per_s or 0) > 0
-        if (row.free_pages or 0) > FREE_PAGES_KEPT and not evicts then
+        if (row.free_pages or 0) > FREE_PAGES_RESERVED and not evicts then
             seen.rich = row
         end
         if age_s and (row.pages or 0) >= SOURCE_PAGES_LEAST and not (seen.oldest and seen.oldest_s >= age_s) then
@@ -303,7 +303,7 @@ local function decision(seen, ratio, window_s)
     elseif seen.rich then
         return ("It should move: class %d has %.1f free pages and does not evict. What is beyond %.1f pages goes to "
             .. "the pool when nothing was stored in them for %s."):format(seen.rich.id, seen.rich.free_pages,
-            FREE_PAGES_KEPT, units.age(window_s))
+            FREE_PAGES_RESERVED, units.age(window_s))
     elseif not oldest or oldest.id == youngest.id then
         return ("It cannot move: no other class has the %d pages that one must have to give."):format(
             SOURCE_PAGES_LEAST), "bad"
@@ -337,12 +337,12 @@ local function of_ratio(add, one, settings, starves)
 end
 
 -- Would a move help a class that starves?
-local function any_in_need(one, asked)
-    return relief.in_need(one, asked.curves) ~= nil
+local function any_in_need(one, replies)
+    return relief.in_need(one, replies.curves) ~= nil
 end
 
-local function of_memcached(add, one, asked)
-    local mode, starves = view.automove_mode(one.now), any_in_need(one, asked)
+local function of_memcached(add, one, replies)
+    local mode, starves = view.automove_mode(one.now), any_in_need(one, replies)
     if not mode then
         add("This server does not report an automove setting.", "bad")
     elseif mode == "off" then
@@ -352,11 +352,11 @@ local function of_memcached(add, one, asked)
         add("It goes on as long as anything is evicted, which in a full cache is always: for minutes, not for good.",
             "bad")
     else
-        of_ratio(add, one, answers.settings(asked.settings) or {}, starves)
+        of_ratio(add, one, answers.settings(replies.settings) or {}, starves)
     end
-    local over_s = asked.page_moves_over_s or 0
+    local over_s = replies.page_moves_over_s or 0
     if over_s > 0 then
-        add(("pages moved: %.2f/s over the last %s s"):format(asked.page_moves_per_s or 0,
+        add(("pages moved: %.2f/s over the last %s s"):format(replies.page_moves_per_s or 0,
             (over_s < 0.95 and "%.1f" or "%.0f"):format(math.max(over_s, 0.1))))
     end
 end
@@ -378,18 +378,18 @@ local function add_weights(add, list)
     end
 end
 
-local function of_slated(add, one, asked)
-    local totals = answers.moves(asked.moves)
+local function of_slated(add, one, replies)
+    local totals = answers.moves(replies.moves)
     if not (totals and totals.mode) then
-        add(asked.is_past and "The reasons of the past are not recorded: . returns to live."
+        add(replies.is_past and "The reasons of the past are not recorded: . returns to live."
             or "asking the server ...")
         return
     end
-    local mode, said = ("automove is %s"):format(totals.mode), totals.why
-    if not said or said:find(mode, 1, true) == 1 then
-        add(said and said .. "." or mode .. ".")
+    local mode, reason = ("automove is %s"):format(totals.mode), totals.why
+    if not reason or reason:find(mode, 1, true) == 1 then
+        add(reason and reason .. "." or mode .. ".")
     else
-        add(("%s: %s."):format(mode, said))
+        add(("%s: %s."):format(mode, reason))
     end
     local failure = moves.failure(totals)
     if failure then
@@ -399,7 +399,7 @@ local function of_slated(add, one, asked)
     if totals.state and totals.state ~= "none" then
         add("the page mover: " .. tostring(totals.state))
     end
-    local weights = answers.automove(asked.automove)
+    local weights = answers.automove(replies.automove)
     if weights and weights.is_weighed then
         add_weights(add, weights)
     end
@@ -409,15 +409,15 @@ local function of_slated(add, one, asked)
         add("the last item that could not be moved: " .. totals.last_busy)
     end
     if view.automove_mode(one.now) == "off" then
-        add("only you move pages: t changes the mode, m moves pages", any_in_need(one, asked) and "bad")
+        add("only you move pages: t changes the mode, m moves pages", any_in_need(one, replies) and "bad")
     end
 end
 
 --- Sentences, the answer first, then the figures that it rests on and what to press: a list of { text, tone = "good" |
--- "bad" | nil }. one: of slate.judge.view. asked: replies as texts (settings, moves, automove), is_past (an answer
+-- "bad" | nil }. one: of slate.judge.view. replies: as texts (settings, moves, automove), is_past (an answer
 -- that is not there will not come), page_moves_per_s (a mean over page_moves_over_s), curves (as for
 -- slate.judge.relief).
-function M.automove_reasons(one, asked)
+function M.automove_reasons(one, replies)
     local list = {}
     local function add(text, tone)
         list[#list + 1] = { text = text, tone = tone or nil }
@@ -427,16 +427,16 @@ function M.automove_reasons(one, asked)
     elseif one.now.settings.slab_reassign == false then
         add("Pages cannot move: the server runs with slab_reassign off. Start it with -o slab_reassign.", "bad")
     elseif one.now.slated then
-        of_slated(add, one, asked)
+        of_slated(add, one, replies)
     else
-        of_memcached(add, one, asked)
+        of_memcached(add, one, replies)
     end
     return list
 end
 
 --- What speaks against watching a stream, asked.change.value: a list of one sentence, or of none.
-function M.watch_automove(one, asked)
-    local fault = one.now and faults.of_watch(one.now, { asked.change.value })
+function M.watch_automove(one, replies)
+    local fault = one.now and faults.of_watch(one.now, { replies.change.value })
     return { fault and { text = fault, tone = "bad" } }
 end
 

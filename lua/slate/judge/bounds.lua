@@ -12,10 +12,10 @@ local M = {}
 
 -- Figures of a server held against thresholds, as monitoring plugins do. Pure.
 
--- The ids of the classes that starve, or of those that is_told is true of.
-local function ids_of(about, is_told)
+-- The ids of the classes that starve, or for which is_reported is true.
+local function ids_of(about, is_reported)
     local ids = {}
-    for i, row in ipairs(starving.in_order(about.rows, is_told)) do
+    for i, row in ipairs(starving.in_order(about.rows, is_reported)) do
         ids[i] = row.id
     end
     return ids
@@ -111,8 +111,8 @@ function M.judge(member, given)
     for i, figure in ipairs(M.FIGURES) do
         local value = figure.get(about)
         local warn, crit = given.warn[figure.name], given.crit[figure.name]
-        local asked = warn or crit
-        if not asked and not (figure.is_expected and figure.is_expected(about)) then
+        local is_bounded = warn or crit
+        if not is_bounded and not (figure.is_expected and figure.is_expected(about)) then
             warn, crit = figure.warn, figure.crit
         end
         list[i] = {
@@ -120,7 +120,8 @@ function M.judge(member, given)
             classes = figure.classes and value and figure.classes(about) or nil,
             why = figure.why and value and figure.why(about) or nil,
             is_lacking = value == nil and figure.is_common and about.rates.interval_s ~= nil or nil,
-            state = value == nil and ((asked or figure.is_missed and figure.is_missed(about)) and "unknown" or "ok")
+            state = value == nil
+                and ((is_bounded or figure.is_missed and figure.is_missed(about)) and "unknown" or "ok")
                 or crosses(figure, value, crit) and "critical"
                 or crosses(figure, value, warn) and "warning" or "ok",
         }

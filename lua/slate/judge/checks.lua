@@ -80,11 +80,11 @@ function CHECKS.process(about, add)
     if not process then
         return
     end
-    local limit, asked = process.items_limit or 0, process.items_asked or 0
-    local is_less = (process.process_limit or 0) > 0 and limit < asked * (1 - limits.process_share_ratio)
+    local limit, wanted = process.items_limit or 0, process.items_asked or 0
+    local is_less = (process.process_limit or 0) > 0 and limit < wanted * (1 - limits.process_share_ratio)
     if is_less and process.items >= limit then
         add("note", ("items may take %s of the %s asked for: the process is limited to %s, and its other parts take "
-            .. "the rest"):format(units.bytes(limit), units.bytes(asked),
+            .. "the rest"):format(units.bytes(limit), units.bytes(wanted),
             units.bytes(process.process_limit)),
             "raise process_memory, or lower what connections may take (-c, read_buf_mem_limit): "
             .. "slatectl stats memory")
@@ -110,11 +110,11 @@ local function policy_of(about)
 end
 
 -- For each class that starves: the function tell is given its row and its move, which every screen advises.
-local function each_that_starves(about, tell)
+local function each_that_starves(about, report)
     for _, row in ipairs(starving.in_order(about.rows)) do
         local move = relief.of(about.one, row.id, about.curves)
         if move then
-            tell(row, move)
+            report(row, move)
         end
     end
 end
@@ -170,7 +170,7 @@ end
 -- The moves, one for each pair of classes, by which pages went back lately. Who moves pages by hand, takes that back
 -- and does it again, chose each of these moves.
 local function moves_to_and_fro(about)
-    local last, by_hand, is_told, found = {}, {}, {}, {}
+    local last, by_hand, is_noted, found = {}, {}, {}, {}
     local now_s = about.general.time -- by the server's clock, as the moves
     for i = math.max(1, #about.moves - limits.ping_pong_moves + 1), #about.moves do
         local move = about.moves[i]
@@ -182,8 +182,8 @@ local function moves_to_and_fro(about)
             by_hand[pair] = (by_hand[pair] or 0) + 1
             is_back = by_hand[pair] > limits.ping_pong_by_hand
         end
-        if is_back and move.from ~= 0 and move.to ~= 0 and not is_told[pair] then
-            found[#found + 1], is_told[pair] = move, true
+        if is_back and move.from ~= 0 and move.to ~= 0 and not is_noted[pair] then
+            found[#found + 1], is_noted[pair] = move, true
         end
         last[pair] = move
     end

@@ -221,7 +221,7 @@ function M.gathered(findings)
 end
 
 -- What is looked at, and whether a server tells what that takes. about: of M.about.
-local LOOKED_AT <const> = {
+local EXAMINED <const> = {
     { "hits", function(about)
         return about.general.get_hits and (about.general.get_misses or about.general.cmd_get)
     end },
@@ -237,7 +237,7 @@ local LOOKED_AT <const> = {
     { "refused connections", function(about) return snapshot.refused_connections(about.now) end },
     { "memory in use", function(about) return about.general.bytes and about.general.limit_maxbytes end },
     { "pages of classes", function(about)
-        return (not about.rows[1] or about.rows[1].pages) and snapshot.tells_classes(about.now)
+        return (not about.rows[1] or about.rows[1].pages) and snapshot.reports_classes(about.now)
     end },
 }
 
@@ -245,7 +245,7 @@ local LOOKED_AT <const> = {
 -- A proxy's figures of a cache are not missed.
 function M.not_looked_at(known)
     local about, names = M.about(known), {}
-    for _, row in ipairs(proxy.is_one(known.now) and {} or LOOKED_AT) do
+    for _, row in ipairs(proxy.is_one(known.now) and {} or EXAMINED) do
         names[#names + 1] = not row[2](about) and row[1] or nil
     end
     return names

@@ -76,8 +76,8 @@ function M.of_change(one, curves, change)
     return verdict.predicted_move(one, change.from, change.to, change.pages, curves)
 end
 
-local function of_move(add, one, asked, change)
-    local made, why = M.of_change(one, asked.curves, change)
+local function of_move(add, one, replies, change)
+    local made, why = M.of_change(one, replies.curves, change)
     add("WARNING", M.caution(one, change) or made and verdict.promise(made) == "loss"
         and "it is predicted to cost more hits than it brings", "bad")
     local mode = view.automove_mode(one.now)
@@ -103,8 +103,8 @@ end
 -- settings ------------------------------------------------------------------------------------
 
 -- The hit ratio with another limit, by what slate.judge.relief goes by.
-local function of_memory(one, asked, mib)
-    local curve, limit = answers.curve(asked.curve), one.now.general.limit_maxbytes
+local function of_memory(one, replies, mib)
+    local curve, limit = answers.curve(replies.curve), one.now.general.limit_maxbytes
     if not (curve and limit and mib) then
         return nil
     end
@@ -114,8 +114,8 @@ local function of_memory(one, asked, mib)
 end
 
 -- What another policy would hit, of the cache or of one class, by its miniature.
-local function of_policy(asked, name, class_id)
-    local whatif = answers.whatif(asked.whatif) or { classes = {} }
+local function of_policy(replies, name, class_id)
+    local whatif = answers.whatif(replies.whatif) or { classes = {} }
     for _, guess in ipairs((class_id and whatif.classes[class_id] or not class_id and whatif.policies) or {}) do
         if guess.policy == name and guess.hit_ratio and guess.difference then
             local rated = relief.rate(guess)
@@ -141,7 +141,7 @@ function SETTINGS.slab_automove(add, one, _, value)
     add("undo", "u sets the old mode again; pages it has moved stay where they are")
 end
 
-function SETTINGS.maxbytes(add, one, asked, value)
+function SETTINGS.maxbytes(add, one, replies, value)
     local mib, was = tonumber(value), one.now.general.limit_maxbytes
     if mib and was and mib * MIB < was then
         add("WARNING", "a lower limit evicts" .. (one.now.slated and " until it is met"
@@ -149,41 +149,41 @@ function SETTINGS.maxbytes(add, one, asked, value)
     elseif was and was % MIB ~= 0 then
         add("WARNING", "the limit is no whole number of MiB: undo sets it rounded down", "bad")
     end
-    add("expects", one.now.slated and of_memory(one, asked, mib))
+    add("expects", one.now.slated and of_memory(one, replies, mib))
     add("undo", "u sets the old limit again; items evicted for a lower one are gone")
 end
 
-function SETTINGS.policy(add, _, asked, value)
+function SETTINGS.policy(add, _, replies, value)
     add("WARNING", value == "none" and "without eviction a full cache refuses stores", "bad")
     local name, id = value:match("^(%S+) (%d+)$")
-    add("expects", of_policy(asked, name or value, math.tointeger(tonumber(id))))
+    add("expects", of_policy(replies, name or value, math.tointeger(tonumber(id))))
     add("undo", "u sets the old policy again; what was evicted meanwhile is gone")
 end
 SETTINGS.class_policy = SETTINGS.policy
 
-function SETTINGS.geometry(add, _, asked)
-    add("expects", asked.outlook)
+function SETTINGS.geometry(add, _, replies)
+    add("expects", replies.outlook)
     add("undo", "u reverts to the sizes before; items evicted on the way are gone")
 end
 
 --- Sentences on a change: a list of { label = "WARNING" | "automove" | "expects" | "may lose" | "undo", text, tone =
--- "bad" | "warn" | nil }, in this order. one: of slate.judge.view; asked: replies as texts (curve, whatif), outlook
+-- "bad" | "warn" | nil }, in this order. one: of slate.judge.view; replies: as texts (curve, whatif), outlook
 -- (what the server says that other chunk sizes would bring), curves (of the classes of a move by id, as lists of
 -- { bytes, hit_ratio }; nil: nobody asks for them) and the change.
-function M.change(one, asked)
+function M.change(one, replies)
     local list = {}
     local function add(label, text, tone)
         if text then
             list[#list + 1] = { label = label, text = text, tone = tone }
         end
     end
-    local change = asked.change
+    local change = replies.change
     if not one.now then
         return list
     elseif change.pages then
-        of_move(add, one, asked, change)
+        of_move(add, one, replies, change)
     elseif SETTINGS[change.name] then
-        SETTINGS[change.name](add, one, asked, change.value)
+        SETTINGS[change.name](add, one, replies, change.value)
     else
         add("undo", "u sets the old value again")
     end
@@ -215,15 +215,15 @@ end
 
 --- The classes of which something is known, those first that would gain most: a list of { id, pages, hit_ratio and
 -- read_share (by its curve, where it has one), gain, loss, policy and policy_gain (one that would be better for it) }.
--- one: of slate.judge.view. asked: whatif (a reply, as text) and curves (as for
+-- one: of slate.judge.view. replies: whatif (a reply, as text) and curves (as for
 -- slate.judge.verdict), as far as they are known.
-function M.page_worth(one, asked)
-    local curves, list = asked.curves or {}, {}
+function M.page_worth(one, replies)
+    local curves, list = replies.curves or {}, {}
     local seen = verdict.figures_seen(one, curves)
     if not seen then
         return list
     end
-    local whatif = answers.whatif(asked.whatif) or { classes = {} }
+    local whatif = answers.whatif(replies.whatif) or { classes = {} }
     local all_reads = reads_of(curves)
     for _, class in ipairs(seen.classes) do
         if class.total_pages > 0 then
@@ -290,13 +290,13 @@ local function sizes_now(now, geometry_text)
 end
 
 -- What a slated said of an order: { classes, waste_pct, items_pct, would_be_made, words }; nil before it did.
-local function predicted(said)
-    if not said then
+local function predicted(reply)
+    if not reply then
         return {}
     end
-    return { is_known = true, is_worth_it = said.would_be_made, classes = said.classes,
-        waste_ratio = said.waste_pct and said.waste_pct / 100, words = not said.items_pct and said.words
-            or nil, items_change = said.items_pct and said.items_pct / 100 }
+    return { is_known = true, is_worth_it = reply.would_be_made, classes = reply.classes,
+        waste_ratio = reply.waste_pct and reply.waste_pct / 100, words = not reply.items_pct and reply.words
+            or nil, items_change = reply.items_pct and reply.items_pct / 100 }
 end
 
 -- What an order would bring to a server that does not predict it.
@@ -332,12 +332,12 @@ end
 --- What other sizes would bring: { now = the sizes, ascending; waste_ratio (of now; nil when unknown); and the orders,
 -- each { order, is_known, is_worth_it, is_best, classes, waste_ratio, items_change (of the items that as much memory
 -- holds, as a ratio), sizes (of a factor), words (the server's, where it gives no figures) } }. one: of
--- slate.judge.view. asked: replies as texts (geometry, sizes) and outlooks by order, as far as they are known. Of a
+-- slate.judge.view. replies: as texts (geometry, sizes) and outlooks by order, as far as they are known. Of a
 -- server that neither predicts nor keeps track of sizes there are no orders.
-function M.size_choices(one, asked)
+function M.size_choices(one, replies)
     local now = one.now
-    local plan = { now = sizes_now(now, asked.geometry) }
-    local histogram = not now.slated and asked.sizes and sizehist.of_sizes(answers.lines(asked.sizes), now) or nil
+    local plan = { now = sizes_now(now, replies.geometry) }
+    local histogram = not now.slated and replies.sizes and sizehist.of_sizes(answers.lines(replies.sizes), now) or nil
     if not now.slated and (not histogram or histogram.items == 0) then
         return plan
     end
@@ -346,7 +346,7 @@ function M.size_choices(one, asked)
     plan.waste_ratio = histogram and fit.sizes_judged(histogram, plan.now, plan.now[#plan.now]).waste_ratio
     for _, order in ipairs(ORDERS) do
         local choice = histogram and reckoned(now, histogram, order, held) or now.slated
-            and predicted((asked.outlooks or {})[order]) or nil
+            and predicted((replies.outlooks or {})[order]) or nil
         if choice then
             choice.order, choice.sizes = order, choice.sizes or sizes_of(now, order)
             plan[#plan + 1] = choice

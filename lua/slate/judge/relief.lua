@@ -26,18 +26,18 @@ local M = {}
 -- promises none; or where nothing can be predicted yet, by the lives alone.
 
 --- The move for a class, whether it starves or not: { from, to, pages, free_pages (whole ones that the donor has),
--- keeps_s (how long it would keep its items), made (of slate.judge.verdict; nil, and why, where it cannot be told),
+-- lifetime_s (how long it would keep its items), made (of slate.judge.verdict; nil, and why, where it cannot be told),
 -- is_advised }; nil where no class can give. one: of slate.judge.view; curves: as for slate.judge.verdict, or nil.
 function M.of(one, id, curves)
     local row = view.row_of(one.rows, id)
     if not row then
         return nil
     end
-    local donor, free_pages, keeps_s, pages = starving.donor_for(row, one.rows)
+    local donor, free_pages, lifetime_s, pages = starving.donor_for(row, one.rows)
     if not donor then
         return nil
     end
-    local move = { from = donor.id, to = id, pages = pages, free_pages = free_pages, keeps_s = keeps_s }
+    local move = { from = donor.id, to = id, pages = pages, free_pages = free_pages, lifetime_s = lifetime_s }
     move.made, move.why = verdict.predicted_move(one, donor.id, id, pages, curves)
     if not move.made then
         move.is_advised = true
@@ -91,7 +91,7 @@ end
 --- What the donor has to give: "has 3 free pages", "keeps its items 10m22".
 function M.donor_has(move)
     return starving.has_spare(move.free_pages) and "has " .. units.plural(move.free_pages // 1, "free page")
-        or "keeps its items " .. units.age(move.keeps_s)
+        or "keeps its items " .. units.age(move.lifetime_s)
 end
 
 --- That a class refuses stores, as a sentence.
@@ -163,7 +163,7 @@ function M.remedy(move, first)
     end
     return ("try slatectl move %d %d %d --dry-run (class %d: %skeeps its items %s)"):format(move.from, move.to,
         move.pages, move.from, move.free_pages > 0 and units.plural(move.free_pages, "free page") .. ", " or "",
-        units.age(move.keeps_s))
+        units.age(move.lifetime_s))
 end
 
 --- What to do about classes that starve or refuse stores, as sentences with the command to type where there is one,
@@ -171,11 +171,11 @@ end
 -- out and the server tells what that takes. rows: of slate.judge.view.classes.
 function M.advice(one, rows, curves)
     local sentences, receivers = {}, {}
-    local told, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
+    local is_named, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
     for _, row in ipairs(starving.in_order(rows, function(row) return row.starves or view.refuses(row) end)) do
         local refuses, move = view.refuses(row), M.of(one, row.id, curves)
         local is_advised = not move or move.is_advised
-        if not refuses and told[is_advised] then
+        if not refuses and is_named[is_advised] then
             table.insert(further[is_advised], ("%d"):format(row.id))
         elseif refuses or is_advised then
             sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id, refuses and "refuses stores" or "starves",
@@ -183,7 +183,7 @@ function M.advice(one, rows, curves)
         else
             sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.instead(one, move)))
         end
-        told[is_advised] = told[is_advised] or not refuses
+        is_named[is_advised] = is_named[is_advised] or not refuses
     end
     sentences[#sentences + 1] = M.further(further[true], true)
     sentences[#sentences + 1] = M.further(further[false], false)
@@ -194,12 +194,12 @@ function M.advice(one, rows, curves)
 end
 
 --- For slatetop: the move that is advised, in a sentence with its key, or why none is; a list of one { text, tone }.
--- asked: curves.
-function M.relief_sentence(one, asked)
-    local refusing, move = M.refusing(one, asked.curves)
+-- replies: curves.
+function M.relief_sentence(one, replies)
+    local refusing, move = M.refusing(one, replies.curves)
     local id = refusing and refusing.id
     if not refusing then
-        id, move = M.in_need(one, asked.curves)
+        id, move = M.in_need(one, replies.curves)
     end
     if move then
         return { { text = ("class %d %s: %s from class %d, m reviews it"):format(id,
@@ -208,7 +208,7 @@ function M.relief_sentence(one, asked)
         return { { text = ("%s; %s"):format(M.refusal(refusing), M.remedy(nil)) } }
     end
     local worst = starving.in_order(one.rows)[1]
-    move = worst and M.of(one, worst.id, asked.curves)
+    move = worst and M.of(one, worst.id, replies.curves)
     return { { text = move and M.no_use(move)
         or (one.knows_starving and "no class starves" or view.STARVING_UNKNOWN)
         .. ": no move is advised; m moves to the class chosen", tone = "note" } }
@@ -363,10 +363,10 @@ local TOO_FEW <const> = "too few reads"
 local TONES <const> = { better = "good", worse = "note", [TOO_FEW] = "warn" }
 
 --- Both answers as sentences: a list of { label = "memory" | "policy", text, tone }. one: of slate.judge.view;
--- asked: replies as texts (curve, whatif); what is not there is left out.
-function M.sentences(one, asked)
-    local list, about = {}, M.about(one, asked.curves)
-    local curve, whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
+-- replies: as texts (curve, whatif); what is not there is left out.
+function M.sentences(one, replies)
+    local list, about = {}, M.about(one, replies.curves)
+    local curve, whatif = answers.curve(replies.curve), answers.whatif(replies.whatif)
     local memory = curve and M.memory(curve, about)
     local policy = whatif and M.policy(whatif, about)
     list[1] = memory and { label = "memory", text = memory.text, tone = memory.is_short and "good" or nil }
@@ -375,9 +375,9 @@ function M.sentences(one, asked)
 end
 
 --- All policies in few words, as "lru 91.0% -1.2±0.3": a list of { text }.
-function M.compared(_, asked)
+function M.compared(_, replies)
     local list = {}
-    for _, guess in ipairs((answers.whatif(asked.whatif) or { policies = {} }).policies) do
+    for _, guess in ipairs((answers.whatif(replies.whatif) or { policies = {} }).policies) do
         list[#list + 1] = guess.hit_ratio and guess.difference and { text = ("%s %.1f%% %+.1f±%.1f"):format(
             guess.policy, guess.hit_ratio * 100, guess.difference * 100, M.doubt(guess) * 100) } or nil
     end
@@ -386,16 +386,16 @@ end
 
 --- What is to be thought of each policy, behind by how many points chance may make its comparison wrong where enough
 -- was seen: a list of { label = its name, text, tone }.
-function M.ratings(_, asked)
-    local list, whatif = {}, answers.whatif(asked.whatif) or { totals = {}, policies = {} }
+function M.ratings(_, replies)
+    local list, whatif = {}, answers.whatif(replies.whatif) or { totals = {}, policies = {} }
     for i, guess in ipairs(whatif.policies) do
         local is_now = guess.policy == whatif.totals.policy
         local word = guess.policy == "none" and "refuses when full"
             or M.too_few(whatif.totals, guess, {}) and TOO_FEW
             or guess.difference and M.rate(guess) or "inconclusive"
-        local told = is_now and "in use" or word == "better" and "+ better" or word == "worse" and "- worse" or word
-        list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil, text = told == TOO_FEW and told
-            or ("±%5.2f pt  %s"):format(is_now and 0 or M.doubt(guess) * 100, told) }
+        local rating = is_now and "in use" or word == "better" and "+ better" or word == "worse" and "- worse" or word
+        list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil, text = rating == TOO_FEW and rating
+            or ("±%5.2f pt  %s"):format(is_now and 0 or M.doubt(guess) * 100, rating) }
     end
     return list
 end

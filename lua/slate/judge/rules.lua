@@ -159,8 +159,8 @@ function M.open(path, options)
     return rules
 end
 
---- The operator's rules; nil where there is no file. say(message): told when it is broken, and it is left out then.
-function M.own(say)
+--- The operator's rules; nil where there is no file. A broken file is left out, and print_note(message) says why.
+function M.own(print_note)
     local path = M.path()
     if not path then
         return nil
@@ -173,10 +173,10 @@ function M.own(say)
     end
     local rules, message = M.open(path)
     if not rules then
-        say(("the rules are switched off: %s"):format(message))
+        print_note(("the rules are switched off: %s"):format(message))
         return nil
     end
-    rules.say = say
+    rules.print_note = print_note
     return rules
 end
 
@@ -195,8 +195,8 @@ end
 
 function Rules:switch_off(name, problem)
     self.off[name] = problem
-    if self.say then
-        self.say(("rule %s is switched off: %s"):format(name, problem))
+    if self.print_note then
+        self.print_note(("rule %s is switched off: %s"):format(name, problem))
     end
 end
 
@@ -211,30 +211,30 @@ function Rules:troubles()
 end
 
 -- A look at all rules, or all columns: what they have spent of the budget, and which of them most.
-local function begin_look(self)
-    self.look = { spent_s = 0, most_s = -1 }
+local function begin_round(self)
+    self.round = { spent_s = 0, most_s = -1 }
 end
 
 -- Calls a function of the file under the limits, with a copy of what is known; one that fails is switched off, and so
 -- is what takes most of a look that outlasts the budget. False: it failed, was off, or the look is over.
 local function call(self, name, about, f, ...)
-    local look = self.look
-    if self.off[name] or look.is_over then
+    local round = self.round
+    if self.off[name] or round.is_over then
         return false
     end
     local began_s = os.clock()
     local ok, problem = self.box:call(f, copy_of(about), ...)
     local took_s = os.clock() - began_s
-    look.spent_s = look.spent_s + took_s
-    if took_s > look.most_s then
-        look.most_s, look.most = took_s, name
+    round.spent_s = round.spent_s + took_s
+    if took_s > round.most_s then
+        round.most_s, round.most = took_s, name
     end
     if not ok then
         self:switch_off(name, problem)
-    elseif self.budget_s and look.spent_s > self.budget_s then
-        look.is_over = true
-        self:switch_off(look.most, ("all rules took more than %g ms of processor time together, this one %.0f"):format(
-            self.budget_s * 1000, look.most_s * 1000))
+    elseif self.budget_s and round.spent_s > self.budget_s then
+        round.is_over = true
+        self:switch_off(round.most, ("all rules took more than %g ms of processor time together, this one %.0f"):format(
+            self.budget_s * 1000, round.most_s * 1000))
     end
     return ok
 end
@@ -246,7 +246,7 @@ function Rules:findings(known)
         return {}
     end
     local about, list = doctor.about(known), {}
-    begin_look(self)
+    begin_round(self)
     for _, rule in ipairs(self.rules) do
         local found = {}
         local ok = call(self, rule.name, about, rule.check, function(...)
@@ -278,7 +278,7 @@ function Rules:values(known)
     for _, row in ipairs(about.rows) do
         values[row.id] = {}
     end
-    begin_look(self)
+    begin_round(self)
     for _, column in ipairs(self.columns) do
         call(self, column.title, about, function(copy)
             for _, row in ipairs(copy.rows) do

@@ -57,9 +57,9 @@ function M.samples_in(interval_s)
     return samples, interval_s / samples
 end
 
---- Whether one sample is not enough, where nobody chose for how long to look: where nothing is evicted no class
+--- Whether one sample is not enough, where nobody chose for how long to observe: where nothing is evicted no class
 -- starves. one: of slate.judge.view.
-function M.looks_on(one)
+function M.has_to_observe(one)
     return one.rates ~= nil and (one.rates.general.evictions or 0) > 0
 end
 
@@ -128,14 +128,14 @@ local function may_give(row)
 end
 
 local function is_better(one, other)
-    return not other or one.free > other.free or one.free == other.free and one.keeps_s > other.keeps_s
+    return not other or one.free > other.free or one.free == other.free and one.lifetime_s > other.lifetime_s
 end
 
--- A class as a donor: free (what it could give for nothing, in whole pages, never its last one) and keeps_s (for how
+-- A class as a donor: free (what it could give for nothing, in whole pages, never its last one) and lifetime_s (for how
 -- long it would keep its items without one of its pages, by how long those live that it evicts, and by its oldest).
 local function as_donor(row)
     return { row = row, free = math.min((row.free_pages or 0) // 1, row.pages - 1),
-        keeps_s = (M.lived_s(row) or 0) * (1 - 1 / row.pages) }
+        lifetime_s = (M.lived_s(row) or 0) * (1 - 1 / row.pages) }
 end
 
 -- The two best donors of all: nobody gives to itself.
@@ -165,7 +165,7 @@ local function is_clearly_better(best, advised)
     if M.has_spare(best.free) and best.free >= limits.clearly_ratio * advised.free then
         return true
     end
-    return best.free >= advised.free and best.keeps_s > limits.clearly_ratio * advised.keeps_s
+    return best.free >= advised.free and best.lifetime_s > limits.clearly_ratio * advised.lifetime_s
 end
 
 -- The donor that a judge advised before, where that still holds; else the best of now.
@@ -181,12 +181,12 @@ end
 
 -- So many pages that both classes keep their items equally long afterwards: for how long is in proportion to the pages.
 -- Free pages cost nothing: all of them, but for half of the donor's. Others cost items: a quarter of them at once.
-local function pages_to_move(to, donor, free, kept_s)
+local function pages_to_move(to, donor, free, lifetime_s)
     if free >= 1 then
         return math.max(1, math.min(free, donor.pages // 2) // 1)
     end
     local own_s = to.life_s or M.tail_age_s(to) or 0
-    local whole_s = kept_s / (1 - 1 / donor.pages)
+    local whole_s = lifetime_s / (1 - 1 / donor.pages)
     local even = (whole_s - own_s) / (whole_s / donor.pages + own_s / math.max(to.pages or 1, 1))
     even = even == even and even or 0 -- both keep nothing
     return math.max(1, math.min(even, donor.pages / 4) // 1)
@@ -210,8 +210,8 @@ end
 function M.donor_for(to, rows)
     local donor = steady_donor(to, rows, donor_of(to, best_donors(rows)))
     if donor then
-        local pages = math.tointeger(pages_to_move(to, donor.row, donor.free, donor.keeps_s))
-        return donor.row, donor.free, donor.keeps_s, math.tointeger(steady_pages(to, donor.row, donor.free, pages))
+        local pages = math.tointeger(pages_to_move(to, donor.row, donor.free, donor.lifetime_s))
+        return donor.row, donor.free, donor.lifetime_s, math.tointeger(steady_pages(to, donor.row, donor.free, pages))
     end
 end
 
@@ -239,9 +239,9 @@ local function remember(judge, rows, about)
 end
 
 -- Evictions a second over the samples kept, and whether each of enough samples had some.
-local function mean_of(judge, kept)
-    local evicted, over_s, is_steady, has_grown = 0, 0, #kept >= judge.samples, false
-    for _, sample in ipairs(kept) do
+local function mean_of(judge, state)
+    local evicted, over_s, is_steady, has_grown = 0, 0, #state >= judge.samples, false
+    for _, sample in ipairs(state) do
         evicted, over_s = evicted + sample.evicted_per_s * sample.interval_s, over_s + sample.interval_s
         is_steady, has_grown = is_steady and sample.evicted_per_s > 0, has_grown or sample.grew
     end
@@ -251,40 +251,40 @@ end
 -- Does the best donor keep its items at least so many times as long as this class, and so much longer? A donor of free
 -- pages loses nothing, unless it is younger: then it is about to fill them itself.
 local function is_better_off(row, donor, by_hits, times, apart_s)
-    local age_s, own_s, kept_s = M.tail_age_s(donor.row), M.lived_s(row), donor.keeps_s
+    local age_s, own_s, lifetime_s = M.tail_age_s(donor.row), M.lived_s(row), donor.lifetime_s
     if M.has_spare(donor.free) and not (age_s and age_s < own_s) then
         return true
     end
-    return not by_hits and kept_s >= times * row.life_s and kept_s >= row.life_s + apart_s
+    return not by_hits and lifetime_s >= times * row.life_s and lifetime_s >= row.life_s + apart_s
 end
 
-local function judge_class(kept, row, donors, about, all_per_s)
+local function judge_class(state, row, donors, about, all_per_s)
     local donor = donor_of(row, donors)
     if not donor or not row.life_s or (row.free_pages or 0) >= 1 then
-        kept.starves, kept.well_s = false, 0 -- nobody can help, or the class was given pages and is filling them
+        state.starves, state.well_s = false, 0 -- nobody can help, or the class was given pages and is filling them
         return
     end
     local by_hits = about.by_hits
-    if kept.starves then
+    if state.starves then
         local is_well = not is_better_off(row, donor, by_hits, limits.starving_ends_below_ratio, 0)
-        kept.well_s = is_well and kept.well_s + about.interval_s or 0
-        kept.starves = kept.well_s < limits.starving_ends_after_s
+        state.well_s = is_well and state.well_s + about.interval_s or 0
+        state.starves = state.well_s < limits.starving_ends_after_s
             and is_better_off(row, donor, by_hits, limits.starving_ends_at_once_ratio, 0)
-    elseif kept.is_steady and row.mean_evicted_per_s >= limits.starving_evictions_least_ratio * all_per_s then
-        kept.starves = is_better_off(row, donor, by_hits, limits.starving_begins_ratio, limits.starving_apart_s)
-        kept.well_s = 0
+    elseif state.is_steady and row.mean_evicted_per_s >= limits.starving_evictions_least_ratio * all_per_s then
+        state.starves = is_better_off(row, donor, by_hits, limits.starving_begins_ratio, limits.starving_apart_s)
+        state.well_s = 0
     end
 end
 
 -- The move that a class is advised: the same as before while that holds; none where it does not starve, and a new one
 -- after it got pages.
-local function advise(kept, row, rows)
-    row.advised = row.starves and (row.pages_delta or 0) <= 0 and kept.advised or nil
+local function advise(state, row, rows)
+    row.advised = row.starves and (row.pages_delta or 0) <= 0 and state.advised or nil
     if row.starves then
         local donor, _, _, pages = M.donor_for(row, rows)
         row.advised = donor and { from = donor.id, pages = pages }
     end
-    kept.advised = row.advised
+    state.advised = row.advised
 end
 
 -- The class whose need is told first: the one that evicts most, and then that one until another evicts twice as much.
@@ -311,11 +311,11 @@ local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_gr
 -- uptime_s of the server, where it is known; by_hits: pages go to where they bring most hits (automove utility), where
 -- lives are not meant to be alike and only free pages count. Rows of a sample that the judge has seen get the same
 -- again. Cost: O(classes), for each that starves.
-function Judge:look(rows, about)
+function Judge:observe(rows, about)
     if self.time_s == about.time_s then
         for _, row in ipairs(rows) do
             for _, name in ipairs(FIELDS) do
-                row[name] = self.classes[row.id] and self.classes[row.id].told[name]
+                row[name] = self.classes[row.id] and self.classes[row.id].last_row[name]
             end
         end
         return
@@ -325,24 +325,24 @@ function Judge:look(rows, about)
     local all_per_s = 0
     for _, row in ipairs(rows) do
         local per_s
-        local kept = self.classes[row.id]
-        per_s, kept.is_steady, row.is_growing = mean_of(self, kept)
+        local state = self.classes[row.id]
+        per_s, state.is_steady, row.is_growing = mean_of(self, state)
         -- No item has lived longer than the server has, but for items from before its start (-e).
         local longest_s = about.uptime_s and math.max(about.uptime_s, M.tail_age_s(row) or 0) or math.huge
         row.life_s = per_s > 0 and math.min((row.items or 0) / per_s, longest_s) or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
-        row.evicts_lately = kept.evicted_at_s ~= nil and kept.evicted_at_s > about.time_s - limits.lately_s
+        row.evicts_lately = state.evicted_at_s ~= nil and state.evicted_at_s > about.time_s - limits.lately_s
     end
     local donors = best_donors(rows)
     for _, row in ipairs(rows) do
-        local kept = self.classes[row.id]
-        judge_class(kept, row, donors, about, all_per_s)
-        row.starves = kept.starves and (row.pages or 0) > 0 or false
-        advise(kept, row, rows)
+        local state = self.classes[row.id]
+        judge_class(state, row, donors, about, all_per_s)
+        row.starves = state.starves and (row.pages or 0) > 0 or false
+        advise(state, row, rows)
         if not row.evicted_per_s then -- it is not told
             row.starves, row.evicts_lately, row.mean_evicted_per_s = nil, nil, nil
         end
-        kept.told = row
+        state.last_row = row
     end
     local worst = worst_of(rows, self.worst_id)
     self.worst_id = worst and worst.id
@@ -360,12 +360,12 @@ local function goes_before(a, b)
     return x > y or x == y and a.id < b.id
 end
 
---- The rows of the classes that starve, or of those that is_told is true of, in the order in which they are told
+--- The rows of the classes that starve, or for which is_reported is true, in the order in which they are told
 -- everywhere. rows: may be nil.
-function M.in_order(rows, is_told)
+function M.in_order(rows, is_reported)
     local sorted = {}
     for _, row in ipairs(rows or {}) do
-        sorted[#sorted + 1] = (not is_told and row.starves or is_told and is_told(row)) and row or nil
+        sorted[#sorted + 1] = (not is_reported and row.starves or is_reported and is_reported(row)) and row or nil
     end
     table.sort(sorted, goes_before)
     return sorted

@@ -68,7 +68,7 @@ return {
     -- The course of a server.
     course_lately_s = 4, -- held against what came before:
     course_before_s = 20, -- of it so much at least, or all since the start
-    course_kept_s = 600,
+    course_length_s = 600,
     pause_least_s = 0.9, -- requests come in bursts: a shorter pause says nothing
     pause_requests_least = 30, -- when so many are due, none comes by chance once in e^30
     fall_reads_least = 100, -- for a hit ratio

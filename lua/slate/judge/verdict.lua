@@ -166,7 +166,7 @@ end
 
 -- ---- what came of it ----
 
-local KEPT_S <const> = limits.verdict_lasts_s + 2 * limits.lately_s
+local WINDOW_S <const> = limits.verdict_lasts_s + 2 * limits.lately_s
 
 local Past = {}
 Past.__index = Past
@@ -197,7 +197,7 @@ function Past:add(now)
         lost = lost and (general.slab_reassign_evictions_nomem or 0) + (general.slab_reassign_busy_deletes or 0),
         refused = snapshot.refused_stores(now), items = general.curr_items, requests = requests_of(now.classes),
     }
-    while self[2] and self[2].time_s < now.time_s - KEPT_S do
+    while self[2] and self[2].time_s < now.time_s - WINDOW_S do
         table.remove(self, 1)
     end
 end

@@ -87,9 +87,9 @@ end
 --- The mode of automove by its name, which memcached shows as a number, and slated too where memcached has it; nil when
 -- the server does not say.
 function M.automove_mode(now)
-    local told = (now.settings or {}).slab_automove
-    local mode = told ~= nil and automove.of(told)
-    return mode and mode.name or told
+    local reported = (now.settings or {}).slab_automove
+    local mode = reported ~= nil and automove.of(reported)
+    return mode and mode.name or reported
 end
 
 --- Whether it is known which classes starve: the server tells evictions by class, or its classes and
@@ -99,7 +99,7 @@ function M.knows_starving(now, rates, rows)
     if not rates or rates.reset then
         return false
     end
-    local is_known = now.slated or rates.general.evictions == 0 and snapshot.tells_classes(now)
+    local is_known = now.slated or rates.general.evictions == 0 and snapshot.reports_classes(now)
     for _, row in ipairs(rows) do
         is_known = is_known or row.evicted_per_s
     end
@@ -186,7 +186,7 @@ function M.classes(now, before, rates, judge)
     end
     if rates and not rates.reset then
         -- Under slated's utility ages of classes are not meant to be alike: a page moved by age would take hits away.
-        (judge or starving.judge(1)):look(rows, { time_s = now.time_s, interval_s = rates.interval_s,
+        (judge or starving.judge(1)):observe(rows, { time_s = now.time_s, interval_s = rates.interval_s,
             uptime_s = now.general.uptime, by_hits = M.automove_mode(now) == "utility" and now.slated ~= nil })
     end
     add_flags(rows, is_filling_by_id)
@@ -253,7 +253,7 @@ function Course:add(now)
         self.is_reset = not is_restart
     end
     self[#self + 1] = sample
-    while self[2] and self[2].time_s < sample.time_s - limits.course_kept_s do
+    while self[2] and self[2].time_s < sample.time_s - limits.course_length_s do
         table.remove(self, 1)
     end
     -- Of those just gone out of what is lately the ones between two that lie close together go.
@@ -329,8 +329,8 @@ local Observer = {}
 Observer.__index = Observer
 Observer.__name = "slate.judge.view.observer"
 
---- An observer that has seen nothing yet. Its fields after a look: now, before and rates (nil at first), rows (of
--- `classes`), tells_classes (of slate.facts.snapshot), knows_starving, youngest_s (of slate.judge.starving), over (of
+--- An observer that has seen nothing yet. Its fields after observe(): now, before and rates (nil at first), rows (of
+-- `classes`), reports_classes (of slate.facts.snapshot), knows_starving, youngest_s (of slate.judge.starving), over (of
 -- slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving), past and recent (of
 -- slate.judge.verdict), course, automove (who moves pages, in words; "" when the server does not say) and relieved
 -- (notes of slate.judge.relief).
@@ -341,7 +341,7 @@ end
 
 --- Takes the next snapshot of the server in. A restart or a reset of the counters ends what is remembered, and so does
 -- a clock that was set back, for times before it would lie ahead.
-function Observer:look(now)
+function Observer:observe(now)
     local before = self.now
     local rates = before and snapshot.rates(before, now) or nil
     local is_set_back = before and now.time_s < before.time_s
@@ -357,11 +357,11 @@ function Observer:look(now)
     self.recent:add(now)
     self.now, self.before, self.rates = now, before, rates
     self.rows = M.classes(now, before, rates, self.judge)
-    self.tells_classes = snapshot.tells_classes(now)
+    self.reports_classes = snapshot.reports_classes(now)
     self.knows_starving = M.knows_starving(now, rates, self.rows)
     self.youngest_s = starving.youngest_s(self.rows)
     self.over = starving.held_over(now, before)
-    self.automove = automove.told((now.settings or {}).slab_automove)
+    self.automove = automove.reported((now.settings or {}).slab_automove)
 end
 
 --- The best donor for the class of this id (see slate.judge.starving.donor_for): its id, its free pages, for how long
@@ -369,8 +369,8 @@ end
 function Observer:donor_for(id)
     local row = M.row_of(self.rows, id)
     if row then
-        local donor, free_pages, keeps_s, pages = starving.donor_for(row, self.rows)
-        return donor and donor.id, free_pages, keeps_s, pages
+        local donor, free_pages, lifetime_s, pages = starving.donor_for(row, self.rows)
+        return donor and donor.id, free_pages, lifetime_s, pages
     end
 end
 

@@ -32,7 +32,7 @@ local function add_up(samples, window)
 end
 
 -- Adds this second's samples and returns the sums of the window by class, and all evictions in it.
-local function look(before, after, state)
+local function sample(before, after, state)
     local sums, evicted = {}, 0
     state.seen = math.min(state.seen + 1, state.window)
     for _, class in ipairs(after.classes) do
@@ -66,7 +66,7 @@ local function surplus(after, sums, state)
 end
 
 local function decide(before, after, state)
-    local sums, evicted = look(before, after, state)
+    local sums, evicted = sample(before, after, state)
     state.is_full = state.is_full or after.pages_free == 0
     local moves = surplus(after, sums, state)
     if #moves > 0 then

@@ -137,8 +137,8 @@ end
 
 --- Tells the policy what became of the moves of its last decision: in their order { state, pages_moved, items_lost,
 -- items_rescued }, as far as it is known.
-function Running:tell(results)
-    core.tell(self.ready, results)
+function Running:report(results)
+    core.report(self.ready, results)
 end
 
 --- Will the policy decide at this snapshot?

@@ -85,16 +85,16 @@ local function collect(job, rows)
     return shell.read_and_remove(job.errors), not ok and (CODES[status] or "internal")
 end
 
--- What was said before, and behind it those lines of a text of slated's of which nothing alike was said: processes tell
+-- The lines so far, and behind them those of a text of slated's that are not among them: processes report
 -- the same of the same trace, each with its own example behind the colon.
-local function add_lines(said, text)
+local function add_lines(lines, text)
     for line in text:gmatch("[^\n]+") do
         line = line:gsub("^slated: ", "")
-        if not ("\n" .. said):find("\n" .. line:match("^[^:]*"), 1, true) then
-            said = said == "" and line or said .. "\n" .. line
+        if not ("\n" .. lines):find("\n" .. line:match("^[^:]*"), 1, true) then
+            lines = lines == "" and line or lines .. "\n" .. line
         end
     end
-    return said
+    return lines
 end
 
 -- Runs all commands at once. Returns the rows of each, and what was remarked; or nil, message, code.

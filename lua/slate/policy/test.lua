@@ -149,7 +149,7 @@ local function in_words(decisions)
     return table.concat(lines, "\n"), #lines
 end
 
-local function look_at_settings(loaded, remarks)
+local function check_settings(loaded, remarks)
     for _, row in ipairs(loaded:setting_list()) do
         for _, field in ipairs(type(row.default) == "number" and { "help", "unit", "min", "max" } or { "help" }) do
             if row[field] == nil then
@@ -215,7 +215,7 @@ end
 
 -- The last decision within the seconds of a check: moves and what was said; or nil and what is broken.
 local function last_decision(loaded, running, check)
-    local moves, said
+    local moves, text
     for second = 1, check.seconds do
         local now, problem = snapshot_of(loaded, check, second)
         if not now then
@@ -223,7 +223,7 @@ local function last_decision(loaded, running, check)
         end
         local decided, why = running:feed(now)
         if decided then
-            moves, said = decided, decided[1] and decided[1].reason or why
+            moves, text = decided, decided[1] and decided[1].reason or why
         elseif why then
             return nil, why
         end
@@ -231,7 +231,7 @@ local function last_decision(loaded, running, check)
     if not moves then
         return nil, ("nothing was decided in %d seconds"):format(check.seconds)
     end
-    return moves, said
+    return moves, text
 end
 
 local function shape_of(check)
@@ -261,10 +261,10 @@ local function outcome_of(source, file, i)
         words[#words + 1] = word
     end
     local running, problem = loaded:start(words)
-    local moves, said
+    local moves, text
     if running then
-        moves, said = last_decision(loaded, running, check)
-        problem = not moves and said or nil
+        moves, text = last_decision(loaded, running, check)
+        problem = not moves and text or nil
     end
     if check.fails then
         if problem and problem:find(check.fails, 1, true) then
@@ -275,9 +275,9 @@ local function outcome_of(source, file, i)
     elseif problem then
         return problem
     elseif short_words(moves) ~= check.moves then
-        return ("moves are '%s', not '%s' (%s)"):format(short_words(moves), check.moves, said or "it gave no reason")
-    elseif check.says and not (said or ""):find(check.says, 1, true) then
-        return ("it says '%s', not '%s'"):format(said or "", check.says)
+        return ("moves are '%s', not '%s' (%s)"):format(short_words(moves), check.moves, text or "it gave no reason")
+    elseif check.says and not (text or ""):find(check.says, 1, true) then
+        return ("it says '%s', not '%s'"):format(text or "", check.says)
     end
 end
 
@@ -311,15 +311,15 @@ function M.test(loaded, words)
         table.insert(report.remarks, ("its name is '%s', its file is %s.lua"):format(
             tostring(loaded.shown.name), loaded.name))
     end
-    look_at_settings(loaded, report.remarks)
+    check_settings(loaded, report.remarks)
     for _, one in ipairs(SERVERS) do
         local first, problem = decisions_of(loaded.text, loaded.name .. ".lua", words, one)
         if not first then
             return nil, ("on %s: %s"):format(one.name, problem)
         end
         local second = decisions_of(loaded.text, loaded.name .. ".lua", words, one)
-        local said, moves = in_words(first)
-        if not second or in_words(second) ~= said then
+        local text, moves = in_words(first)
+        if not second or in_words(second) ~= text then
             table.insert(report.remarks, ("on %s it decides differently each time: pairs() has no order"):format(
                 one.name))
         end

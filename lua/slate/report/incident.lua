@@ -177,7 +177,7 @@ local function findings_of(list, span, options)
         if known.now.time_s <= span[#span].time_s then
             rows = known.rows
         end
-        for name, value in pairs(known.now == list[#list] and options.asked or {}) do
+        for name, value in pairs(known.now == list[#list] and options.live or {}) do
             known[name] = value
         end
         return (options.findings or doctor.findings)(known)

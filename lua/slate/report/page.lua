@@ -8,7 +8,7 @@ local M = {}
 
 local MOST_SAMPLES <const> = 600 -- in a chart: finer steps cannot be seen
 local MOST_CHANGES <const> = 200
--- In the order in which they are asked: what came of it, where the memory is, who loses.
+-- In the order of a reader's questions: what came of it, where the memory is, who loses.
 local CHARTS <const> = { "hits", "pages", "sizes", "curve" }
 
 local escape <const> = html.escape

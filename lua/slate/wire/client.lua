@@ -313,7 +313,7 @@ function Client:stats(group)
 end
 
 -- Why a server may hang up on the first line of text, as a hint.
-local function say_silence(client, message)
+local function silence(client, message)
     local name = client.transport.name or "it"
     local encrypted = name:find("^tls://") ~= nil
     return ("%s before it answered: does it want %s, or does it speak the binary protocol alone (-S, -B binary)?")
@@ -321,7 +321,7 @@ local function say_silence(client, message)
 end
 
 -- What a server means that answers `version` with a refusal.
-local function say_refusal(line)
+local function refusal_of(line)
     if line:find("^CLIENT_ERROR unauthenticated") then
         return "the server wants a login: SLATE_AUTH_FILE names a file whose first line is user:password", "refused"
     elseif line:find("^ERROR Too many open connections") then
@@ -343,12 +343,12 @@ function Client:identify()
     local line, line_message, line_code = self:line()
     if not line then
         if line_code == "closed" then
-            return self:lost(say_silence(self, line_message), line_code)
+            return self:lost(silence(self, line_message), line_code)
         end
         return nil, line_message, line_code
     end
     local version = line:match("^VERSION (.+)$")
-    local refusal, refusal_code = say_refusal(line)
+    local refusal, refusal_code = refusal_of(line)
     if refusal then
         return self:lost(refusal, refusal_code)
     elseif not version then

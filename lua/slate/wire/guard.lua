@@ -8,7 +8,7 @@ local READS <const> = {
 -- Groups of statistics that switch or forget something.
 local WRITING_GROUPS <const> = { reset = true, sizes_enable = true, sizes_disable = true }
 -- Flags of a meta get that only ask: the others store, touch or delete.
-local ASKING_FLAGS <const> = "^[bcfhklOqstuvx]"
+local READING_FLAGS <const> = "^[bcfhklOqstuvx]"
 
 local SECOND_WORDS <const> = {
     stats = function(second, third)
@@ -29,7 +29,7 @@ function M.is_read(line)
         return check(words[2], words[3])
     elseif words[1] == "mg" then
         for i = 3, #words do
-            if not words[i]:find(ASKING_FLAGS) then
+            if not words[i]:find(READING_FLAGS) then
                 return false
             end
         end

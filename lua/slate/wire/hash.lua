@@ -113,17 +113,17 @@ function M.fnv1a_64(key)
     return hash
 end
 
-local function hsieh_tail(hash, key, at, rest)
-    if rest == 3 then
+local function hsieh_tail(hash, key, at, left)
+    if left == 3 then
         hash = (hash + string.unpack("<I2", key, at)) & MASK
         hash = hash ~ (hash << 16) ~ (signed(key:byte(at + 2)) << 18)
         hash = hash & MASK
         return hash + (hash >> 11)
-    elseif rest == 2 then
+    elseif left == 2 then
         hash = (hash + string.unpack("<I2", key, at)) & MASK
         hash = (hash ~ (hash << 11)) & MASK
         return hash + (hash >> 17)
-    elseif rest == 1 then
+    elseif left == 1 then
         hash = (hash + key:byte(at)) & MASK
         hash = (hash ~ (hash << 10)) & MASK
         return hash + (hash >> 1)

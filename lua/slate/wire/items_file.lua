@@ -239,8 +239,8 @@ function M.reader(handle, name, most_bytes)
 end
 
 local function parse(line)
-    local key, bytes, rest = line:match("^ms (%S+) (%d+)(.*)$")
-    local binary, flags, expires = (rest or ""):match("^( ?b?) F(%d+)(.*)$")
+    local key, bytes, text = line:match("^ms (%S+) (%d+)(.*)$")
+    local binary, flags, expires = (text or ""):match("^( ?b?) F(%d+)(.*)$")
     if not flags or #key > (binary == "" and KEY_BYTES or BASE64_BYTES) or key:find("%c") then
         return nil
     end

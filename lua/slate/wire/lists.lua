@@ -70,16 +70,16 @@ local KINDS <const> = { dns = servers_of_name, file = servers_of_file }
 --- A word that stands for a list of servers, as `servers` takes it: { is_list = its kind, name, host and port or
 -- path }; nil when it is none of these; nil and a message when it is a wrong one.
 function M.parse(word)
-    local kind, rest = word:match("^(%l+):(.+)$")
+    local kind, value = word:match("^(%l+):(.+)$")
     if not KINDS[kind or ""] then
         return nil
     elseif kind == "file" then
-        return { is_list = kind, path = rest, name = word }
+        return { is_list = kind, path = value, name = word }
     end
-    local server, message = units.parse_server(rest)
+    local server, message = units.parse_server(value)
     if not server then
         return nil, message
-    elseif server.path or server.tls or rest:find("^:") then
+    elseif server.path or server.tls or value:find("^:") then
         return nil, ("'%s' is not dns:NAME:PORT"):format(word)
     end
     server.is_list = kind

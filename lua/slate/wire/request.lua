@@ -137,7 +137,7 @@ local function block_end(client, what)
 end
 
 -- The items of a get, up to END. Only what was asked for may come: so a reply is bounded.
-local function read_values(client, asked)
+local function read_values(client, requested)
     local items = {}
     while true do
         local line, message, code = client:line()
@@ -153,10 +153,10 @@ local function read_values(client, asked)
                 return nil, refused, refusal_code
             end
             return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
-        elseif not asked[key] or asked[key] == 0 then
+        elseif not requested[key] or requested[key] == 0 then
             return client:lost("the server sent a value that was not asked for", "protocol")
         end
-        asked[key] = asked[key] - 1
+        requested[key] = requested[key] - 1
         local data
         data, message, code = read_block(client, size, "the value of " .. key)
         if not data then
@@ -175,16 +175,16 @@ function M.get_many(keys, options)
     if #keys == 0 then
         return nil, "a get needs a key", "usage"
     end
-    local asked = {}
+    local requested = {}
     for _, key in ipairs(keys) do
         local ok, message, code = check_key(key)
         if not ok then
             return nil, message, code
         end
-        asked[key] = (asked[key] or 0) + 1
+        requested[key] = (requested[key] or 0) + 1
     end
     return request("gets " .. table.concat(keys, " "), function(client)
-        return read_values(client, asked)
+        return read_values(client, requested)
     end, options)
 end
 

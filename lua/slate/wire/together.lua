@@ -12,7 +12,7 @@ local M = {}
 
 local AT_ONCE <const> = 500 -- tasks; select knows descriptors below 1024 only, so a higher limit of files is no use
 local BESIDE_MOST <const> = 300 -- tasks that others run beside themselves: their connections come atop of those
-local FILES_KEPT <const> = 32 -- descriptors for what is no connection of a task
+local FILES_RESERVED <const> = 32 -- descriptors for what is no connection of a task
 local SLICE_S <const> = 0.1 -- Ctrl-C is seen only between two calls
 
 local running = {} -- tasks by their coroutines
@@ -30,7 +30,7 @@ local function room_for(tasks)
             limits:close()
         end
     end
-    local share = (files - FILES_KEPT) * tasks // (AT_ONCE + BESIDE_MOST)
+    local share = (files - FILES_RESERVED) * tasks // (AT_ONCE + BESIDE_MOST)
     return math.max(1, math.min(tasks, share))
 end
 

@@ -127,7 +127,7 @@ function M.play(script, server, feed)
     end
     flush()
 
-    -- `mn` flushes whatever the server still had to say: no reply may be left over.
+    -- `mn` flushes whatever the server still had to print_note: no reply may be left over.
     for _, connection in pairs(connections) do
         if not connection.closed then
             connection:settle()

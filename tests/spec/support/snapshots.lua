@@ -48,7 +48,7 @@ end
 --- An observer (of slate.judge.view) that saw these snapshots.
 function M.seen(list)
     local one = require("slate.judge.view").observer()
-    for _, now in ipairs(list) do one:look(now) end
+    for _, now in ipairs(list) do one:observe(now) end
     return one
 end
 

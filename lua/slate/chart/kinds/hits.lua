@@ -46,12 +46,12 @@ function M.figure(list)
     local losses = {}
     for i, one in ipairs({ { label = "evicted", values = evicted, colour = 4 },
         { label = "refused", values = refused, colour = 8 } }) do
-        local is_told = false
+        local is_reported = false
         for j, value in ipairs(one.values) do
-            is_told, one.values[j] = is_told or value ~= false, value or 0
+            is_reported, one.values[j] = is_reported or value ~= false, value or 0
         end
         one.values[#list] = one.values[#list - 1]
-        one.label = is_told and one.label or one.label .. ": not reported"
+        one.label = is_reported and one.label or one.label .. ": not reported"
         losses[i] = one
     end
     return {

@@ -18,7 +18,7 @@ local function watched(donor, evicted_per_s, about)
             [5] = snapshots.class({ age = 10, evicted = evicted_per_s * i }) },
             { limit_maxbytes = about.limit_bytes or 64 * MIB }, { slab_automove = about.mode or 0 })
         now.slated = about.slated
-        one:look(now)
+        one:observe(now)
     end
     return one
 end
@@ -73,7 +73,7 @@ describe("the review of a move of pages", function()
                 [5] = snapshots.class({ age = 10, evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i }) },
                 { cmd_get = 1000 * i, get_misses = 400 * i, get_hits = 600 * i }, { slab_automove = 0 })
             now.slated = slated
-            one:look(now)
+            one:observe(now)
         end
         return one
     end

@@ -105,7 +105,7 @@ describe("whether more memory helps", function()
         local one = view.observer()
         for i = 0, 6 do
             local evicted = i // 2
-            one:look(snapshots.make(1000 + i, { [5] = snapshots.full(9, evicted) }, { evictions = evicted,
+            one:observe(snapshots.make(1000 + i, { [5] = snapshots.full(9, evicted) }, { evictions = evicted,
                 cmd_get = i * 1000, get_hits = i * 800 }))
             if i >= 3 then
                 local told = memory(relief.about(one), 0.7, 0.8, 0.86, 0.9)
