@@ -13,8 +13,8 @@ local function normal()
   return math.sqrt(-2 * log(1 - random())) * math.cos(2 * math.pi * random())
 end
 
--- Draws 1 to count, the nth as often as n to the minus exponent.
-local function zipf(count, exponent)
+--- What draws 1 to count, the nth as often as n to the minus exponent.
+function M.zipf(count, exponent)
   local sums, sum = {}, 0
   for i = 1, count do
     sum = sum + i ^ -exponent
@@ -33,6 +33,8 @@ local function zipf(count, exponent)
     return low
   end
 end
+
+local zipf = M.zipf
 
 -- Draws sizes of a log-normal distribution, from least to most bytes.
 local function lognormal(median, sigma, least, most)

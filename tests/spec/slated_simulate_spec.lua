@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated --simulate: its policies against an independent reference, its figures against a server's, its answers and its
 -- failures.
+local drawn = require "drawn"
 local json = require "slate.base.json"
 local reference = require "support.reference"
 local server = require "support.server"
@@ -34,16 +35,8 @@ end
 
 -- Zipf-like popularity over `keys` keys, with a scan of keys that never come again every so often.
 local function zipf_with_scans(requests, keys, exponent)
-    local state, total, upto = SEED, 0, {}
-    local function random()
-        state = (state * 6364136223846793005 + 1442695040888963407)
-        return (state >> 11) * 0x1p-53
-    end
-    for i = 1, keys do
-        total = total + i ^ -exponent
-        upto[i] = total
-    end
-    local list, fresh = {}, 0
+    math.randomseed(SEED)
+    local draw, list, fresh = drawn.zipf(keys, exponent), {}, 0
     while #list < requests do
         if #list % 5000 == 4000 then
             for _ = 1, 500 do
@@ -51,16 +44,7 @@ local function zipf_with_scans(requests, keys, exponent)
                 list[#list + 1] = "scan" .. fresh
             end
         end
-        local wanted, low, high = random() * total, 1, keys
-        while low < high do
-            local middle = (low + high) // 2
-            if upto[middle] < wanted then
-                low = middle + 1
-            else
-                high = middle
-            end
-        end
-        list[#list + 1] = "key" .. low
+        list[#list + 1] = "key" .. draw()
     end
     return list
 end

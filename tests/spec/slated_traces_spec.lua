@@ -92,23 +92,8 @@ describe("traces of other forms", function()
         local seed = 20261125
         print("\n# SEED=" .. seed)
         math.randomseed(seed)
-        local upto, total, list = {}, 0, {}
-        for i = 1, keys do
-            total = total + i ^ -exponent
-            upto[i] = total
-        end
-        for n = 1, requests do
-            local wanted, low, high = math.random() * total, 1, keys
-            while low < high do
-                local middle = (low + high) // 2
-                if upto[middle] < wanted then
-                    low = middle + 1
-                else
-                    high = middle
-                end
-            end
-            list[n] = low
-        end
+        local draw, list = require("drawn").zipf(keys, exponent), {}
+        for n = 1, requests do list[n] = draw() end
         return list
     end
 

@@ -99,6 +99,9 @@ function M.new(options)
     return self
 end
 
+--- In place of a block's setup where a claim has a runner of its own, which ends by `finally`.
+function M.now(f) f() end
+
 --- A runner with a folder from a block's setup to its teardown, or of each claim's.
 function M.alone(setup, teardown, options)
     local self = runner(options)
