@@ -200,24 +200,14 @@ describe("the path of rules", function()
 end)
 
 describe("slatectl with the rules of the manual", function()
-    local one, client, ctl
+    local ctl = command.beside(setup, teardown, { args = { "-m", "32", "-o", "slab_automove=0" } })
 
     setup(function()
-        one = server.start({ args = { "-m", "32", "-o", "slab_automove=0" } })
-        client = one:connect()
-        ctl = command.new({ server = one.address })
-        local manual = command.read_file("man/slate-rules.7")
-        local file = assert(io.open(ctl.folder .. "/rules.lua", "w"))
-        file:write((assert(manual:match("%.Bd %-literal %-offset indent\n(%-%- rules%.lua.-)%.Ed"))))
-        file:close()
+        server.write_file(ctl.folder .. "/rules.lua", (assert(command.read_file("man/slate-rules.7"):match(
+            "%.Bd %-literal %-offset indent\n(%-%- rules%.lua.-)%.Ed"))))
         recordings.copy("calcified", ctl.folder .. "/calcified.jsonl")
         recordings.copy("usr-stock", ctl.folder .. "/steady.jsonl")
-        assert.equal(2, fill.fill(client, 5, 2))
-    end)
-    teardown(function()
-        client:close()
-        ctl.remove()
-        one:stop()
+        assert.equal(2, fill.fill(ctl.client, 5, 2))
     end)
 
     it("tries them over a recording, and on the server", function()

@@ -481,15 +481,10 @@ end)
 
 describe("a trial whose server dies", function()
     it("names the settings that were not taken back, and what takes them back", function()
-        local one = server.start({ args = { "-m", "8" } })
-        local ctl = command.new({ server = one.address })
-        finally(function()
-            ctl.remove()
-            one:stop()
-        end)
+        local ctl = command.beside(command.now, finally, { args = { "-m", "8" } })
         local code, _, err = ctl.run("trial lru_crawler_sleep=500 --for 1h", function()
             if server.read_file(ctl.folder .. "/audit.log") then -- the change is made
-                os.execute("kill -9 " .. one.pid)
+                os.execute("kill -9 " .. ctl.one.pid)
             end
         end)
         assert.equal(69, code, err)

@@ -85,21 +85,17 @@ end
 
 for _, kind in ipairs(server.both()) do
     describe("slatectl capture from " .. kind.name, function()
-        local one, ctl, has_deletions
+        -- the logger's buffers hold all of it, however busy the machine is
+        local ctl = command.beside(setup, teardown, { binary = kind.binary, args = { "-m", "64", "-t", "1", "-o",
+            "worker_logbuf_size=8192,watcher_logbuf_size=16384" } })
+        local one, has_deletions
         local once = kind.is_slated and it or function() end -- of claims that hold whatever the server is
 
         setup(function()
-            -- the logger's buffers hold all of it, however busy the machine is
-            one = server.start({ binary = kind.binary, args = { "-m", "64", "-t", "1", "-o",
-                "worker_logbuf_size=8192,watcher_logbuf_size=16384" } })
-            ctl = command.new({ server = one.address })
+            one = ctl.one
             local connection = wire.connect(one.address)
             has_deletions = wire.ask(connection, "watch deletions") == "OK" -- later memcacheds have them
             connection:close()
-        end)
-        teardown(function()
-            one:stop()
-            ctl.remove()
         end)
 
         it("writes every request once, with its size, time to live and class", function()
@@ -212,17 +208,15 @@ end
 
 describe("slatectl capture from a server that ends", function()
     it("keeps what it has, and does not know what was lost", function()
-        local one = server.start({ args = { "-m", "64" } })
-        local ctl = command.new({ server = one.address })
-        local code, said = capture(ctl, one, "-o ended --sample 1/1 --for 5m", function(connection)
+        local ctl = command.beside(command.now, finally, { args = { "-m", "64" } })
+        local code, said = capture(ctl, ctl.one, "-o ended --sample 1/1 --for 5m", function(connection)
             assert.equal("STORED", wire.ask(connection, "set key1 0 0 1\r\nx"))
-            one:stop()
+            ctl.one:stop()
         end)
         assert.equal(69, code)
         assert.truthy(said:find("how much was lost is not known: the server did not tell it at the end\n", 1, true),
             said)
         assert.truthy(said:find("the capture ended early: ", 1, true), said)
         assert.truthy(server.read_file(ctl.folder .. "/ended"):find("\n# end requests=%d+ seconds=%S+ lost=unknown\n$"))
-        ctl.remove()
     end)
 end)
