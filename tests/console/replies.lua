@@ -163,16 +163,11 @@ local KINDS <const> = {
       return ("STAT %s %s\r\n"):format(name, name:find("^[acgs].*_") and tonumber(value) and "0" or value)
     end)
   end,
-  garbage = function() return ("\0\27]0;x\7STAT \xff" .. ("x"):rep(1000)):rep(200) .. "\r\n" end,
-  endless = function() return ("STAT a 1\r\n"):rep(200000) end,
-  endless_line = function() return ("x"):rep(2000000) end,
   halves = function(text, _, self)
     return self.refreshes > 1 and text:sub(1, #text // 2) or text, nil, self.refreshes > 1
   end,
   stall = function(text, _, self) return self.refreshes > 2 and "" or text end,
   silence = function() return "" end,
-  hangup = function() return "", nil, true end,
-  http = function() return "HTTP/1.1 400 Bad Request\r\n\r\n", nil, true end,
   escape = function(_, command)
     return command == "version" and "VERSION \27]0;owned\7\27[31m1.6.18\r\n"
       or "STAT version \27]0;owned\7\27[2J\r\nSTAT 1:chunk_size 96\r\nSTAT 1:total_pages 3\r\nEND\r\n"

@@ -76,13 +76,6 @@ describe("the chart pages", function()
         assert.same({ 0, 2 }, bands[1].values)
     end)
 
-    it("marks where automove changed", function()
-        local marks = figure_of("pages", recording(6, two_classes, function(i)
-            return i == 1 and { slab_automove = 1 } or i == 4 and { slab_automove = 2 } or nil
-        end)).panels[1].marks
-        assert.same({ { x = 3.0, label = "automove 2" } }, marks)
-    end)
-
     it("says when there is nothing to draw", function()
         local figure, message = pages.figure({ make(1, {}) })
         assert.is_nil(figure)

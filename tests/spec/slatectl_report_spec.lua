@@ -332,14 +332,4 @@ describe("a report in a browser", function()
         local both = { long, assert(incident.of(recordings.load("falls"), {})) }
         is_shown(page.of(both, ABOUT), { width = 400, is_dark = true })
     end)
-
-    it("shows a single chart of slatectl chart alike", function()
-        if absent then
-            return pending(absent)
-        end
-        local figure = assert(require("slate.chart.kinds.pages").figure(recordings.load("demo")))
-        local told = browser.probe(folder, require("slate.chart.html_panels").page(figure), PROBE, { width = 900 })
-        assert.same({ troubles = {}, plots = 1, tips = 3 }, { troubles = told.troubles, plots = told.plots,
-            tips = told.tips })
-    end)
 end)
