@@ -10,7 +10,7 @@ static int64_t inherited_s; /* cache time that had passed when the process start
 /* nanoseconds by which the system's second was ahead of the monotonic one at the start */
 static long    ahead_ns;
 static _Atomic int64_t shift_s;
-/* monotonic second at which the clock stands; -1: it runs */
+/* monotonic second at which the clock is paused; -1: the clock runs */
 static _Atomic int64_t paused_at_s = -1;
 
 /* Monotonic seconds, which begin at the same moments as the system's. */

@@ -1,5 +1,6 @@
 /* Cache time: whole monotonic seconds since CLOCK_EPOCH_S before the process started; tests can set
- * it. A second of it begins at the same moment as one of the system's time did at the start.
+ * the time. A second of cache time begins with a second of the system's time, as that stood at the
+ * start.
  *
  * Items store these 32-bit seconds. They start at CLOCK_EPOCH_S, not 0, so that 0 can mean "never"
  * and an item can be a little older than the process. Threading: any; reads are one relaxed load
@@ -13,13 +14,13 @@ enum { CLOCK_EPOCH_S = 2 };
 #define CLOCK_SECOND_US UINT64_C(1000000)
 #define CLOCK_RELATIVE_MAX_S (60 * 60 * 24 * 30) /* larger expiry times are absolute unix times */
 
-/* Marks the start of the process. Call it before any other function here and before any thread
+/* Marks the start of the process. Call this function before any other here and before any thread
  * starts; a second call does nothing. */
 void     clock_start(void);
-/* Continues the cache time of a process that has ended. Its cache time was 0 at `unix_at_0` and had
- * reached `last_s`; the new one does not fall below that, even if the system's time was set back.
- * Call it before any thread asks for cache time. The uptime still counts from this process's
- * start. */
+/* Continues the cache time of a process that has ended. That cache time was 0 at `unix_at_0` and
+ * had reached `last_s`. The new cache time never falls below `last_s`, even if the system's time
+ * was set back. Call this function before any thread reads cache time. The uptime still counts from
+ * this process's start. */
 void     clock_continue(int64_t unix_at_0, uint32_t last_s);
 uint32_t clock_now_s(void);           /* cache time */
 int64_t  clock_unix_at_0(void);       /* unix time at cache time 0, by the calendar of now */
@@ -34,11 +35,11 @@ int64_t  clock_unix_s(uint32_t now_s); /* unix time of a cache time */
 #define CLOCK_EXPIRED 1u
 uint32_t clock_expiry_s(int64_t exptime, uint32_t now_s);
 
-/* The clock by which all functions above go. A test that owns its time defines this function
- * (tests/unit/own_clock.h); the linker then leaves clock_system.c out, which asks the system. */
+/* The time source of all functions above. A test that owns its time defines this function
+ * (tests/unit/own_clock.h); the linker then leaves clock_system.c out, which reads the system's
+ * clock. */
 struct timespec clock_system(clockid_t);
-/* The time, by the system's CLOCK_MONOTONIC in tests too, at which a thread gives up a wait that
- * begins now. */
+/* When a thread gives up a wait that begins now, by CLOCK_MONOTONIC of the system, in tests too. */
 struct timespec clock_deadline(uint32_t in_s);
 
 /* Debug builds and tests: stop, resume and shift the clock. */

@@ -10,14 +10,14 @@
 
 #include "base/number.h"
 
-/* What the environment names; NULL: nothing. Read once: points are come to all the time. */
+/* Points that the environment names, read once because threads reach points often; NULL: none. */
 static const char *kill_at, *stop_at;
 __attribute__((constructor)) static void failpoint_read_names(void) {
     kill_at = getenv("SLATED_CRASH_AT");
     stop_at = getenv("SLATED_STOP_AT");
 }
 
-/* Whether `wanted` names this point, and this is the time that it names. */
+/* Whether `wanted` names this point and this visit of it. */
 static bool failpoint_is_named(const char *wanted, const char *name, _Atomic unsigned long *times) {
     if (wanted == NULL) {
         return false;
@@ -36,7 +36,7 @@ static bool failpoint_is_named(const char *wanted, const char *name, _Atomic uns
 void failpoint_reach(const char *name) {
     static _Atomic unsigned long kills, stops;
     if (failpoint_is_named(stop_at, name, &stops)) {
-        kill(getpid(), SIGSTOP); /* SIGCONT continues it */
+        kill(getpid(), SIGSTOP); /* SIGCONT continues the process */
     }
     if (failpoint_is_named(kill_at, name, &kills)) {
         kill(getpid(), SIGKILL);

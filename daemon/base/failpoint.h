@@ -1,7 +1,7 @@
-/* Points at which a debug build can be made to end as by kill -9, or to stop as by SIGSTOP, so that
- * a test can look at the state it leaves. SLATED_CRASH_AT and SLATED_STOP_AT in the environment
- * name one point each: NAME, or NAME:N for the N-th time that a thread reaches it. In other builds
- * these points do nothing. Any thread. */
+/* Points at which a test can make a debug build end as by kill -9, or stop as by SIGSTOP, and then
+ * inspect the state that the process left. SLATED_CRASH_AT and SLATED_STOP_AT in the environment
+ * name one point each: NAME, or NAME:N for the N-th visit of the point. In other builds these
+ * points do nothing. Any thread. */
 #ifndef SLATE_BASE_FAILPOINT_H
 #define SLATE_BASE_FAILPOINT_H
 #ifdef SLATE_DEBUG

@@ -31,7 +31,7 @@ static const char *input_problem(int fd, const char *path, bool may_be_descripto
     if (poll(&one, 1, INPUT_FIRST_BYTE_S * 1000) <= 0) {
         return "no byte came within " TEXT_OF(INPUT_FIRST_BYTE_S) " s";
     }
-    /* The rest of it may be waited for. */
+    /* After the first byte a read may wait. */
     return fcntl(fd, F_SETFL, O_RDONLY) == 0 ? NULL : strerror(errno);
 }
 

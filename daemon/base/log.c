@@ -19,7 +19,7 @@ enum { SYNC_WAIT_S = 1 };
 
 enum writer { WRITER_NONE, WRITER_RUNS, WRITER_ENDS, WRITER_ENDED };
 
-/* The mutex is not a project lock (base/lock.h): no other function is called while it is held, so a
+/* The mutex is not a project lock (base/lock.h): no other function is called under the mutex, so a
  * line may be logged under any lock. */
 static struct {
     pthread_mutex_t mutex;
@@ -86,8 +86,8 @@ static void log_put_line(const char *line, uint16_t bytes) {
     pthread_cond_broadcast(&queue.changed);
 }
 
-/* Takes the next line to write; 0: there is none. *told: how many lost lines it reports. If stderr
- * refused the last line, it is tried again only when there is a new one. */
+/* Takes the next line to write; 0: there is none. *reported: how many lost lines that line reports.
+ * If stderr refused the last line, the report waits for a new line. */
 static size_t log_next_line(char *line, uint64_t *reported) {
     *reported = 0;
     if (queue.unreported > 0 && (queue.refused ? queue.lines > 0 : queue.lines == 0)) {
@@ -107,7 +107,7 @@ static size_t log_next_line(char *line, uint64_t *reported) {
     return bytes;
 }
 
-/* Drops what waits behind a line that stderr refused: stderr would refuse that, too. */
+/* Drops the lines behind a line that stderr refused: stderr would refuse them, too. */
 static void log_drop_buffer(uint64_t reported) {
     uint64_t n = queue.lines + (reported == 0);
     queue.refused = true;
@@ -119,7 +119,7 @@ static void log_drop_buffer(uint64_t reported) {
 
 /* --- writing --- */
 
-/* Writes a line; waits while stderr takes nothing. False: stderr refuses it. */
+/* Writes a line; waits while stderr takes nothing. False: stderr refuses the line. */
 static bool log_write_line(const char *line, size_t bytes) {
     while (bytes > 0) {
         ssize_t n = write(STDERR_FILENO, line, bytes);
@@ -179,7 +179,7 @@ bool log_start(void) {
     return error == 0;
 }
 
-/* Waits for the next write to end. False: it takes too long. */
+/* Waits for the next write to end. False: the wait was too long. */
 static bool log_await_write(void) {
     struct timespec until = clock_deadline(SYNC_WAIT_S);
     uint64_t before = queue.writes;
@@ -209,7 +209,7 @@ void log_stop(void) {
     while (queue.writer != WRITER_ENDED && log_await_write()) {
     }
     bool ended = queue.writer == WRITER_ENDED;
-    /* the thread still waits for stderr: it ends with the process, or when stderr takes the line */
+    /* the writer still waits for stderr, and ends with the process or when stderr takes the line */
     if (!ended) {
         log_lose_lines(queue.lines);
         queue.lines = 0;
@@ -235,17 +235,19 @@ void log_to_journal(void) {
     }
 }
 
-static bool log_is_dropped(enum log_level level) {
-    return (int)level > atomic_load_explicit(&level_most, memory_order_relaxed);
-}
-
-static void log_write(enum log_level level, bool named, const char *format, va_list ap) {
+void log_write(enum log_level level, bool named, const char *format, ...) {
     static const char *const names[] = {"error", "warn", "info", "debug"};
     static const char *const priorities[] = {"<3>", "<4>", "<6>", "<7>"}; /* of syslog(3) */
     char line[LOG_LINE_BYTES];
-    int  n = snprintf(line, sizeof line, "%s%s%s%s", journal ? priorities[level] : "",
+    if ((int)level > atomic_load_explicit(&level_most, memory_order_relaxed)) {
+        return;
+    }
+    int n = snprintf(line, sizeof line, "%s%s%s%s", journal ? priorities[level] : "",
                       named ? "slated: " : "", named ? names[level] : "", named ? ": " : "");
+    va_list ap;
+    va_start(ap, format);
     int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, format, ap);
+    va_end(ap);
     size_t bytes = (size_t)n + (m < 0 ? 0 : (size_t)m);
     if (bytes > sizeof line - 2) {
         bytes = sizeof line - 2;
@@ -260,24 +262,4 @@ static void log_write(enum log_level level, bool named, const char *format, va_l
     if (direct && !log_write_line(line, bytes)) {
         atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
     }
-}
-
-void log_line(enum log_level level, const char *format, ...) {
-    if (log_is_dropped(level)) {
-        return;
-    }
-    va_list ap;
-    va_start(ap, format);
-    log_write(level, true, format, ap);
-    va_end(ap);
-}
-
-void log_bare(enum log_level level, const char *format, ...) {
-    if (log_is_dropped(level)) {
-        return;
-    }
-    va_list ap;
-    va_start(ap, format);
-    log_write(level, false, format, ap);
-    va_end(ap);
 }

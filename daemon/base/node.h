@@ -2,10 +2,10 @@
  *
  * A reference is an offset into the arena in units of 1 << shift bytes; 0 is none, and no item's is
  * below `first`. `next`, `prev` and `where` change only under the partition's lock; they are atomic
- * because prefetching reads them without it. Hits write `mark` without a lock (one relaxed byte
- * store, and none if it would stay the same). Three of its bits count hits for the policy; five
- * hold the time of the last hit, as a code that grows with the item's age. So an item takes at most
- * some 30 such stores between two moves, however often it is read. */
+ * because prefetching reads them without the lock. Hits write `mark` without a lock (one relaxed
+ * byte store, and none if the byte would stay the same). Three bits of `mark` count hits for the
+ * policy; five hold the time of the last hit, as a code that grows with the item's age. So an item
+ * takes at most some 30 such stores between two moves, however many reads it has. */
 #ifndef SLATE_BASE_NODE_H
 #define SLATE_BASE_NODE_H
 #include <stdatomic.h>
@@ -18,9 +18,9 @@ struct node {
     _Atomic uint32_t next, prev;
     _Atomic uint8_t  mark;
     _Atomic uint8_t  where;          /* for the policy: which of its lists the node is in */
-    /* for the item, not for a policy (mem/item.h); they fill what would be padding */
+    /* for the item, not for a policy (mem/item.h), in place of padding */
     _Atomic uint8_t  flags, key_len;
-    /* when it was last stored, touched or moved to another list, on the queue's clock; the age in
+    /* time of the last store, touch or move to another list, by the queue's clock; the age in
      * `mark` counts from here */
     _Atomic uint32_t time_s;
 };
@@ -30,8 +30,7 @@ struct node_space {
     char    *base;
     unsigned shift;
     uint32_t first; /* the lowest of all nodes' references; not 0 */
-    /* hash of the node's key, as key_hash gives it; the caller holds the lock that keeps the
-     * node */
+    /* hash of the node's key, as by key_hash; the caller holds the lock of the node's partition */
     uint64_t (*hash_of)(const struct node *);
 };
 
@@ -94,17 +93,29 @@ static inline uint32_t node_time_s(const struct node *n) {
 static inline void     node_set_time_s(struct node *n, uint32_t s) {
     atomic_store_explicit(&n->time_s, s, memory_order_relaxed);
 }
-/* When it was last stored, touched or read (memcached's `la`), to the precision of the mark. */
+/* Time of the last store, touch or read (memcached's `la`), to the precision of the mark. */
 static inline uint32_t node_used_s(const struct node *n) {
     return node_time_s(n) + node_age_s(node_mark(n) >> 3);
 }
 static inline unsigned node_hits(const struct node *n) { return node_mark(n) & 7u; }
 static inline bool     node_fetched(const struct node *n) { return node_mark(n) >> 3 != 0; }
-/* Starts a new age at the last use, with this many hits: what a move to another list does. A mark
- * may be another item's: a reader that found its item gone may mark the next item of that chunk
- * with the age of the first. So the last use is never later than now. A node that was flushed keeps
- * its time, since nobody can have used it after the flush, and a later time would make it live
- * again. Both times must come from one look at the clock. */
+/* Notes a hit. Stores one byte at most, and none if the byte would stay the same. `most` is the
+ * policy's highest count. */
+static inline void node_note_hit(struct node *n, unsigned most, uint32_t now_s) {
+    uint8_t mark = node_mark(n);
+    uint32_t since_s = node_time_s(n);
+    uint8_t code = node_age_code(now_s > since_s ? now_s - since_s : 0);
+    unsigned hits = mark & 7u;
+    uint8_t next = (uint8_t)(code << 3 | (hits < most ? hits + 1 : hits));
+    if (next != mark) {
+        node_set_mark(n, next);
+    }
+}
+/* Starts a new age at the last use, with this many hits, for a move to another list. A mark may be
+ * another item's: a reader whose item is gone may mark the next item of that chunk with the age of
+ * the first. So the last use is never later than now. A node that was flushed keeps its time, since
+ * no reader can have used the node after the flush, and a later time would revive it. Both times
+ * must come from one reading of the clock. */
 static inline void node_renew(struct node *n, unsigned hits, uint32_t now_s, uint32_t flushed_s) {
     uint32_t time_s = node_time_s(n), used_s = node_used_s(n);
     if ((int32_t)(used_s - now_s) > 0) {

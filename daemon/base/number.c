@@ -20,8 +20,8 @@ enum { U64_TEXT_MAX = 22, I32_TEXT_MAX = 11 };
 static bool number_is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool number_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* Adds digits from s until another character comes. Returns how many it took, or -1 if 64 bits are
- * too few. */
+/* Reads digits from s up to another character. Returns their number, or -1 if 64 bits are too
+ * few. */
 static int number_take_digits(const char *s, size_t n, uint64_t *out) {
     uint64_t v = 0;
     size_t i = 0;
@@ -65,8 +65,8 @@ bool number_i32(const char *s, size_t n, int32_t *out) {
     return true;
 }
 
-/* A sign, digits, then the end, white space or a zero byte, with which C clients end a number that
- * they store. */
+/* A sign, digits, then the end, white space or a zero byte, which C clients store behind a
+ * number. */
 static bool number_take_lenient(const char *s, size_t n, bool *negative, uint64_t *magnitude) {
     size_t i = 0;
     while (i < n && number_is_space(s[i])) {

@@ -13,22 +13,22 @@ bool number_u64(const char *s, size_t n, uint64_t *out);
 bool number_u32(const char *s, size_t n, uint32_t *out);
 bool number_i32(const char *s, size_t n, int32_t *out);
 
-/* Loose, for the flags and exptime of storage commands: a sign is allowed; white space or a zero
- * byte, and what follows in the token, are ignored; a number of more than 32 bits is cut. False: no
- * number, more than 64 bits, or negative client flags. */
+/* Lenient, for the flags and exptime of storage commands: a sign is allowed; white space or a zero
+ * byte, and all bytes behind it in the token, are ignored; a number of more than 32 bits is cut.
+ * False: no number, more than 64 bits, or negative client flags. */
 bool number_client_flags(const char *s, size_t n, uint32_t *out);
 bool number_exptime(const char *s, size_t n, int32_t *out);
-/* Loose, for values that incr and decr find: as above, with 64 bits and without a minus. */
+/* Lenient, for stored values of incr and decr: as above, with 64 bits and without a minus. */
 bool number_stored(const char *s, size_t n, uint64_t *out);
 /* Reads the digits at the start of a text; base 8 or 10. Returns how many there are. *out: their
  * number, UINT64_MAX if 64 bits are too few, 0 if there are no digits. */
 size_t number_digits(const char *text, unsigned base, uint64_t *out);
-/* A whole number in base 8 or 10. White space and a sign may stand before it, nothing behind it.
- * False: it is none, or 64 bits are too few; `out` is unchanged. */
+/* Reads an integer in base 8 or 10. White space and a sign may precede the digits; no byte may
+ * follow them. False: the text is no integer, or 64 bits are too few; `out` is unchanged. */
 bool number_integer(const char *text, unsigned base, int64_t *out);
 /* Reads the real number at the start of a text: white space, a sign, a fraction and a power of ten
- * are allowed. Returns its length. 0: there is none, or a double cannot hold it. Not for the hot
- * path. */
+ * are allowed. Returns the number's length. 0: there is no number, or a double cannot hold it. Not
+ * for the hot path. */
 size_t number_decimal(const char *text, double *out);
 /* As above, with nothing behind the number. */
 bool number_real(const char *text, double *out);
@@ -36,7 +36,7 @@ bool number_real(const char *text, double *out);
 enum { NUMBER_BYTES = 20 }; /* the longest that number_put writes */
 extern const char number_pairs[200]; /* "00", "01", … "99" */
 
-/* Writes v at p and returns where it ends; p needs room for NUMBER_BYTES. */
+/* Writes v at p and returns the end of the text; p needs room for NUMBER_BYTES. */
 static inline char *number_put(char *p, uint64_t v) {
     if (v < 10) {
         *p = (char)('0' + v);

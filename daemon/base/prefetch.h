@@ -1,5 +1,5 @@
-/* Prefetches a cache line. gcc takes a function that only prefetches for one without effect and
- * drops calls of it; the empty asm statement prevents that. */
+/* Prefetches a cache line. gcc drops calls of a function that only prefetches, as if the call had
+ * no effect; the empty asm statement prevents that. */
 #ifndef SLATE_BASE_PREFETCH_H
 #define SLATE_BASE_PREFETCH_H
 

@@ -14,8 +14,7 @@ static inline uint64_t random_next(uint64_t *state) {
     return x * UINT64_C(2685821657736338717);
 }
 
-/* Mixes all bits into all others, one to one. Steele and others, "Fast splittable pseudorandom
- * number generators", OOPSLA 2014: its finaliser. */
+/* Mixes all bits into all others, one to one: the finaliser of SplitMix, OOPSLA 2014. */
 static inline uint64_t random_mix(uint64_t x) {
     x += RANDOM_ODD;
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -25,6 +25,15 @@ static int rss_open_in(const char *folder, const char *name) {
     return n > 0 && n < PATH_ROOM ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
+static const char *rss_read_file(const char *folder, const char *name, char text[TEXT_ROOM]) {
+    int fd = rss_open_in(folder, name);
+    rss_read_fd(fd, text);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return text;
+}
+
 /* The names that each version of control groups uses. In version 1 each controller has a tree of
  * its own, and "no limit" is a number that no machine reaches. */
 struct group_version {
@@ -42,12 +51,8 @@ enum { GROUP_LIMIT_BITS = 62 }; /* a limit of more bits is none */
 /* A group's limit. "max" is no limit, and neither is a file that is not there. */
 static uint64_t rss_limit_in(const char *folder, const char *name) {
     char text[TEXT_ROOM];
-    int  fd = rss_open_in(folder, name);
     uint64_t bytes;
-    number_digits(rss_read_fd(fd, text), 10, &bytes);
-    if (fd >= 0) {
-        close(fd);
-    }
+    number_digits(rss_read_file(folder, name, text), 10, &bytes);
     return bytes >> GROUP_LIMIT_BITS == 0 ? bytes : 0;
 }
 
@@ -85,12 +90,7 @@ static bool rss_has_memory(const char *list, size_t bytes) {
 static const struct group_version *rss_group_path(const char *proc_self, char path[TEXT_ROOM]) {
     char text[TEXT_ROOM];
     const struct group_version *found = NULL;
-    int fd = rss_open_in(proc_self, "cgroup");
-    rss_read_fd(fd, text);
-    if (fd >= 0) {
-        close(fd);
-    }
-    for (const char *line = text; *line != '\0';) {
+    for (const char *line = rss_read_file(proc_self, "cgroup", text); *line != '\0';) {
         size_t bytes = strcspn(line, "\n");
         const char *first = memchr(line, ':', bytes),
                    *second = first != NULL
@@ -138,18 +138,14 @@ void rss_open(struct rss *r, const char *proc_self, const char *groups) {
     r->group_limit_bytes = rss_least_limit(folder, strlen(groups) + strlen(v->root), v->limits);
 }
 
-static void rss_close_fd(int *fd) {
-    if (*fd >= 0) {
-        close(*fd);
-    }
-    *fd = -1;
-}
-
 void rss_close(struct rss *r) {
-    rss_close_fd(&r->statm_fd);
-    rss_close_fd(&r->current_fd);
-    rss_close_fd(&r->stat_fd);
-    rss_close_fd(&r->pressure_fd);
+    int *const fds[] = {&r->statm_fd, &r->current_fd, &r->stat_fd, &r->pressure_fd};
+    for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++) {
+        if (*fds[i] >= 0) {
+            close(*fds[i]);
+        }
+        *fds[i] = -1;
+    }
 }
 
 /* The number behind a word that begins a line. */

@@ -1,8 +1,8 @@
-/* How much memory the system has given the process, and how much its control group allows.
+/* How much memory the process has, and how much its control group allows.
  *
  * The files are opened once. Each later read costs a system call, none of which a filter of system
- * calls is likely to forbid. Control groups may be of either version. Facts that the system does
- * not give read as 0. Threading: one owner. Nothing here allocates or fails. */
+ * calls is likely to forbid. Control groups may be of either version. Facts that the system lacks
+ * read as 0. Threading: one owner. Nothing here allocates or fails. */
 #ifndef SLATE_BASE_RSS_H
 #define SLATE_BASE_RSS_H
 #include <stddef.h>

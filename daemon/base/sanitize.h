@@ -2,8 +2,8 @@
  *
  * A value that is being received is written straight into its chunk, by the kernel or a plain copy.
  * Readers without a lock may still read that chunk through a stale reference; the index's version
- * then rejects what they read (mem/item.h). Those reads are atomic, but the writes cannot be, so
- * these macros hide the writes from the sanitizer. They serve for nothing else. */
+ * then rejects the bytes that they read (mem/item.h). Those reads are atomic, but the writes cannot
+ * be, so these macros hide the writes from the sanitizer. */
 #ifndef SLATE_BASE_SANITIZE_H
 #define SLATE_BASE_SANITIZE_H
 

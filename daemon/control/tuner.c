@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/sched.h"
 #include "base/thread.h"
 #include "watch/event.h"
 

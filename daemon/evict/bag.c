@@ -2,11 +2,11 @@
  * items and moves those that were hit to the newest bag.
  *
  * Each bag holds a third of the items. An insert into the newest bag pushes the oldest item of each
- * bag that is over its share into the next bag; if the item was hit since it last moved, it goes to
- * the newest bag instead. The victim is the oldest item of the oldest bag that was not hit. Source:
- * Wiggins and Langston, "Enhancing the Scalability of Memcached", Intel 2012. Differences: theirs
- * counts the items of each bag and has a thread that passes over them; here every insert passes
- * over a few. insert, victim: O(1) amortised. */
+ * bag that is over its share into the next bag; an item with a hit since its last move goes to the
+ * newest bag instead. The victim is the oldest item of the oldest bag that was not hit. Source:
+ * Wiggins and Langston, "Enhancing the Scalability of Memcached", Intel 2012. Differences: the
+ * original counts the items of each bag and has a thread that passes over them; here every insert
+ * passes over a few. insert, victim: O(1) amortised. */
 #include "evict/evict.h"
 
 /* the bags are EVICT_NEW, EVICT_MAIN, EVICT_OLD, in this order */

@@ -7,11 +7,6 @@
  * and at most EVICT_SEARCH_MOST nodes at a time. */
 #include "evict/evict.h"
 
-static void clock_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
-    (void)temporary, (void)now_s;
-    evict_list_push(q, EVICT_MAIN, n);
-}
-
 static struct node *clock_fifo_victim(struct evict_queue *q, uint32_t now_s) {
     return evict_next_round(q, EVICT_SPARE_NONE, now_s);
 }
@@ -27,7 +22,7 @@ const struct evict_policy evict_fifo = {
     .list_names = {[EVICT_MAIN] = "all"},
     .tail_list = EVICT_MAIN,
     .hit_max = 1,
-    .insert = clock_insert,
+    .insert = evict_list_insert,
     .remove = evict_list_remove,
     .victim = clock_fifo_victim,
     .renew = evict_mark_renewed,
@@ -41,7 +36,7 @@ const struct evict_policy evict_fifo = {
         .list_names = {[EVICT_MAIN] = "all"},                                                      \
         .tail_list = EVICT_MAIN,                                                                   \
         .hit_max = counts,                                                                         \
-        .insert = clock_insert,                                                                    \
+        .insert = evict_list_insert,                                                               \
         .remove = evict_list_remove,                                                               \
         .victim = clock_victim,                                                                    \
         .renew = evict_mark_renewed,                                                               \
@@ -57,6 +52,6 @@ const struct evict_policy evict_none = {
     .list_names = {[EVICT_MAIN] = "all"},
     .tail_list = EVICT_MAIN,
     .hit_max = 1,
-    .insert = clock_insert,
+    .insert = evict_list_insert,
     .remove = evict_list_remove,
 };

@@ -1,5 +1,5 @@
-/* The list of policies, and what a queue does in the same way under each of them: beginning,
- * ending, renewing, adopting, switching. */
+/* The list of policies, and the functions that are the same under each policy: begin, end, renew,
+ * adopt and switch. */
 #include "evict/evict.h"
 
 #include <string.h>
@@ -92,30 +92,16 @@ struct node *evict_oldest(const struct evict_queue *q) {
     return oldest;
 }
 
-static bool evict_knob_copy(_Atomic uint32_t *to, const _Atomic uint32_t *from) {
-    uint32_t value = evict_knob(from), was = evict_knob(to);
-    atomic_store_explicit(to, value, memory_order_relaxed);
-    return value == was;
-}
-
 bool evict_tuning_copy(struct evict_tuning *to, const struct evict_tuning *from) {
-    bool same = evict_knob_copy(&to->hot_pct, &from->hot_pct);
-    same = evict_knob_copy(&to->warm_pct, &from->warm_pct) && same;
-    same = evict_knob_copy(&to->hot_factor_pct, &from->hot_factor_pct) && same;
-    same = evict_knob_copy(&to->warm_factor_pct, &from->warm_factor_pct) && same;
-    same = evict_knob_copy(&to->small_pct, &from->small_pct) && same;
-    same = evict_knob_copy(&to->ghost_pct, &from->ghost_pct) && same;
-    same = evict_knob_copy(&to->promote_hits, &from->promote_hits) && same;
-    return evict_knob_copy(&to->skip_pct, &from->skip_pct) && same;
-}
-
-/* A hand has taken the marks off the nodes behind it, which were hit, and they are the oldest
- * still. So the next policy would begin with them. They become the newest, as if they had moved. */
-static void evict_rotate_to_hand(struct evict_queue *q) {
-    if (q->hand != 0) {
-        evict_list_rotate(q, node_at(q->space, q->hand));
-        q->hand = 0;
+    _Atomic uint32_t *knobs = (void *)to;
+    const _Atomic uint32_t *values = (const void *)from;
+    bool same = true;
+    for (size_t i = 0; i < sizeof *to / sizeof *knobs; i++) {
+        uint32_t value = evict_knob(&values[i]);
+        same = evict_knob(&knobs[i]) == value && same;
+        atomic_store_explicit(&knobs[i], value, memory_order_relaxed);
     }
+    return same;
 }
 
 void evict_switch(struct evict_queue *q, const struct evict_policy *to) {
@@ -124,9 +110,14 @@ void evict_switch(struct evict_queue *q, const struct evict_policy *to) {
     evict_tail_watch(q, 0);
     if (!same) {
         evict_memory_free(&q->memory);
-        evict_rotate_to_hand(q);
     }
-    /* One that is alike differs in what it asks of new nodes. */
+    if (!same && q->hand != 0) {
+        /* Nodes behind a hand were hit and have lost their marks, but are still the oldest: the
+         * next policy would evict them first. So they become the newest, as if they had moved. */
+        evict_list_rotate(q, node_at(q->space, q->hand));
+        q->hand = 0;
+    }
+    /* A policy of the same structure has other conditions for new nodes only. */
     uint32_t left = same && q->policy != to ? q->list[EVICT_NEW].count : evict_count(q);
     q->unjudged = left > q->unjudged ? left : q->unjudged;
     q->policy = to;

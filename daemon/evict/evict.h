@@ -1,10 +1,10 @@
 /* The order in which items of one slab class in one partition are evicted.
  *
- * A policy is one const table of functions over nodes; it never sees items, keys or locks and never
- * allocates. A queue belongs to its partition: the caller holds the partition's lock in every call
- * but evict_find. The cache notes hits in the node's mark (base/node.h); no hit comes here. Times
- * are seconds of one clock: in the cache, the clock of its items. Cost: every call but evict_switch
- * is O(1), amortised. */
+ * A policy is one const table of functions over nodes, without access to items, keys or locks, and
+ * never allocates. A queue belongs to its partition: the caller holds the partition's lock in every
+ * call but evict_find. The cache notes hits in the node's mark (base/node.h); no hit comes here.
+ * Times are seconds of one clock: in the cache, the clock of its items. Cost: every call but
+ * evict_switch is O(1), amortised. */
 #ifndef SLATE_EVICT_EVICT_H
 #define SLATE_EVICT_EVICT_H
 #include "evict/list.h"
@@ -16,8 +16,8 @@ extern const struct evict_policy evict_lru, evict_slru, evict_bag, evict_fifo, e
     evict_tinylfu, evict_none;
 extern const struct evict_policy *const evict_policies[]; /* NULL-terminated */
 const struct evict_policy *evict_find(const char *name);  /* NULL: no such policy */
-/* Whether two policies are of one structure: each can go on with the lists, ghosts and hand of the
- * other. */
+/* Whether two policies have the same structure: each can continue with the lists, ghosts and hand
+ * of the other. */
 bool evict_same_structure(const struct evict_policy *, const struct evict_policy *);
 
 /* A queue allocates memory only when its policy first remembers an evicted node; evict_fini frees
@@ -31,7 +31,7 @@ static inline void evict_insert(struct evict_queue *q, struct node *n, bool temp
     q->policy->insert(q, n, temporary, now_s);
 }
 static inline void evict_remove(struct evict_queue *q, struct node *n) { q->policy->remove(q, n); }
-/* A node that keeps its place got a new value: it counts as inserted now. */
+/* For a node that got a new value in its place: the node counts as inserted now. */
 void evict_renew(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
 /* To be called when the victim is about to be removed because memory is needed, and for no other
  * reason. */
@@ -58,7 +58,7 @@ void evict_restore(struct evict_queue *, struct node *, const struct evict_polic
  * use become victims before its own, by age. So the order survives as far as the new policy can
  * express it; nodes that a hand passed and spared are the newest. Each node that is there and was
  * ever read is spared once when a search for a victim meets it, under fifo and lru, too. A policy
- * that is alike keeps the ghosts and the hand, and spares only new nodes so. O(1). */
+ * of the same structure takes over the ghosts and the hand, and spares only new nodes so. O(1). */
 void evict_switch(struct evict_queue *, const struct evict_policy *);
 /* The oldest node by its last move, whatever the policy; NULL: the queue is empty. Does not
  * reorder. */

@@ -23,8 +23,9 @@ enum {
 struct evict_memory {
     uint32_t words; /* words that follow */
     uint32_t epoch; /* ghosts: the epoch that runs, 0 to EPOCHS - 1 */
-    uint32_t adds; /* ghosts: additions in this epoch; sketch: additions since it was last halved */
-    uint64_t pending;  /* ghosts: hash of the last one, which is not in its word yet; 0: none */
+    uint32_t adds; /* ghosts: additions in this epoch; sketch: additions since the last halving */
+    /* ghosts: hash of the last one, which has not entered its word yet; 0: none */
+    uint64_t pending;
     uint64_t word[];
 };
 
@@ -42,8 +43,8 @@ static uint32_t evict_memory_words(uint32_t room, unsigned pct) {
 }
 
 /* Makes the queue's memory, or doubles its words: the keys of a word are then those of two, and
- * each of these gets a copy. Memory that was refused is asked for again only some calls later,
- * since that takes time under the partition's lock. */
+ * each of these gets a copy. After a refusal the next attempt comes some calls later, since
+ * attempts take time under the partition's lock. */
 static void evict_memory_grow(struct evict_queue *q, uint32_t words) {
     if (q->memory_retry_calls > 0) {
         q->memory_retry_calls--;
@@ -67,8 +68,8 @@ static void evict_memory_grow(struct evict_queue *q, uint32_t words) {
     q->memory = m;
 }
 
-/* The queue's memory, made with `pct` hundredths of a word for each node. It has two thirds of that
- * before it grows, and less if memory is out; NULL: there is none. */
+/* The queue's memory, made with `pct` hundredths of a word for each node. The memory grows when the
+ * words fall to two thirds of that; NULL: the system has none. */
 static struct evict_memory *evict_memory_for(struct evict_queue *q, unsigned pct) {
     uint32_t nodes = evict_count(q);
     struct evict_memory *m = q->memory;
@@ -91,9 +92,9 @@ static uint32_t evict_memory_word(const struct evict_memory *m, uint64_t hash) {
 
 /* --- ghosts: 16 bits each; the high twelve are the tag, never 0, the low four the epoch --- */
 
-/* A word is seldom in the processor's caches. So a ghost is put into its word only when the next
- * one is added or one is looked for, and the word is prefetched meanwhile. Adding a ghost never
- * waits for memory, and no branch in it depends on the word. */
+/* A word is seldom in the processor's caches. So a ghost enters its word only at the next addition
+ * or search, and the word is prefetched meanwhile. Adding a ghost never waits for memory, and no
+ * branch in it depends on the word. */
 
 #define EACH_WAY 0x0001000100010001u
 
@@ -105,14 +106,14 @@ static uint64_t evict_ghost_with_entry(uint64_t word, unsigned way, unsigned ent
     return (word & ~((uint64_t)0xffff << (16 * way))) | (uint64_t)entry << (16 * way);
 }
 
-/* For each entry, how many epochs ago it came. */
+/* The age of each entry in epochs. */
 static uint64_t evict_ghost_ages(const struct evict_memory *m, uint64_t word) {
     uint64_t epochs = EACH_WAY * (EPOCHS - 1);
     /* no entry borrows from the next */
     return ((m->epoch + EPOCHS) * EACH_WAY - (word & epochs)) & epochs;
 }
 
-/* For each entry EPOCHS if it is empty, else 0. */
+/* EPOCHS for each empty entry, 0 for each other. */
 static uint64_t evict_ghost_empties(uint64_t word) {
     /* the highest bit of each entry */
     uint64_t low = EACH_WAY * 0x7fff, is_there = ((word & low) + low) | word;
@@ -157,7 +158,7 @@ void evict_ghosts_add(struct evict_queue *q, const struct node *n, uint32_t shar
     evict_ghost_settle(m);
     m->pending = evict_memory_hash(q, n);
     __builtin_prefetch(&m->word[evict_memory_word(m, m->pending)], 1);
-    /* The epochs that are kept, with half of the one that runs, hold share_pct of the nodes. */
+    /* The valid epochs, with half of the current one, hold share_pct of the nodes. */
     if (++m->adds >= (uint64_t)evict_count(q) * share_pct / 100 * 2 / (2 * EPOCHS_VALID - 1)) {
         m->adds = 0;
         m->epoch = (m->epoch + 1) & (EPOCHS - 1);
@@ -197,13 +198,6 @@ static struct cell evict_sketch_cell(const struct evict_memory *m, uint64_t hash
     return (struct cell){evict_memory_word(m, x), (unsigned)(x & (CELLS_A_WORD - 1)) * 4};
 }
 
-static void evict_sketch_halve(struct evict_memory *m) {
-    for (uint32_t i = 0; i < m->words; i++) {
-        m->word[i] = m->word[i] >> 1 & 0x7777777777777777u;
-    }
-    m->adds /= 2;
-}
-
 void evict_sketch_add(struct evict_queue *q, const struct node *n, unsigned times) {
     struct evict_memory *m = evict_memory_for(q, SKETCH_WORD_PCT);
     if (m == NULL) {
@@ -220,7 +214,10 @@ void evict_sketch_add(struct evict_queue *q, const struct node *n, unsigned time
     /* not by the room: how soon the past fades must not depend on how the queue grew */
     uint32_t nodes = evict_count(q);
     if (m->adds >= (uint64_t)(nodes < ROOM_MIN ? ROOM_MIN : nodes) * ADDS_A_NODE) {
-        evict_sketch_halve(m);
+        for (uint32_t i = 0; i < m->words; i++) {
+            m->word[i] = m->word[i] >> 1 & 0x7777777777777777u;
+        }
+        m->adds /= 2;
     }
 }
 

@@ -6,8 +6,7 @@ static struct node *list_node(const struct evict_queue *q, uint32_t ref) {
     return node_at(q->space, ref);
 }
 
-/* Tells the neighbours of a place in a list, or the list's ends, what follows the one and what
- * comes before the other. */
+/* Sets the links of a place's neighbours, or the list's ends where there is no neighbour. */
 static inline void list_link_neighbours(const struct evict_queue *q, struct evict_list *l,
                                         uint32_t prev, uint32_t next, uint32_t after_prev,
                                         uint32_t before_next) {
@@ -34,6 +33,11 @@ void evict_list_push(struct evict_queue *q, unsigned list, struct node *n) {
     if (q->tail.want != 0 && list == q->policy->tail_list) {
         evict_tail_fill(q);
     }
+}
+
+void evict_list_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
+    (void)temporary, (void)now_s;
+    evict_list_push(q, EVICT_MAIN, n);
 }
 
 void evict_list_push_oldest(struct evict_queue *q, unsigned list, struct node *n) {

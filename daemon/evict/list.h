@@ -4,21 +4,23 @@
 #include "evict/queue.h"
 
 void evict_list_push(struct evict_queue *, unsigned list, struct node *);      /* as the newest */
+/* for policy->insert: pushes to EVICT_MAIN */
+void evict_list_insert(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
 void evict_list_push_oldest(struct evict_queue *, unsigned list, struct node *);
-/* Removes a node from the list it is in. */
+/* Removes a node from its list. */
 void evict_list_remove(struct evict_queue *, struct node *);
 /* Moves a node to a list, as the newest there. */
 void evict_list_move(struct evict_queue *, struct node *, unsigned list);
 /* Makes a node the oldest of its list; the nodes that were older follow the newest in their order.
  * No tail may be watched. */
 void evict_list_rotate(struct evict_queue *, struct node *);
-/* Marks a node that got a new value and keeps its place: for policy->renew. */
+/* Marks a node that got a new value in its place: for policy->renew. */
 void evict_mark_renewed(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
 
-/* The most nodes that one search for a victim moves or passes over. */
+/* The most nodes that one search for a victim visits. */
 enum { EVICT_SEARCH_MOST = 512 };
-/* After a switch: whether the node that a search for a victim met was ever read. The policy before
- * may have counted no hits, or have taken them off. */
+/* After a switch: whether a node on the way to a victim was ever read. The previous policy may have
+ * counted no hits, or have removed them. */
 static inline bool evict_read_before(struct evict_queue *q, const struct node *n) {
     if (q->unjudged == 0) {
         return false;
@@ -26,18 +28,18 @@ static inline bool evict_read_before(struct evict_queue *q, const struct node *n
     q->unjudged--;
     return node_mark(n) != 0;
 }
-/* Whether a search for a victim spares the node that it met: one with `spare_hits` hits or more,
- * one with a new value, or one that was read before a switch. */
+/* Whether a search for a victim spares a node: one with at least `spare_hits` hits, one with a new
+ * value, or one that was read before a switch. */
 static inline bool evict_spares(struct evict_queue *q, const struct node *n, unsigned spare_hits) {
     return node_hits(n) >= spare_hits || evict_renewed(n) || evict_read_before(q, n);
 }
 enum { EVICT_SPARE_NONE = NODE_HITS_MAX + 1 }; /* for spare_hits */
 struct node *evict_leftover_in(struct evict_queue *, unsigned lists, const struct node *own,
                                unsigned spare_hits, uint32_t now_s);
-/* What an earlier policy left in lists, which are given as bits, never EVICT_MAIN: the node that
- * moved last the longest ago, unless `own` is older and unread. Nodes that are spared are moved to
- * EVICT_MAIN. NULL: there is none. As the oldest of EVICT_MAIN may be another one then, the caller
- * finds `own` again. */
+/* The node with the oldest last move among lists that an earlier policy left, unless `own` is older
+ * and unread; `lists` has a bit for each list, never for EVICT_MAIN. Nodes that are spared are
+ * moved to EVICT_MAIN. NULL: there is none. As the oldest of EVICT_MAIN may be another node then,
+ * the caller finds `own` anew. */
 static inline struct node *evict_leftover(struct evict_queue *q, unsigned lists,
                                           const struct node *own, unsigned spare_hits,
                                           uint32_t now_s) {
@@ -46,13 +48,14 @@ static inline struct node *evict_leftover(struct evict_queue *q, unsigned lists,
                    (lists >> EVICT_TEMP & 1 ? q->list[EVICT_TEMP].oldest : 0);
     return any != 0 ? evict_leftover_in(q, lists, own, spare_hits, now_s) : NULL;
 }
-/* For a policy that uses EVICT_MAIN alone: the oldest node there or in a list that an earlier
- * policy left, after those before it that are spared have become the newest, with a hit less. */
+/* For a policy that uses EVICT_MAIN alone: the oldest unspared node there or in lists of an earlier
+ * policy. Spared nodes before that one become the newest, with a hit less. */
 struct node *evict_next_round(struct evict_queue *, unsigned spare_hits, uint32_t now_s);
 
 /* The node at `from` was copied to `to`: `to` takes its place in the order. */
 void evict_list_replace(struct evict_queue *, const struct node *from, struct node *to);
 
 uint32_t evict_count(const struct evict_queue *);
-struct node *evict_oldest_in(const struct evict_queue *, unsigned list); /* NULL: it is empty */
+/* NULL: the list is empty */
+struct node *evict_oldest_in(const struct evict_queue *, unsigned list);
 #endif

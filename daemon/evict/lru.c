@@ -1,17 +1,12 @@
 /* Exact LRU: one list; every hit moves its item to the newest end.
  *
  * That move needs the partition's lock, so `lru` is the exception among the policies: a hit costs a
- * lock and the cache lines of two neighbours. It is here as the yardstick for the others. */
+ * lock and the cache lines of two neighbours. `lru` is the yardstick for the others. */
 #include "evict/evict.h"
-
-static void lru_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
-    (void)temporary, (void)now_s;
-    evict_list_push(q, EVICT_MAIN, n);
-}
 
 static void lru_hit(struct evict_queue *q, struct node *n, uint32_t now_s) {
     if (node_next(n) == 0 && evict_list_of(n) == EVICT_MAIN) {
-        return; /* it is the newest already */
+        return; /* the node is the newest already */
     }
     if (now_s > node_time_s(n)) {
         node_set_time_s(n, now_s);
@@ -31,7 +26,7 @@ const struct evict_policy evict_lru = {
     .list_names = {[EVICT_MAIN] = "all"},
     .tail_list = EVICT_MAIN,
     .hit_max = 1,
-    .insert = lru_insert,
+    .insert = evict_list_insert,
     .remove = evict_list_remove,
     .victim = lru_victim,
     .hit = lru_hit,

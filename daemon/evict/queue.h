@@ -1,5 +1,5 @@
 /* A queue, its policy, and the marks in nodes: the types that the files of this folder share with
- * their callers. evict.h says what can be done with a queue. */
+ * their callers. evict.h has the functions. */
 #ifndef SLATE_EVICT_QUEUE_H
 #define SLATE_EVICT_QUEUE_H
 #include <stdatomic.h>
@@ -11,7 +11,7 @@
 enum { EVICT_LISTS = 4 }; /* as many as any policy needs */
 
 /* Settings that change while the cache serves. All queues share them; an admin's command writes
- * them; they are read relaxed. */
+ * them; they are read relaxed. evict_tuning_copy takes the struct as an array. */
 struct evict_tuning {
     _Atomic uint32_t hot_pct, warm_pct;           /* share of the class's items, 0..100 */
     /* in hundredths of the age of the cold tail, 100 = 1.0 */
@@ -37,11 +37,11 @@ struct evict_list {
 };
 
 /* The tail: the nodes that the class would lose first if it had one page less, in two parts of
- * `want` nodes each. These nodes carry EVICT_TAIL_* in `where`, so that a hit tells without a lock
+ * `want` nodes each. These nodes carry EVICT_TAIL_* in `where`, so that a hit shows without a lock
  * how near its item was to eviction. */
 enum { EVICT_TAILS = 2 };
 struct evict_tail {
-    uint32_t want; /* nodes of one part; 0: no tail is kept, which costs a branch a call */
+    uint32_t want; /* nodes of one part; 0: no tail, at the cost of a branch a call */
     uint32_t newest[EVICT_TAILS]; /* the newest node of the first part, and of the second */
     uint32_t count[EVICT_TAILS];  /* nodes of the first part, and of both */
 };
@@ -52,7 +52,7 @@ struct evict_moves {
 };
 
 struct evict_policy;
-struct evict_memory; /* what a policy remembers of nodes that are gone (evict/evict_memory.h) */
+struct evict_memory; /* a policy's memory of nodes that are gone (evict/evict_memory.h) */
 struct evict_queue {
     const struct evict_policy *policy;
     const struct evict_tuning *tuning;
@@ -60,23 +60,23 @@ struct evict_queue {
     struct evict_list    list[EVICT_LISTS];
     struct evict_tail    tail;
     struct evict_moves   moves;  /* moves since the cache last took them */
-    uint32_t             hand;   /* where a policy that goes round looks next; 0: at the oldest */
-    /* nodes that were there at the last switch and that no search for a victim has met since; too
-     * many by those that were removed meanwhile */
+    uint32_t             hand;   /* the next node of a policy that goes round; 0: the oldest */
+    /* nodes of the last switch that no search for a victim has met since; too high by the nodes
+     * that were removed meanwhile */
     uint32_t             unjudged;
-    uint32_t memory_retry_calls; /* calls until memory that was refused is asked for again */
-    /* Nodes of this time and before are flushed, and stay so. The owner sets it together with
-     * now_s, from one look at the clock. */
+    uint32_t memory_retry_calls; /* calls until the next attempt, after memory was refused */
+    /* Nodes of this time and before are flushed, and stay so. The owner sets this time and now_s
+     * from one reading of the clock. */
     uint32_t             flushed_s;
-    /* NULL: the policy did not need it yet, or memory was out */
+    /* NULL: the policy had no need yet, or memory was out */
     struct evict_memory *memory;
 };
 
-/* A policy is a structure, which its functions define, and the numbers that it uses. Some policies
- * share one structure and differ only in these numbers (evict_same_structure). */
+/* A policy is a structure, which its functions define, and its numbers. Some policies share one
+ * structure and differ only in these numbers (evict_same_structure). */
 struct evict_policy {
     const char *name;
-    const char *source;   /* where it comes from, for `stats policies` */
+    const char *source;   /* origin, for `stats policies` */
     const char *list_names[EVICT_LISTS]; /* for statistics; NULL where unused */
     unsigned    tail_list; /* victims are the oldest nodes of this list */
     const char *cost;     /* of a hit, an insert and a victim, in words */
@@ -90,7 +90,7 @@ struct evict_policy {
     struct node *(*victim)(struct evict_queue *, uint32_t now_s);
     /* NULL unless a hit changes the order, which costs a lock. */
     void (*hit)(struct evict_queue *, struct node *, uint32_t now_s);
-    /* NULL: the same as remove and insert. In most policies it is evict_mark_renewed. */
+    /* NULL: the same as remove and insert. Most policies have evict_mark_renewed. */
     void (*renew)(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
     /* NULL unless the policy remembers evicted nodes. */
     void (*evicted)(struct evict_queue *, const struct node *);
@@ -105,8 +105,8 @@ enum { EVICT_WHERE_LIST = 3, EVICT_TAIL_FIRST = 1 << 2, EVICT_TAIL_BOTH = 1 << 3
 static inline unsigned evict_list_of(const struct node *n) {
     return node_where(n) & EVICT_WHERE_LIST;
 }
-/* Set in a node that got a new value and kept its place, just as a hit is only marked. A policy
- * that meets the node at an old end treats it as new then. Every push clears the bit. */
+/* Set in a node that got a new value in its place, just as a hit is only marked. A policy that
+ * meets the node at an old end treats it as new then. Every push clears the bit. */
 enum { EVICT_RENEWED = 1 << 7 };
 static inline bool evict_renewed(const struct node *n) { return node_where(n) & EVICT_RENEWED; }
 #endif

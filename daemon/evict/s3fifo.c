@@ -1,17 +1,18 @@
 /* S3-FIFO: a small queue, which most new items soon leave again; a main queue for those that came
- * back; and ghosts of what left the small queue unread. Hits count up to three and move nothing.
+ * back; and ghosts of items that left the small queue unread. Hits count up to three and move
+ * nothing.
  *
  * New items go to the small queue (small_pct of the items), items whose ghost is still there to the
  * main one. At the small queue's old end an item with at least promote_hits hits goes to the main
  * queue, unless its last hit came in the first skip_pct of its time in the small queue. Any other
- * item there is the victim, and leaves its ghost; as many ghosts as ghost_pct of the items are
- * kept. At the main queue's old end an item that was hit gets another round with a hit less.
- * Sources: Yang and others, "FIFO queues are all you need for cache eviction", SOSP 2023; the part
- * that is skipped is the correlation window of Clock2Q+, VLDB 2026 (arXiv 2511.21958). Differences:
- * shares count the class's items of this partition; a ghost is a 12-bit tag (evict/evict_memory.h);
- * the window is a time, read from the mark of the last hit, so that it costs a hit nothing. s3fifo
- * uses the numbers of the tuning; the other policies here use numbers of their own, whatever the
- * tuning says. insert O(1) and two cache lines; victim O(1) amortised over hits, at most
+ * item there is the victim, and leaves its ghost; as many ghosts as ghost_pct of the items stay. At
+ * the main queue's old end an item that was hit gets another round with a hit less. Sources: Yang
+ * and others, "FIFO queues are all you need for cache eviction", SOSP 2023; the part that is
+ * skipped is the correlation window of Clock2Q+, VLDB 2026 (arXiv 2511.21958). Differences: shares
+ * count the class's items of this partition; a ghost is a 12-bit tag (evict/evict_memory.h); the
+ * window is a time, read from the mark of the last hit, so a hit pays nothing for the window.
+ * s3fifo uses the numbers of the tuning; the other policies here use numbers of their own, whatever
+ * the tuning says. insert O(1) and two cache lines; victim O(1) amortised over hits, at most
  * EVICT_SEARCH_MOST nodes at a time. */
 #include "evict/evict.h"
 #include "evict/evict_memory.h"
@@ -24,7 +25,7 @@ static void s3fifo_insert(struct evict_queue *q, struct node *n, bool temporary,
     evict_list_push(q, evict_ghosts_take(q, n) ? MAIN : SMALL, n);
 }
 
-/* The oldest of the main queue, after those before it that were hit have got another round. */
+/* The oldest of the main queue without hits. Older ones with hits get another round. */
 static struct node *s3fifo_main_victim(struct evict_queue *q, uint32_t now_s, unsigned *tries) {
     struct node *n = evict_oldest_in(q, MAIN);
     while (n != NULL && (node_hits(n) > 0 || evict_renewed(n)) && *tries > 0) {
@@ -39,7 +40,7 @@ static struct node *s3fifo_main_victim(struct evict_queue *q, uint32_t now_s, un
     return n;
 }
 
-/* A number that the policy uses: of its record if it has one, else of the tuning. */
+/* A number of the policy: from its record if there is one, else from the tuning. */
 #define KNOB(q, name) \
     ((q)->policy->record != NULL ? (q)->policy->record->name : evict_knob(&(q)->tuning->name))
 
@@ -106,8 +107,7 @@ static void s3fifo_evicted(struct evict_queue *q, const struct node *n) {
 #define RECORD(small, ghosts, hits, skipped) \
     (&(const struct evict_s3fifo_knobs){(small), (ghosts), (hits), (skipped)})
 S3FIFO(evict_s3fifo, "s3fifo", NULL, "S3-FIFO, Yang and others, SOSP 2023");
-/* Each of these misses less than s3fifo's defaults on some load, by more than a hundredth:
- * README.md has the figures. */
+/* Each of these misses 1 % less than s3fifo's defaults on some load: BENCHMARKS.md. */
 S3FIFO(evict_s3skip, "s3skip", RECORD(10, 90, 1, 50),
        "s3fifo with 1 hit that has to come after half of the time in the small queue, as in "
        "Clock2Q+, VLDB 2026");

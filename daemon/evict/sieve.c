@@ -1,5 +1,5 @@
 /* SIEVE: one queue in order of insertion, and a hand that goes from old to new. A node that was hit
- * stays where it is and loses its mark; the first one that was not hit is the victim. New items
+ * stays in its place and loses its mark; the first one that was not hit is the victim. New items
  * wait at the newest end until the hand has come round.
  *
  * Source: Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024. Good on web traffic, bad on
@@ -8,11 +8,6 @@
 #include "evict/evict.h"
 
 enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP };
-
-static void sieve_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
-    (void)temporary, (void)now_s;
-    evict_list_push(q, EVICT_MAIN, n);
-}
 
 static void sieve_remove(struct evict_queue *q, struct node *n) {
     if (q->hand == node_ref(q->space, n)) {
@@ -46,7 +41,7 @@ const struct evict_policy evict_sieve = {
     .list_names = {[EVICT_MAIN] = "all"},
     .tail_list = EVICT_MAIN,
     .hit_max = 1,
-    .insert = sieve_insert,
+    .insert = evict_list_insert,
     .remove = sieve_remove,
     .victim = sieve_victim,
     .renew = evict_mark_renewed,

@@ -2,15 +2,15 @@
  * at the old ends.
  *
  * New items enter HOT (TEMP if they live only shortly). A second hit makes an item active. At the
- * old end of HOT or COLD an active item goes to WARM; in WARM it gets another round. An idle item
- * goes to COLD when its queue is over its share, or when it is older than the queue's factor times
- * COLD's age. Victims are COLD's oldest. Hits only mark, and so does a new value of an item that
- * keeps its place: such an item goes to HOT when it reaches an old end, not at once.
+ * old end of HOT or COLD an active item goes to WARM; in WARM the item gets another round. An idle
+ * item goes to COLD when its queue is over its share, or when its age is above the queue's factor
+ * times COLD's age. Victims are COLD's oldest. Hits only mark, and so does a new value in an item's
+ * place: such an item goes to HOT at an old end, not at once.
  *
  * Source: memcached 1.4.24 to 1.6.45, doc/new_lru.txt (behaviour). Differences: shares count items,
  * since all items of a class take one chunk each; each insert moves the queues by a step, so no
- * thread has to keep up; an active or renewed item moves when it reaches an old end, not when it is
- * hit or stored. insert, victim: O(1) amortised. Memory: the node only. */
+ * thread has to do so; an active or renewed item moves at an old end, not at its hit or store.
+ * insert, victim: O(1) amortised. Memory: the node only. */
 #include "evict/evict.h"
 
 enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP };
@@ -23,8 +23,7 @@ static bool slru_is_renewed(const struct node *n) {
 
 static bool slru_pull(struct evict_queue *q, unsigned list, uint32_t now_s);
 
-/* A list's oldest node. Nodes before it that got a new value since they came here first go to HOT,
- * a few at a time. */
+/* A list's oldest node. A few older nodes that got a new value in this list first go to HOT. */
 static struct node *slru_settled_oldest(struct evict_queue *q, unsigned list, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, list);
     for (unsigned i = 0; i < RENEWALS_PER_PULL && n != NULL && slru_is_renewed(n); i++) {
@@ -37,7 +36,7 @@ static struct node *slru_settled_oldest(struct evict_queue *q, unsigned list, ui
     return n;
 }
 
-/* Looks at the old end of HOT or WARM; false: nothing there wants to move. */
+/* Moves the oldest node of HOT or WARM if a rule says so; false: none does. */
 static bool slru_pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
     struct node *n = slru_settled_oldest(q, list, now_s);
     if (n == NULL) {
@@ -78,8 +77,7 @@ static void slru_insert(struct evict_queue *q, struct node *n, bool temporary, u
     for (unsigned i = 0; i < PULLS_PER_INSERT && slru_pull(q, HOT, now_s); i++) {
     }
     slru_pull(q, WARM, now_s);
-    /* The next pull takes HOT's oldest node, which is in the processor's cache by now, and makes
-     * the one after it the oldest: so that one's neighbour is prefetched. */
+    /* the next pull reads the neighbour of HOT's second oldest node */
     const struct node *oldest = evict_oldest_in(q, HOT);
     __builtin_prefetch(node_at(q->space, node_next(oldest != NULL ? oldest : n)), 1);
 }
@@ -94,8 +92,8 @@ static void slru_renew(struct evict_queue *q, struct node *n, bool temporary, ui
 }
 
 /* COLD's oldest node, or that of another queue if COLD is empty: HOT's before WARM's, unless a
- * switch has left an older unread one in WARM. TEMP comes last, but even that is better than a set
- * that is refused. */
+ * switch has left an older unread one in WARM. TEMP comes last, but even TEMP is better than a
+ * refused set. */
 static struct node *slru_coldest(const struct evict_queue *q) {
     static const unsigned order[] = {COLD, HOT, WARM, TEMP};
     struct node *hot = evict_oldest_in(q, HOT), *warm = evict_oldest_in(q, WARM), *n = NULL;

@@ -1,11 +1,11 @@
-/* The tail of a queue: which nodes would go next, kept exactly while nodes come and go.
+/* The tail of a queue: the nodes that would go next, exact while nodes come and go.
  *
  * The list that victims come from is a queue, so its tail is the run from its oldest node to a
  * boundary. For each node that leaves the run, the boundary moves by one towards newer nodes, and
  * marks the nodes that it passes. */
 #include "evict/tail.h"
 
-/* the most steps of a boundary in one call, so that a tail that is too short grows faster than it
+/* the most steps of a boundary in one call: a tail that is too short grows faster than it
  * shrinks */
 enum { STEPS = 2 };
 static const uint8_t bits[EVICT_TAILS] = {EVICT_TAIL_FIRST, EVICT_TAIL_BOTH};

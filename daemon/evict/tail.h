@@ -4,14 +4,9 @@
 #define SLATE_EVICT_TAIL_H
 #include "evict/queue.h"
 
-/* Keeps a tail of two times `want` nodes from now on; 0: keeps none. O(nodes in the tail); later
+/* Maintains a tail of two times `want` nodes from now on; 0: none. O(nodes in the tail); later
  * calls O(1). */
 void evict_tail_watch(struct evict_queue *, uint32_t want);
-/* In how many parts of the tail a node is: 0 none, 1 the second, 2 the first, whose nodes go first.
- * No lock needed. */
-static inline unsigned evict_tail_parts(const struct node *n) {
-    return (unsigned)__builtin_popcount(node_where(n) & 12u);
-}
 
 /* Moves boundaries by up to two steps, after the tail's list got or lost a node. */
 void evict_tail_fill(struct evict_queue *);

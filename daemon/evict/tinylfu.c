@@ -1,9 +1,9 @@
-/* W-TinyLFU: a window for new items; beyond it an item stays only if it is asked for more often
- * than the item it would push out.
+/* W-TinyLFU: a window for new items; beyond the window an item stays only if it has more requests
+ * than the item that would make room.
  *
  * New items enter the window (a hundredth of the items, at least one). An item that leaves the
- * window goes on probation as the newest there, and is compared with the oldest there: the one that
- * the sketch counted more often stays. Items that are hit on probation are protected (four fifths
+ * window goes on probation as the newest there, and is compared with the oldest there: the one with
+ * the higher count in the sketch stays. Items that are hit on probation are protected (four fifths
  * of those beyond the window) until they are the oldest there and were not hit again. A hit only
  * counts in the node; the count goes into the sketch when the item reaches an old end, so a hit
  * costs no more than in other policies. Source: Einziger, Friedman and Manes, "TinyLFU: A Highly
@@ -78,8 +78,8 @@ static unsigned tinylfu_frequency(const struct evict_queue *q, const struct node
     return evict_sketch_count(q, n) + node_hits(n);
 }
 
-/* The oldest node on probation that was not hit there. If there is none, the other lists first give
- * what they have over their shares. */
+/* The oldest node on probation that was not hit there. If there is none, the other lists first
+ * shrink to their shares. */
 static struct node *tinylfu_probation_victim(struct evict_queue *q, uint32_t now_s) {
     for (unsigned i = 0; i < EVICT_SEARCH_MOST; i++) {
         struct node *n = evict_oldest_in(q, PROBATION);

@@ -3,14 +3,12 @@
  *   line    | version | 12 zeroes | number | number | …       0: an empty chain
  *   entry   | number of the next | reference of the item | low half of the hash |
  *
- * The line is that of slots.h, whose tags say that no key lies in its own line. With half of the
- * hash in each entry, a walk along a chain passes other keys' items without touching them, and a
- * split touches none. Lines grow by linear hashing; the high bits of the low half say which of a
- * line's chains is a key's, before and after. The version covers the line's twelve chains. One
- * array of 256 versions for all keys was tried first: when a writer lost its processor within a
- * change, one look-up of 256 waited until the writer had it again, once for 2.8 ms. Source:
- * memcached's table, without its pause, its lock for readers and its eight bytes for each link.
- * Memory: 12 bytes an item and 5.3 a head, some 15 in all, at any size. */
+ * The line is that of slots.h, with all tags empty, so that no key lies in its own line. With half
+ * of the hash in each entry, a walk along a chain passes other keys' items without touching them,
+ * and a split touches none. Lines grow by linear hashing; the high bits of the low half say which
+ * of a line's chains is a key's, before and after. The version covers the line's twelve chains.
+ * Source: memcached's table, without its pause, its lock for readers and its eight bytes for each
+ * link. Memory: 12 bytes an item and 5.3 a head, some 15 in all, at any size. */
 #include "index/line.h"
 
 enum {
@@ -63,7 +61,7 @@ static uint32_t chained_guess_behind(const struct index *ix, uint64_t hash,
 
 static uint32_t chained_find_behind(const struct index *ix, const struct key *k,
                                     struct index_hint hint, struct index_lookup *lookup) {
-    (void)lookup; /* is the line's, whose version is that of the chain */
+    (void)lookup; /* has the line's version, which is that of the chain */
     const struct index_line *line = hint.at;
     const struct chain_entry *e =
         chained_entry(ix, chained_load(&line->refs[chained_slot(k->hash)]));
@@ -162,8 +160,8 @@ static void chained_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     struct index_place at = chained_seek(ix, hash, ref);
     assert(at.ref != NULL);
     _Atomic uint32_t *link = &at.own->refs[chained_slot(hash)];
-    struct chain_entry *e;
-    while (e = chained_entry(ix, chained_load(link)), &e->ref != at.ref) {
+    struct chain_entry *e = chained_entry(ix, chained_load(link));
+    for (; &e->ref != at.ref; e = chained_entry(ix, chained_load(link))) {
         link = &e->next;
     }
     uint32_t number = chained_load(link);

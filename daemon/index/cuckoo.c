@@ -4,17 +4,17 @@
  *   0                  4                  16                           64
  *   | version : strays | 12 one-byte tags | 12 references of items     |   the line of slots.h
  *
- * A look-up reads the first line. It reads the second one only if `strays` says that some key of
- * the first line lies in its second: one line for most keys, two at most. A full line makes room by
+ * A look-up reads the first line, and the second one only if `strays` counts a key of the first
+ * line that lies in its second: one line for most keys, two at most. A full line makes room by
  * moving a key to the key's other line; if that is full, too, a key of that one moves, along the
  * shortest path to an empty slot. Each change of a key changes the version of its first line, and
  * of each line whose slots change. So a look-up that finds nothing checks the first line's version,
- * and one that finds the key checks the line where it found it.
+ * and one that finds the key checks the line of the key.
  *
  * The table grows by linear hashing. A line's new half is filled before readers can see it, and the
  * old half is cleared after that; then the keys that had strayed from it are brought home. If a key
- * moves from a line that a walk has not reached yet to one that it has passed, the walk visits the
- * latter again: so it meets every key that stays. Source: Fan et al., "MemC3", NSDI 2013, with
+ * moves from a line that a walk has not reached yet to one that is behind the walk, the walk visits
+ * the latter again, and so meets every key that stays. Source: Fan et al., "MemC3", NSDI 2013, with
  * twelve slots in place of four, and with growth; Litwin, VLDB 1980. Memory: 64 bytes for 10.8
  * items at any size, 5.9 an item. */
 #include "index/line.h"
@@ -22,19 +22,19 @@
 enum {
     WAYS = INDEX_SEGMENT,  /* lines that may be the second one to a given first, by the tag */
     STRAYS_MOST = LOW_MOST, /* at this number strays are no longer counted */
-    /* Below this load no line is split because a path is missing: that happens when somebody makes
+    /* Below this load no line is split because a path is missing: that happens when a client makes
      * keys collide. */
     LOAD_LEAST_X10 = 72,
     SPLITS_MOST = 8,       /* the most splits in one insert because a path is missing */
-    PATHS_MOST = 256,      /* lines that are looked at for one path */
+    PATHS_MOST = 256,      /* lines that are visited for one path */
     DEPTH_MOST = 8,
     SUSPECTS_MOST = 2 * WAYS * SLOTS,
 };
 
 /* --- where things are --- */
 
-/* The way between a key's two lines, and the bits in which their hashes differ by it. The low six
- * are never all zero. */
+/* The bits in which the hashes of a key's two lines differ, by the way between these lines. The low
+ * six are never all zero. */
 static uint32_t cuckoo_way_bits(unsigned way) { return way != 0 ? way * UINT32_C(0x9e3779b1) : 1; }
 static uint32_t cuckoo_first(uint64_t hash, uint32_t count) { return index_place_of(hash, count); }
 static uint32_t cuckoo_second(const struct index *ix, uint64_t hash, uint32_t count) {
@@ -72,8 +72,9 @@ static uint32_t cuckoo_find_behind(const struct index *ix, const struct key *k,
 
 /* --- making room; the caller holds the partition's lock --- */
 
-/* The other line of the key in a slot of line `i`. The line's number is enough to tell, unless `i`
- * is yet to be split in this round and the other one was split: then the key's hash is read. */
+/* The other line of the key in a slot of line `i`. The line's number determines the other line,
+ * unless `i` is yet to be split in this round and the other line was split: then the key's hash is
+ * read. */
 static uint32_t cuckoo_other(const struct index *ix, uint32_t i, unsigned slot, uint32_t count) {
     const struct index_line *b = line_at(ix, i);
     uint32_t round = index_round_of(count), split = count - round;
@@ -146,7 +147,7 @@ static bool cuckoo_on_path(const struct step *steps, const struct step *s, uint3
 
 /* Finds the shortest path from one of a hash's two full lines to a line with an empty slot, and
  * moves the keys along it, the last first. False: there is none. `escape`: keys may move even if a
- * walk cannot note one more line to visit again, and so would miss them. */
+ * walk has no room to note another line to visit again, and so would miss these keys. */
 static bool cuckoo_make_room(struct index *ix, uint64_t hash, uint32_t count, bool escape) {
     struct step steps[PATHS_MOST];
     unsigned known = 2;
@@ -166,10 +167,9 @@ static bool cuckoo_make_room(struct index *ix, uint64_t hash, uint32_t count, bo
                 continue;
             }
             if (slots_match(line_at(ix, to), 0) != 0) {
-                while (cuckoo_move_key(ix, s->line, slot, to, count), s->depth > 0) {
-                    to = s->line;
-                    slot = s->slot;
-                    s = &steps[s->before];
+                cuckoo_move_key(ix, s->line, slot, to, count);
+                for (; s->depth > 0; s = &steps[s->before]) {
+                    cuckoo_move_key(ix, steps[s->before].line, s->slot, s->line, count);
                 }
                 return true;
             }
@@ -203,8 +203,8 @@ static unsigned cuckoo_suspects(const struct index *ix, uint32_t line, unsigned 
     return n;
 }
 
-/* Finds all keys that lie in their second line and whose first is `home`, which is yet to be split:
- * it looks along each way. */
+/* Finds all keys that lie in their second line and whose first is `home`, which is yet to be split,
+ * along each way. */
 static unsigned cuckoo_find_strays(const struct index *ix, uint32_t home, uint32_t count,
                                    struct stray *to) {
     uint32_t round = index_round_of(count), split = count - round;
@@ -256,7 +256,7 @@ static bool cuckoo_split(struct index *ix) {
         }
     }
     unsigned stay = stray_count - gone;
-    line_set_low(to, gone < STRAYS_MOST ? gone : STRAYS_MOST); /* no reader can see it yet */
+    line_set_low(to, gone < STRAYS_MOST ? gone : STRAYS_MOST); /* no reader can see the line yet */
     /* the count changes before the versions: a reader checks both */
     atomic_store_explicit(&ix->count, n + 1, memory_order_release);
     index_version_begin(&from->version);

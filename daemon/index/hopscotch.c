@@ -7,11 +7,11 @@
  * Bit d of the map: a key whose own line this is lies in the d-th line that follows. A look-up
  * reads its own line and the lines in the map: one for most keys, five at most. A key that is not
  * in its own line is a stray. Strays have tags of a range of their own, so only for strays must the
- * key be read to find its own line. An insert looks along the lines that follow for an empty slot.
- * If the first one is too far, a key of a line between hops into it and leaves its own slot empty,
- * until an empty slot is near enough.
+ * key be read to find its own line. An insert searches the lines that follow for an empty slot. If
+ * the first one is too far, a key of a line between hops into that slot and leaves its own slot
+ * empty, until an empty slot is near enough.
  *
- * Source: Herlihy, Shavit, Tzafrir, "Hopscotch Hashing", DISC 2008. What differs: a bucket is a
+ * Source: Herlihy, Shavit, Tzafrir, "Hopscotch Hashing", DISC 2008. Differences: a bucket is a
  * cache line of twelve, not one key; readers check versions, as in cuckoo.c, not timestamps of
  * segments; and the table grows by linear hashing (Litwin, VLDB 1980) instead of being rehashed.
  * For that, the line that follows is not the next in memory: the d-th line of a key is the own line
@@ -22,23 +22,22 @@
  *
  * Each change of a key changes the version of its own line and of each line whose slots change. So
  * a look-up that finds nothing checks the own line's version, and one that finds the key checks the
- * line where it found it. An insert reads the keys of at most READS_MOST lines and splits one line,
- * which reads the strays of 9. Memory: 64 bytes for 9 items at any size, 7.1 an item. */
+ * line of the key. An insert reads the keys of at most READS_MOST lines and splits one line, which
+ * reads the strays of 9. Memory: 64 bytes for 9 items at any size, 7.1 an item. */
 #include "index/line.h"
 
 enum {
     NEAR = 5,         /* lines in which a key may lie */
-    PROBES_MOST = 32, /* lines that are looked at for an empty slot */
+    PROBES_MOST = 32, /* lines that are searched for an empty slot */
     READS_MOST = 64,  /* lines whose keys are read to find one that may hop */
     STRAY = 0xc0,     /* tags from here on are strays' */
     /* lines where its keys may lie before its split, if the lines that follow are split */
     LINES_OF_HOME = 2 * NEAR - 1,
     STRAYS_MOST = (LINES_OF_HOME - 1) * SLOTS,
 };
-/* The distance from a line to the one that follows. It must keep lines that follow each other
- * apart: with any number of its low bits as a fraction it lies far from 0, 1/2 and 1. It repeats
- * the bits 1001011. In a table that grew to 2.5 million items, at a load of 10, 6 inserts were
- * refused, and 716 with the bits of the golden ratio. */
+/* The distance from a line to the one that follows. The step must spread lines that follow each
+ * other: with any number of its low bits as a fraction the step lies far from 0, 1/2 and 1. Its
+ * bits repeat 1001011. */
 #define LINE_STEP UINT32_C(0xb972e5cb)
 
 _Static_assert((int)LINES_OF_HOME * (int)SLOTS <= (int)INDEX_CHAIN_MOST,
@@ -105,7 +104,7 @@ static unsigned hopscotch_lines_after(uint32_t own, unsigned distance, uint32_t 
     return lines[1] != lines[0] ? 2 : 1;
 }
 
-/* The keys whose own line is this one and that lie at this distance after it. */
+/* The keys of this own line that lie at this distance behind. */
 static unsigned hopscotch_strays_after(const struct index *ix, uint32_t own, unsigned distance,
                                        uint32_t count, struct stray *to) {
     uint32_t lines[2];
@@ -123,7 +122,7 @@ static unsigned hopscotch_strays_after(const struct index *ix, uint32_t own, uns
     return n;
 }
 
-/* All strays of a line. Prefetches all their keys before it reads the first. */
+/* All strays of a line. Prefetches all their keys before the first read. */
 static unsigned hopscotch_strays(const struct index *ix, uint32_t own, uint32_t count,
                                  struct stray *to) {
     uint32_t map = line_low(line_at(ix, own)), lines[2];
@@ -141,8 +140,8 @@ static unsigned hopscotch_strays(const struct index *ix, uint32_t own, uint32_t 
     return n;
 }
 
-/* The line is within a change. A key left the line at this distance: clears the map's bit if it was
- * the last one there. */
+/* The line is within a change. A key left the line at this distance: clears the map's bit if no
+ * other key lies there. */
 static void hopscotch_mend_map(struct index *ix, uint32_t own, unsigned distance, uint32_t count) {
     struct stray strays[2 * SLOTS];
     if (distance > 0 && hopscotch_strays_after(ix, own, distance, count, strays) == 0) {
@@ -178,7 +177,7 @@ static void hopscotch_move_key(struct index *ix, const struct stray *key, unsign
     line_change_end(own, from);
 }
 
-/* The distance of a key from its own line, found from where it lies. */
+/* The distance of a key from its own line, found from the key's line. */
 static unsigned hopscotch_distance(const struct index *ix, const struct index_line *b,
                                    unsigned slot, uint64_t hash, uint32_t count) {
     unsigned distance = slot_tag(b, slot) >= STRAY;
@@ -351,8 +350,7 @@ const struct index_kind index_hopscotch = {
     .name = "hopscotch",
     .item_bytes_most = 12,
     .own_tags = STRAY - 1,
-    /* In tables that grew to 620,000 items 0 of 2.5 * 10^8 inserts were refused at 90; 2 of 6 *
-     * 10^7 at 92, and 10 at 95. */
+    /* more refuses inserts: BENCHMARKS.md */
     .load_x10 = 90,
     .find_behind = hopscotch_find_behind,
     .guess_behind = hopscotch_guess_behind,

@@ -2,27 +2,23 @@
  * has an index.
  *
  * Every kind is a table of lines (slots.h) that grows by linear hashing, and a key's own line
- * follows from its hash. So a look-up begins alike in all of them, and reads a key that lies in its
- * own line without asking for the kind. What lies behind that line is the kind's: overflow lines in
- * `bucket`, a second line in `cuckoo`, lines that follow in `hopscotch`, all entries in `chained`.
+ * follows from its hash. So a look-up begins in the same way in all kinds, and reads a key that
+ * lies in its own line without a call of the kind. The lines behind are the kind's: overflow lines
+ * in `bucket`, a second line in `cuckoo`, lines that follow in `hopscotch`, all entries in
+ * `chained`.
  *
- * Writers hold the partition's lock. Readers take none: they look a key up, use what they found,
- * and call index_unchanged() afterwards; if it says no, what they saw may be false and they start
- * again. For that each line has a version, which is odd while something changes: every change of
- * a key's place, or of its item, changes the version that a look-up of this key noted. A look-up
- * that finds nothing notes its own line's version, and one that finds the key that of the line
- * where it lies. Every kind grows a little with each insert, so none ever stalls. Memory is never
- * unmapped while the index lives.
+ * Writers hold the partition's lock. Readers take none: they look a key up, use the item, and call
+ * index_unchanged() afterwards; if that returns false, their reading may be wrong and they start
+ * again. For that each line has a version, which is odd during a change: every change of a key's
+ * place, or of its item, changes the version that a look-up of this key noted. A look-up that finds
+ * nothing notes its own line's version, and one that finds the key notes the version of the key's
+ * line. Every kind grows a little with each insert, so none ever stalls. Memory is never unmapped
+ * while the index lives.
  *
- * A look-up is bounded whatever keys are stored: it reads at most 5 lines of the index in `bucket`
- * and `hopscotch`, 2 in `cuckoo`, 32 entries in `chained`, and touches at most 56, 60, 24 and 32
- * items, of which all but one have another key. A place that is full takes no more items until one
- * leaves it, and index_candidates tells which ones could leave. Random hashes fill no place: in
- * `bucket` they fill one of 10^8 at its fullest, just before it is split.
- *
- * To add a kind: a file with its functions, a line in index_kinds and in the option `index`
- * (server/config/settings_rows.h). test_index and `make bench-index` then cover it without a
- * change. */
+ * A look-up is bounded for any stored keys: at most 5 lines of the index in `bucket` and
+ * `hopscotch`, 2 in `cuckoo`, 32 entries in `chained`, and at most 56, 60, 24 and 32 items, of
+ * which all but one have another key. A full place takes no more items until one leaves, and
+ * index_candidates returns the items that could leave. Random hashes fill no place. */
 #ifndef SLATE_INDEX_INDEX_H
 #define SLATE_INDEX_INDEX_H
 #include <assert.h>
@@ -40,23 +36,23 @@
 
 struct index;
 
-/* Where an item is: its key's own line, the line whose version a look-up that finds it notes, and
- * its reference there; NULL: nowhere. */
+/* The place of an item: its key's own line, the line that holds the item, whose version look-ups
+ * note, and the reference there; NULL: nowhere. */
 struct index_place {
     struct index_line *own, *line;
     _Atomic uint32_t  *ref;
 };
 
-/* What a kind does behind a key's own line and when it changes. The caller of all but the first two
- * holds the partition's lock. */
+/* The functions of a kind behind a key's own line, and for changes. The caller of all but the first
+ * two holds the partition's lock. */
 struct index_kind {
     const char *name;
-    unsigned    item_bytes_most; /* what an item takes of the pool at most while an index is full */
+    unsigned    item_bytes_most; /* the most bytes of the pool for each item of a full index */
     unsigned    own_tags;        /* tags in keys' own lines are from 1 to this number */
     unsigned    load_x10;        /* items a line at which one is split, in tenths */
     unsigned    more_bytes;      /* of one of the things in index.more */
-    /* Finds a key that is not in its own line, which the look is of. If it finds the key, the look
-     * is of the line where it lies. Returns its reference, or 0. */
+    /* Finds a key outside its own line. `lookup` has the own line's version, and gets that of the
+     * key's line when the key is found. Returns the key's reference, or 0. */
     uint32_t (*find_behind)(const struct index *, const struct key *, struct index_hint,
                             struct index_lookup *);
     uint32_t (*guess_behind)(const struct index *, uint64_t hash, struct index_hint);
@@ -88,12 +84,12 @@ enum {
 
 struct index_walk { /* cuckoo.c */
     uint32_t next; /* the walk's next line; 0: there is no walk */
-    /* and the lines that it visits once more before that one */
+    /* the lines that the walk visits again before that one */
     uint32_t revisit_count, revisit[INDEX_REVISITS];
 };
 
 struct index {
-    _Atomic uint32_t count; /* lines of the table; it gives the round of linear hashing, too */
+    _Atomic uint32_t count; /* lines of the table, from which the round of linear hashing follows */
     uint32_t    own_tags;
     index_array table;
     index_array more;       /* overflow lines in `bucket`, entries in `chained` */
@@ -157,10 +153,10 @@ static inline uint32_t index_guess_in(const struct index *ix, const struct index
     uint32_t ref = slots != 0 ? slot_ref(b, (unsigned)__builtin_ctz(slots)) : 0;
     return ref >= ix->space->first ? ref : 0;
 }
-/* A reference whose item may be the key's, unchecked, for prefetching, as index_prefetch found the
- * spot. 0: the key's own line has none. An overflow line is prefetched then, since waiting for it
- * would cost as much as the whole rest of a get; index_guess_behind may find a reference there
- * after the caller has guessed for some other keys. */
+/* A reference whose item may be the key's, unchecked, for prefetching, with the hint of
+ * index_prefetch. 0: the key's own line has none. An overflow line is prefetched then, since a wait
+ * for that line would cost as much as all else of a get; index_guess_behind may find a reference
+ * there after the caller has guessed for some other keys. */
 static inline uint32_t index_guess(const struct index *ix, struct index_hint hint) {
     uint32_t ref = index_guess_in(ix, hint.at, hint.tag);
     if (ref == 0) {
@@ -174,11 +170,11 @@ static inline uint32_t index_guess_behind(const struct index *ix, uint64_t hash,
 }
 
 /* The key's reference in one line, by its tag there; 0: the line does not have the key. A reader
- * sees a slot's tag and its number at different times, so it may take the number of an overflow
+ * sees a slot's tag and its number at different times, and may so take the number of an overflow
  * line, linked or free, for a reference. A number below the first reference would lead into the
- * arena's page table, so it is rejected. A number above leads into some page, where any chunk may
- * be read (mem/item.h); it stays within the arena, since there are fewer overflow lines than items.
- * Either way the version has changed, and the reader looks again. */
+ * arena's page table, and is rejected. A number above leads into some page, where any chunk may be
+ * read (mem/item.h), and stays within the arena, since there are fewer overflow lines than items.
+ * Either way the version has changed, and the reader starts again. */
 __attribute__((always_inline)) static inline uint32_t index_find_in(const struct index *ix,
                                                                     const struct index_line *b,
                                                                     const struct key *k,
@@ -192,10 +188,10 @@ __attribute__((always_inline)) static inline uint32_t index_find_in(const struct
     return 0;
 }
 
-/* Finds the item of a key: its reference, or 0. It takes no lock: the caller asks
- * index_unchanged(look) afterwards. Candidates' keys are compared in place. The version is read
- * while the hash belongs to its line: a later split changes it. If the spot was found earlier, its
- * count serves as if it were read here. */
+/* Finds the item of a key: its reference, or 0. Takes no lock: the caller checks
+ * index_unchanged(lookup) afterwards. Candidates' keys are compared in place. The version is read
+ * while the hash belongs to its line, and a later split changes the version. An earlier hint's
+ * count serves like a count that is read here. */
 __attribute__((always_inline)) static inline uint32_t index_find_from(const struct index *ix,
                                                                       const struct key *k,
                                                                       struct index_hint hint,
@@ -214,8 +210,8 @@ __attribute__((always_inline)) static inline uint32_t index_find_from(const stru
     return __builtin_expect(ref != 0, true) ? ref : ix->kind->find_behind(ix, k, hint, lookup);
 }
 
-/* The same under the partition's lock. The spot, which may be zeroes, becomes that of the line
- * where the item lies, for index_change_begin. */
+/* The same under the partition's lock. The hint, which may be zeroes, becomes that of the item's
+ * line, for index_change_begin. */
 __attribute__((always_inline)) static inline uint32_t index_find_locked(const struct index *ix,
                                                                         const struct key *k,
                                                                         struct index_hint *hint) {
@@ -250,28 +246,28 @@ void index_replace(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new
 void index_remove(struct index *, uint64_t hash, uint32_t ref);
 
 /* After an insert that failed: the items, up to INDEX_CHAIN_MOST, one of which must be removed for
- * the insert to succeed. Returns how many; 0: none would help, since memory was out. */
+ * the insert to succeed. Returns their number; 0: none would help, since memory was out. */
 static inline unsigned index_candidates(const struct index *ix, uint64_t hash, uint32_t *refs) {
     return ix->kind->candidates(ix, hash, refs);
 }
 
 /* The references of the i-th chain, for a walk under the lock, with i from 0 on without a gap;
- * false past the end. `refs` has room for `max`, of which INDEX_CHAIN_MOST are enough; *count says
- * how many there are. The walk meets each item that is in the index all the time, and may meet it
- * twice while the index grows. */
+ * false past the end. `refs` has room for `max`, of which INDEX_CHAIN_MOST are enough; *count is
+ * their number. The walk meets each item that is in the index all the time, and may meet it twice
+ * while the index grows. */
 static inline bool index_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
                                unsigned *count) {
     return ix->kind->chain(ix, i, refs, max, count);
 }
 uint64_t index_bytes(const struct index *);
 
-/* Where an item lies that was not found by a spot. */
+/* The line of an item that was found without a hint. */
 static inline struct index_hint index_hint_at(const struct index *ix, uint64_t hash, uint32_t ref) {
     return (struct index_hint){.at = ix->kind->seek(ix, hash, ref).line};
 }
-/* Begins a change of an item that keeps its place: readers that looked this key up meanwhile look
- * again. The spot is as index_find_locked left it, or from index_hint_at. The caller ends the
- * change with index_version_end. */
+/* Begins a change of an item in its place: readers that have looked this key up meanwhile start
+ * again. The hint comes from index_find_locked or index_hint_at. The caller ends the change with
+ * index_version_end. */
 static inline _Atomic uint32_t *index_change_begin(struct index_hint hint) {
     _Atomic uint32_t *version = &((struct index_line *)(uintptr_t)hint.at)->version;
     index_version_begin(version);

@@ -1,4 +1,4 @@
-/* What the kinds of an index share when they change. */
+/* Functions for changes that the kinds of an index share. */
 #ifndef SLATE_INDEX_LINE_H
 #define SLATE_INDEX_LINE_H
 #include "index/index.h"
@@ -8,7 +8,8 @@
 static inline struct index_line *line_at(const struct index *ix, uint32_t i) {
     return index_line_in(&ix->table, i);
 }
-/* Has memory for one more line, which the kind fills before it counts it. False: out of memory. */
+/* Provides memory for one more line, which the kind fills before it raises the count. False: out of
+ * memory. */
 static inline bool line_add(struct index *ix) {
     uint32_t n = index_count(ix);
     return n % INDEX_SEGMENT != 0 ||
@@ -22,13 +23,13 @@ enum { LOW_MOST = INDEX_VERSION_ONE - 1 };
 static inline uint32_t line_low(const struct index_line *b) {
     return atomic_load_explicit(&b->version, memory_order_relaxed) & LOW_MOST;
 }
-/* The line is within a change, or no reader can see it. */
+/* The line must be within a change, or not visible to readers. */
 static inline void line_set_low(struct index_line *b, uint32_t low) {
     uint32_t v = atomic_load_explicit(&b->version, memory_order_relaxed);
     atomic_store_explicit(&b->version, (v & ~(uint32_t)LOW_MOST) | low, memory_order_relaxed);
 }
 
-/* --- changes of a key's own line and of the line where it lies, which may be the same --- */
+/* --- changes of a key's own line and of the line that holds the key, which may be the same --- */
 
 static inline void line_change_begin(struct index_line *own, struct index_line *line) {
     index_version_begin(&own->version);
@@ -75,7 +76,7 @@ static inline void line_prefetch_items(const struct index *ix, const struct inde
         __builtin_prefetch(it + 64);
     }
 }
-/* Where a line has this reference with this tag; NULL: it has not. */
+/* The place of a reference with this tag in a line; NULL: none. */
 static inline _Atomic uint32_t *line_seek(struct index_line *b, uint8_t tag, uint32_t ref) {
     for (unsigned slots = slots_match(b, tag); slots != 0; slots &= slots - 1) {
         unsigned slot = (unsigned)__builtin_ctz(slots);
@@ -88,7 +89,7 @@ static inline _Atomic uint32_t *line_seek(struct index_line *b, uint8_t tag, uin
 static inline unsigned line_slot(const struct index_line *b, const _Atomic uint32_t *ref) {
     return (unsigned)(ref - b->refs);
 }
-/* Adds the references in these slots to the `n` that are there; returns how many there are. */
+/* Adds the references in these slots to the first `n` ones; returns their new number. */
 static inline unsigned line_add_refs(const struct index_line *b, unsigned slots, uint32_t *refs,
                                      unsigned n, unsigned max) {
     for (; slots != 0 && n < max; slots &= slots - 1) {

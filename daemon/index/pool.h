@@ -1,9 +1,9 @@
-/* Memory of all partitions' indexes, and growing arrays in it that are read without a lock.
+/* Memory of all partitions' indexes, and growing arrays there that are read without a lock.
  *
- * A pool is one reserved mapping, used from its start and never given back. So taking from it needs
- * no lock, and a reader of a part that was emptied meanwhile reads stale numbers, not foreign
- * memory. Unused parts cost nothing. An array consists of segments of equal size, to which a
- * directory points. It has one writer, under the partition's lock. */
+ * A pool is one reserved mapping, used from its start and never released. So a take needs no lock,
+ * and a reader of a part that was emptied meanwhile reads stale numbers, not foreign memory. Unused
+ * parts cost nothing. An array consists of segments of equal size, to which a directory points. An
+ * array has one writer, under the partition's lock. */
 #ifndef SLATE_INDEX_POOL_H
 #define SLATE_INDEX_POOL_H
 #include <stdatomic.h>
@@ -23,9 +23,9 @@ void  index_pool_fini(struct index_pool *);
 /* Takes zeroed bytes, a multiple of 64; NULL: the pool is used up. Any thread. */
 void *index_pool_take(struct index_pool *, size_t bytes);
 
-/* Pointers to segments. A full directory is replaced by a longer copy; the old one is kept, because
- * a reader may still look at it. The copy takes a nanosecond a segment: a millisecond only with
- * some hundred million items in one index. */
+/* Pointers to segments. A full directory is replaced by a longer copy; the old one stays, because a
+ * reader may still use it. The copy takes a nanosecond a segment: a millisecond only with some
+ * hundred million items in one index. */
 struct index_directory {
     struct index_directory *older;
     uint32_t        room;
@@ -33,7 +33,7 @@ struct index_directory {
 };
 typedef _Atomic(struct index_directory *) index_array;
 
-/* Gives the array its n-th segment; all before it are there. False: out of memory. */
+/* Adds the n-th segment to an array that has all before that one. False: out of memory. */
 bool index_array_add(index_array *, uint32_t n, struct index_pool *, size_t segment_bytes);
 void index_array_free(index_array *); /* frees only the directories: the segments are the pool's */
 

@@ -1,21 +1,20 @@
-/* What a look-up saw, so that it can be checked later, and what the kinds share: versions, and the
- * places of a table that grows by linear hashing. */
+/* The record of a look-up for a later check, versions, and the places of a table that grows by
+ * linear hashing. */
 #ifndef SLATE_INDEX_SEQLOCK_H
 #define SLATE_INDEX_SEQLOCK_H
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a look-up saw, for index_unchanged. */
+/* A line's version at the time of a look-up, for index_unchanged. */
 struct index_lookup {
     const _Atomic uint32_t *at;
     uint32_t                version;
 };
 
-/* Where a look-up of a hash begins, as index_prefetch found it, so that later steps need not find
- * it again. Zeroes mean that it is not known; those who find by a spot take them, too. A spot stays
- * valid whatever changes meanwhile: places never move, and the count tells whether the hash has
- * left this one. */
+/* The line where a look-up of a hash begins, found once by index_prefetch for all later steps. A
+ * hint of zeroes is allowed, and means that the line is not known. A hint stays valid under all
+ * changes: places never move, and the count shows whether the hash has left this one. */
 struct index_hint {
     const void *at;
     uint32_t    count; /* number of places when this one was the hash's */
@@ -23,21 +22,21 @@ struct index_hint {
 };
 
 /* A version is a word whose low bits belong to the kind, in cuckoo.c a count and in hopscotch.c a
- * map (line.h), so that a look-up reads both as of one time. The count above them becomes odd
- * before anything that it covers changes, and even again after. It may overflow. */
+ * map (line.h), so that a look-up reads both as of one time. The count above these bits becomes odd
+ * before a change of the data under the version, and even again after. The count may overflow. */
 enum { INDEX_LOW_BITS = 5, INDEX_VERSION_ONE = 1 << INDEX_LOW_BITS };
 
 static inline void index_version_begin(_Atomic uint32_t *at) {
     atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + INDEX_VERSION_ONE,
                           memory_order_relaxed);
-    /* It is odd before any change; the fence pairs with that of index_unchanged. */
+    /* The version is odd before any change; the fence pairs with that of index_unchanged. */
     atomic_thread_fence(memory_order_release);
 }
 static inline void index_version_end(_Atomic uint32_t *at) {
     atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + INDEX_VERSION_ONE,
                           memory_order_release);
 }
-/* Whether a change is under way, for asserts of what may change only then. */
+/* Whether a change is under way, for asserts. */
 static inline bool index_version_is_odd(const _Atomic uint32_t *at) {
     return (atomic_load_explicit(at, memory_order_relaxed) & INDEX_VERSION_ONE) != 0;
 }
@@ -47,7 +46,7 @@ static inline struct index_lookup index_lookup_begin(const _Atomic uint32_t *at)
     return (struct index_lookup){at, version & ~(uint32_t)INDEX_VERSION_ONE};
 }
 
-/* Whether what the look-up saw is still true. */
+/* Whether the line has not changed since the look-up. */
 static inline bool index_unchanged(const struct index_lookup *lookup) {
     atomic_thread_fence(memory_order_acquire);
     return atomic_load_explicit(lookup->at, memory_order_relaxed) == lookup->version;

@@ -2,7 +2,7 @@
  * empty) and the reference of an item.
  *
  * There is one writer, under the partition's lock. Readers may see a slot's tag and its reference
- * as of different times; the version shows it. */
+ * as of different times; the version shows that. */
 #ifndef SLATE_INDEX_SLOTS_H
 #define SLATE_INDEX_SLOTS_H
 #include <stdatomic.h>

@@ -9,8 +9,7 @@
 #include "mem/item.h"
 
 #define HUGE_BYTES ((size_t)2 << 20)
-/* A page's memory is returned to the system in pieces of this size, so that a thread that waits for
- * this processor need not wait for a whole page. */
+/* A page's memory returns to the system in such pieces, since threads wait for the call. */
 #define RELEASE_BYTES ((size_t)128 << 10)
 
 static size_t arena_round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -176,7 +175,7 @@ static size_t arena_file_offset(const struct arena *a, uint32_t page) {
 }
 
 /* The file system has no memory for another page of the file. The pages that are out become the
- * limit, until somebody sets the limit anew. */
+ * limit, until the next arena_set_limit. */
 static void arena_stop_growing(struct arena *a) {
     uint32_t out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
     if (atomic_exchange_explicit(&a->page_limit, out, memory_order_relaxed) != out) {

@@ -3,11 +3,11 @@
  *   base                    base + head_bytes (2 MiB aligned)
  *   | page table ...        | page 0 | page 1 | ...                     | page_max - 1 |
  *
- * It is never unmapped while the cache lives, so a stale reference reads stale bytes and never
- * faults. A page that is given back returns its memory to the system and reads as zeroes.
- * References are offsets from base in units of 1 << space.shift bytes: 8 up to 32 GiB, doubling
- * with each doubling of the arena; chunk sizes are multiples of the unit. Threading:
- * arena_take_page and arena_release_page are for any thread. Errors: NULL and errno. */
+ * The mapping lives as long as the cache, so a stale reference reads stale bytes and never faults.
+ * A released page returns its memory to the system and reads as zeroes. References are offsets from
+ * base in units of 1 << space.shift bytes: 8 up to 32 GiB, doubling with each doubling of the
+ * arena; chunk sizes are multiples of the unit. Threading: arena_take_page and arena_release_page
+ * are for any thread. Errors: NULL and errno. */
 #ifndef SLATE_MEM_ARENA_H
 #define SLATE_MEM_ARENA_H
 #include <stdbool.h>

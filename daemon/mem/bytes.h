@@ -54,7 +54,7 @@ static inline void bytes_load(char *to, const char *from, size_t n) {
     }
 }
 
-/* Writes n < 8 bytes within one aligned word of a chunk; its other bytes are kept. */
+/* Writes n < 8 bytes within one aligned word of a chunk; the word's other bytes stay. */
 static inline void bytes_store_part(char *aligned, unsigned skew, const char *from, size_t n) {
     _Atomic uint64_t *at = (void *)aligned;
     uint64_t w = atomic_load_explicit(at, memory_order_relaxed);
@@ -82,7 +82,7 @@ static inline void bytes_store(char *to, const char *from, size_t n) {
     }
 }
 
-/* Whether n bytes of a chunk, at most 255, equal those at `to`. Nobody writes `to` meanwhile. */
+/* Whether n bytes of a chunk, at most 255, equal those at `to`, which do not change meanwhile. */
 static inline bool bytes_equal(const char *at, const char *to, size_t n) {
     char was[256];
     bytes_load(was, at, n);
@@ -143,7 +143,7 @@ static inline void bytes_load(char *to, const char *from, size_t n) { bytes_copy
 /* Copies n bytes into a chunk that only the caller writes. */
 static inline void bytes_store(char *to, const char *from, size_t n) { bytes_copy(to, from, n); }
 
-/* Whether n bytes of a chunk equal those at `to`. Nobody writes `to` meanwhile. */
+/* Whether n bytes of a chunk equal those at `to`, which do not change meanwhile. */
 static inline bool bytes_equal(const char *at, const char *to, size_t n) {
     if (n >= 16) {
         bytes_16 differ = (bytes_at_16(at) ^ bytes_at_16(to)) |

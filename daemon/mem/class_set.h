@@ -1,8 +1,8 @@
 /* A set of slab class ids, 0 to 255: a value to pass around, or one that threads share.
  *
- * Threading: a plain set has one owner. A shared one is for any thread. Taking it empties it word
+ * Threading: a plain set has one owner. A shared set is for any thread. A take empties the set word
  * by word: of two ids that are added at the same time, the taker may get one now and the other by
- * its next call. Cost: a shift and a mask; taking a shared set is four exchanges. */
+ * its next call. Cost: a shift and a mask; four exchanges to take a shared set. */
 #ifndef SLATE_MEM_CLASS_SET_H
 #define SLATE_MEM_CLASS_SET_H
 #include <stdatomic.h>
@@ -83,7 +83,7 @@ static inline void class_set_shared_subtract(struct class_set_shared *s,
         atomic_fetch_and_explicit(&s->words[i], ~less->words[i], memory_order_relaxed);
     }
 }
-/* Returns the set and empties it. */
+/* Returns the ids and empties the set. */
 static inline struct class_set class_set_shared_take(struct class_set_shared *s) {
     struct class_set taken;
     for (unsigned i = 0; i < CLASS_SET_WORDS; i++) {

@@ -1,8 +1,8 @@
-/* A geometry: which chunk sizes there are, and which class serves a size. It is a value that never
- * changes once other threads can see it.
+/* A geometry: the chunk sizes, and the class that serves a size. The struct never changes once
+ * other threads can see it.
  *
- * Threading: only the owner builds it; any thread reads it. Cost of finding a class: one load up to
- * CLASS_SIZES_SMALL_BYTES, a binary search above. */
+ * Threading: only the owner builds the struct; any thread reads it. Cost of finding a class: one
+ * load up to CLASS_SIZES_SMALL_BYTES, a binary search above. */
 #ifndef SLATE_MEM_CLASS_SIZES_H
 #define SLATE_MEM_CLASS_SIZES_H
 #include <stdbool.h>
@@ -26,7 +26,7 @@ struct size_rules {
     /* a list that has a chunk for every size begins with this size, or a smaller one */
     uint32_t first_bytes;
     uint32_t most_bytes;  /* slab_chunk_max, always the last size */
-    uint32_t unit_bytes;  /* sizes are rounded up to a multiple of it, a power of two */
+    uint32_t unit_bytes;  /* sizes are rounded up to a multiple of this power of two */
     unsigned count_most;  /* most sizes in a list, with the last: 2 to CLASS_SIZES_MAX */
 };
 /* Makes a list that begins with `first_bytes`; each size is at least `factor` (> 1) times the one

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A class that needs less than its page keeps older items, too: so many beyond its share. */
+/* A class that needs less than its page holds older items, too: so many beyond its share. */
 static const double older_most = 1.0 / 4;
 
 /* --- the histogram --- */
@@ -66,8 +66,7 @@ double fit_memory(const struct fit_histogram *h, const struct size_list *sizes,
 
 /* --- how many items fit --- */
 
-/* What one class of a list has to hold, as a share of all items, and what fits into one of its
- * pages. */
+/* The items that one class of a list has to hold, and how many fit into one of its pages. */
 struct load {
     double share;    /* of the items */
     double per_page; /* items that a page holds */

@@ -2,9 +2,9 @@
  * sizes would need the least.
  *
  * Sizes are counted in steps: of 8 bytes up to 4 KiB, above that 256 steps an octave, so that a
- * step is at most 0.4 % of a size. The largest size of each step is kept, so that a class that ends
- * there holds it. An item takes its chunk and its share of the unused end of the page: PAGE_BYTES /
- * floor(PAGE_BYTES / chunk).
+ * step is at most 0.4 % of a size. The histogram holds the largest size of each step, so that a
+ * class that ends there serves it. An item takes its chunk and its share of the unused end of the
+ * page: PAGE_BYTES / floor(PAGE_BYTES / chunk).
  *
  * The best sizes are found by dynamic programming over all chunk sizes that matter: the multiples
  * of the unit, and of those with which a page holds equally many chunks only the largest. The best
@@ -13,7 +13,7 @@
  * most the ladder's factor below the larger one, even if no items lie between: items of sizes that
  * come later then find a chunk that is not much larger than they are, and a class without items
  * costs nothing. O(classes x sizes x sizes within the factor): about 20 ms for 60 classes, a few
- * times over. Threading: one owner. Errors: out of memory. */
+ * times over. Threading: one owner. */
 #ifndef SLATE_MEM_FIT_H
 #define SLATE_MEM_FIT_H
 #include <stdbool.h>
@@ -27,7 +27,7 @@
 #define FIT_LADDER_FACTOR 1.5
 #define FIT_BARE_FACTOR 1.25
 enum {
-    FIT_CLASSES_MOST = 40, /* classes with items, unless the caller asks for more */
+    FIT_CLASSES_MOST = 40, /* classes with items, unless the caller wants more */
     FIT_FINE_BYTES = 4096,
     FIT_FINE_STEPS = FIT_FINE_BYTES / 8,
     FIT_OCTAVE_STEPS = 256,
@@ -54,7 +54,7 @@ void fit_histogram_add(struct fit_histogram *, uint32_t bytes, uint32_t chunk_by
 uint32_t fit_histogram_next(const struct fit_histogram *, uint32_t above_bytes,
                             uint32_t most_bytes);
 
-/* What a chunk takes of its page, with its share of the page's unused end. */
+/* Bytes that a chunk takes of its page, with its share of the page's unused end. */
 static inline double fit_chunk_cost(uint32_t chunk_bytes) {
     return (double)PAGE_BYTES / (PAGE_BYTES / chunk_bytes);
 }
@@ -64,8 +64,8 @@ static inline double fit_chunk_cost(uint32_t chunk_bytes) {
 double fit_memory(const struct fit_histogram *, const struct size_list *, uint32_t above_bytes,
                   uint32_t most_bytes);
 /* How many items like these fit into so many pages with these chunk sizes, once all pages are full.
- * A class that has an item has at least one whole page, and fills it with older items of its own if
- * it has them. 0: there are no items. */
+ * A class that has an item has at least one page, and fills that page with older items, too. 0:
+ * there are no items. */
 double fit_items(const struct fit_histogram *, const struct size_list *, uint32_t pages);
 
 /* How many classes there may be. */
@@ -78,14 +78,14 @@ struct fit_limits {
     bool     cautious; /* the items' sizes may change: leaves out classes that save little */
 };
 /* Finds the sizes that take the fewest pages, counted in whole pages, when `limits->pages` pages
- * are full of items like these. Each size is there for one of two reasons. Either it saves at least
- * 4 pages divided by the number of all pages; with limits->wary 64 divided by that number, but no
- * more than one page, since a class keeps one when its size goes out of use. Or the ladder needs
- * it: from rules->first_bytes or less up to the largest chunk, a size is at most FIT_LADDER_FACTOR
- * times the one before, rounded up to the unit. Where there are no items the factor is
- * FIT_BARE_FACTOR, as far as the limits leave room: items of other sizes, which come when the load
- * changes, then waste no more than in a table by that factor. There is no size between two with
- * which a page holds n and n + 1 chunks.
+ * are full of items like these. Each size is there for one of two reasons. Either the size saves at
+ * least 4 pages divided by the number of all pages; with limits->cautious 64 divided by that
+ * number, but no more than one page, since a class retains a page when its size goes out of use. Or
+ * the ladder needs the size: from rules->first_bytes or less up to the largest chunk, a size is at
+ * most FIT_LADDER_FACTOR times the one before, rounded up to the unit. Where there are no items the
+ * factor is FIT_BARE_FACTOR, as far as the limits leave room: items of other sizes, which come when
+ * the load changes, then waste no more than in a table by that factor. There is no size between two
+ * with which a page holds n and n + 1 chunks.
  *
  * If these are more sizes than the limits allow, first the sizes that only save pages are dropped
  * one by one; then every second rung of the ladder, as often as needed. The finer rungs are added
@@ -95,14 +95,14 @@ bool fit_sizes(const struct fit_histogram *, const struct size_rules *, const st
 
 /* fit_sizes in steps of some 20 us, for a thread that others wait for. */
 struct fit_search;
-/* The caller keeps the histogram, and must not change it until the search ends. NULL: out of
+/* The caller owns the histogram, and must not change it until the search ends. NULL: out of
  * memory. */
 struct fit_search *fit_begin(const struct fit_histogram *, const struct size_rules *,
                              const struct fit_limits *);
 bool fit_step(struct fit_search *); /* false: the sizes are found */
 void fit_end(struct fit_search **, struct size_list *);
 
-/* What items of sizes that no item has now would waste, from the smallest chunk to the largest. */
+/* The waste by items of sizes that no item has now, from the smallest chunk to the largest. */
 struct fit_absent_sizes {
     double mean_pct; /* mean over these sizes; every octave counts as much */
     double most_pct;

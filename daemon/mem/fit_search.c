@@ -1,4 +1,4 @@
-/* The search for the chunk sizes that take the fewest pages: fit.h says how it goes. */
+/* The search for the chunk sizes that take the fewest pages. fit.h explains the algorithm. */
 #include "mem/fit.h"
 
 #include <math.h>
@@ -10,9 +10,8 @@ enum {
     STEP_PAIRS = 8192, /* pairs of sizes that a step compares: some 20 us */
 };
 /* The pages that one more class must save, multiplied by the number of all pages: a class costs the
- * free chunks of its last page. The wary value amounts to at most one page, since a class whose
- * size goes out of use keeps a page: with 4 in place of 64, a shift of working sets in 64 pages
- * lost 2 points of hits by such pages. */
+ * free chunks of its last page. The cautious value amounts to at most one page, since a class whose
+ * size goes out of use retains a page. */
 static const double saving_least = 4, cautious_saving_least = 64;
 /* the share of all pages that classes which need less than one page may hold */
 static const double minimums_most = 1.0 / 4;
@@ -48,12 +47,6 @@ static double fit_class_need(const struct table *t, int after, int last) {
 static double fit_class_cost(const struct table *t, int after, int last) {
     double need = fit_class_need(t, after, last);
     return need > 1 || !(need > 0) ? need : 1;
-}
-
-static void fit_fill_first_row(struct table *t) {
-    for (unsigned j = 0; j < t->ends.count; j++) {
-        t->row[j] = j <= t->ends.first_most ? fit_class_cost(t, -1, (int)j) : INFINITY;
-    }
 }
 
 /* Fills some columns of the row; returns the next column. */
@@ -103,8 +96,8 @@ static void fit_collect_ends(struct ends *e, const struct fit_histogram *h,
     e->items[e->count - 1] = (double)h->items;
 }
 
-/* Whether one size may follow another on the ladder: it is at most the factor above it, rounded up;
- * or a page holds only one chunk less, so that no size lies between. */
+/* Whether one size may follow another on the ladder: the factor between both is not exceeded, after
+ * rounding up; or a page holds only one chunk less, so that no size lies between. */
 static bool fit_is_rung(uint32_t from_bytes, uint32_t to_bytes, double factor,
                         uint32_t unit_bytes) {
     return to_bytes < from_bytes * factor + unit_bytes ||
@@ -128,7 +121,7 @@ static void fit_set_ladder(struct ends *e, const struct size_rules *rules, doubl
     }
 }
 
-/* What the classes of a list that was found hold. */
+/* The classes of a list of sizes, counted. */
 struct found {
     unsigned used;     /* classes that have items */
     unsigned minimums; /* of these, classes that need less than one page */
@@ -151,7 +144,7 @@ static struct found fit_read_sizes(const struct table *t, unsigned k, struct siz
     return found;
 }
 
-/* The state of a search: it fills rows of the table, in rounds, for one ladder after another. */
+/* The state of a search, which fills rows of the table, in rounds, for one ladder after another. */
 struct fit_search {
     struct table                 t;
     const struct fit_histogram *h;
@@ -162,7 +155,7 @@ struct fit_search {
     unsigned                     classes; /* the row that is being filled, or was filled last */
     unsigned                     column;  /* the next column of that row */
     double                       total;   /* pages of the last row that reached the largest chunk */
-    /* pages of `sizes`; below 0: no list kept to the limits yet */
+    /* pages of `sizes`; below 0: no list met the limits yet */
     double                       chosen;
     struct size_list             sizes;
     /* the sizes are found; only rungs of the ladder may be added */
@@ -204,9 +197,12 @@ static bool fit_add_rung(struct fit_search *f) {
 }
 
 static void fit_begin_round(struct fit_search *f) {
-    fit_fill_first_row(&f->t);
+    struct table *t = &f->t;
+    for (unsigned j = 0; j < t->ends.count; j++) {
+        t->row[j] = j <= t->ends.first_most ? fit_class_cost(t, -1, (int)j) : INFINITY;
+    }
     f->classes = 1;
-    f->column = f->t.ends.count;
+    f->column = t->ends.count;
     f->total = INFINITY;
     f->chosen = -1;
 }
@@ -219,24 +215,21 @@ static void fit_begin_ladder(struct fit_search *f) {
     fit_begin_round(f);
 }
 
-static double fit_least_saving(const struct fit_limits *l) {
-    return l->cautious ? fmin(cautious_saving_least / l->pages, 1) : saving_least / l->pages;
-}
-
 /* Judges a row that is full. Rows are added until one reaches the largest chunk, and then as long
- * as each saves enough and keeps to the limits. Returns whether another row follows. */
+ * as each saves enough and meets the limits. Returns whether another row follows. */
 static bool fit_judge_row(struct fit_search *f) {
     unsigned width = f->t.ends.count;
-    double with = f->t.row[width - 1];
+    const struct fit_limits *l = &f->limits;
+    double with = f->t.row[width - 1], least = saving_least / l->pages;
+    least = l->cautious ? fmin(cautious_saving_least / l->pages, 1) : least;
     if (isfinite(with)) {
         struct size_list more;
         struct found found = fit_read_sizes(&f->t, f->classes, &more);
-        if (found.used > f->limits.used_classes_most ||
-            f->total - with < fit_least_saving(&f->limits)) {
+        if (found.used > l->used_classes_most || f->total - with < least) {
             return false;
         }
         f->total = with;
-        if (found.minimums <= f->limits.pages * minimums_most) {
+        if (found.minimums <= l->pages * minimums_most) {
             f->sizes = more;
             f->chosen = with;
         }
@@ -244,9 +237,9 @@ static bool fit_judge_row(struct fit_search *f) {
     return f->classes < f->limits.classes_most && f->classes < width;
 }
 
-/* Only with the sizes is it known how many items make all pages full, and the sizes depend on that
- * number: a few rounds find both. If no list by this ladder keeps to the limits, a wider ladder is
- * tried. Returns whether a round follows. */
+/* The sizes depend on how many items fill all pages, and that number depends on the sizes: a few
+ * rounds find both. If no list by this ladder meets the limits, a wider ladder follows. Returns
+ * whether a round follows. */
 static bool fit_next_round(struct fit_search *f) {
     double pages = f->limits.pages, taken = f->chosen;
     if (taken > 0 && (taken <= pages * 0.995 || taken >= pages * 1.005) && ++f->round < ROUNDS) {

@@ -7,11 +7,12 @@
 #include <sys/mman.h>
 
 enum { MEASURE_BYTES_SHIFT = 20, IDLE_SHARE = 64, PAGE_BYTES_USUAL = 4096 };
-/* Address space that jemalloc takes at a time: it doubles up to this. */
+/* The most address space that jemalloc takes at a time; its steps double up to this. */
 static const size_t grow_bytes_most = (size_t)16 << 20;
 
 struct heap {
-    extent_hooks_t   hooks; /* the first member: jemalloc passes it to each hook, and so the heap */
+    /* the first member: jemalloc passes the hooks, and so the heap, to each hook */
+    extent_hooks_t   hooks;
     struct arena    *arena;
     /* of every call: our own allocation arena, and no cache for each thread */
     int              flags;
@@ -25,8 +26,7 @@ struct heap {
     /* bytes that are held but not used, as of the last measurement, without idle_bytes */
     _Atomic uint64_t waste_bytes;
     _Atomic uint64_t idle_bytes;  /* bytes in pages that the next allocations take */
-    /* the limit of used bytes that are not retired, while it stands in for the arena's limit; 0: it
-     * does not */
+    /* a limit of used bytes that are not retired, in place of the arena's limit; 0: none */
     _Atomic uint64_t cap_bytes;
     _Atomic bool     measuring;
 };
@@ -65,7 +65,7 @@ static bool heap_hook_purge(extent_hooks_t *hooks, void *start, size_t bytes, si
 static bool heap_hook_split(extent_hooks_t *hooks, void *start, size_t bytes, size_t left,
                             size_t right, bool committed, unsigned index) {
     (void)hooks, (void)start, (void)bytes, (void)left, (void)right, (void)committed, (void)index;
-    return false; /* All is one mapping: it may be split anywhere. */
+    return false; /* all is one mapping, which may be split anywhere */
 }
 
 static bool heap_hook_merge(extent_hooks_t *hooks, void *a, size_t a_bytes, void *b, size_t b_bytes,
@@ -106,8 +106,8 @@ static uint64_t heap_limit_bytes(const struct heap *h) {
 }
 
 /* Measures the memory that is resident but not used: holes between allocations, and the allocator's
- * own. Pages that the allocator has no use for do not count, since the next allocations take them.
- * With `trim` they are returned to the system if they are what exceeds the limit. */
+ * own. Idle pages of the allocator do not count, since the next allocations take them. They return
+ * to the system with `trim`, or if they exceed the limit. */
 static bool heap_measure(struct heap *h, bool trim) {
     if (atomic_exchange_explicit(&h->measuring, true, memory_order_acquire)) {
         return false;
@@ -163,10 +163,10 @@ struct heap *heap_create(struct arena *arena) {
     }
     char name[CONTROL_NAME_BYTES];
     heap_control_name(name, h, "arena.%u.retain_grow_limit");
-    /* only a request: if it is refused, the mapping is used up a little sooner */
+    /* only a request: after a refusal the mapping is used up a little sooner */
     mallctl(name, NULL, NULL, &most, sizeof most);
     h->flags = (int)(MALLOCX_ARENA(h->index) | MALLOCX_TCACHE_NONE);
-    if (arena->space.shift > 4) { /* jemalloc aligns to 16 bytes without being told */
+    if (arena->space.shift > 4) { /* jemalloc aligns to 16 bytes by default */
         h->flags |= MALLOCX_LG_ALIGN((int)arena->space.shift);
     }
     for (uint32_t i = 0; i < arena->page_max; i++) {

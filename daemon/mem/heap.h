@@ -3,20 +3,18 @@
  *   | head | jemalloc's extents: metadata, runs of small allocations, large ones | not used yet |
  *
  * jemalloc gets an allocation arena of its own, and its extent hooks take memory from our mapping.
- * Extents are never given back, so a stale reference reads stale bytes and never faults. Pages that
- * jemalloc has no use for return to the system and read as zeroes. The process's malloc stays the C
- * library's: the Makefile hides jemalloc's names from it.
+ * Extents are never unmapped, so a stale reference reads stale bytes and never faults. Idle pages
+ * of jemalloc return to the system and read as zeroes. The process's malloc stays the C library's.
  *
- * The limit is the arena's, and counts bytes of memory that are really held: what allocations take,
- * rounded up as the allocator does, and what the allocator wastes in holes between them. The heap
- * asks jemalloc for that waste after each MiB of allocations and frees. So the resident size keeps
- * to the limit within 2 %, and fragmentation costs items, not memory.
+ * The limit is the arena's, and counts resident bytes: allocations, as the allocator rounds them,
+ * and the holes between them. The heap reads that waste from jemalloc after each MiB of allocations
+ * and frees. So the resident size stays within 2 % of the limit, and fragmentation costs items, not
+ * memory.
  *
- * Every page of the arena's table is said to be of class 1, so that code that asks for an item's
- * class need not know the store. Ownership: heap_take hands out memory that the taker makes an
- * item; heap_release takes it back once no thread can hold a reference any more
- * (cache/alloc/deferred_free.h). Threading: any, no lock held. Cost: one of jemalloc's locks and
- * some 100 ns. */
+ * Every page of the arena's table is of class 1, so that code that reads an item's class need not
+ * know the store. Ownership: heap_take hands out memory that the taker makes an item; heap_release
+ * takes it back once no thread can hold a reference any more (cache/alloc/deferred_free.h).
+ * Threading: any, no lock held. Cost: one of jemalloc's locks and some 100 ns. */
 #ifndef SLATE_MEM_HEAP_H
 #define SLATE_MEM_HEAP_H
 #include <stdbool.h>
@@ -30,22 +28,22 @@ enum { HEAP_CLASS = 1 };
 struct heap;
 
 struct heap *heap_create(struct arena *); /* NULL and errno */
-/* Ends the heap, and with it what is still allocated. Call it before the arena's end. */
+/* Ends the heap and all its allocations. Call this before arena_destroy. */
 void         heap_destroy(struct heap **);
 
 /* Returns the reference of an allocation; 0: the limit is reached, or the address space is used
  * up. */
 uint32_t heap_take(struct heap *, size_t bytes);
 void     heap_release(struct heap *, uint32_t ref);     /* frees memory that was retired */
-/* Notes that so many bytes no longer count as used. The caller gives them back when no thread can
- * see them any more. */
+/* Notes that so many bytes no longer count as used. The caller releases them when no thread can see
+ * them any more. */
 void     heap_note_retired(struct heap *, size_t bytes);
 
-/* What an allocation of `bytes` takes. */
+/* Bytes that an allocation of `bytes` takes. */
 size_t heap_bytes_for(const struct heap *, size_t bytes);
-size_t heap_bytes_of(const struct heap *, uint32_t ref);    /* what this allocation takes */
-/* Returns unused memory to the system and measures again what is held. False: another thread is
- * measuring right now. Cost: a system call for each run of pages. */
+size_t heap_bytes_of(const struct heap *, uint32_t ref);    /* bytes that this allocation takes */
+/* Returns unused memory to the system and measures the resident bytes again. False: another thread
+ * measures right now. Cost: a system call for each run of pages. */
 bool   heap_trim(struct heap *);
 /* While a lowered limit is being brought about: limits the used memory that is not retired to so
  * many bytes, however much is held. 0: the arena's limit counts again. */

@@ -1,4 +1,4 @@
-/* The layout of an item and of the chunks of a chained one: the only place that knows it.
+/* The layout of an item and of the chunks of a chained item. No other file knows this layout.
  *
  *   0      16        20            24    [+8]   [+4]    [+4]           [+4]  [+key_len]
  *   | node | exptime | value_bytes | cas | refs  | chain | client_flags | key | value (no CR LF) |
@@ -9,12 +9,12 @@
  * its value in chunks that start with a `struct item_tail`. In the block store the room behind its
  * key holds the value's first bytes.
  *
- * Readers without a lock may see any field at any moment, also of a chunk that meanwhile became
- * something else. So every field is read and written by relaxed atomics, keys and values by
- * mem/bytes.h; every length is bounded before it is used; and the index's version decides
- * afterwards whether what was read is true. A reader may even start in the middle of a chunk
- * (index/bucket.c), but only inside the arena's pages and the guard behind them: never in the page
- * table, whose fields are not all atomic. */
+ * Readers without a lock may see any field at any moment, also of a chunk that meanwhile has other
+ * content. So every field is read and written by relaxed atomics, keys and values by mem/bytes.h;
+ * every length is bounded before it is used; and the index's version decides afterwards whether the
+ * read bytes are valid. A reader may even start in the middle of a chunk (index/bucket.c), but only
+ * inside the arena's pages and the guard behind them: never in the page table, whose fields are not
+ * all atomic. */
 #ifndef SLATE_MEM_ITEM_H
 #define SLATE_MEM_ITEM_H
 #include <stdatomic.h>
@@ -28,8 +28,8 @@
 #include "mem/bytes.h"
 #include "mem/ordered_store.h"
 
-/* Values up to this size are copied: into the reply, and from a request that is whole in the read
- * buffer. Larger ones are borrowed and streamed. */
+/* Values up to this size are copied: into the reply, and from a request that is complete in the
+ * read buffer. Larger ones are borrowed and streamed. */
 enum { ITEM_COPY_MAX = 2048 };
 
 enum chunk_state { CHUNK_FREE = 0, CHUNK_FILLING = 1, CHUNK_LINKED = 2, CHUNK_UNLINKED = 3 };
@@ -39,7 +39,7 @@ enum {
     ITEM_CFLAGS = 1 << 3,  /* the header has client flags (they are not zero) */
     ITEM_CHAINED = 1 << 4, /* the value is in tails */
     ITEM_STALE = 1 << 5,   /* a meta command invalidated the item */
-    ITEM_WON = 1 << 6,     /* one client was told to store the item anew */
+    ITEM_WON = 1 << 6,     /* one client got the order to store the item anew */
     ITEM_BINKEY = 1 << 7,  /* the key came in base64 */
 };
 
@@ -50,7 +50,7 @@ struct item {
 };
 _Static_assert(sizeof(struct item) == 24, "header without CAS");
 
-/* Every chunk of a chained value starts like an item. Its key_len of 0 tells that it is none. */
+/* Every chunk of a chained value starts like an item. A key_len of 0 marks the chunk as a tail. */
 struct item_tail {
     _Atomic uint32_t next;    /* reference of the next tail; 0: the last */
     _Atomic uint32_t head;    /* reference of the item */
@@ -77,8 +77,8 @@ static inline enum chunk_state item_state(const struct item *it) {
 static inline void item_set_state(struct item *it, enum chunk_state s) {
     item_set_flags(it, (uint8_t)((item_flags(it) & (unsigned)~ITEM_STATE) | s));
 }
-/* The last step of a publish. Whoever finds the item linked finds what was stored before, also in a
- * memory file after the process has ended. */
+/* The last step of a publish. A reader that finds the item linked also finds all earlier stores,
+ * even in a memory file after the process has ended. */
 static inline void item_set_linked(struct item *it) {
     ordered_fence();
     item_set_state(it, CHUNK_LINKED);
@@ -133,7 +133,7 @@ static inline size_t item_key_offset(uint8_t flags, uint32_t value_bytes) {
 static inline size_t item_value_offset(uint8_t flags, uint8_t key_len, uint32_t value_bytes) {
     return item_key_offset(flags, value_bytes) + key_len;
 }
-/* Bytes of memory that an item of these lengths takes, if it is not chained. */
+/* Bytes of memory that an unchained item of these lengths takes. */
 static inline size_t item_total_bytes(uint8_t flags, uint8_t key_len, uint32_t value_bytes) {
     return item_value_offset(flags, key_len, value_bytes) +
            (flags & ITEM_CHAINED ? 0 : value_bytes);
@@ -185,28 +185,20 @@ static inline uint8_t item_copy_key(const struct item *it, char *to) {
     return len;
 }
 
-/* The hash of an item's key. The caller keeps the item from changing meanwhile. */
+/* The hash of an item's key. The item must not change meanwhile. */
 static inline uint64_t item_hash(const struct node *n) {
     char key[KEY_BYTES_MAX + 14];
     uint8_t len = item_copy_key((const struct item *)(const void *)n, key);
     return key_hash(key, len);
 }
 
-/* Notes a hit. It stores one byte at most, and none if the byte would stay the same. `most` is the
- * policy's highest count. */
+/* node_note_hit for an item. */
 static inline void item_note_hit(struct item *it, unsigned most, uint32_t now_s) {
-    uint8_t mark = node_mark(&it->node);
-    uint32_t since = item_time_s(it);
-    uint8_t code = node_age_code(now_s > since ? now_s - since : 0);
-    unsigned hits = mark & 7u;
-    uint8_t next = (uint8_t)(code << 3 | (hits < most ? hits + 1 : hits));
-    if (next != mark) {
-        node_set_mark(&it->node, next);
-    }
+    node_note_hit(&it->node, most, now_s);
 }
 
-/* Notes that an add met this item. For the policy that is as good as a hit, but an item that nobody
- * has read stays one that nobody has read. */
+/* Notes that an add met this item. For the policy that counts as a hit, but an item without a read
+ * stays unfetched. */
 static inline void item_note_wanted(struct item *it, unsigned most, uint32_t now_s) {
     unsigned hits = node_hits(&it->node);
     if (node_fetched(&it->node)) {

@@ -52,7 +52,7 @@ bool load_classes(struct slab *s) {
     struct class_sizes *g = &s->tables[0];
     g->sizes.count = 0;
     s->class_count = 0;
-    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) { /* may have been recalled before */
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) { /* may have been loaded before */
         s->classes[i].state = SLAB_CLASS_UNUSED;
     }
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
@@ -74,8 +74,8 @@ bool load_classes(struct slab *s) {
 
 /* --- pages --- */
 
-/* Whether a page is as its class has it. It is backed again: a copy of a file may have holes where
- * there were zeroes. */
+/* Whether a page agrees with its class. The page is backed again: a copy of a file may have holes
+ * where there were zeroes. */
 static bool load_page_is_intact(const struct slab *s, uint32_t page) {
     const struct arena *a = s->arena;
     unsigned class_id = slab_page_class(s, page);
@@ -84,7 +84,7 @@ static bool load_page_is_intact(const struct slab *s, uint32_t page) {
            memory_file_back(a->file, a->head_bytes + ((size_t)page << PAGE_SHIFT), PAGE_BYTES);
 }
 
-/* qsort passes no context: only one recall may run at a time */
+/* qsort passes no context, so only one load may run at a time */
 static const struct page *sorted_table;
 
 static int load_compare_acquired(const void *a, const void *b) {

@@ -1,15 +1,15 @@
-/* Brings a memory file's classes and pages back to a slab store, before anybody stores or reads.
- * The cache checks what lies in the pages (cache/persist/).
+/* Brings a memory file's classes and pages back to a slab store, before any store or read. The
+ * cache checks the contents of the pages (cache/persist/).
  *
  * A page belongs to the class that its entry in the file's table names, if the entry has that
- * class's chunk size. The last store of giving a page to a class makes this true; the first store
- * of taking it away ends it. */
+ * class's chunk size. The last store of a page's hand-over to a class makes this true; the first
+ * store of the page's withdrawal ends it. */
 #ifndef SLATE_MEM_LOAD_CLASSES_H
 #define SLATE_MEM_LOAD_CLASSES_H
 #include "mem/slab.h"
 
-/* Recalls the classes, with the ids they had, of a file that is not new, into a new slab. False:
- * what the file says is no geometry. */
+/* Loads the classes, with their former ids, of a file that is not new, into a new slab. False: the
+ * file's classes are no geometry. */
 bool load_classes(struct slab *);
 
 struct load_result {

@@ -22,7 +22,7 @@
 #include "mem/item.h"
 #include "mem/page.h"
 
-/* ASCII, in the machine's byte order: before the head is whole, and after. */
+/* ASCII, in the machine's byte order: before the head is complete, and after. */
 #define MAGIC_NEW UINT64_C(0x77656e6c6174616c)
 #define MAGIC UINT64_C(0x6d656d736c617465)
 #define HUGE_BYTES ((size_t)2 << 20)
@@ -87,8 +87,7 @@ static struct memory_shape memory_new_shape(const struct memory_request *w, size
     return s;
 }
 
-/* Whether the file is laid out as this program would lay it out: its places follow from its
- * numbers. */
+/* Whether the file's offsets are those that this program derives from the file's numbers. */
 static bool memory_shape_adds_up(const struct memory_shape *s, size_t align_bytes) {
     struct memory_request like = {.reserve_bytes = (size_t)s->page_max << PAGE_SHIFT,
                                   .front_bytes = s->front_bytes,
@@ -99,7 +98,7 @@ static bool memory_shape_adds_up(const struct memory_shape *s, size_t align_byte
     return memcmp(&made, s, sizeof made) == 0;
 }
 
-/* instead: the words of a refusal that say what to do. */
+/* instead: the end of the refusal, which names a remedy. */
 static bool memory_shape_fits(const char *path, const struct memory_shape *s,
                               const struct memory_request *w, size_t align_bytes,
                               const char *instead, char *why) {
@@ -108,11 +107,10 @@ static bool memory_shape_fits(const char *path, const struct memory_shape *s,
         return memory_refuse(why, path, "it was made by a machine of another byte order" ANEW);
     }
     if (s->version != own.version) {
-        return memory_refuse(
-            why, path,
-            "it was made by a slated that lays memory out otherwise (version %u; this "
-            "one reads %u)%s",
-            s->version, own.version, instead);
+        return memory_refuse(why, path,
+                             "it was made by a slated that lays memory out otherwise (version %u; "
+                             "this one reads %u)%s",
+                             s->version, own.version, instead);
     }
     if (s->item_bytes != own.item_bytes || s->tail_bytes != own.tail_bytes ||
         s->copy_bytes_max != own.copy_bytes_max || s->page_bytes != own.page_bytes ||
@@ -156,7 +154,7 @@ static ordered_word *memory_word_at(struct memory_head *h, unsigned i) {
     return (ordered_word *)(void *)((char *)h + words[i].at);
 }
 
-/* The name of a word of the head that is not whole; NULL: all are. */
+/* The name of a damaged word of the head; NULL: no word is damaged. */
 static const char *memory_broken_word(struct memory_head *h) {
     uint32_t v;
     uint64_t cas;
@@ -192,8 +190,7 @@ static bool memory_write_first(const struct memory_file *f, uint64_t word) {
     return munmap(map, f->map_align_bytes) == 0;
 }
 
-/* Gives a new file its shape. The owner sets the words next, and then calls
- * memory_file_complete. */
+/* Gives a new file its shape. The owner then sets the words and calls memory_file_complete. */
 static bool memory_file_create(struct memory_file *f, const struct memory_request *w, char *why) {
     f->shape = memory_new_shape(w, f->map_align_bytes);
     f->is_new = true;
@@ -220,7 +217,7 @@ static bool memory_file_recognise(struct memory_file *f, const struct memory_req
                                   size_t file_bytes, char *why) {
     struct memory_head *h = malloc(sizeof *h);
     bool ok = false, is_head = h != NULL && pread(f->fd, h, sizeof *h, 0) == (ssize_t)sizeof *h;
-    if (is_head && h->magic == MAGIC_NEW) { /* nothing was ever stored in it */
+    if (is_head && h->magic == MAGIC_NEW) { /* no item was ever stored */
         ok = memory_file_create(f, w, why);
     } else if (!is_head || h->magic != MAGIC) {
         memory_refuse(why, f->path, "it is no memory file of slated" ANEW);
@@ -267,8 +264,8 @@ static void memory_check_place(struct memory_file *f) {
     }
 }
 
-/* A file of another user is refused: that user could read and change what is in it, and root would
- * not notice. */
+/* A file of another user is refused: that user could read and change the items, and root would not
+ * notice. */
 static bool memory_file_lock(struct memory_file *f, char *why) {
     struct stat st;
     if (fstat(f->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -345,7 +342,7 @@ bool memory_file_begin(struct memory_file *f, const struct memory_request *w,
                            : memory_file_recognise(f, w, (size_t)st.st_size, why);
 }
 
-/* Makes the head's words whole; they say that the file is empty. */
+/* Sets every word of the head, as of an empty file. */
 static void memory_init_head(struct memory_file *f) {
     struct memory_head *h = f->head;
     for (unsigned i = 0; i < WORDS; i++) {

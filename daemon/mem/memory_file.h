@@ -4,13 +4,13 @@
  *   0      MEMORY_BLOBS_AT  MEMORY_FRONT_AT      shape.table_at  shape.head_bytes
  *   | head | notes          | the cache's front  | page table    | page 0 | page 1 | ...
  *
- * The head says what is in the file. Its shape never changes once the file is made, and is sealed
- * by a checksum; its words do change (mem/ordered_store.h). A file whose head is not whole, or
- * whose shape is not this program's, is refused with a sentence. The contents of pages are checked
- * when the cache adopts them (cache/persist/).
+ * The head describes the file. Its shape never changes once the file is made, and is sealed by a
+ * checksum; its words do change (mem/ordered_store.h). A file with a damaged head, or with another
+ * shape than this program's, is refused with a sentence. The contents of pages are checked when the
+ * cache adopts them (cache/persist/).
  *
  * One process has the file at a time, by a lock that ends with the process. Threading: the owner
- * opens and closes it; ordered_store.h has the rules for the words. Errors: a sentence. */
+ * opens and closes the file; ordered_store.h has the rules for the words. Errors: a sentence. */
 #ifndef SLATE_MEM_MEMORY_FILE_H
 #define SLATE_MEM_MEMORY_FILE_H
 #include <stdbool.h>
@@ -25,7 +25,7 @@
 enum { MEMORY_VERSION = 1 };
 enum { MEMORY_WHY_BYTES = 512, MEMORY_BLOBS_AT = 32 << 10, MEMORY_FRONT_AT = 64 << 10 };
 
-struct memory_shape { /* what the program fixes comes first, what each file fixes comes last */
+struct memory_shape { /* first the program's constants, then the file's own numbers */
     uint32_t version;        /* MEMORY_VERSION */
     uint32_t byte_order;     /* MEMORY_BYTE_ORDER */
     uint32_t item_bytes;     /* an item's header without CAS */
@@ -43,8 +43,8 @@ struct memory_shape { /* what the program fixes comes first, what each file fixe
 };
 
 enum memory_state {
-    MEMORY_SERVING = 1, /* a process serves from it, or was killed while it did */
-    MEMORY_STOPPED, /* everything in it is settled, and was written to the medium below the file */
+    MEMORY_SERVING = 1, /* a process serves from the file, or was killed meanwhile */
+    MEMORY_STOPPED, /* all is complete and written to the medium below the file */
 };
 
 enum { MEMORY_CLASSES = CLASS_SET_IDS };
@@ -76,7 +76,7 @@ _Static_assert(sizeof(struct memory_head) <= MEMORY_BLOBS_AT, "the head has its 
 static inline uint32_t memory_class_bytes(uint32_t word) { return word & 0xffffff; }
 static inline unsigned memory_class_state(uint32_t word) { return word >> 24; }
 
-/* What the opener of a file asks for. */
+/* The requirements of a file's opener. */
 struct memory_request {
     size_t      limit_bytes;   /* of pages; a file with room for less is refused */
     size_t      reserve_bytes; /* of pages; a new file gets room for so much */
@@ -88,46 +88,44 @@ struct memory_request {
 struct memory_file {
     char               *path;       /* owned; for sentences */
     int                 fd;
-    bool                is_new;     /* nothing is in it yet */
+    bool                is_new;     /* the file is empty */
     size_t              map_align_bytes;
     struct memory_shape shape;
     struct memory_head *head;       /* mapped by the arena; NULL before that */
 };
 
-/* Opens a file, or makes one, and locks it: no other process can have it from now on. NULL: `why`
- * says why not, beginning with the path. */
+/* Opens a file, or makes one, and locks it against other processes. NULL: `why` has the reason,
+ * beginning with the path. */
 struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES]);
 /* Makes the struct of an open file, of which another process has another descriptor: the lock goes
- * over with it. `path` is what sentences call the file. Owns the descriptor, also when it fails.
- * NULL: `why` says why not. */
+ * over with the descriptor. `path` is the file's name in sentences. Owns the descriptor, also on
+ * failure. NULL: `why` has the reason. */
 struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMORY_WHY_BYTES]);
-/* Makes a file without a name, which vanishes with the last process that has it. NULL: `why` says
- * why not. */
+/* Makes a file without a name, which vanishes with the last process that has it. NULL: `why` has
+ * the reason. */
 struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]);
 /* Whether the path names the file of this descriptor. */
 bool memory_file_is_at(int fd, const char *path);
-/* Whether memory_file_begin would take a file that another process serves from, as far as its shape
- * is concerned. Changes nothing. False: `why` says why not, beginning with the path. */
+/* Whether memory_file_begin would accept the shape of a file that another process serves from.
+ * Changes nothing. False: `why` has the reason, beginning with the path. */
 bool memory_file_fits(const struct memory_file *, const struct memory_request *,
                       char why[MEMORY_WHY_BYTES]);
-/* Reads what is in the file, or lays a new one out. False: `why` says why not, beginning with the
- * path. */
+/* Reads the head, or lays a new file out. False: `why` has the reason, beginning with the path. */
 bool memory_file_begin(struct memory_file *, const struct memory_request *,
                        char why[MEMORY_WHY_BYTES]);
 /* Maps the file at an address that is a multiple of map_align_bytes, inside a mapping of the
  * caller. False: errno. */
 bool memory_file_map(struct memory_file *, char *at);
-/* Marks the file as whole: the owner has set the words that a reader needs from the start. */
+/* Marks the file as complete: the owner has set the words that a reader needs from the start. */
 void memory_file_complete(struct memory_file *);
 /* Backs bytes of the file with memory. False: the system has none, see errno. A store into bytes
- * that nobody backed could end the process. */
+ * without backing could end the process. */
 bool memory_file_back(const struct memory_file *, size_t at, size_t bytes);
 void memory_file_unback(const struct memory_file *, size_t at, size_t bytes);
 /* Computes the head's checksum anew from its shape. */
 void memory_head_seal(struct memory_head *);
-/* Writes the file to its medium: what was stored before this call is there before what is stored
- * after it. For media that outlive the machine's memory. */
+/* Writes the file to its medium: stores before this call reach it before later stores do. */
 void memory_file_sync(const struct memory_file *);
-void memory_file_close(struct memory_file **); /* unlocks it; the arena unmaps it */
+void memory_file_close(struct memory_file **); /* unlocks the file; the arena unmaps it */
 uint32_t memory_boot_hash(void);                    /* a hash of this boot's id */
 #endif

@@ -1,12 +1,10 @@
-/* Words of a memory file (mem/memory_file.h) that show by themselves whether they are whole. One
- * half of each is the complement of the other half: so a change of any byte is seen, and a word of
- * zeroes is not whole. A word is written by one store, so after a crash it holds what it was before
- * that store or after.
+/* Words of a memory file (mem/memory_file.h) that reveal damage by themselves. One half of a word
+ * is the complement of the other half: a change of any byte shows, and a word of zeroes is not
+ * intact. A word is written by one store, so after a crash it holds the old value or the new one.
  *
- * After a crash the process is gone, but everything its processors had stored is there, in the
- * order in which each processor stored it. So where two stores must be found in their order, only
- * the compiler must be kept from changing that order. ordered_fence does this and costs no
- * instruction. */
+ * After a crash the process is gone, but all that its processors had stored is there, in the order
+ * in which each processor stored. So where the order of two stores matters, only the compiler must
+ * not change it. ordered_fence forbids that and costs no instruction. */
 #ifndef SLATE_MEM_ORDERED_STORE_H
 #define SLATE_MEM_ORDERED_STORE_H
 #include <stdatomic.h>
@@ -27,13 +25,14 @@ static inline bool ordered_is_intact(uint64_t word) {
 static inline void ordered_set(ordered_word *w, uint32_t v) {
     atomic_store_explicit(w, ordered_encode(v), memory_order_release);
 }
-/* False: the word is not whole, or was never set. */
+/* False: the word is not intact, or was never set. */
 static inline bool ordered_get(const ordered_word *w, uint32_t *v) {
     uint64_t word = atomic_load_explicit(w, memory_order_acquire);
     *v = (uint32_t)word;
     return ordered_is_intact(word);
 }
-/* Sets it, unless it holds a later time. Times are compared by the sign of their difference. */
+/* Sets the word, unless it holds a later time. Times are compared by the sign of their
+ * difference. */
 static inline void ordered_advance(ordered_word *w, uint32_t v) {
     uint64_t was = atomic_load_explicit(w, memory_order_relaxed);
     while ((!ordered_is_intact(was) || (int32_t)(v - (uint32_t)was) > 0) &&

@@ -12,12 +12,12 @@
 enum page_state {
     PAGE_FREE,     /* in the pool, or never used */
     PAGE_OWNED,    /* carved into chunks of its class */
-    PAGE_DRAINING, /* owned, but no chunk of it is taken any more */
+    PAGE_DRAINING, /* owned, but its free chunks cannot be taken */
 };
 
-/* The page table's entry. All of it but the list links is true after a crash, too. The lock of the
- * owning class guards it; any thread may read `class_id`, `state` and `chunk_bytes` at any time
- * (relaxed). One cache line. */
+/* The page table's entry. All fields but the list links are valid after a crash, too. The lock of
+ * the owning class guards the entry; any thread may read `class_id`, `state` and `chunk_bytes` at
+ * any time (relaxed). One cache line. */
 struct page {
     _Atomic uint8_t  state;    /* enum page_state */
     _Atomic uint8_t  class_id; /* 0: none */
@@ -28,7 +28,7 @@ struct page {
     /* neighbours among the class's pages with free chunks, by page number; PAGE_NONE ends the
      * list */
     uint32_t         next, prev;
-    /* neighbours among all pages of the class, in the order in which it got them */
+    /* neighbours among all pages of the class, in the order of their arrival */
     uint32_t         owned_next, owned_prev;
     /* grows with each page that any class gets: the lower, the longer the class has had this
      * page */

@@ -10,10 +10,10 @@
 
 #include "base/failpoint.h"
 
-#define BLOB_SEED UINT64_C(0x736c617465206e6f) /* another layout of notes gets another seed */
+#define BLOB_SEED UINT64_C(0x736c617465206e6f) /* another layout of blobs gets another seed */
 
 struct blob {
-    uint64_t number; /* the note with the higher number counts; 0: never written */
+    uint64_t number; /* the blob with the higher number is valid; 0: never written */
     uint64_t bytes;
     uint64_t check;  /* a hash of number, bytes and text */
     char     text[SETTINGS_BLOB_BYTES + 8];
@@ -30,13 +30,12 @@ static bool blob_is_intact(const struct blob *n) {
     return n->number != 0 && n->bytes <= SETTINGS_BLOB_BYTES && n->check == blob_checksum(n);
 }
 
-/* The note that counts; NULL: neither is whole. */
+/* The valid blob; NULL: neither is intact. */
 static const struct blob *blob_latest(const struct blob *a, const struct blob *b) {
-    const struct blob *first = blob_is_intact(a) ? a : NULL, *second = blob_is_intact(b) ? b : NULL;
-    return first == NULL                    ? second
-           : second == NULL                 ? first
-           : first->number > second->number ? first
-                                            : second;
+    if (!blob_is_intact(a) || (blob_is_intact(b) && b->number >= a->number)) {
+        return blob_is_intact(b) ? b : NULL;
+    }
+    return a;
 }
 
 bool settings_blob_write(const struct memory_file *f, const char *text, size_t bytes) {

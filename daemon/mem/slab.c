@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 
-enum { PARTIAL_PAGES_MOST = 64 }; /* pages that one hold of a class's lock looks at */
+enum { PARTIAL_PAGES_MOST = 64 }; /* pages that one hold of a class's lock visits */
 
 static bool slab_plan_sizes(const struct slab_config *cfg, unsigned class_most,
                             struct size_rules *rules, struct size_list *sizes) {
@@ -124,8 +124,8 @@ static void slab_add32(_Atomic uint32_t *n, uint32_t by) {
     atomic_fetch_add_explicit(n, by, memory_order_relaxed);
 }
 
-/* Carves a page that no other thread knows of, and gives it to the class. False: the class is not
- * active (any more), or has pages although this is to be its first. */
+/* Carves a page that no other thread knows of, for the class. False: the class is not active (any
+ * more), or has pages although this is to be its first. */
 static bool slab_class_add_page(struct slab *s, unsigned class_id, uint32_t page, bool first) {
     struct slab_class *c = &s->classes[class_id];
     struct page *p = slab_page(s, page);
@@ -349,7 +349,7 @@ bool slab_page_facts(struct slab *s, uint32_t page, struct slab_page_facts *f) {
     const struct page *p = slab_page(s, page);
     unsigned class_id = slab_page_class(s, page);
     if (class_id == SLAB_CLASS_NONE) {
-        return false; /* so it is for most pages; it needs no lock */
+        return false; /* as most pages are; that needs no lock */
     }
     struct slab_class *c = &s->classes[class_id];
     lock_take(&c->lock);

@@ -1,14 +1,14 @@
 /* The slab store: classes of equal chunks, carved from pages of the arena.
  *
- * The geometry (mem/class_sizes.h) says which sizes there are. It can be changed while other
- * threads store and read. A class keeps its id as long as it lives. A class whose size is not in
- * the current geometry is retired: it takes no item and gets no page any more. When its last page
- * is gone, its id is free again.
+ * The geometry (mem/class_sizes.h) has the sizes, and can change while other threads store and
+ * read. A class has one id as long as it lives. A class whose size is not in the current geometry
+ * is retired: it gets no more items and pages. When its last page is gone, its id is free again.
  *
- * A class has a lock over its pages and their free lists. Partitions keep a small stock of chunks,
- * so the lock is rarely taken. Free lists belong to pages, so a page can leave its class at once.
- * Ownership: slab_take hands out FREE chunks, which the taker makes DRAFT; slab_release takes them
- * back. Threading: any thread, no other project lock held. Cost: O(1) a chunk. */
+ * A class has a lock over its pages and their free lists. Partitions have a small magazine of
+ * chunks, so the lock is rarely taken. Free lists belong to pages, so a page can leave its class at
+ * once. Ownership: slab_take hands out FREE chunks, whose state the taker makes FILLING;
+ * slab_release takes chunks back. Threading: any thread, no other project lock held. Cost: O(1) a
+ * chunk. */
 #ifndef SLATE_MEM_SLAB_H
 #define SLATE_MEM_SLAB_H
 #include "mem/slab_class.h"
@@ -32,24 +32,25 @@ struct slab *slab_create(struct arena *, const struct slab_config *);
 void         slab_destroy(struct slab **);
 
 /* Takes up to `want` free chunks of the class. If there are none, the class first gets a page of
- * the pool. Returns how many chunks it took. */
+ * the pool. Returns the number of chunks. */
 unsigned slab_take(struct slab *, unsigned class_id, uint32_t *refs, unsigned want);
 void     slab_release(struct slab *, uint32_t ref);
 /* Cheaper than one by one if the chunks are of one class. */
 void     slab_release_all(struct slab *, const uint32_t *refs, unsigned count);
-/* Gives a page to a class that has none, if need be over the limit, within what is reserved.
- * Without evictions (-M) a cache full of one size would otherwise refuse every other size for ever;
- * memcached does the same. True also if another thread has just done so. False: the class has pages
- * and none of their chunks is free, or the reserve has no page left. */
+/* Adds a page to a class that has none, if need be over the limit, within the reserve. Without
+ * evictions (-M) a cache full of one size would else refuse every other size for ever. True also if
+ * another thread has just done so. False: the class has pages and none of their chunks is free, or
+ * the reserve has no page left. */
 bool slab_grow_first(struct slab *, unsigned class_id);
-/* Gives the class a page of the pool, even if it has free chunks; false: the pool is empty. */
+/* Adds a page of the pool to the class, even if the class has free chunks; false: the pool is
+ * empty. */
 bool     slab_grow(struct slab *, unsigned class_id);
 
 /* --- moving pages: begin; return the page's chunks one by one (slab_release of a draining page
  * only counts them); then end or cancel --- */
 
-/* False: the class does not own that page, or it is draining already, or the class would not keep
- * `kept` others that stay. */
+/* False: the class does not own that page, or the page is draining already, or the class would not
+ * retain `retained` other pages. */
 bool     slab_drain_begin(struct slab *, uint32_t page, unsigned class_id, uint32_t retained);
 bool     slab_drain_empty(struct slab *, uint32_t page);    /* whether every chunk is back */
 /* Hands the emptied page to a class, or to the pool if `to_class` is SLAB_CLASS_NONE. The caller
@@ -74,20 +75,20 @@ void slab_facts(const struct slab *, unsigned class_id, struct slab_class_facts 
 struct slab_page_facts {
     unsigned class_id;
     bool     draining;
-    /* free chunks of the page's own list; those in a partition's stock do not count */
+    /* free chunks of the page's own list; those in a partition's magazine do not count */
     uint32_t chunks, free_chunks;
     uint32_t created_s;           /* as in struct page */
 };
 /* False: no class of this store has the page. Takes the lock of the page's class. */
 bool slab_page_facts(struct slab *, uint32_t page, struct slab_page_facts *);
-/* Looks at a class's first 64 pages that have free chunks and are not draining, and puts them into
- * `pages`, at most `max`; with `whole` only those that have nothing but free chunks. Returns how
- * many. Under the class's lock. */
+/* Visits a class's first 64 pages that have free chunks and are not draining, and puts them into
+ * `pages`, at most `max`; with `all_free` only those whose chunks are all free. Returns their
+ * number. Takes the class's lock. */
 unsigned slab_partial_pages(struct slab *, unsigned class_id, bool all_free, uint32_t *pages,
                             unsigned max);
-/* Puts the next pages of a class that are not draining into `pages`, at most `max`, and returns how
- * many. Each call goes on where the one before ended, round and round; no page comes twice in one
- * call. O(max, and pages that drain), under the class's lock. */
+/* Puts the next pages of a class that are not draining into `pages`, at most `max`, and returns
+ * their number. Each call continues where the one before ended, round and round; no page comes
+ * twice in one call. O(max, and pages that drain). Takes the class's lock. */
 unsigned slab_next_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);
 /* Puts a page among those of its class that have free chunks. The caller holds the class's lock. */
 void slab_partial_link(struct slab *, struct slab_class *, uint32_t page);

@@ -1,5 +1,5 @@
-/* The types that the files of the slab store share, and what any thread may read of a class without
- * a lock. slab.h says what the store does. */
+/* The types that the files of the slab store share, and the fields of a class that any thread may
+ * read without a lock. slab.h has the functions. */
 #ifndef SLATE_MEM_SLAB_CLASS_H
 #define SLATE_MEM_SLAB_CLASS_H
 #include <stdbool.h>
@@ -16,12 +16,12 @@ enum { SLAB_CLASSES_MAX = CLASS_SET_IDS, SLAB_CLASS_NONE = 0 }; /* ids 1 to 255 
 /* as many as memcached has, so that a growth factor gives the same classes */
 enum { SLAB_CLASSES_AT_START = 63 };
 
-/* Room in the smallest chunk beyond -n's bytes: what memcached's header takes. Classes then have
+/* Room in the smallest chunk beyond -n's bytes: the size of memcached's header. Classes then have
  * memcached's sizes, and no item needs a larger chunk than in memcached. */
 enum { SLAB_HEADER_ROOM = 48 };
 
-/* The least size of the largest chunk: it holds the head of a chained item with the longest key,
- * and a number behind it. */
+/* The least size of the largest chunk: room for the head of a chained item with the longest key,
+ * and for a number behind the key. */
 enum { SLAB_CHUNK_MAX_LEAST = 320 };
 _Static_assert(SLAB_CHUNK_MAX_LEAST >= sizeof(struct item) + 8 + 12 + KEY_BYTES_MAX + 20,
                "any head fits");
@@ -44,9 +44,9 @@ struct slab_class {
     /* these change only while the class has no page and no item */
     _Atomic uint32_t chunk_bytes, chunks_per_page;
     uint32_t         partial; /* first page with free chunks */
-    /* the first and the last of all its pages, in the order in which it got them */
+    /* the first and the last of all its pages, in the order of their arrival */
     uint32_t         owned, owned_last;
-    uint32_t         round_at; /* the page where slab_next_pages goes on; PAGE_NONE: the first */
+    uint32_t         round_at; /* the page where slab_next_pages continues; PAGE_NONE: the first */
     _Atomic uint32_t page_count;
     _Atomic uint32_t free_count; /* free chunks in pages that are not draining */
     _Atomic uint32_t moving;     /* pages that are draining */
@@ -66,8 +66,8 @@ struct slab {
     struct slab_class classes[SLAB_CLASSES_MAX];
 };
 
-/* The current geometry. It stays valid until the end of the turn (cache/cache.h): the second change
- * after this one overwrites it. */
+/* The current geometry, valid until the end of the turn (cache/cache.h): the second change after
+ * this one overwrites it. */
 static inline const struct class_sizes *slab_geometry(const struct slab *s) {
     return atomic_load_explicit(&s->geometry, memory_order_acquire);
 }
@@ -100,8 +100,7 @@ static inline bool slab_page_draining(const struct slab *s, uint32_t page) {
 static inline bool slab_has_free_chunk(const struct slab *s, unsigned class_id) {
     return atomic_load_explicit(&s->classes[class_id].free_count, memory_order_relaxed) > 0;
 }
-/* How many pages a class could give away if it kept `kept`; pages that are draining are gone
- * already. */
+/* How many pages a class could lose if it retained `retained`; draining pages count as gone. */
 static inline uint32_t slab_pages_beyond(const struct slab *s, unsigned class_id,
                                          uint32_t retained) {
     const struct slab_class *c = &s->classes[class_id];

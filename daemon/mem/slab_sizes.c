@@ -1,4 +1,4 @@
-/* The geometry of a slab store: which sizes there are, and the id of each size's class. */
+/* The geometry of a slab store: the sizes, and the id of each size's class. */
 #include "mem/slab_sizes.h"
 
 #include "base/failpoint.h"
@@ -46,8 +46,8 @@ unsigned slab_ids_missing(const struct slab *s, const struct size_list *sizes) {
     return wanted > unused ? wanted - unused : 0;
 }
 
-/* Notes the class in the memory file: before it gets its first page, and after it has lost its
- * last. */
+/* Notes the class in the memory file: before its first page comes, and after its last page has
+ * left. */
 static void slab_note_in_file(struct slab *s, unsigned class_id, enum slab_class_state state) {
     if (s->arena->file != NULL) {
         uint32_t word = MEMORY_CLASS(slab_chunk_bytes(s, class_id), state);

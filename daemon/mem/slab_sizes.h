@@ -1,12 +1,12 @@
-/* Changes the chunk sizes of a slab store. One thread at a time does; between two calls every turn
+/* Changes the chunk sizes of a slab store. One thread at a time calls; between two calls every turn
  * that was under way has ended. */
 #ifndef SLATE_MEM_SLAB_SIZES_H
 #define SLATE_MEM_SLAB_SIZES_H
 #include "mem/slab_class.h"
 
-/* Makes these sizes the geometry. A living class of one of the sizes keeps it, or is active again;
- * the other sizes get ids of their own; classes of no such size are retired. False, and nothing is
- * changed: there are too few free ids. */
+/* Makes these sizes the geometry. A living class of one of the sizes stays, or is active again; the
+ * other sizes get new ids; classes of no such size are retired. False, with no change: there are
+ * too few free ids. */
 bool slab_set_sizes(struct slab *, const struct size_list *);
 /* How many ids a change to these sizes lacks; 0: the change can be made. */
 unsigned slab_ids_missing(const struct slab *, const struct size_list *);

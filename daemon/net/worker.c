@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/sched.h"
 #include "base/thread.h"
 #include "net/net_config.h"
 #include "net/transport_tls.h"

@@ -4,7 +4,7 @@
 
 enum {
     HALVINGS = 12,  /* how often an interval is halved to find a factor */
-    READS_MIN = 64, /* sampled reads from which on the curves are asked */
+    READS_MIN = 64, /* sampled reads from which on the curves count */
     ITEMS_MIN = 2,
 };
 
@@ -24,8 +24,8 @@ static double share_shrink(const struct share_classes *k, double factor, double 
     return share_sum(to);
 }
 
-/* What each class has when all of them together have so many bytes. If that is less than a page
- * each, each has a page. */
+/* The bytes of each class when all together have so many bytes; a page each if that would be
+ * less. */
 static void share_divide(const struct share_classes *k, double bytes, double to[CURVE_CLASSES]) {
     double low = 0, high = 1;
     for (unsigned i = 0; i < HALVINGS; i++) {
@@ -35,8 +35,8 @@ static void share_divide(const struct share_classes *k, double bytes, double to[
     share_shrink(k, low, to);
 }
 
-/* The factor at which all classes, shrinking alike, have as many hits as with `then`; of several
- * the nearest to `factor`. */
+/* The factor by which all classes may shrink to have as many hits as with `then`; of several the
+ * nearest to `factor`. */
 static double share_equal_factor(const struct curve *c, const struct share_classes *k,
                                  const double then[CURVE_CLASSES], double factor) {
     double wanted = curve_all_hits(c, then, 1), low = 0, high = 1;
@@ -57,7 +57,7 @@ static double share_used_bytes(const struct share_classes *k, double factor, dou
     return sum;
 }
 
-/* Bytes for items of all classes that do not stand apart, without what lies idle. */
+/* Bytes for items of all classes that do not stand apart, without idle chunks. */
 static double share_grown_bytes(const struct share_classes *k, double cache_bytes, double factor,
                                 double rate) {
     double all = cache_bytes, idle = 0;

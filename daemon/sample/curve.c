@@ -20,7 +20,7 @@ enum { RAISE_LEAST = 4 };
 
 struct entry {
     uint64_t hash;
-    /* when it was last used, counted in uses of any key; the low eight bits are the class */
+    /* time of the last use, counted in uses of any key; the low eight bits are the class */
     uint64_t used;
     uint64_t sum;  /* bytes of this entry and of both its subtrees */
     uint32_t bytes, next; /* next in its bucket, or of the free entries */
@@ -38,7 +38,7 @@ struct curve {
     uint32_t      below;
     uint64_t      now;
     double        reads;   /* reads since curve_expect */
-    double        surplus; /* reads that the sample should have had, less those it had */
+    double        surplus; /* expected less actual reads of the sample */
     uint32_t      root[CURVE_CLASSES];
     struct curve_of_class *classes;
     unsigned      classes_max, classes_used;
@@ -158,7 +158,7 @@ static struct curve_of_class *curve_of_class(const struct curve *c, unsigned cla
 
 int curve_place(const struct curve *c, unsigned class_id) { return c->place[class_id] - 1; }
 
-/* Counts a read, in the class's curve if it has one or can get one. */
+/* Counts a read, in the class's curve if there is one or room for one. */
 static struct curve_of_class *curve_count_read(struct curve *c, unsigned class_id) {
     c->reads += 1;
     if (c->place[class_id] == 0 && c->classes_used < c->classes_max) {
@@ -169,8 +169,8 @@ static struct curve_of_class *curve_count_read(struct curve *c, unsigned class_i
     return k;
 }
 
-/* Gives the class without a curve that has most reads the place of the class with the fewest, if
- * that has less than half as many. */
+/* Moves the place of the class with the fewest reads to the class without a curve that has most
+ * reads, if that has more than twice as many. */
 static void curve_reassign_place(struct curve *c) {
     unsigned most = 0, fewest = 0;
     for (unsigned i = 1; i < CURVE_CLASSES; i++) {
@@ -244,7 +244,7 @@ static void curve_drop_above(struct curve *c, uint32_t below) {
 }
 
 static void curve_lower_rate(struct curve *c, uint32_t below) {
-    /* the counts become what they would be if this rate had been from the start */
+    /* the counts become those of this rate from the start */
     curve_fade(c, (double)below / c->below);
     c->below = below;
     curve_drop_above(c, below);
@@ -277,7 +277,7 @@ void curve_expect(struct curve *c, double reads) {
     curve_reassign_place(c);
 }
 
-/* Makes the key the one that was used last. */
+/* Makes the key the last used one. */
 static void curve_use(struct curve *c, uint32_t *link, uint64_t hash, unsigned class_id,
                       uint32_t bytes) {
     uint32_t i = *link;

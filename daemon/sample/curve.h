@@ -1,13 +1,13 @@
 /* Miss-ratio curves: for each slab class, which share of its reads would hit at any size, under the
  * LRU.
  *
- * For every sampled key it keeps when the key was last used, in a treap by time whose nodes know
- * the bytes below them. So the bytes of other keys that were used since then, the reuse distance,
- * cost O(log keys). Distances are divided by the sampling rate and counted in a histogram of four
- * steps an octave. At most keys_max keys are kept: when there are more, the rate is halved and the
- * keys above it are forgotten (fixed-size SHARDS). The rate rises again, and the curve begins anew,
- * when the stream's rate is at least four times as high and the keys will have room. The curve of
- * the whole cache assumes that all classes grow alike. At most classes_max classes have a curve:
+ * The time of the last use of every sampled key stands in a treap, whose nodes have the sum of the
+ * bytes below them. So the reuse distance, the bytes of other keys that were used since then, costs
+ * O(log keys). Distances are divided by the sampling rate and counted in a histogram of four steps
+ * an octave. At most keys_max keys stay: beyond that the rate is halved and the keys above the new
+ * rate are forgotten (fixed-size SHARDS). The rate rises again, and the curve begins anew, when the
+ * stream's rate is at least four times as high and the keys will have room. The curve of the whole
+ * cache assumes that all classes grow by one factor. At most classes_max classes have a curve:
  * those that were read first. Later a class with more than twice the reads takes the place of the
  * one with the fewest.
  *
@@ -32,27 +32,28 @@ size_t        curve_memory(uint32_t keys_max, unsigned classes_max);
 /* The stream holds keys below this from now on (sample/stream.h). */
 void curve_set_below(struct curve *, uint32_t below);
 
-/* Notes a read of a key of the class (not CURVE_ALL). `bytes`: what the key takes when it is
- * stored. */
+/* Notes a read of a key of the class (not CURVE_ALL). `bytes`: the size of the key's stored
+ * item. */
 void curve_read(struct curve *, uint64_t hash, unsigned class_id, uint32_t bytes);
 /* Notes that a key was used, but not read. */
 void curve_store(struct curve *, uint64_t hash, unsigned class_id, uint32_t bytes);
-void curve_gone(struct curve *, uint64_t hash); /* the next read of it misses at any size */
+void curve_gone(struct curve *, uint64_t hash); /* the key's next read misses at any size */
 /* Prefetch for a key that comes soon, as mini_prefetch_bucket and mini_prefetch_key do. */
 void curve_prefetch_bucket(const struct curve *, uint64_t hash);
 void curve_prefetch_key(const struct curve *, uint64_t hash);
-void curve_fade(struct curve *, double factor);   /* multiplies past counts by `keep` */
-/* Tells how many reads of all keys, sampled or not, there were since the last call. If the sample
- * has more than its share of them, its hot keys are too hot: the difference is taken from the
- * whole's shortest distances (SHARDS_adj). If it has less, the difference is added there. */
+void curve_fade(struct curve *, double factor);   /* multiplies past counts by `factor` */
+/* Takes the number of reads of all keys, sampled or not, since the last call. If the sample has
+ * more than its share of these, its hot keys are too hot: the difference is subtracted from the
+ * shortest distances of the curve of all classes (SHARDS_adj). If the sample has less, the
+ * difference is added there. */
 void curve_expect(struct curve *, double reads);
 
-/* The place of a class among classes_max, from 0, for other code that counts by class; -1: it has
- * none, for it was not read or too seldom. */
+/* The place of a class among classes_max, from 0, for other code that counts by class; -1: none,
+ * for lack of reads. */
 int    curve_place(const struct curve *, unsigned class_id);
 /* Sampled reads; older ones count less. */
 double curve_reads(const struct curve *, unsigned class_id);
-/* The predicted hit ratio of a class in so many bytes, from 0 to 1; 0 if nothing is known. */
+/* The predicted hit ratio of a class in so many bytes, from 0 to 1; 0 without reads. */
 double curve_hit_ratio(const struct curve *, unsigned class_id, double bytes);
 /* The predicted hit ratio of all classes together, each in `factor` times its bytes; and the
  * sampled hits behind it. */

@@ -21,8 +21,8 @@ struct class {
 };
 
 /* When each entry's item would have expired: the low bits of the time. 0: never, or in more than
- * EXPIRY_FAR_S. Times that many seconds apart look alike, but no ghost lasts so long where items
- * are evicted. */
+ * EXPIRY_FAR_S. Times that many seconds apart have the same bits, but no ghost lasts so long where
+ * items are evicted. */
 struct expiries {
     _Atomic uint16_t at_s[WAYS];
 };

@@ -6,7 +6,7 @@
 
 static uint8_t hot_tag(uint64_t hash) { return (uint8_t)(hash >> 56); }
 
-/* The counter of a hash; HOT_KEYS: it has none. */
+/* The counter of a hash; HOT_KEYS: none. */
 static unsigned hot_counter(const struct hot *h, uint64_t hash) {
     for (unsigned i = 0; i < HOT_KEYS; i++) {
         const uint8_t *at = memchr(h->tags + i, hot_tag(hash), HOT_KEYS - i);

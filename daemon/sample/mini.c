@@ -25,7 +25,7 @@ struct mini {
     uint32_t          *expires_s; /* time of expiry by entry; 0: never */
     uint32_t           nodes_max, nodes, free;
     uint32_t           expiring;  /* nodes that expire */
-    uint32_t           swept;   /* the entry that sweep looked at last */
+    uint32_t           swept;   /* the entry that the sweep visited last */
     uint64_t           bytes, bytes_max;
 };
 
@@ -69,7 +69,7 @@ void mini_destroy(struct mini **taken) {
     }
 }
 
-/* The link that leads to the key's entry; it holds 0 if there is none. */
+/* The link that leads to the key's entry; a link of 0 if there is none. */
 static uint32_t *mini_link(const struct mini *m, uint64_t hash) {
     uint32_t *link = &m->buckets[sample_slot(hash, m->nodes_max)];
     while (*link != 0 && m->entries[*link].hash != hash) {
@@ -99,7 +99,7 @@ static bool mini_is_expired(const struct mini *m, uint32_t ref, uint32_t now_s) 
     return m->expires_s[ref] != 0 && m->expires_s[ref] <= now_s;
 }
 
-/* As mini_link, but drops the key first if it has expired. */
+/* As mini_link, but drops the key first if its time has passed. */
 static uint32_t *mini_find(struct mini *m, uint64_t hash, uint32_t now_s) {
     uint32_t *link = mini_link(m, hash);
     if (m->expiring > 0 && *link != 0 && mini_is_expired(m, *link, now_s)) {
@@ -109,8 +109,8 @@ static uint32_t *mini_find(struct mini *m, uint64_t hash, uint32_t now_s) {
     return link;
 }
 
-/* Looks at the next entries and drops those that have expired, so that dead keys keep no live ones
- * out. */
+/* Visits the next entries and drops the expired ones, so that dead keys take no room from live
+ * ones. */
 static void mini_sweep(struct mini *m, uint32_t now_s) {
     for (unsigned i = 0; i < SWEPT_AN_INSERT && m->expiring > 0; i++) {
         m->swept = m->swept < m->nodes_max ? m->swept + 1 : 1;
@@ -134,10 +134,7 @@ static bool mini_make_room(struct mini *m, uint32_t bytes, uint32_t now_s) {
 }
 
 static void mini_note_hit(struct mini *m, struct node *n, uint32_t now_s) {
-    unsigned hits = node_hits(n), most = m->queue.policy->hit_max;
-    uint32_t since_s = node_time_s(n);
-    node_set_mark(n, (uint8_t)(node_age_code(now_s > since_s ? now_s - since_s : 0) << 3 |
-                               (hits < most ? hits + 1 : hits)));
+    node_note_hit(n, m->queue.policy->hit_max, now_s);
     if (m->queue.policy->hit != NULL) {
         m->queue.policy->hit(&m->queue, n, now_s);
     }

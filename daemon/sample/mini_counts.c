@@ -1,4 +1,4 @@
-/* Adds up the counts of miniatures, and tells how far to trust them. */
+/* Adds up the counts of miniatures, and computes their errors. */
 #include "sample/mini_counts.h"
 
 #include <math.h>
@@ -33,10 +33,9 @@ void mini_counts_add(struct mini_counts *past, const struct mini_counts *now, do
     }
 }
 
-/* Where today's miniature misses less than half of what the cache does, the rest of the cache's
- * misses come of what no policy changes, such as pages that lie in the wrong classes: then a
- * difference counts for no more than twice what was sampled. In proportion to all misses, a policy
- * whose miniature missed 8 % where today's missed 2 and the cache 33 was told to hit nothing. */
+/* Where today's miniature has less than half of the cache's misses, the other misses have causes
+ * that no policy changes, such as pages in the wrong classes: then a difference counts for no more
+ * than twice the sampled one. */
 #define SCALE_MOST 2.0
 
 double shadow_scale(const struct shadow_counts *t, double real_hit_ratio) {
@@ -49,7 +48,7 @@ double shadow_scale(const struct shadow_counts *t, double real_hit_ratio) {
 
 double shadow_hit_ratio(const struct shadow_counts *t, double real_hit_ratio) {
     if (t->reads <= 0 || !(t->worse > t->better || t->worse < t->better)) {
-        /* returned as it is: by the formula below it could come out slightly off */
+        /* returned unchanged: the formula below could round it */
         return real_hit_ratio;
     }
     double hit_ratio = real_hit_ratio + (t->better - t->worse) * shadow_scale(t, real_hit_ratio);

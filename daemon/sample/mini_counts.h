@@ -1,11 +1,26 @@
 /* Counts of a miniature cache against own (sample/shadow.h): in all, and by class. */
 #ifndef SLATE_SAMPLE_MINI_COUNTS_H
 #define SLATE_SAMPLE_MINI_COUNTS_H
-#include "sample/shadow.h"
+#include "sample/stream.h"
 
-/* The keys are divided into so many groups by their hash. The differences between groups tell how
- * far to trust their sum: a key that is asked for often causes many of the reads at which two
- * policies differ, and it is in the sample or is not. */
+enum { SHADOW_POLICIES_MAX = 15 };
+
+/* Counts of one miniature against own, over reads that both saw; older reads count less. */
+struct shadow_counts {
+    double reads, own_misses, better, worse;
+    /* standard deviation of better less worse, as other samples of the keys would give it */
+    double deviation;
+};
+/* How much of the hit ratio a sampled read stands for, given today's real one. */
+double shadow_scale(const struct shadow_counts *, double real_hit_ratio);
+/* The hit ratio to expect, from today's real one. */
+double shadow_hit_ratio(const struct shadow_counts *, double real_hit_ratio);
+/* The standard error of shadow_hit_ratio, as far as it comes from the sample of the keys. */
+double shadow_error(const struct shadow_counts *, double real_hit_ratio);
+
+/* The keys are divided into so many groups by their hash. The error of the sum follows from the
+ * differences between groups: a hot key causes many of the reads at which two policies differ, and
+ * is either in the sample or not. */
 enum { MINI_COUNTS_GROUPS = 16 };
 struct mini_counts {
     double reads, own_misses, better, worse;
@@ -30,7 +45,7 @@ static inline void mini_counts_note(struct mini_counts *t, uint64_t hash, bool o
 
 void mini_counts_scale(struct mini_counts *, double by);
 void mini_class_counts_scale(struct mini_class_counts *, double by);
-/* Adds new counts to past ones; the past ones are first multiplied by `keep`. */
+/* Adds new counts to past ones; the past ones are first multiplied by `factor`. */
 void mini_counts_add(struct mini_counts *past, const struct mini_counts *now, double factor);
 struct shadow_counts mini_counts_result(const struct mini_counts *);
 struct shadow_counts mini_class_counts_result(const struct mini_class_counts *, unsigned policy);

@@ -9,8 +9,7 @@ enum {
     CURVE_FACTOR = 2,
     CURVE_KEYS_MAX = 8192, /* more keys gain little for their cost */
     READS_A_WINDOW = 8,
-    /* however few keys there are, so that what is kept of past windows comes to 1,000 reads or
-     * more */
+    /* for few keys, too, so that the faded counts of past windows come to 1,000 reads or more */
     READS_A_WINDOW_LEAST = 64,
     CURVE_FADE_WINDOWS = 4,
 };
@@ -218,15 +217,15 @@ const struct evict_policy *shadow_running(const struct shadow *s) { return s->ru
 
 /* --- windows --- */
 
-/* Whether all its nodes are in use: it may then run out of nodes before it runs out of bytes. */
+/* Whether all nodes are in use: the miniature may then run out of nodes before bytes. */
 static bool shadow_is_crowded(const struct mini *m) { return mini_nodes(m) == mini_nodes_max(m); }
 static bool shadow_is_roomy(const struct mini *m) {
     return mini_nodes(m) < mini_nodes_max(m) / 5 * 2;
 }
 
-/* Whether one more item of mean size would make it nine tenths full: then it is known how many
- * items fit. Few large items fit, and they leave more than a tenth free. A miniature that is too
- * small for any item is empty. */
+/* Whether one more item of mean size would make the miniature nine tenths full: then the number of
+ * items that fit is known. Few large items fit, and they leave more than a tenth free. A miniature
+ * that is too small for any item is empty. */
 static bool shadow_is_filled(const struct mini *m) {
     uint64_t bytes = mini_bytes(m), nodes = mini_nodes(m);
     return nodes == 0 || bytes + bytes / nodes > mini_bytes_max(m) / 10 * 9;
@@ -240,8 +239,7 @@ struct shadow_fill shadow_fill(const struct shadow *s) {
                             .roomy = shadow_is_filled(own)};
     for (unsigned i = 0; i < shadow_mirrors(s); i++) {
         if (i < s->policies && evict_policies[i]->victim == NULL) {
-            /* what it holds came first and stays for ever, so it does not tell how many items fit
-             * today */
+            /* its first items stay for ever, and do not show how many items fit today */
             continue;
         }
         f.crowded = f.crowded || shadow_is_crowded(s->mirror[i].mini);

@@ -1,32 +1,31 @@
-/* What would happen if the cache were another one: miniature caches of every policy at today's
+/* Predictions for another policy or size of the cache: miniature caches of every policy at today's
  * size, of today's policy at other sizes, and miss-ratio curves. The sampled keys feed all of them.
  *
- * Each miniature (sample/mini.h) has the sampling rate's share of the memory. The one of four times
- * the size runs at half the rate, so that none has more than twice the keys of the one of today's
- * size. What one miniature says alone is as wrong as the sample is small, since a hot key is in the
+ * Each miniature (sample/mini.h) has the sampling rate's share of the memory. The miniature of four
+ * times the size runs at half the rate, so that none has more than twice the keys of today's size.
+ * The hits of one miniature alone are as wrong as the sample is small, since a hot key is in the
  * sample or is not. So miniatures are compared, read by read, with `own`, the miniature of today's
  * policy at today's size: how many reads missed in own and hit in the other (better), and the other
  * way round (worse). Own's misses with these differences scale the hit ratio that the cache really
  * has. Counts are kept by windows of a quarter of a turnover of the cache. A window counts
  * SHADOW_FADE times as much as the next one, or SHADOW_SIZES_FADE times where sizes are compared.
- * The miniatures know no classes: sample/class_share.h says what half the memory is to items when
- * every class keeps a page, and for which classes the sample is too small. After a change of the
+ * The miniatures know no classes: sample/class_share.h computes the memory for items when every
+ * class retains a page, and the classes for which the sample is too small. After a change of the
  * rate all counts are scaled as if the new rate had been from the start.
  *
- * Source: Waldspurger and others, "Cache Modeling and Optimization using Miniature Simulations",
- * USENIX ATC 2017. Memory: shadow_memory, all of it taken at the start; only a policy's ghosts and
- * sketch are allocated when they are needed, but that sum includes them. Counts by class take an
- * eighth of it; if there are more classes than it holds, the classes with most reads have them
- * (sample/curve.h). Threading: one owner. Cost: a record takes a look-up in each miniature. */
+ * Memory: shadow_memory, all of it taken at the start; only a policy's ghosts and sketch are
+ * allocated when they are needed, but that sum includes them. Counts by class take an eighth of it;
+ * if there are more classes than it holds, the classes with most reads have them (sample/curve.h).
+ * Threading: one owner. Cost: a record takes a look-up in each miniature. */
 #ifndef SLATE_SAMPLE_SHADOW_H
 #define SLATE_SAMPLE_SHADOW_H
 #include "sample/class_share.h"
 #include "sample/curve.h"
 #include "sample/mini.h"
+#include "sample/mini_counts.h"
 #include "sample/stream.h"
 
 enum {
-    SHADOW_POLICIES_MAX = 15,
     SHADOW_SIZES = 3, /* half, twice and four times the memory */
     SHADOW_NODES_MIN = 128,
     SHADOW_NODES_MAX = 16384,
@@ -36,22 +35,9 @@ enum {
 #define SHADOW_SIZES_FADE 0.95
 extern const double shadow_factor[SHADOW_SIZES];
 
-/* Counts of one miniature against own, over reads that both saw; older reads count less. */
-struct shadow_counts {
-    double reads, own_misses, better, worse;
-    /* standard deviation of better less worse, as other samples of the keys would give it */
-    double deviation;
-};
-/* How much of the hit ratio a sampled read stands for, given today's real one. */
-double shadow_scale(const struct shadow_counts *, double real_hit_ratio);
-/* The hit ratio to expect, from today's real one. */
-double shadow_hit_ratio(const struct shadow_counts *, double real_hit_ratio);
-/* Its standard error, as far as it comes from the sample of the keys. */
-double shadow_error(const struct shadow_counts *, double real_hit_ratio);
-
 struct shadow;
 /* For as many keys at today's size as fit into `memory_bytes`, from SHADOW_NODES_MIN to
- * SHADOW_NODES_MAX. It takes no more memory than that, unless it is less than shadow_memory_least.
+ * SHADOW_NODES_MAX. The shadow takes no more memory than that, but at least shadow_memory_least.
  * The caller owns the tuning, which must outlive the shadow. NULL: out of memory. */
 struct shadow *shadow_create(const struct evict_policy *running, const struct evict_tuning *,
                              size_t memory_bytes);
@@ -96,14 +82,14 @@ uint64_t shadow_windows(const struct shadow *); /* windows that have ended */
 /* By index in evict_policies, and by index in shadow_factor; as of the end of the last window. */
 struct shadow_counts shadow_policy(const struct shadow *, unsigned policy);
 struct shadow_counts shadow_size(const struct shadow *, unsigned size);
-/* By which factor that miniature stands for more or less memory than own times shadow_factor: what
- * sample/class_share.h makes of classes and of idle chunks. */
+/* The factor between that miniature's memory and own's times shadow_factor: the effect of classes
+ * and idle chunks (sample/class_share.h). */
 double shadow_share_factor(const struct shadow *, unsigned size);
-/* The same for the cache itself: by how much own, which knows no classes, differs from it. */
+/* The same for the cache itself: the difference of own, which knows no classes, from the cache. */
 struct shadow_counts shadow_real(const struct shadow *);
-/* The same for a policy, but only since it was last no better than own: how it did before does not
- * count against it. So a change of the load shows here first. Source: the cumulative sum of E. S.
- * Page, "Continuous Inspection Schemes", Biometrika 1954, here fading. */
+/* The same for a policy, but only since the policy was last no better than own: earlier windows do
+ * not count. So a change of the load shows here first. Source: the cumulative sum of E. S. Page,
+ * "Continuous Inspection Schemes", Biometrika 1954, here fading. */
 struct shadow_counts shadow_rising(const struct shadow *, unsigned policy);
 /* In how many windows in a row, up to the last, the policy missed less than own. */
 unsigned shadow_ahead(const struct shadow *, unsigned policy);

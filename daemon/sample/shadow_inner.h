@@ -1,21 +1,20 @@
 /* The inside of a shadow, for shadow.c and shadow_record.c only. */
 #ifndef SLATE_SAMPLE_SHADOW_INNER_H
 #define SLATE_SAMPLE_SHADOW_INNER_H
-#include "sample/mini_counts.h"
 #include "sample/shadow.h"
 
 enum {
     SHADOW_RECENT_FACTOR = 2, /* keys of which something is known, for each node */
     SHADOW_LARGEST_SHIFT = 1, /* the largest miniature's rate is lower by this power of two */
 };
-/* What is known of a key: a miss does not tell its size. */
+/* Facts about a recent key, since a record of a miss has no size. */
 enum recent_state {
     RECENT_HELD,
-    RECENT_FILLING, /* it missed; its set has happened in the miniatures already */
-    RECENT_WAITING, /* it missed, and its size is not known */
+    RECENT_FILLING, /* missed; its set has happened in the miniatures already */
+    RECENT_WAITING, /* missed, and its size is not known */
 };
 struct recent {
-    uint32_t tag, bytes, ttl_s; /* ttl_s: as it was stored with; 0: it does not expire */
+    uint32_t tag, bytes, ttl_s; /* ttl_s: from the store; 0: never expires */
     uint8_t  class_id, state;
 };
 
@@ -25,7 +24,7 @@ struct mirror {
     struct mini_counts now, past;
     /* for a policy: as `past`, but begun anew whenever the policy is not ahead of own */
     struct mini_counts rising;
-    unsigned ahead; /* for a policy: windows in a row in which it missed less than own */
+    unsigned ahead; /* for a policy: windows in a row with fewer misses than own */
 };
 
 struct shadow {
@@ -33,7 +32,7 @@ struct shadow {
     unsigned       policies, own;
     const struct evict_policy *running;
     const struct evict_tuning *tuning; /* the caller's */
-    struct evict_tuning counted;       /* a copy of it from when counting began */
+    struct evict_tuning counted;       /* a copy of *tuning from the start of counting */
     uint32_t       below, nodes_max;
     uint64_t       windows, reads, fills; /* reads and fills of this window */
     struct recent *recent;

@@ -1,5 +1,5 @@
-/* What a shadow does with the records of sampled keys: it plays them to every miniature and to the
- * curves, and counts how the miniatures did. */
+/* The records of sampled keys: a shadow plays them to every miniature and to the curves, and counts
+ * the miniatures' hits. */
 #include "base/prefetch.h"
 #include "sample/shadow_inner.h"
 
@@ -63,15 +63,15 @@ static uint32_t shadow_ttl_s(const struct sample_record *r, uint32_t now_s) {
     return r->expires_s > now_s ? r->expires_s - now_s : r->expires_s != 0;
 }
 
-/* A read tells how long the item still has to live: less than the time it was stored with, which
- * may not be known. */
+/* A read's record has the remaining time to live: less than that of the store, which may not be
+ * known. */
 static void shadow_learn_ttl(struct recent *known, const struct sample_record *r, uint32_t now_s) {
     uint32_t left_s = shadow_ttl_s(r, now_s);
     bool     is_new = known->bytes == 0 || left_s == 0;
     known->ttl_s = is_new || left_s > known->ttl_s ? left_s : known->ttl_s;
 }
 
-/* What the set after a miss will store, as far as it is known. */
+/* The item that the set after a miss will store, as far as known. */
 static struct mini_item shadow_next_item(uint64_t hash, const struct recent *known,
                                          uint32_t now_s) {
     return (struct mini_item){.hash = hash,
@@ -80,7 +80,7 @@ static struct mini_item shadow_next_item(uint64_t hash, const struct recent *kno
 }
 
 /* A key was stored. The set that follows a miss has happened in the miniatures already if they knew
- * the key's size; it then had the time to live that the key had before. */
+ * the key's size; that set had the key's earlier time to live. */
 static void shadow_record_store(struct shadow *s, const struct sample_record *r,
                                 const struct recent *known, uint32_t now_s) {
     bool waited = known->state == RECENT_WAITING, apart = s->apart[r->class_id];
@@ -140,7 +140,7 @@ void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now
         known->ttl_s = shadow_ttl_s(r, now_s);
         return;
     case SAMPLE_GONE:
-        /* what expires does so in each miniature by itself */
+        /* expiry happens in each miniature by itself */
         for (unsigned i = 0; i < shadow_mirrors(s) && r->expires_s == 0; i++) {
             mini_delete(s->mirror[i].mini, r->hash);
         }

@@ -1,5 +1,4 @@
-/* What the cache tells of sampled keys: one record an event, in the order of the thread that made
- * it.
+/* Records of sampled keys: one an event, in the order of the cache's thread that made it.
  *
  * A key is sampled by its hash, so that all of its events are seen or none (fixed-rate spatial
  * sampling). `below` is the share of keys that are sampled, in units of 2^-32; 0: none. Hot keys
@@ -15,7 +14,7 @@ enum sample_verb {
     SAMPLE_HIT,   /* a read found the key */
     SAMPLE_MISS,  /* a read did not: class and bytes are not known */
     SAMPLE_STORE, /* a value was stored */
-    SAMPLE_TOUCH, /* the key's item got another time to live; class and bytes are not told */
+    SAMPLE_TOUCH, /* the key's item got another time to live; class and bytes are not known */
     SAMPLE_GONE,  /* deleted, or found dead */
     SAMPLE_KEY,   /* stands for `bytes` requests, with the key's text */
 };

@@ -8,7 +8,7 @@
  * policy for a worse one on twelve with three deviations (up to 6.8 % more misses), on three with
  * three and a half (up to 2.5 %), and on none with four, which reacts later. */
 #define AUTO_DEVIATIONS 3.5
-/* Of two candidates. evict/README.md has what it is worth; with 2.25 to 3 that is the same. */
+/* Of two candidates. BENCHMARKS.md has the gain, which is the same with 2.25 to 3. */
 #define AUTO_RECORDS_DEVIATIONS 2.5
 
 enum auto_scope auto_scope(const char *name) {

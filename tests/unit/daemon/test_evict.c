@@ -16,6 +16,8 @@ static struct node_space space = {.base = (char *)nodes, .shift = 4, .first = 1,
 static const struct evict_tuning usual = {20, 40, 20, 200, 10, 90, 2, 0};
 static struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0}; /* usual, until a test sets a number */
 
+static unsigned tails_of(const struct node *n) { return (unsigned)__builtin_popcount(node_where(n) & (EVICT_TAIL_FIRST | EVICT_TAIL_BOTH)); }
+
 static void fresh(const struct evict_policy *p) {
     memset(nodes, 0, sizeof nodes);
     evict_init(&q, p, &tuning, &space);
@@ -215,7 +217,7 @@ static unsigned wrong_tail(uint32_t want) {
     unsigned wrong = 0;
     uint32_t place = 0, both = q.tail.count[1], first = q.tail.count[0], count = q.list[q.policy->tail_list].count;
     for (uint32_t ref = q.list[q.policy->tail_list].oldest; ref != 0; ref = node_next(&nodes[ref]), place++) {
-        wrong += evict_tail_parts(&nodes[ref]) != (place < first) + (unsigned)(place < both);
+        wrong += tails_of(&nodes[ref]) != (place < first) + (unsigned)(place < both);
     }
     uint32_t first_want = want < count ? want : count, both_want = 2 * want < count ? 2 * want : count;
     return wrong + (first != first_want) + (both != both_want);
@@ -258,7 +260,7 @@ static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, 
     evict_tail_watch(&q, 0);
     unsigned marked = 0;
     for (unsigned n = 1; n <= NODES; n++) {
-        marked += n != unused && evict_tail_parts(&nodes[n]) != 0;
+        marked += n != unused && tails_of(&nodes[n]) != 0;
     }
     is(marked, 0, "%s: no mark is left when it is not watched any more", p->name);
     end();

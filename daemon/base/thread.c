@@ -1,4 +1,4 @@
-#include "base/sched.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -7,7 +7,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's struct sched_attr in its first version. The C library has it only since 2.41. */
+#include "base/lock.h"
+
+/* defined also without asserts, so that code with asserts links with code without */
+extern _Thread_local const struct lock *lock_owned;
+_Thread_local const struct lock *lock_owned;
+
+/* The kernel's struct sched_attr in its first version. The C library has this struct only since
+ * 2.41. */
 struct attributes {
     uint32_t size;
     uint32_t policy;
@@ -23,14 +30,14 @@ static const unsigned long TIMER_SLACK_NS = 1000;
 
 void thread_request_slice(uint32_t slice_us) {
     errno = 0;
-    int nice = getpriority(PRIO_PROCESS, 0); /* of this thread, in Linux; stays as it is */
+    int nice = getpriority(PRIO_PROCESS, 0); /* of this thread, in Linux; does not change */
     if (errno != 0 || sched_getscheduler(0) != SCHED_OTHER) {
-        return; /* somebody chose another policy on purpose */
+        return; /* another policy was chosen on purpose */
     }
     (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0UL, 0UL, 0UL);
     struct attributes a = {.size = sizeof a,
                            .policy = SCHED_OTHER,
                            .nice = nice,
                            .runtime_ns = (uint64_t)slice_us * 1000};
-    (void)syscall(SYS_sched_setattr, 0, &a, 0); /* only a request: all works without it */
+    (void)syscall(SYS_sched_setattr, 0, &a, 0); /* only a request: a refusal harms nothing */
 }
