@@ -43,22 +43,22 @@ function M.setting(name, default)
   return number
 end
 
--- The memcached that is measured against: built from Debian's source package when that can be had, else
--- the distribution's own. Its version goes into every report, since versions differ by a factor.
-local function find_peer()
-  os.execute("tests/bench/peer")
-  if exists("build/peer/memcached") then
-    local file = assert(io.open("build/peer/version"))
-    local version = file:read("l")
-    file:close()
-    return { name = "memcached", program = "build/peer/memcached", version = "memcached " .. version }
+--- Each memcached to measure against: built from Debian's source package when that can be had, and the distribution's
+--- own where its version is another. Versions go into every report, since they differ by a factor.
+-- @param of "none" or "distribution", where others are not wanted
+function M.peers(of)
+  local found = {}
+  local built = of ~= "none" and of ~= "distribution" and os.execute("tests/bench/peer") and "build/peer/memcached"
+  local theirs = of ~= "none" and bench_server.capture({ "sh", "-c", "command -v memcached || true" }):match("%S+")
+  for _, path in ipairs({ built or nil, theirs or nil }) do
+    local version = exists(path) and bench_server.capture({ path, "-V" }):match("memcached (%S+)")
+    local name = "memcached " .. (version or "")
+    if version and not (found[1] and found[1].name == name) then
+      local whose = path == built and "" or " (the distribution's)"
+      found[#found + 1] = { program = path, name = name, version = name .. whose }
+    end
   end
-  local path = (bench_server.capture({ "sh", "-c", "command -v memcached" }) or ""):match("%S+")
-  if not path then
-    M.skip("there is no memcached to compare with: neither its source package nor the distribution's binary")
-  end
-  local version = bench_server.capture({ path, "-V" }):match("memcached (%S+)")
-  return { name = "memcached", program = path, version = ("memcached %s (the distribution's)"):format(version) }
+  return found
 end
 
 --- slated and the load generator.
@@ -80,7 +80,12 @@ end
 -- @return list of { name, program, version }; the load generator's path
 function M.sides(folder)
   local slated, load = M.slated(folder)
-  return { slated, find_peer() }, load
+  local peer = M.peers()[1]
+  if not peer then
+    M.skip("there is no memcached to compare with: neither its source package nor the distribution's binary")
+  end
+  peer.name = "memcached"
+  return { slated, peer }, load
 end
 
 --- Starts both sides on the same terms.

@@ -20,7 +20,7 @@ DRAWN_O := $B/tests/bench/load/dist.o $B/tests/bench/load/popularity.o
 in_process = $Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) $(BENCH_I) $(LDFLAGS) -o $@ \
              $(filter-out %.h $(JEMALLOC_O),$^) $(SUITE_LIBS)
 BENCHES := foresight flip session_bench index sampled scaling policies
-$(BENCHES:%=$B/bench/%): tests/bench/side.h $(DRAWN_O) $(DAEMON_O) $(JEMALLOC_O)
+$(BENCHES:%=$B/bench/%): tests/bench/side.h tests/bench/fed.h $(DRAWN_O) $(DAEMON_O) $(JEMALLOC_O)
 	$(in_process)
 $B/bench/foresight $B/bench/flip $B/bench/session_bench: $B/bench/%: tests/bench/%.c
 $B/bench/index $B/bench/sampled $B/bench/scaling: $B/bench/%: tests/bench/%/bench.c

@@ -11,22 +11,10 @@
  *
  * MEMORY_FILE=/dev/shm/file has the items in a memory file, as -e does. Instructions an operation, of either, by
  * 64 turns of 40 sessions: valgrind --tool=callgrind --toggle-collect=turn build/bench/session_bench 100000 0 'get x32' */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "cache/cache.h"
+#include "fed.h"
 #include "mem/memory_file.h"
-#include "protocol/parse.h"
-#include "server/config/settings.h"
-#include "server/server.h"
-#include "server/session/session.h"
 
-enum { SESSIONS = 40, VALUE_BYTES = 32, VARIANTS = 64, BUFFER_BYTES = 64 * 1024 };
+enum { VARIANTS = 64, BUFFER_BYTES = 64 * 1024 };
 
 struct message {
     char  *bytes;
@@ -34,39 +22,24 @@ struct message {
 };
 
 struct bench {
-    struct settings       settings;
-    struct server         server;
-    struct cache_thread  *ct;
-    struct serve_counters counters;
-    struct batch         *batch;
-    struct session       *sessions[SESSIONS];
-    char                 *buffers[SESSIONS];
-    struct message        messages[SESSIONS][VARIANTS];
-    uint32_t              keys;
-    uint64_t              random;
-    uint64_t              reply_bytes;
+    struct fed     fed;
+    struct message messages[SESSIONS][VARIANTS];
+    uint64_t       reply_bytes;
 };
 
-static uint32_t next_key(struct bench *b) {
-    b->random = b->random * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((b->random >> 32) * b->keys >> 32);
-}
-
-static char value[VALUE_BYTES + 1] = "0123456789abcdef0123456789abcdef";
-
 /* One request, or one key of a multi-get, at p. */
-static char *write_get(char *p, uint32_t k) { return p + sprintf(p, "get memtier-%010u-abcdefghijk\r\n", k); }
-static char *write_mg(char *p, uint32_t k) { return p + sprintf(p, "mg memtier-%010u-abcdefghijk v\r\n", k); }
+static char *write_get(char *p, uint32_t k) { return p + sprintf(p, "get " FED_KEY "\r\n", k); }
+static char *write_mg(char *p, uint32_t k) { return p + sprintf(p, "mg " FED_KEY " v\r\n", k); }
 static char *write_set(char *p, uint32_t k) {
-    return p + sprintf(p, "set memtier-%010u-abcdefghijk 0 0 %d\r\n%s\r\n", k, VALUE_BYTES, value);
+    return p + sprintf(p, "set " FED_KEY " 0 0 %d\r\n" FED_VALUE "\r\n", k, VALUE_BYTES);
 }
 static char *write_quiet_set(char *p, uint32_t k) {
-    return p + sprintf(p, "set memtier-%010u-abcdefghijk 0 0 %d noreply\r\n%s\r\n", k, VALUE_BYTES, value);
+    return p + sprintf(p, "set " FED_KEY " 0 0 %d noreply\r\n" FED_VALUE "\r\n", k, VALUE_BYTES);
 }
 static char *write_ms(char *p, uint32_t k) {
-    return p + sprintf(p, "ms memtier-%010u-abcdefghijk %d\r\n%s\r\n", k, VALUE_BYTES, value);
+    return p + sprintf(p, "ms " FED_KEY " %d\r\n" FED_VALUE "\r\n", k, VALUE_BYTES);
 }
-static char *write_key(char *p, uint32_t k) { return p + sprintf(p, " memtier-%010u-abcdefghijk", k); }
+static char *write_key(char *p, uint32_t k) { return p + sprintf(p, " " FED_KEY, k); }
 
 static const struct bench_case {
     const char *name;
@@ -89,7 +62,7 @@ static void make_messages(struct bench *b, const struct bench_case *c) {
                 p += sprintf(p, "get");
             }
             for (unsigned i = 0; i < c->count; i++) {
-                p = c->write(p, next_key(b));
+                p = c->write(p, (uint32_t)((fed_random(&b->fed) >> 32) * b->fed.keys >> 32));
             }
             if (c->multi) {
                 p += sprintf(p, "\r\n");
@@ -100,32 +73,32 @@ static void make_messages(struct bench *b, const struct bench_case *c) {
 }
 
 __attribute__((noinline)) static void turn(struct bench *b, int variant) {
-    cache_turn_begin(b->ct);
-    batch_begin(b->batch);
+    cache_turn_begin(b->fed.rig.ct);
+    batch_begin(b->fed.rig.batch);
     for (int s = 0; s < SESSIONS; s++) {
         const struct message *m = &b->messages[s][variant];
-        memcpy(b->buffers[s], m->bytes, m->n);
-        if (batch_add(b->batch, b->sessions[s], b->buffers[s], m->n) != m->n) {
+        memcpy(b->fed.buffers[s], m->bytes, m->n);
+        if (batch_add(b->fed.rig.batch, b->fed.sessions[s], b->fed.buffers[s], m->n) != m->n) {
             fprintf(stderr, "a session did not take its requests\n");
             exit(1);
         }
     }
-    batch_run(b->batch);
+    batch_run(b->fed.rig.batch);
     for (int s = 0; s < SESSIONS; s++) {
-        struct output *out = batch_output(b->batch, b->sessions[s]);
+        struct output *out = batch_output(b->fed.rig.batch, b->fed.sessions[s]);
         if (out) {
             b->reply_bytes += output_bytes(out);
             output_sent(out, output_bytes(out));
         }
     }
-    cache_turn_end(b->ct);
+    cache_turn_end(b->fed.rig.ct);
 }
 
 static void copy_only(struct bench *b, int variant) {
     for (int s = 0; s < SESSIONS; s++) {
         const struct message *m = &b->messages[s][variant];
-        memcpy(b->buffers[s], m->bytes, m->n);
-        __asm__ volatile("" : : "r"(b->buffers[s]) : "memory");
+        memcpy(b->fed.buffers[s], m->bytes, m->n);
+        __asm__ volatile("" : : "r"(b->fed.buffers[s]) : "memory");
     }
 }
 
@@ -161,63 +134,31 @@ static void run_case(struct bench *b, const struct bench_case *c, double seconds
            (double)b->reply_bytes / operations);
 }
 
-static bool open_bench(struct bench *b, const struct index_kind *index) {
-    static char why[CACHE_WHY_BYTES];
-    clock_start();
-    settings_init(&b->settings);
-    if (!server_init(&b->server, &b->settings)) {
-        return false;
-    }
-    struct cache_config config = {
-        .limit_bytes = (size_t)1 << 30,
-        .slab = {.chunk_bytes_min = 48 + SLAB_HEADER_ROOM, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10},
-        .index = index,
-        .item_bytes_max = 1 << 20,
-        .cas = true,
-        .evict = true,
-        .huge_pages = true,
-        .alloc_wait_us = CACHE_ALLOC_WAIT_US,
-        .policy = &evict_slru,
-        .settings = {20, 40, 20, 200, .s3fifo = {.small_pct = 10, .ghost_pct = 90, .promote_hits = 1}, .temporary_ttl_s = -1},
-        .why = why,
-    };
-    const char *path = getenv("MEMORY_FILE");
-    if (path != NULL && (config.memory_file = memory_file_open(path, why)) == NULL) {
-        fprintf(stderr, "%s\n", why);
-        return false;
-    }
-    b->server.cache = cache_create(&config);
-    b->ct = b->server.cache ? cache_thread_create(b->server.cache) : NULL;
-    b->batch = b->ct ? batch_create(&b->server, b->ct, &b->counters) : NULL;
-    for (int s = 0; b->batch && s < SESSIONS; s++) {
-        b->sessions[s] = session_create();
-        b->buffers[s] = malloc(BUFFER_BYTES + PARSE_SLACK);
-    }
-    return b->batch != NULL;
-}
+static struct memory_file *file;
 
-static void fill(struct bench *b) {
-    cache_turn_begin(b->ct);
-    for (uint32_t k = 0; k < b->keys; k++) {
-        char line[128];
-        int n = sprintf(line, "memtier-%010u-abcdefghijk", k);
-        struct key key = key_make(line, (size_t)n);
-        struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = VALUE_BYTES};
-        cache_store(b->ct, &key, &s, NULL);
-    }
-    cache_turn_end(b->ct);
+static void adjust(struct cache_config *config, struct tune_config *tune) {
+    config->huge_pages = true;
+    config->memory_file = file;
+    tune->by_hand = true;
 }
 
 int main(int argc, char **argv) {
     static struct bench b;
-    b.keys = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000000;
-    b.random = 88172645463325252u;
+    static char why[CACHE_WHY_BYTES];
+    char options[100];
+    const char *path = getenv("MEMORY_FILE");
+    if (path != NULL && (file = memory_file_open(path, why)) == NULL) {
+        fprintf(stderr, "%s\n", why);
+        return 1;
+    }
+    b.fed.keys = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000000;
     double seconds = argc > 2 ? strtod(argv[2], NULL) : 2;
-    if (b.keys == 0 || !open_bench(&b, argc > 4 ? index_kind_find(argv[4]) : NULL)) {
+    snprintf(options, sizeof options, "-m 1024 --policy=slru --index=%s", argc > 4 ? argv[4] : "bucket");
+    rig_adjust = adjust;
+    if (!fed_open(&b.fed, options, BUFFER_BYTES)) {
         fprintf(stderr, "usage: session_bench [KEYS [SECONDS [CASE [INDEX]]]]\n");
         return 1;
     }
-    fill(&b);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (argc < 4 || strstr(cases[i].name, argv[3])) {
             run_case(&b, &cases[i], seconds);

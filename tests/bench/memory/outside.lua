@@ -3,6 +3,7 @@
 --- beside what memcached's own default does in the same time.
 
 local bench_server = require("server")
+local compare = require("compare")
 local gauges = require("memory.gauges")
 local race = require("memory.race")
 local sides = require("memory.sides")
@@ -16,15 +17,8 @@ function M.title()
   return race.title() .. ("; policies every %s"):format(INTERVAL)
 end
 
-M.columns = {
-  { key = "s_50", title = "50 % s", format = "%.2f" }, { key = "s_90", title = "90 % s", format = "%.2f" },
-  { key = "s_99", title = "99 % s", format = "%.2f" },
-  { key = "last_pct", title = "hits at the end %", format = "%.1f" },
-  { key = "pages", title = "pages at the end" }, { key = "lost", title = "small lost" },
-  { key = "moves", title = "moves" }, { key = "moves_after", title = "moves after" },
-  { key = "refused", title = "refused" }, { key = "wrong", title = "wrong" },
-  { key = "automove", title = "automove then" },
-}
+M.columns = compare.join(race.columns,
+  { { key = "pages", title = "pages at the end" }, { key = "automove", title = "automove then" } })
 
 -- Starts slatectl on the server. Returns what ends it and waits for that.
 local function start_policy(programs, server, name)

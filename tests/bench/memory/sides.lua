@@ -18,42 +18,11 @@ M.MODES = { "off", "ratio", "eviction", "random", "lra", "lrc", "utility" }
 
 local running = {} -- servers, so that none outlives an experiment that breaks off
 
-local function version_of(path)
-  return (bench_server.capture({ path, "-V" }) or ""):match("(%d[%w.%-]*)") or "of unknown version"
-end
-
--- memcached as tests/bench/peer builds it, and the distribution's own where its version is another.
-local function peers()
-  local found = {}
-  if os.getenv("PEERS") == "none" then
-    return found
-  end
-  local is_built = os.getenv("PEERS") ~= "distribution" and os.execute("tests/bench/peer")
-  if is_built and compare.exists("build/peer/memcached") then
-    local version = version_of("build/peer/memcached")
-    found[1] = { program = "build/peer/memcached", name = "memcached " .. version, version = "memcached " .. version }
-  end
-  local path = (bench_server.capture({ "sh", "-c", "command -v memcached || true" }) or ""):match("%S+")
-  if path and (not found[1] or found[1].name ~= "memcached " .. version_of(path)) then
-    local name = "memcached " .. version_of(path)
-    found[#found + 1] = { program = path, name = name, version = name .. " (the distribution's)" }
-  end
-  return found
-end
-
 --- The programs under measurement and the load generator.
 -- @return slated, peers (a list, the newest memcached first), all, load, slatectl, client_core, pinned
 function M.programs(folder)
-  local slated, load = folder .. "/slated", folder .. "/slate-load"
-  local slatectl = folder .. "/slatectl"
-  for _, program in ipairs({ slated, load, slatectl }) do
-    if not compare.exists(program) then
-      compare.fail(program .. " is missing; build it with make")
-    end
-  end
-  local version = (bench_server.capture({ slated, "-V" }) or ""):match("^%S+ %S+") or "slated of unknown version"
-  local self = { load = load, slatectl = slatectl, peers = peers() }
-  self.slated = { program = slated, name = "slated", version = version }
+  local self = { slatectl = folder .. "/slatectl", peers = compare.peers(os.getenv("PEERS")) }
+  self.slated, self.load = compare.slated(folder)
   self.all = { self.slated, table.unpack(self.peers) }
   self.pinned = tonumber(bench_server.capture({ "nproc" })) >= 2 and os.getenv("PIN") ~= "no"
   self.server_core = self.pinned and SERVER_CORE or nil
