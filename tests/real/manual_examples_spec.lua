@@ -176,6 +176,20 @@ describe("the manual's examples run:", function()
         end
     end)
 
+    it("and slate-load's has each option in the words of --help, and no other", function()
+        local page = command.read_file("man/slate-load.1"):gsub("\\%-", "-"):gsub("%s+", " ")
+        local code, rows = ctl.shell("slate-load --describe")
+        local options, items = 0, select(2, page:gsub("%.It Fl Fl ", ""))
+        assert.equal(0, code)
+        for name, argument, help in rows:gmatch("([^\t\n]*)\t([^\t\n]*)[^\n]*\t([^\t\n]*)\n") do
+            local words = (".It Fl Fl %s%s %s"):format(name, argument == "" and "" or " Ar " .. argument, help)
+            assert.truthy(page:find(words:gsub("%s+", " "), 1, true), name)
+            options = options + 1
+        end
+        assert.equal(options, items)
+        assert.is_true(options > 40)
+    end)
+
     it("those of slatectl(1) on memcached, too", function()
         if not os.getenv("ALL") then
             pending("ALL=1 runs them")

@@ -1,7 +1,5 @@
-/* The command line: what is taken, what is refused in which words, and the manual's list. */
+/* The command line: what is taken, and what is refused in which words. */
 #include "tap.h"
-
-#include <unistd.h>
 
 #include "calcify.h"
 #include "options.h"
@@ -98,78 +96,6 @@ static void refused(void) {
     ok(!parse(long_prefix) && strstr(why, "200 bytes"), "a prefix leaves room for the number");
 }
 
-/* Runs of blanks and line ends become one blank, mdoc's dashes and quotes become plain. */
-static char *squeeze(const char *text) {
-    char *out = malloc(strlen(text) + 1), *to = out;
-    for (; *text != '\0'; text++) {
-        if (*text == '\\' && text[1] == '-') {
-            continue;
-        }
-        char c = *text == '\n' ? ' ' : *text;
-        if (c != ' ' || (to > out && to[-1] != ' ')) {
-            *to++ = c;
-        }
-    }
-    *to = '\0';
-    return out;
-}
-
-static char *slurp(const char *path) {
-    FILE *f = fopen(path, "r");
-    char *text = NULL;
-    size_t n = 0;
-    if (f == NULL) {
-        return NULL;
-    }
-    if (getdelim(&text, &n, '\0', f) < 0) {
-        free(text);
-        text = NULL;
-    }
-    fclose(f);
-    return text;
-}
-
-/* Every option must stand in the manual as ".It Fl Fl name Ar argument" with its help text, and the
- * manual must have no option that the program does not know. */
-static void manual(void) {
-    char *page = slurp("man/slate-load.1");
-    char *rows = NULL;
-    size_t rows_bytes = 0;
-    if (page == NULL) {
-        tap_skip("man/slate-load.1 is not to be seen from here");
-        return;
-    }
-    char *squeezed = squeeze(page);
-    FILE *f = open_memstream(&rows, &rows_bytes);
-    options_describe(f);
-    fclose(f);
-    unsigned options = 0, items = 0;
-    for (char *row = rows, *end; (end = strchr(row, '\n')) != NULL; row = end + 1) {
-        char *field[6] = {row};
-        *end = '\0';
-        for (int i = 1; i < 6; i++) {
-            field[i] = strchr(field[i - 1], '\t');
-            *field[i]++ = '\0';
-        }
-        char wanted[1024], plain[16] = "";
-        if (field[1][0] != '\0') {
-            snprintf(plain, sizeof(plain), " Ar ");
-        }
-        snprintf(wanted, sizeof(wanted), ".It Fl Fl %s%s%s %s", field[0], plain, field[1], field[5]);
-        char *wanted_squeezed = squeeze(wanted);
-        ok(strstr(squeezed, wanted_squeezed) != NULL, "the manual tells of --%s as --help does", field[0]);
-        free(wanted_squeezed);
-        options++;
-    }
-    for (const char *p = squeezed; (p = strstr(p, ".It Fl Fl ")) != NULL; p++) {
-        items++;
-    }
-    is(items, options, "the manual has as many options as the program");
-    free(rows);
-    free(squeezed);
-    free(page);
-}
-
 static void slab_lines(void) {
     static struct slab_stats s;
     calcify_parse_slabs("STAT 1:chunk_size 96\r\nSTAT 1:total_pages 3\r\nSTAT 1:cmd_set 17\r\n"
@@ -182,7 +108,6 @@ static void slab_lines(void) {
 int main(void) {
     taken();
     refused();
-    manual();
     slab_lines();
     return tap_done();
 }
