@@ -417,7 +417,6 @@ static void test_random_changes_under_load(uint64_t seed) {
     atomic_store(&load_ends, true);
     struct worker sum = workers_join(workers, WORKERS);
     tuner_geometry(r.t, &f);
-    r.beside_threads = false;
     at_rest(&r); /* a page over the limit may be on the move */
     ok(ends && retired_classes(&r) == 0, "under load every change comes to its end, and leaves no class");
     ok(sum.wrong == 0 && sum.refused == 0, "no value is wrong, and no set refused");
