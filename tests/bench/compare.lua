@@ -48,10 +48,12 @@ end
 -- @param of "none" or "distribution", where others are not wanted
 function M.peers(of)
   local found = {}
-  local built = of ~= "none" and of ~= "distribution" and os.execute("tests/bench/peer") and "build/peer/memcached"
-  local theirs = of ~= "none" and bench_server.capture({ "sh", "-c", "command -v memcached || true" }):match("%S+")
-  for _, path in ipairs({ built or nil, theirs or nil }) do
-    local version = exists(path) and bench_server.capture({ path, "-V" }):match("memcached (%S+)")
+  local built = "build/peer/memcached"
+  local theirs = bench_server.capture({ "sh", "-c", "command -v memcached || true" }):match("%S+") or ""
+  local paths = of == "none" and {} or of == "distribution" and { theirs } or os.execute("tests/bench/peer")
+    and { built, theirs } or { theirs }
+  for _, path in ipairs(paths) do
+    local version = path ~= "" and exists(path) and bench_server.capture({ path, "-V" }):match("memcached (%S+)")
     local name = "memcached " .. (version or "")
     if version and not (found[1] and found[1].name == name) then
       local whose = path == built and "" or " (the distribution's)"
