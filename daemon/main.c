@@ -35,8 +35,8 @@ enum { MANY_THREADS = 64 };
 
 /* --- signals: async-signal-safe, on any thread --- */
 
-static void on_signal(int number) {
-    int kept = errno;
+static void main_on_signal(int number) {
+    int saved_errno = errno;
     if (number == SIGHUP) {
         server_request_reload(&server);
     } else if (number == SIGUSR2) {
@@ -44,12 +44,12 @@ static void on_signal(int number) {
     } else {
         server_request_stop(&server, number == SIGUSR1 ? SERVER_STOP_GRACEFUL : SERVER_STOP);
     }
-    errno = kept;
+    errno = saved_errno;
 }
 
 /* Held back while the server is built, so that one that comes early ends it cleanly; and threads
  * never get them. */
-static void hold_signals(sigset_t *held) {
+static void main_block_signals(sigset_t *held) {
     signal(SIGPIPE, SIG_IGN); /* a client that hangs up is found by its send */
     signal(SIGXFSZ, SIG_IGN); /* a log or record that may not grow is found by its write */
     sigemptyset(held);
@@ -61,8 +61,8 @@ static void hold_signals(sigset_t *held) {
     pthread_sigmask(SIG_BLOCK, held, NULL);
 }
 
-static void take_signals(const sigset_t *held) {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+static void main_handle_signals(const sigset_t *held) {
+    struct sigaction action = {.sa_handler = main_on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     for (int number = 1; number < NSIG; number++) {
         if (sigismember(held, number) == 1) {
@@ -74,32 +74,34 @@ static void take_signals(const sigset_t *held) {
 
 /* --- what each room is told --- */
 
-static void cache_config_of(const struct settings *s, struct memory_file *file, char *refused,
-                            struct cache_config *config, struct slab_sizes *sizes) {
+static void main_cache_config(const struct settings *s, struct memory_file *file, char *refused,
+                              struct cache_config *config, struct slab_sizes *sizes) {
     start_cache_config(s, config, sizes);
     config->memory_file = file;
     config->why = refused;
 }
 
-static struct cache *make_cache_in(const struct settings *s, struct memory_file *taken,
-                                   char *refused) {
+static struct cache *main_create_cache_in(const struct settings *s, struct memory_file *taken,
+                                          char *refused) {
     struct slab_sizes   sizes;
     struct cache_config config;
-    cache_config_of(s, taken, refused, &config, &sizes);
+    main_cache_config(s, taken, refused, &config, &sizes);
     return cache_create(&config);
 }
 
 /* For a simulation, which leaves no items. */
-static struct cache *make_cache(const struct settings *s) { return make_cache_in(s, NULL, NULL); }
+static struct cache *main_create_cache(const struct settings *s) {
+    return main_create_cache_in(s, NULL, NULL);
+}
 
-static const char *policy_dir(const struct settings *s) {
+static const char *main_policy_dir(const struct settings *s) {
     static char dir[1100]; /* the tuner keeps it */
     return process_policy_dir(s, dir, sizeof dir);
 }
 
 /* The memory file, which a server that can be taken over has with and without -e. False: says why
  * not. */
-static bool open_memory_file(struct memory_file **file) {
+static bool main_open_memory_file(struct memory_file **file) {
     const char *path = settings.memory_file, *name = path ? path : "memory";
     char refused[MEMORY_WHY_BYTES];
     if (path == NULL && settings.takeover_socket == NULL) {
@@ -116,7 +118,7 @@ static bool open_memory_file(struct memory_file **file) {
 }
 
 /* Takes over from the process before, whose memory file this is. False: says why not. */
-static bool take_over(struct memory_file *file) {
+static bool main_take_over(struct memory_file *file) {
     char                refused[CACHE_WHY_BYTES];
     struct slab_sizes   sizes;
     struct cache_config config;
@@ -126,7 +128,7 @@ static bool take_over(struct memory_file *file) {
                   settings.memory_file);
         return false;
     }
-    cache_config_of(&settings, file, refused, &config, &sizes);
+    main_cache_config(&settings, file, refused, &config, &sizes);
     if (!cache_fits_file(&config)) {
         log_error("cannot take over: %s", refused);
         return false;
@@ -135,9 +137,9 @@ static bool take_over(struct memory_file *file) {
 }
 
 /* The server's, and says why not. */
-static struct cache *open_cache(const struct settings *s, struct memory_file *taken) {
+static struct cache *main_open_cache(const struct settings *s, struct memory_file *taken) {
     char refused[CACHE_WHY_BYTES] = "";
-    struct cache *cache = make_cache_in(s, taken, refused);
+    struct cache *cache = main_create_cache_in(s, taken, refused);
     if (cache == NULL && refused[0] != '\0') {
         log_error("%s", refused);
     } else if (cache == NULL) {
@@ -147,18 +149,18 @@ static struct cache *open_cache(const struct settings *s, struct memory_file *ta
     return cache;
 }
 
-static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
+static struct tuner *main_create_control(const struct settings *s, struct cache *cache) {
     struct tune_config config;
-    start_tune_config(s, &config);
-    config.policy_dir = policy_dir(s);
-    config.on_failure = server_automove_failed;
+    start_control_config(s, &config);
+    config.policy_dir = main_policy_dir(s);
+    config.on_failure = settings_automove_failed;
     config.on_failure_arg = &server;
-    config.on_came = server_prediction_came;
+    config.on_came = settings_prediction_came;
     config.on_came_arg = &server;
     return tuner_create(cache, &config);
 }
 
-static struct net *make_net(const struct settings *s) {
+static struct net *main_create_net(const struct settings *s) {
     struct tls_config tls;
     struct net_config config;
     net_config_of(s, &config, &tls);
@@ -172,11 +174,12 @@ static struct net *make_net(const struct settings *s) {
 /* --- a server's life --- */
 
 /* Once all is built, and before anyone is told so. */
-static int drop_privileges(void) {
+static int main_drop_privileges(void) {
     static bool dropped; /* for good, and lets nobody do it again */
-    int failed = settings.drop_privileges && !dropped
-                     ? filter_system_calls(&(struct filter_needs){.plugins = settings.sasl})
-                     : 0;
+    int failed =
+        settings.drop_privileges && !dropped
+            ? syscall_filter_install(&(struct syscall_filter_needs){.plugins = settings.sasl})
+            : 0;
     dropped = settings.drop_privileges;
     if (failed) {
         log_error("cannot filter system calls, which -o drop_privileges asks for: %s",
@@ -185,7 +188,7 @@ static int drop_privileges(void) {
     return failed ? EX_OSERR : EXIT_SUCCESS;
 }
 
-static struct metrics_config metrics_of(const struct settings *s) {
+static struct metrics_config main_metrics_config(const struct settings *s) {
     return (struct metrics_config){
         .address = s->metrics,
         .open_to_all = s->public,
@@ -193,13 +196,13 @@ static struct metrics_config metrics_of(const struct settings *s) {
     };
 }
 
-static bool metrics_are_here(void) {
-    const struct metrics_config config = metrics_of(&settings);
+static bool main_check_metrics(void) {
+    const struct metrics_config config = main_metrics_config(&settings);
     return !settings.metrics || metrics_find(&config);
 }
 
-static struct metrics *make_metrics(struct net *net) {
-    const struct metrics_config config = metrics_of(&settings);
+static struct metrics *main_start_metrics(struct net *net) {
+    const struct metrics_config config = main_metrics_config(&settings);
     struct metrics *metrics = metrics_start(&server, &config);
     if (metrics != NULL) {
         net_add_handover_listeners(net, metrics_listeners(metrics));
@@ -208,39 +211,39 @@ static struct metrics *make_metrics(struct net *net) {
 }
 
 /* Tells everybody that this process serves. */
-static void say_ready(struct net *net) {
+static void main_report_ready(struct net *net) {
     int before = arrival.pid;
     if (settings.takeover) {
         net_takeover_done(net);
         takeover_new_report_serving(&arrival);
     }
     takeover_new_end(&arrival);
-    server_note_settings(&server);
+    settings_save(&server);
     if (settings.pidfile) {
         process_pidfile_write(settings.pidfile, before);
     }
     log_info("slated " SLATE_VERSION " serves: memory=%llu threads=%d policy=%s",
              (unsigned long long)settings.maxbytes, settings.threads,
              cache_policy(server.cache)->name);
-    process_drop_start();
+    process_drop_start_pages();
     process_ready(&settings);
     process_notify("READY=1");
 }
 
 /* Until the server is to end, or until a next process is to serve: *next has it then. */
-static int serve(struct net *net, const sigset_t *held, struct takeover_old **next) {
+static int main_serve(struct net *net, const sigset_t *held, struct takeover_old **next) {
     struct metrics *metrics = NULL;
-    if (settings.metrics && !(metrics = make_metrics(net))) {
+    if (settings.metrics && !(metrics = main_start_metrics(net))) {
         return EX_OSERR;
     }
     process_lock_memory(&settings);
-    int status = drop_privileges();
+    int status = main_drop_privileges();
     if (status != EXIT_SUCCESS) {
         metrics_stop(&metrics);
         return status;
     }
-    take_signals(held);
-    say_ready(net);
+    main_handle_signals(held);
+    main_report_ready(net);
     enum server_stop how = net_run(net);
     metrics_stop(&metrics);
     if (how == SERVER_HAND_OVER) {
@@ -258,22 +261,22 @@ static int serve(struct net *net, const sigset_t *held, struct takeover_old **ne
 }
 
 /* The cache, in this file if there is one, and what looks after it. */
-static int make_memory(struct memory_file *taken, bool only_check) {
+static int main_create_memory(struct memory_file *taken, bool only_check) {
     char why[SETTING_WHY_BYTES];
     if (taken) {
-        server_recall(&server, &settings, taken,
-                      &(struct automove_config){.policy_dir = policy_dir(&settings)});
+        settings_restore(&server, &settings, taken,
+                         &(struct automove_config){.policy_dir = main_policy_dir(&settings)});
     }
-    if (!(server.cache = open_cache(&settings, taken))) {
+    if (!(server.cache = main_open_cache(&settings, taken))) {
         return EX_OSERR;
     }
     if (!only_check && cache_store_kind(server.cache) == CACHE_STORE_SLAB) {
-        start_say_classes(server.cache);
+        start_log_classes(server.cache);
     }
     if (only_check) {
         settings.automove_record = NULL; /* it was looked at, and is not made */
     }
-    server.tuner = make_tuner(&settings, server.cache);
+    server.tuner = main_create_control(&settings, server.cache);
     if (!server.tuner) {
         log_error("cannot start the tuner%s%s: %s",
                   settings.automove_record ? ", which writes " : "",
@@ -288,7 +291,7 @@ static int make_memory(struct memory_file *taken, bool only_check) {
 }
 
 /* What was built, in reverse. */
-static void tear_down(struct net *net) {
+static void main_tear_down(struct net *net) {
     if (net) {
         net_destroy(&net);
     }
@@ -303,7 +306,7 @@ static void tear_down(struct net *net) {
 }
 
 /* A wish to stop that came while the server was stopped for a next process still counts. */
-static bool init_server(void) {
+static bool main_init_server(void) {
     int stop = atomic_load_explicit(&server.stop, memory_order_acquire);
     if (!server_init(&server, &settings)) {
         return false;
@@ -317,15 +320,15 @@ static bool init_server(void) {
 
 /* All that a start does. --check-config does the same, but that it opens no port and no file of
  * items, takes over from nobody, and ends where serving would begin. */
-static int build_and_serve(bool only_check, struct takeover_old **next) {
+static int main_build_and_serve(bool only_check, struct takeover_old **next) {
     int status = EX_OSERR;
     sigset_t held;
     struct net *net = NULL;
     struct memory_file *file = NULL;
     if (!only_check) {
-        hold_signals(&held);
+        main_block_signals(&held);
     }
-    if (!init_server()) {
+    if (!main_init_server()) {
         log_error("cannot start: out of memory");
         return EX_OSERR;
     }
@@ -338,10 +341,10 @@ static int build_and_serve(bool only_check, struct takeover_old **next) {
         goto done;
     }
     status = EX_OSERR;
-    if (!(net = make_net(&settings))) { /* says itself what is missing */
+    if (!(net = main_create_net(&settings))) { /* says itself what is missing */
         goto done;
     }
-    if (only_check && !(net_addresses_exist(net) && metrics_are_here())) {
+    if (only_check && !(net_addresses_exist(net) && main_check_metrics())) {
         goto done;
     }
     /* Before the items are taken up, which may last: clients find somebody meanwhile. */
@@ -349,28 +352,28 @@ static int build_and_serve(bool only_check, struct takeover_old **next) {
         goto done;
     }
     arrival.handover_fd = -1; /* the network's */
-    if (!only_check && !open_memory_file(&file)) {
+    if (!only_check && !main_open_memory_file(&file)) {
         goto done;
     }
-    if (settings.takeover && !only_check && !take_over(file)) {
+    if (settings.takeover && !only_check && !main_take_over(file)) {
         memory_file_close(&file);
         status = EX_UNAVAILABLE;
         goto done;
     }
-    if ((status = make_memory(file, only_check)) != 0 || only_check) {
+    if ((status = main_create_memory(file, only_check)) != 0 || only_check) {
         goto done;
     }
-    status = net_begin(net) ? serve(net, &held, next) : EX_OSERR;
+    status = net_begin(net) ? main_serve(net, &held, next) : EX_OSERR;
 done:
-    tear_down(net);
+    main_tear_down(net);
     return status;
 }
 
 /* Serves until the server is to end, or until another process serves in its place. */
-static int serve_until_end(void) {
+static int main_serve_until_end(void) {
     for (;;) {
         struct takeover_old *next = NULL;
-        int status = build_and_serve(false, &next);
+        int status = main_build_and_serve(false, &next);
         if (next == NULL) {
             return status;
         }
@@ -387,23 +390,23 @@ static int serve_until_end(void) {
 }
 
 /* Rarely says anything, but by itself it would write to stderr, and wait for it, from a worker. */
-static void on_event_log(int severity, const char *message) {
+static void main_on_event_log(int severity, const char *message) {
     log_line(severity >= EVENT_LOG_WARN ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "libevent: %s",
              message);
 }
 
-static int log_and_serve(void) {
+static int main_log_and_serve(void) {
     if (!log_start()) {
         log_error("cannot start the thread that writes the log: %s", strerror(errno));
         return EX_OSERR;
     }
-    event_set_log_callback(on_event_log);
-    int status = serve_until_end();
+    event_set_log_callback(main_on_event_log);
+    int status = main_serve_until_end();
     log_stop();
     return status;
 }
 
-static int begin(void) {
+static int main_begin(void) {
     clock_start();
     if (!key_hash_draw()) {
         log_error("cannot draw the secret of the hash: %s", strerror(errno));
@@ -414,20 +417,20 @@ static int begin(void) {
         log_warn("%d worker threads are many: more than there are processors do not help",
                  settings.threads);
     }
-    start_tell_vain(&settings);
+    start_report_ineffective(&settings);
     return process_limits(&settings);
 }
 
-static int run(void) {
+static int main_run(void) {
     bool parent;
-    int status = begin();
+    int status = main_begin();
     if (status == 0) {
         status = process_drop_root(&settings);
     }
     if (status == 0) {
         status = process_background(&settings, &parent);
         if (status == 0 && !parent) {
-            status = log_and_serve();
+            status = main_log_and_serve();
         }
     }
     return status;
@@ -435,10 +438,10 @@ static int run(void) {
 
 /* As the user of -u where this is root. Root that names no user may check for another, such as the
  * user of a unit, and is told that root itself needs -u to serve. */
-static int check(void) {
+static int main_check(void) {
     settings.takeover = false; /* whether there is somebody to take over from is no matter */
-    bool good = begin() == 0 && (!settings.user || process_drop_root(&settings) == 0) &&
-                build_and_serve(true, NULL) == 0;
+    bool good = main_begin() == 0 && (!settings.user || process_drop_root(&settings) == 0) &&
+                main_build_and_serve(true, NULL) == 0;
     if (good) {
         printf("slated: these options are good\n");
         start_print_need(&settings);
@@ -451,13 +454,13 @@ static int check(void) {
 
 int main(int argc, char **argv) {
     char why[OPTIONS_WHY_BYTES];
-    process_note_start(argv);
+    process_save_argv(argv);
     if (process_stdio() != 0) {
         return EX_OSERR;
     }
     log_to_journal();
     if (simulate_is_wanted(argc, argv)) {
-        return simulate_run(argc, argv, make_cache, stdout);
+        return simulate_run(argc, argv, main_create_cache, stdout);
     }
     if (probe_is_wanted(argc, argv)) {
         return probe_run(argc, argv, stdout);
@@ -485,12 +488,12 @@ int main(int argc, char **argv) {
         stats_describe_counters(stdout);
         return EXIT_SUCCESS;
     case OPTIONS_CHECK:
-        return check();
+        return main_check();
     case OPTIONS_BAD:
         fprintf(stderr, "slated: %s\n", why);
         return EX_USAGE;
     case OPTIONS_RUN:
         break;
     }
-    return run();
+    return main_run();
 }

@@ -2,20 +2,20 @@
 
 #include <stdlib.h>
 
-void shared_answer_init(struct shared_answer *s) {
-    *s = (struct shared_answer){.making = false};
+void coalesced_reply_init(struct coalesced_reply *s) {
+    *s = (struct coalesced_reply){.making = false};
     lock_init(&s->lock);
 }
 
-static void text_free(struct shared_text *text) {
+static void coalesced_text_free(struct coalesced_text *text) {
     if (text != NULL) {
         text_out_fini(&text->out);
         free(text);
     }
 }
 
-void shared_answer_fini(struct shared_answer *s) {
-    text_free(s->last);
+void coalesced_reply_fini(struct coalesced_reply *s) {
+    coalesced_text_free(s->last);
     s->last = NULL;
     lock_fini(&s->lock);
 }
@@ -23,96 +23,97 @@ void shared_answer_fini(struct shared_answer *s) {
 /* --- under the lock --- */
 
 /* Returns the text if nobody holds it any more; the caller frees it without the lock. */
-static struct shared_text *release_locked(struct shared_text *text) {
+static struct coalesced_text *coalesced_release_locked(struct coalesced_text *text) {
     return text != NULL && --text->holders == 0 ? text : NULL;
 }
 
-static void hold_locked(struct shared_seat *seat, struct shared_text *text) {
+static void coalesced_hold_locked(struct coalesced_waiter *waiter, struct coalesced_text *text) {
     text->holders++;
-    seat->text = text;
+    waiter->text = text;
 }
 
-static void wait_locked(struct shared_answer *s, struct shared_seat *seat) {
-    struct shared_seat **end = &s->waiting;
+static void coalesced_wait_locked(struct coalesced_reply *s, struct coalesced_waiter *waiter) {
+    struct coalesced_waiter **end = &s->waiting;
     while (*end != NULL) {
         end = &(*end)->next;
     }
-    seat->next = NULL;
-    seat->link = end;
-    *end = seat;
+    waiter->next = NULL;
+    waiter->link = end;
+    *end = waiter;
 }
 
-static void unlink_locked(struct shared_seat *seat) {
-    if (seat->link != NULL) {
-        *seat->link = seat->next;
-        if (seat->next != NULL) {
-            seat->next->link = seat->link;
+static void coalesced_unlink_locked(struct coalesced_waiter *waiter) {
+    if (waiter->link != NULL) {
+        *waiter->link = waiter->next;
+        if (waiter->next != NULL) {
+            waiter->next->link = waiter->link;
         }
-        seat->link = NULL;
+        waiter->link = NULL;
     }
 }
 
-static void wake_all_locked(struct shared_answer *s, struct shared_text *text) {
-    for (struct shared_seat *seat; (seat = s->waiting) != NULL;) {
-        unlink_locked(seat);
+static void coalesced_wake_all_locked(struct coalesced_reply *s, struct coalesced_text *text) {
+    for (struct coalesced_waiter *waiter; (waiter = s->waiting) != NULL;) {
+        coalesced_unlink_locked(waiter);
         if (text != NULL) {
-            hold_locked(seat, text);
+            coalesced_hold_locked(waiter, text);
         }
-        seat->wake(seat->wake_arg);
+        waiter->wake(waiter->wake_arg);
     }
 }
 
-/* --- seats --- */
+/* --- waiters --- */
 
-enum shared_part shared_sit(struct shared_answer *s, struct shared_seat *seat, uint64_t now_us) {
+enum coalesced_part coalesced_join(struct coalesced_reply *s, struct coalesced_waiter *waiter,
+                                   uint64_t now_us) {
     lock_take(&s->lock);
-    if (seat->text == NULL && s->last != NULL && now_us < s->last->until_us) {
-        hold_locked(seat, s->last);
+    if (waiter->text == NULL && s->last != NULL && now_us < s->last->until_us) {
+        coalesced_hold_locked(waiter, s->last);
     }
-    if (seat->text == NULL && !s->making) {
-        s->making = seat->makes = true;
+    if (waiter->text == NULL && !s->making) {
+        s->making = waiter->makes = true;
     }
-    if (seat->text != NULL || seat->makes) {
-        unlink_locked(seat);
-    } else if (seat->link == NULL) {
-        wait_locked(s, seat);
+    if (waiter->text != NULL || waiter->makes) {
+        coalesced_unlink_locked(waiter);
+    } else if (waiter->link == NULL) {
+        coalesced_wait_locked(s, waiter);
     }
-    enum shared_part part = seat->text != NULL ? SHARED_HAS
-                            : seat->makes      ? SHARED_MAKES
-                                               : SHARED_WAITS;
+    enum coalesced_part part = waiter->text != NULL ? COALESCED_READY
+                               : waiter->makes      ? COALESCED_MAKE
+                                                  : COALESCED_WAIT;
     lock_release(&s->lock);
     return part;
 }
 
-bool shared_made(struct shared_answer *s, struct shared_seat *seat, struct text_out *made,
-                 uint64_t age_us, uint64_t now_us) {
-    struct shared_text *text = malloc(sizeof *text);
+bool coalesced_publish(struct coalesced_reply *s, struct coalesced_waiter *waiter,
+                       struct text_out *made, uint64_t age_us, uint64_t now_us) {
+    struct coalesced_text *text = malloc(sizeof *text);
     if (text == NULL) {
         return false;
     }
-    age_us = age_us < SHARED_AGE_MAX_US ? age_us : SHARED_AGE_MAX_US;
-    *text = (struct shared_text){.until_us = now_us + age_us, .holders = 1, .out = *made};
+    age_us = age_us < COALESCED_AGE_MAX_US ? age_us : COALESCED_AGE_MAX_US;
+    *text = (struct coalesced_text){.until_us = now_us + age_us, .holders = 1, .out = *made};
     text_out_init(made);
     lock_take(&s->lock);
-    struct shared_text *old = release_locked(s->last);
+    struct coalesced_text *old = coalesced_release_locked(s->last);
     s->last = text;
-    s->making = seat->makes = false;
-    hold_locked(seat, text);
-    wake_all_locked(s, text);
+    s->making = waiter->makes = false;
+    coalesced_hold_locked(waiter, text);
+    coalesced_wake_all_locked(s, text);
     lock_release(&s->lock);
-    text_free(old);
+    coalesced_text_free(old);
     return true;
 }
 
-void shared_leave(struct shared_answer *s, struct shared_seat *seat) {
+void coalesced_leave(struct coalesced_reply *s, struct coalesced_waiter *waiter) {
     lock_take(&s->lock);
-    unlink_locked(seat);
-    struct shared_text *old = release_locked(seat->text);
-    seat->text = NULL;
-    if (seat->makes) {
-        s->making = seat->makes = false;
-        wake_all_locked(s, NULL);
+    coalesced_unlink_locked(waiter);
+    struct coalesced_text *old = coalesced_release_locked(waiter->text);
+    waiter->text = NULL;
+    if (waiter->makes) {
+        s->making = waiter->makes = false;
+        coalesced_wake_all_locked(s, NULL);
     }
     lock_release(&s->lock);
-    text_free(old);
+    coalesced_text_free(old);
 }

@@ -15,7 +15,7 @@ struct command {
     const char *other_words[5];
 };
 
-static const struct command commands[] = {
+static const struct command command_table[] = {
     {"stats", false, false, ROLE_READ, stats_command,
      ROLE_ADMIN, {"reset", "detail", "cachedump", "hotkeys"}},
     {"verbosity", true, true, ROLE_ADMIN, admin_verbosity, 0, {0}},
@@ -37,7 +37,7 @@ static const struct command commands[] = {
 #endif
 };
 
-static enum role role_for(const struct command *c, const struct words *w) {
+static enum role command_role(const struct command *c, const struct words *w) {
     for (unsigned i = 0; c->other_words[i] != NULL; i++) {
         if (w->count > 1 && word_begins(&w->word[1], c->other_words[i])) {
             return c->other_role;
@@ -46,8 +46,9 @@ static enum role role_for(const struct command *c, const struct words *w) {
     return c->role;
 }
 
-static bool may_run(struct command_context *ctx, const struct command *c, const struct words *w) {
-    enum role needed = role_for(c, w);
+static bool command_may_run(struct command_context *ctx, const struct command *c,
+                            const struct words *w) {
+    enum role needed = command_role(c, w);
     if (ctx->role >= needed) {
         return true;
     }
@@ -64,21 +65,21 @@ bool command_run(struct command_context *ctx) {
     if (words.count == 0) {
         return false;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (!word_is(&words.word[0], commands[i].name)) {
+    for (size_t i = 0; i < sizeof command_table / sizeof *command_table; i++) {
+        if (!word_is(&words.word[0], command_table[i].name)) {
             continue;
         }
-        bool   mute = commands[i].mutes && ctx->noreply;
+        bool   mute = command_table[i].mutes && ctx->noreply;
         size_t before = ctx->out->used;
         if (mute) {
             words.count--;
         }
-        if (!may_run(ctx, &commands[i], &words)) {
+        if (!command_may_run(ctx, &command_table[i], &words)) {
             /* refused */
-        } else if (commands[i].is_order) {
-            command_order(ctx, &words, commands[i].run);
+        } else if (command_table[i].is_order) {
+            command_order(ctx, &words, command_table[i].run);
         } else {
-            commands[i].run(ctx, &words);
+            command_table[i].run(ctx, &words);
         }
         if (mute) {
             ctx->out->used = before;

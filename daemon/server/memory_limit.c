@@ -12,57 +12,59 @@
  * looks at all that it holds at most once in this time. */
 enum { SETTLE_US = 5 * 1000 * 1000 };
 
-static uint64_t slack_of(uint64_t limit) {
+static uint64_t memory_slack(uint64_t limit) {
     uint64_t share = limit / SETTINGS_SLACK_SHARE;
     return share > SETTINGS_SLACK_LEAST ? share : SETTINGS_SLACK_LEAST;
 }
 
-static uint64_t beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+static uint64_t memory_beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 /* What others have: what is resident beyond the items' pages. */
-static uint64_t seen_of(const struct memory_parts *p) { return beyond(p->resident, p->items); }
+static uint64_t memory_resident_others(const struct memory_parts *p) {
+    return memory_beyond(p->resident, p->items);
+}
 
-static uint64_t left_beside(const struct memory_parts *p, uint64_t others) {
-    return beyond(p->limit, others + slack_of(p->limit)) & ~(uint64_t)(PAGE_BYTES - 1);
+static uint64_t memory_left_for_items(const struct memory_parts *p, uint64_t others) {
+    return memory_beyond(p->limit, others + memory_slack(p->limit)) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
 /* What is seen and what is known are never added: memory that a connection gave back may be
  * resident still, and the next connection gets just that memory. */
 uint64_t memory_items_limit(const struct memory_parts *p) {
-    uint64_t seen = seen_of(p), most = left_beside(p, seen),
-             limit = seen < p->known ? left_beside(p, p->known) : most;
+    uint64_t seen = memory_resident_others(p), most = memory_left_for_items(p, seen),
+             limit = seen < p->known ? memory_left_for_items(p, p->known) : most;
     /* A reserve keeps items from growing. It takes no page from them: the lack of room does. */
     if (limit < p->items) {
         limit = p->items < most ? p->items : most;
     }
-    return p->limit > 0 && limit < p->asked ? limit : p->asked;
+    return p->limit > 0 && limit < p->requested ? limit : p->requested;
 }
 
-static uint64_t load(const _Atomic uint64_t *value) {
+static uint64_t memory_load(const _Atomic uint64_t *value) {
     return atomic_load_explicit(value, memory_order_relaxed);
 }
 
-static void add(_Atomic uint64_t *value, uint64_t n) {
-    atomic_store_explicit(value, load(value) + n, memory_order_relaxed); /* one writer */
+static void memory_add(_Atomic uint64_t *value, uint64_t n) {
+    atomic_store_explicit(value, memory_load(value) + n, memory_order_relaxed); /* one writer */
 }
 
-void memory_facts(const struct memory *m, const struct settings *s, struct memory_facts *f) {
+void memory_facts(const struct memory_limit *m, const struct settings *s, struct memory_facts *f) {
     struct cache_facts cache;
     struct whatif_facts whatif;
     struct rss_reading now;
     cache_facts(m->from.cache, &cache);
     whatif_facts(tuner_whatif(m->from.tuner), &whatif);
     rss_read(&m->resident, &now);
-    uint64_t connections = load(m->from.connections),
-             held = load(m->from.buffer_bytes) + load(m->from.reply_bytes),
+    uint64_t connections = memory_load(m->from.connections),
+             held = memory_load(m->from.buffer_bytes) + memory_load(m->from.reply_bytes),
              conn_bytes = settings_conn_bytes(s);
     *f = (struct memory_facts){
         .limit_bytes = s->process_memory,
         .resident_bytes = now.bytes,
-        .resident_most_bytes = load(&m->resident_most),
+        .resident_most_bytes = memory_load(&m->resident_most),
         .group_limit_bytes = m->resident.group_limit_bytes,
         .group_bytes = now.group_bytes,
-        .asked_bytes = s->maxbytes,
+        .requested_bytes = s->maxbytes,
         .items_limit_bytes = cache.limit_bytes,
         .items_bytes = (uint64_t)cache.pages_out << PAGE_SHIFT,
         .index_bytes = cache.index_bytes,
@@ -70,25 +72,26 @@ void memory_facts(const struct memory *m, const struct settings *s, struct memor
         .buffer_bytes = held,
         .connection_bytes = connections * conn_bytes,
         .start_bytes = m->start_bytes,
-        .reserved_bytes = beyond(s->read_buf_mem_limit, held) +
-                          beyond((uint64_t)s->maxconns, connections) * conn_bytes,
-        .lowered = load(&m->lowered),
-        .raised = load(&m->raised),
-        .trims = load(&m->trims),
+        .reserved_bytes = memory_beyond(s->read_buf_mem_limit, held) +
+                          memory_beyond((uint64_t)s->maxconns, connections) * conn_bytes,
+        .lowered = memory_load(&m->lowered),
+        .raised = memory_load(&m->raised),
+        .trims = memory_load(&m->trims),
         .pressure_pct = now.pressure_pct,
     };
     uint64_t counted = f->items_bytes + f->index_bytes + f->sample_bytes + f->buffer_bytes +
                        f->connection_bytes;
-    f->other_bytes = beyond(f->resident_bytes, counted);
+    f->other_bytes = memory_beyond(f->resident_bytes, counted);
 }
 
-static struct memory_parts parts_of(const struct memory *m, const struct memory_facts *f) {
+static struct memory_parts memory_parts_of(const struct memory_limit *m,
+                                           const struct memory_facts *f) {
     /* A control group also counts what the kernel holds for the process: sockets' buffers, page
      * tables. */
     bool in_group = f->group_limit_bytes > 0 && f->group_bytes > f->resident_bytes;
     return (struct memory_parts){
         .limit = f->limit_bytes,
-        .asked = f->asked_bytes,
+        .requested = f->requested_bytes,
         .resident = in_group ? f->group_bytes : f->resident_bytes,
         .items = f->items_bytes,
         .known = m->start_bytes + f->sample_bytes + f->index_bytes + f->buffer_bytes +
@@ -97,46 +100,47 @@ static struct memory_parts parts_of(const struct memory *m, const struct memory_
 }
 
 /* What items may have. They keep a little, whatever the others have. */
-static uint64_t items_get(const struct memory_parts *p) {
+static uint64_t memory_items_allowed(const struct memory_parts *p) {
     uint64_t limit = memory_items_limit(p),
-             least = p->asked < MEMORY_LEAST_ITEMS ? p->asked : MEMORY_LEAST_ITEMS;
+             least = p->requested < MEMORY_ITEMS_MIN_BYTES ? p->requested : MEMORY_ITEMS_MIN_BYTES;
     return limit > least ? limit : least;
 }
 
 /* False: the cache does not take the limit. */
-static bool set_limit(struct memory *m, const struct memory_parts *p, uint64_t limit) {
+static bool memory_set_limit(struct memory_limit *m, const struct memory_parts *p, uint64_t limit) {
     bool is_set = cache_set_limit(m->from.cache, limit);
     if (is_set) {
-        atomic_store_explicit(&m->items_limit, limit < p->asked ? limit : 0, memory_order_relaxed);
+        atomic_store_explicit(&m->items_limit, limit < p->requested ? limit : 0,
+                              memory_order_relaxed);
     }
     return is_set;
 }
 
-bool memory_begin(struct memory *m, const struct memory_sources *from, const struct settings *s,
-                  char why[SETTING_WHY_BYTES]) {
+bool memory_begin(struct memory_limit *m, const struct memory_sources *from,
+                  const struct settings *s, char why[SETTING_WHY_BYTES]) {
     struct memory_facts f;
     memset(m, 0, sizeof *m);
     m->from = *from;
     rss_open(&m->resident, NULL, NULL);
     memory_facts(m, s, &f);
-    m->start_bytes = beyond(f.resident_bytes, f.items_bytes + f.sample_bytes);
-    struct memory_parts p = parts_of(m, &f);
-    uint64_t left = memory_items_limit(&p), limit = items_get(&p);
+    m->start_bytes = memory_beyond(f.resident_bytes, f.items_bytes + f.sample_bytes);
+    struct memory_parts p = memory_parts_of(m, &f);
+    uint64_t left = memory_items_limit(&p), limit = memory_items_allowed(&p);
     if (left < limit && !s->group_limits) {
         snprintf(why, SETTING_WHY_BYTES,
                  "process_memory of %llu MiB leaves %llu MiB for items, less than %d: connections "
                  "may take %llu MiB of it (read_buf_mem_limit, -c)",
                  (unsigned long long)(p.limit >> 20), (unsigned long long)(left >> 20),
-                 MEMORY_LEAST_ITEMS >> 20, (unsigned long long)(f.reserved_bytes >> 20));
+                 MEMORY_ITEMS_MIN_BYTES >> 20, (unsigned long long)(f.reserved_bytes >> 20));
         return false;
     }
-    if (limit < p.asked) {
-        set_limit(m, &p, limit);
+    if (limit < p.requested) {
+        memory_set_limit(m, &p, limit);
     }
     return true;
 }
 
-void memory_end(struct memory *m) {
+void memory_end(struct memory_limit *m) {
     if (m->has_trimmer) {
         pthread_join(m->trimmer, NULL);
     }
@@ -145,18 +149,20 @@ void memory_end(struct memory *m) {
     }
 }
 
-static void tell(struct memory *m, uint64_t was, uint64_t limit, const struct memory_parts *p) {
+static void memory_log_limit(struct memory_limit *m, uint64_t was, uint64_t limit,
+                             const struct memory_parts *p) {
     bool lower = limit < was;
-    add(lower ? &m->lowered : &m->raised, 1);
+    memory_add(lower ? &m->lowered : &m->raised, 1);
     log_info("items may take %llu MiB, %s than %llu before: others have %llu MiB of %llu",
              (unsigned long long)(limit >> 20), lower ? "less" : "more",
-             (unsigned long long)(was >> 20), (unsigned long long)(seen_of(p) >> 20),
+             (unsigned long long)(was >> 20), (unsigned long long)(memory_resident_others(p) >> 20),
              (unsigned long long)(p->limit >> 20));
 }
 
 /* Lowers the limit of items at once. Raises it only when the room has lasted: other parts may want
  * back what they gave, and pages that come and go cost items. */
-static bool is_time(struct memory *m, uint64_t was, uint64_t limit, uint64_t now_us) {
+static bool memory_may_set_limit(struct memory_limit *m, uint64_t was, uint64_t limit,
+                                 uint64_t now_us) {
     if (limit <= was) {
         m->raise_us = 0;
         return limit < was;
@@ -165,10 +171,10 @@ static bool is_time(struct memory *m, uint64_t was, uint64_t limit, uint64_t now
     return now_us - m->raise_us >= SETTLE_US;
 }
 
-static void *trimmer_main(void *arg) {
-    struct memory *m = arg;
+static void *memory_trimmer_main(void *arg) {
+    struct memory_limit *m = arg;
     thread_name("slated-trimmer");
-    add(&m->trims, malloc_trim(0) != 0);
+    memory_add(&m->trims, malloc_trim(0) != 0);
     atomic_store_explicit(&m->trims_now, false, memory_order_release);
     return NULL;
 }
@@ -176,7 +182,7 @@ static void *trimmer_main(void *arg) {
 /* Has the allocator give memory back before items are evicted, and where they get less because the
  * process holds more than the parts know of, which mostly is memory that the allocator keeps. True:
  * the allocator is at it. */
-static bool trim(struct memory *m, const struct memory_parts *p, uint64_t now_us) {
+static bool memory_trim(struct memory_limit *m, const struct memory_parts *p, uint64_t now_us) {
     uint64_t limit = memory_items_limit(p);
     if (atomic_load_explicit(&m->trims_now, memory_order_acquire)) {
         return true;
@@ -185,38 +191,38 @@ static bool trim(struct memory *m, const struct memory_parts *p, uint64_t now_us
         pthread_join(m->trimmer, NULL);
         m->has_trimmer = false;
     }
-    if (limit == p->asked || now_us < m->trim_us ||
-        (limit >= p->items && seen_of(p) <= p->known)) {
+    if (limit == p->requested || now_us < m->trim_us ||
+        (limit >= p->items && memory_resident_others(p) <= p->known)) {
         return false;
     }
     m->trim_us = now_us + SETTLE_US;
     atomic_store_explicit(&m->trims_now, true, memory_order_relaxed);
-    m->has_trimmer = thread_start(&m->trimmer, trimmer_main, m) == 0;
+    m->has_trimmer = thread_start(&m->trimmer, memory_trimmer_main, m) == 0;
     if (!m->has_trimmer) {
         atomic_store_explicit(&m->trims_now, false, memory_order_relaxed);
     }
     return m->has_trimmer;
 }
 
-void memory_look(struct memory *m, const struct settings *s, uint64_t now_us) {
+void memory_adjust_limit(struct memory_limit *m, const struct settings *s, uint64_t now_us) {
     struct memory_facts f;
     memory_facts(m, s, &f);
-    struct memory_parts p = parts_of(m, &f);
-    if (p.resident > load(&m->resident_most)) {
+    struct memory_parts p = memory_parts_of(m, &f);
+    if (p.resident > memory_load(&m->resident_most)) {
         atomic_store_explicit(&m->resident_most, p.resident, memory_order_relaxed);
     }
-    if (trim(m, &p, now_us)) {
+    if (memory_trim(m, &p, now_us)) {
         return; /* the next look sees what the allocator gave back */
     }
-    uint64_t limit = items_get(&p), was = f.items_limit_bytes;
-    if ((p.limit > 0 || load(&m->items_limit) > 0) && is_time(m, was, limit, now_us) &&
-        set_limit(m, &p, limit)) {
+    uint64_t limit = memory_items_allowed(&p), was = f.items_limit_bytes;
+    if ((p.limit > 0 || memory_load(&m->items_limit) > 0) &&
+        memory_may_set_limit(m, was, limit, now_us) && memory_set_limit(m, &p, limit)) {
         m->raise_us = 0;
-        tell(m, was, limit, &p);
+        memory_log_limit(m, was, limit, &p);
     }
 }
 
-uint64_t memory_allows(const struct memory *m, const struct settings *s) {
-    uint64_t limit = s->process_memory > 0 ? load(&m->items_limit) : 0;
+uint64_t memory_allowed_bytes(const struct memory_limit *m, const struct settings *s) {
+    uint64_t limit = s->process_memory > 0 ? memory_load(&m->items_limit) : 0;
     return limit > 0 && limit < s->maxbytes ? limit : s->maxbytes;
 }

@@ -13,7 +13,7 @@
  * only keeps items from growing. Nearer to the limit items get less, as by `cache_memlimit`, once
  * the allocator has been asked for what it keeps.
  *
- * Threading: the control thread looks, every MEMORY_LOOK_US, and asks what a limit allows; any
+ * Threading: the control thread looks, every MEMORY_ADJUST_US, and asks what a limit allows; any
  * thread reads the facts. */
 #ifndef SLATE_SERVER_MEMORY_LIMIT_H
 #define SLATE_SERVER_MEMORY_LIMIT_H
@@ -29,14 +29,15 @@
 #include "server/config/settings.h"
 
 enum {
-    MEMORY_LOOK_US = 100 * 1000,
-    MEMORY_LEAST_ITEMS = 8 << 20, /* the least that items keep: memcached's for cache_memlimit */
+    MEMORY_ADJUST_US = 100 * 1000,
+    MEMORY_ITEMS_MIN_BYTES =
+        8 << 20, /* the least that items keep: memcached's for cache_memlimit */
 };
 
 /* What the arithmetic goes by, in bytes. */
 struct memory_parts {
     uint64_t limit;    /* of the process; 0: none */
-    uint64_t asked;    /* for items, by -m or cache_memlimit */
+    uint64_t requested;    /* for items, by -m or cache_memlimit */
     uint64_t resident; /* of the process, or of its control group if that has more */
     uint64_t items;    /* the pages they have */
     uint64_t known;    /* what the other parts say that they have and may still take */
@@ -47,8 +48,8 @@ uint64_t memory_items_limit(const struct memory_parts *);
 
 struct memory_facts {
     uint64_t limit_bytes, resident_bytes, resident_most_bytes, group_limit_bytes, group_bytes;
-    uint64_t asked_bytes, items_limit_bytes, items_bytes, index_bytes, sample_bytes, buffer_bytes,
-        connection_bytes, start_bytes, other_bytes, reserved_bytes;
+    uint64_t requested_bytes, items_limit_bytes, items_bytes, index_bytes, sample_bytes,
+        buffer_bytes, connection_bytes, start_bytes, other_bytes, reserved_bytes;
     uint64_t lowered, raised, trims;
     double   pressure_pct;
 };
@@ -60,7 +61,7 @@ struct memory_sources {
     const _Atomic uint64_t *buffer_bytes, *reply_bytes, *connections;
 };
 
-struct memory {
+struct memory_limit {
     struct memory_sources from;
     struct rss  resident;
     uint64_t         start_bytes;  /* resident before there was an item, without samples */
@@ -74,16 +75,16 @@ struct memory {
     _Atomic uint64_t resident_most, lowered, raised, trims;
 };
 
-/* Once, when all is built and before anyone is served: the items' limit holds from then on. False:
- * the limit of the process, which somebody asked for, leaves items less than MEMORY_LEAST_ITEMS;
- * `why` holds a whole sentence. */
-bool memory_begin(struct memory *, const struct memory_sources *, const struct settings *,
+/* Puts the first limit of items in force. Called once, when all is built, before the first session.
+ * False: the limit of the process, which an option gave, leaves items less than
+ * MEMORY_ITEMS_MIN_BYTES; `why` holds a whole sentence. */
+bool memory_begin(struct memory_limit *, const struct memory_sources *, const struct settings *,
                   char why[SETTING_WHY_BYTES]);
-void memory_end(struct memory *); /* also of one that never began */
+void memory_end(struct memory_limit *); /* also of one that never began */
 /* Looks, and gives items a new limit where that has changed. */
-void memory_look(struct memory *, const struct settings *, uint64_t now_us);
+void memory_adjust_limit(struct memory_limit *, const struct settings *, uint64_t now_us);
 /* The limit that the cache gets when so much is asked for items. */
-uint64_t memory_allows(const struct memory *, const struct settings *);
+uint64_t memory_allowed_bytes(const struct memory_limit *, const struct settings *);
 /* any thread */
-void memory_facts(const struct memory *, const struct settings *, struct memory_facts *);
+void memory_facts(const struct memory_limit *, const struct settings *, struct memory_facts *);
 #endif

@@ -48,7 +48,8 @@ void prefix_stats_clear(struct prefix_stats *p) {
 }
 
 /* The prefix's count, made when there is room for it; NULL: not counted. */
-static struct prefix_count *count_of_locked(struct prefix_stats *p, const char *name, size_t len) {
+static struct prefix_count *prefix_count_locked(struct prefix_stats *p, const char *name,
+                                                size_t len) {
     assert(lock_held(&p->lock));
     struct prefix_count **head = &p->buckets[key_hash(name, len) % PREFIX_BUCKETS];
     for (struct prefix_count *c = *head; c; c = c->next) {
@@ -67,13 +68,13 @@ static struct prefix_count *count_of_locked(struct prefix_stats *p, const char *
     return c;
 }
 
-void prefix_stats_note(struct prefix_stats *p, const struct key *key, enum prefix_event event) {
+void prefix_stats_count(struct prefix_stats *p, const struct key *key, enum prefix_event event) {
     const char *end = memchr(key->ptr, p->delimiter, key->len);
     if (!end || !key_fits_line(key->ptr, (size_t)(end - key->ptr))) {
         return; /* the other could not be told in a line */
     }
     lock_take(&p->lock);
-    struct prefix_count *c = count_of_locked(p, key->ptr, (size_t)(end - key->ptr));
+    struct prefix_count *c = prefix_count_locked(p, key->ptr, (size_t)(end - key->ptr));
     if (c) {
         c->events[event]++;
         c->events[PREFIX_GET] += event == PREFIX_HIT;
@@ -81,7 +82,7 @@ void prefix_stats_note(struct prefix_stats *p, const struct key *key, enum prefi
     lock_release(&p->lock);
 }
 
-static uint32_t next_used_locked(const struct prefix_stats *p, uint32_t bucket) {
+static uint32_t prefix_next_used_locked(const struct prefix_stats *p, uint32_t bucket) {
     assert(lock_held(&p->lock));
     if (p->count == 0) {
         return PREFIX_BUCKETS;
@@ -94,7 +95,7 @@ static uint32_t next_used_locked(const struct prefix_stats *p, uint32_t bucket) 
 
 uint32_t prefix_stats_dump(struct prefix_stats *p, uint32_t bucket, struct text_out *out) {
     lock_take(&p->lock);
-    bucket = next_used_locked(p, bucket);
+    bucket = prefix_next_used_locked(p, bucket);
     for (const struct prefix_count *c = bucket < PREFIX_BUCKETS ? p->buckets[bucket] : NULL; c;
          c = c->next) {
         text_out_str(out, "PREFIX ");
@@ -103,7 +104,7 @@ uint32_t prefix_stats_dump(struct prefix_stats *p, uint32_t bucket, struct text_
                         c->events[PREFIX_GET], c->events[PREFIX_HIT], c->events[PREFIX_SET],
                         c->events[PREFIX_DELETE]);
     }
-    bucket = next_used_locked(p, bucket + 1);
+    bucket = prefix_next_used_locked(p, bucket + 1);
     lock_release(&p->lock);
     return bucket;
 }

@@ -38,7 +38,7 @@ static inline bool prefix_stats_on(const struct prefix_stats *p) {
 
 enum prefix_event { PREFIX_GET, PREFIX_HIT, PREFIX_SET, PREFIX_DELETE, PREFIX_EVENTS };
 /* PREFIX_HIT is a get that found its key: it counts as both. */
-void prefix_stats_note(struct prefix_stats *, const struct key *, enum prefix_event);
+void prefix_stats_count(struct prefix_stats *, const struct key *, enum prefix_event);
 
 /* `PREFIX name get n hit n set n del n` lines of the first bucket from `bucket` on that has any,
  * without END. Returns the bucket behind; PREFIX_BUCKETS: those were the last lines. */

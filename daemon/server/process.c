@@ -47,7 +47,7 @@ int process_stdio(void) {
 static char   program_path[PATH_MAX];
 static char **next_argv; /* NULL: out of memory */
 
-void process_note_start(char **argv) {
+void process_save_argv(char **argv) {
     static char word[] = "--takeover";
     size_t count = 0;
     bool there = false;
@@ -91,13 +91,13 @@ int process_start_next(void) {
 enum { DESCRIPTORS_OTHERS = 16 };
 
 /* The files that the server has open beside its connections. */
-static rlim_t own_files(const struct settings *s) {
-    return descriptors_reserved((unsigned)s->threads) + WATCHERS_MAX + DESCRIPTORS_OTHERS;
+static rlim_t process_own_files(const struct settings *s) {
+    return process_descriptors_reserved((unsigned)s->threads) + WATCHERS_MAX + DESCRIPTORS_OTHERS;
 }
 
-bool descriptors_allow(const struct settings *s, char *why) {
+bool process_descriptors_allow(const struct settings *s, char *why) {
     struct rlimit limit;
-    rlim_t want = (rlim_t)s->maxconns + own_files(s);
+    rlim_t want = (rlim_t)s->maxconns + process_own_files(s);
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
         snprintf(why, SETTING_WHY_BYTES, "cannot read the limit of open files: %s",
                  strerror(errno));
@@ -119,27 +119,27 @@ bool descriptors_allow(const struct settings *s, char *why) {
     return true;
 }
 
-bool descriptors_fit(struct settings *s, char *why) {
+bool process_descriptors_fit(struct settings *s, char *why) {
     struct rlimit limit;
-    if (descriptors_allow(s, why)) {
+    if (process_descriptors_allow(s, why)) {
         return true;
     }
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max < (rlim_t)s->maxconns ||
-        limit.rlim_max <= own_files(s)) {
+        limit.rlim_max <= process_own_files(s)) {
         return false;
     }
     limit.rlim_cur = limit.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
         return false;
     }
-    int fit = (int)(limit.rlim_max - own_files(s));
+    int fit = (int)(limit.rlim_max - process_own_files(s));
     log_warn("at most %d connections, not %d: the process may open %lu files", fit, s->maxconns,
              (unsigned long)limit.rlim_max);
     s->maxconns = fit;
     return true;
 }
 
-static int raise_cores(void) {
+static int process_raise_core_limit(void) {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY}, was;
     if (setrlimit(RLIMIT_CORE, &limit) == 0) {
         return 0;
@@ -157,11 +157,11 @@ static int raise_cores(void) {
 int process_limits(struct settings *s) {
     char why[SETTING_WHY_BYTES];
     int status = 0;
-    if (!descriptors_fit(s, why)) {
+    if (!process_descriptors_fit(s, why)) {
         log_error("%s", why);
         status = EX_OSERR;
     } else if (s->coredumps) {
-        status = raise_cores();
+        status = process_raise_core_limit();
     }
     if (s->lock_memory) {
         /* While still root, if ever; a refusal shows when memory is locked. */
@@ -227,7 +227,7 @@ const char *process_policy_dir(const struct settings *s, char *to, size_t room) 
 /* --- background --- */
 
 /* Waits for the child's word. Without one it has ended, and its status is ours. */
-static int await_child(pid_t child, int fd) {
+static int process_await_child(pid_t child, int fd) {
     char    word;
     ssize_t n;
     do {
@@ -262,7 +262,7 @@ int process_background(const struct settings *s, bool *parent) {
     if (child > 0) {
         *parent = true;
         close(fds[1]);
-        int status = await_child(child, fds[0]);
+        int status = process_await_child(child, fds[0]);
         close(fds[0]);
         return status;
     }
@@ -272,7 +272,7 @@ int process_background(const struct settings *s, bool *parent) {
     return 0;
 }
 
-static bool relative(const char *path) { return path && *path != '/'; }
+static bool process_path_is_relative(const char *path) { return path && *path != '/'; }
 
 void process_ready(const struct settings *s) {
     if (ready_fd < 0) {
@@ -281,9 +281,11 @@ void process_ready(const struct settings *s) {
     /* Not in anybody's way when a file system is to be unmounted; but a core file goes where the
      * server was started, and a relative path is removed at the end by the name it was made with,
      * or is looked for by the next process. */
-    if (!s->coredumps && !relative(s->socketpath) && !relative(s->pidfile) &&
-        !relative(s->policy_dir) && !relative(s->automove_record) && !relative(s->memory_file) &&
-        !relative(s->takeover_socket) && chdir("/") != 0) {
+    if (!s->coredumps && !process_path_is_relative(s->socketpath) &&
+        !process_path_is_relative(s->pidfile) && !process_path_is_relative(s->policy_dir) &&
+        !process_path_is_relative(s->automove_record) &&
+        !process_path_is_relative(s->memory_file) &&
+        !process_path_is_relative(s->takeover_socket) && chdir("/") != 0) {
         log_warn("cannot leave the current folder: %s", strerror(errno));
     }
     int null = s->verbosity > 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -304,7 +306,7 @@ void process_ready(const struct settings *s) {
 }
 
 /* Without the parts that are written: dropped, these would lose what was written. */
-static int drop_segments(struct dl_phdr_info *object, size_t bytes, void *arg) {
+static int process_drop_segments(struct dl_phdr_info *object, size_t bytes, void *arg) {
     (void)bytes, (void)arg;
     const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
     for (unsigned i = 0; i < object->dlpi_phnum; i++) {
@@ -318,7 +320,7 @@ static int drop_segments(struct dl_phdr_info *object, size_t bytes, void *arg) {
     return 0;
 }
 
-void process_drop_start(void) { dl_iterate_phdr(drop_segments, NULL); }
+void process_drop_start_pages(void) { dl_iterate_phdr(process_drop_segments, NULL); }
 
 void process_lock_memory(const struct settings *s) {
     /* On fault: much more is mapped than will ever be used, so that the cache can grow. */
@@ -329,7 +331,7 @@ void process_lock_memory(const struct settings *s) {
 
 /* --- pidfile --- */
 
-static long pid_in(const char *path) {
+static long process_read_pidfile(const char *path) {
     long  pid = 0;
     const char *why;
     char  text[32] = "";
@@ -343,12 +345,12 @@ static long pid_in(const char *path) {
 }
 
 /* Also that of another user, to whom we may send no signal. */
-static bool runs(long pid) { return kill((pid_t)pid, 0) == 0 || errno == EPERM; }
+static bool process_runs(long pid) { return kill((pid_t)pid, 0) == 0 || errno == EPERM; }
 
 void process_pidfile_write(const char *path, int predecessor) {
     char temporary[4096];
-    long other = pid_in(path);
-    if (other > 0 && other != (long)getpid() && other != predecessor && runs(other)) {
+    long other = process_read_pidfile(path);
+    if (other > 0 && other != (long)getpid() && other != predecessor && process_runs(other)) {
         log_warn("the pidfile %s names a process that runs: %ld", path, other);
     }
     /* Written aside and renamed, so that a reader never sees half of it. */
@@ -368,7 +370,7 @@ void process_pidfile_write(const char *path, int predecessor) {
 }
 
 void process_pidfile_remove(const char *path) {
-    if (pid_in(path) == (long)getpid() && unlink(path) != 0) {
+    if (process_read_pidfile(path) == (long)getpid() && unlink(path) != 0) {
         log_warn("cannot remove the pidfile %s: %s", path, strerror(errno));
     }
 }

@@ -16,7 +16,7 @@
 int process_stdio(void);
 
 /* Before anything else: what process_start_next starts, and with which words. */
-void process_note_start(char **argv);
+void process_save_argv(char **argv);
 /* Starts the program that is at this one's path now, with the same options and --takeover. Returns
  * its number, or 0 after a line in the log. */
 int  process_start_next(void);
@@ -24,17 +24,17 @@ int  process_start_next(void);
 /* How many files the process may have open: its connections, and what the server needs beside
  * them. */
 /* For itself: the listeners', the workers' and the log's. */
-static inline unsigned descriptors_reserved(unsigned threads) { return 5 * threads; }
+static inline unsigned process_descriptors_reserved(unsigned threads) { return 5 * threads; }
 
 /* Raises the process's limit where it is too low for these settings; it is never lowered. False:
  * the system does not allow it, and `why` (SETTING_WHY_BYTES) holds a sentence. */
-bool descriptors_allow(const struct settings *, char *why);
+bool process_descriptors_allow(const struct settings *, char *why);
 /* The same, for a start. Where the system allows a file for each connection, which is all that
  * memcached asks for, but not the server's own files, maxconns becomes smaller, after a log
  * line. */
-bool descriptors_fit(struct settings *, char *why);
+bool process_descriptors_fit(struct settings *, char *why);
 
-/* Room for all connections, or for fewer (descriptors_fit), and core files with -r. */
+/* Room for all connections, or for fewer (process_descriptors_fit), and core files with -r. */
 int process_limits(struct settings *);
 
 /* As root: needs -u, and becomes that user. Otherwise nothing happens. */
@@ -51,7 +51,7 @@ int process_background(const struct settings *, bool *parent);
 
 /* Drops from memory the parts of the program and of libraries that only the start needed. They are
  * read from the file again when they are used. */
-void process_drop_start(void);
+void process_drop_start_pages(void);
 
 /* What memory is used stays in RAM with -k. Once all is built: a fork would undo it, and the system
  * may refuse. */

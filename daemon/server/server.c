@@ -25,11 +25,10 @@ bool server_init(struct server *server, const struct settings *settings) {
     server->at_start = *settings;
     server->event_version = "none";
     users_init(&server->users, settings_auth_file(settings));
-    for (unsigned i = 0; i < SERVER_SHARED; i++) {
-        shared_answer_init(&server->shared[i]);
+    for (unsigned i = 0; i < SERVER_COALESCED_COUNT; i++) {
+        coalesced_reply_init(&server->coalesced[i]);
     }
-    lock_init(&server->registry.lock);
-    server->registry.last = &server->registry.first;
+    conn_registry_init(&server->registry);
     server->prefixes = prefix_stats_create(settings->prefix_delimiter[0], settings->detail_enabled);
     if (!server->prefixes || !published_init(&server->settings, settings, sizeof *settings) ||
         !published_init(&server->baseline, &none, sizeof none)) {
@@ -48,12 +47,12 @@ void server_fini(struct server *server) {
     prefix_stats_destroy(&server->prefixes);
     undo_fini(&server->undo);
     users_fini(&server->users);
-    for (unsigned i = 0; i < SERVER_SHARED; i++) {
-        shared_answer_fini(&server->shared[i]);
+    for (unsigned i = 0; i < SERVER_COALESCED_COUNT; i++) {
+        coalesced_reply_fini(&server->coalesced[i]);
     }
     published_fini(&server->settings);
     published_fini(&server->baseline);
-    lock_fini(&server->registry.lock);
+    conn_registry_fini(&server->registry);
 }
 
 void server_settings(struct server *server, struct settings *copy) {
@@ -63,34 +62,35 @@ void server_settings(struct server *server, struct settings *copy) {
 /* --- orders of main --- */
 
 /* An order without arguments. */
-struct errand {
+struct server_errand {
     struct order   order; /* first */
     struct server *server;
     void         (*run)(struct server *);
 };
 
-static void errand_run(struct order *o, uint64_t now_us) {
-    struct errand *e = (struct errand *)o;
+static void server_errand_run(struct order *o, uint64_t now_us) {
+    struct server_errand *e = (struct server_errand *)o;
     (void)now_us;
     e->run(e->server);
     order_answer(o);
 }
 
-static void errand_destroy(struct order *o) { free(o); }
+static void server_errand_destroy(struct order *o) { free(o); }
 
 /* NULL: out of memory. */
-static struct errand *errand_create(struct server *server, void (*run)(struct server *)) {
-    struct errand *e = malloc(sizeof *e);
+static struct server_errand *server_errand_create(struct server *server,
+                                                  void (*run)(struct server *)) {
+    struct server_errand *e = malloc(sizeof *e);
     if (e != NULL) {
         e->server = server;
         e->run = run;
-        order_init(&e->order, errand_run, errand_destroy);
+        order_init(&e->order, server_errand_run, server_errand_destroy);
     }
     return e;
 }
 
 void server_post(struct server *server, void (*run)(struct server *)) {
-    struct errand *e = errand_create(server, run);
+    struct server_errand *e = server_errand_create(server, run);
     if (e == NULL) {
         log_warn("a change is left out: out of memory");
         return;
@@ -99,18 +99,19 @@ void server_post(struct server *server, void (*run)(struct server *)) {
     order_release(&e->order);
 }
 
-static void run_nothing(struct server *server) { (void)server; }
+static void server_run_nothing(struct server *server) { (void)server; }
 
-static void order_is_answered(void *answered) { sem_post(answered); }
+static void server_order_answered(void *answered) { sem_post(answered); }
 
 void server_await_orders(struct server *server) {
-    struct errand *last = server->tuner != NULL ? errand_create(server, run_nothing) : NULL;
+    struct server_errand *last =
+        server->tuner != NULL ? server_errand_create(server, server_run_nothing) : NULL;
     sem_t answered;
     if (last == NULL) {
         return;
     }
     sem_init(&answered, 0, 0);
-    future_wake(&last->order.future, order_is_answered, &answered);
+    future_wake(&last->order.future, server_order_answered, &answered);
     control_post(server_control(server), &last->order);
     while (sem_wait(&answered) != 0) { /* a signal */
     }
@@ -120,7 +121,7 @@ void server_await_orders(struct server *server) {
 }
 
 /* Logs once that the memory file was removed, or another was put in its place. */
-static void look_at_file(struct server *server) {
+static void server_check_memory_file(struct server *server) {
     const char *path = server->at_start.memory_file;
     struct stat st;
     if (path != NULL && !server->file_gone && fstat(cache_file(server->cache), &st) == 0 &&
@@ -132,16 +133,17 @@ static void look_at_file(struct server *server) {
     }
 }
 
-static uint64_t look_at_memory(void *arg, uint64_t now_us) {
+static uint64_t server_adjust_memory(void *arg, uint64_t now_us) {
     struct server *server = arg;
-    look_at_file(server);
-    memory_look(&server->memory, server_settings_now(server), now_us);
-    return now_us + MEMORY_LOOK_US;
+    server_check_memory_file(server);
+    memory_adjust_limit(&server->memory, server_settings_now(server), now_us);
+    return now_us + MEMORY_ADJUST_US;
 }
 
-static void add_look(struct server *server) {
-    server->look = (struct control_task){.run = look_at_memory, .arg = server, .timed = true};
-    control_add(server_control(server), &server->look);
+static void server_add_memory_task(struct server *server) {
+    server->memory_task =
+        (struct control_task){.run = server_adjust_memory, .arg = server, .timed = true};
+    control_add(server_control(server), &server->memory_task);
 }
 
 bool server_memory_begin(struct server *server, char *why) {
@@ -157,7 +159,7 @@ bool server_memory_begin(struct server *server, char *why) {
                               },
                               &now, why);
     if (begun) {
-        server_post(server, add_look);
+        server_post(server, server_add_memory_task);
     }
     return begun;
 }
@@ -168,7 +170,7 @@ void server_memory_facts(struct server *server, struct memory_facts *facts) {
     memory_facts(&server->memory, &now, facts);
 }
 
-static void reload(struct server *server) {
+static void server_reload_files(struct server *server) {
     char why[SERVER_TLS_WHY_BYTES];
     if (server->tls.reload != NULL && !server->tls.reload(server->tls.reload_arg, why)) {
         log_warn("the certificates stay as they are: %s", why);
@@ -180,12 +182,12 @@ static void reload(struct server *server) {
 
 void server_reload(struct server *server) {
     if (atomic_exchange_explicit(&server->reload, false, memory_order_acquire)) {
-        server_post(server, reload);
+        server_post(server, server_reload_files);
     }
 }
 
 /* Also in a handler of signals, which may interrupt net_destroy: so one word tells all. */
-static void wake_main(const struct server *server) {
+static void server_wake_main(const struct server *server) {
     void *arg = atomic_load_explicit(&server->on_stop_arg, memory_order_acquire);
     if (arg) {
         server->on_stop(arg);
@@ -194,22 +196,22 @@ static void wake_main(const struct server *server) {
 
 void server_request_stop(struct server *server, enum server_stop how) {
     atomic_store_explicit(&server->stop, (int)how, memory_order_release);
-    wake_main(server);
+    server_wake_main(server);
 }
 
 void server_request_reload(struct server *server) {
     atomic_store_explicit(&server->reload, true, memory_order_release);
-    wake_main(server);
+    server_wake_main(server);
 }
 
 void server_request_takeover(struct server *server) {
     atomic_store_explicit(&server->takeover, true, memory_order_release);
-    wake_main(server);
+    server_wake_main(server);
 }
 
 /* --- counters --- */
 
-static void sum_workers(const struct server *server, struct serve_values *values) {
+static void server_sum_workers(const struct server *server, struct serve_values *values) {
     memset(values, 0, sizeof *values);
     counter_sum((uint64_t *)values, (const struct counter *)&server->orders, SERVE_COUNTER_COUNT);
     for (unsigned i = 0; i < server->worker_count; i++) {
@@ -224,7 +226,7 @@ void server_baseline(struct server *server, struct server_baseline *copy) {
 
 void server_values(struct server *server, struct serve_values *values) {
     struct server_baseline base;
-    sum_workers(server, values);
+    server_sum_workers(server, values);
     server_baseline(server, &base);
     for (unsigned i = 0; i < SERVE_COUNTER_COUNT; i++) {
         ((uint64_t *)values)[i] -= ((const uint64_t *)&base.serve)[i];
@@ -241,7 +243,7 @@ void server_reset_counters(struct server *server) {
     struct server_baseline base;
     memset(&base, 0, sizeof base);
     base.log_lost = log_lost();
-    sum_workers(server, &base.serve);
+    server_sum_workers(server, &base.serve);
     tuner_facts(server->tuner, &base.tune);
     watch_facts(&base.watch);
     base.conns_total = atomic_load_explicit(&server->conns.total, memory_order_relaxed);
@@ -257,61 +259,4 @@ void server_reset_counters(struct server *server) {
     published_set(&server->baseline, &base);
     cache_reset_counters(server->cache);
     prefix_stats_clear(server->prefixes);
-}
-
-/* --- the registry of connections --- */
-
-void conn_registry_add(struct conn_registry *registry, struct conn_record *record) {
-    lock_take(&registry->lock);
-    record->next = NULL;
-    record->number = registry->number++;
-    record->link = registry->last; /* in the order of their coming, listeners first */
-    *registry->last = record;
-    registry->last = &record->next;
-    lock_release(&registry->lock);
-}
-
-void conn_registry_remove(struct conn_registry *registry, struct conn_record *record) {
-    lock_take(&registry->lock);
-    for (struct conn_cursor *c = registry->cursors; c; c = c->next) {
-        c->at = c->at == record ? record->next : c->at;
-    }
-    *record->link = record->next;
-    if (record->next) {
-        record->next->link = record->link;
-    } else {
-        registry->last = record->link;
-    }
-    lock_release(&registry->lock);
-}
-
-void conn_cursor_begin(struct conn_registry *registry, struct conn_cursor *cursor) {
-    lock_take(&registry->lock);
-    *cursor = (struct conn_cursor){.at = registry->first,
-                                   .end = registry->number,
-                                   .next = registry->cursors,
-                                   .link = &registry->cursors};
-    if (cursor->next) {
-        cursor->next->link = &cursor->next;
-    }
-    registry->cursors = cursor;
-    lock_release(&registry->lock);
-}
-
-void conn_cursor_end(struct conn_registry *registry, struct conn_cursor *cursor) {
-    lock_take(&registry->lock);
-    *cursor->link = cursor->next;
-    if (cursor->next) {
-        cursor->next->link = cursor->link;
-    }
-    lock_release(&registry->lock);
-}
-
-const struct conn_record *conn_cursor_next_locked(struct conn_cursor *cursor) {
-    const struct conn_record *record = cursor->at;
-    if (!record || record->number >= cursor->end) {
-        return NULL;
-    }
-    cursor->at = record->next;
-    return record;
 }

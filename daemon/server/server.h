@@ -14,6 +14,7 @@
 #include "server/config/audit.h"
 #include "server/config/settings.h"
 #include "server/config/undo.h"
+#include "server/conn_registry.h"
 #include "server/memory_limit.h"
 #include "server/published.h"
 #include "watch/watcher.h"
@@ -45,37 +46,6 @@ struct server_conns {
     _Atomic bool     accepting;
 };
 
-/* One line of `stats conns`, registered by net for each socket, listeners too. Fields are written
- * by the owner. */
-struct conn_record {
-    struct conn_record *next, **link; /* the registry's */
-    uint64_t    number;           /* grows with each */
-    int         fd;
-    char        addr[128];        /* tcp:1.2.3.4:5, tcp6:[..]:p, unix:path */
-    char        listen_addr[128]; /* empty on listeners */
-    _Atomic(const char *) state;  /* conn_listening, conn_read, ... : a constant string */
-    _Atomic uint32_t last_cmd_s;
-};
-/* Somebody's place among the records: the next to look at, whichever come and go. */
-struct conn_cursor {
-    const struct conn_record *at;  /* NULL: at the end */
-    uint64_t                  end; /* the number before which it began: later ones are not for it */
-    struct conn_cursor       *next, **link; /* the registry's */
-};
-struct conn_registry {
-    struct lock         lock;
-    struct conn_record *first, **last; /* last: where the next one is linked; server_init sets it */
-    uint64_t            number;        /* of the next one */
-    struct conn_cursor *cursors;
-};
-/* any thread, as the others */
-void conn_cursor_begin(struct conn_registry *, struct conn_cursor *);
-void conn_cursor_end(struct conn_registry *, struct conn_cursor *);
-/* Under the registry's lock: the record, and the cursor goes on; NULL: there are no more. */
-const struct conn_record *conn_cursor_next_locked(struct conn_cursor *);
-void conn_registry_add(struct conn_registry *, struct conn_record *);    /* any thread */
-void conn_registry_remove(struct conn_registry *, struct conn_record *);
-
 enum { SERVER_TLS_WHY_BYTES = 512 };
 
 /* Written by net, read by stats and by those who ask for a reload. */
@@ -91,7 +61,7 @@ struct prefix_stats;
 struct logins;
 
 /* Answers that are made once for all who ask at once. */
-enum server_shared { SERVER_SHARED_SIZEHIST, SERVER_SHARED_SIZES, SERVER_SHARED };
+enum server_coalesced { SERVER_COALESCED_SIZEHIST, SERVER_COALESCED_SIZES, SERVER_COALESCED_COUNT };
 
 /* SERVER_HAND_OVER: a next process is built, and takes over */
 enum server_stop { SERVER_RUN, SERVER_STOP, SERVER_STOP_GRACEFUL, SERVER_HAND_OVER };
@@ -127,13 +97,13 @@ struct server {
     struct published       baseline; /* of struct server_baseline */
     struct users           users; /* has a lock of its own */
     struct logins         *logins; /* by SASL; NULL: not there. Set before the first session */
-    struct shared_answer   shared[SERVER_SHARED]; /* likewise */
+    struct coalesced_reply   coalesced[SERVER_COALESCED_COUNT]; /* likewise */
 
     /* What follows belongs to the control thread. */
     struct audit           audit;
     struct undo            undo;
-    struct memory          memory;    /* the limit of the process */
-    struct control_task    look;      /* at the memory */
+    struct memory_limit          memory;    /* the limit of the process */
+    struct control_task    memory_task;      /* at the memory */
     bool                   file_gone; /* the memory file was removed */
     struct serve_counters  orders;    /* what orders count */
 };

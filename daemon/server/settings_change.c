@@ -10,20 +10,20 @@
 #include "base/log.h"
 #include "control/sampling/policy_auto.h"
 #include "mem/settings_blob.h"
-#include "server/config/kept_settings.h"
+#include "server/config/saved_settings.h"
 #include "server/prefix_stats.h"
 #include "server/process.h"
 
 /* A ratio beyond all that can be told counts as the largest. */
-static uint32_t percent(double ratio) {
+static uint32_t settings_percent(double ratio) {
     double percents = ratio * 100 + 0.5;
     return percents < UINT32_MAX ? (uint32_t)percents : UINT32_MAX;
 }
 
 /* A policy that was asked for is that of all classes. Otherwise the policy follows from the
  * settings only where auto may not have chosen today's. */
-static void apply_policy(struct cache *cache, const struct settings *was,
-                         const struct settings *is) {
+static void settings_apply_policy(struct cache *cache, const struct settings *was,
+                                  const struct settings *is) {
     const struct evict_policy *now = cache_policy(cache),
                               *policy = auto_policy(settings_policy(is), now);
     if (strcmp(was->policy, is->policy) != 0) {
@@ -37,8 +37,8 @@ struct cache_settings settings_of_cache(const struct settings *s) {
     return (struct cache_settings){
         .hot_pct = (uint32_t)s->hot_lru_pct,
         .warm_pct = (uint32_t)s->warm_lru_pct,
-        .hot_factor_pct = percent(s->hot_max_factor),
-        .warm_factor_pct = percent(s->warm_max_factor),
+        .hot_factor_pct = settings_percent(s->hot_max_factor),
+        .warm_factor_pct = settings_percent(s->warm_max_factor),
         .s3fifo = {(uint32_t)s->s3fifo_small_percent, (uint32_t)s->s3fifo_ghost_percent,
                    (uint32_t)s->s3fifo_promote_hits, (uint32_t)s->s3fifo_skip_percent},
         .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
@@ -70,12 +70,12 @@ static void settings_apply(struct server *server, const struct settings *was,
     const struct tune_settings of_tuner = settings_of_tuner(is);
     cache_set(server->cache, &of_cache);
     tuner_set(server->tuner, &of_tuner);
-    apply_policy(server->cache, was, is);
+    settings_apply_policy(server->cache, was, is);
     tuner_set_automove(server->tuner, is->slab_automove);
 }
 
-static void note_changes(struct server *server, const char *who, const struct settings *was,
-                         const struct settings *is) {
+static void settings_audit_changes(struct server *server, const char *who,
+                                   const struct settings *was, const struct settings *is) {
     char before[AUDIT_VALUE_BYTES], after[AUDIT_VALUE_BYTES];
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         /* what flush_all sets is told by flush_all itself */
@@ -91,7 +91,7 @@ static void note_changes(struct server *server, const char *who, const struct se
 /* --- the settings that a memory file kept --- */
 
 /* Puts into `good` those values of `to` that go with it and with each other. */
-static void take_what_fits(struct settings *good, const struct settings *to) {
+static void settings_take_fitting(struct settings *good, const struct settings *to) {
     char why[SETTING_WHY_BYTES];
     for (bool more = true; more;) { /* a value may go only with one that comes later */
         more = false;
@@ -99,7 +99,7 @@ static void take_what_fits(struct settings *good, const struct settings *to) {
             struct settings with = *good;
             if (row->when == SETTING_RUNTIME && !setting_same(good, to, row)) {
                 setting_copy(&with, to, row);
-                if (settings_check(&with, why) && descriptors_allow(&with, why)) {
+                if (settings_check(&with, why) && process_descriptors_allow(&with, why)) {
                     *good = with;
                     more = true;
                 }
@@ -109,7 +109,7 @@ static void take_what_fits(struct settings *good, const struct settings *to) {
 }
 
 /* Tells which values are left out, and why. */
-static void tell_what_does_not_fit(const struct settings *good, const struct settings *to) {
+static void settings_log_unfitting(const struct settings *good, const struct settings *to) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         struct settings with = *good;
         char why[SETTING_WHY_BYTES] = "";
@@ -122,23 +122,23 @@ static void tell_what_does_not_fit(const struct settings *good, const struct set
     }
 }
 
-void server_recall(struct server *server, struct settings *now, const struct memory_file *file,
-                   const struct automove_config *modes) {
+void settings_restore(struct server *server, struct settings *now, const struct memory_file *file,
+                      const struct automove_config *modes) {
     const struct setting *automove = setting_find("slab_automove", strlen("slab_automove"));
     struct settings to = *now, good = *now;
     char reason[REASON_BYTES], *text = malloc(SETTINGS_BLOB_BYTES + 1);
     if (text != NULL && settings_blob_read(file, text) > 0) {
-        kept_settings_read(text, &to);
+        saved_settings_read(text, &to);
         if (!automove_check(modes, to.slab_automove, reason)) {
             log_warn("the memory file's slab_automove=%s is left out: %s", to.slab_automove,
                      reason);
             setting_copy(&to, now, automove);
         }
-        take_what_fits(&good, &to);
-        tell_what_does_not_fit(&good, &to);
+        settings_take_fitting(&good, &to);
+        settings_log_unfitting(&good, &to);
         if (!settings_same_live(&good, now)) {
             published_set(&server->settings, &good);
-            note_changes(server, "memory file", now, &good);
+            settings_audit_changes(server, "memory file", now, &good);
             *now = good;
             log_set_verbosity(good.verbosity);
             server_set_conns(server, &good);
@@ -149,28 +149,29 @@ void server_recall(struct server *server, struct settings *now, const struct mem
 
 /* --- changes --- */
 
-static void keep_settings(struct server *server) {
-    kept_settings_write(server->cache, &server->at_start, server_settings_now(server));
+static void settings_write_to_file(struct server *server) {
+    saved_settings_write(server->cache, &server->at_start, server_settings_now(server));
 }
 
 /* Publishes settings that were checked. The caller tells their owners. */
-static void publish(struct server *server, const char *who, const struct settings *is) {
+static void settings_publish(struct server *server, const char *who, const struct settings *is) {
     struct settings was = *server_settings_now(server);
     published_set(&server->settings, is);
-    keep_settings(server);
-    note_changes(server, who, &was, is);
+    settings_write_to_file(server);
+    settings_audit_changes(server, who, &was, is);
 }
 
 /* Takes over the values that may change while the server runs. */
-static bool change(struct server *server, const char *who, const struct settings *to, char *why) {
+static bool settings_put_in_force(struct server *server, const char *who, const struct settings *to,
+                                  char *why) {
     const struct settings was = *server_settings_now(server);
     struct settings is = was;
     if (!settings_check(to, why) ||
-        (to->maxconns != is.maxconns && !descriptors_allow(to, why))) {
+        (to->maxconns != is.maxconns && !process_descriptors_allow(to, why))) {
         return false;
     }
     if (to->maxbytes != is.maxbytes &&
-        !cache_set_limit(server->cache, memory_allows(&server->memory, to))) {
+        !cache_set_limit(server->cache, memory_allowed_bytes(&server->memory, to))) {
         return setting_refuse(why, "that much memory was not reserved at the start, or more is in "
                                    "use and may not be given back");
     }
@@ -179,75 +180,76 @@ static bool change(struct server *server, const char *who, const struct settings
             setting_copy(&is, to, row);
         }
     }
-    publish(server, who, &is);
+    settings_publish(server, who, &is);
     settings_apply(server, &was, &is);
     return true;
 }
 
-bool server_change(struct server *server, const char *who, const struct settings *to, char *why) {
+bool settings_change(struct server *server, const char *who, const struct settings *to, char *why) {
     struct settings was = *server_settings_now(server);
     if (settings_same_live(&was, to)) {
         return settings_check(to, why); /* the owners have these settings already */
     }
     struct undo_step *step = undo_begin(server->cache, &was);
-    if (!change(server, who, to, why)) {
+    if (!settings_put_in_force(server, who, to, why)) {
         free(step);
         return false;
     }
-    undo_keep(&server->undo, server->cache, server_settings_now(server), step);
+    undo_commit(&server->undo, server->cache, server_settings_now(server), step);
     return true;
 }
 
-static bool undo_step_of(struct server *server, const char *who, const struct undo_step *step,
-                         char *said) {
+static bool settings_undo_step(struct server *server, const char *who, const struct undo_step *step,
+                               char *text) {
     struct settings to = *server_settings_now(server);
     char why[SETTING_WHY_BYTES];
     undo_settings(step, &to);
-    if (!change(server, who, &to, why)) {
-        snprintf(said, UNDO_SAID_BYTES, "%s", why);
+    if (!settings_put_in_force(server, who, &to, why)) {
+        snprintf(text, UNDO_TEXT_BYTES, "%s", why);
         return false;
     }
-    undo_say(step, said);
+    undo_describe(step, text);
     if (undo_policies(step, server->cache) > 0) {
-        audit_add(&server->audit, who, "config undo", "", said);
+        audit_add(&server->audit, who, "config undo", "", text);
     }
     return true;
 }
 
-void server_undo_settings(const struct server *server, struct settings *to) {
+void settings_preview_undo(const struct server *server, struct settings *to) {
     const struct undo_step *last = undo_last(&server->undo);
     if (last != NULL) {
         undo_settings(last, to);
     }
 }
 
-int server_undo(struct server *server, const char *who, char said[UNDO_SAID_BYTES]) {
+int settings_undo(struct server *server, const char *who, char text[UNDO_TEXT_BYTES]) {
     const struct undo_step *last = undo_last(&server->undo);
     if (last == NULL) {
         return 0;
     }
-    if (!undo_step_of(server, who, last, said)) {
+    if (!settings_undo_step(server, who, last, text)) {
         return -1;
     }
-    undo_forget_last(&server->undo);
+    undo_drop_last(&server->undo);
     return 1;
 }
 
-void server_automove_failed(void *arg, const char *mode, const char *now, const char *why) {
+void settings_automove_failed(void *arg, const char *mode, const char *now, const char *why) {
     struct server *server = arg;
     const struct setting *row = setting_find("slab_automove", strlen("slab_automove"));
     struct settings is = *server_settings_now(server);
-    char said[SETTING_WHY_BYTES];
-    if (strcmp(is.slab_automove, mode) == 0 && setting_set(&is, row, now, false, said)) {
+    char text[SETTING_WHY_BYTES];
+    if (strcmp(is.slab_automove, mode) == 0 && setting_set(&is, row, now, false, text)) {
         char who[SETTING_WHY_BYTES];
         snprintf(who, sizeof who, "tuner: %s failed: %s", mode, why);
-        publish(server, who, &is); /* the tuner, which may still be starting, has that mode */
+        settings_publish(server, who,
+                         &is); /* the tuner, which may still be starting, has that mode */
     }
 }
 
-void server_prediction_came(void *arg, const char *words) {
+void settings_prediction_came(void *arg, const char *words) {
     struct server *server = arg;
     audit_add(&server->audit, "tuner", "prediction", "", words);
 }
 
-void server_note_settings(struct server *server) { server_post(server, keep_settings); }
+void settings_save(struct server *server) { server_post(server, settings_write_to_file); }

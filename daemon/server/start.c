@@ -24,7 +24,7 @@
 #include "server/settings_change.h"
 #include "server/version.h"
 
-static bool mode_is_there(const struct settings *s) {
+static bool start_check_mode(const struct settings *s) {
     char reason[REASON_BYTES], dir[1100];
     const struct automove_config modes = {.policy_dir = process_policy_dir(s, dir, sizeof dir)};
     bool is = automove_check(&modes, s->slab_automove, reason);
@@ -35,7 +35,7 @@ static bool mode_is_there(const struct settings *s) {
 }
 
 /* Whether the file can be opened, or else made. */
-static bool may_write(const char *path, int how) {
+static bool start_may_write(const char *path, int how) {
     char folder[PATH_MAX];
     if (faccessat(AT_FDCWD, path, how, AT_EACCESS) == 0) {
         return true;
@@ -47,7 +47,7 @@ static bool may_write(const char *path, int how) {
     return faccessat(AT_FDCWD, dirname(folder), W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-static bool file_is_good(const char *option, const char *path, int how) {
+static bool start_check_file(const char *option, const char *path, int how) {
     struct stat there;
     if (path == NULL) {
         return true;
@@ -56,7 +56,7 @@ static bool file_is_good(const char *option, const char *path, int how) {
     if (is_folder) {
         errno = EISDIR;
     }
-    if (is_folder || !may_write(path, how)) {
+    if (is_folder || !start_may_write(path, how)) {
         log_error("%s %s: %s", option, path, strerror(errno));
         return false;
     }
@@ -64,15 +64,17 @@ static bool file_is_good(const char *option, const char *path, int how) {
 }
 
 int start_check_named(const struct settings *s) {
-    if (!mode_is_there(s)) {
+    if (!start_check_mode(s)) {
         return EX_USAGE;
     }
-    bool good = file_is_good("-e", s->memory_file, R_OK | W_OK) &&
-                file_is_good("--automove-record", s->automove_record, W_OK);
+    bool good = start_check_file("-e", s->memory_file, R_OK | W_OK) &&
+                start_check_file("--automove-record", s->automove_record, W_OK);
     return good ? 0 : EX_OSERR;
 }
 
-static uint64_t whole_mib(uint64_t bytes) { return (bytes + SETTINGS_MIB - 1) / SETTINGS_MIB; }
+static uint64_t start_round_up_mib(uint64_t bytes) {
+    return (bytes + SETTINGS_MIB - 1) / SETTINGS_MIB;
+}
 
 void start_print_need(const struct settings *s) {
     uint64_t need = settings_memory_need(s),
@@ -80,34 +82,34 @@ void start_print_need(const struct settings *s) {
     if (s->process_memory > 0 && need > s->process_memory) {
         printf("slated: the process takes at most %" PRIu64 " MiB: -m %" PRIu64 " as far as the "
                "rest leaves that; for all of -m it needs %" PRIu64 " MiB\n",
-               s->process_memory >> 20, s->maxbytes >> 20, whole_mib(need));
+               s->process_memory >> 20, s->maxbytes >> 20, start_round_up_mib(need));
         return;
     }
     printf("slated: the process needs at most %" PRIu64 " MiB: -m %" PRIu64 ", an eighth of that "
            "for the index, %" PRIu64 " for %d connections, the rest for threads, buffers and "
            "slack\n",
-           whole_mib(need), s->maxbytes >> 20, whole_mib(conns), s->maxconns);
+           start_round_up_mib(need), s->maxbytes >> 20, start_round_up_mib(conns), s->maxconns);
 }
 
 /* A share of the group's memory was meant to yield, so that nobody need be warned. */
-static void tell_group(const struct settings *s) {
+static void start_report_group(const struct settings *s) {
     struct settings least = *s;
-    least.maxbytes = MEMORY_LEAST_ITEMS;
+    least.maxbytes = MEMORY_ITEMS_MIN_BYTES;
     bool exceeds = settings_memory_need(&least) > s->process_memory;
     log_line(s->maxbytes_share && !exceeds ? LOG_LEVEL_INFO : LOG_LEVEL_WARN,
              "-m %" PRIu64 " and the rest may take %" PRIu64 " MiB, more than the %" PRIu64
              " MiB of the control group: items get what the rest leaves, at least %d MiB%s "
              "(process_memory=0: no limit)",
-             s->maxbytes >> 20, whole_mib(settings_memory_need(s)), s->process_memory >> 20,
-             MEMORY_LEAST_ITEMS >> 20,
+             s->maxbytes >> 20, start_round_up_mib(settings_memory_need(s)),
+             s->process_memory >> 20, MEMORY_ITEMS_MIN_BYTES >> 20,
              exceeds ? "; connections may take the process beyond that limit: give a smaller -c "
                        "or read_buf_mem_limit, or the group more memory"
                      : "");
 }
 
-void start_tell_vain(const struct settings *s) {
+void start_report_ineffective(const struct settings *s) {
     if (s->group_limits) {
-        tell_group(s);
+        start_report_group(s);
     }
     if (s->group_is_too_small) {
         log_warn("the control group has less than %d MiB, the least process_memory: slated does "
@@ -145,8 +147,8 @@ void start_cache_config(const struct settings *s, struct cache_config *config,
                                    ? SLAB_CHUNK_MAX_LOCKFREE
                                    : (uint32_t)s->slab_chunk_max;
     *sizes = (struct slab_sizes){.count = 0};
-    bool listed = s->slab_sizes && slab_sizes_parse(s->slab_sizes, chunk_bytes_max,
-                                                    (unsigned)s->slab_classes, sizes, why);
+    bool listed = s->slab_sizes && settings_parse_slab_sizes(s->slab_sizes, chunk_bytes_max,
+                                                             (unsigned)s->slab_classes, sizes, why);
     *config = (struct cache_config){
         .limit_bytes = s->maxbytes,
         .limit_bytes_most = rss_machine_bytes(),
@@ -174,7 +176,7 @@ void start_cache_config(const struct settings *s, struct cache_config *config,
     };
 }
 
-void start_tune_config(const struct settings *s, struct tune_config *config) {
+void start_control_config(const struct settings *s, struct tune_config *config) {
     *config = (struct tune_config){
         .settings = settings_of_tuner(s),
         .automove = s->slab_automove,
@@ -193,7 +195,7 @@ int start_access(struct server *server, bool only_check) {
         log_error("%s", why);
         return EXIT_FAILURE;
     }
-    if (users_name_certificates(&server->users) && !listen_list_asks_certificates(s)) {
+    if (users_have_certificates(&server->users) && !listen_list_requests_certificates(s)) {
         log_warn("%s names certificates, but no client is asked for one without -Z, -o ssl_ca_cert "
                  "and -o ssl_verify_mode or a listener mtls:",
                  server->users.path);
@@ -213,7 +215,7 @@ int start_access(struct server *server, bool only_check) {
     return 0;
 }
 
-void start_say_classes(struct cache *cache) {
+void start_log_classes(struct cache *cache) {
     const struct slab *slab = cache_slab(cache);
     for (unsigned id = 1; id <= slab->class_count; id++) {
         const struct slab_class *class = &slab->classes[id];

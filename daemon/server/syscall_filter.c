@@ -52,14 +52,14 @@ static const char *const allowed[] = {
 };
 
 /* Allows a call whose argument of that number compares so. */
-static int allow_if(scmp_filter_ctx filter, int call, unsigned argument, enum scmp_compare how,
-                    scmp_datum_t a, scmp_datum_t b) {
+static int filter_allow_if(scmp_filter_ctx filter, int call, unsigned argument,
+                           enum scmp_compare how, scmp_datum_t a, scmp_datum_t b) {
     struct scmp_arg_cmp compared = {.arg = argument, .op = how, .datum_a = a, .datum_b = b};
     return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &compared);
 }
 
 /* Architectures name some calls that others lack: libseccomp numbers those below zero. */
-static int allow_names(scmp_filter_ctx filter) {
+static int filter_allow_names(scmp_filter_ctx filter) {
     int failed = 0;
     for (size_t i = 0; failed == 0 && i < sizeof allowed / sizeof *allowed; i++) {
         int number = seccomp_syscall_resolve_name(allowed[i]);
@@ -72,37 +72,40 @@ static int allow_names(scmp_filter_ctx filter) {
 
 /* Threads, but no process. The flags of clone3 lie in memory, where no filter can look: libc takes
  * ENOSYS as a kernel that lacks clone3, and calls clone. */
-static int allow_threads(scmp_filter_ctx filter) {
-    int failed = allow_if(filter, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD,
-                          CLONE_THREAD);
+static int filter_allow_threads(scmp_filter_ctx filter) {
+    int failed =
+        filter_allow_if(filter, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD);
     if (failed == 0) {
         failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     }
     /* Threads have names. */
-    return failed ? failed : allow_if(filter, SCMP_SYS(prctl), 0, SCMP_CMP_EQ, PR_SET_NAME, 0);
+    return failed ? failed
+                  : filter_allow_if(filter, SCMP_SYS(prctl), 0, SCMP_CMP_EQ, PR_SET_NAME, 0);
 }
 
-static int allow_signals_to_self(scmp_filter_ctx filter) {
+static int filter_allow_signals_to_self(scmp_filter_ctx filter) {
     scmp_datum_t self = (scmp_datum_t)getpid();
-    int          failed = allow_if(filter, SCMP_SYS(kill), 0, SCMP_CMP_EQ, self, 0);
-    failed = failed ? failed : allow_if(filter, SCMP_SYS(tgkill), 0, SCMP_CMP_EQ, self, 0);
+    int          failed = filter_allow_if(filter, SCMP_SYS(kill), 0, SCMP_CMP_EQ, self, 0);
+    failed = failed ? failed : filter_allow_if(filter, SCMP_SYS(tgkill), 0, SCMP_CMP_EQ, self, 0);
     /* Whether the process of an old pidfile runs is asked with no signal. */
-    return failed ? failed : allow_if(filter, SCMP_SYS(kill), 1, SCMP_CMP_EQ, 0, 0);
+    return failed ? failed : filter_allow_if(filter, SCMP_SYS(kill), 1, SCMP_CMP_EQ, 0, 0);
 }
 
-static int allow_memory(scmp_filter_ctx filter, bool plugins) {
+static int filter_allow_memory(scmp_filter_ctx filter, bool plugins) {
     scmp_datum_t run = plugins ? 0 : PROT_EXEC;
-    int          failed = allow_if(filter, SCMP_SYS(mmap), 2, SCMP_CMP_MASKED_EQ, run, 0);
-    failed = failed ? failed : allow_if(filter, SCMP_SYS(mmap2), 2, SCMP_CMP_MASKED_EQ, run, 0);
-    return failed ? failed : allow_if(filter, SCMP_SYS(mprotect), 2, SCMP_CMP_MASKED_EQ, run, 0);
+    int          failed = filter_allow_if(filter, SCMP_SYS(mmap), 2, SCMP_CMP_MASKED_EQ, run, 0);
+    failed =
+        failed ? failed : filter_allow_if(filter, SCMP_SYS(mmap2), 2, SCMP_CMP_MASKED_EQ, run, 0);
+    return failed ? failed
+                  : filter_allow_if(filter, SCMP_SYS(mprotect), 2, SCMP_CMP_MASKED_EQ, run, 0);
 }
 
-static int allow_sockets(scmp_filter_ctx filter, bool plugins) {
-    return plugins ? allow_if(filter, SCMP_SYS(socket), 0, SCMP_CMP_LE, AF_NETLINK, 0)
-                   : allow_if(filter, SCMP_SYS(socket), 0, SCMP_CMP_EQ, AF_UNIX, 0);
+static int filter_allow_sockets(scmp_filter_ctx filter, bool plugins) {
+    return plugins ? filter_allow_if(filter, SCMP_SYS(socket), 0, SCMP_CMP_LE, AF_NETLINK, 0)
+                   : filter_allow_if(filter, SCMP_SYS(socket), 0, SCMP_CMP_EQ, AF_UNIX, 0);
 }
 
-int filter_system_calls(const struct filter_needs *needs) {
+int syscall_filter_install(const struct syscall_filter_needs *needs) {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     if (!filter) {
         return ENOMEM;
@@ -110,11 +113,11 @@ int filter_system_calls(const struct filter_needs *needs) {
     int failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
     /* The calls as a tree: as a list the last of them costs some hundred comparisons. */
     failed = failed ? failed : seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-    failed = failed ? failed : allow_names(filter);
-    failed = failed ? failed : allow_threads(filter);
-    failed = failed ? failed : allow_signals_to_self(filter);
-    failed = failed ? failed : allow_memory(filter, needs->plugins);
-    failed = failed ? failed : allow_sockets(filter, needs->plugins);
+    failed = failed ? failed : filter_allow_names(filter);
+    failed = failed ? failed : filter_allow_threads(filter);
+    failed = failed ? failed : filter_allow_signals_to_self(filter);
+    failed = failed ? failed : filter_allow_memory(filter, needs->plugins);
+    failed = failed ? failed : filter_allow_sockets(filter, needs->plugins);
     failed = failed ? failed : seccomp_load(filter);
     seccomp_release(filter);
     return -failed;

@@ -13,12 +13,12 @@
 #include <stdbool.h>
 
 /* What a server needs beyond serving. */
-struct filter_needs {
+struct syscall_filter_needs {
     /* libraries that are loaded late, and sockets of the network: plugins of SASL */
     bool plugins;
 };
 
 /* For all threads of the process. 0, or an errno with nothing changed: EINVAL where the kernel
  * cannot filter. */
-int filter_system_calls(const struct filter_needs *);
+int syscall_filter_install(const struct syscall_filter_needs *);
 #endif

@@ -200,8 +200,8 @@ static bool simulate_is_sampled_enough(const struct simulation *s) {
             if ((double)size->memory_bytes >= SAMPLED_BYTES_MIN * one_in) {
                 continue;
             }
-            setting_say_bytes(cache, (double)size->memory_bytes);
-            setting_say_bytes(least, ceil(SAMPLED_BYTES_MIN * one_in / 0x1p20) * 0x1p20);
+            setting_format_bytes(cache, (double)size->memory_bytes);
+            setting_format_bytes(least, ceil(SAMPLED_BYTES_MIN * one_in / 0x1p20) * 0x1p20);
         }
         fprintf(stderr,
                 "slated: a trace of one key in %.0f says nothing of a cache of %s: ask for %s at "
@@ -223,8 +223,8 @@ static bool simulate_fits_machine(const struct simulation *s, unsigned first, un
     }
     if (bytes > most) {
         char want[32], have[32];
-        setting_say_bytes(want, floor(bytes / 0x1p20) * 0x1p20);
-        setting_say_bytes(have, floor(most / 0x1p20) * 0x1p20);
+        setting_format_bytes(want, floor(bytes / 0x1p20) * 0x1p20);
+        setting_format_bytes(have, floor(most / 0x1p20) * 0x1p20);
         fprintf(stderr,
                 "slated: this simulation would take %s of memory, and the machine has %s; ask for "
                 "fewer caches at a "
@@ -285,8 +285,8 @@ static void simulate_extrapolate(const struct simulation *s, unsigned i,
 static void simulate_warn_over(struct simulation *s, const struct simulate_result *r) {
     if (r->held_bytes > r->memory_bytes && !s->warned_over) {
         char held[32], memory[32];
-        setting_say_bytes(held, (double)r->held_bytes);
-        setting_say_bytes(memory, (double)r->memory_bytes);
+        setting_format_bytes(held, (double)r->held_bytes);
+        setting_format_bytes(memory, (double)r->memory_bytes);
         fprintf(stderr,
                 "slated: more than its memory was held, since every class with items keeps a page: "
                 "%s had %s of %s; fewer "

@@ -55,8 +55,8 @@ static void report_text_row(const struct simulate_report *p, const struct simula
     if (r->objects > 0) {
         fprintf(p->to, "%-8s %10" PRIu64 " ", r->policy, r->objects);
     } else {
-        setting_say_bytes(size, (double)r->memory_bytes);
-        setting_say_bytes(held, (double)r->held_bytes);
+        setting_format_bytes(size, (double)r->memory_bytes);
+        setting_format_bytes(held, (double)r->held_bytes);
         fprintf(p->to, "%-8s %10s %10s ", r->policy, size, held);
     }
     fprintf(p->to,

@@ -38,7 +38,7 @@ static void set_access(struct rig *rig, struct client *client, unsigned kind) {
     if (kind < ACCESS_READS) {
         return;
     }
-    if (!users_take(&rig->server.users, "the fuzzer", users, sizeof users - 1, why)) {
+    if (!users_load_text(&rig->server.users, "the fuzzer", users, sizeof users - 1, why)) {
         abort();
     }
     if (kind == ACCESS_READS) {

@@ -92,7 +92,7 @@ static void read_sizes(const char *text) {
     struct slab_sizes sizes;
     char why[SETTING_WHY_BYTES] = "";
     const uint32_t most = 524288;
-    if (!slab_sizes_parse(text, most, 63, &sizes, why)) {
+    if (!settings_parse_slab_sizes(text, most, 63, &sizes, why)) {
         must_say(why, SETTING_WHY_BYTES);
         return;
     }
@@ -138,7 +138,7 @@ static void read_users(const char *text, size_t n) {
     struct users users;
     enum role role = ROLE_NONE;
     users_init(&users, NULL);
-    if (users_take(&users, "a file", text, n, why)) {
+    if (users_load_text(&users, "a file", text, n, why)) {
         size_t line = strcspn(text, "\n"), name = strcspn(text, ":");
         if (users_check(&users, text, name < line ? name : line, text + name + 1, name < line ? line - name - 1 : 0, ROLE_READ, &role)) {
             must(role >= ROLE_READ && role <= ROLE_ADMIN, "a user has a role");

@@ -11,7 +11,7 @@
 #include "watch/event.h"
 
 bool admin_change(struct command_context *ctx, const struct settings *to, char *why) {
-    return server_change(ctx->server, ctx->who, to, why);
+    return settings_change(ctx->server, ctx->who, to, why);
 }
 
 void admin_audit_change(struct command_context *ctx, const char *what, const char *was,
@@ -40,7 +40,7 @@ void admin_verbosity(struct command_context *ctx, const struct words *w) {
 /* Is what was stored until now to go at once? For a time that is over, or within the next second.
  * memcached's clock begins a minute before its start: a unix time of that minute is over, too, and
  * one before it flushes nothing. */
-static bool is_over(int32_t delay, uint32_t at_s, uint32_t now_s) {
+static bool admin_flush_is_now(int32_t delay, uint32_t at_s, uint32_t now_s) {
     enum { BEFORE_START_S = 60 };
     return at_s > 0 ? at_s <= now_s
                     : delay >= clock_unix_s(CLOCK_EPOCH_S) - BEFORE_START_S;
@@ -48,12 +48,12 @@ static bool is_over(int32_t delay, uint32_t at_s, uint32_t now_s) {
 
 /* Everything stored before now is gone, or, with a delay, everything stored before the second it
  * takes effect. */
-static void flush(struct command_context *ctx, int32_t delay) {
+static void admin_flush(struct command_context *ctx, int32_t delay) {
     struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES], when[32];
     uint32_t now_s = clock_now_s();
     uint32_t at_s = delay > 0 ? clock_expiry_s(delay, now_s) - 1 : now_s;
-    if (is_over(delay, at_s, now_s)) {
+    if (admin_flush_is_now(delay, at_s, now_s)) {
         cache_flush_now(ctx->server->cache);
     } else {
         cache_flush(ctx->server->cache, at_s);
@@ -73,7 +73,7 @@ void admin_flush_all(struct command_context *ctx, const struct words *w) {
     } else if (w->count > 1 && !word_i32(&w->word[1], &delay)) {
         text_out_str(ctx->out, "CLIENT_ERROR invalid exptime argument\r\n");
     } else {
-        flush(ctx, delay);
+        admin_flush(ctx, delay);
         text_out_str(ctx->out, ANSWER_OK);
     }
 }
@@ -93,7 +93,7 @@ void admin_shutdown(struct command_context *ctx, const struct words *w) {
 
 /* Up to what was reserved at the start; pages of classes that are over it are given back in the
  * background. */
-static bool set_limit(struct command_context *ctx, uint32_t megabytes) {
+static bool admin_set_limit(struct command_context *ctx, uint32_t megabytes) {
     struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES];
     to.maxbytes = (uint64_t)megabytes << 20;
@@ -110,7 +110,7 @@ void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n");
     } else if (megabytes > MOST_MEGABYTES) {
         text_out_str(ctx->out, "MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes\r\n");
-    } else if (!set_limit(ctx, megabytes)) {
+    } else if (!admin_set_limit(ctx, megabytes)) {
         text_out_str(ctx->out, "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust\r\n");
     } else {
         text_out_str(ctx->out, ANSWER_OK);
@@ -118,7 +118,7 @@ void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
 }
 
 /* The bit of the first class of events that begins so; 0: none does. */
-static unsigned watch_class(const struct token *name) {
+static unsigned admin_watch_class(const struct token *name) {
 #define CLASS_NAME(constant, word) #word,
     static const char *const names[] = {EVENT_CLASSES_TABLE(CLASS_NAME)};
     for (unsigned i = 0; i < EVENT_CLASS_COUNT; i++) {
@@ -130,7 +130,7 @@ static unsigned watch_class(const struct token *name) {
 }
 
 /* sample=N: of the events of requests only those of one key in N. 0: it is not that. */
-static uint32_t watch_sample(const struct token *word) {
+static uint32_t admin_watch_sample(const struct token *word) {
     static const char name[] = "sample=";
     size_t   bytes = sizeof name - 1;
     uint32_t one_in;
@@ -151,8 +151,8 @@ void admin_watch(struct command_context *ctx, const struct words *w) {
         return;
     }
     for (unsigned i = 1; i < w->count; i++) {
-        unsigned class_bit = watch_class(&w->word[i]);
-        uint32_t sample = class_bit == 0 ? watch_sample(&w->word[i]) : 0;
+        unsigned class_bit = admin_watch_class(&w->word[i]);
+        uint32_t sample = class_bit == 0 ? admin_watch_sample(&w->word[i]) : 0;
         if (sample > 0) {
             one_in = sample;
         } else if (class_bit == 0) {

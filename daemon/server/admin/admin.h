@@ -30,13 +30,14 @@ void admin_slabs(struct command_context *, const struct words *);       /* admin
 void admin_slabs_automove(struct command_context *, const struct words *); /* admin_automove.c */
 /* admin_trial.c: whether these settings have another mode of automove, and one that is to be
  * tried. */
-bool admin_wants_trial(const struct command_context *, const struct settings *to);
+bool admin_needs_trial(const struct command_context *, const struct settings *to);
 /* Has a mode of automove tried, and sets it if it starts; else the refusal names `subject`, a
  * constant, and why. */
 void admin_try_automove(struct command_context *, const char *mode, const char *subject);
 /* The same, but a mode that starts is answered by `then`. */
-typedef void (*admin_tried)(struct command_context *, const char *mode, const char *subject);
-void admin_try_then(struct command_context *, const char *mode, const char *subject, admin_tried);
+typedef void (*admin_trial_then)(struct command_context *, const char *mode, const char *subject);
+void admin_try_then(struct command_context *, const char *mode, const char *subject,
+                    admin_trial_then);
 void admin_slabs_geometry(struct command_context *, const struct words *); /* admin_geometry.c */
 void admin_lru(struct command_context *, const struct words *);         /* admin_lru.c */
 void admin_evict(struct command_context *, const struct words *);       /* admin_evict.c */

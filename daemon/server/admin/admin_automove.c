@@ -5,7 +5,7 @@
 
 /* A mode is all the words from the third on, with a space between them; one that takes no settings
  * is not known by such a name. False: they do not fit. */
-static bool mode_words(const struct words *w, char name[AUTOMOVE_NAME_BYTES]) {
+static bool automove_join_words(const struct words *w, char name[AUTOMOVE_NAME_BYTES]) {
     size_t used = 0;
     for (unsigned i = 2; i < w->count; i++) {
         const struct token *word = &w->word[i];
@@ -24,7 +24,7 @@ static bool mode_words(const struct words *w, char name[AUTOMOVE_NAME_BYTES]) {
 
 /* A mode by number, with anything behind it, or by name. False: `why` holds a clause; without one
  * the word alone is no mode, which memcached answers in words of its own. */
-static bool automove_mode(const struct words *w, struct settings *to, char *why) {
+static bool automove_set_mode(const struct words *w, struct settings *to, char *why) {
     char name[AUTOMOVE_NAME_BYTES];
     const char *arguments;
     uint32_t number;
@@ -32,7 +32,7 @@ static bool automove_mode(const struct words *w, struct settings *to, char *why)
     why[0] = '\0';
     if (word_u32(&w->word[2], &number)) {
         snprintf(name, sizeof name, "%u", number);
-    } else if (!mode_words(w, name)) {
+    } else if (!automove_join_words(w, name)) {
         snprintf(why, SETTING_WHY_BYTES,
                  "wants a mode's name with its settings in at most %d characters",
                  AUTOMOVE_NAME_BYTES - 1);
@@ -47,7 +47,7 @@ static bool automove_mode(const struct words *w, struct settings *to, char *why)
 
 /* slabs automove ratio <r>, slabs automove window <s>, slabs automove freeratio <r>. True: it was
  * one of them. */
-static bool automove_knob(const struct words *w, struct settings *to, const char **error) {
+static bool automove_set_knob(const struct words *w, struct settings *to, const char **error) {
     const struct token *knob = &w->word[2], *value = &w->word[3];
     uint32_t window_s;
     double   ratio;
@@ -87,10 +87,10 @@ void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, ANSWER_ERROR);
         return;
     }
-    if (!automove_knob(w, &to, &error)) {
+    if (!automove_set_knob(w, &to, &error)) {
         if (word_u32(&w->word[2], &number) && number > 2) {
             error = ANSWER_ERROR;
-        } else if (!automove_mode(w, &to, why)) {
+        } else if (!automove_set_mode(w, &to, why)) {
             error = ANSWER_BAD_FORMAT;
             if (why[0] != '\0') {
                 text_out_printf(ctx->out, "CLIENT_ERROR automove %s\r\n", why);
@@ -98,7 +98,7 @@ void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
             }
         }
     }
-    if (!error && admin_wants_trial(ctx, &to)) {
+    if (!error && admin_needs_trial(ctx, &to)) {
         admin_try_automove(ctx, to.slab_automove, "automove");
         return;
     }

@@ -9,7 +9,7 @@ enum { NAME_BYTES = 64, VALUE_BYTES = 256 };
 
 /* Until when a setting can be had: at the start only, while the server runs, or not by its own
  * name. */
-static const char *when(const struct settings *now, const struct setting *row) {
+static const char *config_when(const struct settings *now, const struct setting *row) {
     bool follows = row->when == SETTING_RUNTIME && !row->name;
     return setting_is_live(now, row) ? "runtime" : follows ? "follows" : "startup";
 }
@@ -17,7 +17,7 @@ static const char *when(const struct settings *now, const struct setting *row) {
 /* A pattern may match nothing. A name that is no setting, and more than one, is answered as an
  * unknown command, as clients of hosted services expect: "config get cluster" of a server that has
  * no cluster. */
-static void get(struct command_context *ctx, const struct words *w) {
+static void config_get(struct command_context *ctx, const struct words *w) {
     struct settings now;
     char pattern[NAME_BYTES] = "*", value[SETTING_LIST_BYTES];
     bool fits = w->count < 3 ||
@@ -30,15 +30,15 @@ static void get(struct command_context *ctx, const struct words *w) {
         if (row->type != SETTING_ACTION && row->type != SETTING_ABSENT &&
             fnmatch(pattern, name, 0) == 0) {
             setting_format(&now, row, value, sizeof value);
-            text_out_printf(ctx->out, "CONFIG %s %s %s\r\n", name, value, when(&now, row));
+            text_out_printf(ctx->out, "CONFIG %s %s %s\r\n", name, value, config_when(&now, row));
             is_known = true;
         }
     }
     text_out_str(ctx->out, is_known ? "END\r\n" : ANSWER_ERROR);
 }
 
-static void refuse(struct command_context *ctx, const struct settings *now,
-                   const struct setting *row) {
+static void config_refuse(struct command_context *ctx, const struct settings *now,
+                          const struct setting *row) {
     if (row->when != SETTING_RUNTIME) {
         text_out_str(ctx->out, "CLIENT_ERROR this setting cannot change while the server runs\r\n");
     } else if (!row->name) {
@@ -50,7 +50,7 @@ static void refuse(struct command_context *ctx, const struct settings *now,
     }
 }
 
-static void set(struct command_context *ctx, const struct words *w) {
+static void config_set(struct command_context *ctx, const struct words *w) {
     struct settings to = *server_settings_now(ctx->server);
     char value[VALUE_BYTES], why[SETTING_WHY_BYTES];
     const struct setting *row =
@@ -64,13 +64,13 @@ static void set(struct command_context *ctx, const struct words *w) {
         return;
     }
     if (!setting_is_live(&to, row)) {
-        refuse(ctx, &to, row);
+        config_refuse(ctx, &to, row);
         return;
     }
     const struct setting live = setting_live(row, cache_limit_most(ctx->server->cache));
     if (!setting_set(&to, &live, value, false, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", row->stat ? row->stat : row->name, why);
-    } else if (admin_wants_trial(ctx, &to)) {
+    } else if (admin_needs_trial(ctx, &to)) {
         admin_try_automove(ctx, to.slab_automove, "slab_automove");
     } else if (!admin_change(ctx, &to, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
@@ -79,43 +79,43 @@ static void set(struct command_context *ctx, const struct words *w) {
     }
 }
 
-static void undo_now(struct command_context *ctx) {
-    char said[UNDO_SAID_BYTES];
-    switch (server_undo(ctx->server, ctx->who, said)) {
-    case 1: text_out_printf(ctx->out, "OK %s\r\n", said); break;
+static void config_undo_now(struct command_context *ctx) {
+    char text[UNDO_TEXT_BYTES];
+    switch (settings_undo(ctx->server, ctx->who, text)) {
+    case 1: text_out_printf(ctx->out, "OK %s\r\n", text); break;
     case 0:
         text_out_str(ctx->out, "NOTHING to undo: no setting or policy was changed since the start, "
                                "or all is undone\r\n");
         break;
-    default: text_out_printf(ctx->out, "CLIENT_ERROR cannot undo: %s\r\n", said); break;
+    default: text_out_printf(ctx->out, "CLIENT_ERROR cannot undo: %s\r\n", text); break;
     }
 }
 
-static void undo_tried(struct command_context *ctx, const char *mode, const char *subject) {
+static void config_undo_tried(struct command_context *ctx, const char *mode, const char *subject) {
     (void)mode;
     (void)subject;
-    undo_now(ctx);
+    config_undo_now(ctx);
 }
 
-static void undo(struct command_context *ctx, const struct words *w) {
+static void config_undo(struct command_context *ctx, const struct words *w) {
     struct settings to = *server_settings_now(ctx->server);
-    server_undo_settings(ctx->server, &to);
+    settings_preview_undo(ctx->server, &to);
     if (w->count != 2) {
         text_out_str(ctx->out, "CLIENT_ERROR usage: config undo\r\n");
-    } else if (admin_wants_trial(ctx, &to)) {
-        admin_try_then(ctx, to.slab_automove, "cannot undo", undo_tried);
+    } else if (admin_needs_trial(ctx, &to)) {
+        admin_try_then(ctx, to.slab_automove, "cannot undo", config_undo_tried);
     } else {
-        undo_now(ctx);
+        config_undo_now(ctx);
     }
 }
 
 void admin_config(struct command_context *ctx, const struct words *w) {
     if (w->count > 1 && word_is(&w->word[1], "get")) {
-        get(ctx, w);
+        config_get(ctx, w);
     } else if (w->count > 1 && word_is(&w->word[1], "set")) {
-        command_order(ctx, w, set);
+        command_order(ctx, w, config_set);
     } else if (w->count > 1 && word_is(&w->word[1], "undo")) {
-        command_order(ctx, w, undo);
+        command_order(ctx, w, config_undo);
     } else {
         text_out_str(ctx->out, ANSWER_ERROR);
     }

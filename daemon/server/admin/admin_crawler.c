@@ -4,7 +4,7 @@
 
 #define ANSWER_BAD_CLASS "BADCLASS invalid class id\r\n"
 
-static const char *switch_crawler(struct settings *to, bool on) {
+static const char *crawler_switch(struct settings *to, bool on) {
     if (on && to->lru_crawler) {
         /* It runs already. The answer is memcached's. */
         return "ERROR failed to start lru crawler thread\r\n";
@@ -13,7 +13,7 @@ static const char *switch_crawler(struct settings *to, bool on) {
     return NULL;
 }
 
-static const char *sleep_us(const struct token *w, struct settings *to) {
+static const char *crawler_set_sleep(const struct token *w, struct settings *to) {
     uint32_t us;
     if (!word_u32(w, &us)) {
         return ANSWER_BAD_FORMAT;
@@ -25,7 +25,7 @@ static const char *sleep_us(const struct token *w, struct settings *to) {
     return NULL;
 }
 
-static const char *tocrawl(const struct token *w, struct settings *to) {
+static const char *crawler_set_tocrawl(const struct token *w, struct settings *to) {
     uint32_t items;
     if (!word_u32(w, &items) || items > INT32_MAX) {
         return ANSWER_BAD_FORMAT;
@@ -34,18 +34,18 @@ static const char *tocrawl(const struct token *w, struct settings *to) {
     return NULL;
 }
 
-static void change(struct command_context *ctx, const struct words *w) {
+static void crawler_change(struct command_context *ctx, const struct words *w) {
     struct settings to = *server_settings_now(ctx->server);
     const char *error = ANSWER_ERROR;
     char why[SETTING_WHY_BYTES];
     if (w->count == 2 && word_begins(&w->word[1], "enable")) {
-        error = switch_crawler(&to, true);
+        error = crawler_switch(&to, true);
     } else if (w->count == 2 && word_begins(&w->word[1], "disable")) {
-        error = switch_crawler(&to, false);
+        error = crawler_switch(&to, false);
     } else if (w->count == 3 && word_begins(&w->word[1], "sleep")) {
-        error = sleep_us(&w->word[2], &to);
+        error = crawler_set_sleep(&w->word[2], &to);
     } else if (w->count == 3 && word_begins(&w->word[1], "tocrawl")) {
-        error = tocrawl(&w->word[2], &to);
+        error = crawler_set_tocrawl(&w->word[2], &to);
     }
     if (!error) {
         admin_change(ctx, &to, why);
@@ -53,7 +53,7 @@ static void change(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, error ? error : ANSWER_OK);
 }
 
-static void crawl(struct command_context *ctx, const struct words *w) {
+static void crawler_crawl(struct command_context *ctx, const struct words *w) {
     struct class_set classes;
     const char *answer = ANSWER_BAD_CLASS;
     if (word_classes(&w->word[2], server_class_last(ctx->server), &classes)) {
@@ -67,7 +67,8 @@ static void crawl(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, answer);
 }
 
-static void dump(struct command_context *ctx, enum dump_kind kind, const struct token *ids) {
+static void crawler_dump(struct command_context *ctx, enum dump_kind kind,
+                         const struct token *ids) {
     struct class_set classes = class_set_all();
     if (!ctx->server->at_start.dump_enabled) {
         text_out_str(ctx->out, kind == DUMP_META ? "ERROR metadump not allowed\r\n"
@@ -89,7 +90,7 @@ void admin_lru_crawler(struct command_context *ctx, const struct words *w) {
     bool is_mg = w->count > 1 && !is_meta && word_begins(&w->word[1], "mgdump");
     struct settings now;
     if (!is_crawl && !is_meta && !is_mg) {
-        command_order(ctx, w, change);
+        command_order(ctx, w, crawler_change);
         return;
     }
     server_settings(ctx->server, &now);
@@ -98,8 +99,8 @@ void admin_lru_crawler(struct command_context *ctx, const struct words *w) {
     } else if (!now.lru_crawler) {
         text_out_str(ctx->out, "CLIENT_ERROR lru crawler disabled\r\n");
     } else if (is_crawl) {
-        command_order(ctx, w, crawl);
+        command_order(ctx, w, crawler_crawl);
     } else {
-        dump(ctx, is_meta ? DUMP_META : DUMP_MG, &w->word[2]);
+        crawler_dump(ctx, is_meta ? DUMP_META : DUMP_MG, &w->word[2]);
     }
 }

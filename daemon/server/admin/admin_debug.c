@@ -30,20 +30,20 @@ void admin_debugtime(struct command_context *ctx, const struct words *w) {
 
 /* Items held by debugitem. There are few, and they outlive connections: the process keeps them
  * until they are let go. */
-struct held {
-    struct held *next;
+struct debug_item {
+    struct debug_item *next;
     struct item *item; /* borrowed; NULL: a small value, which nothing can hold */
     uint8_t      key_len;
     char         key[KEY_BYTES_MAX];
 };
-static struct lock  held_lock = {PTHREAD_MUTEX_INITIALIZER};
-static struct held *held_first;
+static struct lock  debug_lock = {PTHREAD_MUTEX_INITIALIZER};
+static struct debug_item *debug_items;
 
-static bool hold(struct command_context *ctx, const struct key *key) {
+static bool debug_hold_item(struct command_context *ctx, const struct key *key) {
     struct cache_view view;
     char value[ITEM_COPY_MAX + 8];
     struct cache_fetch fetch = {.no_bump = true, .want_value = true};
-    struct held *h = calloc(1, sizeof *h);
+    struct debug_item *h = calloc(1, sizeof *h);
     if (!h || cache_fetch(ctx->ct, key, &fetch, value, &view) != CACHE_OK) {
         free(h);
         return false;
@@ -51,26 +51,26 @@ static bool hold(struct command_context *ctx, const struct key *key) {
     h->item = view.borrowed;
     h->key_len = key->len;
     memcpy(h->key, key->ptr, key->len);
-    lock_take(&held_lock);
-    h->next = held_first;
-    held_first = h;
-    lock_release(&held_lock);
+    lock_take(&debug_lock);
+    h->next = debug_items;
+    debug_items = h;
+    lock_release(&debug_lock);
     return true;
 }
 
 /* The item held last by that key, or by any when it is NULL. */
-static bool let_go(struct command_context *ctx, const struct key *key) {
-    lock_take(&held_lock);
-    struct held **at = &held_first;
+static bool debug_release_item(struct command_context *ctx, const struct key *key) {
+    lock_take(&debug_lock);
+    struct debug_item **at = &debug_items;
     while (*at && key &&
            ((*at)->key_len != key->len || memcmp((*at)->key, key->ptr, key->len) != 0)) {
         at = &(*at)->next;
     }
-    struct held *h = *at;
+    struct debug_item *h = *at;
     if (h) {
         *at = h->next;
     }
-    lock_release(&held_lock);
+    lock_release(&debug_lock);
     if (h && h->item) {
         cache_return(ctx->ct, h->item);
     }
@@ -90,13 +90,13 @@ void admin_debugitem(struct command_context *ctx, const struct words *w) {
     struct key key = key_make(w->word[2].ptr, w->word[2].bytes);
     bool found = true;
     if (word_is(verb, "ref")) {
-        found = hold(ctx, &key);
+        found = debug_hold_item(ctx, &key);
     } else if (word_is(verb, "unref")) {
-        found = let_go(ctx, word_is(&w->word[2], "reffed") ? NULL : &key);
+        found = debug_release_item(ctx, word_is(&w->word[2], "reffed") ? NULL : &key);
     } else if (word_is(verb, "lock")) {
-        hold(ctx, &key);
+        debug_hold_item(ctx, &key);
     } else if (word_is(verb, "unlock")) {
-        let_go(ctx, &key);
+        debug_release_item(ctx, &key);
     } else {
         text_out_str(ctx->out, ANSWER_ERROR);
         return;

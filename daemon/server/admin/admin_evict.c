@@ -5,19 +5,19 @@
 
 enum { NAME_BYTES = 32 };
 
-static void set_policy(struct command_context *ctx, const struct evict_policy *policy,
-                       unsigned class_id) {
+static void evict_set_policy(struct command_context *ctx, const struct evict_policy *policy,
+                             unsigned class_id) {
     struct cache *cache = ctx->server->cache;
     const struct settings *now = server_settings_now(ctx->server);
     struct undo_step *step = undo_begin(cache, now);
     cache_set_policy(cache, policy, class_id);
-    undo_keep(&ctx->server->undo, cache, now, step);
+    undo_commit(&ctx->server->undo, cache, now, step);
 }
 
 /* The policies of those classes that have another one, as "3=lru,7=sieve": as many as have room.
  * False: there is no such class. */
-static bool others(const struct cache *cache, const struct evict_policy *policy,
-                   char to[AUDIT_VALUE_BYTES]) {
+static bool evict_other_policies(const struct cache *cache, const struct evict_policy *policy,
+                                 char to[AUDIT_VALUE_BYTES]) {
     size_t used = 0;
     to[0] = '\0';
     for (unsigned id = SLAB_CLASS_NONE + 1; id < SLAB_CLASSES_MAX; id++) {
@@ -32,7 +32,7 @@ static bool others(const struct cache *cache, const struct evict_policy *policy,
     return used > 0;
 }
 
-static void whole(struct command_context *ctx, const char *name) {
+static void evict_set_all(struct command_context *ctx, const char *name) {
     struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES], own[AUDIT_VALUE_BYTES];
     if (!setting_set(&to, setting_find("policy", strlen("policy")), name, false, why)) {
@@ -43,8 +43,8 @@ static void whole(struct command_context *ctx, const char *name) {
     /* Classes that have a policy of their own take this one too, also when it is the setting's
      * value already. */
     const struct evict_policy *policy = cache_policy(ctx->server->cache);
-    if (others(ctx->server->cache, policy, own)) {
-        set_policy(ctx, policy, SLAB_CLASS_NONE);
+    if (evict_other_policies(ctx->server->cache, policy, own)) {
+        evict_set_policy(ctx, policy, SLAB_CLASS_NONE);
         admin_audit_change(ctx, "policy of classes", own, policy->name);
     } else { /* also a policy that is named again spares what was read */
         cache_set_policy(ctx->server->cache, policy, SLAB_CLASS_NONE);
@@ -52,7 +52,8 @@ static void whole(struct command_context *ctx, const char *name) {
     text_out_str(ctx->out, ANSWER_OK);
 }
 
-static void one_class(struct command_context *ctx, const char *name, const struct token *number) {
+static void evict_set_class(struct command_context *ctx, const char *name,
+                            const struct token *number) {
     struct cache *cache = ctx->server->cache;
     const struct evict_policy *policy = evict_find(name);
     unsigned most = cache_slab(cache)->class_count;
@@ -67,7 +68,7 @@ static void one_class(struct command_context *ctx, const char *name, const struc
         char what[NAME_BYTES];
         const char *was = cache_class_policy(cache, class_id)->name;
         snprintf(what, sizeof what, "policy of class %u", class_id);
-        set_policy(ctx, policy, class_id);
+        evict_set_policy(ctx, policy, class_id);
         admin_audit_change(ctx, what, was, name);
         text_out_str(ctx->out, ANSWER_OK);
     }
@@ -79,8 +80,8 @@ void admin_evict(struct command_context *ctx, const struct words *w) {
         !word_text(&w->word[2], name, sizeof name)) {
         text_out_str(ctx->out, "CLIENT_ERROR usage: evict policy name [class]\r\n");
     } else if (w->count == 4) {
-        one_class(ctx, name, &w->word[3]);
+        evict_set_class(ctx, name, &w->word[3]);
     } else {
-        whole(ctx, name);
+        evict_set_all(ctx, name);
     }
 }

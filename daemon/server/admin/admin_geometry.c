@@ -11,14 +11,14 @@
 #define FACTOR_MOST 100.0
 enum { CLASSES_LEAST = 2 };
 
-struct geometry_asked {
+struct geometry_request {
     struct geometry_order   order; /* first */
     struct command_context *ctx;
-    char                    said[AUDIT_VALUE_BYTES]; /* the command's words, for the audit */
+    char                    text[AUDIT_VALUE_BYTES]; /* the command's words, for the audit */
 };
 
 /* Sizes that somebody wants would not stay while the server fits them by itself. */
-static void end_following(struct command_context *ctx) {
+static void geometry_turn_auto_off(struct command_context *ctx) {
     struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES];
     to.slab_geometry_auto = false;
@@ -28,22 +28,22 @@ static void end_following(struct command_context *ctx) {
 }
 
 static void geometry_answered(struct geometry_order *order) {
-    struct geometry_asked *asked = (struct geometry_asked *)order;
-    struct command_context *ctx = asked->ctx;
+    struct geometry_request *request = (struct geometry_request *)order;
+    struct command_context *ctx = request->ctx;
     enum geometry_verb verb = order->verb;
     if (strncmp(order->answer, "OK", 2) == 0 && !order->dry) {
-        admin_audit(ctx, "slabs geometry", asked->said);
+        admin_audit(ctx, "slabs geometry", request->text);
         if (verb == GEOMETRY_FACTOR || verb == GEOMETRY_SIZES || verb == GEOMETRY_REVERT) {
-            end_following(ctx);
+            geometry_turn_auto_off(ctx);
         }
     }
     text_out_printf(ctx->out, "%s\r\n", order->answer);
-    free(asked);
+    free(request);
     command_answered(ctx);
 }
 
 /* The words behind `slabs geometry`, as many as fit. */
-static void say_again(const struct words *words, char to[AUDIT_VALUE_BYTES]) {
+static void geometry_join_words(const struct words *words, char to[AUDIT_VALUE_BYTES]) {
     size_t len = 0;
     to[0] = '\0';
     for (unsigned i = 2; i < words->count && len < AUDIT_VALUE_BYTES; i++) {
@@ -54,7 +54,7 @@ static void say_again(const struct words *words, char to[AUDIT_VALUE_BYTES]) {
 }
 
 /* Sizes in bytes with commas between them. */
-static bool parse_sizes(const struct token *w, struct geometry_order *o) {
+static bool geometry_parse_sizes(const struct token *w, struct geometry_order *o) {
     const char *at = w->ptr, *end = w->ptr + w->bytes;
     for (;;) {
         const char *comma = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
@@ -71,8 +71,8 @@ static bool parse_sizes(const struct token *w, struct geometry_order *o) {
 }
 
 /* What one verb takes. NULL: it is right; else what is allowed. */
-static const char *parse_verb(struct command_context *ctx, const struct words *w, unsigned count,
-                              struct geometry_order *o) {
+static const char *geometry_parse_verb(struct command_context *ctx, const struct words *w,
+                                       unsigned count, struct geometry_order *o) {
     const struct token *value = count > 3 ? &w->word[3] : NULL;
     uint32_t classes;
     switch (o->verb) {
@@ -83,9 +83,10 @@ static const char *parse_verb(struct command_context *ctx, const struct words *w
                    ? NULL
                    : "CLIENT_ERROR geometry factor must be from 1.01 to 100\r\n";
     case GEOMETRY_SIZES:
-        return value && parse_sizes(value, o) ? NULL
-                                              : "CLIENT_ERROR geometry sizes are at most 255 "
-                                                "numbers of bytes with commas between them\r\n";
+        return value && geometry_parse_sizes(value, o)
+                   ? NULL
+                   : "CLIENT_ERROR geometry sizes are at most 255 "
+                     "numbers of bytes with commas between them\r\n";
     case GEOMETRY_AUTO:
         if (!value) {
             return NULL;
@@ -103,7 +104,7 @@ static const char *parse_verb(struct command_context *ctx, const struct words *w
 }
 
 /* `force` and `dry` behind the rest. */
-static unsigned take_flags(const struct words *w, struct geometry_order *o) {
+static unsigned geometry_take_flags(const struct words *w, struct geometry_order *o) {
     unsigned count = w->count;
     for (; count > 3; count--) {
         if (word_is(&w->word[count - 1], "force")) {
@@ -132,25 +133,25 @@ void admin_slabs_geometry(struct command_context *ctx, const struct words *w) {
                                "[CLASSES]|revert [force] [dry], or pause|resume\r\n");
         return;
     }
-    struct geometry_asked *asked = calloc(1, sizeof *asked);
-    if (asked == NULL) {
+    struct geometry_request *request = calloc(1, sizeof *request);
+    if (request == NULL) {
         text_out_str(ctx->out, "SERVER_ERROR out of memory\r\n");
         return;
     }
-    struct geometry_order *order = &asked->order;
+    struct geometry_order *order = &request->order;
     order->verb = (enum geometry_verb)verb;
     order->done = geometry_answered;
-    asked->ctx = ctx;
-    count = take_flags(w, order);
-    const char *error = count > 4 ? ANSWER_BAD_FORMAT : parse_verb(ctx, w, count, order);
+    request->ctx = ctx;
+    count = geometry_take_flags(w, order);
+    const char *error = count > 4 ? ANSWER_BAD_FORMAT : geometry_parse_verb(ctx, w, count, order);
     if (error == NULL && !tuner_order_geometry(ctx->server->tuner, order)) {
         error = "BUSY currently processing another geometry request\r\n";
     }
     if (error != NULL) {
         text_out_str(ctx->out, error);
-        free(asked);
+        free(request);
         return;
     }
     command_defer(ctx);
-    say_again(w, asked->said);
+    geometry_join_words(w, request->text);
 }

@@ -1,7 +1,7 @@
 /* lru mode, lru tune, lru temp_ttl: old names of what `config set` does too. */
 #include "server/admin/admin.h"
 
-static const char *tune(const struct words *w, struct settings *to) {
+static const char *lru_set_tuning(const struct words *w, struct settings *to) {
     uint32_t hot_pct, warm_pct;
     double   hot_factor, warm_factor;
     if (!word_u32(&w->word[2], &hot_pct) || !word_u32(&w->word[3], &warm_pct) ||
@@ -21,7 +21,7 @@ static const char *tune(const struct words *w, struct settings *to) {
     return NULL;
 }
 
-static const char *mode(const struct words *w, struct settings *to) {
+static const char *lru_set_mode(const struct words *w, struct settings *to) {
     bool segmented = word_begins(&w->word[2], "segmented");
     if (!to->lru_maintainer || (!segmented && !word_begins(&w->word[2], "flat"))) {
         return ANSWER_ERROR;
@@ -32,7 +32,7 @@ static const char *mode(const struct words *w, struct settings *to) {
     return NULL;
 }
 
-static const char *temporary_ttl(const struct words *w, struct settings *to) {
+static const char *lru_set_temporary_ttl(const struct words *w, struct settings *to) {
     int32_t ttl_s;
     if (!to->lru_maintainer || !word_i32(&w->word[2], &ttl_s)) {
         return ANSWER_ERROR;
@@ -48,7 +48,9 @@ void admin_lru(struct command_context *ctx, const struct words *w) {
         unsigned    words; /* of the line, at least: `lru t` is tune with four figures behind it */
         /* an error's answer, or NULL */
         const char *(*change)(const struct words *, struct settings *);
-    } knobs[] = {{"mode", 3, mode}, {"tune", 6, tune}, {"temp_ttl", 3, temporary_ttl}};
+    } knobs[] = {{"mode", 3, lru_set_mode},
+                 {"tune", 6, lru_set_tuning},
+                 {"temp_ttl", 3, lru_set_temporary_ttl}};
     struct settings to = *server_settings_now(ctx->server);
     const char *error = ANSWER_ERROR;
     char why[SETTING_WHY_BYTES];

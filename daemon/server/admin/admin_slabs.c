@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char *reassign_answer(enum tune_status status) {
+static const char *slabs_reassign_answer(enum tune_status status) {
     switch (status) {
     case TUNE_OK: return ANSWER_OK;
     case TUNE_BUSY: return "BUSY currently processing reassign request\r\n";
@@ -15,7 +15,7 @@ static const char *reassign_answer(enum tune_status status) {
     return ANSWER_ERROR;
 }
 
-static void cancelled(void *arg, unsigned moved, unsigned wanted) {
+static void slabs_reassign_cancelled(void *arg, unsigned moved, unsigned wanted) {
     struct command_context *ctx = arg;
     char what[AUDIT_VALUE_BYTES];
     snprintf(what, sizeof what, "%u of %u pages had moved", moved, wanted);
@@ -25,23 +25,23 @@ static void cancelled(void *arg, unsigned moved, unsigned wanted) {
 }
 
 /* slabs reassign cancel: is answered when the page that is being emptied is back in its place. */
-static void cancel(struct command_context *ctx) {
+static void slabs_cancel_reassign(struct command_context *ctx) {
     command_defer(ctx);
-    if (!tuner_cancel(ctx->server->tuner, cancelled, ctx)) {
+    if (!tuner_cancel(ctx->server->tuner, slabs_reassign_cancelled, ctx)) {
         text_out_str(ctx->out, "NOTHING to cancel: no reassign request is under way\r\n");
         command_answered(ctx);
     }
 }
 
 /* slabs reassign <src|-1> <dst|0> [pages] */
-static void reassign(struct command_context *ctx, const struct words *w) {
+static void slabs_reassign(struct command_context *ctx, const struct words *w) {
     int32_t  from, to;
     uint32_t pages = 1;
     char     what[AUDIT_VALUE_BYTES];
     if (!ctx->server->at_start.slab_reassign) {
-        text_out_str(ctx->out, reassign_answer(TUNE_DISABLED));
+        text_out_str(ctx->out, slabs_reassign_answer(TUNE_DISABLED));
     } else if (w->count == 3 && word_is(&w->word[2], "cancel")) {
-        cancel(ctx);
+        slabs_cancel_reassign(ctx);
     } else if (w->count < 4 || w->count > 5) {
         text_out_str(ctx->out, ANSWER_ERROR);
     } else if (!word_i32(&w->word[2], &from) || !word_i32(&w->word[3], &to) ||
@@ -53,7 +53,7 @@ static void reassign(struct command_context *ctx, const struct words *w) {
             snprintf(what, sizeof what, "%u pages from class %d to %d", pages, from, to);
             admin_audit(ctx, "slabs reassign", what);
         }
-        text_out_str(ctx->out, reassign_answer(status));
+        text_out_str(ctx->out, slabs_reassign_answer(status));
     }
 }
 
@@ -64,7 +64,7 @@ void admin_slabs(struct command_context *ctx, const struct words *w) {
                         "CLIENT_ERROR slabs commands need --store=slab, this server has %s\r\n",
                         cache_store_name(store));
     } else if (w->count > 2 && word_begins(&w->word[1], "reassign")) {
-        reassign(ctx, w);
+        slabs_reassign(ctx, w);
     } else if (w->count > 1 && word_begins(&w->word[1], "automove")) {
         admin_slabs_automove(ctx, w);
     } else if (w->count > 1 && word_is(&w->word[1], "geometry")) {

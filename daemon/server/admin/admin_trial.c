@@ -6,19 +6,19 @@
 
 #include "server/admin/admin.h"
 
-struct tried {
+struct mode_trial {
     struct automove_trial   trial; /* first */
     struct command_context *ctx;
     const char             *subject; /* what is refused; the reason follows it */
-    admin_tried             then;    /* answers, if the mode starts */
+    admin_trial_then             then;    /* answers, if the mode starts */
 };
 
-bool admin_wants_trial(const struct command_context *ctx, const struct settings *to) {
+bool admin_needs_trial(const struct command_context *ctx, const struct settings *to) {
     return strcmp(server_settings_now(ctx->server)->slab_automove, to->slab_automove) != 0 &&
            automove_wants_check(to->slab_automove);
 }
 
-static void set_tried(struct command_context *ctx, const char *mode, const char *subject) {
+static void trial_set_mode(struct command_context *ctx, const char *mode, const char *subject) {
     struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES];
     bool set = setting_set(&to, setting_find("slab_automove", strlen("slab_automove")), mode, false,
@@ -31,8 +31,8 @@ static void set_tried(struct command_context *ctx, const char *mode, const char 
     }
 }
 
-static void tried_done(struct automove_trial *trial) {
-    struct tried *t = (struct tried *)trial;
+static void trial_done(struct automove_trial *trial) {
+    struct mode_trial *t = (struct mode_trial *)trial;
     if (trial->starts) {
         t->then(t->ctx, trial->name, t->subject);
     } else {
@@ -43,14 +43,14 @@ static void tried_done(struct automove_trial *trial) {
 }
 
 void admin_try_then(struct command_context *ctx, const char *name, const char *subject,
-                    admin_tried then) {
-    struct tried *t = calloc(1, sizeof *t);
+                    admin_trial_then then) {
+    struct mode_trial *t = calloc(1, sizeof *t);
     if (t == NULL) {
         text_out_str(ctx->out, "SERVER_ERROR out of memory\r\n");
         return;
     }
     snprintf(t->trial.name, sizeof t->trial.name, "%s", name);
-    t->trial.done = tried_done;
+    t->trial.done = trial_done;
     t->ctx = ctx;
     t->subject = subject;
     t->then = then;
@@ -63,5 +63,5 @@ void admin_try_then(struct command_context *ctx, const char *name, const char *s
 }
 
 void admin_try_automove(struct command_context *ctx, const char *name, const char *subject) {
-    admin_try_then(ctx, name, subject, set_tried);
+    admin_try_then(ctx, name, subject, trial_set_mode);
 }

@@ -23,11 +23,11 @@ struct cyrus {
 
 /* The realm of a user name that gives none: the host's name, as in memcached. Without one the
  * library would ask the name service, which may take seconds. */
-static char host[HOST_BYTES];
+static char cyrus_host[HOST_BYTES];
 
 /* Copies a text that a stranger may have sent, as much as there is room for. Control bytes become
  * `?`. */
-static void show(const char *text, char *shown, size_t room) {
+static void cyrus_copy_printable(const char *text, char *shown, size_t room) {
     size_t n = 0;
     for (; text[n] != '\0' && n + 1 < room; n++) {
         shown[n] = iscntrl((unsigned char)text[n]) ? '?' : text[n];
@@ -41,14 +41,14 @@ enum { PWDB_LINE_BYTES = 256 }; /* longest line, as in memcached; a longer one l
 
 /* Whether the text begins with the field and the field ends there. It takes as long for a wrong
  * text as for a right one, so that time tells nothing. */
-static bool field_is(const char *text, const char *field, size_t field_bytes) {
+static bool cyrus_pwdb_field_is(const char *text, const char *field, size_t field_bytes) {
     return strlen(text) >= field_bytes && strchr(":\r\n", text[field_bytes]) != NULL &&
            CRYPTO_memcmp(text, field, field_bytes) == 0;
 }
 
 /* Reads the next line with its line feed. False: there is none. A line without a line feed is the
  * file's last, or is too long. */
-static bool next_line(FILE *f, char line[PWDB_LINE_BYTES]) {
+static bool cyrus_pwdb_next_line(FILE *f, char line[PWDB_LINE_BYTES]) {
     while (fgets(line, PWDB_LINE_BYTES, f) != NULL) {
         if (strchr(line, '\n') != NULL || feof(f)) {
             return true;
@@ -63,8 +63,8 @@ static bool next_line(FILE *f, char line[PWDB_LINE_BYTES]) {
  * user:password for each user. Of a password with a colon the part before the colon is enough, as
  * in memcached. The file is read at every login, so that a change counts at once. False also where
  * it cannot be read, which is logged. */
-static bool pwdb_check(const char *path, const char *user, const char *password,
-                       size_t password_bytes) {
+static bool cyrus_pwdb_check(const char *path, const char *user, const char *password,
+                             size_t password_bytes) {
     char   line[PWDB_LINE_BYTES];
     bool   right = false;
     size_t user_bytes = strlen(user);
@@ -78,9 +78,9 @@ static bool pwdb_check(const char *path, const char *user, const char *password,
         }
         return false;
     }
-    while (next_line(f, line)) {
-        if (field_is(line, user, user_bytes) && line[user_bytes] == ':') {
-            right |= field_is(line + user_bytes + 1, password, password_bytes);
+    while (cyrus_pwdb_next_line(f, line)) {
+        if (cyrus_pwdb_field_is(line, user, user_bytes) && line[user_bytes] == ':') {
+            right |= cyrus_pwdb_field_is(line + user_bytes + 1, password, password_bytes);
         }
     }
     fclose(f);
@@ -90,7 +90,7 @@ static bool pwdb_check(const char *path, const char *user, const char *password,
 
 /* --- what the library asks of us --- */
 
-static void *mutex_create(void) {
+static void *cyrus_mutex_create(void) {
     pthread_mutex_t *mutex = malloc(sizeof *mutex);
     if (mutex != NULL) {
         pthread_mutex_init(mutex, NULL);
@@ -98,15 +98,15 @@ static void *mutex_create(void) {
     return mutex;
 }
 
-static int mutex_take(void *mutex) {
+static int cyrus_mutex_take(void *mutex) {
     return pthread_mutex_lock(mutex) == 0 ? SASL_OK : SASL_FAIL;
 }
 
-static int mutex_release(void *mutex) {
+static int cyrus_mutex_release(void *mutex) {
     return pthread_mutex_unlock(mutex) == 0 ? SASL_OK : SASL_FAIL;
 }
 
-static void mutex_destroy(void *mutex) {
+static void cyrus_mutex_destroy(void *mutex) {
     if (mutex != NULL) {
         pthread_mutex_destroy(mutex);
         free(mutex);
@@ -115,11 +115,11 @@ static void mutex_destroy(void *mutex) {
 
 /* A stranger can make the library log something at every attempt, and what it logs may hold what
  * the stranger sent. So it is logged only with -v. */
-static int on_log(void *context, int priority, const char *message) {
+static int cyrus_on_log(void *context, int priority, const char *message) {
     (void)context;
     if (priority != SASL_LOG_NONE && priority != SASL_LOG_PASS && message != NULL) {
         char shown[LOG_LINE_BYTES];
-        show(message, shown, sizeof shown);
+        cyrus_copy_printable(message, shown, sizeof shown);
         log_line(priority <= SASL_LOG_ERR ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "SASL: %s", shown);
     }
     return SASL_OK;
@@ -127,32 +127,33 @@ static int on_log(void *context, int priority, const char *message) {
 
 /* memcached's own database of users, where the environment names one. A user that it does not hold
  * may be in one that the library's settings name. */
-static const char *user_database;
+static const char *cyrus_user_database;
 
-static int on_password(sasl_conn_t *conn, void *context, const char *user, const char *password,
-                       unsigned n, struct propctx *properties) {
+static int cyrus_on_password(sasl_conn_t *conn, void *context, const char *user,
+                             const char *password, unsigned n, struct propctx *properties) {
     (void)conn;
     (void)context;
     (void)properties;
-    bool right = user_database != NULL && pwdb_check(user_database, user, password, n);
+    bool right =
+        cyrus_user_database != NULL && cyrus_pwdb_check(cyrus_user_database, user, password, n);
     return right ? SASL_OK : SASL_NOAUTHZ;
 }
 
 /* --- the library --- */
 
-static const sasl_callback_t callbacks[] = {
-    {SASL_CB_LOG, (int (*)(void))(void (*)(void))on_log, NULL},
-    {SASL_CB_SERVER_USERDB_CHECKPASS, (int (*)(void))(void (*)(void))on_password, NULL},
+static const sasl_callback_t cyrus_callbacks[] = {
+    {SASL_CB_LOG, (int (*)(void))(void (*)(void))cyrus_on_log, NULL},
+    {SASL_CB_SERVER_USERDB_CHECKPASS, (int (*)(void))(void (*)(void))cyrus_on_password, NULL},
     {SASL_CB_LIST_END, NULL, NULL},
 };
 
 const char *cyrus_start(void) {
-    if (gethostname(host, sizeof host - 1) != 0) {
-        host[0] = '\0';
+    if (gethostname(cyrus_host, sizeof cyrus_host - 1) != 0) {
+        cyrus_host[0] = '\0';
     }
-    user_database = getenv("MEMCACHED_SASL_PWDB");
-    sasl_set_mutex(mutex_create, mutex_take, mutex_release, mutex_destroy);
-    int status = sasl_server_init(callbacks, APPLICATION);
+    cyrus_user_database = getenv("MEMCACHED_SASL_PWDB");
+    sasl_set_mutex(cyrus_mutex_create, cyrus_mutex_take, cyrus_mutex_release, cyrus_mutex_destroy);
+    int status = sasl_server_init(cyrus_callbacks, APPLICATION);
     return status == SASL_OK ? NULL : sasl_errstring(status, NULL, NULL);
 }
 
@@ -163,8 +164,8 @@ void cyrus_stop(void) { sasl_done(); }
 struct cyrus *cyrus_create(void) {
     static const sasl_security_properties_t rules = {.security_flags = SASL_SEC_NOANONYMOUS};
     struct cyrus *d = calloc(1, sizeof *d);
-    if (d != NULL && (sasl_server_new(APPLICATION, host[0] != '\0' ? host : NULL, NULL, NULL, NULL,
-                                      NULL, 0, &d->conn) != SASL_OK ||
+    if (d != NULL && (sasl_server_new(APPLICATION, cyrus_host[0] != '\0' ? cyrus_host : NULL, NULL,
+                                      NULL, NULL, NULL, 0, &d->conn) != SASL_OK ||
                       sasl_setprop(d->conn, SASL_SEC_PROPS, &rules) != SASL_OK)) {
         cyrus_destroy(&d);
     }
@@ -187,12 +188,12 @@ bool cyrus_mechanisms(struct cyrus *d, struct cyrus_text *names) {
     return status == SASL_OK;
 }
 
-static enum cyrus_verdict verdict_of(struct cyrus *d, int status, struct cyrus_text *challenge,
-                                     unsigned n) {
+static enum cyrus_verdict cyrus_verdict_of(struct cyrus *d, int status,
+                                           struct cyrus_text *challenge, unsigned n) {
     d->began = status == SASL_OK || status == SASL_CONTINUE;
     challenge->n = challenge->bytes != NULL ? n : 0;
     return status == SASL_OK         ? CYRUS_PROVEN
-           : status == SASL_CONTINUE ? CYRUS_GOES_ON
+           : status == SASL_CONTINUE ? CYRUS_CONTINUES
                                      : CYRUS_REFUSED;
 }
 
@@ -203,22 +204,22 @@ enum cyrus_verdict cyrus_begin(struct cyrus *d, const char *mechanism, const cha
     /* the library tells an empty answer from none yet by the pointer */
     int status = sasl_server_start(d->conn, mechanism, n > 0 ? bytes : NULL, (unsigned)n,
                                    &challenge->bytes, &out);
-    return verdict_of(d, status, challenge, out);
+    return cyrus_verdict_of(d, status, challenge, out);
 }
 
-enum cyrus_verdict cyrus_go_on(struct cyrus *d, const char *bytes, size_t n,
-                               struct cyrus_text *challenge) {
+enum cyrus_verdict cyrus_continue(struct cyrus *d, const char *bytes, size_t n,
+                                  struct cyrus_text *challenge) {
     unsigned out = 0;
     *challenge = (struct cyrus_text){NULL, 0};
     if (!d->began) {
         return CYRUS_REFUSED;
     }
     int status = sasl_server_step(d->conn, bytes, (unsigned)n, &challenge->bytes, &out);
-    return verdict_of(d, status, challenge, out);
+    return cyrus_verdict_of(d, status, challenge, out);
 }
 
 void cyrus_user(const struct cyrus *d, char *name, size_t room) {
     const void *proven = NULL;
-    bool told = sasl_getprop(d->conn, SASL_USERNAME, &proven) == SASL_OK && proven != NULL;
-    show(told ? proven : "", name, room);
+    bool known = sasl_getprop(d->conn, SASL_USERNAME, &proven) == SASL_OK && proven != NULL;
+    cyrus_copy_printable(known ? proven : "", name, room);
 }

@@ -18,7 +18,7 @@ struct cyrus; /* a dialogue */
 
 enum cyrus_verdict {
     CYRUS_REFUSED,
-    CYRUS_GOES_ON, /* the client has to answer a challenge */
+    CYRUS_CONTINUES, /* the client has to answer a challenge */
     CYRUS_PROVEN,
 };
 
@@ -41,8 +41,8 @@ bool cyrus_mechanisms(struct cyrus *, struct cyrus_text *);
  * client while the dialogue goes on. */
 enum cyrus_verdict cyrus_begin(struct cyrus *, const char *mechanism, const char *bytes, size_t n,
                                struct cyrus_text *challenge);
-enum cyrus_verdict cyrus_go_on(struct cyrus *, const char *bytes, size_t n,
-                               struct cyrus_text *challenge);
+enum cyrus_verdict cyrus_continue(struct cyrus *, const char *bytes, size_t n,
+                                  struct cyrus_text *challenge);
 /* After CYRUS_PROVEN: who the client is, as far as there is room, with `?` for control bytes; or
  * "". */
 void cyrus_user(const struct cyrus *, char *name, size_t room);

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-struct lane {
+struct login_lane {
     struct login_step *first, **end;
     unsigned           count;
 };
@@ -17,7 +17,7 @@ struct lane {
 struct logins {
     struct lock    lock; /* guards all fields below */
     pthread_cond_t changed;
-    struct lane    lane[LOGINS_LANES];
+    struct login_lane    lane[LOGINS_LANES];
     unsigned       next_lane; /* whose turn it is */
     unsigned       waiting;   /* in all lanes */
     unsigned       running;   /* threads that still run */
@@ -27,7 +27,7 @@ struct logins {
 
 /* --- lanes --- */
 
-static void put_step(struct logins *l, struct lane *lane, struct login_step *step) {
+static void login_lane_push(struct logins *l, struct login_lane *lane, struct login_step *step) {
     step->next = NULL;
     *lane->end = step;
     lane->end = &step->next;
@@ -35,7 +35,7 @@ static void put_step(struct logins *l, struct lane *lane, struct login_step *ste
     l->waiting++;
 }
 
-static struct login_step *first_of(struct logins *l, struct lane *lane) {
+static struct login_step *login_lane_pop(struct logins *l, struct login_lane *lane) {
     struct login_step *step = lane->first;
     lane->first = step->next;
     lane->end = lane->first != NULL ? lane->end : &lane->first;
@@ -44,19 +44,19 @@ static struct login_step *first_of(struct logins *l, struct lane *lane) {
     return step;
 }
 
-static struct login_step *next_step(struct logins *l) {
+static struct login_step *logins_next_step(struct logins *l) {
     for (unsigned i = 0; i < LOGINS_LANES && l->waiting > 0; i++) {
-        struct lane *lane = &l->lane[l->next_lane];
+        struct login_lane *lane = &l->lane[l->next_lane];
         l->next_lane = (l->next_lane + 1) % LOGINS_LANES;
         if (lane->count > 0) {
-            return first_of(l, lane);
+            return login_lane_pop(l, lane);
         }
     }
     return NULL;
 }
 
-static struct lane *longest_lane(struct logins *l) {
-    struct lane *longest = &l->lane[0];
+static struct login_lane *logins_longest_lane(struct logins *l) {
+    struct login_lane *longest = &l->lane[0];
     for (unsigned i = 1; i < LOGINS_LANES; i++) {
         longest = l->lane[i].count > longest->count ? &l->lane[i] : longest;
     }
@@ -92,7 +92,7 @@ void login_step_release(struct login_step *step) {
     }
 }
 
-static void take_step(struct login_step *step) {
+static void login_step_run(struct login_step *step) {
     if (step->dialogue == NULL) {
         step->dialogue = cyrus_create();
     }
@@ -108,8 +108,8 @@ static void take_step(struct login_step *step) {
         step->verdict =
             cyrus_begin(dialogue, step->mechanism, step->bytes, step->n, &step->text);
         break;
-    case LOGIN_GO_ON:
-        step->verdict = cyrus_go_on(dialogue, step->bytes, step->n, &step->text);
+    case LOGIN_CONTINUE:
+        step->verdict = cyrus_continue(dialogue, step->bytes, step->n, &step->text);
         break;
     }
     if (step->verdict == CYRUS_PROVEN) {
@@ -119,7 +119,7 @@ static void take_step(struct login_step *step) {
 
 /* --- the threads --- */
 
-static void answer_step(struct login_step *step) {
+static void login_step_answer(struct login_step *step) {
     future_answer(&step->future);
     login_step_release(step);
 }
@@ -129,7 +129,7 @@ static void *logins_main(void *arg) {
     thread_name("slated-login");
     lock_take(&l->lock);
     for (;;) {
-        struct login_step *step = next_step(l);
+        struct login_step *step = logins_next_step(l);
         bool refuse = l->stopping;
         if (step == NULL && refuse) {
             break;
@@ -140,9 +140,9 @@ static void *logins_main(void *arg) {
         }
         lock_release(&l->lock);
         if (!refuse && !future_is_cancelled(&step->future)) {
-            take_step(step);
+            login_step_run(step);
         }
-        answer_step(step);
+        login_step_answer(step);
         lock_take(&l->lock);
     }
     l->running--;
@@ -151,7 +151,7 @@ static void *logins_main(void *arg) {
     return NULL;
 }
 
-static bool start_threads(struct logins *l) {
+static bool logins_start_threads(struct logins *l) {
     int error = 0;
     while (l->running < LOGINS_THREADS && error == 0) {
         lock_take(&l->lock);
@@ -180,7 +180,7 @@ struct logins *logins_create(const char **why) {
     for (unsigned i = 0; i < LOGINS_LANES; i++) {
         l->lane[i].end = &l->lane[i].first;
     }
-    if (!start_threads(l)) {
+    if (!logins_start_threads(l)) {
         logins_destroy(&l);
         *why = "no thread can be had";
     }
@@ -188,7 +188,7 @@ struct logins *logins_create(const char **why) {
 }
 
 /* Returns whether all threads have ended. */
-static bool end_threads(struct logins *l) {
+static bool logins_end_threads(struct logins *l) {
     struct timespec until = clock_deadline(LOGINS_STOP_S);
     lock_take(&l->lock);
     unsigned count = l->running;
@@ -213,7 +213,7 @@ void logins_destroy(struct logins **taken) {
     struct logins *l = *taken;
     *taken = NULL;
     /* if a thread still runs, it still uses them */
-    if (l != NULL && end_threads(l)) {
+    if (l != NULL && logins_end_threads(l)) {
         pthread_cond_destroy(&l->changed);
         lock_fini(&l->lock);
         free(l);
@@ -221,23 +221,23 @@ void logins_destroy(struct logins **taken) {
     }
 }
 
-bool logins_ask(struct logins *l, struct login_step *step, uint64_t address_hash) {
-    struct lane *lane = &l->lane[address_hash % LOGINS_LANES], *longest;
+bool logins_post(struct logins *l, struct login_step *step, uint64_t address_hash) {
+    struct login_lane *lane = &l->lane[address_hash % LOGINS_LANES], *longest;
     struct login_step *refused = NULL;
     lock_take(&l->lock);
     bool room = l->waiting < LOGINS_WAITING;
-    if (!room && (longest = longest_lane(l))->count > lane->count) {
-        refused = first_of(l, longest);
+    if (!room && (longest = logins_longest_lane(l))->count > lane->count) {
+        refused = login_lane_pop(l, longest);
         room = true;
     }
     if (room) {
         future_hold(&step->future);
-        put_step(l, lane, step);
+        login_lane_push(l, lane, step);
         pthread_cond_signal(&l->changed);
     }
     lock_release(&l->lock);
     if (refused != NULL) {
-        answer_step(refused);
+        login_step_answer(refused);
     }
     return room;
 }

@@ -10,7 +10,7 @@
  * turns: a crowd from one address keeps those of its own lane waiting, not all. A step whose
  * session went away is not taken.
  *
- * Threading: a step is its asker's until logins_ask, then a thread's until it is answered. Limits:
+ * Threading: a step is its asker's until logins_post, then a thread's until it is answered. Limits:
  * LOGINS_THREADS steps at once, LOGINS_WAITING more in all lanes; then the oldest of the longest
  * lane is refused, or the new step where that is its own. Cost: an allocation and a lock a step. */
 #ifndef SLATE_SERVER_AUTH_LOGINS_H
@@ -32,7 +32,7 @@ enum {
     LOGIN_USER_BYTES = 256,
 };
 
-enum login_verb { LOGIN_MECHANISMS, LOGIN_BEGIN, LOGIN_GO_ON };
+enum login_verb { LOGIN_MECHANISMS, LOGIN_BEGIN, LOGIN_CONTINUE };
 
 struct login_step {
     struct future       future;
@@ -63,5 +63,5 @@ struct login_step *login_step_create(struct cyrus *dialogue, enum login_verb, co
 void               login_step_release(struct login_step *);
 /* `address_hash` is that of the client's address, and chooses the lane. False: too many steps wait,
  * and this one was not taken. */
-bool logins_ask(struct logins *, struct login_step *, uint64_t address_hash);
+bool logins_post(struct logins *, struct login_step *, uint64_t address_hash);
 #endif

@@ -37,7 +37,7 @@ void users_init(struct users *u, const char *path) {
     u->path = path;
 }
 
-static void drop(struct user_table *table) {
+static void users_drop_table(struct user_table *table) {
     if (table != NULL) {
         OPENSSL_cleanse(table, sizeof *table);
         free(table);
@@ -45,7 +45,7 @@ static void drop(struct user_table *table) {
 }
 
 void users_fini(struct users *u) {
-    drop(u->table);
+    users_drop_table(u->table);
     u->table = NULL;
     lock_fini(&u->lock);
 }
@@ -54,7 +54,7 @@ void users_fini(struct users *u) {
 
 /* Where in the line the role begins, which is behind its colon, or the line's end if it has no
  * role. */
-static size_t role_at(const char *line, size_t n, enum role *role) {
+static size_t user_line_role_at(const char *line, size_t n, enum role *role) {
     size_t at = n;
     while (at > 0 && line[at - 1] != ':') {
         at--;
@@ -65,7 +65,7 @@ static size_t role_at(const char *line, size_t n, enum role *role) {
 }
 
 /* Cuts a certificate's line down to its name. False: it has no name, or no role. */
-static bool cut_certificate(const char **line, size_t *n, enum role *role) {
+static bool user_line_cut_certificate(const char **line, size_t *n, enum role *role) {
     const char *name = *line + sizeof certificate_word - 1, *end = *line + *n;
     while (name < end && *name == ' ') {
         name++;
@@ -83,7 +83,7 @@ static bool cut_certificate(const char **line, size_t *n, enum role *role) {
 }
 
 /* NULL, or what is wrong with the line. */
-static const char *read_line(struct user_table *t, const char *line, size_t n) {
+static const char *users_read_line(struct user_table *t, const char *line, size_t n) {
     enum role role = ROLE_NONE;
     if (n == 0 || line[0] == '#') {
         return NULL;
@@ -91,13 +91,13 @@ static const char *read_line(struct user_table *t, const char *line, size_t n) {
     const size_t word = sizeof certificate_word - 1;
     bool         is_certificate = n > word && memcmp(line, certificate_word, word) == 0;
     const char  *colon = memchr(line, ':', n);
-    if (is_certificate && !cut_certificate(&line, &n, &role)) {
+    if (is_certificate && !user_line_cut_certificate(&line, &n, &role)) {
         return "a certificate's line is: certificate NAME, and read, write or admin";
     }
     if (!is_certificate && (colon == NULL || colon == line)) {
         return "it does not begin with user:password";
     }
-    n = is_certificate ? n : role_at(line, n, &role);
+    n = is_certificate ? n : user_line_role_at(line, n, &role);
     if (n > USER_TOKEN_BYTES) {
         return is_certificate ? "its name is too long" : "its name and password are too long";
     }
@@ -114,13 +114,13 @@ static const char *read_line(struct user_table *t, const char *line, size_t n) {
     return NULL;
 }
 
-static bool read_text(const char *name, struct user_table *t, const char *text, size_t n,
-                      char *why) {
+static bool users_read_text(const char *name, struct user_table *t, const char *text, size_t n,
+                            char *why) {
     unsigned number = 1;
     for (const char *at = text, *end = text + n; at < end; number++) {
         const char *feed = memchr(at, '\n', (size_t)(end - at));
         size_t      line = (size_t)((feed != NULL ? feed : end) - at);
-        const char *wrong = read_line(t, at, line - (line > 0 && at[line - 1] == '\r'));
+        const char *wrong = users_read_line(t, at, line - (line > 0 && at[line - 1] == '\r'));
         if (wrong != NULL) {
             snprintf(why, USERS_WHY_BYTES, "%.300s, line %u: %s", name, number, wrong);
             return false;
@@ -133,14 +133,14 @@ static bool read_text(const char *name, struct user_table *t, const char *text, 
     return t->count > 0;
 }
 
-bool users_take(struct users *u, const char *name, const char *text, size_t n, char *why) {
+bool users_load_text(struct users *u, const char *name, const char *text, size_t n, char *why) {
     struct user_table *table = calloc(1, sizeof *table);
     if (table == NULL) {
         snprintf(why, USERS_WHY_BYTES, "out of memory");
         return false;
     }
-    if (!read_text(name, table, text, n, why)) {
-        drop(table);
+    if (!users_read_text(name, table, text, n, why)) {
+        users_drop_table(table);
         return false;
     }
     log_info("%u users from %s", table->count, name);
@@ -148,13 +148,13 @@ bool users_take(struct users *u, const char *name, const char *text, size_t n, c
     struct user_table *old = u->table;
     u->table = table;
     lock_release(&u->lock);
-    drop(old);
+    users_drop_table(old);
     return true;
 }
 
 /* Returns how many bytes the file has, or -1 and errno. A pipe without a writer is empty: opening
  * it must not wait. */
-static ssize_t read_file(const char *path, char *text, size_t room, bool *others_read) {
+static ssize_t users_read_file(const char *path, char *text, size_t room, bool *others_read) {
     struct stat facts;
     size_t      used = 0;
     ssize_t     got = -1;
@@ -177,13 +177,13 @@ static ssize_t read_file(const char *path, char *text, size_t room, bool *others
 bool users_load(struct users *u, char *why) {
     bool    loaded = false, others_read = false;
     char   *text = malloc(USERS_FILE_BYTES + 1);
-    ssize_t n = text ? read_file(u->path, text, USERS_FILE_BYTES + 1, &others_read) : -1;
+    ssize_t n = text ? users_read_file(u->path, text, USERS_FILE_BYTES + 1, &others_read) : -1;
     if (n < 0) {
         snprintf(why, USERS_WHY_BYTES, "cannot read %.300s: %s", u->path, strerror(errno));
     } else if (n > USERS_FILE_BYTES) {
         snprintf(why, USERS_WHY_BYTES, "%.300s has more than %d bytes", u->path, USERS_FILE_BYTES);
     } else {
-        loaded = users_take(u, u->path, text, (size_t)n, why);
+        loaded = users_load_text(u, u->path, text, (size_t)n, why);
     }
     if (text != NULL) {
         OPENSSL_cleanse(text, USERS_FILE_BYTES + 1);
@@ -222,7 +222,7 @@ bool users_check(struct users *u, const char *name, size_t name_bytes, const cha
     return known;
 }
 
-static bool has_name(const struct user *user, const char *name, size_t n) {
+static bool user_has_name(const struct user *user, const char *name, size_t n) {
     return !user->is_certificate && n < sizeof user->token && memcmp(user->token, name, n) == 0 &&
            user->token[n] == SEPARATOR && memchr(name, SEPARATOR, n) == NULL;
 }
@@ -249,7 +249,7 @@ enum role users_role(struct users *u, const char *name, size_t name_bytes, enum 
     lock_take(&u->lock);
     for (unsigned i = 0; u->table != NULL && i < u->table->count; i++) {
         const struct user *user = &u->table->user[i];
-        if (user->role != ROLE_NONE && has_name(user, name, name_bytes)) {
+        if (user->role != ROLE_NONE && user_has_name(user, name, name_bytes)) {
             role = user->role;
         }
     }
@@ -257,7 +257,7 @@ enum role users_role(struct users *u, const char *name, size_t name_bytes, enum 
     return role;
 }
 
-bool users_name_certificates(const struct users *u) {
+bool users_have_certificates(const struct users *u) {
     for (unsigned i = 0; u->table != NULL && i < u->table->count; i++) {
         if (u->table->user[i].is_certificate) {
             return true;
@@ -269,14 +269,14 @@ bool users_name_certificates(const struct users *u) {
 void users_log_refusal(struct users *u, const char *who, const char *what) {
     uint32_t now_s = clock_now_s();
     lock_take(&u->lock);
-    bool     tell = u->refusal_told_s != now_s;
-    uint64_t untold = u->refusals_untold;
-    u->refusals_untold = tell ? 0 : untold + 1;
-    u->refusal_told_s = now_s;
+    bool     logs = u->refusal_logged_s != now_s;
+    uint64_t unlogged = u->refusals_unlogged;
+    u->refusals_unlogged = logs ? 0 : unlogged + 1;
+    u->refusal_logged_s = now_s;
     lock_release(&u->lock);
-    if (tell && untold > 0) {
-        log_warn("%s was refused: %s (and %" PRIu64 " refusals before)", who, what, untold);
-    } else if (tell) {
+    if (logs && unlogged > 0) {
+        log_warn("%s was refused: %s (and %" PRIu64 " refusals before)", who, what, unlogged);
+    } else if (logs) {
         log_warn("%s was refused: %s", who, what);
     }
 }

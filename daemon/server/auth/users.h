@@ -34,8 +34,8 @@ struct users {
     const char        *path; /* the file; NULL: nobody has to log in */
     struct lock        lock;
     struct user_table *table;
-    uint32_t           refusal_told_s; /* when the log had its last line about a refusal … */
-    uint64_t           refusals_untold; /* … and how many were not logged since */
+    uint32_t           refusal_logged_s; /* when the log had its last line about a refusal … */
+    uint64_t           refusals_unlogged; /* … and how many were not logged since */
 };
 
 void users_init(struct users *, const char *path);
@@ -45,7 +45,7 @@ void users_fini(struct users *);
  * (USERS_WHY_BYTES) holds a sentence that names file and line. */
 bool users_load(struct users *, char *why);
 /* The same of a text; `name` is what `why` calls it. */
-bool users_take(struct users *, const char *name, const char *text, size_t n, char *why);
+bool users_load_text(struct users *, const char *name, const char *text, size_t n, char *why);
 
 /* Whether a user has this name and password. Then *role is the one that the file gives the user, or
  * `otherwise` if it gives none. */
@@ -60,7 +60,7 @@ enum role users_role(struct users *, const char *name, size_t name_bytes, enum r
  * name that holds a zero byte has none. */
 bool users_certificate(struct users *, const char *name, size_t name_bytes, enum role *);
 /* Whether the file has any such line. Before the first session. */
-bool users_name_certificates(const struct users *);
+bool users_have_certificates(const struct users *);
 
 /* Logs that `who` was refused `what`: one line a second at most. A line also counts the refusals
  * since the line before that were not logged. */

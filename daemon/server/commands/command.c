@@ -229,10 +229,10 @@ void command_answer_pieces(struct command_context *ctx, command_piece_write writ
 
 struct share {
     struct command_more       more; /* first: the session knows only this */
-    struct shared_answer     *shared;
-    struct shared_seat        seat;
+    struct coalesced_reply   *shared;
+    struct coalesced_waiter   waiter;
     const struct coalesced_maker *maker;
-    enum shared_part          part;
+    enum coalesced_part       part;
     void                     *state; /* the maker's; NULL: this session makes nothing */
     struct text_out           made;
     uint64_t                  cost_us;
@@ -268,12 +268,12 @@ static bool command_share_make(struct share *s, struct command_context *ctx) {
     bool more = s->maker->go_on(s->state, ctx, &s->made);
     s->cost_us += clock_thread_us() - begun_us;
     if (s->made.failed ||
-        (!more && !shared_made(s->shared, &s->seat, &s->made,
-                               command_share_age_us(s, ctx->server->cache), ctx->now_us))) {
+        (!more && !coalesced_publish(s->shared, &s->waiter, &s->made,
+                                     command_share_age_us(s, ctx->server->cache), ctx->now_us))) {
         return false;
     }
     if (!more) {
-        s->part = SHARED_HAS;
+        s->part = COALESCED_READY;
         command_share_end(s); /* frees the state now, because sending may take long */
     }
     return true;
@@ -281,26 +281,27 @@ static bool command_share_make(struct share *s, struct command_context *ctx) {
 
 static bool command_share_run(struct command_more *more, struct command_context *ctx) {
     struct share *s = (struct share *)more;
-    if (s->part == SHARED_WAITS) {
-        s->part = shared_sit(s->shared, &s->seat, ctx->now_us);
+    if (s->part == COALESCED_WAIT) {
+        s->part = coalesced_join(s->shared, &s->waiter, ctx->now_us);
     }
-    if (s->part == SHARED_MAKES && !command_share_make(s, ctx)) {
+    if (s->part == COALESCED_MAKE && !command_share_make(s, ctx)) {
         ctx->out->failed = true;
         return false;
     }
-    more->asleep = s->part == SHARED_WAITS;
-    return s->part != SHARED_HAS || command_write_text(&s->seat.text->out, &s->written_bytes, ctx);
+    more->asleep = s->part == COALESCED_WAIT;
+    return s->part != COALESCED_READY ||
+           command_write_text(&s->waiter.text->out, &s->written_bytes, ctx);
 }
 
 static void command_share_destroy(struct command_more *more) {
     struct share *s = (struct share *)more;
-    shared_leave(s->shared, &s->seat);
+    coalesced_leave(s->shared, &s->waiter);
     command_share_end(s);
     text_out_fini(&s->made);
     free(s);
 }
 
-void command_answer_coalesced(struct command_context *ctx, struct shared_answer *shared,
+void command_answer_coalesced(struct command_context *ctx, struct coalesced_reply *shared,
                               const struct coalesced_maker *maker) {
     struct share *s = calloc(1, sizeof *s);
     if (s == NULL) {
@@ -310,8 +311,8 @@ void command_answer_coalesced(struct command_context *ctx, struct shared_answer 
     s->more = (struct command_more){.run = command_share_run, .destroy = command_share_destroy};
     s->shared = shared;
     s->maker = maker;
-    s->part = SHARED_WAITS;
-    s->seat = (struct shared_seat){.wake = ctx->wake, .wake_arg = ctx->wake_arg};
+    s->part = COALESCED_WAIT;
+    s->waiter = (struct coalesced_waiter){.wake = ctx->wake, .wake_arg = ctx->wake_arg};
     text_out_init(&s->made);
     if (command_share_run(&s->more, ctx)) {
         ctx->more = &s->more;

@@ -131,6 +131,6 @@ struct coalesced_maker {
 };
 
 /* Answers the command; `shared` outlives the session. */
-void command_answer_coalesced(struct command_context *, struct shared_answer *shared,
+void command_answer_coalesced(struct command_context *, struct coalesced_reply *shared,
                               const struct coalesced_maker *);
 #endif

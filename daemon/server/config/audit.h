@@ -9,8 +9,12 @@
 #define SLATE_SERVER_CONFIG_AUDIT_H
 #include <stdint.h>
 
-
-enum { AUDIT_KEPT = 128, AUDIT_WHO_BYTES = 128, AUDIT_WHAT_BYTES = 64, AUDIT_VALUE_BYTES = 128 };
+enum {
+    AUDIT_ENTRIES_MAX = 128,
+    AUDIT_WHO_BYTES = 128,
+    AUDIT_WHAT_BYTES = 64,
+    AUDIT_VALUE_BYTES = 128
+};
 
 struct audit_entry {
     uint64_t number; /* 1 is the first since the start */
@@ -23,11 +27,11 @@ struct audit_entry {
 
 struct audit {
     uint64_t           count; /* entries ever added */
-    struct audit_entry ring[AUDIT_KEPT];
+    struct audit_entry ring[AUDIT_ENTRIES_MAX];
 };
 
 /* Adds an entry. Longer texts are cut. */
 void audit_add(struct audit *, const char *who, const char *what, const char *was, const char *is);
 /* Copies the entries that are kept, the oldest first; returns how many. */
-unsigned audit_copy(const struct audit *, struct audit_entry to[AUDIT_KEPT]);
+unsigned audit_copy(const struct audit *, struct audit_entry to[AUDIT_ENTRIES_MAX]);
 #endif

@@ -10,10 +10,10 @@
 #include "base/input.h"
 #include "server/config/settings.h"
 
-static const char blanks[] = " \t\r";
+static const char config_blanks[] = " \t\r";
 
 /* Reads all of an open file. False: errno says why; EFBIG means that it is too long. */
-static bool read_all(int fd, char *to, size_t *used) {
+static bool config_file_read_all(int fd, char *to, size_t *used) {
     for (*used = 0; *used <= CONFIG_FILE_BYTES_MOST;) {
         ssize_t got = read(fd, to + *used, CONFIG_FILE_BYTES_MOST + 1 - *used);
         if (got == 0) {
@@ -29,13 +29,13 @@ static bool read_all(int fd, char *to, size_t *used) {
 }
 
 /* Reads and closes the descriptor. NULL: errno says why. It may be a pipe. */
-static char *read_open(int fd, size_t *used) {
+static char *config_file_read_fd(int fd, size_t *used) {
     struct stat is;
     char *text = malloc(CONFIG_FILE_BYTES_MOST + 2);
     bool  done = false;
     if (text && fstat(fd, &is) == 0) {
         errno = EISDIR;
-        done = !S_ISDIR(is.st_mode) && read_all(fd, text, used);
+        done = !S_ISDIR(is.st_mode) && config_file_read_all(fd, text, used);
     }
     int failed = errno;
     close(fd);
@@ -55,7 +55,7 @@ char *config_file_read(const char *path, char *why) {
         snprintf(why, SETTING_WHY_BYTES, "cannot be read: %s", problem);
         return NULL;
     }
-    char  *text = read_open(fd, &used);
+    char  *text = config_file_read_fd(fd, &used);
     if (!text && errno == EFBIG) {
         snprintf(why, SETTING_WHY_BYTES, "is longer than %d bytes", CONFIG_FILE_BYTES_MOST);
         return NULL;
@@ -73,24 +73,24 @@ char *config_file_read(const char *path, char *why) {
     return text;
 }
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+static bool config_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-static bool is_quote(char c) { return c == '"' || c == '\''; }
+static bool config_is_quote(char c) { return c == '"' || c == '\''; }
 
 /* The end of a quoted value, behind its closing quote; NULL: the value does not begin with a quote,
  * or no quote ends it. */
-static char *quoted_end(char *value) {
-    char *end = is_quote(value[0]) ? strchr(value + 1, value[0]) : NULL;
-    while (end && end[1] != '\0' && !is_blank(end[1])) {
+static char *config_quoted_end(char *value) {
+    char *end = config_is_quote(value[0]) ? strchr(value + 1, value[0]) : NULL;
+    while (end && end[1] != '\0' && !config_is_blank(end[1])) {
         end = strchr(end + 1, value[0]);
     }
     return end ? end + 1 : NULL;
 }
 
 /* Takes away a pair of quotes, of either kind, that encloses the whole value. */
-static char *unquoted(char *value) {
+static char *config_unquote(char *value) {
     size_t n = strlen(value);
-    if (n >= 2 && is_quote(value[0]) && value[n - 1] == value[0]) {
+    if (n >= 2 && config_is_quote(value[0]) && value[n - 1] == value[0]) {
         value[n - 1] = '\0';
         return value + 1;
     }
@@ -99,13 +99,13 @@ static char *unquoted(char *value) {
 
 /* Where the comment of a line begins, or its end. A # within a word is part of it: of a path, or of
  * a key. */
-static char *comment_of(char *text, char *end) {
+static char *config_comment_start(char *text, char *end) {
     for (char *at = text; at < end; at++) {
-        bool begins_word = at == text || is_blank(at[-1]);
+        bool begins_word = at == text || config_is_blank(at[-1]);
         if (begins_word && *at == '#') {
             return at;
         }
-        char *behind = begins_word || at[-1] == '=' ? quoted_end(at) : NULL;
+        char *behind = begins_word || at[-1] == '=' ? config_quoted_end(at) : NULL;
         at = behind ? behind - 1 : at;
     }
     return end;
@@ -118,10 +118,10 @@ void config_line_cut(char *text, struct config_line *line) {
     /* only the table of options can tell that -m64 is a letter and its value, so the word stays
      * whole here */
     char *end = text + strcspn(text, line->letters ? " \t\r" : " \t\r=");
-    char *value = end + strspn(end, blanks);
+    char *value = end + strspn(end, config_blanks);
     if (*value == '=' && !line->letters) {
         value++;
-        value += strspn(value, blanks);
+        value += strspn(value, config_blanks);
         line->value = value;
     } else {
         line->value = *value ? value : NULL;
@@ -131,11 +131,11 @@ void config_line_cut(char *text, struct config_line *line) {
 }
 
 /* Cuts a value where a blank and a dash behind its first word begin the next option. */
-static char *cut_value(char *value) {
-    char *at = quoted_end(value);
-    for (at = at ? at : value + strcspn(value, blanks); *at; at++) {
-        char *next = at + strspn(at, blanks);
-        if (is_blank(*at) && *next == '-') {
+static char *config_cut_value(char *value) {
+    char *at = config_quoted_end(value);
+    for (at = at ? at : value + strcspn(value, config_blanks); *at; at++) {
+        char *next = at + strspn(at, config_blanks);
+        if (config_is_blank(*at) && *next == '-') {
             *at = '\0';
             return next;
         }
@@ -143,16 +143,16 @@ static char *cut_value(char *value) {
     return NULL;
 }
 
-char *config_line_rest(struct config_line *line, bool takes_value) {
-    char *rest = NULL;
+char *config_line_remainder(struct config_line *line, bool takes_value) {
+    char *remainder = NULL;
     if (line->value && line->dashed && !takes_value && line->value[0] == '-') {
-        rest = line->value;
+        remainder = line->value;
         line->value = NULL;
     } else if (line->value) {
-        rest = line->dashed ? cut_value(line->value) : NULL;
-        line->value = unquoted(line->value);
+        remainder = line->dashed ? config_cut_value(line->value) : NULL;
+        line->value = config_unquote(line->value);
     }
-    return rest;
+    return remainder;
 }
 
 bool config_file_next(char **at, struct config_line *line) {
@@ -161,10 +161,10 @@ bool config_file_next(char **at, struct config_line *line) {
         *at = *end ? end + 1 : end;
         line->number++;
         *end = '\0';
-        text += strspn(text, blanks);
-        end = comment_of(text, end);
+        text += strspn(text, config_blanks);
+        end = config_comment_start(text, end);
         *end = '\0';
-        while (end > text && is_blank(end[-1])) {
+        while (end > text && config_is_blank(end[-1])) {
             *--end = '\0';
         }
         if (*text) {

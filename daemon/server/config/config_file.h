@@ -16,7 +16,8 @@ struct config_line {
     bool     letters; /* it began with one dash, and `name` holds letters, as "vv" of -vv */
     bool     dashed;  /* it began with one or two */
     char    *name;
-    char    *value; /* not unquoted before config_line_rest; NULL: there is none; it may be empty */
+    char *
+        value; /* not unquoted before config_line_remainder; NULL: there is none; it may be empty */
 };
 
 /* Reads the text of a file, which the caller then owns. NULL: the file cannot be read, is too long,
@@ -30,7 +31,7 @@ bool config_file_next(char **at, struct config_line *line);
 /* Takes the quotes off the line's value. If the line began with a dash, another option may stand
  * behind the value, or in the value's place if `takes_value` is false. Returns where that option
  * begins, for config_line_cut, and cuts the value there. NULL: there is none. */
-char *config_line_rest(struct config_line *line, bool takes_value);
+char *config_line_remainder(struct config_line *line, bool takes_value);
 /* The next option of the same line. */
-void config_line_cut(char *rest, struct config_line *line);
+void config_line_cut(char *remainder, struct config_line *line);
 #endif

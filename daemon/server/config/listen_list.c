@@ -7,31 +7,32 @@ enum { TAG_BYTES_MAX = 8 };
 
 static const char role_word[] = "role=";
 
-static bool begins(const char *text, const char *end, const char *word) {
+static bool listen_text_begins(const char *text, const char *end, const char *word) {
     size_t n = strlen(word);
     return (size_t)(end - text) >= n && memcmp(text, word, n) == 0;
 }
 
-static const char *refuse(char *why, const char *sentence) {
+static const char *listen_refuse(char *why, const char *sentence) {
     snprintf(why, SETTING_WHY_BYTES, "%s", sentence);
     return NULL;
 }
 
 /* Skips `open` NAME `close`. NULL: `close` is not there, or NAME does not have 1 to TAG_BYTES_MAX
  * bytes; `why` says which. */
-static const char *skip_tag(const char *at, const char *end, const char *open, const char *close,
-                            char *why) {
+static const char *listen_skip_tag(const char *at, const char *end, const char *open,
+                                   const char *close, char *why) {
     const char *name = at + strlen(open), *stop = name;
-    while (stop < end && !begins(stop, end, close)) {
+    while (stop < end && !listen_text_begins(stop, end, close)) {
         stop++;
     }
     bool is_named = stop < end && stop > name && stop - name <= TAG_BYTES_MAX;
-    return is_named ? stop + strlen(close) : refuse(why, "-l: a tag has 1 to 8 characters");
+    return is_named ? stop + strlen(close) : listen_refuse(why, "-l: a tag has 1 to 8 characters");
 }
 
 /* Skips one word before an address, and notes its meaning. Returns `at` if there is no such word.
  * NULL: the word is refused, and `why` says why. */
-static const char *skip_word(const char *at, const char *end, struct listen_entry *e, char *why) {
+static const char *listen_skip_word(const char *at, const char *end, struct listen_entry *e,
+                                    char *why) {
     static const char *const protocols[] = {[LISTEN_PROTOCOL_AUTO] = "proto[negotiating]:",
                                             [LISTEN_PROTOCOL_TEXT] = "proto[ascii]:",
                                             [LISTEN_PROTOCOL_BINARY] = "proto[binary]:"};
@@ -39,69 +40,69 @@ static const char *skip_word(const char *at, const char *end, struct listen_entr
                                       [LISTEN_TLS_NO_PEER] = "btls:",
                                       [LISTEN_TLS_PEER] = "mtls:"};
     for (size_t i = LISTEN_PROTOCOL_AUTO; i < sizeof protocols / sizeof *protocols; i++) {
-        if (begins(at, end, protocols[i])) {
+        if (listen_text_begins(at, end, protocols[i])) {
             e->protocol = (enum listen_protocol)i;
             return at + strlen(protocols[i]);
         }
     }
     for (size_t i = LISTEN_TLS_NONE; i < sizeof tls / sizeof *tls; i++) {
-        if (begins(at, end, tls[i])) {
+        if (listen_text_begins(at, end, tls[i])) {
             e->tls = (enum listen_tls)i;
             return at + strlen(tls[i]);
         }
     }
-    if (begins(at, end, "tag[")) {
-        return skip_tag(at, end, "tag[", "]:", why);
+    if (listen_text_begins(at, end, "tag[")) {
+        return listen_skip_tag(at, end, "tag[", "]:", why);
     }
-    if (begins(at, end, "tag_")) {
-        return skip_tag(at, end, "tag_", "_:", why);
+    if (listen_text_begins(at, end, "tag_")) {
+        return listen_skip_tag(at, end, "tag_", "_:", why);
     }
-    if (begins(at, end, "proto[")) {
-        return refuse(why, "-l: a listener speaks proto[ascii], proto[binary] or "
-                           "proto[negotiating]; there is no proxy");
+    if (listen_text_begins(at, end, "proto[")) {
+        return listen_refuse(why, "-l: a listener speaks proto[ascii], proto[binary] or "
+                                  "proto[negotiating]; there is no proxy");
     }
     return at;
 }
 
 /* *end is where the address ends. Takes the role behind it, if there is one, and moves *end behind
  * the role. */
-static bool take_role(const char **end, struct listen_entry *e, char *why) {
+static bool listen_take_role(const char **end, struct listen_entry *e, char *why) {
     const char *word = *end + strspn(*end, ","), *stop = word + strcspn(word, ",");
     const char *name = word + strlen(role_word);
-    if (!begins(word, stop, role_word)) {
+    if (!listen_text_begins(word, stop, role_word)) {
         return true;
     }
     *end = stop;
     return role_parse(name, (size_t)(stop - name), &e->role) ||
-           refuse(why, "-l: a role is read, write or admin") != NULL;
+           listen_refuse(why, "-l: a role is read, write or admin") != NULL;
 }
 
-int listen_list_next(const char **rest, struct listen_entry *e, char *why) {
-    const char *at = *rest + strspn(*rest, ","), *end = at + strcspn(at, ",");
+int listen_list_next(const char **list, struct listen_entry *e, char *why) {
+    const char *at = *list + strspn(*list, ","), *end = at + strcspn(at, ",");
     if (at == end) {
         return 0;
     }
     e->tls = LISTEN_TLS_AS_SET;
     e->protocol = LISTEN_PROTOCOL_AS_SET;
     e->role = ROLE_NONE;
-    if (begins(at, end, role_word)) {
-        refuse(why, "-l: role= stands behind an address and a comma");
+    if (listen_text_begins(at, end, role_word)) {
+        listen_refuse(why, "-l: role= stands behind an address and a comma");
         return -1;
     }
-    for (const char *next; (next = skip_word(at, end, e, why)) != at; at = next) {
+    for (const char *next; (next = listen_skip_word(at, end, e, why)) != at; at = next) {
         if (!next) {
             return -1;
         }
     }
     if (at == end) {
-        refuse(why, "-l: an address is missing behind the words for it");
+        listen_refuse(why, "-l: an address is missing behind the words for it");
         return -1;
     }
-    if (!take_role(&end, e, why)) {
+    if (!listen_take_role(&end, e, why)) {
         return -1;
     }
     const char *stop = at + strcspn(at, ",");
-    *rest = end;
+    *list = end;
     /* an address is no longer than the list, which fits */
     memcpy(e->address, at, (size_t)(stop - at));
     e->address[stop - at] = '\0';
@@ -121,7 +122,7 @@ bool listen_list_check(const char *list, bool tls, char *why) {
     return more == 0;
 }
 
-bool listen_list_asks_certificates(const struct settings *s) {
+bool listen_list_requests_certificates(const struct settings *s) {
     const char *list = s->inter;
     char why[SETTING_WHY_BYTES];
     struct listen_entry e;

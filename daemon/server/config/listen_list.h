@@ -42,11 +42,11 @@ struct listen_entry {
 /* Takes the next entry off a list shorter than SETTING_LIST_BYTES, and moves *rest behind it.
  * Returns 1, or 0 at the end of the list, or -1 if a word is refused; then `why`
  * (SETTING_WHY_BYTES) holds a sentence. */
-int listen_list_next(const char **rest, struct listen_entry *, char *why);
+int listen_list_next(const char **list, struct listen_entry *, char *why);
 
 /* Whether every entry of the list is good. `tls`: -Z is given. */
 bool listen_list_check(const char *list, bool tls, char *why);
 
 /* Whether a client of any listener is asked for a certificate. The list is good. */
-bool listen_list_asks_certificates(const struct settings *);
+bool listen_list_requests_certificates(const struct settings *);
 #endif

@@ -10,13 +10,13 @@
 enum { LONG_BASE = 1000 }; /* a long option returns LONG_BASE + its row */
 
 /* ":", each letter with or without ":", "o:" */
-static char          letters[1 + 2 * SETTING_ROWS + 2 + 1];
-static struct option long_options[SETTING_ROWS + 2];
+static char          option_letters[1 + 2 * SETTING_ROWS + 2 + 1];
+static struct option option_long[SETTING_ROWS + 2];
 
 /* Builds getopt's two tables from the rows. */
-static void build_tables(void) {
+static void options_build_tables(void) {
     size_t letter = 0, longs = 0;
-    letters[letter++] = ':'; /* report a missing argument apart from an unknown option */
+    option_letters[letter++] = ':'; /* report a missing argument apart from an unknown option */
     for (size_t i = 0; i < SETTING_ROWS; i++) {
         const struct setting *row = &setting_table[i];
         if (row->flag == OPT_EXTENDED || (!row->flag && !row->name)) {
@@ -24,27 +24,26 @@ static void build_tables(void) {
         }
         bool value = setting_takes_value(row);
         if (row->flag) {
-            letters[letter++] = row->flag;
+            option_letters[letter++] = row->flag;
             if (value) {
-                letters[letter++] = ':';
+                option_letters[letter++] = ':';
             }
         }
         if (row->name) {
             int argument = row->type == SETTING_COUNT ? optional_argument /* --verbose=2 */
                            : value                    ? required_argument
                                                       : no_argument;
-            long_options[longs++] =
-                (struct option){row->name, argument, NULL, LONG_BASE + (int)i};
+            option_long[longs++] = (struct option){row->name, argument, NULL, LONG_BASE + (int)i};
         }
     }
-    letters[letter++] = 'o';
-    letters[letter++] = ':';
-    letters[letter] = '\0';
-    long_options[longs++] = (struct option){"extended", required_argument, NULL, 'o'};
-    long_options[longs] = (struct option){0};
+    option_letters[letter++] = 'o';
+    option_letters[letter++] = ':';
+    option_letters[letter] = '\0';
+    option_long[longs++] = (struct option){"extended", required_argument, NULL, 'o'};
+    option_long[longs] = (struct option){0};
 }
 
-static const struct setting *row_of_letter(int letter) {
+static const struct setting *option_of_letter(int letter) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         if (row->flag == letter && letter != OPT_EXTENDED) {
             return row;
@@ -55,15 +54,16 @@ static const struct setting *row_of_letter(int letter) {
 
 /* Whether the row is that of --config. The file is looked for before all other options are read, so
  * this option must be written in this one way. */
-static bool names_file(const struct setting *row) {
+static bool option_names_file(const struct setting *row) {
     return row->offset == offsetof(struct settings, config) && row->type == SETTING_TEXT;
 }
 
 /* Finds an option by its name behind -o: a sub-option, or a long option without a letter, with _ or
  * - between its words. */
-static const struct setting *row_of_extended(const char *name) {
+static const struct setting *option_of_extended(const char *name) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
-        bool ours = !row->flag && row->name && row->type != SETTING_ACTION && !names_file(row);
+        bool ours =
+            !row->flag && row->name && row->type != SETTING_ACTION && !option_names_file(row);
         if ((row->flag == OPT_EXTENDED && strcmp(row->name, name) == 0) ||
             (ours && (strcmp(row->name, name) == 0 || strcmp(row->field, name) == 0))) {
             return row;
@@ -72,12 +72,12 @@ static const struct setting *row_of_extended(const char *name) {
     return NULL;
 }
 
-static bool fail(char *why, const char *option, const char *said) {
-    snprintf(why, SETTING_WHY_BYTES, "%.60s %.190s", option, said);
+static bool option_fail(char *why, const char *option, const char *clause) {
+    snprintf(why, SETTING_WHY_BYTES, "%.60s %.190s", option, clause);
     return false;
 }
 
-static void give(struct settings *s, const char *field, const char *text) {
+static void option_imply(struct settings *s, const char *field, const char *text) {
     char why[SETTING_WHY_BYTES];
     const struct setting *row = setting_find(field, strlen(field));
     setting_set(s, row, text, false, why);
@@ -85,29 +85,29 @@ static void give(struct settings *s, const char *field, const char *text) {
 }
 
 /* Sets everything that an option stands for. Options behind it may set these values again. */
-static void read_bundle(struct settings *s, const struct setting *row) {
+static void option_apply_bundle(struct settings *s, const struct setting *row) {
     if (strcmp(row->field, "no_modern") == 0 && s->no_modern) {
         s->no_chunked_items = true;
         s->slab_reassign = s->maxconns_fast = s->lru_crawler = s->lru_maintainer = false;
-        give(s, "slab_geometry_auto", "no");
-        give(s, "slab_automove", "off");
-        give(s, "hash_algorithm", "jenkins");
+        option_imply(s, "slab_geometry_auto", "no");
+        option_imply(s, "slab_automove", "off");
+        option_imply(s, "hash_algorithm", "jenkins");
     } else if (strcmp(row->field, "like_memcached") == 0 && s->like_memcached) {
-        give(s, "policy", "slru");
-        give(s, "slab_automove", "1");
-        give(s, "hash_algorithm", "murmur3");
-        give(s, "slab_geometry_auto", "no");
-        give(s, "partitions", "1"); /* one order of eviction, however few the items */
+        option_imply(s, "policy", "slru");
+        option_imply(s, "slab_automove", "1");
+        option_imply(s, "hash_algorithm", "murmur3");
+        option_imply(s, "slab_geometry_auto", "no");
+        option_imply(s, "partitions", "1"); /* one order of eviction, however few the items */
     }
 }
 
-static void note_given(struct settings *s, const struct setting *row) {
+static void option_mark_given(struct settings *s, const struct setting *row) {
     s->given[row - setting_table] = true;
     s->given_in_vain[row - setting_table] = !setting_has_effect(row);
 }
 
 /* Cuts white space off both ends: charts write an option and its value in one word, "-m 8192". */
-static char *trimmed(char *text) {
+static char *option_trim(char *text) {
     while (isspace((unsigned char)*text)) {
         text++;
     }
@@ -119,23 +119,23 @@ static char *trimmed(char *text) {
 }
 
 /* Whether memcached serves with an empty value, a script's variable that is not set. */
-static bool may_be_empty(const struct setting *row) {
+static bool option_may_be_empty(const struct setting *row) {
     bool number = row->type == SETTING_INT || row->type == SETTING_OCTAL;
     return (number && row->min <= 0) || row->type == SETTING_LIST || row->type == SETTING_MODE ||
            row->flag == 'P' || row->flag == 'u';
 }
 
 /* Whether the value is empty: of a list, also one of separators only, as of "$A;$B". */
-static bool is_empty(const struct setting *row, const char *value) {
+static bool option_is_empty(const struct setting *row, const char *value) {
     return value[row->type == SETTING_LIST ? strspn(value, SETTING_LIST_SEPARATORS) : 0] == '\0';
 }
 
 /* Sets an option, with the white space around its value cut off. False: it is refused, and `said`
  * holds the clause of setting_set. */
-static bool take(struct settings *s, const struct setting *row, char *given, bool cleared,
-                 char *said) {
-    const char *value = given ? trimmed(given) : NULL;
-    if (value && is_empty(row, value) && may_be_empty(row)) {
+static bool option_take(struct settings *s, const struct setting *row, char *given, bool cleared,
+                        char *clause) {
+    const char *value = given ? option_trim(given) : NULL;
+    if (value && option_is_empty(row, value) && option_may_be_empty(row)) {
         s->given_empty[row - setting_table] = true;
         return true;
     }
@@ -145,40 +145,42 @@ static bool take(struct settings *s, const struct setting *row, char *given, boo
     if (!cleared && !value && strcmp(row->field, "slab_automove") == 0) {
         value = "1"; /* memcached's short form, a name without a value */
     }
-    if (!setting_set(s, row, value, cleared, said)) {
+    if (!setting_set(s, row, value, cleared, clause)) {
         return false;
     }
-    read_bundle(s, row);
-    note_given(s, row);
+    option_apply_bundle(s, row);
+    option_mark_given(s, row);
     return true;
 }
 
 /* One sub-option of -o: name, name=value or no_name. */
-static bool read_extended(struct settings *s, char *word, char *why) {
-    char  said[SETTING_WHY_BYTES], option[SETTING_WHY_BYTES / 2];
+static bool options_read_extended(struct settings *s, char *word, char *why) {
+    char  clause[SETTING_WHY_BYTES], option[SETTING_WHY_BYTES / 2];
     char *value = strchr(word, '=');
     if (value) {
         *value++ = '\0';
     }
-    word = trimmed(word);
+    word = option_trim(word);
     snprintf(option, sizeof option, "-o %s", word);
-    const struct setting *row = row_of_extended(word);
+    const struct setting *row = option_of_extended(word);
     bool cleared = false;
     if (!row && strncmp(word, "no_", 3) == 0) {
-        row = row_of_extended(word + 3);
+        row = option_of_extended(word + 3);
         cleared = true;
     }
     if (!row) {
-        return fail(why, option, "is not an option");
+        return option_fail(why, option, "is not an option");
     }
-    if (cleared && value && !setting_says_yes(trimmed(value))) {
-        return fail(why, option, "takes no value");
+    if (cleared && value && !setting_is_yes(option_trim(value))) {
+        return option_fail(why, option, "takes no value");
     }
-    return take(s, row, cleared ? NULL : value, cleared, said) ? true : fail(why, option, said);
+    return option_take(s, row, cleared ? NULL : value, cleared, clause)
+               ? true
+               : option_fail(why, option, clause);
 }
 
-static bool read_extended_list(struct settings *s, char *list, char *why) {
-    char *word = trimmed(list);
+static bool options_read_extended_list(struct settings *s, char *list, char *why) {
+    char *word = option_trim(list);
     if (*word == '\0') {
         return true; /* a start script's variable that is empty; memcached takes it, too */
     }
@@ -187,7 +189,7 @@ static bool read_extended_list(struct settings *s, char *list, char *why) {
         if (comma) {
             *comma = '\0';
         }
-        if (!read_extended(s, word, why)) {
+        if (!options_read_extended(s, word, why)) {
             return false;
         }
         if (!comma || comma[1] == '\0') { /* getsubopt, and so memcached, lets a list end in one */
@@ -197,18 +199,18 @@ static bool read_extended_list(struct settings *s, char *list, char *why) {
     }
 }
 
-static bool read_one(struct settings *s, const struct setting *row, char *value, char *why) {
-    char said[SETTING_WHY_BYTES], option[64];
+static bool option_read(struct settings *s, const struct setting *row, char *value, char *why) {
+    char clause[SETTING_WHY_BYTES], option[64];
     if (row->flag) {
         snprintf(option, sizeof option, "-%c", row->flag);
     } else {
         snprintf(option, sizeof option, "--%s", row->name);
     }
-    return take(s, row, value, false, said) ? true : fail(why, option, said);
+    return option_take(s, row, value, false, clause) ? true : option_fail(why, option, clause);
 }
 
 /* Which action an option asks for; OPTIONS_RUN: none. */
-static enum options_action action_of(const struct setting *row) {
+static enum options_action option_action(const struct setting *row) {
     static const char *const names[] = {
         [OPTIONS_HELP] = "help", [OPTIONS_LICENSE] = "license", [OPTIONS_VERSION] = "version",
         [OPTIONS_DESCRIBE] = "describe", [OPTIONS_DESCRIBE_COUNTERS] = "describe_counters",
@@ -226,7 +228,7 @@ static enum options_action action_of(const struct setting *row) {
 /* --- the environment --- */
 
 /* Cuts `text` into words in place. Returns how many, or -1 if a quote has no end. */
-static int split_words(char *text, char **word) {
+static int options_split_words(char *text, char **word) {
     int   count = 0;
     char *to = text;
     for (const char *at = text;;) {
@@ -259,7 +261,7 @@ static int split_words(char *text, char **word) {
 }
 
 /* Settings borrow from the words. Volatile, so that they stay reachable for the leak checker. */
-static char **volatile own_words;
+static char **volatile options_own_words;
 
 char **options_words(const char *text, int *argc, char **argv, char *why) {
     size_t bytes = strlen(text) + 1, given = (size_t)*argc;
@@ -275,7 +277,7 @@ char **options_words(const char *text, int *argc, char **argv, char *why) {
     }
     char *to = (char *)(word + words);
     strcpy(to, text);
-    int count = split_words(to, word + 1);
+    int count = options_split_words(to, word + 1);
     if (count < 0) {
         snprintf(why, SETTING_WHY_BYTES, OPTIONS_ENVIRONMENT " has a quote without an end");
         free(word);
@@ -288,41 +290,43 @@ char **options_words(const char *text, int *argc, char **argv, char *why) {
     }
     *argc = (int)given + count;
     word[*argc] = NULL;
-    own_words = word;
+    options_own_words = word;
     return word;
 }
 
 /* --- the file of options --- */
 
 /* "-vv", "-m64" or "-m 64", without the dash. *rest: the options behind it; NULL: none. */
-static bool read_letters(struct settings *s, struct config_line *line, char **rest, char *why) {
+static bool options_read_letters(struct settings *s, struct config_line *line, char **remainder,
+                                 char *why) {
     char *name = line->name;
     for (const char *at = name; *at; at++) {
-        const struct setting *row = row_of_letter(*at);
+        const struct setting *row = option_of_letter(*at);
         char  letter[3] = {'-', *at, '\0'};
         bool  takes_value = *at == 'o' || (row && setting_takes_value(row));
         bool  attached = takes_value && at[1] != '\0';
         if (*at != 'o' && (!row || row->type == SETTING_ACTION)) {
-            return fail(why, letter, "is no option of a file");
+            return option_fail(why, letter, "is no option of a file");
         }
         if (takes_value) {
-            *rest = config_line_rest(line, !attached);
+            *remainder = config_line_remainder(line, !attached);
             char *value = attached ? name + (at - name) + 1 : line->value;
             if (!value || (attached && line->value)) {
-                return fail(why, letter, value ? "takes one value" : "needs a value");
+                return option_fail(why, letter, value ? "takes one value" : "needs a value");
             }
-            return *at == 'o' ? read_extended_list(s, value, why) : read_one(s, row, value, why);
+            return *at == 'o' ? options_read_extended_list(s, value, why)
+                              : option_read(s, row, value, why);
         }
-        if (!read_one(s, row, NULL, why)) {
+        if (!option_read(s, row, NULL, why)) {
             return false;
         }
     }
-    *rest = config_line_rest(line, false);
+    *remainder = config_line_remainder(line, false);
     return *name && !line->value ? true
-                                 : fail(why, "-", "wants letters, and no value behind them");
+                                 : option_fail(why, "-", "wants letters, and no value behind them");
 }
 
-static const struct setting *row_of_long(const char *name) {
+static const struct setting *option_of_long(const char *name) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         if (row->flag != OPT_EXTENDED && row->name && strcmp(row->name, name) == 0) {
             return row;
@@ -332,59 +336,62 @@ static const struct setting *row_of_long(const char *name) {
 }
 
 /* "NAME", "NAME VALUE" or "NAME = VALUE": a long option or a sub-option of -o. *rest: as above. */
-static bool read_named(struct settings *s, struct config_line *line, char **rest, char *why) {
-    char said[SETTING_WHY_BYTES];
+static bool options_read_named(struct settings *s, struct config_line *line, char **remainder,
+                               char *why) {
+    char clause[SETTING_WHY_BYTES];
     if (strcmp(line->name, "logfile") == 0 && line->value) {
         s->logfile_named = true; /* no option of memcached, but of Debian's memcached.conf */
         return true;
     }
     if (line->name[0] == '\0') {
-        return fail(why, "=", "has no option before it");
+        return option_fail(why, "=", "has no option before it");
     }
-    const struct setting *row = row_of_long(line->name);
+    const struct setting *row = option_of_long(line->name);
     bool cleared = false;
-    if (!row && (row = row_of_extended(line->name)) == NULL && strncmp(line->name, "no_", 3) == 0) {
-        row = row_of_extended(line->name + 3);
+    if (!row && (row = option_of_extended(line->name)) == NULL &&
+        strncmp(line->name, "no_", 3) == 0) {
+        row = option_of_extended(line->name + 3);
         cleared = true;
     }
-    if (!row || row->type == SETTING_ACTION || names_file(row)) {
-        return fail(why, line->name, "is no option of a file");
+    if (!row || row->type == SETTING_ACTION || option_names_file(row)) {
+        return option_fail(why, line->name, "is no option of a file");
     }
     /* "disable-cas = yes" is refused: it is not clear whether that sets or clears cas */
     bool negated = row->type == SETTING_NEGATED || row->type == SETTING_NEGSWITCH;
-    *rest = config_line_rest(line, setting_takes_value(row));
+    *remainder = config_line_remainder(line, setting_takes_value(row));
     if (line->value && (cleared || negated)) {
-        return fail(why, line->name, "takes no value");
+        return option_fail(why, line->name, "takes no value");
     }
-    return take(s, row, line->value, cleared, said) ? true : fail(why, line->name, said);
+    return option_take(s, row, line->value, cleared, clause) ? true
+                                                             : option_fail(why, line->name, clause);
 }
 
-static bool read_line(struct settings *s, struct config_line *line, char *why) {
+static bool options_read_line(struct settings *s, struct config_line *line, char *why) {
     for (;;) {
-        char *rest = NULL;
-        if (!(line->letters ? read_letters(s, line, &rest, why)
-                            : read_named(s, line, &rest, why))) {
+        char *remainder = NULL;
+        if (!(line->letters ? options_read_letters(s, line, &remainder, why)
+                            : options_read_named(s, line, &remainder, why))) {
             return false;
         }
-        if (!rest) {
+        if (!remainder) {
             return true;
         }
-        config_line_cut(rest, line);
+        config_line_cut(remainder, line);
     }
 }
 
-static bool read_file(struct settings *s, const char *path, char *why) {
-    char said[SETTING_WHY_BYTES];
-    s->config_text = config_file_read(path, said);
+static bool options_read_file(struct settings *s, const char *path, char *why) {
+    char clause[SETTING_WHY_BYTES];
+    s->config_text = config_file_read(path, clause);
     if (!s->config_text) {
-        snprintf(why, OPTIONS_WHY_BYTES, "--config %.400s %.240s", path, said);
+        snprintf(why, OPTIONS_WHY_BYTES, "--config %.400s %.240s", path, clause);
         return false;
     }
     char *at = s->config_text;
     struct config_line line = {.number = 0};
     while (config_file_next(&at, &line)) {
-        if (!read_line(s, &line, said)) {
-            snprintf(why, OPTIONS_WHY_BYTES, "%.400s:%u: %.255s", path, line.number, said);
+        if (!options_read_line(s, &line, clause)) {
+            snprintf(why, OPTIONS_WHY_BYTES, "%.400s:%u: %.255s", path, line.number, clause);
             return false;
         }
     }
@@ -395,15 +402,15 @@ static bool read_file(struct settings *s, const char *path, char *why) {
 
 /* The file that the last --config of the command line names, and in *word the index of the word
  * that says so; NULL: there is none. Errors in the other options are reported later. */
-static const char *find_file(int argc, char **argv, int *word) {
+static const char *options_find_file(int argc, char **argv, int *word) {
     const char *path = NULL;
     optind = 0; /* getopt begins anew, also when this is called again */
     opterr = 0;
     *word = 1;
-    for (int got, at = 1; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;
+    for (int got, at = 1; (got = getopt_long(argc, argv, option_letters, option_long, NULL)) != -1;
          at = optind) {
-        if (got >= LONG_BASE && names_file(&setting_table[got - LONG_BASE])) {
-            path = trimmed(optarg);
+        if (got >= LONG_BASE && option_names_file(&setting_table[got - LONG_BASE])) {
+            path = option_trim(optarg);
             *word = at;
         }
     }
@@ -412,7 +419,7 @@ static const char *find_file(int argc, char **argv, int *word) {
 
 /* Several options in one word, quoted together, are refused as the value or name that they are not.
  * Says what to do. */
-static void fail_word(char *why, const char *word) {
+static void options_advise_split(char *why, const char *word) {
     size_t used = strlen(why);
     if (strstr(word, " -") != NULL) {
         snprintf(why + used, OPTIONS_WHY_BYTES - used, "; write each option as a word of its own");
@@ -420,17 +427,17 @@ static void fail_word(char *why, const char *word) {
 }
 
 /* Reads the options of argv. *word becomes the index of the word that holds the last one read. */
-static enum options_action read_words(struct settings *s, int argc, char **argv, int *word,
-                                      char *why) {
+static enum options_action options_read_words(struct settings *s, int argc, char **argv, int *word,
+                                              char *why) {
     bool check = false;
     optind = 0;
     *word = 1;
-    for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;
+    for (int got; (got = getopt_long(argc, argv, option_letters, option_long, NULL)) != -1;
          *word = optind) {
         const char *given = argv[optind == *word ? optind : optind - 1]; /* first: amid letters */
         if (got == 'o') {
-            if (!read_extended_list(s, optarg, why)) {
-                fail_word(why, given);
+            if (!options_read_extended_list(s, optarg, why)) {
+                options_advise_split(why, given);
                 return OPTIONS_BAD;
             }
             continue;
@@ -440,14 +447,16 @@ static enum options_action read_words(struct settings *s, int argc, char **argv,
             char letter[3] = {'-', (char)optopt, '\0'};
             const char *missing = "needs a value",
                        *unknown = optopt ? "takes no value" : "is not an option";
-            fail(why, is_long ? given : letter,
-                 got == ':' ? missing : is_long ? unknown : "is not an option");
-            fail_word(why, given);
+            option_fail(why, is_long ? given : letter,
+                        got == ':' ? missing
+                        : is_long  ? unknown
+                                   : "is not an option");
+            options_advise_split(why, given);
             return OPTIONS_BAD;
         }
         const struct setting *row =
-            got >= LONG_BASE ? &setting_table[got - LONG_BASE] : row_of_letter(got);
-        enum options_action action = action_of(row);
+            got >= LONG_BASE ? &setting_table[got - LONG_BASE] : option_of_letter(got);
+        enum options_action action = option_action(row);
         if (action == OPTIONS_CHECK) {
             check = true;
             continue;
@@ -455,8 +464,8 @@ static enum options_action read_words(struct settings *s, int argc, char **argv,
         if (action != OPTIONS_RUN) {
             return action;
         }
-        if (!read_one(s, row, optarg, why)) {
-            fail_word(why, given);
+        if (!option_read(s, row, optarg, why)) {
+            options_advise_split(why, given);
             return OPTIONS_BAD;
         }
     }
@@ -466,27 +475,27 @@ static enum options_action read_words(struct settings *s, int argc, char **argv,
 }
 
 /* Puts the variable's name before the sentence. */
-static void name_environment(char *why) {
-    char said[OPTIONS_WHY_BYTES];
-    snprintf(said, sizeof said, "%s", why);
+static void options_name_environment(char *why) {
+    char clause[OPTIONS_WHY_BYTES];
+    snprintf(clause, sizeof clause, "%s", why);
     snprintf(why, OPTIONS_WHY_BYTES, OPTIONS_ENVIRONMENT ": %.*s",
-             (int)(OPTIONS_WHY_BYTES - sizeof OPTIONS_ENVIRONMENT - 2), said);
+             (int)(OPTIONS_WHY_BYTES - sizeof OPTIONS_ENVIRONMENT - 2), clause);
 }
 
 enum options_action options_parse(int argc, char **argv, int from_environment, struct settings *s,
                                   char *why) {
-    build_tables();
+    options_build_tables();
     settings_init(s);
     int word;
-    const char *path = find_file(argc, argv, &word);
+    const char *path = options_find_file(argc, argv, &word);
     enum options_action action = OPTIONS_BAD;
-    if (!path || read_file(s, path, why)) {
-        action = read_words(s, argc, argv, &word, why);
+    if (!path || options_read_file(s, path, why)) {
+        action = options_read_words(s, argc, argv, &word, why);
     } else if (s->config_text) {
         return action; /* the sentence names the file and the line */
     }
     if (action == OPTIONS_BAD && word <= from_environment) {
-        name_environment(why);
+        options_name_environment(why);
     }
     bool is_complete = action == OPTIONS_RUN || action == OPTIONS_CHECK;
     return is_complete && !settings_settle(s, why) ? OPTIONS_BAD : action;

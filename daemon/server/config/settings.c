@@ -10,33 +10,33 @@
 #include "base/rss.h"
 #include "mem/arena.h"
 
-static void *place(struct settings *s, const struct setting *row) {
+static void *setting_place(struct settings *s, const struct setting *row) {
     return (char *)s + row->offset;
 }
 
-static void put_number(struct settings *s, const struct setting *row, double number) {
-    void *at = place(s, row);
-    switch (setting_types[row->type].kept) {
-    case SETTING_KEPT_BOOL: *(bool *)at = number != 0; break;
-    case SETTING_KEPT_INT: *(int *)at = (int)number; break;
-    case SETTING_KEPT_UINT64: *(uint64_t *)at = (uint64_t)number; break;
-    case SETTING_KEPT_DOUBLE: *(double *)at = number; break;
-    case SETTING_KEPT_TEXT:
-    case SETTING_KEPT_CHARS:
-    case SETTING_KEPT_NOT: break;
+static void setting_put_number(struct settings *s, const struct setting *row, double number) {
+    void *at = setting_place(s, row);
+    switch (setting_types[row->type].stored) {
+    case SETTING_STORED_BOOL: *(bool *)at = number != 0; break;
+    case SETTING_STORED_INT: *(int *)at = (int)number; break;
+    case SETTING_STORED_UINT64: *(uint64_t *)at = (uint64_t)number; break;
+    case SETTING_STORED_DOUBLE: *(double *)at = number; break;
+    case SETTING_STORED_TEXT:
+    case SETTING_STORED_CHARS:
+    case SETTING_STORED_NOT: break;
     }
 }
 
-static size_t size_of(const struct setting *row) { return setting_types[row->type].bytes; }
+static size_t setting_size(const struct setting *row) { return setting_types[row->type].bytes; }
 
 void settings_init(struct settings *s) {
     memset(s, 0, sizeof *s);
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
-        put_number(s, row, row->default_number);
+        setting_put_number(s, row, row->default_number);
         if (row->type == SETTING_TEXT) {
-            *(const char **)place(s, row) = row->default_text;
-        } else if (setting_types[row->type].kept == SETTING_KEPT_CHARS) {
-            snprintf(place(s, row), size_of(row), "%s", row->default_text);
+            *(const char **)setting_place(s, row) = row->default_text;
+        } else if (setting_types[row->type].stored == SETTING_STORED_CHARS) {
+            snprintf(setting_place(s, row), setting_size(row), "%s", row->default_text);
         }
     }
 }
@@ -51,23 +51,24 @@ bool setting_refuse(char *why, const char *format, ...) {
     return false;
 }
 
-static bool set_whole(struct settings *s, const struct setting *row, const char *text, char *why) {
+static bool setting_set_integer(struct settings *s, const struct setting *row, const char *text,
+                                char *why) {
     bool    octal = row->type == SETTING_OCTAL;
-    int64_t whole = 0;
+    int64_t integer = 0;
     double  n = 0; /* in base 10 also 2.0 and 1e3, as templates write whole numbers */
-    bool    is_number = octal ? number_integer(text, 8, &whole) : number_real(text, &n);
-    n = octal ? (double)whole : n;
+    bool    is_number = octal ? number_integer(text, 8, &integer) : number_real(text, &n);
+    n = octal ? (double)integer : n;
     if (!is_number || n != floor(n) || n < row->min || n > row->max) {
         return setting_refuse(why, octal ? "wants an octal number from %lo to %lo, not \"%s\""
                                  : "wants a whole number from %ld to %ld, not \"%s\"",
                       (long)row->min, (long)row->max, text);
     }
-    put_number(s, row, n);
+    setting_put_number(s, row, n);
     return true;
 }
 
 /* With what the option is for, where there is room for all of it and the option's name. */
-static bool refuse_choice(const struct setting *row, const char *text, char *why) {
+static bool setting_refuse_choice(const struct setting *row, const char *text, char *why) {
     enum { NAME_BYTES = 66 };
     static const char format[] = "wants one of %s, not \"%.40s\" (%s)";
     int bytes = snprintf(NULL, 0, format, row->unit, text, row->help);
@@ -76,7 +77,7 @@ static bool refuse_choice(const struct setting *row, const char *text, char *why
                 : setting_refuse(why, "wants one of %s, not \"%.40s\"", row->unit, text);
 }
 
-void setting_say_bytes(char to[32], double n) {
+void setting_format_bytes(char to[32], double n) {
     const char *suffix = "\0kmgt";
     while (suffix[1] && n >= 1024 && fmod(n, 1024) == 0) {
         n /= 1024;
@@ -87,7 +88,7 @@ void setting_say_bytes(char to[32], double n) {
 
 /* The bytes of the unit behind a number: k, Mi, GB and so on in either case, or nothing. 0: the
  * text is no unit. */
-static double unit_bytes(const char *text, double of_nothing) {
+static double setting_unit_bytes(const char *text, double of_nothing) {
     static const char letters[] = "kmgtKMGT";
     text += strspn(text, " ");
     if (*text == '\0') {
@@ -99,42 +100,43 @@ static double unit_bytes(const char *text, double of_nothing) {
     return at && *text == '\0' ? (double)((uint64_t)1 << (10 * ((at - letters) % 4 + 1))) : 0;
 }
 
-static bool takes_share(const struct setting *row) {
+static bool setting_takes_share(const struct setting *row) {
     return row->offset == offsetof(struct settings, process_memory) ||
            row->offset == offsetof(struct settings, maxbytes);
 }
 
 /* The number may have a fraction: 512.5 megabytes. */
-static bool set_bytes(struct settings *s, const struct setting *row, const char *text, char *why) {
+static bool setting_set_bytes(struct settings *s, const struct setting *row, const char *text,
+                              char *why) {
     const bool mega = row->type == SETTING_MEGABYTES, kilo = row->type == SETTING_KILOBYTES;
     double n = 0;
     size_t length = number_decimal(text, &n);
-    double unit = unit_bytes(text + length, mega ? 1 << 20 : kilo ? 1 << 10 : 1);
+    double unit = setting_unit_bytes(text + length, mega ? 1 << 20 : kilo ? 1 << 10 : 1);
     double bytes = n * unit;
     bool is_part = bytes > 0 && bytes < 1; /* would become 0, which means no limit */
     if (length == 0 || unit == 0 || is_part || !(bytes >= row->min && bytes <= row->max)) {
         char least[32], most[32];
-        setting_say_bytes(least, row->min);
-        setting_say_bytes(most, row->max);
+        setting_format_bytes(least, row->min);
+        setting_format_bytes(most, row->max);
         return setting_refuse(
             why, "wants a number of %sbytes, or one with k, m, g or t, from %s to %s%s, not \"%s\"",
             mega   ? "mega"
             : kilo ? "kilo"
                    : "",
-            least, most, takes_share(row) ? ", auto or 1% to 100%" : "", text);
+            least, most, setting_takes_share(row) ? ", auto or 1% to 100%" : "", text);
     }
-    put_number(s, row, bytes);
+    setting_put_number(s, row, bytes);
     return true;
 }
 
 /* "auto" and "75%", of what the control group allows or else of what the machine has. For
  * process_memory "auto" is all that the group allows, or no limit. False: `text` is neither. */
-static bool set_share(struct settings *s, const struct setting *row, const char *text) {
+static bool setting_set_share(struct settings *s, const struct setting *row, const char *text) {
     enum { AUTO_PCT = 75 };
     uint64_t pct = AUTO_PCT, group = rss_group_limit_bytes();
     bool     process = row->offset == offsetof(struct settings, process_memory),
          automatic = text != NULL && strcmp(text, "auto") == 0;
-    if (text == NULL || !takes_share(row)) {
+    if (text == NULL || !setting_takes_share(row)) {
         return false;
     }
     if (process && automatic) {
@@ -150,22 +152,23 @@ static bool set_share(struct settings *s, const struct setting *row, const char 
     if (bytes == 0 || (double)bytes < row->min || (double)bytes > row->max) {
         return false;
     }
-    put_number(s, row, (double)bytes);
+    setting_put_number(s, row, (double)bytes);
     return true;
 }
 
-static bool set_ratio(struct settings *s, const struct setting *row, const char *text, char *why) {
+static bool setting_set_ratio(struct settings *s, const struct setting *row, const char *text,
+                              char *why) {
     double n;
     if (!number_real(text, &n) || n < row->min || n > row->max) {
         return setting_refuse(why, "wants a number from %g to %g, not \"%s\"",
                               row->min, row->max, text);
     }
-    put_number(s, row, n);
+    setting_put_number(s, row, n);
     return true;
 }
 
 /* Finds `text` among the words of `choices`, which '|' separates. NULL: it is none of them. */
-static const char *choice_find(const char *choices, const char *text) {
+static const char *setting_find_choice(const char *choices, const char *text) {
     size_t n = strlen(text);
     for (const char *at = choices; n > 0 && at; at = strchr(at, '|')) {
         at += *at == '|';
@@ -176,26 +179,27 @@ static const char *choice_find(const char *choices, const char *text) {
     return NULL;
 }
 
-bool setting_says_yes(const char *text) { return choice_find("yes|on|1|true", text) != NULL; }
+bool setting_is_yes(const char *text) { return setting_find_choice("yes|on|1|true", text) != NULL; }
 
-static bool set_flag(struct settings *s, const struct setting *row, const char *text, bool cleared,
-                     char *why) {
+static bool setting_set_flag(struct settings *s, const struct setting *row, const char *text,
+                             bool cleared, char *why) {
     bool negated = row->type == SETTING_NEGATED || row->type == SETTING_NEGSWITCH;
     if (!text) { /* the option alone */
-        put_number(s, row, cleared == negated);
+        setting_put_number(s, row, cleared == negated);
         return true;
     }
-    bool yes = setting_says_yes(text);
-    if (!yes && !choice_find("no|off|0|false", text)) {
+    bool yes = setting_is_yes(text);
+    if (!yes && !setting_find_choice("no|off|0|false", text)) {
         return setting_refuse(why, "wants yes or no, not \"%s\"", text);
     }
-    put_number(s, row, yes);
+    setting_put_number(s, row, yes);
     return true;
 }
 
 /* The first address given replaces the default; each further one is added behind a comma. */
-static bool set_list(struct settings *s, const struct setting *row, const char *text, char *why) {
-    char *list = place(s, row);
+static bool setting_set_list(struct settings *s, const struct setting *row, const char *text,
+                             char *why) {
+    char *list = setting_place(s, row);
     if (*text == '\0') {
         return setting_refuse(why, "wants %s, not nothing", row->unit);
     }
@@ -211,15 +215,16 @@ static bool set_list(struct settings *s, const struct setting *row, const char *
     return true;
 }
 
-static bool set_mode(struct settings *s, const struct setting *row, const char *text, char *why) {
+static bool setting_set_mode(struct settings *s, const struct setting *row, const char *text,
+                             char *why) {
     const char *argument;
     const struct automove_mode *mode = automove_find(text, &argument);
-    char list[SETTING_WHY_BYTES / 2], *at = place(s, row);
+    char list[SETTING_WHY_BYTES / 2], *at = setting_place(s, row);
     if (!mode) {
         automove_list(list, sizeof list);
         return setting_refuse(why, "wants 0, 1, 2 or one of %s, not \"%.80s\"", list, text);
     }
-    memset(at, 0, size_of(row)); /* settings are compared as bytes */
+    memset(at, 0, setting_size(row)); /* settings are compared as bytes */
     automove_spell(mode, argument, at);
     return true;
 }
@@ -230,8 +235,8 @@ void setting_put_choice(char *at, const char *text) {
     at[SETTING_CHOICE_BYTES - 1] = '\0';
 }
 
-static bool set(struct settings *s, const struct setting *row, const char *text, bool cleared,
-                char *why) {
+static bool setting_set_by_type(struct settings *s, const struct setting *row, const char *text,
+                                bool cleared, char *why) {
     if (!text && !cleared && setting_takes_value(row) && row->type != SETTING_ACCEPTED) {
         return setting_refuse(why, "needs a value");
     }
@@ -242,42 +247,44 @@ static bool set(struct settings *s, const struct setting *row, const char *text,
     case SETTING_FLAG:
     case SETTING_NEGATED:
     case SETTING_NEGSWITCH:
-        return set_flag(s, row, text, cleared, why);
+        return setting_set_flag(s, row, text, cleared, why);
     case SETTING_COUNT:
         if (!text) {
-            int *count = place(s, row);
+            int *count = setting_place(s, row);
             *count += *count < (int)row->max;
             return true;
         }
-        return set_whole(s, row, text, why);
+        return setting_set_integer(s, row, text, why);
     case SETTING_INT:
     case SETTING_OCTAL:
-        return set_whole(s, row, cleared ? "0" : text, why);
+        return setting_set_integer(s, row, cleared ? "0" : text, why);
     case SETTING_BYTES:
     case SETTING_KILOBYTES:
     case SETTING_MEGABYTES:
-        return set_share(s, row, text) || set_bytes(s, row, cleared ? "0" : text, why);
+        return setting_set_share(s, row, text) ||
+               setting_set_bytes(s, row, cleared ? "0" : text, why);
     case SETTING_RATIO:
     case SETTING_RATIO3:
-        return set_ratio(s, row, cleared ? "0" : text, why);
+        return setting_set_ratio(s, row, cleared ? "0" : text, why);
     case SETTING_TEXT:
         if (cleared || *text == '\0') {
             return setting_refuse(why, "wants a %s", row->unit);
         }
-        *(const char **)place(s, row) = text;
+        *(const char **)setting_place(s, row) = text;
         return true;
     case SETTING_CHOICE:
-        if (cleared || !choice_find(row->unit, text)) {
-            return refuse_choice(row, cleared ? "" : text, why);
+        if (cleared || !setting_find_choice(row->unit, text)) {
+            return setting_refuse_choice(row, cleared ? "" : text, why);
         }
-        setting_put_choice(place(s, row), text);
+        setting_put_choice(setting_place(s, row), text);
         return true;
     case SETTING_MODE:
-        return set_mode(s, row, cleared ? "off" : text, why);
+        return setting_set_mode(s, row, cleared ? "off" : text, why);
     case SETTING_LIST:
-        return !cleared ? set_list(s, row, text, why) : setting_refuse(why, "cannot be turned off");
+        return !cleared ? setting_set_list(s, row, text, why)
+                        : setting_refuse(why, "cannot be turned off");
     case SETTING_ACCEPTED:
-        if (text && strchr(row->unit, '|') && !choice_find(row->unit, text)) {
+        if (text && strchr(row->unit, '|') && !setting_find_choice(row->unit, text)) {
             return setting_refuse(why, "wants one of %s, not \"%s\"", row->unit, text);
         }
         return true;
@@ -294,11 +301,11 @@ static bool set(struct settings *s, const struct setting *row, const char *text,
 
 bool setting_set(struct settings *s, const struct setting *row, const char *text, bool cleared,
                  char *why) {
-    if (!set(s, row, text, cleared, why)) {
+    if (!setting_set_by_type(s, row, text, cleared, why)) {
         return false;
     }
     /* these switches have no option of their own: giving the other option's value sets them */
-    const void *at = place(s, row);
+    const void *at = setting_place(s, row);
     if (at == &s->temporary_ttl) {
         s->temp_lru = s->temporary_ttl >= 0;
     } else if (at == &s->maxbytes) {
@@ -330,11 +337,12 @@ struct setting setting_live(const struct setting *row, size_t memory_most) {
 }
 
 void setting_copy(struct settings *to, const struct settings *from, const struct setting *row) {
-    memcpy(place(to, row), (const char *)from + row->offset, size_of(row));
+    memcpy(setting_place(to, row), (const char *)from + row->offset, setting_size(row));
 }
 
 bool setting_same(const struct settings *a, const struct settings *b, const struct setting *row) {
-    return memcmp((const char *)a + row->offset, (const char *)b + row->offset, size_of(row)) == 0;
+    return memcmp((const char *)a + row->offset, (const char *)b + row->offset,
+                  setting_size(row)) == 0;
 }
 
 bool settings_same_live(const struct settings *a, const struct settings *b) {

@@ -115,17 +115,17 @@ extern const struct setting setting_table[SETTING_ROWS];
 
 /* How struct settings keeps a value of each type, in how many bytes, and the type's name in
  * --describe. */
-enum setting_kept {
-    SETTING_KEPT_BOOL,
-    SETTING_KEPT_INT,
-    SETTING_KEPT_UINT64,
-    SETTING_KEPT_DOUBLE,
-    SETTING_KEPT_TEXT,
-    SETTING_KEPT_CHARS,
-    SETTING_KEPT_NOT, /* nothing is kept */
+enum setting_storage {
+    SETTING_STORED_BOOL,
+    SETTING_STORED_INT,
+    SETTING_STORED_UINT64,
+    SETTING_STORED_DOUBLE,
+    SETTING_STORED_TEXT,
+    SETTING_STORED_CHARS,
+    SETTING_STORED_NOT, /* nothing is kept */
 };
 struct setting_type_facts {
-    enum setting_kept kept;
+    enum setting_storage stored;
     size_t            bytes;
     const char       *name;
 };
@@ -143,7 +143,7 @@ const struct setting *setting_find(const char *name, size_t name_bytes);
  * (SETTING_WHY_BYTES) holds a clause without the option's name: "wants a whole number from …". */
 bool setting_set(struct settings *, const struct setting *, const char *text, bool cleared,
                  char *why);
-bool setting_says_yes(const char *text); /* yes, on, 1, true */
+bool setting_is_yes(const char *text); /* yes, on, 1, true */
 /* Whether a client may change the setting, by its name, while a server with these settings runs:
  * the row is RUNTIME, has a name, and means something with this store. */
 bool setting_is_live(const struct settings *, const struct setting *);
@@ -194,7 +194,7 @@ bool setting_same(const struct settings *, const struct settings *, const struct
 /* Whether both have the same values of all settings that may change while the server runs. */
 bool settings_same_live(const struct settings *, const struct settings *);
 
-void setting_say_bytes(char to[32], double bytes); /* 1536k, 64m */
+void setting_format_bytes(char to[32], double bytes); /* 1536k, 64m */
 
 /* Writes --help without its head and foot, and --describe, whose fields are: field, option, type,
  * default, min, max, unit, when, group, stat, help. */
@@ -210,8 +210,8 @@ struct slab_sizes {
 /* Reads the list. Sizes ascend by at least SLAB_SIZES_STEP_BYTES, from SLAB_SIZES_LEAST_BYTES to
  * less than chunk_bytes_max, which is added as the last; there are at most class_most - 1. False:
  * the list is refused, and `why` (SETTING_WHY_BYTES) holds a sentence. */
-bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, unsigned class_most,
-                      struct slab_sizes *, char *why);
+bool settings_parse_slab_sizes(const char *text, uint32_t chunk_bytes_max, unsigned class_most,
+                               struct slab_sizes *, char *why);
 
 /* Writes a sentence, or a clause of one, into `why` (SETTING_WHY_BYTES). Returns false. */
 __attribute__((format(printf, 2, 3))) bool setting_refuse(char *why, const char *format, ...);

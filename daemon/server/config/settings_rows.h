@@ -12,7 +12,7 @@
  *        did, and cannot be set by name.
  * min, max   limits of numbers, in `unit`.
  * when   STARTUP values never change, and any thread reads them without a lock. RUNTIME values are
- *        guarded by the lock of struct server: use server_settings() and server_change()
+ *        guarded by the lock of struct server: use server_settings() and settings_change()
  *        (server/server.h). */
 #ifndef SLATE_SERVER_CONFIG_SETTINGS_ROWS_H
 #define SLATE_SERVER_CONFIG_SETTINGS_ROWS_H

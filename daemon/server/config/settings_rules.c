@@ -11,10 +11,10 @@
 enum { BUFFERS_SHARE = 8 }; /* of the process's memory, where read_buf_mem_limit is not given */
 enum { ITEM_HEADER_MAX = 48 }; /* most bytes of an item before its key */
 
-static bool is_slab(const struct settings *s) { return strcmp(s->store, "slab") == 0; }
+static bool settings_have_slab(const struct settings *s) { return strcmp(s->store, "slab") == 0; }
 
 /* memcached gives the version as a number. */
-static void settle_min_version(struct settings *s) {
+static void settings_settle_min_version(struct settings *s) {
     char *version = s->ssl_min_version, number = version[0];
     if (version[1] == '\0') {
         setting_put_choice(version, "tlsv1.0");
@@ -24,7 +24,7 @@ static void settle_min_version(struct settings *s) {
 
 /* Users of a file log in by a line of text; SASL's users log in by packets of the binary
  * protocol. */
-static bool settle_protocol(struct settings *s, char *why) {
+static bool settings_settle_protocol(struct settings *s, char *why) {
     bool users = settings_auth_file(s) != NULL;
     if (strncmp(s->protocol, "auto", 4) == 0) {
         setting_put_choice(s->protocol, users == s->sasl ? "auto-negotiate"
@@ -42,7 +42,7 @@ static bool settle_protocol(struct settings *s, char *why) {
     return true;
 }
 
-static bool is_given(const struct settings *s, const char *field) {
+static bool setting_is_given(const struct settings *s, const char *field) {
     return s->given[setting_find(field, strlen(field)) - setting_table];
 }
 
@@ -54,17 +54,17 @@ uint64_t settings_memory_need(const struct settings *s) {
     uint64_t need = s->maxbytes + s->maxbytes / SETTINGS_INDEX_SHARE + SETTINGS_START_BYTES +
                     (uint64_t)s->threads * SETTINGS_THREAD_BYTES +
                     (uint64_t)s->maxconns * settings_conn_bytes(s);
-    bool is_asked = s->read_buf_mem_limit > 0 && !s->buffers_follow;
-    need += is_asked ? s->read_buf_mem_limit : need / (BUFFERS_SHARE - 1);
+    bool is_bounded = s->read_buf_mem_limit > 0 && !s->buffers_follow;
+    need += is_bounded ? s->read_buf_mem_limit : need / (BUFFERS_SHARE - 1);
     uint64_t slack = need / (SETTINGS_SLACK_SHARE - 1);
     return need + (slack > SETTINGS_SLACK_LEAST ? slack : SETTINGS_SLACK_LEAST);
 }
 
 /* Where a control group allows less than the process may take, its limit is the process's, unless
  * process_memory is given. */
-static void settle_group(struct settings *s) {
+static void settings_settle_group(struct settings *s) {
     uint64_t group = rss_group_limit_bytes(), need = settings_memory_need(s);
-    bool exceeds = !is_given(s, "process_memory") && group > 0 && need > group;
+    bool exceeds = !setting_is_given(s, "process_memory") && group > 0 && need > group;
     s->group_is_too_small = exceeds && group < SETTINGS_PROCESS_MEMORY_MIN;
     if (exceeds && !s->group_is_too_small) {
         s->process_memory = group;
@@ -74,8 +74,8 @@ static void settle_group(struct settings *s) {
 
 /* With a limit for the whole process, items get what the other parts leave, unless -m says less,
  * and connections get a share. */
-static void settle_process_memory(struct settings *s) {
-    settle_group(s);
+static void settings_settle_process_memory(struct settings *s) {
+    settings_settle_group(s);
     if (s->process_memory == 0) {
         return;
     }
@@ -88,39 +88,41 @@ static void settle_process_memory(struct settings *s) {
     }
 }
 
-static bool moves_pages(const struct settings *s) {
+static bool settings_move_pages(const struct settings *s) {
     const char *argument;
     return automove_find(s->slab_automove, &argument) != automove_find("off", &argument);
 }
 
 /* Chunk sizes that the start asks for stay until somebody asks for others; so slab_geometry_auto is
  * off. A start that asks for no automatic page moves means those of the geometry, too. */
-static void settle_geometry(struct settings *s) {
-    bool sizes = is_given(s, "factor") || is_given(s, "chunk_size") || s->slab_sizes,
-         still = !s->slab_reassign || (is_given(s, "slab_automove") && !moves_pages(s));
-    if (!is_given(s, "slab_geometry_auto") && (sizes || still || !is_slab(s))) {
+static void settings_settle_geometry(struct settings *s) {
+    bool sizes =
+             setting_is_given(s, "factor") || setting_is_given(s, "chunk_size") || s->slab_sizes,
+         still =
+             !s->slab_reassign || (setting_is_given(s, "slab_automove") && !settings_move_pages(s));
+    if (!setting_is_given(s, "slab_geometry_auto") && (sizes || still || !settings_have_slab(s))) {
         s->slab_geometry_auto = false;
     }
 }
 
 /* If only the UDP port is given, the TCP port is the same, as in memcached. */
-static void settle_ports(struct settings *s) {
-    if (s->udpport != 0 && !is_given(s, "port")) {
+static void settings_settle_ports(struct settings *s) {
+    if (s->udpport != 0 && !setting_is_given(s, "port")) {
         s->port = s->udpport;
     }
 }
 
 /* Datagrams carry no TLS; and a UNIX socket stands alone, as in memcached. */
-static void settle_udp(struct settings *s) {
+static void settings_settle_udp(struct settings *s) {
     s->udp_in_vain = s->udpport != 0 && (s->socketpath || s->ssl_enabled);
     s->udpport = s->udp_in_vain ? 0 : s->udpport;
 }
 
 bool settings_settle(struct settings *s, char *why) {
-    settle_ports(s);
-    settle_udp(s);
-    settle_process_memory(s);
-    settle_geometry(s);
+    settings_settle_ports(s);
+    settings_settle_udp(s);
+    settings_settle_process_memory(s);
+    settings_settle_geometry(s);
     if (s->no_chunked_items) {
         s->slab_chunk_max = PAGE_BYTES;
     }
@@ -128,7 +130,7 @@ bool settings_settle(struct settings *s, char *why) {
         setting_put_choice(s->policy, "lru");
     }
     /* Without slabs there are no classes that could want each other's pages. */
-    if (!is_slab(s)) {
+    if (!settings_have_slab(s)) {
         setting_set(s, setting_find("slab_automove", strlen("slab_automove")), "off", false, why);
     }
     if (!s->like_memcached) { /* names the hash that is really used */
@@ -136,8 +138,8 @@ bool settings_settle(struct settings *s, char *why) {
     }
     s->num_threads_per_udp = s->threads;
     s->lru_segmented = strcmp(s->policy, "lru") != 0;
-    settle_min_version(s);
-    return settle_protocol(s, why) && listen_list_check(s->inter, s->ssl_enabled, why) &&
+    settings_settle_min_version(s);
+    return settings_settle_protocol(s, why) && listen_list_check(s->inter, s->ssl_enabled, why) &&
            settings_check(s, why);
 }
 
@@ -146,7 +148,7 @@ const char *settings_auth_file(const struct settings *s) {
 }
 
 /* Memory, and what an item and a chunk of it may take. */
-static bool check_sizes(const struct settings *s, char *why) {
+static bool settings_check_sizes(const struct settings *s, char *why) {
     if (s->process_memory > 0 && s->process_memory < SETTINGS_PROCESS_MEMORY_MIN) {
         return setting_refuse(why, "process_memory wants at least %d megabytes, or 0 for no limit",
                               (int)(SETTINGS_PROCESS_MEMORY_MIN / SETTINGS_MIB));
@@ -181,7 +183,7 @@ static bool check_sizes(const struct settings *s, char *why) {
 }
 
 /* TLS wants a TCP port and a certificate; UDP does not go with logins. */
-static bool check_transport(const struct settings *s, char *why) {
+static bool settings_check_transport(const struct settings *s, char *why) {
     if (s->ssl_enabled && (s->socketpath || s->port == 0)) {
         return setting_refuse(why, "-Z wants a TCP port: there is no TLS over a UNIX socket");
     }
@@ -197,11 +199,11 @@ static bool check_transport(const struct settings *s, char *why) {
 }
 
 /* Checks settings that only the slab store can follow. */
-static bool check_store(const struct settings *s, char *why) {
-    if (is_slab(s)) {
+static bool settings_check_store(const struct settings *s, char *why) {
+    if (settings_have_slab(s)) {
         return true;
     }
-    if (moves_pages(s)) {
+    if (settings_move_pages(s)) {
         return setting_refuse(why, "slab_automove needs --store=slab, this server has %s",
                               s->store);
     }
@@ -221,8 +223,8 @@ static bool check_store(const struct settings *s, char *why) {
     return true;
 }
 
-bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, unsigned class_most,
-                      struct slab_sizes *sizes, char *why) {
+bool settings_parse_slab_sizes(const char *text, uint32_t chunk_bytes_max, unsigned class_most,
+                               struct slab_sizes *sizes, char *why) {
     sizes->count = 0;
     for (const char *at = text;;) {
         uint64_t size;
@@ -268,22 +270,23 @@ bool settings_check(const struct settings *s, char *why) {
         return setting_refuse(
             why, "--takeover wants -o takeover_socket, where the server that runs is found");
     }
-    if (!check_sizes(s, why) || !check_transport(s, why) || !check_store(s, why)) {
+    if (!settings_check_sizes(s, why) || !settings_check_transport(s, why) ||
+        !settings_check_store(s, why)) {
         return false;
     }
     struct slab_sizes sizes;
-    return !s->slab_sizes || slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max,
-                                              (unsigned)s->slab_classes, &sizes, why);
+    return !s->slab_sizes || settings_parse_slab_sizes(s->slab_sizes, (uint32_t)s->slab_chunk_max,
+                                                       (unsigned)s->slab_classes, &sizes, why);
 }
 
-static bool is_default(const char *field, int value) {
+static bool setting_is_default(const char *field, int value) {
     return value == (int)setting_find(field, strlen(field))->default_number;
 }
 
 const char *settings_policy(const struct settings *s) {
-    bool own_numbers = !is_default("s3fifo_small_percent", s->s3fifo_small_percent) ||
-                       !is_default("s3fifo_ghost_percent", s->s3fifo_ghost_percent) ||
-                       !is_default("s3fifo_promote_hits", s->s3fifo_promote_hits) ||
-                       !is_default("s3fifo_skip_percent", s->s3fifo_skip_percent);
+    bool own_numbers = !setting_is_default("s3fifo_small_percent", s->s3fifo_small_percent) ||
+                       !setting_is_default("s3fifo_ghost_percent", s->s3fifo_ghost_percent) ||
+                       !setting_is_default("s3fifo_promote_hits", s->s3fifo_promote_hits) ||
+                       !setting_is_default("s3fifo_skip_percent", s->s3fifo_skip_percent);
     return strcmp(s->policy, "s3auto") == 0 && own_numbers ? "s3fifo" : s->policy;
 }

@@ -6,7 +6,7 @@
 
 /* At least three decimals, as memcached, and as many as the number has: 0.0001 is not 0, nor is
  * 1e-11. */
-static int format_ratio3(double ratio, char *to, size_t room) {
+static int setting_format_ratio3(double ratio, char *to, size_t room) {
     enum { DECIMALS = 10, DECIMALS_MIN = 3 };
     if (ratio > 0 && ratio < 1e-9) {
         return snprintf(to, room, "%g", ratio);
@@ -24,22 +24,22 @@ static int format_ratio3(double ratio, char *to, size_t room) {
 int setting_format(const struct settings *s, const struct setting *row, char *to, size_t room) {
     const void *at = (const char *)s + row->offset;
     const char *text = row->default_text;
-    switch (setting_types[row->type].kept) {
-    case SETTING_KEPT_BOOL:
+    switch (setting_types[row->type].stored) {
+    case SETTING_STORED_BOOL:
         text = *(const bool *)at ? "yes" : "no";
         if (row->type == SETTING_NEGSWITCH) {
             text = *(const bool *)at ? "on" : "off";
         }
         break;
-    case SETTING_KEPT_INT:
+    case SETTING_STORED_INT:
         return snprintf(to, room, row->type == SETTING_OCTAL ? "%o" : "%d", *(const int *)at);
-    case SETTING_KEPT_UINT64: return snprintf(to, room, "%" PRIu64, *(const uint64_t *)at);
-    case SETTING_KEPT_DOUBLE:
-        return row->type == SETTING_RATIO3 ? format_ratio3(*(const double *)at, to, room)
+    case SETTING_STORED_UINT64: return snprintf(to, room, "%" PRIu64, *(const uint64_t *)at);
+    case SETTING_STORED_DOUBLE:
+        return row->type == SETTING_RATIO3 ? setting_format_ratio3(*(const double *)at, to, room)
                                            : snprintf(to, room, "%.2f", *(const double *)at);
-    case SETTING_KEPT_TEXT: text = *(const char *const *)at; break;
-    case SETTING_KEPT_CHARS: text = at; break;
-    case SETTING_KEPT_NOT: break;
+    case SETTING_STORED_TEXT: text = *(const char *const *)at; break;
+    case SETTING_STORED_CHARS: text = at; break;
+    case SETTING_STORED_NOT: break;
     }
     return snprintf(to, room, "%s", text ? text : "NULL");
 }
@@ -70,7 +70,7 @@ static const char *const group_titles[GROUP_COUNT] = {
 };
 
 /* The option as a user types it: "-p, --port=port", "-o hashpower=power of 2". */
-static int option_form(char *to, size_t room, const struct setting *row) {
+static int setting_option_form(char *to, size_t room, const struct setting *row) {
     const char *unit = !setting_takes_value(row)       ? ""
                        : row->type == SETTING_MEGABYTES ? "megabytes"
                        : row->type == SETTING_KILOBYTES ? "kilobytes"
@@ -88,13 +88,13 @@ static int option_form(char *to, size_t room, const struct setting *row) {
     return snprintf(to, room, "-%c, --%s%s%s", row->flag, row->name, is, unit);
 }
 
-static bool is_option(const struct setting *row) { return row->flag || row->name; }
+static bool setting_is_option(const struct setting *row) { return row->flag || row->name; }
 
 /* Writes the default if it is worth showing. False: a flag is off by default, or there is no
  * default. */
-static bool default_text(const struct setting *row, char *to, size_t room) {
+static bool setting_default_text(const struct setting *row, char *to, size_t room) {
     struct settings defaults;
-    if (setting_types[row->type].kept == SETTING_KEPT_NOT || row->type == SETTING_COUNT ||
+    if (setting_types[row->type].stored == SETTING_STORED_NOT || row->type == SETTING_COUNT ||
         (!row->default_text && row->default_number == 0)) {
         return false;
     }
@@ -102,9 +102,9 @@ static bool default_text(const struct setting *row, char *to, size_t room) {
         return row->type == SETTING_FLAG &&
                snprintf(to, room, "on; no_%s turns it off", row->name) > 0;
     }
-    if (setting_types[row->type].kept == SETTING_KEPT_UINT64) {
+    if (setting_types[row->type].stored == SETTING_STORED_UINT64) {
         char bytes[32];
-        setting_say_bytes(bytes, row->default_number);
+        setting_format_bytes(bytes, row->default_number);
         return snprintf(to, room, "%s", bytes) > 0;
     }
     settings_init(&defaults);
@@ -115,7 +115,7 @@ enum { HELP_COLUMNS = 80, HELP_INDENT = 36 };
 
 /* Writes the words of a text from `column` on, in lines that begin at HELP_INDENT. Returns the
  * column behind them. A word that is too long for any line gets a line of its own. */
-static int put_words(FILE *to, int column, const char *text) {
+static int settings_put_words(FILE *to, int column, const char *text) {
     while (*text != '\0') {
         int n = (int)strcspn(text, " ");
         if (column > HELP_INDENT && column + 1 + n > HELP_COLUMNS) {
@@ -133,9 +133,9 @@ static int put_words(FILE *to, int column, const char *text) {
     return column;
 }
 
-static void help_row(FILE *to, const struct setting *row) {
+static void setting_help(FILE *to, const struct setting *row) {
     char form[128], value[SETTING_LIST_BYTES], shown[SETTING_LIST_BYTES + 2];
-    int n = option_form(form, sizeof form, row);
+    int n = setting_option_form(form, sizeof form, row);
     bool is_long = n + 2 > HELP_COLUMNS; /* the text tells its choices */
     if (is_long) {
         n = snprintf(form, sizeof form, "    --%s=name", row->name);
@@ -144,20 +144,20 @@ static void help_row(FILE *to, const struct setting *row) {
     if (n + 2 >= HELP_INDENT) {
         fprintf(to, "\n%*s", HELP_INDENT, "");
     }
-    int column = put_words(to, HELP_INDENT, row->help);
+    int column = settings_put_words(to, HELP_INDENT, row->help);
     if (is_long) {
         fputc(';', to);
-        column = put_words(to, column + 1, "one of");
+        column = settings_put_words(to, column + 1, "one of");
     }
     for (const char *at = is_long ? row->unit : ""; *at != '\0'; at += strspn(at, "|")) {
         int bytes = (int)strcspn(at, "|");
         snprintf(shown, sizeof shown, "%.*s%s", bytes, at, at[bytes] != '\0' ? "," : "");
-        column = put_words(to, column, shown);
+        column = settings_put_words(to, column, shown);
         at += bytes;
     }
-    if (default_text(row, value, sizeof value)) {
+    if (setting_default_text(row, value, sizeof value)) {
         snprintf(shown, sizeof shown, "(%s)", value);
-        put_words(to, column, shown);
+        settings_put_words(to, column, shown);
     }
     fputc('\n', to);
 }
@@ -170,17 +170,17 @@ void settings_help(FILE *to) {
         for (int extended = 0; extended < 2; extended++) {
             for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS;
                  row++) {
-                if (row->group == group && is_option(row) && row->type != SETTING_ABSENT &&
+                if (row->group == group && setting_is_option(row) && row->type != SETTING_ABSENT &&
                     (row->flag == OPT_EXTENDED) == extended) {
-                    help_row(to, row);
+                    setting_help(to, row);
                 }
             }
         }
     }
     fprintf(to, "\nOptions of memcached that are refused:\n");
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
-        if (is_option(row) && row->type == SETTING_ABSENT) {
-            help_row(to, row);
+        if (setting_is_option(row) && row->type == SETTING_ABSENT) {
+            setting_help(to, row);
         }
     }
 }

@@ -12,12 +12,12 @@ void undo_fini(struct undo *u) {
 
 /* A class that has the whole's policy is noted as such, not by that policy's name: auto and s3auto
  * may change it before the step is undone. */
-static void copy_policies(const struct cache *cache,
-                          const struct evict_policy *to[SLAB_CLASSES_MAX]) {
-    const struct evict_policy *whole = cache_policy(cache);
+static void undo_copy_policies(const struct cache *cache,
+                               const struct evict_policy *to[SLAB_CLASSES_MAX]) {
+    const struct evict_policy *common = cache_policy(cache);
     for (unsigned id = SLAB_CLASS_NONE + 1; id < SLAB_CLASSES_MAX; id++) {
         const struct evict_policy *policy = cache_class_policy(cache, id);
-        to[id] = policy != whole ? policy : NULL;
+        to[id] = policy != common ? policy : NULL;
     }
 }
 
@@ -25,28 +25,28 @@ struct undo_step *undo_begin(const struct cache *cache, const struct settings *w
     struct undo_step *step = calloc(1, sizeof *step);
     if (step) {
         step->was = *was;
-        copy_policies(cache, step->policy_was);
+        undo_copy_policies(cache, step->policy_was);
     }
     return step;
 }
 
 /* The time of flush_all is no setting that can be restored: the items are gone. */
-static bool is_change(const struct undo_step *step, const struct setting *row) {
+static bool undo_is_change(const struct undo_step *step, const struct setting *row) {
     return row->when == SETTING_RUNTIME && !setting_same(&step->was, &step->is, row) &&
            row->offset != offsetof(struct settings, oldest);
 }
 
-static bool is_empty(const struct undo_step *step) {
+static bool undo_is_empty(const struct undo_step *step) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
-        if (is_change(step, row)) {
+        if (undo_is_change(step, row)) {
             return false;
         }
     }
     return memcmp(step->policy_was, step->policy_is, sizeof step->policy_was) == 0;
 }
 
-static void add(struct undo *u, struct undo_step *taken) {
-    if (u->count == UNDO_KEPT) {
+static void undo_add(struct undo *u, struct undo_step *taken) {
+    if (u->count == UNDO_STEPS_MAX) {
         free(u->steps[0]);
         memmove(u->steps, u->steps + 1, sizeof u->steps - sizeof *u->steps);
         u->count--;
@@ -54,17 +54,17 @@ static void add(struct undo *u, struct undo_step *taken) {
     u->steps[u->count++] = taken;
 }
 
-void undo_keep(struct undo *u, const struct cache *cache, const struct settings *is,
-               struct undo_step *taken) {
+void undo_commit(struct undo *u, const struct cache *cache, const struct settings *is,
+                 struct undo_step *taken) {
     if (taken == NULL) {
         return;
     }
     taken->is = *is;
-    copy_policies(cache, taken->policy_is);
-    if (is_empty(taken)) {
+    undo_copy_policies(cache, taken->policy_is);
+    if (undo_is_empty(taken)) {
         free(taken);
     } else {
-        add(u, taken);
+        undo_add(u, taken);
     }
 }
 
@@ -72,11 +72,11 @@ const struct undo_step *undo_last(const struct undo *u) {
     return u->count > 0 ? u->steps[u->count - 1] : NULL;
 }
 
-void undo_forget_last(struct undo *u) { free(u->steps[--u->count]); }
+void undo_drop_last(struct undo *u) { free(u->steps[--u->count]); }
 
 void undo_settings(const struct undo_step *step, struct settings *to) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
-        if (is_change(step, row)) {
+        if (undo_is_change(step, row)) {
             setting_copy(to, &step->was, row);
         }
     }
@@ -94,16 +94,16 @@ unsigned undo_policies(const struct undo_step *step, struct cache *cache) {
     return changed;
 }
 
-void undo_say(const struct undo_step *step, char said[UNDO_SAID_BYTES]) {
+void undo_describe(const struct undo_step *step, char text[UNDO_TEXT_BYTES]) {
     char value[SETTING_LIST_BYTES];
     unsigned classes = 0, last = 0;
     size_t used = 0;
-    said[0] = '\0';
+    text[0] = '\0';
     for (const struct setting *row = setting_table;
-         row < setting_table + SETTING_ROWS && used < UNDO_SAID_BYTES; row++) {
-        if (is_change(step, row)) {
+         row < setting_table + SETTING_ROWS && used < UNDO_TEXT_BYTES; row++) {
+        if (undo_is_change(step, row)) {
             setting_format(&step->was, row, value, sizeof value);
-            used += (size_t)snprintf(said + used, UNDO_SAID_BYTES - used, "%s%s is %.64s again",
+            used += (size_t)snprintf(text + used, UNDO_TEXT_BYTES - used, "%s%s is %.64s again",
                                      used ? ", " : "",
                                      row->stat   ? row->stat
                                      : row->name ? row->name
@@ -117,11 +117,11 @@ void undo_say(const struct undo_step *step, char said[UNDO_SAID_BYTES]) {
             last = id;
         }
     }
-    if (classes == 1 && used < UNDO_SAID_BYTES) {
+    if (classes == 1 && used < UNDO_TEXT_BYTES) {
         const struct evict_policy *was = step->policy_was[last];
-        snprintf(said + used, UNDO_SAID_BYTES - used, "%spolicy of class %u is %s again",
+        snprintf(text + used, UNDO_TEXT_BYTES - used, "%spolicy of class %u is %s again",
                  used ? ", " : "", last, was != NULL ? was->name : "the whole's");
     } else if (used == 0) {
-        snprintf(said, UNDO_SAID_BYTES, "policies of %u classes are what they were", classes);
+        snprintf(text, UNDO_TEXT_BYTES, "policies of %u classes are what they were", classes);
     }
 }

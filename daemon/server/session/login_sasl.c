@@ -73,7 +73,7 @@ static bool sasl_reply(struct command_wait *waiting, struct command_context *ctx
     bool mechanisms = step->verb == LOGIN_MECHANISMS;
     if (mechanisms && step->verdict == CYRUS_PROVEN) {
         sasl_put_packet(ctx->out, w, BINARY_OK, step->text.bytes, step->text.n);
-    } else if (step->verdict == CYRUS_GOES_ON) {
+    } else if (step->verdict == CYRUS_CONTINUES) {
         sasl_put_packet(ctx->out, w, BINARY_AUTH_CONTINUE, step->text.bytes, step->text.n);
     } else if (step->verdict == CYRUS_PROVEN) {
         counter_add(&ctx->counters->auth_cmds, 1);
@@ -104,7 +104,7 @@ static void sasl_wait_destroy(struct command_wait *waiting) {
 static enum login_verb sasl_verb_of(uint8_t opcode) {
     return opcode == BINARY_SASL_LIST_MECHS ? LOGIN_MECHANISMS
            : opcode == BINARY_SASL_AUTH     ? LOGIN_BEGIN
-                                            : LOGIN_GO_ON;
+                                            : LOGIN_CONTINUE;
 }
 
 /* Returns the hash of a client's address without the port. */
@@ -133,7 +133,7 @@ static bool sasl_post_step(struct batch *b, struct session *s, const struct requ
     command_wait_begin(&w->waiting, &wakes, &step->future, sasl_reply, sasl_wait_destroy);
     w->waiting.more.packets = true;
     w->waiting.more.ends_with_client = true;
-    if (!logins_ask(b->server->logins, step, sasl_address_hash(s->addr))) {
+    if (!logins_post(b->server->logins, step, sasl_address_hash(s->addr))) {
         s->dialogue = step->dialogue;
         step->dialogue = NULL;
         command_wait_end(&w->waiting);

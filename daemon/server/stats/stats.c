@@ -12,7 +12,7 @@ static void stats_reset(struct command_context *ctx) {
     text_out_str(ctx->out, "RESET\r\n");
 }
 
-static bool write_prefixes(struct command_context *ctx, uint32_t *next, void *state) {
+static bool stats_write_prefixes(struct command_context *ctx, uint32_t *next, void *state) {
     (void)state;
     while (*next < PREFIX_BUCKETS) {
         *next = prefix_stats_dump(ctx->server->prefixes, *next, ctx->out);
@@ -23,7 +23,7 @@ static bool write_prefixes(struct command_context *ctx, uint32_t *next, void *st
     return false;
 }
 
-static void switch_detail(struct command_context *ctx, const struct words *w) {
+static void stats_switch_detail(struct command_context *ctx, const struct words *w) {
     struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES];
     /* "o" begins both words: memcached takes it for "on" */
@@ -37,9 +37,9 @@ static void stats_detail(struct command_context *ctx, const struct words *w) {
     if (!ctx->server->at_start.dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats detail not allowed\r\n");
     } else if (what && word_begins(what, "dump")) {
-        command_answer_pieces(ctx, write_prefixes, 0, NULL, 0);
+        command_answer_pieces(ctx, stats_write_prefixes, 0, NULL, 0);
     } else if (what && (word_begins(what, "on") || word_begins(what, "off"))) {
-        command_order(ctx, w, switch_detail);
+        command_order(ctx, w, stats_switch_detail);
     } else {
         text_out_str(ctx->out, "CLIENT_ERROR usage: stats detail on|off|dump\r\n");
     }
@@ -76,7 +76,7 @@ static void stats_cachedump(struct command_context *ctx, const struct words *w) 
 
 static void stats_sizes(struct command_context *ctx) {
     if (ctx->server->at_start.track_sizes) {
-        stats_size_steps(ctx);
+        stats_sizes_table(ctx);
     } else {
         text_out_str(ctx->out, "STAT sizes_status disabled\r\nEND\r\n");
     }
@@ -85,7 +85,7 @@ static void stats_sizes(struct command_context *ctx) {
 static const struct {
     const char                *name; /* as in `stats NAME` */
     const struct counter_info *rows;
-} tables[] = {
+} stats_tables[] = {
     {"general", stats_general_info},   {"items", stats_items_info},
     {"slabs", stats_slabs_info},       {"slated", stats_slated_info},
     {"moves", stats_moves_info},       {"automove", stats_automove_info},
@@ -96,16 +96,17 @@ static const struct {
 };
 
 /* Where in the tables the next piece of the answer begins. */
-struct described {
+struct stats_description_place {
     size_t table;
 };
 
-static bool write_descriptions(struct command_context *ctx, uint32_t *next, void *state) {
-    struct described *at = state;
-    for (; at->table < sizeof tables / sizeof *tables; at->table++, *next = 0) {
-        for (const struct counter_info *row = &tables[at->table].rows[*next]; row->name; row++) {
-            text_out_printf(ctx->out, "STAT %s:%s %s %s %s\r\n", tables[at->table].name, row->name,
-                            row->kind, row->unit, row->help);
+static bool stats_write_descriptions(struct command_context *ctx, uint32_t *next, void *state) {
+    struct stats_description_place *at = state;
+    for (; at->table < sizeof stats_tables / sizeof *stats_tables; at->table++, *next = 0) {
+        for (const struct counter_info *row = &stats_tables[at->table].rows[*next]; row->name;
+             row++) {
+            text_out_printf(ctx->out, "STAT %s:%s %s %s %s\r\n", stats_tables[at->table].name,
+                            row->name, row->kind, row->unit, row->help);
             ++*next;
             if (command_piece_full(ctx)) {
                 return true;
@@ -116,15 +117,15 @@ static bool write_descriptions(struct command_context *ctx, uint32_t *next, void
 }
 
 static void stats_describe(struct command_context *ctx) {
-    struct described start = {0};
-    command_answer_pieces(ctx, write_descriptions, 0, &start, sizeof start);
+    struct stats_description_place start = {0};
+    command_answer_pieces(ctx, stats_write_descriptions, 0, &start, sizeof start);
 }
 
 void stats_describe_counters(FILE *to) {
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        for (const struct counter_info *row = tables[i].rows; row->name; row++) {
-            fprintf(to, "%s\t%s\t%s\t%s\t%s\n", tables[i].name, row->name, row->kind, row->unit,
-                    row->help);
+    for (size_t i = 0; i < sizeof stats_tables / sizeof *stats_tables; i++) {
+        for (const struct counter_info *row = stats_tables[i].rows; row->name; row++) {
+            fprintf(to, "%s\t%s\t%s\t%s\t%s\n", stats_tables[i].name, row->name, row->kind,
+                    row->unit, row->help);
         }
     }
 }
@@ -141,7 +142,7 @@ static const struct {
     bool        is_order; /* the control thread runs it */
     void (*show)(struct command_context *);
     void (*run)(struct command_context *, const struct words *); /* where it takes words */
-} kinds[] = {
+} stats_kinds[] = {
     {"reset", .begins = true, .is_order = true, .show = stats_reset},
     {"detail", .begins = true, .run = stats_detail},
     {"settings", .begins = true, .show = stats_settings},
@@ -168,16 +169,16 @@ static const struct {
     {"evictions", .own = true, .show = stats_evictions},
 };
 
-static void run_kind(struct command_context *ctx, const struct words *w, size_t i) {
-    if (kinds[i].run) {
-        kinds[i].run(ctx, w);
-    } else if (kinds[i].own && w->count > 2) {
-        text_out_printf(ctx->out, "CLIENT_ERROR usage: stats %s\r\n", kinds[i].name);
-    } else if (kinds[i].is_order && ctx->order == NULL) {
+static void stats_run_kind(struct command_context *ctx, const struct words *w, size_t i) {
+    if (stats_kinds[i].run) {
+        stats_kinds[i].run(ctx, w);
+    } else if (stats_kinds[i].own && w->count > 2) {
+        text_out_printf(ctx->out, "CLIENT_ERROR usage: stats %s\r\n", stats_kinds[i].name);
+    } else if (stats_kinds[i].is_order && ctx->order == NULL) {
         command_order(ctx, w, stats_command);
     } else {
-        kinds[i].show(ctx);
-        text_out_str(ctx->out, kinds[i].ends ? "END\r\n" : "");
+        stats_kinds[i].show(ctx);
+        text_out_str(ctx->out, stats_kinds[i].ends ? "END\r\n" : "");
     }
 }
 
@@ -189,10 +190,10 @@ void stats_command(struct command_context *ctx, const struct words *w) {
     }
     /* Looks for a whole word first, so that no beginning of another name hides `stats describe`. */
     for (int begins = 0; begins < 2; begins++) {
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-            if (begins ? kinds[i].begins && word_begins(&w->word[1], kinds[i].name)
-                       : word_is(&w->word[1], kinds[i].name)) {
-                run_kind(ctx, w, i);
+        for (size_t i = 0; i < sizeof stats_kinds / sizeof *stats_kinds; i++) {
+            if (begins ? stats_kinds[i].begins && word_begins(&w->word[1], stats_kinds[i].name)
+                       : word_is(&w->word[1], stats_kinds[i].name)) {
+                stats_run_kind(ctx, w, i);
                 return;
             }
         }

@@ -21,7 +21,7 @@ void stats_describe_counters(FILE *);
 
 /* Short parts: each writes STAT lines without END. */
 void stats_general(struct command_context *); /* stats_general.c */
-void stats_slated(struct command_context *);   /* stats_own.c */
+void stats_slated(struct command_context *);   /* stats_slated.c */
 void stats_memory(struct command_context *);   /* stats_memory.c */
 void stats_policies(struct command_context *);
 void stats_automove(struct command_context *); /* stats_automove.c */
@@ -38,9 +38,9 @@ void stats_audit(struct command_context *);   /* stats_audit.c; an order */
 void stats_curve(struct command_context *, const struct words *); /* stats_sample.c */
 void stats_hotkeys(struct command_context *, const struct words *);
 void stats_whatif(struct command_context *);
-void stats_sizehist(struct command_context *); /* stats_held.c */
-void stats_size_steps(struct command_context *); /* stats_held.c */
-void stats_evictions(struct command_context *);
+void stats_sizehist(struct command_context *); /* stats_sizes.c */
+void stats_sizes_table(struct command_context *); /* stats_sizes.c */
+void stats_evictions(struct command_context *); /* stats_evictions.c */
 void stats_pages(struct command_context *, const struct words *); /* stats_pages.c */
 
 /* A row of a part, for `stats describe`. A table ends with a NULL name. */

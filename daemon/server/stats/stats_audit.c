@@ -6,7 +6,7 @@
 #include "server/config/audit.h"
 #include "server/stats/stats.h"
 
-static void put_change(struct text_out *out, const struct audit_entry *e) {
+static void audit_put_change(struct text_out *out, const struct audit_entry *e) {
     text_out_printf(out, "STAT %" PRIu64 ":time %" PRIu64 ".%03u\r\n", e->number, e->unix_ms / 1000,
                     (unsigned)(e->unix_ms % 1000));
     text_out_printf(out, "STAT %" PRIu64 ":who %s\r\n", e->number, e->who);
@@ -17,7 +17,7 @@ static void put_change(struct text_out *out, const struct audit_entry *e) {
     text_out_printf(out, "STAT %" PRIu64 ":is %s\r\n", e->number, e->is);
 }
 
-static void put_move(struct text_out *out, const struct move_record *m) {
+static void audit_put_move(struct text_out *out, const struct move_record *m) {
     char sentence[MOVE_SENTENCE_BYTES];
     move_sentence(m, sentence);
     text_out_printf(out, "STAT move%" PRIu64 ":time %" PRIu64 ".%03u\r\n", m->number,
@@ -26,22 +26,22 @@ static void put_move(struct text_out *out, const struct move_record *m) {
     text_out_printf(out, "STAT move%" PRIu64 ":what %s\r\n", m->number, sentence);
 }
 
-struct both {
+struct audit_timeline {
     unsigned change_count, move_count, change, move; /* the next of each */
-    struct audit_entry changes[AUDIT_KEPT];
+    struct audit_entry changes[AUDIT_ENTRIES_MAX];
     struct move_record moves[MOVES_KEPT];
 };
 
-static bool write_both(struct command_context *ctx, uint32_t *next, void *state) {
-    struct both *b = state;
+static bool audit_write_timeline(struct command_context *ctx, uint32_t *next, void *state) {
+    struct audit_timeline *b = state;
     while (b->change < b->change_count || b->move < b->move_count) {
         ++*next;
         if (b->move == b->move_count ||
             (b->change < b->change_count &&
              b->changes[b->change].unix_ms <= b->moves[b->move].unix_ms)) {
-            put_change(ctx->out, &b->changes[b->change++]);
+            audit_put_change(ctx->out, &b->changes[b->change++]);
         } else {
-            put_move(ctx->out, &b->moves[b->move++]);
+            audit_put_move(ctx->out, &b->moves[b->move++]);
         }
         if (command_piece_full(ctx)) {
             return true;
@@ -51,13 +51,13 @@ static bool write_both(struct command_context *ctx, uint32_t *next, void *state)
 }
 
 void stats_audit(struct command_context *ctx) {
-    struct both *b = calloc(1, sizeof *b);
+    struct audit_timeline *b = calloc(1, sizeof *b);
     if (b == NULL) {
         ctx->out->failed = true;
         return;
     }
     b->change_count = audit_copy(&ctx->server->audit, b->changes);
     b->move_count = move_log_copy(tuner_moves(ctx->server->tuner), b->moves);
-    command_answer_pieces(ctx, write_both, 0, b, sizeof *b);
+    command_answer_pieces(ctx, audit_write_timeline, 0, b, sizeof *b);
     free(b);
 }

@@ -35,7 +35,7 @@
 const struct counter_info stats_automove_info[] = {
     AUTOMOVE_STATS(STATS_INFO) WORTH_FIELDS(WORTH_INFO){NULL, NULL, NULL, NULL}};
 
-static void put_class(struct text_out *out, const struct tune_worth *w, unsigned i) {
+static void automove_put_class(struct text_out *out, const struct tune_worth *w, unsigned i) {
     const struct page_worth *c = &w->classes[i];
     WORTH_FIELDS(WORTH_PUT)
 }
@@ -49,7 +49,7 @@ void stats_automove(struct command_context *ctx) {
     AUTOMOVE_STATS(STATS_PUT)
     for (unsigned i = 1; w.known && i <= w.class_count; i++) {
         if (w.pages[i] > 0) {
-            put_class(out, &w, i);
+            automove_put_class(out, &w, i);
         }
     }
 }

@@ -12,19 +12,19 @@ struct class_stats {
 
 /* memcached's names for its four lists, each for what the policy keeps in its place. */
 enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP };
-static uint64_t list_items(const struct class_stats *c, unsigned list) {
+static uint64_t class_list_items(const struct class_stats *c, unsigned list) {
     return c->facts->list_items[list];
 }
-static uint64_t list_age_s(const struct class_stats *c, unsigned list) {
+static uint64_t class_list_age_s(const struct class_stats *c, unsigned list) {
     return c->facts->list_age_s[list];
 }
 
 /* Age of the oldest item in the list that victims come from; while that list is empty, of the
  * oldest item in any list. */
-static uint64_t tail_age_s(const struct class_stats *c) {
-    uint64_t age_s = list_age_s(c, c->policy->tail_list);
-    for (unsigned i = 0; list_items(c, c->policy->tail_list) == 0 && i < EVICT_LISTS; i++) {
-        age_s = list_age_s(c, i) > age_s ? list_age_s(c, i) : age_s;
+static uint64_t class_tail_age_s(const struct class_stats *c) {
+    uint64_t age_s = class_list_age_s(c, c->policy->tail_list);
+    for (unsigned i = 0; class_list_items(c, c->policy->tail_list) == 0 && i < EVICT_LISTS; i++) {
+        age_s = class_list_age_s(c, i) > age_s ? class_list_age_s(c, i) : age_s;
     }
     return age_s;
 }
@@ -34,19 +34,19 @@ static uint64_t tail_age_s(const struct class_stats *c) {
 /* clang-format off */
 #define ITEMS_STATS(ALWAYS, SEGMENTED, IF_TEMP) \
     ALWAYS(number, gauge, items, U64, c->facts->items, "items of the class") \
-    SEGMENTED(number_hot, gauge, items, U64, list_items(c, HOT), \
+    SEGMENTED(number_hot, gauge, items, U64, class_list_items(c, HOT), \
               "items in the hot queue of the class") \
-    SEGMENTED(number_warm, gauge, items, U64, list_items(c, WARM), \
+    SEGMENTED(number_warm, gauge, items, U64, class_list_items(c, WARM), \
               "items in the warm queue of the class") \
-    SEGMENTED(number_cold, gauge, items, U64, list_items(c, COLD), \
+    SEGMENTED(number_cold, gauge, items, U64, class_list_items(c, COLD), \
               "items in the cold queue of the class") \
-    IF_TEMP(number_temp, gauge, items, U64, list_items(c, TEMP), \
+    IF_TEMP(number_temp, gauge, items, U64, class_list_items(c, TEMP), \
             "items in the temporary queue of the class; shown when that is on") \
-    SEGMENTED(age_hot, gauge, seconds, U64, list_age_s(c, HOT), \
+    SEGMENTED(age_hot, gauge, seconds, U64, class_list_age_s(c, HOT), \
               "time since the oldest item of the hot queue was used") \
-    SEGMENTED(age_warm, gauge, seconds, U64, list_age_s(c, WARM), \
+    SEGMENTED(age_warm, gauge, seconds, U64, class_list_age_s(c, WARM), \
               "time since the oldest item of the warm queue was used") \
-    ALWAYS(age, gauge, seconds, U64, tail_age_s(c), \
+    ALWAYS(age, gauge, seconds, U64, class_tail_age_s(c), \
            "time since the oldest item of the queue that evicts was used") \
     ALWAYS(mem_requested, gauge, bytes, U64, c->facts->requested_bytes, \
            "header, key and value bytes of the items of the class") \
@@ -95,10 +95,10 @@ static uint64_t tail_age_s(const struct class_stats *c) {
     X(chunks_per_page, gauge, chunks, U64, c->facts->slab.chunks_per_page, \
       "chunks in a page of 1 MiB") \
     X(total_pages, gauge, pages, U64, c->facts->slab.pages, "pages of the class") \
-    X(total_chunks, gauge, chunks, U64, total_chunks(c), "chunks in the pages of the class") \
-    X(used_chunks, gauge, chunks, U64, total_chunks(c) - free_chunks(c), \
+    X(total_chunks, gauge, chunks, U64, class_total_chunks(c), "chunks in the pages of the class") \
+    X(used_chunks, gauge, chunks, U64, class_total_chunks(c) - class_free_chunks(c), \
       "chunks of the class that hold items or parts of them") \
-    X(free_chunks, gauge, chunks, U64, free_chunks(c), "chunks of the class that are free") \
+    X(free_chunks, gauge, chunks, U64, class_free_chunks(c), "chunks of the class that are free") \
     X(free_chunks_end, gauge, chunks, U64, 0, "always 0, as in memcached") \
     X(get_hits, counter, operations, U64, c->facts->counters.get_hits, "keys found in the class") \
     X(cmd_set, counter, operations, U64, \
@@ -128,20 +128,21 @@ const struct counter_info stats_items_info[] = {
 const struct counter_info stats_slabs_info[] = {
     SLABS_STATS(STATS_INFO) SLABS_TOTALS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
-static uint64_t total_chunks(const struct class_stats *c) {
+static uint64_t class_total_chunks(const struct class_stats *c) {
     return (uint64_t)c->facts->slab.pages * c->facts->slab.chunks_per_page;
 }
 
 /* Chunks that partitions have in stock are free, too. The counts come from several moments, so the
  * sum is bounded. */
-static uint64_t free_chunks(const struct class_stats *c) {
-    uint64_t all = total_chunks(c),
+static uint64_t class_free_chunks(const struct class_stats *c) {
+    uint64_t all = class_total_chunks(c),
              n = (uint64_t)c->facts->slab.free_chunks + c->facts->magazine_chunks;
     return n < all ? n : all;
 }
 
 /* Fills an array, by id, with the facts of all classes from `first` on; returns the highest id. */
-static unsigned facts_from(struct cache *cache, uint32_t first, struct cache_class_facts *by_id) {
+static unsigned classes_read_facts(struct cache *cache, uint32_t first,
+                                   struct cache_class_facts *by_id) {
     unsigned count = cache_slab(cache)->class_count;
     struct class_set ids = {{0}};
     for (unsigned id = first; id <= count; id++) {
@@ -166,19 +167,19 @@ static unsigned facts_from(struct cache *cache, uint32_t first, struct cache_cla
 #define PUT_SLABS(name, kind, unit, type, value, help) \
     PUT_CLASS("", name, kind, unit, type, value, help)
 
-static void put_items(struct text_out *out, const struct class_stats *c, bool segmented,
-                      bool temp_lru) {
+static void class_put_items(struct text_out *out, const struct class_stats *c, bool segmented,
+                            bool temp_lru) {
     ITEMS_STATS(PUT_ITEMS, PUT_ITEMS_SEGMENTED, PUT_ITEMS_TEMP)
 }
 
-static bool write_items(struct command_context *ctx, uint32_t *next, void *state) {
+static bool classes_write_items(struct command_context *ctx, uint32_t *next, void *state) {
     struct cache *cache = ctx->server->cache;
     struct settings now;
     struct class_stats c;
     struct cache_class_facts by_id[SLAB_CLASSES_MAX];
     (void)state;
     server_settings(ctx->server, &now);
-    unsigned count = facts_from(cache, *next, by_id);
+    unsigned count = classes_read_facts(cache, *next, by_id);
     while (*next <= count) {
         c.id = (*next)++;
         c.facts = &by_id[c.id];
@@ -186,7 +187,7 @@ static bool write_items(struct command_context *ctx, uint32_t *next, void *state
             continue;
         }
         c.policy = cache_class_policy(cache, c.id);
-        put_items(ctx->out, &c, now.lru_segmented, now.temp_lru);
+        class_put_items(ctx->out, &c, now.lru_segmented, now.temp_lru);
         if (command_piece_full(ctx)) {
             return true;
         }
@@ -195,29 +196,31 @@ static bool write_items(struct command_context *ctx, uint32_t *next, void *state
 }
 
 void stats_items(struct command_context *ctx) {
-    command_answer_pieces(ctx, write_items, 1, NULL, 0);
+    command_answer_pieces(ctx, classes_write_items, 1, NULL, 0);
 }
 
-static void put_slabs(struct text_out *out, const struct class_stats *c) { SLABS_STATS(PUT_SLABS) }
+static void class_put_slabs(struct text_out *out, const struct class_stats *c) {
+    SLABS_STATS(PUT_SLABS)
+}
 
 /* Sums over the classes that were shown. */
 struct slabs_totals {
     uint64_t active, bytes;
 };
 
-static bool write_slabs(struct command_context *ctx, uint32_t *next, void *state) {
+static bool classes_write_slabs(struct command_context *ctx, uint32_t *next, void *state) {
     struct text_out *out = ctx->out;
     struct slabs_totals *totals = state;
     struct class_stats c;
     struct cache_class_facts by_id[SLAB_CLASSES_MAX];
-    unsigned count = facts_from(ctx->server->cache, *next, by_id);
+    unsigned count = classes_read_facts(ctx->server->cache, *next, by_id);
     while (*next <= count) {
         c.id = (*next)++;
         c.facts = &by_id[c.id];
         if (c.facts->slab.pages == 0) {
             continue;
         }
-        put_slabs(out, &c);
+        class_put_slabs(out, &c);
         totals->active++;
         totals->bytes += (uint64_t)c.facts->slab.pages * PAGE_BYTES;
         if (command_piece_full(ctx)) {
@@ -235,5 +238,5 @@ void stats_slabs(struct command_context *ctx) {
         cache_facts(ctx->server->cache, &facts);
         totals.bytes = (uint64_t)facts.pages_returned * PAGE_BYTES;
     }
-    command_answer_pieces(ctx, write_slabs, 1, &totals, sizeof totals);
+    command_answer_pieces(ctx, classes_write_slabs, 1, &totals, sizeof totals);
 }

@@ -8,7 +8,7 @@
 
 enum { RECORDS_A_LOCK = 16 };
 
-struct conns {
+struct conns_reply {
     struct command_more   more; /* the first member, since the session knows only this part */
     struct conn_registry *registry;
     struct conn_cursor    cursor;
@@ -23,7 +23,7 @@ struct conn_shown {
         listen_addr[sizeof((struct conn_record *)0)->listen_addr];
 };
 
-static unsigned copy_some(struct conns *all, struct conn_shown to[RECORDS_A_LOCK]) {
+static unsigned conns_copy_some(struct conns_reply *all, struct conn_shown to[RECORDS_A_LOCK]) {
     const struct conn_record *c;
     unsigned n = 0;
     lock_take(&all->registry->lock);
@@ -50,11 +50,11 @@ static void put_conn(struct text_out *out, const struct conn_shown *c, uint32_t 
 }
 
 static bool conns_run(struct command_more *more, struct command_context *ctx) {
-    struct conns *all = (struct conns *)more;
+    struct conns_reply *all = (struct conns_reply *)more;
     struct conn_shown some[RECORDS_A_LOCK];
     uint32_t now_s = clock_now_s();
     do {
-        unsigned n = copy_some(all, some);
+        unsigned n = conns_copy_some(all, some);
         for (unsigned i = 0; i < n; i++) {
             put_conn(ctx->out, &some[i], now_s);
         }
@@ -67,18 +67,18 @@ static bool conns_run(struct command_more *more, struct command_context *ctx) {
 }
 
 static void conns_destroy(struct command_more *more) {
-    struct conns *all = (struct conns *)more;
+    struct conns_reply *all = (struct conns_reply *)more;
     conn_cursor_end(all->registry, &all->cursor);
     free(all);
 }
 
 void stats_conns(struct command_context *ctx) {
-    struct conns *all = malloc(sizeof *all);
+    struct conns_reply *all = malloc(sizeof *all);
     if (!all) {
         ctx->out->failed = true;
         return;
     }
-    *all = (struct conns){.more = {.run = conns_run, .destroy = conns_destroy},
+    *all = (struct conns_reply){.more = {.run = conns_run, .destroy = conns_destroy},
                           .registry = &ctx->server->registry};
     conn_cursor_begin(all->registry, &all->cursor);
     if (conns_run(&all->more, ctx)) {

@@ -68,7 +68,8 @@ struct general {
       "memory of read buffers that hold no bytes") \
     X(read_buf_oom, counter, operations, U64, g->serve.read_buf_oom, \
       "connections closed because there was no memory for their requests (read_buf_mem_limit)") \
-    X(reserved_fds, gauge, descriptors, U64, descriptors_reserved((unsigned)g->settings.threads), \
+    X(reserved_fds, gauge, descriptors, U64, \
+      process_descriptors_reserved((unsigned)g->settings.threads), \
       "descriptors kept for the server itself") \
     X(cmd_get, counter, operations, U64, g->cache.counters.cmd_get, "keys asked for") \
     X(cmd_set, counter, operations, U64, g->cache.counters.cmd_set, \
@@ -233,7 +234,7 @@ struct general {
 const struct counter_info stats_general_info[] = {
     GENERAL_STATS(STATS_INFO, INFO_WITH){NULL, NULL, NULL, NULL}};
 
-static void gather(struct server *server, struct general *g) {
+static void general_gather(struct server *server, struct general *g) {
     server_settings(server, &g->settings);
     getrusage(RUSAGE_SELF, &g->usage);
     cache_facts(server->cache, &g->cache);
@@ -254,6 +255,6 @@ static void gather(struct server *server, struct general *g) {
 void stats_general(struct command_context *ctx) {
     struct general here, *const g = &here;
     struct text_out *out = ctx->out;
-    gather(ctx->server, g);
+    general_gather(ctx->server, g);
     GENERAL_STATS(STATS_PUT, PUT_WITH)
 }

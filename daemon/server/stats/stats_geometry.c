@@ -75,7 +75,8 @@ const struct counter_info stats_geometry_info[] = {
 #define PUT_CLASS(name, kind, unit, format, value, help) \
     text_out_printf(out, "STAT %u:" #name " " format "\r\n", id, value);
 
-static void put_class(struct text_out *out, unsigned id, const struct slab_class_facts *f) {
+static void geometry_put_class(struct text_out *out, unsigned id,
+                               const struct slab_class_facts *f) {
     GEOMETRY_CLASS_STATS(PUT_CLASS)
 }
 
@@ -107,7 +108,7 @@ void stats_geometry(struct command_context *ctx) {
     GEOMETRY_STATS(STATS_PUT)
     for (unsigned id = 1; id <= count; id++) {
         if (slab_class_state(slab, id) != SLAB_CLASS_UNUSED) {
-            put_class(out, id, &facts[id]);
+            geometry_put_class(out, id, &facts[id]);
         }
     }
 }

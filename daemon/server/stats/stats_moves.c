@@ -64,13 +64,13 @@ static void put_move(struct text_out *out, const struct move_record *m) {
     MOVE_FIELDS(MOVE_PUT)
 }
 
-struct moves_told {
+struct moves_copy {
     unsigned           count;
     struct move_record moves[MOVES_KEPT];
 };
 
 static bool write_moves(struct command_context *ctx, uint32_t *next, void *state) {
-    const struct moves_told *all = state;
+    const struct moves_copy *all = state;
     while (*next < all->count) {
         put_move(ctx->out, &all->moves[(*next)++]);
         if (command_piece_full(ctx)) {
@@ -82,7 +82,7 @@ static bool write_moves(struct command_context *ctx, uint32_t *next, void *state
 
 void stats_moves(struct command_context *ctx) {
     struct text_out *out = ctx->out;
-    struct moves_told all;
+    struct moves_copy all;
     struct cache_facts cache;
     struct server_baseline base;
     struct tune_facts t, b;

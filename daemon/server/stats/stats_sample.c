@@ -75,7 +75,7 @@ enum { HOT_SHOWN = 20 };
     X(band_x4, gauge, ratio, RATIO4, log.told.band[3], "half of the band around hit_ratio_x4")
 
 /* Rows of the whole cache alone. */
-#define WHOLE_STATS(X) \
+#define CACHE_STATS(X) \
     X(lacks, text, reason, TEXT, log.told.enough ? "nothing" : log.told.lacks, \
       "missing part of the sample, without which there is no hit_ratio_x and no band_x") \
     X(predictions, counter, changes, U64, log.came, \
@@ -102,16 +102,16 @@ enum { HOT_SHOWN = 20 };
 const struct counter_info stats_whatif_info[] = {
     WHATIF_STATS(STATS_INFO) POLICY_FIELDS(POLICY_INFO)
     RECORD_FIELD(POLICY_INFO){NULL, NULL, NULL, NULL}};
-const struct counter_info stats_curve_info[] = {
-    CURVE_STATS(STATS_INFO) WHOLE_STATS(STATS_INFO)
-        SIZES_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
+const struct counter_info stats_curve_info[] = {CURVE_STATS(STATS_INFO) CACHE_STATS(
+    STATS_INFO) SIZES_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
-static void put_policy(struct text_out *out, const char *prefix, const struct whatif_policy *p) {
+static void sample_put_policy(struct text_out *out, const char *prefix,
+                              const struct whatif_policy *p) {
     POLICY_FIELDS(POLICY_PUT)
 }
 
-static void put_record(struct text_out *out, const struct cache *cache,
-                       const struct evict_policy *p) {
+static void sample_put_record(struct text_out *out, const struct cache *cache,
+                              const struct evict_policy *p) {
     struct evict_s3fifo_knobs k;
     if (evict_same_structure(p, &evict_s3fifo)) {
         cache_s3fifo(cache, &k);
@@ -120,7 +120,7 @@ static void put_record(struct text_out *out, const struct cache *cache,
     }
 }
 
-static bool write_policies(struct command_context *ctx, uint32_t *next, void *state) {
+static bool sample_write_policies(struct command_context *ctx, uint32_t *next, void *state) {
     struct whatif_policy policies[SHADOW_POLICIES_MAX];
     (void)state;
     while (*next <= cache_slab(ctx->server->cache)->class_count) {
@@ -131,9 +131,9 @@ static bool write_policies(struct command_context *ctx, uint32_t *next, void *st
             snprintf(prefix, sizeof prefix, "class:%u:", id);
         }
         for (unsigned i = 0; i < n; i++) {
-            put_policy(ctx->out, prefix, &policies[i]);
+            sample_put_policy(ctx->out, prefix, &policies[i]);
             if (id == SLAB_CLASS_NONE) {
-                put_record(ctx->out, ctx->server->cache, policies[i].policy);
+                sample_put_record(ctx->out, ctx->server->cache, policies[i].policy);
             }
         }
         if (command_piece_full(ctx)) {
@@ -148,7 +148,7 @@ void stats_whatif(struct command_context *ctx) {
     struct whatif_facts f;
     whatif_facts(tuner_whatif(ctx->server->tuner), &f);
     WHATIF_STATS(STATS_PUT)
-    command_answer_pieces(ctx, write_policies, SLAB_CLASS_NONE, NULL, 0);
+    command_answer_pieces(ctx, sample_write_policies, SLAB_CLASS_NONE, NULL, 0);
 }
 
 /* --- stats curve [class] --- */
@@ -174,7 +174,7 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
     whatif_predictions(whatif, &log);
     CURVE_STATS(STATS_PUT)
     if (class_id == SLAB_CLASS_NONE) {
-        WHOLE_STATS(STATS_PUT)
+        CACHE_STATS(STATS_PUT)
     }
     if (known && class_id == SLAB_CLASS_NONE && log.told.enough) {
         SIZES_STATS(STATS_PUT)
@@ -188,7 +188,7 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
 
 /* --- stats hotkeys [count] --- */
 
-static void put_key(struct text_out *out, unsigned number, const struct hot_key *k) {
+static void sample_put_hot_key(struct text_out *out, unsigned number, const struct hot_key *k) {
     char name[3 * HOT_KEY_BYTES_MAX];
     size_t n = line_escape(name, k->key, k->key_bytes);
     text_out_printf(out,
@@ -197,15 +197,15 @@ static void put_key(struct text_out *out, unsigned number, const struct hot_key 
                     number, (int)n, name, number, k->count, number, k->error, number, k->doubt);
 }
 
-struct hot_told {
+struct hot_keys_copy {
     uint32_t       count;
     struct hot_key keys[HOT_KEYS];
 };
 
-static bool write_hot(struct command_context *ctx, uint32_t *next, void *state) {
-    const struct hot_told *all = state;
+static bool sample_write_hot_keys(struct command_context *ctx, uint32_t *next, void *state) {
+    const struct hot_keys_copy *all = state;
     while (*next < all->count) {
-        put_key(ctx->out, *next + 1, &all->keys[*next]);
+        sample_put_hot_key(ctx->out, *next + 1, &all->keys[*next]);
         ++*next;
         if (command_piece_full(ctx)) {
             return true;
@@ -215,8 +215,8 @@ static bool write_hot(struct command_context *ctx, uint32_t *next, void *state) 
 }
 
 void stats_hotkeys(struct command_context *ctx, const struct words *w) {
-    struct hot_told all;
-    struct whatif_asked asked;
+    struct hot_keys_copy all;
+    struct whatif_asked counts;
     uint32_t most = HOT_SHOWN;
     if (!ctx->server->at_start.dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats hotkeys not allowed\r\n");
@@ -228,8 +228,8 @@ void stats_hotkeys(struct command_context *ctx, const struct words *w) {
                         HOT_KEYS);
         return;
     }
-    all.count = whatif_hot(tuner_whatif(ctx->server->tuner), all.keys, most, &asked);
+    all.count = whatif_hot(tuner_whatif(ctx->server->tuner), all.keys, most, &counts);
     text_out_printf(ctx->out, "STAT requests %" PRIu64 "\r\nSTAT noted %" PRIu64 "\r\n",
-                    asked.requests, asked.noted);
-    command_answer_pieces(ctx, write_hot, 0, &all, sizeof all);
+                    counts.requests, counts.noted);
+    command_answer_pieces(ctx, sample_write_hot_keys, 0, &all, sizeof all);
 }

@@ -84,7 +84,7 @@ void meta_drop(struct serving *, const struct key *);
 static inline void serving_note(const struct serving *sv, const struct key *key,
                                 enum prefix_event event) {
     if (sv->prefixes) {
-        prefix_stats_note(sv->prefixes, key, event);
+        prefix_stats_count(sv->prefixes, key, event);
     }
 }
 

@@ -11,83 +11,83 @@
 
 static void count_wake(void *arg) { ++*(unsigned *)arg; }
 
-static struct shared_seat seat_of(unsigned *woken) { return (struct shared_seat){.wake = count_wake, .wake_arg = woken}; }
+static struct coalesced_waiter seat_of(unsigned *woken) { return (struct coalesced_waiter){.wake = count_wake, .wake_arg = woken}; }
 
 static _Atomic uint64_t now_us = 1000; /* the test's */
 
-static void make(struct shared_answer *a, struct shared_seat *seat, const char *text, uint64_t age_us) {
+static void make(struct coalesced_reply *a, struct coalesced_waiter *seat, const char *text, uint64_t age_us) {
     struct text_out out;
     text_out_init(&out);
     text_out_str(&out, text);
-    if (!shared_made(a, seat, &out, age_us, now_us)) {
+    if (!coalesced_publish(a, seat, &out, age_us, now_us)) {
         abort();
     }
     text_out_fini(&out);
 }
 
-static bool reads(const struct shared_seat *seat, const char *text) {
+static bool reads(const struct coalesced_waiter *seat, const char *text) {
     return seat->text != NULL && seat->text->out.used == strlen(text) && memcmp(seat->text->out.bytes, text, strlen(text)) == 0;
 }
 
 TEST(test_one_makes_it) {
-    struct shared_answer a;
+    struct coalesced_reply a;
     unsigned woken = 0;
-    struct shared_seat one = seat_of(&woken), two = seat_of(&woken), three = seat_of(&woken);
-    shared_answer_init(&a);
-    is(shared_sit(&a, &one, now_us), SHARED_MAKES, "the first to ask makes the answer");
-    is(shared_sit(&a, &two, now_us), SHARED_WAITS, "the second waits");
-    is(shared_sit(&a, &two, now_us), SHARED_WAITS, "also when it was woken too early");
-    is(shared_sit(&a, &three, now_us), SHARED_WAITS, "and so does the third");
-    shared_leave(&a, &three);
+    struct coalesced_waiter one = seat_of(&woken), two = seat_of(&woken), three = seat_of(&woken);
+    coalesced_reply_init(&a);
+    is(coalesced_join(&a, &one, now_us), COALESCED_MAKE, "the first to ask makes the answer");
+    is(coalesced_join(&a, &two, now_us), COALESCED_WAIT, "the second waits");
+    is(coalesced_join(&a, &two, now_us), COALESCED_WAIT, "also when it was woken too early");
+    is(coalesced_join(&a, &three, now_us), COALESCED_WAIT, "and so does the third");
+    coalesced_leave(&a, &three);
     make(&a, &one, "text", 0);
     is(woken, 1, "who still waits is woken, once");
-    is(shared_sit(&a, &two, now_us), SHARED_HAS, "and has the answer, even one that serves nobody who asks later");
+    is(coalesced_join(&a, &two, now_us), COALESCED_READY, "and has the answer, even one that serves nobody who asks later");
     ok(reads(&one, "text") && reads(&two, "text"), "which is the same for both");
-    is(shared_sit(&a, &three, now_us), SHARED_MAKES, "who asks later makes another");
+    is(coalesced_join(&a, &three, now_us), COALESCED_MAKE, "who asks later makes another");
     make(&a, &three, "later", 500);
     ok(reads(&one, "text") && reads(&three, "later"), "those before keep theirs");
-    shared_leave(&a, &one);
+    coalesced_leave(&a, &one);
     now_us += 499;
-    is(shared_sit(&a, &one, now_us), SHARED_HAS, "who asks within the time that it serves has it");
+    is(coalesced_join(&a, &one, now_us), COALESCED_READY, "who asks within the time that it serves has it");
     ok(reads(&one, "later"), "without being made again");
-    shared_leave(&a, &one);
+    coalesced_leave(&a, &one);
     now_us++;
-    is(shared_sit(&a, &one, now_us), SHARED_MAKES, "who asks later makes another");
-    shared_leave(&a, &one);
-    shared_leave(&a, &two);
-    shared_leave(&a, &three);
-    shared_answer_fini(&a);
+    is(coalesced_join(&a, &one, now_us), COALESCED_MAKE, "who asks later makes another");
+    coalesced_leave(&a, &one);
+    coalesced_leave(&a, &two);
+    coalesced_leave(&a, &three);
+    coalesced_reply_fini(&a);
 }
 
 TEST(test_the_age_is_bounded) {
-    struct shared_answer a;
+    struct coalesced_reply a;
     unsigned woken = 0;
-    struct shared_seat one = seat_of(&woken);
-    shared_answer_init(&a);
-    shared_sit(&a, &one, now_us);
+    struct coalesced_waiter one = seat_of(&woken);
+    coalesced_reply_init(&a);
+    coalesced_join(&a, &one, now_us);
     make(&a, &one, "dear", UINT64_MAX);
-    is(one.text->until_us, now_us + SHARED_AGE_MAX_US, "no answer serves for longer than a second");
-    shared_leave(&a, &one);
-    shared_answer_fini(&a);
+    is(one.text->until_us, now_us + COALESCED_AGE_MAX_US, "no answer serves for longer than a second");
+    coalesced_leave(&a, &one);
+    coalesced_reply_fini(&a);
 }
 
 TEST(test_another_takes_over) {
-    struct shared_answer a;
+    struct coalesced_reply a;
     unsigned woken = 0;
-    struct shared_seat one = seat_of(&woken), two = seat_of(&woken), three = seat_of(&woken);
-    shared_answer_init(&a);
-    shared_sit(&a, &one, now_us);
-    shared_sit(&a, &two, now_us);
-    shared_sit(&a, &three, now_us);
-    shared_leave(&a, &one);
+    struct coalesced_waiter one = seat_of(&woken), two = seat_of(&woken), three = seat_of(&woken);
+    coalesced_reply_init(&a);
+    coalesced_join(&a, &one, now_us);
+    coalesced_join(&a, &two, now_us);
+    coalesced_join(&a, &three, now_us);
+    coalesced_leave(&a, &one);
     is(woken, 2, "when who makes the answer leaves, all who wait are woken");
-    is(shared_sit(&a, &two, now_us), SHARED_MAKES, "the first of them makes it");
-    is(shared_sit(&a, &three, now_us), SHARED_WAITS, "the others go on waiting");
+    is(coalesced_join(&a, &two, now_us), COALESCED_MAKE, "the first of them makes it");
+    is(coalesced_join(&a, &three, now_us), COALESCED_WAIT, "the others go on waiting");
     make(&a, &two, "text", 0);
-    ok(shared_sit(&a, &three, now_us) == SHARED_HAS && reads(&three, "text"), "and have it");
-    shared_leave(&a, &two);
-    shared_leave(&a, &three);
-    shared_answer_fini(&a);
+    ok(coalesced_join(&a, &three, now_us) == COALESCED_READY && reads(&three, "text"), "and have it");
+    coalesced_leave(&a, &two);
+    coalesced_leave(&a, &three);
+    coalesced_reply_fini(&a);
 }
 
 /* --- many threads --- */
@@ -95,7 +95,7 @@ TEST(test_another_takes_over) {
 enum { ASKERS = 4, ROUNDS = 20000 };
 
 struct asker {
-    struct shared_answer *answer;
+    struct coalesced_reply *answer;
     sem_t                 woken;
     uint64_t              random;
     unsigned              had, made, wrong;
@@ -104,20 +104,20 @@ struct asker {
 static void wake_asker(void *arg) { sem_post(&((struct asker *)arg)->woken); }
 
 static bool ask_once(struct asker *k) {
-    struct shared_seat seat = {.wake = wake_asker, .wake_arg = k};
-    enum shared_part part;
+    struct coalesced_waiter seat = {.wake = wake_asker, .wake_arg = k};
+    enum coalesced_part part;
     now_us++;
-    while ((part = shared_sit(k->answer, &seat, now_us)) == SHARED_WAITS) {
+    while ((part = coalesced_join(k->answer, &seat, now_us)) == COALESCED_WAIT) {
         sem_wait(&k->woken);
     }
     k->random = k->random * 6364136223846793005u + 1442695040888963407u;
-    bool leaves = part == SHARED_MAKES && k->random >> 62 == 0;
-    if (part == SHARED_MAKES && !leaves) {
+    bool leaves = part == COALESCED_MAKE && k->random >> 62 == 0;
+    if (part == COALESCED_MAKE && !leaves) {
         make(k->answer, &seat, "text", (k->random >> 60) * 20);
         k->made++;
     }
     k->wrong += !leaves && !reads(&seat, "text");
-    shared_leave(k->answer, &seat);
+    coalesced_leave(k->answer, &seat);
     return !leaves;
 }
 
@@ -130,12 +130,12 @@ static void *asker_main(void *arg) {
 }
 
 TEST(test_many_ask) {
-    struct shared_answer a;
+    struct coalesced_reply a;
     static struct asker askers[ASKERS];
     pthread_t threads[ASKERS];
     unsigned had = 0, made = 0, wrong = 0;
     uint64_t seed = tap_seed();
-    shared_answer_init(&a);
+    coalesced_reply_init(&a);
     for (unsigned i = 0; i < ASKERS; i++) {
         askers[i] = (struct asker){.answer = &a, .random = seed + i};
         sem_init(&askers[i].woken, 0, 0);
@@ -152,7 +152,7 @@ TEST(test_many_ask) {
     is(wrong, 0, "%d threads: each that asked has an answer, %u of %u made by who asked", ASKERS, made, had);
     ok(made > 0 && made < had, "and some have another's");
     ok(a.waiting == NULL && !a.making, "nobody waits in the end");
-    shared_answer_fini(&a);
+    coalesced_reply_fini(&a);
 }
 
 int main(void) { return tap_main(); }

@@ -112,10 +112,10 @@ TEST(test_prefixes_are_bounded) {
         struct key key = key_make(name, (size_t)snprintf(name, sizeof name, "p%d:x", i % (PREFIX_MAX + 500)));
         if (i == PREFIX_MAX + 500) {
             prefix_stats_clear(p);
-            prefix_stats_note(p, &empty, PREFIX_SET);
+            prefix_stats_count(p, &empty, PREFIX_SET);
         }
-        prefix_stats_note(p, &key, PREFIX_HIT);
-        prefix_stats_note(p, &key, PREFIX_GET);
+        prefix_stats_count(p, &key, PREFIX_HIT);
+        prefix_stats_count(p, &key, PREFIX_GET);
     }
     text_out_clear(&out);
     for (uint32_t bucket = 0; bucket < PREFIX_BUCKETS;) {

@@ -19,7 +19,7 @@ static const char *lines(const char *text) {
     shown[0] = '\0';
     while (config_file_next(&at, &line)) {
         size_t used = strlen(shown);
-        config_line_rest(&line, true);
+        config_line_remainder(&line, true);
         snprintf(shown + used, sizeof shown - used, "%u:%s[%s]%s%s%s ", line.number, line.letters ? "-" : "",
                  line.name, line.value ? "[" : "", line.value ? line.value : "", line.value ? "]" : "");
     }

@@ -14,7 +14,7 @@
 
 TEST(test_arithmetic) {
     static const struct {
-        uint64_t    limit, asked, resident, items, known, want; /* MiB */
+        uint64_t    limit, requested, resident, items, known, want; /* MiB */
         const char *claim;
     } rows[] = {
         {0, 64, 500, 64, 110, 64, "without a limit items may take what was asked for"},
@@ -30,7 +30,7 @@ TEST(test_arithmetic) {
         {100, 100, 300, 10, 160, 0, "where others have it all, nothing is left"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct memory_parts p = {.limit = rows[i].limit * MIB, .asked = rows[i].asked * MIB, .resident = rows[i].resident * MIB,
+        struct memory_parts p = {.limit = rows[i].limit * MIB, .requested = rows[i].requested * MIB, .resident = rows[i].resident * MIB,
                                  .items = rows[i].items * MIB, .known = rows[i].known * MIB};
         is(memory_items_limit(&p) / MIB, rows[i].want, "%s", rows[i].claim);
     }
@@ -64,7 +64,7 @@ static uint64_t slack(const struct memory_parts *p) {
 
 /* Waves of clients that take `each_bytes`, and hang up. Items have all pages that they may have. */
 static bool waves_keep_items(uint64_t limit, uint64_t start, uint64_t clients, uint64_t each_bytes) {
-    struct process at = {.p = {.limit = limit, .asked = limit, .known = start + clients * each_bytes}, .counted = start};
+    struct process at = {.p = {.limit = limit, .requested = limit, .known = start + clients * each_bytes}, .counted = start};
     uint64_t limit_at_first = at.p.items = memory_items_limit(&at.p);
     for (unsigned wave = 0; wave < 3; wave++) {
         for (unsigned half = 1; half <= 4; half++) {
@@ -82,7 +82,7 @@ TEST(test_waves) {
     ok(waves_keep_items(600 * MIB, 13 * MIB, 4000, SETTINGS_CONN_TLS_BYTES),
        "clients of TLS who hang up take nothing from items, although the allocator keeps their memory");
     ok(waves_keep_items(96 * MIB, 9 * MIB, 1500, 8 << 10), "… nor do those who left replies unread");
-    struct process at = {.p = {.limit = 64 * MIB, .asked = 64 * MIB, .known = 12 * MIB}, .counted = 12 * MIB};
+    struct process at = {.p = {.limit = 64 * MIB, .requested = 64 * MIB, .known = 12 * MIB}, .counted = 12 * MIB};
     uint64_t before = at.p.items = memory_items_limit(&at.p);
     settle(&at, 9 * MIB, 0);
     ok(memory_items_limit(&at.p) == before, "samples that end take nothing from items while the allocator keeps theirs");
@@ -97,7 +97,7 @@ static void test_below_the_limit(uint64_t seed) {
     random_state = seed;
     for (unsigned i = 0; i < PROCESSES; i++) {
         struct process at = {.p.limit = (24 + below(2000)) * MIB};
-        at.p.asked = below(2) == 0 ? at.p.limit : below(at.p.limit / MIB) * MIB;
+        at.p.requested = below(2) == 0 ? at.p.limit : below(at.p.limit / MIB) * MIB;
         for (unsigned n = 0; n < LOOKS; n++) {
             at.uncounted = below(3) == 0 ? below(at.p.limit / 4) : at.uncounted;
             at.kept = below(7) == 0 ? 0 : at.kept; /* trimmed */

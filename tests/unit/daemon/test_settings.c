@@ -403,14 +403,14 @@ TEST(test_slab_sizes) {
     static const char *const wrong[] = {"47", "100-104", "200-100", "96-524288", "96--200", "96,200", ""};
     struct slab_sizes sizes;
     char many[1024] = "";
-    ok(slab_sizes_parse("96-200-1000", 524288, 63, &sizes, why) && sizes.count == 3 && sizes.bytes[2] == 1000, "sizes are read in order");
+    ok(settings_parse_slab_sizes("96-200-1000", 524288, 63, &sizes, why) && sizes.count == 3 && sizes.bytes[2] == 1000, "sizes are read in order");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        ok(!slab_sizes_parse(wrong[i], 524288, 63, &sizes, why), "'%s' is refused: %s", wrong[i], why);
+        ok(!settings_parse_slab_sizes(wrong[i], 524288, 63, &sizes, why), "'%s' is refused: %s", wrong[i], why);
     }
     for (int i = 0; i < 63; i++) {
         snprintf(many + strlen(many), sizeof many - strlen(many), "%s%d", i ? "-" : "", 100 + 8 * i);
     }
-    ok(!slab_sizes_parse(many, 524288, 63, &sizes, why), "more sizes than classes are refused");
+    ok(!settings_parse_slab_sizes(many, 524288, 63, &sizes, why), "more sizes than classes are refused");
     REFUSES({"-o slab_sizes=99999999999999999999", "slab_sizes: 18446744073709551615 is not from 48 to under slab_chunk_max (524288 bytes)"},
             {"-o slab_sizes=9", "slab_sizes: 9 is not from 48 to under slab_chunk_max (524288 bytes)"});
 }

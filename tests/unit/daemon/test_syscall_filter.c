@@ -97,10 +97,10 @@ static int behind_filter(deed does, bool plugins) {
     int   status = 0;
     pid_t child = fork();
     if (child == 0) {
-        const struct filter_needs needs = {.plugins = plugins};
+        const struct syscall_filter_needs needs = {.plugins = plugins};
         pthread_t thread;
         int       result = 0;
-        if ((does == NULL && !start_runner(&thread, &result)) || filter_system_calls(&needs) != 0) {
+        if ((does == NULL && !start_runner(&thread, &result)) || syscall_filter_install(&needs) != 0) {
             _exit(NO_FILTER);
         }
         if (does == NULL) {

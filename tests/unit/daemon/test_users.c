@@ -80,7 +80,7 @@ TEST(test_certificates) {
         {"", 0, "nobody", "no name is nobody's"}, {"web.shop:pw", 11, "nobody", "a user's name and password are no certificate's"}};
     ok(load("certificate web.shop read\ncertificate  a test's client   write\r\n"
             "certificate spiffe://shop/api admin\ncertificate spiffe://shop/api read\nweb.shop:pw:write\n"), "a file with names of certificates is read");
-    ok(users_name_certificates(&users), "the file is known to have some");
+    ok(users_have_certificates(&users), "the file is known to have some");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         is_str(certified_bytes(rows[i].name, rows[i].bytes), rows[i].role, "%s", rows[i].claim);
     }
@@ -141,7 +141,7 @@ TEST(test_bad_files) {
     }
     ok(!load_bytes("a:b\0c\n", 6) && strstr(why, "zero byte") != NULL, "so is one with a zero byte: %s", why);
     unlink(path);
-    ok(!users_name_certificates(&users), "a file of users alone names no certificate");
+    ok(!users_have_certificates(&users), "a file of users alone names no certificate");
     ok(!users_load(&users, why) && strstr(why, path) != NULL, "and one that is not there: %s", why);
     is_str(role_of("anna", "secret"), "write", "the users stay as they were");
 }

@@ -1,4 +1,4 @@
-#include "server/config/kept_settings.h"
+#include "server/config/saved_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 enum { VALUE_BYTES = 1024 };
 
 /* Appends a line. False: there is no room for it. */
-static bool put(char *text, size_t *used, const struct setting *row, const struct settings *s) {
+static bool saved_settings_put_line(char *text, size_t *used, const struct setting *row,
+                                    const struct settings *s) {
     char value[VALUE_BYTES];
     setting_format(s, row, value, sizeof value);
     int n = snprintf(text + *used, SETTINGS_BLOB_BYTES - *used, "%s %s\n", row->name, value);
@@ -18,25 +19,25 @@ static bool put(char *text, size_t *used, const struct setting *row, const struc
     return fits;
 }
 
-void kept_settings_write(struct cache *cache, const struct settings *start,
-                         const struct settings *now) {
+void saved_settings_write(struct cache *cache, const struct settings *start,
+                          const struct settings *now) {
     char *text = malloc(SETTINGS_BLOB_BYTES);
     size_t used = 0;
-    bool whole = text != NULL;
+    bool complete = text != NULL;
     for (const struct setting *row = setting_table;
          text != NULL && row < setting_table + SETTING_ROWS; row++) {
         if (setting_is_live(now, row) && !setting_same(start, now, row)) {
-            whole = put(text, &used, row, now) && whole;
+            complete = saved_settings_put_line(text, &used, row, now) && complete;
         }
     }
-    if (!whole || !cache_save_settings(cache, text, used)) {
+    if (!complete || !cache_save_settings(cache, text, used)) {
         log_warn("a setting that was changed will not outlive the process: there is no room for "
                  "it");
     }
     free(text);
 }
 
-static void take(struct settings *to, char *line) {
+static void saved_settings_take_line(struct settings *to, char *line) {
     char why[SETTING_WHY_BYTES], *value = strchr(line, ' ');
     size_t name_bytes = value != NULL ? (size_t)(value - line) : strlen(line);
     const struct setting *row = setting_find(line, name_bytes);
@@ -50,9 +51,9 @@ static void take(struct settings *to, char *line) {
     }
 }
 
-void kept_settings_read(char *text, struct settings *to) {
-    for (char *rest, *line = strtok_r(text, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
-        take(to, line);
+void saved_settings_read(char *text, struct settings *to) {
+    for (char *remainder, *line = strtok_r(text, "\n", &remainder); line != NULL;
+         line = strtok_r(NULL, "\n", &remainder)) {
+        saved_settings_take_line(to, line);
     }
 }

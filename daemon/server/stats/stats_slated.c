@@ -4,13 +4,13 @@
 #include "mem/item.h"
 #include "server/stats/stats.h"
 
-struct own {
+struct slated_stats {
     struct cache_facts  cache;
     struct cache_recovered adopted;
     struct serve_values serve;
     uint64_t            log_lost;
     unsigned            values_waiting;
-    size_t              drafts_most;
+    size_t              upload_bytes_max;
     const char         *policy, *store, *index, *role;
     struct evict_s3fifo_knobs s3fifo;
     bool                cas;
@@ -76,7 +76,7 @@ struct own {
       "so much alike") \
     X(draft_bytes, gauge, bytes, U64, o->cache.upload_bytes, \
       "memory that values take, or may take, while their bytes are still coming") \
-    X(draft_bytes_most, gauge, bytes, U64, o->drafts_most, \
+    X(draft_bytes_most, gauge, bytes, U64, o->upload_bytes_max, \
       "most memory that values may take together while their bytes are still coming: an eighth " \
       "of the pages; one value counts for no more than half of it") \
     X(pinned_bytes, gauge, bytes, U64, o->cache.pinned_bytes, \
@@ -103,11 +103,11 @@ const struct counter_info stats_slated_info[] = {SLATED_STATS(STATS_INFO){NULL, 
 
 void stats_slated(struct command_context *ctx) {
     struct text_out *out = ctx->out;
-    struct own here, *const o = &here;
+    struct slated_stats here, *const o = &here;
     cache_facts(ctx->server->cache, &o->cache);
     o->adopted = *cache_recovered(ctx->server->cache);
     server_values(ctx->server, &o->serve);
-    o->drafts_most = cache_uploads_max_bytes(ctx->server->cache);
+    o->upload_bytes_max = cache_uploads_max_bytes(ctx->server->cache);
     o->values_waiting = cache_uploads_waiting(ctx->server->cache, false) +
                         cache_uploads_waiting(ctx->server->cache, true);
     o->log_lost = server_log_lost(ctx->server);
@@ -130,9 +130,9 @@ void stats_policies(struct command_context *ctx) {
         text_out_printf(ctx->out, "STAT %s:source %s\r\n", (*p)->name, (*p)->source);
     }
     for (unsigned id = 1; id <= cache_slab(ctx->server->cache)->class_count; id++) {
-        const struct evict_policy *own = cache_class_policy(ctx->server->cache, id);
-        if (own != active) {
-            text_out_printf(ctx->out, "STAT class:%u:policy %s\r\n", id, own->name);
+        const struct evict_policy *policy = cache_class_policy(ctx->server->cache, id);
+        if (policy != active) {
+            text_out_printf(ctx->out, "STAT class:%u:policy %s\r\n", id, policy->name);
         }
     }
 }
