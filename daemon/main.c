@@ -28,7 +28,8 @@
 
 static struct settings settings;
 static struct server   server;
-/* what this process has of another, with --takeover, or of itself, after a takeover that failed */
+/* Descriptors inherited from the process before (--takeover), or from this process itself after a
+ * takeover that failed. */
 static struct takeover_new arrival = TAKEOVER_NEW_NONE;
 
 enum { MANY_THREADS = 64 };
@@ -47,11 +48,11 @@ static void main_on_signal(int number) {
     errno = saved_errno;
 }
 
-/* Held back while the server is built, so that one that comes early ends it cleanly; and threads
- * never get them. */
+/* Blocks the signals while the server is built: an early signal then ends the server cleanly, and
+ * no other thread receives one. */
 static void main_block_signals(sigset_t *held) {
-    signal(SIGPIPE, SIG_IGN); /* a client that hangs up is found by its send */
-    signal(SIGXFSZ, SIG_IGN); /* a log or record that may not grow is found by its write */
+    signal(SIGPIPE, SIG_IGN); /* send() reports a client that hung up */
+    signal(SIGXFSZ, SIG_IGN); /* write() reports a log or record that may not grow */
     sigemptyset(held);
     sigaddset(held, SIGHUP);
     sigaddset(held, SIGINT);
@@ -72,7 +73,7 @@ static void main_handle_signals(const sigset_t *held) {
     pthread_sigmask(SIG_UNBLOCK, held, NULL);
 }
 
-/* --- what each room is told --- */
+/* --- building the rooms --- */
 
 static void main_cache_config(const struct settings *s, struct memory_file *file, char *refused,
                               struct cache_config *config, struct slab_sizes *sizes) {
@@ -89,18 +90,18 @@ static struct cache *main_create_cache_in(const struct settings *s, struct memor
     return cache_create(&config);
 }
 
-/* For a simulation, which leaves no items. */
+/* For a simulation, whose cache has no memory file. */
 static struct cache *main_create_cache(const struct settings *s) {
     return main_create_cache_in(s, NULL, NULL);
 }
 
 static const char *main_policy_dir(const struct settings *s) {
-    static char dir[1100]; /* the tuner keeps it */
+    static char dir[1100]; /* the control thread borrows this text */
     return process_policy_dir(s, dir, sizeof dir);
 }
 
-/* The memory file, which a server that can be taken over has with and without -e. False: says why
- * not. */
+/* Opens the memory file. A server that can be taken over has one even without -e. False: the reason
+ * is logged. */
 static bool main_open_memory_file(struct memory_file **file) {
     const char *path = settings.memory_file, *name = path ? path : "memory";
     char refused[MEMORY_WHY_BYTES];
@@ -117,7 +118,7 @@ static bool main_open_memory_file(struct memory_file **file) {
     return *file != NULL;
 }
 
-/* Takes over from the process before, whose memory file this is. False: says why not. */
+/* Takes over from the process that owns this memory file. False: the reason is logged. */
 static bool main_take_over(struct memory_file *file) {
     char                refused[CACHE_WHY_BYTES];
     struct slab_sizes   sizes;
@@ -136,7 +137,7 @@ static bool main_take_over(struct memory_file *file) {
     return takeover_new_take_over(&arrival);
 }
 
-/* The server's, and says why not. */
+/* Creates the server's cache. NULL: the reason is logged. */
 static struct cache *main_open_cache(const struct settings *s, struct memory_file *taken) {
     char refused[CACHE_WHY_BYTES] = "";
     struct cache *cache = main_create_cache_in(s, taken, refused);
@@ -173,9 +174,9 @@ static struct net *main_create_net(const struct settings *s) {
 
 /* --- a server's life --- */
 
-/* Once all is built, and before anyone is told so. */
+/* Filters system calls. Called once all is built, before the server reports that it is ready. */
 static int main_drop_privileges(void) {
-    static bool dropped; /* for good, and lets nobody do it again */
+    static bool dropped; /* the filter cannot be removed, nor installed twice */
     int failed =
         settings.drop_privileges && !dropped
             ? syscall_filter_install(&(struct syscall_filter_needs){.plugins = settings.sasl})
@@ -210,7 +211,8 @@ static struct metrics *main_start_metrics(struct net *net) {
     return metrics;
 }
 
-/* Tells everybody that this process serves. */
+/* Reports that this process serves: to the process before, the pidfile, the log, the parent process
+ * and the service manager. */
 static void main_report_ready(struct net *net) {
     int before = arrival.pid;
     if (settings.takeover) {
@@ -230,7 +232,8 @@ static void main_report_ready(struct net *net) {
     process_notify("READY=1");
 }
 
-/* Until the server is to end, or until a next process is to serve: *next has it then. */
+/* Serves until the server ends, or until another process is to take over: *next then holds the
+ * handover. */
 static int main_serve(struct net *net, const sigset_t *held, struct takeover_old **next) {
     struct metrics *metrics = NULL;
     if (settings.metrics && !(metrics = main_start_metrics(net))) {
@@ -260,7 +263,8 @@ static int main_serve(struct net *net, const sigset_t *held, struct takeover_old
     return EXIT_SUCCESS;
 }
 
-/* The cache, in this file if there is one, and what looks after it. */
+/* Creates the cache, in this memory file if there is one, the control thread and the limit of
+ * memory. */
 static int main_create_memory(struct memory_file *taken, bool only_check) {
     char why[SETTING_WHY_BYTES];
     if (taken) {
@@ -274,7 +278,7 @@ static int main_create_memory(struct memory_file *taken, bool only_check) {
         start_log_classes(server.cache);
     }
     if (only_check) {
-        settings.automove_record = NULL; /* it was looked at, and is not made */
+        settings.automove_record = NULL; /* --check-config creates no file */
     }
     server.tuner = main_create_control(&settings, server.cache);
     if (!server.tuner) {
@@ -290,7 +294,7 @@ static int main_create_memory(struct memory_file *taken, bool only_check) {
     return 0;
 }
 
-/* What was built, in reverse. */
+/* Destroys the rooms in reverse order. */
 static void main_tear_down(struct net *net) {
     if (net) {
         net_destroy(&net);
@@ -299,13 +303,13 @@ static void main_tear_down(struct net *net) {
         tuner_destroy(&server.tuner);
     }
     cache_destroy(&server.cache);
-    /* the process before takes the memory file up again once it sees this end */
+    /* the process before takes the memory file back once this connection closes */
     takeover_new_end(&arrival);
     logins_destroy(&server.logins);
     server_fini(&server);
 }
 
-/* A wish to stop that came while the server was stopped for a next process still counts. */
+/* A stop that was requested during a takeover that failed still counts. */
 static bool main_init_server(void) {
     int stop = atomic_load_explicit(&server.stop, memory_order_acquire);
     if (!server_init(&server, &settings)) {
@@ -318,8 +322,8 @@ static bool main_init_server(void) {
     return true;
 }
 
-/* All that a start does. --check-config does the same, but that it opens no port and no file of
- * items, takes over from nobody, and ends where serving would begin. */
+/* Builds the server and serves. --check-config does the same, but it opens no port and no memory
+ * file, takes over from no process, and ends where serving would begin. */
 static int main_build_and_serve(bool only_check, struct takeover_old **next) {
     int status = EX_OSERR;
     sigset_t held;
@@ -341,17 +345,18 @@ static int main_build_and_serve(bool only_check, struct takeover_old **next) {
         goto done;
     }
     status = EX_OSERR;
-    if (!(net = main_create_net(&settings))) { /* says itself what is missing */
+    if (!(net = main_create_net(&settings))) { /* logs its own errors */
         goto done;
     }
     if (only_check && !(net_addresses_exist(net) && main_check_metrics())) {
         goto done;
     }
-    /* Before the items are taken up, which may last: clients find somebody meanwhile. */
+    /* Opens the ports before the items are recovered, which may take long: clients can connect
+     * meanwhile. */
     if (!only_check && !net_open(net)) {
         goto done;
     }
-    arrival.handover_fd = -1; /* the network's */
+    arrival.handover_fd = -1; /* net owns the descriptor now */
     if (!only_check && !main_open_memory_file(&file)) {
         goto done;
     }
@@ -384,12 +389,13 @@ static int main_serve_until_end(void) {
             process_notify(state);
             return status;
         }
-        settings = server.at_start; /* changes since then are noted in the memory file */
+        settings = server.at_start; /* later changes are in the memory file */
         settings.takeover = false;
     }
 }
 
-/* Rarely says anything, but by itself it would write to stderr, and wait for it, from a worker. */
+/* libevent rarely logs. Its own logger would write to stderr from a worker, and block the
+ * worker. */
 static void main_on_event_log(int severity, const char *message) {
     log_line(severity >= EVENT_LOG_WARN ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "libevent: %s",
              message);
@@ -436,10 +442,10 @@ static int main_run(void) {
     return status;
 }
 
-/* As the user of -u where this is root. Root that names no user may check for another, such as the
- * user of a unit, and is told that root itself needs -u to serve. */
+/* Runs --check-config, as the user of -u where this is root. Root without -u may check for another
+ * user, such as the user of a unit; a line then says that root needs -u to serve. */
 static int main_check(void) {
-    settings.takeover = false; /* whether there is somebody to take over from is no matter */
+    settings.takeover = false; /* the check needs no server to take over from */
     bool good = main_begin() == 0 && (!settings.user || process_drop_root(&settings) == 0) &&
                 main_build_and_serve(true, NULL) == 0;
     if (good) {

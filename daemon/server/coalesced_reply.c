@@ -22,7 +22,7 @@ void coalesced_reply_fini(struct coalesced_reply *s) {
 
 /* --- under the lock --- */
 
-/* Returns the text if nobody holds it any more; the caller frees it without the lock. */
+/* Returns the text if this was its last holder. The caller frees the text without the lock. */
 static struct coalesced_text *coalesced_release_locked(struct coalesced_text *text) {
     return text != NULL && --text->holders == 0 ? text : NULL;
 }

@@ -1,10 +1,10 @@
-/* An answer that costs much is made once for all who ask meanwhile.
+/* A costly reply is made once for all clients that request it at the same time.
  *
- * The first to ask makes it, the others wait for it. It may serve those who ask soon after as well,
- * for COALESCED_AGE_MAX_US at most.
+ * The first waiter makes the reply, the others wait for the text. The text may also serve later
+ * requests, for COALESCED_AGE_MAX_US at most.
  *
- * Ownership: a text belongs to all who hold it. Threading: any; a seat is its owner's, who is woken
- * from another thread. Cost: a lock to sit down and to leave. */
+ * Ownership: all holders of a text own it; the last one frees it. Threading: any. A waiter
+ * belongs to its session, which another thread wakes. Cost: one lock to join and one to leave. */
 #ifndef SLATE_SERVER_COALESCED_REPLY_H
 #define SLATE_SERVER_COALESCED_REPLY_H
 #include <stdbool.h>
@@ -17,43 +17,42 @@ enum { COALESCED_AGE_MAX_US = 1000 * 1000 };
 
 struct coalesced_text {
     unsigned        holders;
-    uint64_t        until_us; /* until when the text serves */
+    uint64_t        until_us; /* the text serves requests until then */
     struct text_out out;
 };
 
-/* The seat of one that asks. While it waits, others write to it under the lock. */
+/* One request. While the waiter waits, other threads write to it under the lock. */
 struct coalesced_waiter {
-    struct coalesced_text *text; /* the answer, which the seat holds; NULL: it is not there yet */
+    struct coalesced_text *text; /* the reply; the waiter holds it. NULL: not made yet */
     bool                makes;
-    void              (*wake)(void *); /* called while no project lock but the answer's is held */
+    void              (*wake)(void *); /* called under the reply's lock and no other project lock */
     void               *wake_arg;
-    struct coalesced_waiter *next, **link;  /* of those who wait; link NULL: it does not */
+    struct coalesced_waiter *next, **link;  /* in the list of waiters; link NULL: not in the list */
 };
 
 struct coalesced_reply {
-    struct lock         lock; /* over what follows */
+    struct lock         lock; /* guards the fields below */
     struct coalesced_text *last;
     bool                making;
     struct coalesced_waiter *waiting;
 };
 
 void coalesced_reply_init(struct coalesced_reply *);
-void coalesced_reply_fini(struct coalesced_reply *); /* nobody sits */
+void coalesced_reply_fini(struct coalesced_reply *); /* no waiter is left */
 
-/* What the owner of a seat has to do. */
+/* What the owner of a waiter does next. */
 enum coalesced_part {
-    COALESCED_READY, /* it holds the text */
-    COALESCED_MAKE,  /* it is to make the answer and call coalesced_publish */
-    COALESCED_WAIT,  /* wait to be woken, then ask again */
+    COALESCED_READY, /* the waiter holds the text */
+    COALESCED_MAKE,  /* make the reply and call coalesced_publish */
+    COALESCED_WAIT,  /* sleep until woken, then call coalesced_join again */
 };
-/* A new seat, or one that was woken. */
+/* Joins with a new waiter, or with one that was woken. */
 enum coalesced_part coalesced_join(struct coalesced_reply *, struct coalesced_waiter *,
                                    uint64_t now_us);
-/* The answer is there, and serves for so long. Takes over `made`, wakes all that wait, and gives it
- * to them. False: out of memory. */
+/* Publishes the reply `made`, which serves for `age_us`, and wakes all waiters with it. Takes over
+ * `made`. False: out of memory. */
 bool coalesced_publish(struct coalesced_reply *, struct coalesced_waiter *, struct text_out *made,
                        uint64_t age_us, uint64_t now_us);
-/* Leaves the seat: at the end, or before. An owner that makes the answer leaves the making to
- * another that waits. */
+/* Releases the text and leaves the list. If this waiter was to make the reply, another one will. */
 void coalesced_leave(struct coalesced_reply *, struct coalesced_waiter *);
 #endif

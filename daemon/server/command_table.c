@@ -6,11 +6,11 @@
 
 struct command {
     const char *name;
-    bool        mutes; /* a last word `noreply` silences it, errors too */
+    bool        mutes; /* a last word `noreply` suppresses the reply, errors too */
     bool        is_order; /* the control thread runs it */
-    enum role   role;  /* that it needs … */
+    enum role   role;  /* needed to run the command */
     void (*run)(struct command_context *, const struct words *);
-    /* … but with one of these second words, or a beginning of it, `other_role` */
+    /* `other_role` is needed if the second word is one of these, or a prefix of one */
     enum role   other_role;
     const char *other_words[5];
 };

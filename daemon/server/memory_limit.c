@@ -8,8 +8,8 @@
 #include "base/thread.h"
 #include "mem/arena.h"
 
-/* More memory must have been there for items for so long before they get it, and the allocator
- * looks at all that it holds at most once in this time. */
+/* Items get more memory only after it was free for this long. The allocator trims its whole heap at
+ * most once in this time. */
 enum { SETTLE_US = 5 * 1000 * 1000 };
 
 static uint64_t memory_slack(uint64_t limit) {
@@ -19,7 +19,7 @@ static uint64_t memory_slack(uint64_t limit) {
 
 static uint64_t memory_beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* What others have: what is resident beyond the items' pages. */
+/* Memory of the other parts: what is resident beyond the items' pages. */
 static uint64_t memory_resident_others(const struct memory_parts *p) {
     return memory_beyond(p->resident, p->items);
 }
@@ -28,12 +28,13 @@ static uint64_t memory_left_for_items(const struct memory_parts *p, uint64_t oth
     return memory_beyond(p->limit, others + memory_slack(p->limit)) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
-/* What is seen and what is known are never added: memory that a connection gave back may be
- * resident still, and the next connection gets just that memory. */
+/* Resident and known memory are never added: memory that a connection freed may still be resident,
+ * and the next connection gets that same memory. */
 uint64_t memory_items_limit(const struct memory_parts *p) {
     uint64_t seen = memory_resident_others(p), most = memory_left_for_items(p, seen),
              limit = seen < p->known ? memory_left_for_items(p, p->known) : most;
-    /* A reserve keeps items from growing. It takes no page from them: the lack of room does. */
+    /* A reserve keeps items from growing, but takes no page from them. Only a lack of memory
+     * does. */
     if (limit < p->items) {
         limit = p->items < most ? p->items : most;
     }
@@ -86,7 +87,7 @@ void memory_facts(const struct memory_limit *m, const struct settings *s, struct
 
 static struct memory_parts memory_parts_of(const struct memory_limit *m,
                                            const struct memory_facts *f) {
-    /* A control group also counts what the kernel holds for the process: sockets' buffers, page
+    /* A control group also counts the kernel's memory for the process: socket buffers, page
      * tables. */
     bool in_group = f->group_limit_bytes > 0 && f->group_bytes > f->resident_bytes;
     return (struct memory_parts){
@@ -99,14 +100,15 @@ static struct memory_parts memory_parts_of(const struct memory_limit *m,
     };
 }
 
-/* What items may have. They keep a little, whatever the others have. */
+/* The memory that items may have: at least MEMORY_ITEMS_MIN_BYTES, whatever the other parts
+ * take. */
 static uint64_t memory_items_allowed(const struct memory_parts *p) {
     uint64_t limit = memory_items_limit(p),
              least = p->requested < MEMORY_ITEMS_MIN_BYTES ? p->requested : MEMORY_ITEMS_MIN_BYTES;
     return limit > least ? limit : least;
 }
 
-/* False: the cache does not take the limit. */
+/* False: the cache refuses the limit. */
 static bool memory_set_limit(struct memory_limit *m, const struct memory_parts *p, uint64_t limit) {
     bool is_set = cache_set_limit(m->from.cache, limit);
     if (is_set) {
@@ -159,8 +161,8 @@ static void memory_log_limit(struct memory_limit *m, uint64_t was, uint64_t limi
              (unsigned long long)(p->limit >> 20));
 }
 
-/* Lowers the limit of items at once. Raises it only when the room has lasted: other parts may want
- * back what they gave, and pages that come and go cost items. */
+/* A limit may fall at once. It may rise only after the memory was free for SETTLE_US: other parts
+ * may need the memory again, and pages that go back and forth cost items. */
 static bool memory_may_set_limit(struct memory_limit *m, uint64_t was, uint64_t limit,
                                  uint64_t now_us) {
     if (limit <= was) {
@@ -179,9 +181,8 @@ static void *memory_trimmer_main(void *arg) {
     return NULL;
 }
 
-/* Has the allocator give memory back before items are evicted, and where they get less because the
- * process holds more than the parts know of, which mostly is memory that the allocator keeps. True:
- * the allocator is at it. */
+/* Trims the allocator's heap before items are evicted, and where items get less because the process
+ * holds more than its parts know of: mostly freed memory in the heap. True: a trim is running. */
 static bool memory_trim(struct memory_limit *m, const struct memory_parts *p, uint64_t now_us) {
     uint64_t limit = memory_items_limit(p);
     if (atomic_load_explicit(&m->trims_now, memory_order_acquire)) {
@@ -212,7 +213,7 @@ void memory_adjust_limit(struct memory_limit *m, const struct settings *s, uint6
         atomic_store_explicit(&m->resident_most, p.resident, memory_order_relaxed);
     }
     if (memory_trim(m, &p, now_us)) {
-        return; /* the next look sees what the allocator gave back */
+        return; /* the next call sees how much the trim freed */
     }
     uint64_t limit = memory_items_allowed(&p), was = f.items_limit_bytes;
     if ((p.limit > 0 || memory_load(&m->items_limit) > 0) &&

@@ -1,19 +1,19 @@
 /* One limit for the memory of the whole process: items get what the other parts leave.
  *
- *   limit = items + others + slack
- *   others = what others have, or what they say that they have and may still take
- *            (whichever is more)
+ *   limit  = items + others + slack
+ *   others = the larger of: resident memory beyond the items' pages; memory that the other
+ *            parts report, with what they may still take
  *
- * What others have is what is resident beyond the items' pages. What they may still take is known:
- * read buffers and unread replies have a limit (read_buf_mem_limit), connections have one
- * (maxconns). The two are not added: resident memory lags behind what parts say, because the
- * allocator keeps what a connection gave back. The slack covers what others take between two looks.
+ * What the other parts may still take is known: read_buf_mem_limit bounds read buffers and
+ * unread replies, maxconns bounds connections. The two values of `others` are not added: the
+ * allocator holds memory that a connection freed, so resident memory lags behind the reports.
+ * The slack covers what the other parts take between two checks.
  *
- * While the process is below its limit (less the slack), no item is evicted for it: the reserve
- * only keeps items from growing. Nearer to the limit items get less, as by `cache_memlimit`, once
- * the allocator has been asked for what it keeps.
+ * While the process is below its limit (less the slack), no item is evicted for the limit: the
+ * reserve only keeps items from growing. Nearer to the limit the allocator's heap is trimmed
+ * first; then items get less, as by `cache_memlimit`.
  *
- * Threading: the control thread looks, every MEMORY_ADJUST_US, and asks what a limit allows; any
+ * Threading: the control thread checks every MEMORY_ADJUST_US and computes allowed limits; any
  * thread reads the facts. */
 #ifndef SLATE_SERVER_MEMORY_LIMIT_H
 #define SLATE_SERVER_MEMORY_LIMIT_H
@@ -31,19 +31,19 @@
 enum {
     MEMORY_ADJUST_US = 100 * 1000,
     MEMORY_ITEMS_MIN_BYTES =
-        8 << 20, /* the least that items keep: memcached's for cache_memlimit */
+        8 << 20, /* the least memory of items, as in memcached's cache_memlimit */
 };
 
-/* What the arithmetic goes by, in bytes. */
+/* Input of the arithmetic, in bytes. */
 struct memory_parts {
     uint64_t limit;    /* of the process; 0: none */
     uint64_t requested;    /* for items, by -m or cache_memlimit */
-    uint64_t resident; /* of the process, or of its control group if that has more */
-    uint64_t items;    /* the pages they have */
-    uint64_t known;    /* what the other parts say that they have and may still take */
+    uint64_t resident; /* of the process, or of its control group if that is more */
+    uint64_t items;    /* the pages of items */
+    uint64_t known;    /* what the other parts report, with what they may still take */
 };
-/* Pure: the limit of items. It is not below the pages of items while `resident` and the slack
- * are within the limit of the process. */
+/* Pure. Returns the limit of items: not below the pages of items while `resident` and the slack are
+ * within the limit of the process. */
 uint64_t memory_items_limit(const struct memory_parts *);
 
 struct memory_facts {
@@ -54,7 +54,8 @@ struct memory_facts {
     double   pressure_pct;
 };
 
-/* Whom it asks; all outlive it. The counters are written by others with relaxed atomics. */
+/* Where the facts come from. All outlive the memory limit. Other threads write the counters with
+ * relaxed atomics. */
 struct memory_sources {
     struct cache           *cache;
     struct tuner           *tuner;
@@ -64,13 +65,13 @@ struct memory_sources {
 struct memory_limit {
     struct memory_sources from;
     struct rss  resident;
-    uint64_t         start_bytes;  /* resident before there was an item, without samples */
-    uint64_t         raise_us;     /* when there was first more room for items; 0: there is none */
-    uint64_t         trim_us;      /* when the allocator may be asked again to give memory back */
-    pthread_t        trimmer;      /* asks it, since it may look for long at all that it holds */
+    uint64_t         start_bytes;  /* resident before the first item, without samples */
+    uint64_t         raise_us;     /* since when there is more room for items; 0: none */
+    uint64_t         trim_us;      /* earliest time of the next trim */
+    pthread_t        trimmer;      /* runs malloc_trim, which may take long */
     bool             has_trimmer;
     _Atomic bool     trims_now;
-    /* the limit that the cache was last told; 0: what was asked for */
+    /* the limit that is in force in the cache; 0: the requested one */
     _Atomic uint64_t items_limit;
     _Atomic uint64_t resident_most, lowered, raised, trims;
 };
@@ -80,10 +81,10 @@ struct memory_limit {
  * MEMORY_ITEMS_MIN_BYTES; `why` holds a whole sentence. */
 bool memory_begin(struct memory_limit *, const struct memory_sources *, const struct settings *,
                   char why[SETTING_WHY_BYTES]);
-void memory_end(struct memory_limit *); /* also of one that never began */
-/* Looks, and gives items a new limit where that has changed. */
+void memory_end(struct memory_limit *); /* also if memory_begin was never called */
+/* Reads the memory in use, and sets a new limit of items where it changed. */
 void memory_adjust_limit(struct memory_limit *, const struct settings *, uint64_t now_us);
-/* The limit that the cache gets when so much is asked for items. */
+/* The limit that the cache gets for these settings. */
 uint64_t memory_allowed_bytes(const struct memory_limit *, const struct settings *);
 /* any thread */
 void memory_facts(const struct memory_limit *, const struct settings *, struct memory_facts *);

@@ -47,7 +47,7 @@ void prefix_stats_clear(struct prefix_stats *p) {
     lock_release(&p->lock);
 }
 
-/* The prefix's count, made when there is room for it; NULL: not counted. */
+/* Finds the count of a prefix, or adds one if there is room. NULL: the prefix is not counted. */
 static struct prefix_count *prefix_count_locked(struct prefix_stats *p, const char *name,
                                                 size_t len) {
     assert(lock_held(&p->lock));
@@ -71,7 +71,7 @@ static struct prefix_count *prefix_count_locked(struct prefix_stats *p, const ch
 void prefix_stats_count(struct prefix_stats *p, const struct key *key, enum prefix_event event) {
     const char *end = memchr(key->ptr, p->delimiter, key->len);
     if (!end || !key_fits_line(key->ptr, (size_t)(end - key->ptr))) {
-        return; /* the other could not be told in a line */
+        return; /* a key without a prefix, or one whose prefix no line can hold, is not counted */
     }
     lock_take(&p->lock);
     struct prefix_count *c = prefix_count_locked(p, key->ptr, (size_t)(end - key->ptr));

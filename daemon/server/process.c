@@ -25,7 +25,7 @@
 #include "base/log.h"
 #include "watch/watcher.h"
 
-static int ready_fd = -1; /* where the parent waits */
+static int ready_fd = -1; /* the pipe on which the parent waits */
 
 /* --- stdio --- */
 
@@ -35,7 +35,7 @@ int process_stdio(void) {
         fd = open("/dev/null", O_RDWR);
     } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd < 0) {
-        log_error("cannot open /dev/null: %s", strerror(errno)); /* where stderr is open */
+        log_error("cannot open /dev/null: %s", strerror(errno)); /* is seen where stderr is open */
         return EX_OSERR;
     }
     close(fd);
@@ -90,7 +90,7 @@ int process_start_next(void) {
 /* stdio, the event loops, the pidfile */
 enum { DESCRIPTORS_OTHERS = 16 };
 
-/* The files that the server has open beside its connections. */
+/* The number of files that the server opens besides its connections. */
 static rlim_t process_own_files(const struct settings *s) {
     return process_descriptors_reserved((unsigned)s->threads) + WATCHERS_MAX + DESCRIPTORS_OTHERS;
 }
@@ -108,7 +108,7 @@ bool process_descriptors_allow(const struct settings *s, char *why) {
     }
     limit.rlim_cur = want;
     if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < want) {
-        limit.rlim_max = want; /* root may */
+        limit.rlim_max = want; /* only root may raise it */
     }
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
         snprintf(why, SETTING_WHY_BYTES,
@@ -164,7 +164,7 @@ int process_limits(struct settings *s) {
         status = process_raise_core_limit();
     }
     if (s->lock_memory) {
-        /* While still root, if ever; a refusal shows when memory is locked. */
+        /* Raised while still root. If refused, process_lock_memory reports the error. */
         setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
     }
     return status;
@@ -226,7 +226,8 @@ const char *process_policy_dir(const struct settings *s, char *to, size_t room) 
 
 /* --- background --- */
 
-/* Waits for the child's word. Without one it has ended, and its status is ours. */
+/* Waits until the child writes a byte. If the child ends without one, its exit status is
+ * returned. */
 static int process_await_child(pid_t child, int fd) {
     char    word;
     ssize_t n;
@@ -278,9 +279,9 @@ void process_ready(const struct settings *s) {
     if (ready_fd < 0) {
         return;
     }
-    /* Not in anybody's way when a file system is to be unmounted; but a core file goes where the
-     * server was started, and a relative path is removed at the end by the name it was made with,
-     * or is looked for by the next process. */
+    /* A server in the root folder blocks no unmount. But a core file is written to the folder of
+     * the start, and relative paths are used again: removed at the end, or opened by the next
+     * process. */
     if (!s->coredumps && !process_path_is_relative(s->socketpath) &&
         !process_path_is_relative(s->pidfile) && !process_path_is_relative(s->policy_dir) &&
         !process_path_is_relative(s->automove_record) &&
@@ -290,7 +291,7 @@ void process_ready(const struct settings *s) {
     }
     int null = s->verbosity > 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0) {
-        log_sync(); /* what was said so far is for whoever started us */
+        log_sync(); /* log lines so far go to the terminal of the start */
         dup2(null, STDIN_FILENO);
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);
@@ -305,7 +306,7 @@ void process_ready(const struct settings *s) {
     ready_fd = -1;
 }
 
-/* Without the parts that are written: dropped, these would lose what was written. */
+/* Drops read-only segments only: a written segment would lose its contents. */
 static int process_drop_segments(struct dl_phdr_info *object, size_t bytes, void *arg) {
     (void)bytes, (void)arg;
     const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -323,7 +324,7 @@ static int process_drop_segments(struct dl_phdr_info *object, size_t bytes, void
 void process_drop_start_pages(void) { dl_iterate_phdr(process_drop_segments, NULL); }
 
 void process_lock_memory(const struct settings *s) {
-    /* On fault: much more is mapped than will ever be used, so that the cache can grow. */
+    /* On fault: the address space is reserved so that the cache can grow, and mostly unused. */
     if (s->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) {
         log_warn("cannot lock memory, which -k asks for: %s", strerror(errno));
     }
@@ -344,7 +345,7 @@ static long process_read_pidfile(const char *path) {
     return pid;
 }
 
-/* Also that of another user, to whom we may send no signal. */
+/* True also for a process of another user, which kill() refuses to signal. */
 static bool process_runs(long pid) { return kill((pid_t)pid, 0) == 0 || errno == EPERM; }
 
 void process_pidfile_write(const char *path, int predecessor) {
@@ -353,7 +354,7 @@ void process_pidfile_write(const char *path, int predecessor) {
     if (other > 0 && other != (long)getpid() && other != predecessor && process_runs(other)) {
         log_warn("the pidfile %s names a process that runs: %ld", path, other);
     }
-    /* Written aside and renamed, so that a reader never sees half of it. */
+    /* Written to another name and renamed: a reader never sees half a file. */
     if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary) {
         log_warn("cannot write the pidfile: its name is too long");
         return;

@@ -1,9 +1,9 @@
-/* What the daemon asks of the operating system at its start: limits, locked memory, another user,
- * the background, a pidfile.
+/* Requests of the daemon to the operating system at its start: limits, locked memory, another
+ * user, the background, a pidfile.
  *
- * Called by main alone, in the order of this file, before any thread but the first exists (pidfile
- * apart). Errors: an exit status of sysexits.h after one line on stderr; 0 is success. What the
- * system may refuse without harm is only warned of. */
+ * Threading: main calls these functions, in the order of this file, before any other thread
+ * exists (except for the pidfile). Errors: an exit status of sysexits.h after one line on
+ * stderr; 0 is success. A refusal that does no harm is only a warning. */
 #ifndef SLATE_SERVER_PROCESS_H
 #define SLATE_SERVER_PROCESS_H
 #include <stdbool.h>
@@ -11,64 +11,60 @@
 
 #include "server/config/settings.h"
 
-/* A standard stream that is closed becomes /dev/null: else the log would go to whatever socket gets
- * its number. Says nothing. */
+/* Opens /dev/null for each standard stream that is closed: otherwise a socket would get its number,
+ * and the log would go to that socket. Prints nothing. */
 int process_stdio(void);
 
-/* Before anything else: what process_start_next starts, and with which words. */
+/* Saves program and arguments for process_start_next. Called first of all. */
 void process_save_argv(char **argv);
-/* Starts the program that is at this one's path now, with the same options and --takeover. Returns
- * its number, or 0 after a line in the log. */
+/* Starts the program that is now at this program's path, with the same options and --takeover.
+ * Returns its process id, or 0 after a log line. */
 int  process_start_next(void);
 
-/* How many files the process may have open: its connections, and what the server needs beside
- * them. */
-/* For itself: the listeners', the workers' and the log's. */
+/* Descriptors that the server itself needs, for listeners, workers and the log. */
 static inline unsigned process_descriptors_reserved(unsigned threads) { return 5 * threads; }
 
-/* Raises the process's limit where it is too low for these settings; it is never lowered. False:
- * the system does not allow it, and `why` (SETTING_WHY_BYTES) holds a sentence. */
+/* Raises the process's limit of open files where it is too low for these settings, and never lowers
+ * it. False: the system refuses, and `why` (SETTING_WHY_BYTES) holds a sentence. */
 bool process_descriptors_allow(const struct settings *, char *why);
-/* The same, for a start. Where the system allows a file for each connection, which is all that
- * memcached asks for, but not the server's own files, maxconns becomes smaller, after a log
- * line. */
+/* The same at a start. If the system allows a file for each connection, but not the server's own
+ * files as well, maxconns becomes smaller after a log line: memcached does not count own files. */
 bool process_descriptors_fit(struct settings *, char *why);
 
-/* Room for all connections, or for fewer (process_descriptors_fit), and core files with -r. */
+/* Sets the limit of open files (process_descriptors_fit) and, with -r, that of core files. */
 int process_limits(struct settings *);
 
-/* As root: needs -u, and becomes that user. Otherwise nothing happens. */
+/* As root: switches to the user of -u, which must be given. Otherwise does nothing. */
 int process_drop_root(const struct settings *);
 
-/* The folder of policies in Lua: the one given, else the one that was installed with this program,
- * or that lies in the source tree it was built in; NULL: none. `to` may be what is returned. */
+/* Returns the folder of policies in Lua: the option's, or the one installed with this program, or
+ * the one in the source tree of this build. NULL: none. The result may be `to`. */
 const char *process_policy_dir(const struct settings *, char *to, size_t room);
 
-/* Into the background with -d. Returns twice: in the child with 0 and *parent false; in the parent,
- * once the child is ready or has failed, with *parent true and the status to exit with. A service
- * manager that waits to be notified watches the process that it started, which then stays. */
+/* With -d goes into the background. Returns twice: in the child with 0 and *parent false; in the
+ * parent, once the child is ready or has failed, with *parent true and the exit status. Under a
+ * service manager that waits for a notification the process stays in the foreground. */
 int process_background(const struct settings *, bool *parent);
 
-/* Drops from memory the parts of the program and of libraries that only the start needed. They are
- * read from the file again when they are used. */
+/* Drops from memory the code that only the start needed, of program and libraries. The kernel reads
+ * code from the file again when it is used. */
 void process_drop_start_pages(void);
 
-/* What memory is used stays in RAM with -k. Once all is built: a fork would undo it, and the system
- * may refuse. */
+/* With -k locks the memory in use into RAM. Called once all is built, because a fork would unlock
+ * it. The system may refuse. */
 void process_lock_memory(const struct settings *);
 
-/* The child serves: lets the parent go and, unless it is to talk, gives up the terminal. Nothing
- * without -d. */
+/* Called when the child serves: ends the parent's wait and, unless -v is given, detaches from the
+ * terminal. Does nothing without -d. */
 void process_ready(const struct settings *);
 
-/* Writes the process id, warning when the file names a process that runs, or cannot be written, as
- * memcached does; removes the file if it is still ours. */
+/* Writes the process id. As in memcached, a file that names a running process, or cannot be
+ * written, is a warning. process_pidfile_remove removes the file if it still holds our id. */
 void process_pidfile_write(const char *path, int predecessor);
 void process_pidfile_remove(const char *path);
 
-/* Tells the service manager that started us how we are: systemd's notification protocol
- * (sd_notify(3)), a datagram to the socket that NOTIFY_SOCKET names. Without that name nothing
- * happens, and a manager that is gone is passed over: a cache serves all the same. `state`:
- * READY=1, STOPPING=1, MAINPID=number. Cost: one socket a call. */
+/* Reports a state to the service manager by systemd's notification protocol (sd_notify(3)): a
+ * datagram to the socket that NOTIFY_SOCKET names. Does nothing without that variable; a failure is
+ * only logged. `state`: READY=1, STOPPING=1, MAINPID=number. Cost: one socket a call. */
 void process_notify(const char *state);
 #endif

@@ -18,11 +18,11 @@ bool published_init(struct published *p, const void *value, size_t bytes) {
     return true;
 }
 
-/* A reader counts itself before it loads the version. So once the owner sees no reader, nobody
- * reads the version before, and each reader to come finds the one of now. */
+/* A reader counts itself before it loads the pointer. Once the owner sees no reader, none reads the
+ * old version, and each later reader loads the current one. */
 void published_set(struct published *p, const void *value) {
     while (atomic_load(&p->readers) != 0) {
-        sched_yield(); /* a reader copies some kilobytes, and takes no lock meanwhile */
+        sched_yield(); /* a reader copies some kilobytes and holds no lock */
     }
     memcpy(p->other, value, p->bytes);
     p->other = atomic_exchange(&p->now, p->other);

@@ -120,7 +120,7 @@ void server_await_orders(struct server *server) {
     sem_destroy(&answered);
 }
 
-/* Logs once that the memory file was removed, or another was put in its place. */
+/* Logs once if the memory file was removed or replaced. */
 static void server_check_memory_file(struct server *server) {
     const char *path = server->at_start.memory_file;
     struct stat st;
@@ -186,7 +186,7 @@ void server_reload(struct server *server) {
     }
 }
 
-/* Also in a handler of signals, which may interrupt net_destroy: so one word tells all. */
+/* May run in a signal handler, which may interrupt net_destroy: so one atomic pointer decides. */
 static void server_wake_main(const struct server *server) {
     void *arg = atomic_load_explicit(&server->on_stop_arg, memory_order_acquire);
     if (arg) {

@@ -1,5 +1,5 @@
-/* What all sessions of one server share. Built bottom-up by main, borrowed by everybody else;
- * nothing here owns a socket. */
+/* The state that all sessions of one server share. main builds and owns it, all other rooms borrow
+ * it. Owns no socket. */
 #ifndef SLATE_SERVER_SERVER_H
 #define SLATE_SERVER_SERVER_H
 #include <stdatomic.h>
@@ -19,8 +19,8 @@
 #include "server/published.h"
 #include "watch/watcher.h"
 
-/* What sessions and connections count, per worker, by the names of the statistics that show it
- * (stats/general.c, own.c), where its meaning stands. */
+/* Counters of sessions and connections, one set a worker. The statistics of the same name document
+ * them (stats_general.c, stats_slated.c). */
 #define SERVE_COUNTERS(X) \
     X(cmd_flush) X(cmd_meta) X(bytes_read) X(bytes_written) X(conn_yields) \
     X(values_waited) X(values_late) X(idle_kicks) X(read_buf_oom) X(response_obj_oom) \
@@ -34,25 +34,26 @@ enum { SERVER_WORKERS_MAX = 128 };
 
 /* Facts about connections; written by net with relaxed atomics, read by stats. */
 struct server_conns {
-    /* settings, for net to read: at most so many connections; beyond that, an error (fast) or a
-     * wait; after how long an idle one is closed, 0: never */
+    /* settings that net reads: the most connections; whether one more gets an error (most_fast) or
+     * waits; when an idle one is closed, 0: never */
     _Atomic uint32_t most, idle_timeout_s;
     _Atomic bool     most_fast;
     /* structures: connection objects that exist */
     _Atomic uint64_t current, total, rejected, structures;
     _Atomic uint64_t listen_disabled_num, listen_disabled_us;
     _Atomic uint64_t buffer_count, buffer_bytes, buffer_free_bytes; /* workers' read buffers */
-    _Atomic uint64_t reply_count, reply_bytes; /* replies that clients do not take: connections */
+    _Atomic uint64_t reply_count, reply_bytes; /* connections with unread replies, their bytes */
     _Atomic bool     accepting;
 };
 
 enum { SERVER_TLS_WHY_BYTES = 512 };
 
-/* Written by net, read by stats and by those who ask for a reload. */
+/* Written by net, read by stats and by requests to reload. */
 struct server_tls {
     _Atomic uint64_t handshake_errors, proto_errors, new_sessions;
-    _Atomic uint32_t loaded_s; /* when the files were read */
-    /* reads the certificates again; false: all stays, and `why` tells why. NULL: there is no TLS */
+    _Atomic uint32_t loaded_s; /* when the certificates were read */
+    /* reads the certificates again; false: the old ones stay, and `why` holds the reason. NULL:
+     * there is no TLS */
     bool           (*reload)(void *, char why[SERVER_TLS_WHY_BYTES]);
     void            *reload_arg;
 };
@@ -60,71 +61,72 @@ struct server_tls {
 struct prefix_stats;
 struct logins;
 
-/* Answers that are made once for all who ask at once. */
+/* Replies that are made once for all clients that wait (coalesced_reply.h). */
 enum server_coalesced { SERVER_COALESCED_SIZEHIST, SERVER_COALESCED_SIZES, SERVER_COALESCED_COUNT };
 
-/* SERVER_HAND_OVER: a next process is built, and takes over */
+/* SERVER_HAND_OVER: another process is built and takes over */
 enum server_stop { SERVER_RUN, SERVER_STOP, SERVER_STOP_GRACEFUL, SERVER_HAND_OVER };
 
-/* What `stats reset` subtracts from now on, since a counter is only ever written by its owner. */
+/* Values at the last `stats reset`. Statistics subtract them, since only its owner writes a
+ * counter. */
 struct server_baseline {
     struct serve_values serve;
-    struct tune_facts   tune; /* its counters */
+    struct tune_facts   tune; /* counters of the control room */
     struct watch_facts  watch;
     uint64_t            conns_total, conns_rejected, listen_disabled_num, listen_disabled_us;
-    uint64_t            handshake_errors, proto_errors, new_sessions; /* of TLS */
+    uint64_t            handshake_errors, proto_errors, new_sessions; /* TLS */
     uint64_t            log_lost;
 };
 
 struct server {
-    struct settings      at_start; /* STARTUP values are constant: read them here */
-    struct published     settings; /* of now: server_settings() */
+    struct settings      at_start; /* the settings of the start; STARTUP values are constant */
+    struct published     settings; /* in force: see server_settings() */
     struct cache        *cache;
     struct tuner        *tuner;
     struct prefix_stats *prefixes; /* `stats detail`; made by server_init */
-    const char          *event_version; /* of the event library, for stats; a constant */
+    const char          *event_version; /* version of libevent, for stats; a constant */
     struct server_conns  conns;
     struct server_tls    tls;
     struct conn_registry registry;
-    struct serve_counters *workers[SERVER_WORKERS_MAX]; /* of each worker; set before it starts */
+    struct serve_counters *workers[SERVER_WORKERS_MAX]; /* set before the worker starts */
     unsigned             worker_count;
     _Atomic int          stop;      /* enum server_stop; the shutdown command sets it */
     _Atomic bool         reload;    /* SIGHUP: files are to be read again */
     _Atomic bool         takeover;  /* SIGUSR2: the next process is to be started */
     void               (*on_stop)(void *); /* wakes main's loop after one of these; any thread */
-    void *_Atomic        on_stop_arg;      /* set behind on_stop; NULL: there is no loop */
+    void *_Atomic        on_stop_arg;      /* set after on_stop; NULL: there is no loop */
 
-    struct published       baseline; /* of struct server_baseline */
-    struct users           users; /* has a lock of its own */
-    struct logins         *logins; /* by SASL; NULL: not there. Set before the first session */
-    struct coalesced_reply   coalesced[SERVER_COALESCED_COUNT]; /* likewise */
+    struct published       baseline; /* a struct server_baseline */
+    struct users           users; /* has its own lock */
+    struct logins         *logins; /* logins by SASL; NULL: off. Set before the first session */
+    struct coalesced_reply   coalesced[SERVER_COALESCED_COUNT]; /* have their own locks */
 
-    /* What follows belongs to the control thread. */
+    /* The control thread owns the fields below. */
     struct audit           audit;
     struct undo            undo;
-    struct memory_limit          memory;    /* the limit of the process */
-    struct control_task    memory_task;      /* at the memory */
+    struct memory_limit          memory;
+    struct control_task    memory_task;      /* adjusts the limit */
     bool                   file_gone; /* the memory file was removed */
-    struct serve_counters  orders;    /* what orders count */
+    struct serve_counters  orders;    /* counters of orders */
 };
 
-/* Copies the settings. The caller fills cache, tuner and the rest before the first session. False:
- * out of memory. */
+/* Copies the settings. The caller sets the other fields, such as cache and tuner, before the first
+ * session. False: out of memory. */
 bool server_init(struct server *, const struct settings *);
 void server_fini(struct server *);
 
-/* A copy of the settings in force. Any thread. */
+/* Copies the settings in force. Any thread. */
 void server_settings(struct server *, struct settings *copy);
-/* Tells net what the settings say of connections. */
+/* Passes the settings of connections to net. */
 void server_set_conns(struct server *, const struct settings *);
 static inline struct control *server_control(const struct server *server) {
     return tuner_control(server->tuner);
 }
 
-/* Posts an order that calls `run` on the control thread, and that nobody waits for. Any thread. */
+/* Posts an order that calls `run` on the control thread, and does not wait. Any thread. */
 void server_post(struct server *, void (*run)(struct server *));
-/* Waits until the control thread has run all orders. main's thread, once no session runs: what
- * orders use may be taken down then. */
+/* Waits until the control thread has run all orders, so that what orders use may be destroyed.
+ * Main's thread, once no session runs. */
 void server_await_orders(struct server *);
 
 /* --- what follows is for the control thread (control/control.h): within orders and tasks --- */
@@ -137,37 +139,37 @@ void server_reset_counters(struct server *);
 
 /* --- for main --- */
 
-/* One limit for the memory of the process (server/memory_limit.h), which the control thread keeps
- * from then on. Once, before the first session; false: it leaves too little for items, and `why`
- * (SETTING_WHY_BYTES) tells. */
+/* Puts the limit for the memory of the process in force (server/memory_limit.h); the control thread
+ * adjusts it from then on. Called once, before the first session. False: the limit leaves too
+ * little for items, and `why` (SETTING_WHY_BYTES) holds a sentence. */
 bool server_memory_begin(struct server *, char *why);
 void server_memory_facts(struct server *, struct memory_facts *); /* any thread */
 
-/* Whether clients have to say who they are. */
+/* Whether clients have to log in. */
 static inline bool server_wants_login(const struct server *server) {
     return server->users.path != NULL || server->logins != NULL;
 }
 
-/* Asks main to end the server; SERVER_STOP_GRACEFUL lets clients have what they asked for. Any
- * thread. */
+/* Requests that main end the server. SERVER_STOP_GRACEFUL: clients get their pending replies first.
+ * Any thread, and signal handlers. */
 void server_request_stop(struct server *, enum server_stop);
-/* Asks main to read files again. Any thread, and signal handlers. */
+/* Requests that main read files again. Any thread, and signal handlers. */
 void server_request_reload(struct server *);
 
-/* Asks main to start the process that takes over. Likewise. */
+/* Requests that main start the process that takes over. Any thread, and signal handlers. */
 void server_request_takeover(struct server *);
 
-/* Has the files read again, if that was asked for: certificates, users. Main's thread. */
+/* Posts the reading of certificates and users, if a reload was requested. Main's thread. */
 void server_reload(struct server *);
 
-/* The highest class id that a command may name: memcached's 63, or more where the geometry has
- * more. */
+/* The highest class id that a command may name: memcached's 63, or more if there are more
+ * classes. */
 static inline unsigned server_class_last(const struct server *server) {
     unsigned count = cache_slab(server->cache)->class_count;
     return count > SLAB_CLASSES_AT_START ? count : SLAB_CLASSES_AT_START;
 }
 
-/* Sums over the workers, less what a reset took away. */
+/* Sums over the workers since the last reset. */
 void server_values(struct server *, struct serve_values *);
 uint64_t server_log_lost(struct server *); /* since the last reset, as the values above */
 void server_baseline(struct server *, struct server_baseline *);

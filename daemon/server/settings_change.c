@@ -1,5 +1,5 @@
-/* Settings that change while the server runs: checked, put in force, told to their owners,
- * recorded, taken back; and those that a memory file kept. */
+/* Changes settings while the server runs: checks, puts in force, passes to owners, records, undoes;
+ * and restores the settings that a memory file holds. */
 #include "server/settings_change.h"
 
 #include <stddef.h>
@@ -14,14 +14,14 @@
 #include "server/prefix_stats.h"
 #include "server/process.h"
 
-/* A ratio beyond all that can be told counts as the largest. */
+/* A ratio that is too large for the type becomes the largest value. */
 static uint32_t settings_percent(double ratio) {
     double percents = ratio * 100 + 0.5;
     return percents < UINT32_MAX ? (uint32_t)percents : UINT32_MAX;
 }
 
-/* A policy that was asked for is that of all classes. Otherwise the policy follows from the
- * settings only where auto may not have chosen today's. */
+/* A policy that a client sets applies to all classes. Otherwise the settings choose the policy only
+ * where `auto` may not have chosen the current one. */
 static void settings_apply_policy(struct cache *cache, const struct settings *was,
                                   const struct settings *is) {
     const struct evict_policy *now = cache_policy(cache),
@@ -78,7 +78,7 @@ static void settings_audit_changes(struct server *server, const char *who,
                                    const struct settings *was, const struct settings *is) {
     char before[AUDIT_VALUE_BYTES], after[AUDIT_VALUE_BYTES];
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
-        /* what flush_all sets is told by flush_all itself */
+        /* flush_all records its own change */
         if (row->when == SETTING_RUNTIME && !setting_same(was, is, row) &&
             row->offset != offsetof(struct settings, oldest)) {
             setting_format(was, row, before, sizeof before);
@@ -88,12 +88,12 @@ static void settings_audit_changes(struct server *server, const char *who,
     }
 }
 
-/* --- the settings that a memory file kept --- */
+/* --- settings saved in a memory file --- */
 
-/* Puts into `good` those values of `to` that go with it and with each other. */
+/* Copies into `good` the values of `to` that pass the checks together with the others. */
 static void settings_take_fitting(struct settings *good, const struct settings *to) {
     char why[SETTING_WHY_BYTES];
-    for (bool more = true; more;) { /* a value may go only with one that comes later */
+    for (bool more = true; more;) { /* a value may pass only after a later one is set */
         more = false;
         for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
             struct settings with = *good;
@@ -108,7 +108,7 @@ static void settings_take_fitting(struct settings *good, const struct settings *
     }
 }
 
-/* Tells which values are left out, and why. */
+/* Logs each value that was left out, with the reason. */
 static void settings_log_unfitting(const struct settings *good, const struct settings *to) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         struct settings with = *good;
@@ -153,7 +153,7 @@ static void settings_write_to_file(struct server *server) {
     saved_settings_write(server->cache, &server->at_start, server_settings_now(server));
 }
 
-/* Publishes settings that were checked. The caller tells their owners. */
+/* Publishes checked settings. The caller passes them to their owners. */
 static void settings_publish(struct server *server, const char *who, const struct settings *is) {
     struct settings was = *server_settings_now(server);
     published_set(&server->settings, is);
@@ -161,7 +161,7 @@ static void settings_publish(struct server *server, const char *who, const struc
     settings_audit_changes(server, who, &was, is);
 }
 
-/* Takes over the values that may change while the server runs. */
+/* Copies the RUNTIME values of `to` into the settings in force. */
 static bool settings_put_in_force(struct server *server, const char *who, const struct settings *to,
                                   char *why) {
     const struct settings was = *server_settings_now(server);
@@ -188,7 +188,7 @@ static bool settings_put_in_force(struct server *server, const char *who, const 
 bool settings_change(struct server *server, const char *who, const struct settings *to, char *why) {
     struct settings was = *server_settings_now(server);
     if (settings_same_live(&was, to)) {
-        return settings_check(to, why); /* the owners have these settings already */
+        return settings_check(to, why); /* the owners have these values already */
     }
     struct undo_step *step = undo_begin(server->cache, &was);
     if (!settings_put_in_force(server, who, to, why)) {
@@ -243,7 +243,7 @@ void settings_automove_failed(void *arg, const char *mode, const char *now, cons
         char who[SETTING_WHY_BYTES];
         snprintf(who, sizeof who, "tuner: %s failed: %s", mode, why);
         settings_publish(server, who,
-                         &is); /* the tuner, which may still be starting, has that mode */
+                         &is); /* the control room already runs that mode */
     }
 }
 

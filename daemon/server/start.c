@@ -34,7 +34,7 @@ static bool start_check_mode(const struct settings *s) {
     return is;
 }
 
-/* Whether the file can be opened, or else made. */
+/* Whether the file can be opened or created. */
 static bool start_may_write(const char *path, int how) {
     char folder[PATH_MAX];
     if (faccessat(AT_FDCWD, path, how, AT_EACCESS) == 0) {
@@ -91,7 +91,8 @@ void start_print_need(const struct settings *s) {
            start_round_up_mib(need), s->maxbytes >> 20, start_round_up_mib(conns), s->maxconns);
 }
 
-/* A share of the group's memory was meant to yield, so that nobody need be warned. */
+/* Logs the control group's limit. If -m is a share of that memory, the limit is expected: no
+ * warning. */
 static void start_report_group(const struct settings *s) {
     struct settings least = *s;
     least.maxbytes = MEMORY_ITEMS_MIN_BYTES;
@@ -142,7 +143,8 @@ void start_report_ineffective(const struct settings *s) {
 void start_cache_config(const struct settings *s, struct cache_config *config,
                         struct slab_sizes *sizes) {
     char why[SETTING_WHY_BYTES];
-    /* Values that are copied are never chained, however small the chunks asked for. */
+    /* A value that is small enough to be copied is never chained, however small slab_chunk_max
+     * is. */
     uint32_t chunk_bytes_max = s->slab_chunk_max < SLAB_CHUNK_MAX_LOCKFREE
                                    ? SLAB_CHUNK_MAX_LOCKFREE
                                    : (uint32_t)s->slab_chunk_max;
@@ -171,7 +173,7 @@ void start_cache_config(const struct settings *s, struct cache_config *config,
         .alloc_wait_us = CACHE_ALLOC_WAIT_US,
         .policy = auto_policy(settings_policy(s), NULL),
         .settings = settings_of_cache(s),
-        .policy_of_file = !evict_find(settings_policy(s)), /* auto goes on from where it was */
+        .policy_of_file = !evict_find(settings_policy(s)), /* auto resumes the file's policy */
         .process_bytes = s->process_memory,
     };
 }

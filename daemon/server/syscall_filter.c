@@ -14,8 +14,8 @@ static const char *const allowed[] = {
     /* connections */
     "accept", "accept4", "getpeername", "getsockname", "getsockopt", "recv", "recvfrom", "recvmmsg",
     "recvmsg", "send", "sendmmsg", "sendmsg", "sendto", "setsockopt", "shutdown", "socketpair",
-    /* the service manager is told over a socket of this machine; the next process, that the one
-     * which listens for it is another now */
+    /* connect: to the service manager; listen: when the next process waits at the takeover
+     * socket */
     "connect", "listen",
     /* waiting */
     "clock_gettime", "clock_gettime64", "clock_nanosleep", "clock_nanosleep_time64", "epoll_create",
@@ -42,16 +42,16 @@ static const char *const allowed[] = {
     /* signals, to this process alone by a rule below */
     "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait",
     "sigreturn",
-    /* to another process only by a descriptor of it, which the filter lets nobody open: of a next
-     * process, which has connected, the kernel gives one */
+    /* needs a descriptor of the other process, which the filter lets no thread open; of a next
+     * process that has connected the kernel gives one */
     "pidfd_send_signal",
-    /* what the process asks of itself */
+    /* facts about this process */
     "getegid", "getegid32", "geteuid", "geteuid32", "getgid", "getgid32", "getpid", "getppid",
     "getpriority", "getrandom", "getrlimit", "getrusage", "getuid", "getuid32", "prlimit64",
     "setpriority", "setrlimit", "sysinfo", "ugetrlimit", "uname",
 };
 
-/* Allows a call whose argument of that number compares so. */
+/* Allows the call if the argument with this number passes the comparison. */
 static int filter_allow_if(scmp_filter_ctx filter, int call, unsigned argument,
                            enum scmp_compare how, scmp_datum_t a, scmp_datum_t b) {
     struct scmp_arg_cmp compared = {.arg = argument, .op = how, .datum_a = a, .datum_b = b};
@@ -70,8 +70,8 @@ static int filter_allow_names(scmp_filter_ctx filter) {
     return failed;
 }
 
-/* Threads, but no process. The flags of clone3 lie in memory, where no filter can look: libc takes
- * ENOSYS as a kernel that lacks clone3, and calls clone. */
+/* Allows threads, but no process. The flags of clone3 are in memory, which no filter can read:
+ * after ENOSYS libc calls clone instead. */
 static int filter_allow_threads(scmp_filter_ctx filter) {
     int failed =
         filter_allow_if(filter, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD);
@@ -87,7 +87,7 @@ static int filter_allow_signals_to_self(scmp_filter_ctx filter) {
     scmp_datum_t self = (scmp_datum_t)getpid();
     int          failed = filter_allow_if(filter, SCMP_SYS(kill), 0, SCMP_CMP_EQ, self, 0);
     failed = failed ? failed : filter_allow_if(filter, SCMP_SYS(tgkill), 0, SCMP_CMP_EQ, self, 0);
-    /* Whether the process of an old pidfile runs is asked with no signal. */
+    /* Signal 0 tests whether the process of an old pidfile runs. */
     return failed ? failed : filter_allow_if(filter, SCMP_SYS(kill), 1, SCMP_CMP_EQ, 0, 0);
 }
 
@@ -111,7 +111,7 @@ int syscall_filter_install(const struct syscall_filter_needs *needs) {
         return ENOMEM;
     }
     int failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
-    /* The calls as a tree: as a list the last of them costs some hundred comparisons. */
+    /* A binary tree: in a list the last call would cost some hundred comparisons. */
     failed = failed ? failed : seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     failed = failed ? failed : filter_allow_names(filter);
     failed = failed ? failed : filter_allow_threads(filter);

@@ -14,7 +14,7 @@
 
 /* What a server needs beyond serving. */
 struct syscall_filter_needs {
-    /* libraries that are loaded late, and sockets of the network: plugins of SASL */
+    /* plugins of SASL: libraries that are loaded late, and sockets of the network */
     bool plugins;
 };
 

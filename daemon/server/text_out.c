@@ -60,7 +60,7 @@ void text_out_printf(struct text_out *t, const char *format, ...) {
     int n = vsnprintf(room ? t->bytes + t->used : NULL, room, format, ap);
     va_end(ap);
     if (n > 0 && (size_t)n >= room) {
-        /* It did not fit: vsnprintf wants room for its terminator too. */
+        /* The text did not fit: vsnprintf needs room for its terminator too. */
         char *to = text_out_reserve(t, (size_t)n + 1);
         n = to ? vsnprintf(to, (size_t)n + 1, format, again) : 0;
     }

@@ -1,8 +1,7 @@
-/* A growable run of bytes that text is appended to: the reply of a command outside the hot path.
+/* A growable text: the reply of a command outside the hot path.
  *
- * Running out of memory is remembered, not reported at each call: what could not be appended is
- * dropped and `failed` stays set, so that a command checks once at its end, or leaves it to whoever
- * sends the text. Threading: one owner. */
+ * Without memory an append is dropped and `failed` stays set. So a command checks once, at its
+ * end, or leaves the check to the sender of the text. Threading: one owner. */
 #ifndef SLATE_SERVER_TEXT_OUT_H
 #define SLATE_SERVER_TEXT_OUT_H
 #include <stdbool.h>
@@ -23,8 +22,8 @@ void text_out_str(struct text_out *, const char *text);
 __attribute__((format(printf, 2, 3))) void text_out_printf(struct text_out *, const char *format,
                                                            ...);
 
-/* At least n writable bytes at the end, or NULL: out of memory. text_out_grow says how many were
- * written. */
+/* Returns at least n writable bytes at the end; NULL: out of memory. Call text_out_grow with the
+ * number of bytes written. */
 char *text_out_reserve(struct text_out *, size_t n);
 static inline void text_out_grow(struct text_out *t, size_t written) { t->used += written; }
 #endif

@@ -37,17 +37,17 @@ void admin_verbosity(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, ANSWER_OK);
 }
 
-/* Is what was stored until now to go at once? For a time that is over, or within the next second.
- * memcached's clock begins a minute before its start: a unix time of that minute is over, too, and
- * one before it flushes nothing. */
+/* Whether a flush takes effect at once: its time is past or within the next second. As in
+ * memcached, whose clock begins a minute before its start, a unix time of that minute is past, and
+ * one before that minute flushes nothing. */
 static bool admin_flush_is_now(int32_t delay, uint32_t at_s, uint32_t now_s) {
     enum { BEFORE_START_S = 60 };
     return at_s > 0 ? at_s <= now_s
                     : delay >= clock_unix_s(CLOCK_EPOCH_S) - BEFORE_START_S;
 }
 
-/* Everything stored before now is gone, or, with a delay, everything stored before the second it
- * takes effect. */
+/* Drops all items stored before now or, with a delay, before the second in which the flush takes
+ * effect. */
 static void admin_flush(struct command_context *ctx, int32_t delay) {
     struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES], when[32];
@@ -91,7 +91,7 @@ void admin_shutdown(struct command_context *ctx, const struct words *w) {
     }
 }
 
-/* Up to what was reserved at the start; pages of classes that are over it are given back in the
+/* The limit may rise up to the memory reserved at the start. Pages over the limit are freed in the
  * background. */
 static bool admin_set_limit(struct command_context *ctx, uint32_t megabytes) {
     struct settings to = *server_settings_now(ctx->server);
@@ -106,7 +106,7 @@ void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
     if (w->count < 2 || !word_u32(&w->word[1], &megabytes)) {
         text_out_str(ctx->out, ANSWER_ERROR);
     } else if (megabytes < LEAST_MEGABYTES) {
-        /* memcached's words */
+        /* memcached's text */
         text_out_str(ctx->out, "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n");
     } else if (megabytes > MOST_MEGABYTES) {
         text_out_str(ctx->out, "MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes\r\n");
@@ -117,7 +117,7 @@ void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
     }
 }
 
-/* The bit of the first class of events that begins so; 0: none does. */
+/* The bit of the first class of events whose name begins with `name`; 0: none. */
 static unsigned admin_watch_class(const struct token *name) {
 #define CLASS_NAME(constant, word) #word,
     static const char *const names[] = {EVENT_CLASSES_TABLE(CLASS_NAME)};
@@ -129,7 +129,7 @@ static unsigned admin_watch_class(const struct token *name) {
     return 0;
 }
 
-/* sample=N: of the events of requests only those of one key in N. 0: it is not that. */
+/* Parses sample=N: show events of one key in N only. 0: another word. */
 static uint32_t admin_watch_sample(const struct token *word) {
     static const char name[] = "sample=";
     size_t   bytes = sizeof name - 1;

@@ -1,6 +1,6 @@
 /* The commands that change or stop the server. Each writes its whole answer to ctx->out; words[0]
- * is the command's name. A trailing `noreply` is already taken off where the command honours it.
- * Threading: the control thread's (command_order), but for `config get`, dumps and `watch`. */
+ * is the command's name. A trailing `noreply` is removed before, where the command supports it.
+ * Threading: the control thread (command_order), except for `config get`, dumps and `watch`. */
 #ifndef SLATE_SERVER_ADMIN_ADMIN_H
 #define SLATE_SERVER_ADMIN_ADMIN_H
 #include "server/commands/command.h"
@@ -10,10 +10,10 @@
 #define ANSWER_OK "OK\r\n"
 #define ANSWER_BAD_FORMAT "CLIENT_ERROR bad command line format\r\n"
 
-/* Checks the settings, puts them in force and notes who asked for it. False: nothing changed, `why`
+/* Checks the settings, puts them in force and records the client. False: nothing changed, and `why`
  * (SETTING_WHY_BYTES) holds a sentence. */
 bool admin_change(struct command_context *, const struct settings *to, char *why);
-/* Notes what a command did that is no setting. */
+/* Records a command that changes no setting. */
 void admin_audit(struct command_context *, const char *what, const char *is);
 void admin_audit_change(struct command_context *, const char *what, const char *was,
                         const char *is);
@@ -28,13 +28,12 @@ void admin_refresh_auth(struct command_context *, const struct words *);
 void admin_refresh_certs(struct command_context *, const struct words *);
 void admin_slabs(struct command_context *, const struct words *);       /* admin_slabs.c */
 void admin_slabs_automove(struct command_context *, const struct words *); /* admin_automove.c */
-/* admin_trial.c: whether these settings have another mode of automove, and one that is to be
- * tried. */
+/* Whether these settings have a new mode of automove that needs a trial first (admin_trial.c). */
 bool admin_needs_trial(const struct command_context *, const struct settings *to);
-/* Has a mode of automove tried, and sets it if it starts; else the refusal names `subject`, a
- * constant, and why. */
+/* Tries a mode of automove, and sets the mode if it starts. Otherwise the error holds `subject`, a
+ * constant, and the reason. */
 void admin_try_automove(struct command_context *, const char *mode, const char *subject);
-/* The same, but a mode that starts is answered by `then`. */
+/* The same, but `then` answers if the mode starts. */
 typedef void (*admin_trial_then)(struct command_context *, const char *mode, const char *subject);
 void admin_try_then(struct command_context *, const char *mode, const char *subject,
                     admin_trial_then);

@@ -1,10 +1,10 @@
-/* slabs automove: what moves pages by itself. */
+/* slabs automove: the mode in which the server moves pages, and its numbers. */
 #include <string.h>
 
 #include "server/admin/admin.h"
 
-/* A mode is all the words from the third on, with a space between them; one that takes no settings
- * is not known by such a name. False: they do not fit. */
+/* Joins the words from the third on with spaces: a mode and its settings. False: the text is too
+ * long. */
 static bool automove_join_words(const struct words *w, char name[AUTOMOVE_NAME_BYTES]) {
     size_t used = 0;
     for (unsigned i = 2; i < w->count; i++) {
@@ -22,8 +22,8 @@ static bool automove_join_words(const struct words *w, char name[AUTOMOVE_NAME_B
     return true;
 }
 
-/* A mode by number, with anything behind it, or by name. False: `why` holds a clause; without one
- * the word alone is no mode, which memcached answers in words of its own. */
+/* Sets a mode by number, whatever words follow, or by name. False: `why` holds a clause; an empty
+ * `why` means that a single word is no mode, for which memcached has its own error. */
 static bool automove_set_mode(const struct words *w, struct settings *to, char *why) {
     char name[AUTOMOVE_NAME_BYTES];
     const char *arguments;
@@ -45,8 +45,7 @@ static bool automove_set_mode(const struct words *w, struct settings *to, char *
     return setting_set(to, row, name, false, why);
 }
 
-/* slabs automove ratio <r>, slabs automove window <s>, slabs automove freeratio <r>. True: it was
- * one of them. */
+/* Handles ratio <r>, window <s> and freeratio <r>. False: the words are none of these. */
 static bool automove_set_knob(const struct words *w, struct settings *to, const char **error) {
     const struct token *knob = &w->word[2], *value = &w->word[3];
     uint32_t window_s;
@@ -61,7 +60,7 @@ static bool automove_set_knob(const struct words *w, struct settings *to, const 
         }
         return true;
     }
-    bool is_ratio = w->count > 3 && word_begins(knob, "ratio"); /* alone it is a mode */
+    bool is_ratio = w->count > 3 && word_begins(knob, "ratio"); /* alone `ratio` is a mode */
     bool is_freeratio = w->count > 3 ? word_begins(knob, "freeratio") : word_is(knob, "freeratio");
     if (!is_ratio && !is_freeratio) {
         return false;

@@ -7,16 +7,15 @@
 
 enum { NAME_BYTES = 64, VALUE_BYTES = 256 };
 
-/* Until when a setting can be had: at the start only, while the server runs, or not by its own
- * name. */
+/* When a setting can be changed: at the start only, while the server runs, or only through
+ * others. */
 static const char *config_when(const struct settings *now, const struct setting *row) {
     bool follows = row->when == SETTING_RUNTIME && !row->name;
     return setting_is_live(now, row) ? "runtime" : follows ? "follows" : "startup";
 }
 
-/* A pattern may match nothing. A name that is no setting, and more than one, is answered as an
- * unknown command, as clients of hosted services expect: "config get cluster" of a server that has
- * no cluster. */
+/* A pattern may match nothing. An unknown name, or more than one word, gets the answer of an
+ * unknown command: clients of hosted services expect that for "config get cluster". */
 static void config_get(struct command_context *ctx, const struct words *w) {
     struct settings now;
     char pattern[NAME_BYTES] = "*", value[SETTING_LIST_BYTES];

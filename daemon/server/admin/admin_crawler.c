@@ -6,7 +6,7 @@
 
 static const char *crawler_switch(struct settings *to, bool on) {
     if (on && to->lru_crawler) {
-        /* It runs already. The answer is memcached's. */
+        /* The crawler runs already. The answer is memcached's. */
         return "ERROR failed to start lru crawler thread\r\n";
     }
     to->lru_crawler = on;

@@ -1,5 +1,5 @@
-/* debugtime and debugitem: the clock stopped and shifted, items held, so that tests of time and of
- * page moves need no waiting. In debug builds only. */
+/* debugtime stops and shifts the clock; debugitem holds items. Tests of time and of page moves then
+ * need no waiting. Debug builds only. */
 #include "server/admin/admin.h"
 
 #ifdef SLATE_DEBUG
@@ -21,18 +21,17 @@ void admin_debugtime(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, ANSWER_ERROR);
         return;
     }
-    /* A turn reads the clock once, at its start; what follows in this one is to see the new
-     * time. */
+    /* A turn reads the clock at its start. A new turn shows the new time to the requests that
+     * follow. */
     cache_turn_end(ctx->ct);
     cache_turn_begin(ctx->ct);
     text_out_str(ctx->out, ANSWER_OK);
 }
 
-/* Items held by debugitem. There are few, and they outlive connections: the process keeps them
- * until they are let go. */
+/* Items held by debugitem. They are few, and stay held after their connection ends. */
 struct debug_item {
     struct debug_item *next;
-    struct item *item; /* borrowed; NULL: a small value, which nothing can hold */
+    struct item *item; /* borrowed; NULL: a small value, which cannot be held */
     uint8_t      key_len;
     char         key[KEY_BYTES_MAX];
 };
@@ -58,7 +57,7 @@ static bool debug_hold_item(struct command_context *ctx, const struct key *key) 
     return true;
 }
 
-/* The item held last by that key, or by any when it is NULL. */
+/* Releases the item that was held last under that key, or under any key if `key` is NULL. */
 static bool debug_release_item(struct command_context *ctx, const struct key *key) {
     lock_take(&debug_lock);
     struct debug_item **at = &debug_items;
@@ -78,9 +77,8 @@ static bool debug_release_item(struct command_context *ctx, const struct key *ke
     return h != NULL;
 }
 
-/* lock is ref: an item has no lock of its own here, and either way it cannot move until it is let
- * go. Unlike ref it needs no item. `reffed` names the item held last, whatever its key, for it may
- * have been replaced. */
+/* `lock` is `ref`, but succeeds without an item: here an item has no lock of its own, and a held
+ * item cannot move. `reffed` names the item held last, whose key may have a new item by now. */
 void admin_debugitem(struct command_context *ctx, const struct words *w) {
     if (w->count < 3 || w->word[2].bytes > KEY_BYTES_MAX) {
         text_out_str(ctx->out, ANSWER_ERROR);

@@ -1,4 +1,4 @@
-/* evict policy <name> [class]: who is evicted, in the whole cache or in one slab class. */
+/* evict policy <name> [class]: sets the eviction policy of the cache or of one slab class. */
 #include <stdio.h>
 
 #include "server/admin/admin.h"
@@ -14,8 +14,8 @@ static void evict_set_policy(struct command_context *ctx, const struct evict_pol
     undo_commit(&ctx->server->undo, cache, now, step);
 }
 
-/* The policies of those classes that have another one, as "3=lru,7=sieve": as many as have room.
- * False: there is no such class. */
+/* Lists the classes with another policy, as "3=lru,7=sieve", as far as there is room. False: there
+ * is none. */
 static bool evict_other_policies(const struct cache *cache, const struct evict_policy *policy,
                                  char to[AUDIT_VALUE_BYTES]) {
     size_t used = 0;
@@ -40,13 +40,12 @@ static void evict_set_all(struct command_context *ctx, const char *name) {
         return;
     }
     admin_change(ctx, &to, why);
-    /* Classes that have a policy of their own take this one too, also when it is the setting's
-     * value already. */
+    /* Classes with a policy of their own get this one too, even if the setting does not change. */
     const struct evict_policy *policy = cache_policy(ctx->server->cache);
     if (evict_other_policies(ctx->server->cache, policy, own)) {
         evict_set_policy(ctx, policy, SLAB_CLASS_NONE);
         admin_audit_change(ctx, "policy of classes", own, policy->name);
-    } else { /* also a policy that is named again spares what was read */
+    } else { /* setting the same policy again still protects items that were read */
         cache_set_policy(ctx->server->cache, policy, SLAB_CLASS_NONE);
     }
     text_out_str(ctx->out, ANSWER_OK);

@@ -1,5 +1,5 @@
-/* slabs geometry: other chunk sizes for a live cache. The order is answered when the prediction has
- * been made, which takes a while; other orders go on. */
+/* slabs geometry: new chunk sizes for a cache in use. The reply follows when the prediction is
+ * ready, which takes a while; other orders run meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@ enum { CLASSES_LEAST = 2 };
 struct geometry_request {
     struct geometry_order   order; /* first */
     struct command_context *ctx;
-    char                    text[AUDIT_VALUE_BYTES]; /* the command's words, for the audit */
+    char                    text[AUDIT_VALUE_BYTES]; /* the command, for the audit */
 };
 
-/* Sizes that somebody wants would not stay while the server fits them by itself. */
+/* Turns slab_geometry_auto off, which would change the requested sizes again. */
 static void geometry_turn_auto_off(struct command_context *ctx) {
     struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES];
@@ -42,7 +42,7 @@ static void geometry_answered(struct geometry_order *order) {
     command_answered(ctx);
 }
 
-/* The words behind `slabs geometry`, as many as fit. */
+/* Joins the words behind `slabs geometry`, as far as there is room. */
 static void geometry_join_words(const struct words *words, char to[AUDIT_VALUE_BYTES]) {
     size_t len = 0;
     to[0] = '\0';
@@ -53,7 +53,7 @@ static void geometry_join_words(const struct words *words, char to[AUDIT_VALUE_B
     }
 }
 
-/* Sizes in bytes with commas between them. */
+/* Parses sizes in bytes, separated by commas. */
 static bool geometry_parse_sizes(const struct token *w, struct geometry_order *o) {
     const char *at = w->ptr, *end = w->ptr + w->bytes;
     for (;;) {
@@ -70,7 +70,7 @@ static bool geometry_parse_sizes(const struct token *w, struct geometry_order *o
     }
 }
 
-/* What one verb takes. NULL: it is right; else what is allowed. */
+/* Parses the argument of a verb. NULL: good; otherwise an error that says what is allowed. */
 static const char *geometry_parse_verb(struct command_context *ctx, const struct words *w,
                                        unsigned count, struct geometry_order *o) {
     const struct token *value = count > 3 ? &w->word[3] : NULL;
@@ -103,7 +103,7 @@ static const char *geometry_parse_verb(struct command_context *ctx, const struct
     return ANSWER_ERROR;
 }
 
-/* `force` and `dry` behind the rest. */
+/* Parses `force` and `dry` at the end. Returns the number of words before them. */
 static unsigned geometry_take_flags(const struct words *w, struct geometry_order *o) {
     unsigned count = w->count;
     for (; count > 3; count--) {

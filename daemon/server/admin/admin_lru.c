@@ -1,4 +1,4 @@
-/* lru mode, lru tune, lru temp_ttl: old names of what `config set` does too. */
+/* lru mode, lru tune, lru temp_ttl: memcached's commands for settings that `config set` has too. */
 #include "server/admin/admin.h"
 
 static const char *lru_set_tuning(const struct words *w, struct settings *to) {
@@ -45,8 +45,8 @@ static const char *lru_set_temporary_ttl(const struct words *w, struct settings 
 void admin_lru(struct command_context *ctx, const struct words *w) {
     static const struct {
         const char *name;
-        unsigned    words; /* of the line, at least: `lru t` is tune with four figures behind it */
-        /* an error's answer, or NULL */
+        unsigned    words; /* fewest words of the line: `lru t` is `tune` if four numbers follow */
+        /* returns an error, or NULL */
         const char *(*change)(const struct words *, struct settings *);
     } knobs[] = {{"mode", 3, lru_set_mode},
                  {"tune", 6, lru_set_tuning},

@@ -1,4 +1,4 @@
-/* slabs reassign, and who else takes what follows `slabs`. */
+/* slabs reassign, and the choice of the function for each word behind `slabs`. */
 #include "server/admin/admin.h"
 
 #include <string.h>
@@ -24,7 +24,8 @@ static void slabs_reassign_cancelled(void *arg, unsigned moved, unsigned wanted)
     command_answered(ctx);
 }
 
-/* slabs reassign cancel: is answered when the page that is being emptied is back in its place. */
+/* slabs reassign cancel. The reply follows when the page that was being drained is back in its
+ * class. */
 static void slabs_cancel_reassign(struct command_context *ctx) {
     command_defer(ctx);
     if (!tuner_cancel(ctx->server->tuner, slabs_reassign_cancelled, ctx)) {

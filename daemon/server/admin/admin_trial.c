@@ -1,5 +1,5 @@
-/* A mode of automove that is tried before it is set: a policy in Lua, on a thread of its own. The
- * order is answered when that is done, and other orders go on. */
+/* Trials of a mode of automove before it is set: a policy in Lua starts on a thread of its own. The
+ * reply follows the trial; other orders run meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 struct mode_trial {
     struct automove_trial   trial; /* first */
     struct command_context *ctx;
-    const char             *subject; /* what is refused; the reason follows it */
-    admin_trial_then             then;    /* answers, if the mode starts */
+    const char             *subject; /* begins the error; the reason follows */
+    admin_trial_then             then;    /* answers if the mode starts */
 };
 
 bool admin_needs_trial(const struct command_context *ctx, const struct settings *to) {

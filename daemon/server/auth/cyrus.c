@@ -25,8 +25,7 @@ struct cyrus {
  * library would ask the name service, which may take seconds. */
 static char cyrus_host[HOST_BYTES];
 
-/* Copies a text that a stranger may have sent, as much as there is room for. Control bytes become
- * `?`. */
+/* Copies a text of a client, as far as there is room. Control bytes become `?`. */
 static void cyrus_copy_printable(const char *text, char *shown, size_t room) {
     size_t n = 0;
     for (; text[n] != '\0' && n + 1 < room; n++) {
@@ -39,15 +38,15 @@ static void cyrus_copy_printable(const char *text, char *shown, size_t room) {
 
 enum { PWDB_LINE_BYTES = 256 }; /* longest line, as in memcached; a longer one lets nobody in */
 
-/* Whether the text begins with the field and the field ends there. It takes as long for a wrong
- * text as for a right one, so that time tells nothing. */
+/* Whether `field` is the first field of the text. A wrong text takes as long as a right one, so
+ * that the time reveals nothing. */
 static bool cyrus_pwdb_field_is(const char *text, const char *field, size_t field_bytes) {
     return strlen(text) >= field_bytes && strchr(":\r\n", text[field_bytes]) != NULL &&
            CRYPTO_memcmp(text, field, field_bytes) == 0;
 }
 
-/* Reads the next line with its line feed. False: there is none. A line without a line feed is the
- * file's last, or is too long. */
+/* Reads the next line with its line feed, and skips lines that are too long. False: the file has
+ * ended. */
 static bool cyrus_pwdb_next_line(FILE *f, char line[PWDB_LINE_BYTES]) {
     while (fgets(line, PWDB_LINE_BYTES, f) != NULL) {
         if (strchr(line, '\n') != NULL || feof(f)) {
@@ -59,10 +58,10 @@ static bool cyrus_pwdb_next_line(FILE *f, char line[PWDB_LINE_BYTES]) {
     return false;
 }
 
-/* memcached's own database of users, the file that MEMCACHED_SASL_PWDB names. It has a line
- * user:password for each user. Of a password with a colon the part before the colon is enough, as
- * in memcached. The file is read at every login, so that a change counts at once. False also where
- * it cannot be read, which is logged. */
+/* Checks a password in memcached's database of users, the file that MEMCACHED_SASL_PWDB names, with
+ * a line user:password for each user. As in memcached, a password ends at a colon. Each login reads
+ * the file, so that changes take effect at once. False also if the file cannot be read; that is
+ * logged. */
 static bool cyrus_pwdb_check(const char *path, const char *user, const char *password,
                              size_t password_bytes) {
     char   line[PWDB_LINE_BYTES];
@@ -88,7 +87,7 @@ static bool cyrus_pwdb_check(const char *path, const char *user, const char *pas
     return right;
 }
 
-/* --- what the library asks of us --- */
+/* --- callbacks of the library --- */
 
 static void *cyrus_mutex_create(void) {
     pthread_mutex_t *mutex = malloc(sizeof *mutex);
@@ -113,8 +112,8 @@ static void cyrus_mutex_destroy(void *mutex) {
     }
 }
 
-/* A stranger can make the library log something at every attempt, and what it logs may hold what
- * the stranger sent. So it is logged only with -v. */
+/* Every login attempt can make the library log a line, which may hold text from the client. So the
+ * line is logged only with -v. */
 static int cyrus_on_log(void *context, int priority, const char *message) {
     (void)context;
     if (priority != SASL_LOG_NONE && priority != SASL_LOG_PASS && message != NULL) {
@@ -125,8 +124,8 @@ static int cyrus_on_log(void *context, int priority, const char *message) {
     return SASL_OK;
 }
 
-/* memcached's own database of users, where the environment names one. A user that it does not hold
- * may be in one that the library's settings name. */
+/* memcached's database of users, if the environment names one. Other users may be in the databases
+ * that the library's settings name. */
 static const char *cyrus_user_database;
 
 static int cyrus_on_password(sasl_conn_t *conn, void *context, const char *user,
@@ -201,7 +200,7 @@ enum cyrus_verdict cyrus_begin(struct cyrus *d, const char *mechanism, const cha
                                struct cyrus_text *challenge) {
     unsigned out = 0;
     *challenge = (struct cyrus_text){NULL, 0};
-    /* the library tells an empty answer from none yet by the pointer */
+    /* for the library a NULL pointer means no answer yet, another pointer an empty answer */
     int status = sasl_server_start(d->conn, mechanism, n > 0 ? bytes : NULL, (unsigned)n,
                                    &challenge->bytes, &out);
     return cyrus_verdict_of(d, status, challenge, out);

@@ -18,7 +18,7 @@ struct logins {
     struct lock    lock; /* guards all fields below */
     pthread_cond_t changed;
     struct login_lane    lane[LOGINS_LANES];
-    unsigned       next_lane; /* whose turn it is */
+    unsigned       next_lane; /* the lane whose turn is next */
     unsigned       waiting;   /* in all lanes */
     unsigned       running;   /* threads that still run */
     bool           stopping;
@@ -212,7 +212,7 @@ static bool logins_end_threads(struct logins *l) {
 void logins_destroy(struct logins **taken) {
     struct logins *l = *taken;
     *taken = NULL;
-    /* if a thread still runs, it still uses them */
+    /* a thread that still runs uses lock and lanes: they are leaked */
     if (l != NULL && logins_end_threads(l)) {
         pthread_cond_destroy(&l->changed);
         lock_fini(&l->lock);

@@ -1,18 +1,18 @@
-/* Logins by SASL, off the workers: the library may wait for other processes, and threads of this
- * room wait for the library.
+/* Logins by SASL on threads of their own, because the library may wait for other processes.
  *
- * A session that has a step to take makes a struct login_step, asks, and sleeps until the step is
- * answered (base/future.h). A step owns its dialogue until then; the session takes it back
- * with the answer, or goes away, and the last holder of the step ends both. The client's bytes,
- * which may hold a password, are wiped with the step.
+ * A session makes a struct login_step for each step of a dialogue, posts the step, and sleeps
+ * until it is answered (base/future.h). The step owns the dialogue meanwhile; the session takes
+ * the dialogue back with the answer. If the session ends first, the last holder of the step
+ * destroys both. The client's bytes, which may hold a password, are wiped with the step.
  *
- * A client's address chooses one of LOGINS_LANES lanes, from which the threads take a step in
- * turns: a crowd from one address keeps those of its own lane waiting, not all. A step whose
- * session went away is not taken.
+ * A hash of the client's address chooses one of LOGINS_LANES lanes. The threads serve the lanes
+ * in turn, so that many clients of one address delay only their own lane. A step whose session
+ * has ended is not run.
  *
- * Threading: a step is its asker's until logins_post, then a thread's until it is answered. Limits:
- * LOGINS_THREADS steps at once, LOGINS_WAITING more in all lanes; then the oldest of the longest
- * lane is refused, or the new step where that is its own. Cost: an allocation and a lock a step. */
+ * Threading: a step belongs to the session until logins_post, then to a thread until it is
+ * answered. Limits: LOGINS_THREADS steps run at once, LOGINS_WAITING more wait in all lanes.
+ * Beyond that the oldest step of the longest lane is refused, or the new step if it belongs to
+ * that lane. Cost: an allocation and a lock a step. */
 #ifndef SLATE_SERVER_AUTH_LOGINS_H
 #define SLATE_SERVER_AUTH_LOGINS_H
 #include <stdbool.h>
@@ -26,7 +26,7 @@ enum {
     LOGINS_THREADS = 4,
     LOGINS_WAITING = 1024,
     LOGINS_LANES = 16,
-    /* after so many seconds a thread that the library still holds is left to itself */
+    /* seconds after which a thread that still waits for the library is detached */
     LOGINS_STOP_S = 2,
     LOGIN_MECHANISM_BYTES = 32, /* longest name of a mechanism, as in memcached */
     LOGIN_USER_BYTES = 256,
@@ -37,31 +37,30 @@ enum login_verb { LOGIN_MECHANISMS, LOGIN_BEGIN, LOGIN_CONTINUE };
 struct login_step {
     struct future       future;
     struct login_step *next; /* in its lane */
-    /* NULL in the step: make a new one. NULL in the answer: there was no memory for one. */
+    /* NULL in the request: make a new dialogue. NULL in the answer: out of memory. */
     struct cyrus      *dialogue;
     enum login_verb    verb;
     char               mechanism[LOGIN_MECHANISM_BYTES + 1];
-    /* the answer; LOGIN_MECHANISMS is answered by CYRUS_PROVEN and the names, or by
-     * CYRUS_REFUSED */
+    /* the answer; to LOGIN_MECHANISMS: CYRUS_PROVEN and the names, or CYRUS_REFUSED */
     enum cyrus_verdict verdict;
-    struct cyrus_text  text; /* the dialogue's */
+    struct cyrus_text  text; /* owned by the dialogue */
     char               user[LOGIN_USER_BYTES]; /* cut to this size, without control bytes */
     size_t             n;
-    char               bytes[]; /* the client's */
+    char               bytes[]; /* of the client */
 };
 
 struct logins;
 
-/* NULL: *why is a constant that tells the reason. Called once in a process. */
+/* Called once in a process. NULL: *why is a constant with the reason. */
 struct logins *logins_create(const char **why);
-/* Steps that wait are answered with a refusal. */
+/* Answers waiting steps with a refusal. */
 void           logins_destroy(struct logins **);
 
 /* Takes the dialogue. NULL: out of memory, and the dialogue stays the caller's. */
 struct login_step *login_step_create(struct cyrus *dialogue, enum login_verb, const char *mechanism,
                                      size_t mechanism_bytes, const char *bytes, size_t n);
 void               login_step_release(struct login_step *);
-/* `address_hash` is that of the client's address, and chooses the lane. False: too many steps wait,
- * and this one was not taken. */
+/* Queues the step in the lane that `address_hash`, the hash of the client's address, chooses.
+ * False: too many steps wait, and this one was refused. */
 bool logins_post(struct logins *, struct login_step *, uint64_t address_hash);
 #endif

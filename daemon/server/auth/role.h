@@ -1,8 +1,9 @@
-/* What a session may do. A role holds what those before it hold. */
+/* What a session may do. A role includes the roles before it. */
 #ifndef SLATE_SERVER_AUTH_ROLE_H
 #define SLATE_SERVER_AUTH_ROLE_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 enum role {
     ROLE_NONE,  /* may only log in */
@@ -11,7 +12,19 @@ enum role {
     ROLE_ADMIN, /* may do what concerns the server or all items at once, too */
 };
 
-const char *role_name(enum role); /* "none", "read", "write", "admin" */
-/* Takes "read", "write" or "admin". False: the text is none of these. */
-bool role_parse(const char *text, size_t text_bytes, enum role *);
+static inline const char *role_name(enum role role) {
+    static const char *const names[] = {"none", "read", "write", "admin"};
+    return names[role];
+}
+
+/* Parses "read", "write" or "admin". False: another text. */
+static inline bool role_parse(const char *text, size_t text_bytes, enum role *role) {
+    for (enum role r = ROLE_READ; r <= ROLE_ADMIN; r++) {
+        if (strlen(role_name(r)) == text_bytes && memcmp(role_name(r), text, text_bytes) == 0) {
+            *role = r;
+            return true;
+        }
+    }
+    return false;
+}
 #endif

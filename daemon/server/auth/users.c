@@ -13,15 +13,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* Name and password stand behind each other with a separator. A name holds no colon and neither
- * holds a line feed, so no two pairs give the same bytes. */
+/* A token is name, separator and password. A name holds no colon, so two pairs never give the same
+ * token. */
 enum { SEPARATOR = ':' };
 
 /* No user of the text protocol has a blank in the name. */
 static const char certificate_word[] = "certificate ";
 
 struct user {
-    char      token[USER_TOKEN_BYTES]; /* padded with zeros; of a certificate the name alone */
+    char      token[USER_TOKEN_BYTES]; /* padded with zeros; the name alone for a certificate */
     bool      is_certificate;
     enum role role; /* ROLE_NONE: the user has the listener's role */
 };
@@ -52,8 +52,8 @@ void users_fini(struct users *u) {
 
 /* --- reading the file --- */
 
-/* Where in the line the role begins, which is behind its colon, or the line's end if it has no
- * role. */
+/* Finds the role at the end of a line. Returns the length of the line without the role and its
+ * colon. */
 static size_t user_line_role_at(const char *line, size_t n, enum role *role) {
     size_t at = n;
     while (at > 0 && line[at - 1] != ':') {
@@ -64,7 +64,7 @@ static size_t user_line_role_at(const char *line, size_t n, enum role *role) {
     return third && role_parse(line + at, n - at, role) ? at - 1 : n;
 }
 
-/* Cuts a certificate's line down to its name. False: it has no name, or no role. */
+/* Cuts a certificate's line to its name. False: the name or the role is missing. */
 static bool user_line_cut_certificate(const char **line, size_t *n, enum role *role) {
     const char *name = *line + sizeof certificate_word - 1, *end = *line + *n;
     while (name < end && *name == ' ') {
@@ -82,7 +82,7 @@ static bool user_line_cut_certificate(const char **line, size_t *n, enum role *r
     return true;
 }
 
-/* NULL, or what is wrong with the line. */
+/* Adds the user of a line. Returns NULL, or the error in the line. */
 static const char *users_read_line(struct user_table *t, const char *line, size_t n) {
     enum role role = ROLE_NONE;
     if (n == 0 || line[0] == '#') {
@@ -152,8 +152,8 @@ bool users_load_text(struct users *u, const char *name, const char *text, size_t
     return true;
 }
 
-/* Returns how many bytes the file has, or -1 and errno. A pipe without a writer is empty: opening
- * it must not wait. */
+/* Returns the number of bytes read, or -1 and errno. O_NONBLOCK: opening a pipe without a writer
+ * must not wait. */
 static ssize_t users_read_file(const char *path, char *text, size_t room, bool *others_read) {
     struct stat facts;
     size_t      used = 0;

@@ -1,17 +1,17 @@
-/* The users of the file of -Y, and the log's lines about those who were refused.
+/* The users of the file of -Y, and log lines about refused requests.
  *
  *     user:password           the user has the role of the listener
- *     user:password:read      … or this one: read, write or admin
- *     certificate NAME read   a client by TLS whose verified certificate has this name, which may
- *                             hold blanks and colons; it needs no login
+ *     user:password:read      the user has this role: read, write or admin
+ *     certificate NAME read   a TLS client whose verified certificate has this name, which may
+ *                             hold blanks and colons; such a client needs no login
  *
- * One user a line; an empty line and one that begins with # say nothing. A password may hold
- * colons: only a last field that is exactly a role is one. The user's name ends at the first
- * colon. Limits: USERS_MAX users and certificates, USER_TOKEN_BYTES for a name and its password,
- * USERS_FILE_BYTES for the file; a file beyond them is refused as a whole.
+ * One user a line; empty lines and lines that begin with # are ignored. The user's name ends at
+ * the first colon. A password may hold colons: the last field is a role only if it is exactly
+ * one. Limits: USERS_MAX users and certificates, USER_TOKEN_BYTES for a name and its password,
+ * USERS_FILE_BYTES for the file; a file beyond a limit is refused as a whole.
  *
- * Threading: any; one lock of its own, no other project lock held. Cost of a check: one comparison
- * of USER_TOKEN_BYTES a user, as long whether a user matches or not. */
+ * Threading: any; own lock, with no other project lock held. Cost of a check: one comparison of
+ * USER_TOKEN_BYTES a user, in constant time. */
 #ifndef SLATE_SERVER_AUTH_USERS_H
 #define SLATE_SERVER_AUTH_USERS_H
 #include <stdbool.h>
@@ -31,38 +31,38 @@ enum {
 struct user_table;
 
 struct users {
-    const char        *path; /* the file; NULL: nobody has to log in */
+    const char        *path; /* the file; NULL: no client has to log in */
     struct lock        lock;
     struct user_table *table;
-    uint32_t           refusal_logged_s; /* when the log had its last line about a refusal … */
-    uint64_t           refusals_unlogged; /* … and how many were not logged since */
+    uint32_t           refusal_logged_s; /* when a refusal was logged last */
+    uint64_t           refusals_unlogged; /* refusals since then that were not logged */
 };
 
 void users_init(struct users *, const char *path);
 void users_fini(struct users *);
 
-/* Reads the file, again if it was read before. False: all stays as it was, and `why`
- * (USERS_WHY_BYTES) holds a sentence that names file and line. */
+/* Reads the file, at the start or again. False: nothing changed, and `why` (USERS_WHY_BYTES) holds
+ * a sentence with file and line. */
 bool users_load(struct users *, char *why);
-/* The same of a text; `name` is what `why` calls it. */
+/* The same for a text, which `why` calls `name`. */
 bool users_load_text(struct users *, const char *name, const char *text, size_t n, char *why);
 
-/* Whether a user has this name and password. Then *role is the one that the file gives the user, or
- * `otherwise` if it gives none. */
+/* Whether a user has this name and password. If so, *role is the role in the file, or `otherwise`
+ * if the line has none. */
 bool users_check(struct users *, const char *name, size_t name_bytes, const char *password,
                  size_t password_bytes, enum role otherwise, enum role *);
 
-/* The role that the file gives a user who has proven the name elsewhere; `otherwise` if there is no
- * file, or it gives none. */
+/* The role in the file of a user whose name was proven elsewhere; `otherwise` if the file has
+ * none. */
 enum role users_role(struct users *, const char *name, size_t name_bytes, enum role otherwise);
 
-/* Whether the file has a line for a certificate of exactly this name. Then *role is the line's. A
- * name that holds a zero byte has none. */
+/* Whether the file has a line for a certificate of exactly this name. If so, *role is the role in
+ * the line. A name with a zero byte never matches. */
 bool users_certificate(struct users *, const char *name, size_t name_bytes, enum role *);
-/* Whether the file has any such line. Before the first session. */
+/* Whether the file has lines for certificates. Called before the first session. */
 bool users_have_certificates(const struct users *);
 
-/* Logs that `who` was refused `what`: one line a second at most. A line also counts the refusals
- * since the line before that were not logged. */
+/* Logs that `who` was refused `what`, at most one line a second. A line also counts the refusals
+ * since the last line. */
 void users_log_refusal(struct users *, const char *who, const char *what);
 #endif

@@ -1,10 +1,9 @@
-/* What was changed while the server ran: what, from which value to which, by whom and when. The
- * last changes are kept for `stats audit`. Each one is a line of the log (base/log.h) from
- * verbosity 1 on; one with an old value is also sent to clients that watch sysevents. Page moves
- * have a record of their own (control/pages/moves.h), which `stats audit` shows between the
- * changes.
+/* The record of changes while the server runs: the setting or command, old and new value, client
+ * and time. `stats audit` shows the last changes. From verbosity 1 on each change is a log line
+ * (base/log.h); a change with an old value is also an event for clients that watch sysevents.
+ * Page moves have their own record (control/pages/moves.h); `stats audit` merges both by time.
  *
- * Threading: the control thread's. */
+ * Threading: the control thread. */
 #ifndef SLATE_SERVER_CONFIG_AUDIT_H
 #define SLATE_SERVER_CONFIG_AUDIT_H
 #include <stdint.h>
@@ -30,8 +29,8 @@ struct audit {
     struct audit_entry ring[AUDIT_ENTRIES_MAX];
 };
 
-/* Adds an entry. Longer texts are cut. */
+/* Adds an entry. Texts that are too long are cut. */
 void audit_add(struct audit *, const char *who, const char *what, const char *was, const char *is);
-/* Copies the entries that are kept, the oldest first; returns how many. */
+/* Copies the stored entries, oldest first. Returns their number. */
 unsigned audit_copy(const struct audit *, struct audit_entry to[AUDIT_ENTRIES_MAX]);
 #endif

@@ -12,7 +12,7 @@
 
 static const char config_blanks[] = " \t\r";
 
-/* Reads all of an open file. False: errno says why; EFBIG means that it is too long. */
+/* Reads a whole open file. False: errno is set; EFBIG: the file is too long. */
 static bool config_file_read_all(int fd, char *to, size_t *used) {
     for (*used = 0; *used <= CONFIG_FILE_BYTES_MOST;) {
         ssize_t got = read(fd, to + *used, CONFIG_FILE_BYTES_MOST + 1 - *used);
@@ -28,7 +28,7 @@ static bool config_file_read_all(int fd, char *to, size_t *used) {
     return false;
 }
 
-/* Reads and closes the descriptor. NULL: errno says why. It may be a pipe. */
+/* Reads and closes the descriptor, which may be a pipe. NULL: errno is set. */
 static char *config_file_read_fd(int fd, size_t *used) {
     struct stat is;
     char *text = malloc(CONFIG_FILE_BYTES_MOST + 2);
@@ -77,8 +77,7 @@ static bool config_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r';
 
 static bool config_is_quote(char c) { return c == '"' || c == '\''; }
 
-/* The end of a quoted value, behind its closing quote; NULL: the value does not begin with a quote,
- * or no quote ends it. */
+/* The end of a quoted value, behind the closing quote. NULL: no opening or no closing quote. */
 static char *config_quoted_end(char *value) {
     char *end = config_is_quote(value[0]) ? strchr(value + 1, value[0]) : NULL;
     while (end && end[1] != '\0' && !config_is_blank(end[1])) {
@@ -87,7 +86,7 @@ static char *config_quoted_end(char *value) {
     return end ? end + 1 : NULL;
 }
 
-/* Takes away a pair of quotes, of either kind, that encloses the whole value. */
+/* Removes a pair of quotes, of either kind, around the whole value. */
 static char *config_unquote(char *value) {
     size_t n = strlen(value);
     if (n >= 2 && config_is_quote(value[0]) && value[n - 1] == value[0]) {
@@ -97,8 +96,8 @@ static char *config_unquote(char *value) {
     return value;
 }
 
-/* Where the comment of a line begins, or its end. A # within a word is part of it: of a path, or of
- * a key. */
+/* Where the comment of a line begins; `end` if there is none. A # inside a word, such as a path or
+ * a key, begins no comment. */
 static char *config_comment_start(char *text, char *end) {
     for (char *at = text; at < end; at++) {
         bool begins_word = at == text || config_is_blank(at[-1]);
@@ -115,8 +114,7 @@ void config_line_cut(char *text, struct config_line *line) {
     line->dashed = text[0] == '-';
     line->letters = text[0] == '-' && text[1] != '-';
     text += line->letters ? 1 : strncmp(text, "--", 2) == 0 ? 2 : 0;
-    /* only the table of options can tell that -m64 is a letter and its value, so the word stays
-     * whole here */
+    /* -m64 may be a letter and its value or several letters: the table of options decides later */
     char *end = text + strcspn(text, line->letters ? " \t\r" : " \t\r=");
     char *value = end + strspn(end, config_blanks);
     if (*value == '=' && !line->letters) {
@@ -130,7 +128,8 @@ void config_line_cut(char *text, struct config_line *line) {
     line->name = text;
 }
 
-/* Cuts a value where a blank and a dash behind its first word begin the next option. */
+/* Cuts a value before the next option: a blank and a dash behind the first word. Returns the
+ * option. */
 static char *config_cut_value(char *value) {
     char *at = config_quoted_end(value);
     for (at = at ? at : value + strcspn(value, config_blanks); *at; at++) {

@@ -17,8 +17,8 @@ static const char *listen_refuse(char *why, const char *sentence) {
     return NULL;
 }
 
-/* Skips `open` NAME `close`. NULL: `close` is not there, or NAME does not have 1 to TAG_BYTES_MAX
- * bytes; `why` says which. */
+/* Skips `open` NAME `close`. NULL: `close` is missing, or NAME does not have 1 to TAG_BYTES_MAX
+ * bytes. */
 static const char *listen_skip_tag(const char *at, const char *end, const char *open,
                                    const char *close, char *why) {
     const char *name = at + strlen(open), *stop = name;
@@ -29,8 +29,8 @@ static const char *listen_skip_tag(const char *at, const char *end, const char *
     return is_named ? stop + strlen(close) : listen_refuse(why, "-l: a tag has 1 to 8 characters");
 }
 
-/* Skips one word before an address, and notes its meaning. Returns `at` if there is no such word.
- * NULL: the word is refused, and `why` says why. */
+/* Skips one word before an address and stores its meaning. Returns `at` if there is no such word.
+ * NULL: the word is refused, and `why` holds the reason. */
 static const char *listen_skip_word(const char *at, const char *end, struct listen_entry *e,
                                     char *why) {
     static const char *const protocols[] = {[LISTEN_PROTOCOL_AUTO] = "proto[negotiating]:",
@@ -64,8 +64,8 @@ static const char *listen_skip_word(const char *at, const char *end, struct list
     return at;
 }
 
-/* *end is where the address ends. Takes the role behind it, if there is one, and moves *end behind
- * the role. */
+/* Parses the role behind the address, which ends at *end. Moves *end behind the role, if there is
+ * one. */
 static bool listen_take_role(const char **end, struct listen_entry *e, char *why) {
     const char *word = *end + strspn(*end, ","), *stop = word + strcspn(word, ",");
     const char *name = word + strlen(role_word);

@@ -16,7 +16,7 @@ static struct option option_long[SETTING_ROWS + 2];
 /* Builds getopt's two tables from the rows. */
 static void options_build_tables(void) {
     size_t letter = 0, longs = 0;
-    option_letters[letter++] = ':'; /* report a missing argument apart from an unknown option */
+    option_letters[letter++] = ':'; /* getopt then returns : for a missing argument */
     for (size_t i = 0; i < SETTING_ROWS; i++) {
         const struct setting *row = &setting_table[i];
         if (row->flag == OPT_EXTENDED || (!row->flag && !row->name)) {
@@ -52,14 +52,14 @@ static const struct setting *option_of_letter(int letter) {
     return NULL;
 }
 
-/* Whether the row is that of --config. The file is looked for before all other options are read, so
- * this option must be written in this one way. */
+/* Whether the row is that of --config. options_find_file reads this option before all others, so it
+ * has this one form only. */
 static bool option_names_file(const struct setting *row) {
     return row->offset == offsetof(struct settings, config) && row->type == SETTING_TEXT;
 }
 
-/* Finds an option by its name behind -o: a sub-option, or a long option without a letter, with _ or
- * - between its words. */
+/* Finds an option by its name behind -o: a sub-option, or a long option without a letter, whose
+ * words may be joined by _ or -. */
 static const struct setting *option_of_extended(const char *name) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         bool ours =
@@ -84,7 +84,7 @@ static void option_imply(struct settings *s, const char *field, const char *text
     s->given[row - setting_table] = true;
 }
 
-/* Sets everything that an option stands for. Options behind it may set these values again. */
+/* Sets all values that a bundle option implies. Later options may change them again. */
 static void option_apply_bundle(struct settings *s, const struct setting *row) {
     if (strcmp(row->field, "no_modern") == 0 && s->no_modern) {
         s->no_chunked_items = true;
@@ -106,7 +106,7 @@ static void option_mark_given(struct settings *s, const struct setting *row) {
     s->given_in_vain[row - setting_table] = !setting_has_effect(row);
 }
 
-/* Cuts white space off both ends: charts write an option and its value in one word, "-m 8192". */
+/* Removes white space at both ends: charts write an option and its value as one word, "-m 8192". */
 static char *option_trim(char *text) {
     while (isspace((unsigned char)*text)) {
         text++;
@@ -118,20 +118,20 @@ static char *option_trim(char *text) {
     return text;
 }
 
-/* Whether memcached serves with an empty value, a script's variable that is not set. */
+/* Whether memcached accepts an empty value, such as an unset variable of a script. */
 static bool option_may_be_empty(const struct setting *row) {
     bool number = row->type == SETTING_INT || row->type == SETTING_OCTAL;
     return (number && row->min <= 0) || row->type == SETTING_LIST || row->type == SETTING_MODE ||
            row->flag == 'P' || row->flag == 'u';
 }
 
-/* Whether the value is empty: of a list, also one of separators only, as of "$A;$B". */
+/* Whether the value is empty. A list of separators only, as from "$A;$B", is empty too. */
 static bool option_is_empty(const struct setting *row, const char *value) {
     return value[row->type == SETTING_LIST ? strspn(value, SETTING_LIST_SEPARATORS) : 0] == '\0';
 }
 
-/* Sets an option, with the white space around its value cut off. False: it is refused, and `said`
- * holds the clause of setting_set. */
+/* Sets an option, without the white space around its value. False: the value is refused, and
+ * `clause` holds the clause of setting_set. */
 static bool option_take(struct settings *s, const struct setting *row, char *given, bool cleared,
                         char *clause) {
     const char *value = given ? option_trim(given) : NULL;
@@ -182,7 +182,7 @@ static bool options_read_extended(struct settings *s, char *word, char *why) {
 static bool options_read_extended_list(struct settings *s, char *list, char *why) {
     char *word = option_trim(list);
     if (*word == '\0') {
-        return true; /* a start script's variable that is empty; memcached takes it, too */
+        return true; /* an empty variable of a start script; memcached accepts it too */
     }
     for (;;) {
         char *comma = strchr(word, ',');
@@ -192,7 +192,7 @@ static bool options_read_extended_list(struct settings *s, char *list, char *why
         if (!options_read_extended(s, word, why)) {
             return false;
         }
-        if (!comma || comma[1] == '\0') { /* getsubopt, and so memcached, lets a list end in one */
+        if (!comma || comma[1] == '\0') { /* getsubopt accepts a comma at the end */
             return true;
         }
         word = comma + 1;
@@ -209,7 +209,7 @@ static bool option_read(struct settings *s, const struct setting *row, char *val
     return option_take(s, row, value, false, clause) ? true : option_fail(why, option, clause);
 }
 
-/* Which action an option asks for; OPTIONS_RUN: none. */
+/* The action of an option; OPTIONS_RUN: none. */
 static enum options_action option_action(const struct setting *row) {
     static const char *const names[] = {
         [OPTIONS_HELP] = "help", [OPTIONS_LICENSE] = "license", [OPTIONS_VERSION] = "version",
@@ -227,7 +227,7 @@ static enum options_action option_action(const struct setting *row) {
 
 /* --- the environment --- */
 
-/* Cuts `text` into words in place. Returns how many, or -1 if a quote has no end. */
+/* Cuts `text` into words in place. Returns their number, or -1 if a quote has no end. */
 static int options_split_words(char *text, char **word) {
     int   count = 0;
     char *to = text;
@@ -238,7 +238,8 @@ static int options_split_words(char *text, char **word) {
         if (*at == '\0') {
             return count;
         }
-        /* `to` never passes `at`: quotes are left out, and a blank becomes the end of its word */
+        /* `to` never passes `at`: quotes are removed, and a blank becomes the terminator of its
+         * word */
         word[count++] = to;
         char quote = '\0';
         for (; *at != '\0' && (quote || !isspace((unsigned char)*at)); at++) {
@@ -260,12 +261,12 @@ static int options_split_words(char *text, char **word) {
     }
 }
 
-/* Settings borrow from the words. Volatile, so that they stay reachable for the leak checker. */
+/* Settings borrow from the words. Volatile keeps them reachable for the leak checker. */
 static char **volatile options_own_words;
 
 char **options_words(const char *text, int *argc, char **argv, char *why) {
     size_t bytes = strlen(text) + 1, given = (size_t)*argc;
-    /* a word has at least one byte, and a blank or the end behind it */
+    /* each word has at least one byte and a blank or the end behind it */
     size_t words = given + bytes / 2 + 1;
     for (size_t i = 0; i < given; i++) {
         bytes += strlen(argv[i]) + 1;
@@ -296,7 +297,8 @@ char **options_words(const char *text, int *argc, char **argv, char *why) {
 
 /* --- the file of options --- */
 
-/* "-vv", "-m64" or "-m 64", without the dash. *rest: the options behind it; NULL: none. */
+/* Reads "-vv", "-m64" or "-m 64", without the dash. *remainder: the next option of the line; NULL:
+ * none. */
 static bool options_read_letters(struct settings *s, struct config_line *line, char **remainder,
                                  char *why) {
     char *name = line->name;
@@ -335,12 +337,13 @@ static const struct setting *option_of_long(const char *name) {
     return NULL;
 }
 
-/* "NAME", "NAME VALUE" or "NAME = VALUE": a long option or a sub-option of -o. *rest: as above. */
+/* Reads "NAME", "NAME VALUE" or "NAME = VALUE": a long option or a sub-option of -o. *remainder: as
+ * above. */
 static bool options_read_named(struct settings *s, struct config_line *line, char **remainder,
                                char *why) {
     char clause[SETTING_WHY_BYTES];
     if (strcmp(line->name, "logfile") == 0 && line->value) {
-        s->logfile_named = true; /* no option of memcached, but of Debian's memcached.conf */
+        s->logfile_named = true; /* an option of Debian's memcached.conf only */
         return true;
     }
     if (line->name[0] == '\0') {
@@ -356,7 +359,7 @@ static bool options_read_named(struct settings *s, struct config_line *line, cha
     if (!row || row->type == SETTING_ACTION || option_names_file(row)) {
         return option_fail(why, line->name, "is no option of a file");
     }
-    /* "disable-cas = yes" is refused: it is not clear whether that sets or clears cas */
+    /* "disable-cas = yes" is refused: unclear whether that sets or clears cas */
     bool negated = row->type == SETTING_NEGATED || row->type == SETTING_NEGSWITCH;
     *remainder = config_line_remainder(line, setting_takes_value(row));
     if (line->value && (cleared || negated)) {
@@ -395,16 +398,17 @@ static bool options_read_file(struct settings *s, const char *path, char *why) {
             return false;
         }
     }
-    /* the command line's first address replaces the file's, as it would replace the default */
+    /* the first address of the command line replaces those of the file, as it replaces the
+     * default */
     s->list_given = false;
     return true;
 }
 
-/* The file that the last --config of the command line names, and in *word the index of the word
- * that says so; NULL: there is none. Errors in the other options are reported later. */
+/* Returns the file of the last --config, and the index of its word in *word. NULL: not given.
+ * Errors in other options are reported later. */
 static const char *options_find_file(int argc, char **argv, int *word) {
     const char *path = NULL;
-    optind = 0; /* getopt begins anew, also when this is called again */
+    optind = 0; /* 0 restarts getopt, also in a second call */
     opterr = 0;
     *word = 1;
     for (int got, at = 1; (got = getopt_long(argc, argv, option_letters, option_long, NULL)) != -1;
@@ -417,8 +421,8 @@ static const char *options_find_file(int argc, char **argv, int *word) {
     return path;
 }
 
-/* Several options in one word, quoted together, are refused as the value or name that they are not.
- * Says what to do. */
+/* Several options in one quoted word are read as one value or name, and refused. Adds the remedy to
+ * the sentence. */
 static void options_advise_split(char *why, const char *word) {
     size_t used = strlen(why);
     if (strstr(word, " -") != NULL) {
@@ -426,7 +430,7 @@ static void options_advise_split(char *why, const char *word) {
     }
 }
 
-/* Reads the options of argv. *word becomes the index of the word that holds the last one read. */
+/* Reads the options of argv. *word becomes the index of the word with the last option read. */
 static enum options_action options_read_words(struct settings *s, int argc, char **argv, int *word,
                                               char *why) {
     bool check = false;
@@ -474,7 +478,7 @@ static enum options_action options_read_words(struct settings *s, int argc, char
     return check ? OPTIONS_CHECK : OPTIONS_RUN;
 }
 
-/* Puts the variable's name before the sentence. */
+/* Puts the name of the environment variable before the sentence. */
 static void options_name_environment(char *why) {
     char clause[OPTIONS_WHY_BYTES];
     snprintf(clause, sizeof clause, "%s", why);

@@ -8,7 +8,7 @@
 
 enum { VALUE_BYTES = 1024 };
 
-/* Appends a line. False: there is no room for it. */
+/* Appends a line. False: the line does not fit. */
 static bool saved_settings_put_line(char *text, size_t *used, const struct setting *row,
                                     const struct settings *s) {
     char value[VALUE_BYTES];

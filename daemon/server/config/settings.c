@@ -55,7 +55,7 @@ static bool setting_set_integer(struct settings *s, const struct setting *row, c
                                 char *why) {
     bool    octal = row->type == SETTING_OCTAL;
     int64_t integer = 0;
-    double  n = 0; /* in base 10 also 2.0 and 1e3, as templates write whole numbers */
+    double  n = 0; /* base 10 also accepts 2.0 and 1e3: templates write whole numbers so */
     bool    is_number = octal ? number_integer(text, 8, &integer) : number_real(text, &n);
     n = octal ? (double)integer : n;
     if (!is_number || n != floor(n) || n < row->min || n > row->max) {
@@ -67,7 +67,7 @@ static bool setting_set_integer(struct settings *s, const struct setting *row, c
     return true;
 }
 
-/* With what the option is for, where there is room for all of it and the option's name. */
+/* Adds the help text of the option, if the option's name and the whole text fit. */
 static bool setting_refuse_choice(const struct setting *row, const char *text, char *why) {
     enum { NAME_BYTES = 66 };
     static const char format[] = "wants one of %s, not \"%.40s\" (%s)";
@@ -86,8 +86,8 @@ void setting_format_bytes(char to[32], double n) {
     snprintf(to, 32, "%.0f%.1s", n, suffix);
 }
 
-/* The bytes of the unit behind a number: k, Mi, GB and so on in either case, or nothing. 0: the
- * text is no unit. */
+/* The bytes of a unit behind a number: k, Mi, GB and so on in either case, or `of_nothing` for no
+ * unit. 0: not a unit. */
 static double setting_unit_bytes(const char *text, double of_nothing) {
     static const char letters[] = "kmgtKMGT";
     text += strspn(text, " ");
@@ -105,7 +105,7 @@ static bool setting_takes_share(const struct setting *row) {
            row->offset == offsetof(struct settings, maxbytes);
 }
 
-/* The number may have a fraction: 512.5 megabytes. */
+/* Sets a number of bytes, which may have a fraction: 512.5 megabytes. */
 static bool setting_set_bytes(struct settings *s, const struct setting *row, const char *text,
                               char *why) {
     const bool mega = row->type == SETTING_MEGABYTES, kilo = row->type == SETTING_KILOBYTES;
@@ -113,7 +113,7 @@ static bool setting_set_bytes(struct settings *s, const struct setting *row, con
     size_t length = number_decimal(text, &n);
     double unit = setting_unit_bytes(text + length, mega ? 1 << 20 : kilo ? 1 << 10 : 1);
     double bytes = n * unit;
-    bool is_part = bytes > 0 && bytes < 1; /* would become 0, which means no limit */
+    bool is_part = bytes > 0 && bytes < 1; /* would be cut to 0, which means no limit */
     if (length == 0 || unit == 0 || is_part || !(bytes >= row->min && bytes <= row->max)) {
         char least[32], most[32];
         setting_format_bytes(least, row->min);
@@ -129,8 +129,8 @@ static bool setting_set_bytes(struct settings *s, const struct setting *row, con
     return true;
 }
 
-/* "auto" and "75%", of what the control group allows or else of what the machine has. For
- * process_memory "auto" is all that the group allows, or no limit. False: `text` is neither. */
+/* Sets "auto" or "75%": a share of the control group's limit, or else of the machine's memory. For
+ * process_memory "auto" is the group's whole limit, or no limit. False: `text` is neither. */
 static bool setting_set_share(struct settings *s, const struct setting *row, const char *text) {
     enum { AUTO_PCT = 75 };
     uint64_t pct = AUTO_PCT, group = rss_group_limit_bytes();
@@ -167,7 +167,7 @@ static bool setting_set_ratio(struct settings *s, const struct setting *row, con
     return true;
 }
 
-/* Finds `text` among the words of `choices`, which '|' separates. NULL: it is none of them. */
+/* Finds `text` among the words of `choices`, which '|' separates. NULL: not found. */
 static const char *setting_find_choice(const char *choices, const char *text) {
     size_t n = strlen(text);
     for (const char *at = choices; n > 0 && at; at = strchr(at, '|')) {
@@ -184,7 +184,7 @@ bool setting_is_yes(const char *text) { return setting_find_choice("yes|on|1|tru
 static bool setting_set_flag(struct settings *s, const struct setting *row, const char *text,
                              bool cleared, char *why) {
     bool negated = row->type == SETTING_NEGATED || row->type == SETTING_NEGSWITCH;
-    if (!text) { /* the option alone */
+    if (!text) { /* the option was given alone */
         setting_put_number(s, row, cleared == negated);
         return true;
     }
@@ -196,7 +196,7 @@ static bool setting_set_flag(struct settings *s, const struct setting *row, cons
     return true;
 }
 
-/* The first address given replaces the default; each further one is added behind a comma. */
+/* The first address replaces the default; each further address is appended behind a comma. */
 static bool setting_set_list(struct settings *s, const struct setting *row, const char *text,
                              char *why) {
     char *list = setting_place(s, row);
@@ -230,7 +230,7 @@ static bool setting_set_mode(struct settings *s, const struct setting *row, cons
 }
 
 void setting_put_choice(char *at, const char *text) {
-    /* fills the rest with zeroes, because settings are compared as bytes */
+    /* strncpy pads with zeros, because settings are compared as bytes */
     strncpy(at, text, SETTING_CHOICE_BYTES);
     at[SETTING_CHOICE_BYTES - 1] = '\0';
 }
@@ -304,7 +304,7 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
     if (!setting_set_by_type(s, row, text, cleared, why)) {
         return false;
     }
-    /* these switches have no option of their own: giving the other option's value sets them */
+    /* these switches have no option of their own: another option's value sets them */
     const void *at = setting_place(s, row);
     if (at == &s->temporary_ttl) {
         s->temp_lru = s->temporary_ttl >= 0;

@@ -1,5 +1,5 @@
 /* The settings of the daemon: their values, and functions that find, set, check and show them.
- * settings_rows.h has the list of settings. */
+ * settings_rows.h lists the settings. */
 #ifndef SLATE_SERVER_CONFIG_SETTINGS_H
 #define SLATE_SERVER_CONFIG_SETTINGS_H
 #include <stdbool.h>
@@ -34,7 +34,7 @@ enum setting_type {
     SETTING_MODE,
     /* char []      a,b             a text; further ones are added behind a comma */
     SETTING_LIST,
-    /* nothing      the default     anything, or one of `unit`'s words; memcached's, without effect
+    /* nothing      the default     anything, or one of `unit`'s words; memcached's, no effect
      * here */
     SETTING_ACCEPTED,
     /* nothing      the default     only its default; the help says what is missing */
@@ -52,7 +52,7 @@ enum setting_group {
     GROUP_COUNT
 };
 
-enum { OPT_EXTENDED = 1 }; /* stands in place of a letter: the option is a sub-option of -o */
+enum { OPT_EXTENDED = 1 }; /* instead of a letter: the option is a sub-option of -o */
 
 #define SETTING_C_FLAG(field) bool field;
 #define SETTING_C_NEGATED(field) bool field;
@@ -74,38 +74,38 @@ enum { OPT_EXTENDED = 1 }; /* stands in place of a letter: the option is a sub-o
 #define SETTING_C_ACTION(field)
 #define SETTING_MEMBER(type, field, ...) SETTING_C_##type(field)
 
-enum { SETTING_CHOICE_BYTES = 16 }; /* of a choice with its terminator */
-/* memcached divides a list by ; too, and people by blanks */
+enum { SETTING_CHOICE_BYTES = 16 }; /* size of a choice with its terminator */
+/* memcached accepts ; too, and people write blanks */
 #define SETTING_LIST_SEPARATORS ",; \t"
-enum { SETTING_LIST_BYTES = 1024 }; /* of a list with its terminator: about forty addresses */
+enum { SETTING_LIST_BYTES = 1024 }; /* size of a list with its terminator: about forty addresses */
 
 #define SETTING_ONE(...) +1
 enum { SETTING_ROWS = 0 SETTINGS(SETTING_ONE) };
 
-#define SETTING_IN_VAIN "accepted without effect" /* the help of such a row begins with this */
+#define SETTING_IN_VAIN "accepted without effect" /* the help of such a row begins so */
 
 /* Texts belong to argv or to the table, and live as long as the process. */
 struct settings {
     SETTINGS(SETTING_MEMBER)
-    bool list_given; /* the list of addresses holds what was given, not its default */
+    bool list_given; /* the list of addresses was given: not the default */
     bool maxbytes_given;
-    bool maxbytes_share; /* as a share of what the control group or the machine has */
-    bool group_limits; /* process_memory is the control group's limit, which nobody asked for */
-    bool buffers_follow; /* read_buf_mem_limit follows from process_memory: nobody asked for it */
-    bool group_is_too_small; /* for any process_memory: its limit is not kept */
-    /* by row: the option was given; it was given, but has no effect (setting_has_effect); it was
-     * given with an empty value, which is as if it were not given */
+    bool maxbytes_share; /* given as a share of the memory of control group or machine */
+    bool group_limits; /* process_memory follows from the control group: no option gave it */
+    bool buffers_follow; /* read_buf_mem_limit follows from process_memory: no option gave it */
+    bool group_is_too_small; /* the group has less than the least process_memory: no limit */
+    /* by row: the option was given; was given without effect (setting_has_effect); was given with
+     * an empty value, which counts as not given */
     bool given[SETTING_ROWS], given_in_vain[SETTING_ROWS], given_empty[SETTING_ROWS];
-    bool logfile_named; /* by the file of --config */
-    bool udp_in_vain; /* -U was given, beside options that leave UDP out */
-    const char *stray;  /* the first word that belongs to no option; NULL: there is none */
+    bool logfile_named; /* the file of --config has a logfile option */
+    bool udp_in_vain; /* -U was given, but other options exclude UDP */
+    const char *stray;  /* the first word that belongs to no option; NULL: none */
     int         stray_count;
-    char *config_text; /* text of the file of --config, to be freed; NULL: there is none */
+    char *config_text; /* the text of the file of --config, owned; NULL: none */
 };
 
 struct setting {
     const char *field, *stat, *name, *unit, *help;
-    const char *default_text; /* of settings that hold a text, and of those that are only shown */
+    const char *default_text; /* for settings of a text, and for those that are only shown */
     double      default_number, min, max;
     size_t      offset; /* into struct settings */
     uint8_t     type, when, group;
@@ -113,7 +113,7 @@ struct setting {
 };
 extern const struct setting setting_table[SETTING_ROWS];
 
-/* How struct settings keeps a value of each type, in how many bytes, and the type's name in
+/* For each type: how struct settings stores a value, in how many bytes, and the type's name in
  * --describe. */
 enum setting_storage {
     SETTING_STORED_BOOL,
@@ -122,7 +122,7 @@ enum setting_storage {
     SETTING_STORED_DOUBLE,
     SETTING_STORED_TEXT,
     SETTING_STORED_CHARS,
-    SETTING_STORED_NOT, /* nothing is kept */
+    SETTING_STORED_NOT, /* no value is stored */
 };
 struct setting_type_facts {
     enum setting_storage stored;
@@ -134,64 +134,61 @@ extern const struct setting_type_facts setting_types[]; /* by enum setting_type 
 enum { SETTING_WHY_BYTES = 256 };
 
 void settings_init(struct settings *); /* sets every value to its default */
-/* Finds a setting by the name of its field, option or statistic, whole and with the same case.
- * NULL: there is none. */
+/* Finds a setting by the exact name of its field, option or statistic. NULL: not found. */
 const struct setting *setting_find(const char *name, size_t name_bytes);
 
-/* Sets one value from what a person wrote; `text` is NULL for an option given alone. `cleared`: it
- * was written no_NAME. False: the value is refused and nothing has changed; `why`
- * (SETTING_WHY_BYTES) holds a clause without the option's name: "wants a whole number from …". */
+/* Sets one value from a text; `text` is NULL for an option given alone. `cleared`: the option was
+ * given as no_NAME. False: the value is refused and nothing changed; `why` (SETTING_WHY_BYTES)
+ * holds a clause without the option's name: "wants a whole number from …". */
 bool setting_set(struct settings *, const struct setting *, const char *text, bool cleared,
                  char *why);
 bool setting_is_yes(const char *text); /* yes, on, 1, true */
-/* Whether a client may change the setting, by its name, while a server with these settings runs:
- * the row is RUNTIME, has a name, and means something with this store. */
+/* Whether a client may change the setting by its name while a server with these settings runs: the
+ * row is RUNTIME, has a name, and applies to this store. */
 bool setting_is_live(const struct settings *, const struct setting *);
-/* The row as it applies to a server that runs. A number of bytes is given as setting_format shows
- * it, not in kilobytes or megabytes, and maxbytes goes from SETTINGS_LIVE_MEMORY_MIN to
+/* The row as it applies to a running server: numbers of bytes are in bytes, as setting_format
+ * shows them, not in kilobytes or megabytes; maxbytes is from SETTINGS_LIVE_MEMORY_MIN to
  * `memory_most`. */
 struct setting setting_live(const struct setting *, size_t memory_most);
 bool setting_takes_value(const struct setting *); /* whether the option needs an argument */
-/* False: the option is memcached's and does nothing here; its help says why. */
+/* False: an option of memcached without effect here; its help says why. */
 bool setting_has_effect(const struct setting *);
 
 enum {
-    /* An idle connection takes some 840 bytes of ours, libevent's record of it included. With TLS
-     * it takes 26.4 KiB, OpenSSL's share included (daemon/net/README.md), and 88 KiB while a
-     * handshake stands still: 700 of those were seen. */
+    /* An idle connection takes about 840 bytes with libevent's record, 26.4 KiB with TLS (OpenSSL's
+     * part included), and 88 KiB while a handshake waits (measured with 700 handshakes). */
     SETTINGS_CONN_BYTES = 1 << 10,
     SETTINGS_CONN_TLS_BYTES = 96 << 10,
     SETTINGS_START_BYTES = 10 << 20, /* program, libraries, samples of a small cache */
     SETTINGS_THREAD_BYTES = 1 << 20, /* a worker, its buffers and counters */
-    /* For what the allocator and the index take between two looks at the process's memory. */
+    /* Reserve for growth of allocator and index between two checks of the process's memory. */
     SETTINGS_SLACK_SHARE = 32,
     SETTINGS_SLACK_LEAST = 4 << 20,
-    SETTINGS_INDEX_SHARE = 8,        /* the index and the history of evictions: this part of -m */
+    SETTINGS_INDEX_SHARE = 8,        /* index and eviction history take this part of -m */
 };
-/* Memory that the process needs so that items get all of -m, in bytes: for items of 80 bytes or
- * more, and as many connections as may be open. */
+/* Bytes that the process needs so that items get all of -m: for items of at least 80 bytes, and
+ * maxconns connections. */
 uint64_t settings_memory_need(const struct settings *);
-uint64_t settings_conn_bytes(const struct settings *); /* what a connection takes */
+uint64_t settings_conn_bytes(const struct settings *); /* memory of a connection */
 
-/* Checks the rules that concern more than one value. False: `why` holds a whole sentence. */
+/* Checks the rules between values. False: `why` holds a whole sentence. */
 bool settings_check(const struct settings *, char *why);
-/* The policy that the settings come to: s3auto is s3fifo as soon as one of s3fifo's numbers is not
- * its default, for s3auto would choose other numbers. */
+/* The effective policy: s3auto becomes s3fifo if a number of s3fifo is not its default, because
+ * s3auto would choose other numbers. */
 const char *settings_policy(const struct settings *);
 /* Sets the values that follow from others, then checks the rules. Called once, after the options
- * were read. */
+ * are read. */
 bool settings_settle(struct settings *, char *why);
-/* The file of users; NULL: nobody has to log in. */
+/* The file of users; NULL: no client has to log in. */
 const char *settings_auth_file(const struct settings *);
 
-/* Writes the value as a user would give it. Returns its length; the text is cut at room - 1. */
+/* Writes the value in the form of an option. Returns the length; the text is cut at room - 1. */
 int  setting_format(const struct settings *, const struct setting *, char *to, size_t room);
-/* The same, as `stats settings` shows it: in memcached's way, which has other words for some
- * values. */
+/* The same for `stats settings`, which has memcached's words for some values. */
 int  setting_format_stat(const struct settings *, const struct setting *, char *to, size_t room);
 void setting_copy(struct settings *to, const struct settings *from, const struct setting *);
 bool setting_same(const struct settings *, const struct settings *, const struct setting *);
-/* Whether both have the same values of all settings that may change while the server runs. */
+/* Whether both have the same values of all RUNTIME settings. */
 bool settings_same_live(const struct settings *, const struct settings *);
 
 void setting_format_bytes(char to[32], double bytes); /* 1536k, 64m */
@@ -201,7 +198,7 @@ void setting_format_bytes(char to[32], double bytes); /* 1536k, 64m */
 void settings_help(FILE *);
 void settings_describe(FILE *);
 
-/* A list of chunk sizes, as `-o slab_sizes=96-200-1000` gives it. */
+/* A list of chunk sizes, as in `-o slab_sizes=96-200-1000`. */
 enum { SLAB_SIZES_LEAST_BYTES = 48, SLAB_SIZES_STEP_BYTES = 8 };
 struct slab_sizes {
     uint32_t bytes[SLAB_CLASSES_MAX];

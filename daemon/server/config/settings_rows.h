@@ -1,27 +1,26 @@
-/* Every option of the daemon, and every option of memcached, one row each. The rows make struct
- * settings, --help, `stats settings`, the look-up by name, `slated --describe` and the option lists
- * of slated(8): to add an option, add a row.
+/* Every option of the daemon, and every option of memcached, one row each. The rows generate
+ * struct settings, --help, `stats settings`, the look-up by name, `slated --describe` and the
+ * option lists of slated(8). To add an option, add a row.
  *
  *     X(type, field, stat, flag, name, default, min, max, unit, when, group, help)
  *
- * type   how it is kept, read and shown (enum setting_type in settings.h). ACCEPTED: an option of
- *        memcached that has no effect here. ABSENT: one that is refused; the help says why.
- * stat   its name in `stats settings`, whose order is the table's; NULL: not shown there.
- * flag   its letter; 0: `name` is the long option; OPT_EXTENDED: `name` is a sub-option of -o.
- * name   NULL: no option, only shown. NULL with RUNTIME: it shows other settings, or what a command
- *        did, and cannot be set by name.
+ * type   how the value is stored, read and shown (enum setting_type in settings.h). ACCEPTED: an
+ *        option of memcached without effect here. ABSENT: a refused option; the help says why.
+ * stat   the name in `stats settings`, which has the table's order; NULL: not shown there.
+ * flag   the letter; 0: `name` is the long option; OPT_EXTENDED: `name` is a sub-option of -o.
+ * name   NULL: only shown. NULL with RUNTIME: shows other settings or the effect of a command, and
+ *        cannot be set by name.
  * min, max   limits of numbers, in `unit`.
- * when   STARTUP values never change, and any thread reads them without a lock. RUNTIME values are
- *        guarded by the lock of struct server: use server_settings() and settings_change()
- *        (server/server.h). */
+ * when   STARTUP values never change; any thread reads them without a lock. RUNTIME values change
+ *        through settings_change() (server/settings_change.h); read them with server_settings(). */
 #ifndef SLATE_SERVER_CONFIG_SETTINGS_ROWS_H
 #define SLATE_SERVER_CONFIG_SETTINGS_ROWS_H
 #include <stdint.h>
 
 #define SETTINGS_MIB ((uint64_t)1 << 20)
 #define SETTINGS_GIB ((uint64_t)1 << 30)
-#define SETTINGS_PROCESS_MEMORY_MIN (24 * SETTINGS_MIB) /* the program itself takes about 10 MB */
-/* The lowest memory limit of a server that runs, as in memcached; it may start with less. */
+#define SETTINGS_PROCESS_MEMORY_MIN (24 * SETTINGS_MIB) /* the program takes about 10 MB */
+/* The lowest limit that a running server accepts, as in memcached; a start accepts less. */
 #define SETTINGS_LIVE_MEMORY_MIN (8 * SETTINGS_MIB)
 
 /* clang-format off */

@@ -8,12 +8,12 @@
 #include "server/config/listen_list.h"
 #include "server/config/settings.h"
 
-enum { BUFFERS_SHARE = 8 }; /* of the process's memory, where read_buf_mem_limit is not given */
-enum { ITEM_HEADER_MAX = 48 }; /* most bytes of an item before its key */
+enum { BUFFERS_SHARE = 8 }; /* share of the process's memory, unless read_buf_mem_limit is given */
+enum { ITEM_HEADER_MAX = 48 }; /* most bytes of an item before the key */
 
 static bool settings_have_slab(const struct settings *s) { return strcmp(s->store, "slab") == 0; }
 
-/* memcached gives the version as a number. */
+/* Converts memcached's number of a TLS version. */
 static void settings_settle_min_version(struct settings *s) {
     char *version = s->ssl_min_version, number = version[0];
     if (version[1] == '\0') {
@@ -60,8 +60,8 @@ uint64_t settings_memory_need(const struct settings *s) {
     return need + (slack > SETTINGS_SLACK_LEAST ? slack : SETTINGS_SLACK_LEAST);
 }
 
-/* Where a control group allows less than the process may take, its limit is the process's, unless
- * process_memory is given. */
+/* If the control group allows less than the process may need, the group's limit becomes
+ * process_memory, unless that is given. */
 static void settings_settle_group(struct settings *s) {
     uint64_t group = rss_group_limit_bytes(), need = settings_memory_need(s);
     bool exceeds = !setting_is_given(s, "process_memory") && group > 0 && need > group;
@@ -72,8 +72,8 @@ static void settings_settle_group(struct settings *s) {
     }
 }
 
-/* With a limit for the whole process, items get what the other parts leave, unless -m says less,
- * and connections get a share. */
+/* With a limit for the process, items get the memory that the other parts leave, or -m if that is
+ * less. Buffers of connections get a share. */
 static void settings_settle_process_memory(struct settings *s) {
     settings_settle_group(s);
     if (s->process_memory == 0) {
@@ -93,8 +93,8 @@ static bool settings_move_pages(const struct settings *s) {
     return automove_find(s->slab_automove, &argument) != automove_find("off", &argument);
 }
 
-/* Chunk sizes that the start asks for stay until somebody asks for others; so slab_geometry_auto is
- * off. A start that asks for no automatic page moves means those of the geometry, too. */
+/* Given chunk sizes stay until a client changes them: slab_geometry_auto is off. An option against
+ * automatic page moves turns slab_geometry_auto off too. */
 static void settings_settle_geometry(struct settings *s) {
     bool sizes =
              setting_is_given(s, "factor") || setting_is_given(s, "chunk_size") || s->slab_sizes,
@@ -112,7 +112,7 @@ static void settings_settle_ports(struct settings *s) {
     }
 }
 
-/* Datagrams carry no TLS; and a UNIX socket stands alone, as in memcached. */
+/* Datagrams carry no TLS, and a UNIX socket is the only listener, as in memcached. */
 static void settings_settle_udp(struct settings *s) {
     s->udp_in_vain = s->udpport != 0 && (s->socketpath || s->ssl_enabled);
     s->udpport = s->udp_in_vain ? 0 : s->udpport;
@@ -129,11 +129,11 @@ bool settings_settle(struct settings *s, char *why) {
     if (!s->lru_maintainer) {
         setting_put_choice(s->policy, "lru");
     }
-    /* Without slabs there are no classes that could want each other's pages. */
+    /* Without slabs there are no classes between which pages could move. */
     if (!settings_have_slab(s)) {
         setting_set(s, setting_find("slab_automove", strlen("slab_automove")), "off", false, why);
     }
-    if (!s->like_memcached) { /* names the hash that is really used */
+    if (!s->like_memcached) { /* report the hash that is really used */
         setting_put_choice(s->hash_algorithm, "xxh3");
     }
     s->num_threads_per_udp = s->threads;
@@ -147,7 +147,7 @@ const char *settings_auth_file(const struct settings *s) {
     return strcmp(s->auth_file, "no") != 0 ? s->auth_file : NULL;
 }
 
-/* Memory, and what an item and a chunk of it may take. */
+/* Checks the sizes of memory, items and chunks. */
 static bool settings_check_sizes(const struct settings *s, char *why) {
     if (s->process_memory > 0 && s->process_memory < SETTINGS_PROCESS_MEMORY_MIN) {
         return setting_refuse(why, "process_memory wants at least %d megabytes, or 0 for no limit",
@@ -182,7 +182,7 @@ static bool settings_check_sizes(const struct settings *s, char *why) {
     return true;
 }
 
-/* TLS wants a TCP port and a certificate; UDP does not go with logins. */
+/* Checks that TLS has a TCP port and a certificate, and that UDP has no logins. */
 static bool settings_check_transport(const struct settings *s, char *why) {
     if (s->ssl_enabled && (s->socketpath || s->port == 0)) {
         return setting_refuse(why, "-Z wants a TCP port: there is no TLS over a UNIX socket");
@@ -198,7 +198,7 @@ static bool settings_check_transport(const struct settings *s, char *why) {
     return true;
 }
 
-/* Checks settings that only the slab store can follow. */
+/* Checks settings that need the slab store. */
 static bool settings_check_store(const struct settings *s, char *why) {
     if (settings_have_slab(s)) {
         return true;

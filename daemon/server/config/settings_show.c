@@ -1,11 +1,11 @@
-/* How settings are shown: in statistics, in --help and in --describe. */
+/* Shows settings: in statistics, in --help and in --describe. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "server/config/settings.h"
 
-/* At least three decimals, as memcached, and as many as the number has: 0.0001 is not 0, nor is
- * 1e-11. */
+/* Writes at least three decimals, as memcached does, and as many as the number needs: 0.0001 is not
+ * 0, nor is 1e-11. */
 static int setting_format_ratio3(double ratio, char *to, size_t room) {
     enum { DECIMALS = 10, DECIMALS_MIN = 3 };
     if (ratio > 0 && ratio < 1e-9) {
@@ -90,8 +90,7 @@ static int setting_option_form(char *to, size_t room, const struct setting *row)
 
 static bool setting_is_option(const struct setting *row) { return row->flag || row->name; }
 
-/* Writes the default if it is worth showing. False: a flag is off by default, or there is no
- * default. */
+/* Writes the default. False: a flag that is off by default, or no default. */
 static bool setting_default_text(const struct setting *row, char *to, size_t room) {
     struct settings defaults;
     if (setting_types[row->type].stored == SETTING_STORED_NOT || row->type == SETTING_COUNT ||
@@ -114,7 +113,7 @@ static bool setting_default_text(const struct setting *row, char *to, size_t roo
 enum { HELP_COLUMNS = 80, HELP_INDENT = 36 };
 
 /* Writes the words of a text from `column` on, in lines that begin at HELP_INDENT. Returns the
- * column behind them. A word that is too long for any line gets a line of its own. */
+ * column behind the last word. A word that is too long gets a line of its own. */
 static int settings_put_words(FILE *to, int column, const char *text) {
     while (*text != '\0') {
         int n = (int)strcspn(text, " ");
@@ -136,7 +135,7 @@ static int settings_put_words(FILE *to, int column, const char *text) {
 static void setting_help(FILE *to, const struct setting *row) {
     char form[128], value[SETTING_LIST_BYTES], shown[SETTING_LIST_BYTES + 2];
     int n = setting_option_form(form, sizeof form, row);
-    bool is_long = n + 2 > HELP_COLUMNS; /* the text tells its choices */
+    bool is_long = n + 2 > HELP_COLUMNS; /* the help text then lists the choices */
     if (is_long) {
         n = snprintf(form, sizeof form, "    --%s=name", row->name);
     }

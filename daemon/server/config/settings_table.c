@@ -1,4 +1,4 @@
-/* The rows of settings_rows.h as a table, and finding one of them. */
+/* The rows of settings_rows.h as a table, and the search in it. */
 #include <string.h>
 
 #include "server/config/settings.h"
@@ -24,7 +24,7 @@ const struct setting_type_facts setting_types[] = {
     [SETTING_ACTION] = {SETTING_STORED_NOT, 0, "action"},
 };
 
-/* By type: the default, and the place in struct settings. */
+/* By type: the default, and the offset in struct settings. */
 #define ROW_NUMBER(field_, d)                                                                      \
     .default_number = (double)(d), .offset = offsetof(struct settings, field_),
 #define ROW_WORDS(field_, d) .default_text = (d), .offset = offsetof(struct settings, field_),

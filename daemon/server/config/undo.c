@@ -10,8 +10,8 @@ void undo_fini(struct undo *u) {
     }
 }
 
-/* A class that has the whole's policy is noted as such, not by that policy's name: auto and s3auto
- * may change it before the step is undone. */
+/* A class that follows the cache's policy is stored as NULL, not as that policy: auto and s3auto
+ * may change the cache's policy before the undo. */
 static void undo_copy_policies(const struct cache *cache,
                                const struct evict_policy *to[SLAB_CLASSES_MAX]) {
     const struct evict_policy *common = cache_policy(cache);
@@ -30,7 +30,7 @@ struct undo_step *undo_begin(const struct cache *cache, const struct settings *w
     return step;
 }
 
-/* The time of flush_all is no setting that can be restored: the items are gone. */
+/* The time of flush_all cannot be undone: the items are gone. */
 static bool undo_is_change(const struct undo_step *step, const struct setting *row) {
     return row->when == SETTING_RUNTIME && !setting_same(&step->was, &step->is, row) &&
            row->offset != offsetof(struct settings, oldest);

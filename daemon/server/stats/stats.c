@@ -95,7 +95,7 @@ static const struct {
     {"memory", stats_memory_info},
 };
 
-/* Where in the tables the next piece of the answer begins. */
+/* The table in which the next piece of the answer begins. */
 struct stats_description_place {
     size_t table;
 };
@@ -132,16 +132,16 @@ void stats_describe_counters(FILE *to) {
 
 static void stats_nothing(struct command_context *ctx) { (void)ctx; }
 
-/* As in memcached, any beginning of one of the first six names will do, and the first row that fits
- * counts. The other names are taken as a whole. */
+/* As in memcached, the first six names may be abbreviated; the first match counts. The other names
+ * must be complete. */
 static const struct {
     const char *name;
     bool        begins;
-    bool        own;  /* refuses words that it does not know; memcached's parts ignore them */
-    bool        ends; /* writes no END itself */
+    bool        own;  /* refuses further words, which memcached's kinds ignore */
+    bool        ends; /* END is written for the function */
     bool        is_order; /* the control thread runs it */
     void (*show)(struct command_context *);
-    void (*run)(struct command_context *, const struct words *); /* where it takes words */
+    void (*run)(struct command_context *, const struct words *); /* if it takes words */
 } stats_kinds[] = {
     {"reset", .begins = true, .is_order = true, .show = stats_reset},
     {"detail", .begins = true, .run = stats_detail},
@@ -188,7 +188,7 @@ void stats_command(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "END\r\n");
         return;
     }
-    /* Looks for a whole word first, so that no beginning of another name hides `stats describe`. */
+    /* A complete name is matched first, so that an abbreviation never hides `stats describe`. */
     for (int begins = 0; begins < 2; begins++) {
         for (size_t i = 0; i < sizeof stats_kinds / sizeof *stats_kinds; i++) {
             if (begins ? stats_kinds[i].begins && word_begins(&w->word[1], stats_kinds[i].name)

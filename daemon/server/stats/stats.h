@@ -1,12 +1,12 @@
-/* The stats command. It answers memcached's questions by memcached's names and in memcached's
- * order. What only slated has gets names of its own.
+/* The stats command. Statistics that memcached has carry memcached's names and order; slated's
+ * own have other names.
  *
- * Every statistic has one row in a table of these files. The row makes the answer and the line of
- * `stats describe`, and is the only place that says what the statistic means. To add a statistic,
- * add a row here, and the counter's name to the table in its room's header.
+ * Every statistic is one row in a table of these files. The row generates the line of the answer
+ * and the line of `stats describe`, and alone documents the statistic. To add a statistic, add a
+ * row here, and the counter's name to the table in its room's header.
  *
- * Threading: the session's worker. A sum reads other threads' counters while these count, so values
- * of one answer may be a few operations apart. */
+ * Threading: the session's worker. A sum reads counters while other threads add to them, so the
+ * values of one answer may be a few operations apart. */
 #ifndef SLATE_SERVER_STATS_STATS_H
 #define SLATE_SERVER_STATS_STATS_H
 #include <stdio.h>
@@ -19,7 +19,7 @@ void stats_command(struct command_context *, const struct words *);
 /* Every row of the tables as a line of tab-separated fields: table, name, kind, unit, help. */
 void stats_describe_counters(FILE *);
 
-/* Short parts: each writes STAT lines without END. */
+/* Short kinds: each writes STAT lines without END. */
 void stats_general(struct command_context *); /* stats_general.c */
 void stats_slated(struct command_context *);   /* stats_slated.c */
 void stats_memory(struct command_context *);   /* stats_memory.c */
@@ -28,8 +28,8 @@ void stats_automove(struct command_context *); /* stats_automove.c */
 void stats_config(struct command_context *);  /* stats_config.c */
 void stats_geometry(struct command_context *); /* stats_geometry.c */
 
-/* Parts that go out in pieces and write END themselves; and parts that take words, which write END
- * or an error. */
+/* Kinds that are sent in pieces and write END themselves, and kinds that take words, which write
+ * END or an error. */
 void stats_conns(struct command_context *);   /* stats_conns.c */
 void stats_items(struct command_context *);   /* stats_classes.c */
 void stats_slabs(struct command_context *);
@@ -43,7 +43,7 @@ void stats_sizes_table(struct command_context *); /* stats_sizes.c */
 void stats_evictions(struct command_context *); /* stats_evictions.c */
 void stats_pages(struct command_context *, const struct words *); /* stats_pages.c */
 
-/* A row of a part, for `stats describe`. A table ends with a NULL name. */
+/* A row of a table, for `stats describe`. A NULL name ends a table. */
 struct counter_info {
     const char *name, *kind, *unit, *help;
 };

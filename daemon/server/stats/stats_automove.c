@@ -1,4 +1,4 @@
-/* stats automove: what a page is worth to each class, if the mode measures that. */
+/* stats automove: the value of a page to each class, if the mode measures it. */
 #include <inttypes.h>
 
 #include "server/stats/stats.h"
@@ -11,8 +11,7 @@
     X(requests, counter, operations, U64, w.requests, \
       "hits, misses and stores that had been counted when the last window ended")
 
-/* Rows of each class that has pages, shown as CLASS:field. Hits are those that one page more brings
- * in 1000 requests. */
+/* Rows of each class with pages, shown as CLASS:field. */
 #define WORTH_FIELDS(X) \
     X(pages, gauge, pages, "%u", w->pages[i], "pages of the class") \
     X(gain, gauge, hits, "%.3f", c->gain, \

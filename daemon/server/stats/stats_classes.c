@@ -10,7 +10,7 @@ struct class_stats {
     const struct evict_policy *policy;
 };
 
-/* memcached's names for its four lists, each for what the policy keeps in its place. */
+/* memcached's names of its four lists, and the lists of the policy that stand for them. */
 enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP };
 static uint64_t class_list_items(const struct class_stats *c, unsigned list) {
     return c->facts->list_items[list];
@@ -19,8 +19,7 @@ static uint64_t class_list_age_s(const struct class_stats *c, unsigned list) {
     return c->facts->list_age_s[list];
 }
 
-/* Age of the oldest item in the list that victims come from; while that list is empty, of the
- * oldest item in any list. */
+/* Age of the oldest item in the list of the next victims; if that list is empty, in all lists. */
 static uint64_t class_tail_age_s(const struct class_stats *c) {
     uint64_t age_s = class_list_age_s(c, c->policy->tail_list);
     for (unsigned i = 0; class_list_items(c, c->policy->tail_list) == 0 && i < EVICT_LISTS; i++) {
@@ -29,8 +28,7 @@ static uint64_t class_tail_age_s(const struct class_stats *c) {
     return age_s;
 }
 
-/* ALWAYS and SEGMENTED rows have a condition in front. As in memcached, a policy with a single list
- * does not show the SEGMENTED rows. */
+/* As in memcached, a policy with a single list shows no SEGMENTED rows. */
 /* clang-format off */
 #define ITEMS_STATS(ALWAYS, SEGMENTED, IF_TEMP) \
     ALWAYS(number, gauge, items, U64, c->facts->items, "items of the class") \
@@ -132,15 +130,15 @@ static uint64_t class_total_chunks(const struct class_stats *c) {
     return (uint64_t)c->facts->slab.pages * c->facts->slab.chunks_per_page;
 }
 
-/* Chunks that partitions have in stock are free, too. The counts come from several moments, so the
- * sum is bounded. */
+/* Free chunks of the class and of the partitions' magazines. The counts are read at different
+ * moments, so the sum is bounded. */
 static uint64_t class_free_chunks(const struct class_stats *c) {
     uint64_t all = class_total_chunks(c),
              n = (uint64_t)c->facts->slab.free_chunks + c->facts->magazine_chunks;
     return n < all ? n : all;
 }
 
-/* Fills an array, by id, with the facts of all classes from `first` on; returns the highest id. */
+/* Fills an array, by id, with the facts of the classes from `first` on. Returns the highest id. */
 static unsigned classes_read_facts(struct cache *cache, uint32_t first,
                                    struct cache_class_facts *by_id) {
     unsigned count = cache_slab(cache)->class_count;
@@ -203,7 +201,7 @@ static void class_put_slabs(struct text_out *out, const struct class_stats *c) {
     SLABS_STATS(PUT_SLABS)
 }
 
-/* Sums over the classes that were shown. */
+/* Sums over the classes shown so far. */
 struct slabs_totals {
     uint64_t active, bytes;
 };

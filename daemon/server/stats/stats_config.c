@@ -1,5 +1,5 @@
-/* stats config: the settings that may change while the server runs, with everything that a client
- * must know to change them. */
+/* stats config: the settings that a client may change at run time, with their types, limits and
+ * choices. */
 #include "server/stats/stats.h"
 
 static bool config_is_number(const struct setting *row) {

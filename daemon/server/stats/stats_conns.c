@@ -1,6 +1,6 @@
-/* stats conns: every socket, listeners too, in the order in which they came. A piece of the answer
- * copies a few records under the registry's lock, and writes them after it: so neither clients that
- * connect nor others that ask wait for the writing. */
+/* stats conns: every socket, listeners too, in the order of arrival. A piece of the answer copies a
+ * few records under the registry's lock and writes them without the lock, so that no new client
+ * waits for the writing. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -9,12 +9,12 @@
 enum { RECORDS_A_LOCK = 16 };
 
 struct conns_reply {
-    struct command_more   more; /* the first member, since the session knows only this part */
+    struct command_more   more; /* first: the session knows only this part */
     struct conn_registry *registry;
     struct conn_cursor    cursor;
 };
 
-/* A copy of what a line shows. */
+/* A copy of the fields that are shown. */
 struct conn_shown {
     int         fd;
     uint32_t    last_s;

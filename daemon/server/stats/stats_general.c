@@ -1,4 +1,4 @@
-/* `stats`: exactly memcached's names, in its order. */
+/* `stats`: exactly memcached's names, in memcached's order. */
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@ struct general {
     struct settings           settings;
     struct rusage             usage;
     struct cache_facts        cache;
-    struct cache_class_values classes; /* their sums */
+    struct cache_class_values classes; /* sums over the classes */
     struct serve_values       serve;
     struct tune_facts         tune;
     struct watch_facts        watch;
@@ -29,8 +29,8 @@ struct general {
 #define MOVED(field) (g->tune.field - g->base.tune.field)
 #define WATCH(field) (g->watch.field - g->base.watch.field)
 
-/* A statistic of a feature that this server lacks is 0, as on a memcached that does not use the
- * feature. WITH rows have a condition in front: memcached shows them only where it holds. */
+/* A statistic of a feature that slated lacks is 0, as in a memcached that does not use the feature.
+ * A WITH row is shown only if its first argument holds, as in memcached. */
 /* clang-format off */
 #define GENERAL_STATS(X, WITH) \
     X(pid, gauge, id, U64, getpid(), "process id") \

@@ -1,5 +1,4 @@
-/* stats geometry: the change of chunk sizes that is under way, with the classes that end and begin
- * with it. */
+/* stats geometry: the change of chunk sizes in progress, with its old and new classes. */
 #include <inttypes.h>
 
 #include "server/stats/stats.h"
@@ -7,7 +6,7 @@
 struct geometry_stats {
     struct geometry_facts facts;
     const char           *state, *follows;
-    uint32_t              pages_old, pages_new; /* of classes that retire, and of the others */
+    uint32_t              pages_old, pages_new; /* pages of retired classes, and of active ones */
     unsigned              classes_old, classes_new;
 };
 
@@ -89,7 +88,7 @@ void stats_geometry(struct command_context *ctx) {
     const struct slab *slab = cache_slab(ctx->server->cache);
     struct slab_class_facts facts[SLAB_CLASSES_MAX];
     struct geometry_stats here = {.pages_old = 0}, *const s = &here;
-    /* the other stores have one class for all sizes, which is not shown */
+    /* the other stores have a single class, which is not shown */
     unsigned count =
         cache_store_kind(ctx->server->cache) == CACHE_STORE_SLAB ? slab->class_count : 0;
     struct settings settings;

@@ -1,4 +1,4 @@
-/* stats memory: what the memory of the process is used for. */
+/* stats memory: how the process uses its memory. */
 #include <inttypes.h>
 
 #include "server/stats/stats.h"

@@ -1,11 +1,11 @@
-/* stats pages: every page that a class has, with its free chunks, its state and its age. */
+/* stats pages: every page of every class, with its free chunks, state and age. */
 #include <inttypes.h>
 
 #include "base/clock.h"
 #include "cache/pages/page_moves.h"
 #include "server/stats/stats.h"
 
-enum { PAGES_SHOWN = 4096 }; /* in one answer, which then has about 200 kB */
+enum { PAGES_SHOWN = 4096 }; /* most pages in an answer: about 200 kB */
 
 struct pages {
     uint32_t limit, out, next;
@@ -37,8 +37,7 @@ static void put_page(struct text_out *out, uint32_t number, const struct slab_pa
     }
 }
 
-/* The first page from `page` on that belongs to a class; 0: there is none. Page 0 is never the next
- * of another page. */
+/* The first page from `page` on that belongs to a class; 0: none, since page 0 follows no page. */
 static uint32_t next_page(const struct slab *slab, uint32_t page) {
     while (page < arena_page_end(slab->arena) && slab_page_class(slab, page) == SLAB_CLASS_NONE) {
         page++;
@@ -46,7 +45,7 @@ static uint32_t next_page(const struct slab *slab, uint32_t page) {
     return page < arena_page_end(slab->arena) ? page : 0;
 }
 
-/* *state is the number of pages that are still to be shown. */
+/* *state is the number of pages left to show. */
 static bool write_pages(struct command_context *ctx, uint32_t *next, void *state) {
     struct slab *slab = cache_slab(ctx->server->cache);
     struct text_out *out = ctx->out;

@@ -1,4 +1,4 @@
-/* stats curve, stats whatif, stats hotkeys: what the sampled keys tell. */
+/* stats curve, stats whatif and stats hotkeys: results of the sampled keys. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,13 +35,12 @@ enum { HOT_SHOWN = 20 };
     X(changed, text, reason, TEXT, f.changed[0] ? f.changed : "never", \
       "why auto or s3auto changed the policy last")
 
-/* Of each policy of s3fifo's structure, as NAME:record. */
+/* A row of each policy with s3fifo's structure, as NAME:record. */
 #define RECORD_FIELD(X) \
     X(record, text, numbers, "small_percent=%u,ghost_percent=%u,promote_hits=%u,skip_percent=%u", \
       record, "numbers of a policy of s3fifo's structure: its settings for s3fifo, else fixed")
 
-/* Rows of each policy, as NAME:field, and for classes that were read often enough as
- * class:ID:NAME:field. */
+/* Rows of each policy, as NAME:field; for classes with enough reads also as class:ID:NAME:field. */
 #define POLICY_FIELDS(X) \
     X(hit_ratio, gauge, ratio, "%.4f", p->hit_ratio, "hit ratio to expect under this policy") \
     X(difference, gauge, ratio, "%+.4f", p->difference, \
@@ -57,8 +56,8 @@ enum { HOT_SHOWN = 20 };
     X(lru_hit_ratio, gauge, ratio, RATIO4, c.now, \
       "hit ratio under the LRU with this memory; point:BYTES lines give it for other sizes")
 
-/* Rows of the whole cache under its own policy, from miniature caches of these sizes, once the
- * sample has enough for them. */
+/* Rows of the whole cache under its own policy, from miniature caches of other sizes, once the
+ * sample is large enough. */
 #define SIZES_STATS(X) \
     X(hit_ratio_x0.5, gauge, ratio, RATIO4, f.at_size[0], \
       "hit ratio to expect with half the memory") \
@@ -74,7 +73,7 @@ enum { HOT_SHOWN = 20 };
     X(band_x2, gauge, ratio, RATIO4, log.told.band[2], "half of the band around hit_ratio_x2") \
     X(band_x4, gauge, ratio, RATIO4, log.told.band[3], "half of the band around hit_ratio_x4")
 
-/* Rows of the whole cache alone. */
+/* Rows shown for the whole cache only. */
 #define CACHE_STATS(X) \
     X(lacks, text, reason, TEXT, log.told.enough ? "nothing" : log.told.lacks, \
       "missing part of the sample, without which there is no hit_ratio_x and no band_x") \

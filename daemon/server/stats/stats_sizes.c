@@ -20,8 +20,8 @@
 const struct counter_info stats_sizehist_info[] = {
     SIZEHIST_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
-/* The upper end of the line that counts this size. There are eight lines from a power of two to the
- * next. */
+/* The largest size that is counted in the same line. Each power of two is divided into eight
+ * lines. */
 static uint32_t sizes_line_end(uint32_t bytes) {
     uint32_t octave = 1u << (31u - (unsigned)__builtin_clz(bytes > 8 ? bytes - 1 : 8)),
              step = octave / 8;
@@ -90,7 +90,7 @@ enum { WALK_ROOM = 256, SIZE_STEP_BYTES = 32 };
 
 struct sizes_table {
     struct cache_walk    walk;
-    struct cache_walked *items; /* items of one bucket, at most WALK_ROOM */
+    struct cache_walked *items; /* the items of one step of the walk, at most WALK_ROOM */
     uint64_t            *counts;
     size_t               count;
 };

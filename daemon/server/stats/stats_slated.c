@@ -1,4 +1,4 @@
-/* stats slated and stats policies, which memcached does not have. */
+/* stats slated and stats policies: statistics that memcached does not have. */
 #include <inttypes.h>
 
 #include "mem/item.h"
