@@ -25,13 +25,13 @@ enum { RUNS_MOST = 1000, SETTLE_MS = 2000, QUIET_MS = 60, FIRST_BYTES = 200, SLI
 static int terminal;
 static pid_t console;
 
-static double now_ms(void) {
+static double pty_now_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static void start(char **command, unsigned short width, unsigned short height) {
+static void pty_start(char **command, unsigned short width, unsigned short height) {
     struct winsize size = {.ws_row = height, .ws_col = width};
     console = forkpty(&terminal, NULL, NULL, &size);
     if (console == 0) {
@@ -49,7 +49,7 @@ struct spent {
     double ran_ms, waited_ms;
 };
 
-static struct spent spent_so_far(void) {
+static struct spent pty_cpu_spent(void) {
     struct spent spent = {0, 0};
     struct timespec ran;
     clockid_t its_clock;
@@ -70,10 +70,10 @@ static struct spent spent_so_far(void) {
 }
 
 /* Bytes that came within a time; 0: none. is_over at the first. */
-static size_t take(double within_ms, int is_over) {
-    double until_ms = now_ms() + within_ms;
+static size_t pty_read(double within_ms, int is_over) {
+    double until_ms = pty_now_ms() + within_ms;
     size_t bytes = 0;
-    for (double left_ms; (left_ms = until_ms - now_ms()) > 0;) {
+    for (double left_ms; (left_ms = until_ms - pty_now_ms()) > 0;) {
         char buffer[65536];
         struct pollfd polled = {.fd = terminal, .events = POLLIN};
         ssize_t got = poll(&polled, 1, (int)left_ms + 1) > 0 ? read(terminal, buffer, sizeof buffer) : 0;
@@ -88,64 +88,64 @@ static size_t take(double within_ms, int is_over) {
     return bytes;
 }
 
-static int has_ended(void) {
+static int pty_has_ended(void) {
     int status;
     return waitpid(console, &status, WNOHANG) == console;
 }
 
-static void stop(void) {
+static void pty_stop(void) {
     kill(console, SIGTERM);
-    while (take(20, 0) > 0) {
+    while (pty_read(20, 0) > 0) {
         /* what it says at the end */
     }
     waitpid(console, NULL, 0);
     close(terminal);
 }
 
-static int compare(const void *a, const void *b) {
+static int pty_compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static void report(double *runs, int count) {
-    qsort(runs, (size_t)count, sizeof *runs, compare);
+static void pty_report(double *runs, int count) {
+    qsort(runs, (size_t)count, sizeof *runs, pty_compare);
     printf("median %.1f ms, worst %.1f ms of %d\n", runs[count / 2], runs[count - 1], count);
 }
 
-static void paint(int count, char **command, unsigned short width, unsigned short height) {
+static void pty_paint(int count, char **command, unsigned short width, unsigned short height) {
     static double runs[RUNS_MOST];
     for (int i = 0; i < count; i++) {
-        double begun_ms = now_ms();
-        start(command, width, height);
+        double begun_ms = pty_now_ms();
+        pty_start(command, width, height);
         size_t bytes = 0;
-        while (bytes < FIRST_BYTES && now_ms() - begun_ms < 5000) {
-            bytes += take(5000, 1);
+        while (bytes < FIRST_BYTES && pty_now_ms() - begun_ms < 5000) {
+            bytes += pty_read(5000, 1);
         }
-        runs[i] = now_ms() - begun_ms;
-        stop();
+        runs[i] = pty_now_ms() - begun_ms;
+        pty_stop();
     }
-    report(runs, count);
+    pty_report(runs, count);
 }
 
 /* Between refreshes, so that what comes is the answer to the key. */
-static void key(int count, char **command, unsigned short width, unsigned short height) {
+static void pty_key(int count, char **command, unsigned short width, unsigned short height) {
     static double runs[RUNS_MOST];
     double worst_ms = 0, ran_most_ms = 0;
     struct spent of_worst = {0, 0};
-    start(command, width, height);
-    take(SETTLE_MS, 0);
+    pty_start(command, width, height);
+    pty_read(SETTLE_MS, 0);
     for (int i = 0; i < count; i++) {
-        while (take(QUIET_MS, 0) > 0) {
+        while (pty_read(QUIET_MS, 0) > 0) {
             /* until it is quiet */
         }
-        struct spent before = spent_so_far();
-        double begun_ms = now_ms();
+        struct spent before = pty_cpu_spent();
+        double begun_ms = pty_now_ms();
         if (write(terminal, i % 2 == 0 ? "2" : "1", 1) != 1) {
             break;
         }
-        take(5000, 1);
-        runs[i] = now_ms() - begun_ms;
-        struct spent after = spent_so_far();
+        pty_read(5000, 1);
+        runs[i] = pty_now_ms() - begun_ms;
+        struct spent after = pty_cpu_spent();
         double ran_ms = after.ran_ms - before.ran_ms;
         ran_most_ms = ran_ms > ran_most_ms ? ran_ms : ran_most_ms;
         if (runs[i] > worst_ms) {
@@ -153,46 +153,46 @@ static void key(int count, char **command, unsigned short width, unsigned short 
             of_worst = (struct spent){ran_ms, after.waited_ms - before.waited_ms};
         }
     }
-    stop();
-    report(runs, count);
+    pty_stop();
+    pty_report(runs, count);
     printf("    of the worst it ran %.1f ms and waited %.1f ms for a processor; it ran %.1f ms at most for a key\n",
            of_worst.ran_ms, of_worst.waited_ms, ran_most_ms);
 }
 
 static void bytes(int seconds, char **command, unsigned short width, unsigned short height) {
     size_t all = 0, most = 0;
-    start(command, width, height);
-    take(SETTLE_MS, 0);
+    pty_start(command, width, height);
+    pty_read(SETTLE_MS, 0);
     if (write(terminal, "2", 1) != 1) { /* the table of classes has most figures */
         printf("the console takes no key\n");
     }
-    take(2 * SETTLE_MS, 0); /* a recording is loaded by then */
+    pty_read(2 * SETTLE_MS, 0); /* a recording is loaded by then */
     for (int i = 0; i < seconds * 1000 / SLICE_MS; i++) {
-        size_t once = take(SLICE_MS, 0);
+        size_t once = pty_read(SLICE_MS, 0);
         all += once;
         most = once > most ? once : most;
     }
-    stop();
+    pty_stop();
     printf("%zu bytes a second, at most %zu at once\n", all / (size_t)seconds, most);
 }
 
-static int resize(int count, char **command, unsigned short width, unsigned short height) {
-    start(command, width, height);
-    take(SETTLE_MS, 0);
+static int pty_resize(int count, char **command, unsigned short width, unsigned short height) {
+    pty_start(command, width, height);
+    pty_read(SETTLE_MS, 0);
     srand(1);
-    double begun_ms = now_ms();
+    double begun_ms = pty_now_ms();
     for (int i = 0; i < count; i++) {
         struct winsize size = {.ws_row = (unsigned short)(1 + rand() % 100), .ws_col = (unsigned short)(1 + rand() % 400)};
         ioctl(terminal, TIOCSWINSZ, &size);
         char view = (char)('1' + rand() % 9);
-        if (write(terminal, &view, 1) != 1 || has_ended()) {
+        if (write(terminal, &view, 1) != 1 || pty_has_ended()) {
             printf("it ended after %d sizes\n", i);
             return 1;
         }
-        take(5, 0);
+        pty_read(5, 0);
     }
-    printf("%d sizes in %.1f s\n", count, (now_ms() - begun_ms) / 1000);
-    stop();
+    printf("%d sizes in %.1f s\n", count, (pty_now_ms() - begun_ms) / 1000);
+    pty_stop();
     return 0;
 }
 
@@ -204,13 +204,13 @@ int main(int argc, char **argv) {
     }
     unsigned short width = (unsigned short)atoi(argv[3]), height = (unsigned short)atoi(argv[4]);
     if (strcmp(argv[1], "paint") == 0) {
-        paint(count, argv + 5, width, height);
+        pty_paint(count, argv + 5, width, height);
     } else if (strcmp(argv[1], "key") == 0) {
-        key(count, argv + 5, width, height);
+        pty_key(count, argv + 5, width, height);
     } else if (strcmp(argv[1], "bytes") == 0) {
         bytes(count, argv + 5, width, height);
     } else {
-        return resize(count, argv + 5, width, height);
+        return pty_resize(count, argv + 5, width, height);
     }
     return 0;
 }

@@ -30,16 +30,16 @@ struct phase {
     unsigned    turnovers; /* requests, by the items that fit */
 };
 
-static double uniform(uint64_t *x) { return (double)(random_next(x) >> 11) * 0x1p-53; }
+static double flip_uniform(uint64_t *x) { return (double)(random_next(x) >> 11) * 0x1p-53; }
 
-static uint64_t recent(uint64_t items, uint64_t *x, uint64_t i) { return i / 4 + random_next(x) % (items * 9 / 10); }
-static uint64_t loop(uint64_t items, uint64_t *x, uint64_t i) { return (void)x, (UINT64_C(1) << 40) + i % (items * 13 / 10); }
-static uint64_t zipf_or_once(uint64_t items, uint64_t *x, uint64_t i) {
-    double rank = pow((double)items * 4, uniform(x)); /* Zipf's law with exponent 1 */
+static uint64_t flip_recent(uint64_t items, uint64_t *x, uint64_t i) { return i / 4 + random_next(x) % (items * 9 / 10); }
+static uint64_t flip_loop(uint64_t items, uint64_t *x, uint64_t i) { return (void)x, (UINT64_C(1) << 40) + i % (items * 13 / 10); }
+static uint64_t flip_zipf_or_once(uint64_t items, uint64_t *x, uint64_t i) {
+    double rank = pow((double)items * 4, flip_uniform(x)); /* Zipf's law with exponent 1 */
     return random_next(x) % 2 ? (UINT64_C(2) << 40) + i : (UINT64_C(3) << 40) + (uint64_t)rank;
 }
 static const struct phase phases[PHASES] = {
-    {"recency stream", recent, 24}, {"loop of 1.3 times the cache", loop, 12}, {"Zipf, half one-hit keys", zipf_or_once, 24}};
+    {"recency stream", flip_recent, 24}, {"loop of 1.3 times the cache", flip_loop, 12}, {"Zipf, half one-hit keys", flip_zipf_or_once, 24}};
 
 struct bench {
     const struct evict_policy *policies[POLICIES_MAX];
@@ -52,7 +52,7 @@ struct bench {
     unsigned    quarter_count;
 };
 
-static void play_one(struct bench *b, uint64_t n) {
+static void flip_play_request(struct bench *b, uint64_t n) {
     char text[32];
     struct key key = key_make(text, (size_t)snprintf(text, sizeof text, "key:%016" PRIx64, n));
     for (unsigned i = 0; i <= b->fixed; i++) {
@@ -65,13 +65,13 @@ static void play_one(struct bench *b, uint64_t n) {
     }
 }
 
-static void misses(const struct bench *b, uint64_t to[POLICIES_MAX]) {
+static void flip_misses(const struct bench *b, uint64_t to[POLICIES_MAX]) {
     for (unsigned i = 0; i <= b->fixed; i++) {
         to[i] = b->sides[i].reads - b->sides[i].hits;
     }
 }
 
-static unsigned least(const struct bench *b, const uint64_t from[POLICIES_MAX], const uint64_t to[POLICIES_MAX]) {
+static unsigned flip_least(const struct bench *b, const uint64_t from[POLICIES_MAX], const uint64_t to[POLICIES_MAX]) {
     unsigned best = 0;
     for (unsigned i = 1; i < b->fixed; i++) {
         best = to[i] - from[i] < to[best] - from[best] ? i : best;
@@ -79,13 +79,13 @@ static unsigned least(const struct bench *b, const uint64_t from[POLICIES_MAX], 
     return best;
 }
 
-static double by_least(const struct bench *b, const uint64_t from[POLICIES_MAX], const uint64_t to[POLICIES_MAX]) {
-    unsigned best = least(b, from, to);
+static double flip_lead(const struct bench *b, const uint64_t from[POLICIES_MAX], const uint64_t to[POLICIES_MAX]) {
+    unsigned best = flip_least(b, from, to);
     return ((double)(to[b->fixed] - from[b->fixed]) / (double)(to[best] - from[best]) - 1) * 100;
 }
 
 /* After how many turnovers one began to be ahead of the other; NAN: never. */
-static double ahead_since(const struct bench *b, unsigned one, unsigned other) {
+static double flip_ahead_since(const struct bench *b, unsigned one, unsigned other) {
     for (unsigned q = 1; q < b->quarter_count; q++) {
         const uint64_t *from = b->quarters[q - 1], *to = b->quarters[q];
         if ((double)(to[one] - from[one]) < AHEAD * (double)(to[other] - from[other])) {
@@ -95,7 +95,7 @@ static double ahead_since(const struct bench *b, unsigned one, unsigned other) {
     return NAN;
 }
 
-static void play_phase(struct bench *b, const struct phase *p) {
+static void flip_play_phase(struct bench *b, const struct phase *p) {
     uint64_t start[POLICIES_MAX], late[POLICIES_MAX] = {0}, half[POLICIES_MAX] = {0}, end[POLICIES_MAX], count = b->items * p->turnovers;
     const struct evict_policy *was = cache_policy(b->sides[b->fixed].cache);
     unsigned came_with = 0, lru = 0;
@@ -108,10 +108,10 @@ static void play_phase(struct bench *b, const struct phase *p) {
     b->quarter_count = 0;
     char changes[512] = "";
     bool is_late = false;
-    misses(b, start);
+    flip_misses(b, start);
     for (uint64_t i = 0; i < count; i++) {
-        play_one(b, p->next(b->items, &b->random, i));
-        misses(b, end);
+        flip_play_request(b, p->next(b->items, &b->random, i));
+        flip_misses(b, end);
         double turnovers = (double)(end[b->fixed] - start[b->fixed]) / (double)b->items;
         const struct evict_policy *now = cache_policy(b->sides[b->fixed].cache);
         if (b->quarter_count < QUARTERS_MAX && turnovers * 4 >= b->quarter_count) {
@@ -129,10 +129,10 @@ static void play_phase(struct bench *b, const struct phase *p) {
             memcpy(half, end, sizeof half);
         }
     }
-    unsigned best = least(b, half, end);
+    unsigned best = flip_least(b, half, end);
     printf("%-28s best %-8s %.4f ahead since %.2f lru %.4f | auto %+6.1f %% after two turnovers, %+6.1f %% in the last half; changed at%s\n", p->name,
-           b->policies[best]->name, (double)(end[best] - half[best]) / ((double)count / 2), ahead_since(b, best, came_with),
-           (double)(end[lru] - half[lru]) / ((double)count / 2), is_late ? by_least(b, late, end) : NAN, by_least(b, half, end),
+           b->policies[best]->name, (double)(end[best] - half[best]) / ((double)count / 2), flip_ahead_since(b, best, came_with),
+           (double)(end[lru] - half[lru]) / ((double)count / 2), is_late ? flip_lead(b, late, end) : NAN, flip_lead(b, half, end),
            changes[0] != '\0' ? changes : " never");
 }
 
@@ -151,13 +151,13 @@ int main(int argc, char **argv) {
     b.value = calloc(1, b.value_bytes + 1);
     for (uint64_t n = 0; b.items == 0; n++) { /* as many as fit */
         struct cache_class_values classes;
-        play_one(&b, (UINT64_C(9) << 40) + n);
+        flip_play_request(&b, (UINT64_C(9) << 40) + n);
         cache_classes_counters(b.sides[b.fixed].cache, &classes);
         b.items = classes.evicted > 0 ? n : 0;
     }
     printf("%.0f MiB, %" PRIu64 " items\n", mebibytes, b.items);
     for (unsigned i = 0; i < PHASES; i++) {
-        play_phase(&b, &phases[i]);
+        flip_play_phase(&b, &phases[i]);
     }
     struct whatif_facts f;
     whatif_facts(tuner_whatif(b.sides[b.fixed].tuner), &f);

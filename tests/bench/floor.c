@@ -23,12 +23,12 @@ struct ready {
     char request[REQUEST_MAX + 1];
 };
 
-static int watch(int poll, int fd) {
+static int floor_watch(int poll, int fd) {
     struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
     return epoll_ctl(poll, EPOLL_CTL_ADD, fd, &e);
 }
 
-static int listen_on(int port) {
+static int floor_listen(int port) {
     struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
@@ -41,7 +41,7 @@ static int listen_on(int port) {
 }
 
 /* The reply to one request, into `to`. Returns its length. */
-static int reply(const struct ready *r, char *to) {
+static int floor_reply(const struct ready *r, char *to) {
     if (strncmp(r->request, "get ", 4) == 0) {
         int key_bytes = (int)strcspn(r->request + 4, "\r");
         return sprintf(to, "VALUE %.*s 0 %d\r\n%0*d\r\nEND\r\n", key_bytes, r->request + 4, VALUE_BYTES, VALUE_BYTES, 0);
@@ -52,15 +52,15 @@ static int reply(const struct ready *r, char *to) {
     return sprintf(to, "%s", strncmp(r->request, "version", 7) == 0 ? "VERSION floor\r\n" : "STORED\r\n");
 }
 
-static void accept_one(int poll, int listener) {
+static void floor_accept(int poll, int listener) {
     int on = 1, fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        watch(poll, fd);
+        floor_watch(poll, fd);
     }
 }
 
-static void serve(int poll, int listener) {
+static void floor_serve(int poll, int listener) {
     static struct ready ready[READY_MAX];
     struct epoll_event events[READY_MAX];
     char out[2 * REQUEST_MAX];
@@ -70,7 +70,7 @@ static void serve(int poll, int listener) {
             struct ready *r = &ready[count];
             r->fd = events[i].data.fd;
             if (r->fd == listener) {
-                accept_one(poll, listener);
+                floor_accept(poll, listener);
                 continue;
             }
             r->bytes = (int)recv(r->fd, r->request, REQUEST_MAX, 0);
@@ -82,7 +82,7 @@ static void serve(int poll, int listener) {
             }
         }
         for (int i = 0; i < count; i++) {
-            if (send(ready[i].fd, out, (size_t)reply(&ready[i], out), MSG_NOSIGNAL) < 0) {
+            if (send(ready[i].fd, out, (size_t)floor_reply(&ready[i], out), MSG_NOSIGNAL) < 0) {
                 close(ready[i].fd);
             }
         }
@@ -94,10 +94,10 @@ int main(int argc, char **argv) {
     for (int i = 1; i + 1 < argc; i++) {
         port = strcmp(argv[i], "-p") == 0 ? atoi(argv[i + 1]) : port;
     }
-    int listener = listen_on(port), poll = epoll_create1(EPOLL_CLOEXEC);
-    if (poll < 0 || watch(poll, listener) != 0) {
+    int listener = floor_listen(port), poll = epoll_create1(EPOLL_CLOEXEC);
+    if (poll < 0 || floor_watch(poll, listener) != 0) {
         perror("floor");
         return 1;
     }
-    serve(poll, listener);
+    floor_serve(poll, listener);
 }

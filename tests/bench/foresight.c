@@ -48,13 +48,13 @@ struct bench {
     int64_t       shown_s;
 };
 
-static bool evicts(struct side *s) {
+static bool foresight_evicts(struct side *s) {
     struct cache_class_values classes;
     cache_classes_counters(s->cache, &classes);
     return classes.evicted > 0;
 }
 
-static void take_window(struct faded *f, const struct side *of) {
+static void foresight_end_window(struct faded *f, const struct side *of) {
     f->reads = f->reads * SHADOW_SIZES_FADE + (double)(of->reads - f->reads_before);
     f->hits = f->hits * SHADOW_SIZES_FADE + (double)(of->hits - f->hits_before);
     f->reads_before = of->reads;
@@ -62,7 +62,7 @@ static void take_window(struct faded *f, const struct side *of) {
 }
 
 /* The band of a prediction, where one was told. */
-static void weigh_band(struct error *e, const struct prediction *t, unsigned size, double real) {
+static void foresight_judge_band(struct error *e, const struct prediction *t, unsigned size, double real) {
     unsigned point = shadow_factor[size] < 1 ? size : size + 1; /* that of now is between them */
     if (t->enough) {
         e->told += 1;
@@ -71,7 +71,7 @@ static void weigh_band(struct error *e, const struct prediction *t, unsigned siz
     }
 }
 
-static void compare(struct bench *b, struct sample *s) {
+static void foresight_compare(struct bench *b, struct sample *s) {
     struct whatif_facts facts;
     struct prediction_log log;
     whatif_facts(tuner_whatif(s->side.tuner), &facts);
@@ -81,20 +81,20 @@ static void compare(struct bench *b, struct sample *s) {
     }
     s->windows = facts.windows;
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        take_window(&s->real[i], &b->sizes[i]);
-        if (evicts(&s->side)) {
+        foresight_end_window(&s->real[i], &b->sizes[i]);
+        if (foresight_evicts(&s->side)) {
             struct error *e = &b->errors[i];
             double real = s->real[i].hits / s->real[i].reads;
             e->real += real;
             e->predicted += facts.at_size[i];
             e->off += fabs(facts.at_size[i] - real);
             e->points += 1;
-            weigh_band(e, &log.told, i, real);
+            foresight_judge_band(e, &log.told, i, real);
         }
     }
 }
 
-static void tick(struct bench *b, uint64_t requests) {
+static void foresight_tick(struct bench *b, uint64_t requests) {
     int64_t at_s = (int64_t)(requests / REQUESTS_A_S);
     if (at_s != b->shown_s) {
         clock_shift(at_s - b->shown_s);
@@ -105,11 +105,11 @@ static void tick(struct bench *b, uint64_t requests) {
     }
     for (unsigned i = 0; i < b->sample_count; i++) {
         side_tend(&b->samples[i].side, requests * 1000000 / REQUESTS_A_S);
-        compare(b, &b->samples[i]);
+        foresight_compare(b, &b->samples[i]);
     }
 }
 
-static uint32_t expires_s(const struct bench *b, uint64_t hash) {
+static uint32_t foresight_expires_s(const struct bench *b, uint64_t hash) {
     enum { OTHER_THAN_SIZES = 0x5bd1e995 };
     if (b->ttls == NULL) {
         return 0;
@@ -118,7 +118,7 @@ static uint32_t expires_s(const struct bench *b, uint64_t hash) {
     return clock_now_s() + (ttl_s > 0 ? ttl_s : 1);
 }
 
-static uint64_t replay(struct bench *b, const char *path, const struct simulate_sizes *sizes) {
+static uint64_t foresight_replay(struct bench *b, const char *path, const struct simulate_sizes *sizes) {
     char why[TRACE_WHY_BYTES], text[SAMPLES_MAX][SALT_BYTES + KEY_BYTES_MAX];
     struct trace *t = trace_open(path, why);
     struct trace_request q;
@@ -130,7 +130,7 @@ static uint64_t replay(struct bench *b, const char *path, const struct simulate_
     for (; trace_next(t, &q) == TRACE_REQUEST; requests++) {
         uint8_t bytes = q.key_bytes < KEY_BYTES_MAX - SALT_BYTES ? q.key_bytes : KEY_BYTES_MAX - SALT_BYTES;
         uint64_t hash = key_make(q.key, bytes).hash;
-        uint32_t value_bytes = simulate_sizes_of(sizes, hash, q.has_size ? (int64_t)q.value_bytes : -1), dies_s = expires_s(b, hash);
+        uint32_t value_bytes = simulate_sizes_of(sizes, hash, q.has_size ? (int64_t)q.value_bytes : -1), dies_s = foresight_expires_s(b, hash);
         struct key key[SAMPLES_MAX];
         for (unsigned i = 0; i < b->sample_count; i++) {
             memcpy(text[i], (const char[SALT_BYTES]){(char)('a' + i), ':'}, SALT_BYTES);
@@ -142,14 +142,14 @@ static uint64_t replay(struct bench *b, const char *path, const struct simulate_
             side_play(&b->sizes[i], &key[0], b->zeroes, value_bytes, dies_s);
         }
         if (requests % TURN_REQUESTS == 0) {
-            tick(b, requests);
+            foresight_tick(b, requests);
         }
     }
     trace_close(&t);
     return requests;
 }
 
-static void report(const struct bench *b) {
+static void foresight_report(const struct bench *b) {
     struct whatif_facts f;
     double off = 0;
     whatif_facts(tuner_whatif(b->samples[0].side.tuner), &f);
@@ -190,7 +190,7 @@ int main(int argc, char **argv) {
         struct sample *s = &b.samples[i];
         s->side = side_make(mebibytes, evict_find(argv[5]), atof(argv[7]), false, true);
     }
-    replay(&b, argv[1], &sizes);
-    report(&b);
+    foresight_replay(&b, argv[1], &sizes);
+    foresight_report(&b);
     return EXIT_SUCCESS;
 }

@@ -20,13 +20,13 @@
 enum { WINDOW = 32, FRAME_BYTES = 8, DATAGRAM_MAX = 4096, KEYS = 1000, REQUEST_BYTES = FRAME_BYTES + 12,
        REPLY_BYTES = FRAME_BYTES + 58, WAIT_MS = 200 };
 
-static double now_s(void) {
+static double udp_now_s(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void fail(const char *what) {
+static void udp_fail(const char *what) {
     fprintf(stderr, "udp_side: %s: %s\n", what, strerror(errno));
     exit(1);
 }
@@ -39,7 +39,7 @@ static char bytes[WINDOW][DATAGRAM_MAX];
 static char controls[WINDOW][CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
 
 /* Messages may come joined, with names where they come from anybody. */
-static void prepare_to_receive(int with_names) {
+static void udp_prepare_to_receive(int with_names) {
     for (int i = 0; i < WINDOW; i++) {
         pieces[i] = (struct iovec){bytes[i], DATAGRAM_MAX};
         messages[i].msg_hdr = (struct msghdr){.msg_iov = &pieces[i], .msg_iovlen = 1};
@@ -52,7 +52,7 @@ static void prepare_to_receive(int with_names) {
     }
 }
 
-static void prepare_to_send(unsigned n, size_t each) {
+static void udp_prepare_to_send(unsigned n, size_t each) {
     for (unsigned i = 0; i < n; i++) {
         messages[i].msg_hdr.msg_control = NULL;
         messages[i].msg_hdr.msg_controllen = 0;
@@ -61,17 +61,17 @@ static void prepare_to_send(unsigned n, size_t each) {
 }
 
 /* Has the kernel hand over datagrams joined, where it has them so. */
-static void take_joined(int fd) {
+static void udp_receive_joined(int fd) {
     int on = 1;
     setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on);
 }
 
-static int open_socket(int port, int is_server) {
+static int udp_open_socket(int port, int is_server) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct timeval wait = {.tv_usec = WAIT_MS * 1000};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || (is_server ? bind : connect)(fd, (struct sockaddr *)&at, sizeof at) != 0) {
-        fail("cannot open its socket");
+        udp_fail("cannot open its socket");
     }
     if (!is_server) {
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
@@ -80,7 +80,7 @@ static int open_socket(int port, int is_server) {
 }
 
 /* Sends the first n of `messages` as one, of datagrams of one size. */
-static int send_joined(int fd, unsigned n, void *name, socklen_t name_bytes) {
+static int udp_send_joined(int fd, unsigned n, void *name, socklen_t name_bytes) {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(uint16_t))] = {0};
     struct msghdr all = {.msg_name = name, .msg_namelen = name_bytes, .msg_iov = pieces, .msg_iovlen = n,
                          .msg_control = control, .msg_controllen = sizeof control};
@@ -94,7 +94,7 @@ static int send_joined(int fd, unsigned n, void *name, socklen_t name_bytes) {
 }
 
 /* Datagrams in what was received as message i: more than one, where the kernel has joined them. */
-static unsigned datagrams(int i) {
+static unsigned udp_datagrams(int i) {
     struct cmsghdr *c = CMSG_FIRSTHDR(&messages[i].msg_hdr);
     int each = 0;
     if (c && c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
@@ -103,23 +103,23 @@ static unsigned datagrams(int i) {
     return each > 0 ? (messages[i].msg_len + (unsigned)each - 1) / (unsigned)each : 1;
 }
 
-static void ask(int port, double seconds, int joined) {
-    int fd = open_socket(port, 0);
+static void udp_request(int port, double seconds, int joined) {
+    int fd = udp_open_socket(port, 0);
     if (joined) {
-        take_joined(fd);
+        udp_receive_joined(fd);
     }
     unsigned long answered = 0, lost = 0, key = 0;
-    for (double end_s = now_s() + seconds; now_s() < end_s;) {
-        prepare_to_receive(0);
+    for (double end_s = udp_now_s() + seconds; udp_now_s() < end_s;) {
+        udp_prepare_to_receive(0);
         for (int i = 0; i < WINDOW; i++) {
             memcpy(bytes[i], "\0\1\0\0\0\1\0\0", FRAME_BYTES);
             sprintf(bytes[i] + FRAME_BYTES, "get key%03lu\r\n", key++ % KEYS);
         }
-        prepare_to_send(WINDOW, REQUEST_BYTES);
-        if ((joined ? send_joined(fd, WINDOW, NULL, 0) : sendmmsg(fd, messages, WINDOW, 0)) != WINDOW) {
-            fail("cannot send");
+        udp_prepare_to_send(WINDOW, REQUEST_BYTES);
+        if ((joined ? udp_send_joined(fd, WINDOW, NULL, 0) : sendmmsg(fd, messages, WINDOW, 0)) != WINDOW) {
+            udp_fail("cannot send");
         }
-        prepare_to_receive(0);
+        udp_prepare_to_receive(0);
         for (unsigned got = 0; got < WINDOW;) {
             int n = recvmmsg(fd, messages, WINDOW - got, MSG_WAITFORONE, NULL);
             if (n <= 0) {
@@ -127,12 +127,12 @@ static void ask(int port, double seconds, int joined) {
                 break;
             }
             for (int i = 0; i < n; i++) {
-                if (messages[i].msg_len != datagrams(i) * REPLY_BYTES) {
+                if (messages[i].msg_len != udp_datagrams(i) * REPLY_BYTES) {
                     fprintf(stderr, "udp_side: a reply of %u bytes\n", messages[i].msg_len);
                     exit(1);
                 }
-                got += datagrams(i);
-                answered += datagrams(i);
+                got += udp_datagrams(i);
+                answered += udp_datagrams(i);
             }
         }
     }
@@ -140,45 +140,45 @@ static void ask(int port, double seconds, int joined) {
 }
 
 /* One client asks, so that all are one message, which the kernel cuts; or, where it does not, as many as there are. */
-static void answer(int fd, unsigned n) {
+static void udp_answer(int fd, unsigned n) {
     static int cuts = -1;
     int none = 0;
     if (cuts < 0) {
         cuts = setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
     }
-    if (!cuts || send_joined(fd, n, &names[0], sizeof names[0]) < 0) {
+    if (!cuts || udp_send_joined(fd, n, &names[0], sizeof names[0]) < 0) {
         sendmmsg(fd, messages, n, 0);
     }
 }
 
-static void serve(void) {
-    int fd = open_socket(0, 1);
-    take_joined(fd);
+static void udp_serve(void) {
+    int fd = udp_open_socket(0, 1);
+    udp_receive_joined(fd);
     struct sockaddr_in at;
     socklen_t at_bytes = sizeof at;
     getsockname(fd, (struct sockaddr *)&at, &at_bytes);
     printf("%d\n", ntohs(at.sin_port));
     fflush(stdout);
     for (;;) {
-        prepare_to_receive(1);
+        udp_prepare_to_receive(1);
         int n = recvmmsg(fd, messages, WINDOW, MSG_WAITFORONE, NULL);
         unsigned count = 0;
         for (int i = 0; i < n; i++) {
-            count += datagrams(i);
+            count += udp_datagrams(i);
         }
         count = count < WINDOW ? count : WINDOW;
-        prepare_to_send(count, REPLY_BYTES);
+        udp_prepare_to_send(count, REPLY_BYTES);
         if (count > 0) {
-            answer(fd, count);
+            udp_answer(fd, count);
         }
     }
 }
 
 int main(int argc, char **argv) {
     if (argc == 4 && (strcmp(argv[1], "ask") == 0 || strcmp(argv[1], "joined") == 0)) {
-        ask(atoi(argv[2]), atof(argv[3]), argv[1][0] == 'j');
+        udp_request(atoi(argv[2]), atof(argv[3]), argv[1][0] == 'j');
     } else if (argc == 2 && strcmp(argv[1], "floor") == 0) {
-        serve();
+        udp_serve();
     } else {
         fprintf(stderr, "usage: udp_side ask|joined PORT SECONDS | udp_side floor\n");
         return 64;

@@ -43,10 +43,10 @@ static __attribute__((tls_model("initial-exec"))) _Thread_local bool inside;
         next_##name = (__typeof__(name) *)dlsym(RTLD_NEXT, #name); \
     }
 
-static bool is_memory(enum fault_call call) { return call <= FAULT_posix_memalign; }
+static bool shim_is_memory(enum fault_call call) { return call <= FAULT_posix_memalign; }
 
 /* Writes down who made a call. */
-static void note_callers(void) {
+static void shim_print_callers(void) {
     void *frame[FAULT_FRAMES + 2];
     Dl_info module;
     inside = true;
@@ -60,17 +60,17 @@ static void note_callers(void) {
 }
 
 /* Counts a call. True, with errno set: it fails. */
-static bool fails(enum fault_call call) {
+static bool shim_fails(enum fault_call call) {
     atomic_fetch_add_explicit(&control->seen[call], 1, memory_order_relaxed);
     int wanted = atomic_load(&control->call);
-    if (inside || (wanted != (int)call && !(wanted == FAULT_ANY_MEMORY && is_memory(call)))) {
+    if (inside || (wanted != (int)call && !(wanted == FAULT_ANY_MEMORY && shim_is_memory(call)))) {
         return false;
     }
     if (atomic_fetch_sub(&control->skip, 1) > 0 || atomic_fetch_sub(&control->most, 1) <= 0) {
         return false;
     }
     if (atomic_fetch_add(&control->failed, 1) == 0) {
-        note_callers();
+        shim_print_callers();
     }
     errno = atomic_load(&control->error);
     return true;
@@ -104,7 +104,7 @@ static __typeof__(realloc) *next_realloc;
 static __typeof__(free) *next_free;
 
 /* True: the real ones are known. The first call is made before there is a second thread. */
-static bool know_memory(void) {
+static bool shim_know_memory(void) {
     if (next_free == NULL && !looking) {
         looking = true;
         next_malloc = (__typeof__(malloc) *)dlsym(RTLD_NEXT, "malloc");
@@ -116,7 +116,7 @@ static bool know_memory(void) {
     return !looking;
 }
 
-static void *early_take(size_t bytes) {
+static void *shim_early_alloc(size_t bytes) {
     size_t at = (early_bytes + 15) & ~(size_t)15;
     if (bytes > sizeof early - at) {
         return NULL;
@@ -124,50 +124,50 @@ static void *early_take(size_t bytes) {
     early_bytes = at + bytes;
     return early + at;
 }
-static bool is_early(const void *p) { return (const char *)p >= early && (const char *)p < early + sizeof early; }
+static bool shim_is_early(const void *p) { return (const char *)p >= early && (const char *)p < early + sizeof early; }
 
 void *malloc(size_t bytes) {
-    if (!know_memory()) {
-        return early_take(bytes);
+    if (!shim_know_memory()) {
+        return shim_early_alloc(bytes);
     }
-    return fails(FAULT_malloc) ? NULL : next_malloc(bytes);
+    return shim_fails(FAULT_malloc) ? NULL : next_malloc(bytes);
 }
 
 void *calloc(size_t count, size_t bytes) {
-    if (!know_memory()) {
-        return early_take(count * bytes);
+    if (!shim_know_memory()) {
+        return shim_early_alloc(count * bytes);
     }
-    return fails(FAULT_calloc) ? NULL : next_calloc(count, bytes);
+    return shim_fails(FAULT_calloc) ? NULL : next_calloc(count, bytes);
 }
 
 void *realloc(void *old, size_t bytes) {
-    if (is_early(old)) {
+    if (shim_is_early(old)) {
         size_t held = (size_t)(early + sizeof early - (char *)old);
         void *moved = malloc(bytes);
         return moved ? memcpy(moved, old, bytes < held ? bytes : held) : NULL;
     }
-    return know_memory() && !fails(FAULT_realloc) ? next_realloc(old, bytes) : NULL;
+    return shim_know_memory() && !shim_fails(FAULT_realloc) ? next_realloc(old, bytes) : NULL;
 }
 
 void free(void *p) {
-    if (p != NULL && !is_early(p) && know_memory()) {
+    if (p != NULL && !shim_is_early(p) && shim_know_memory()) {
         next_free(p);
     }
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes) {
     NEXT(aligned_alloc)
-    return fails(FAULT_aligned_alloc) ? NULL : next_aligned_alloc(alignment, bytes);
+    return shim_fails(FAULT_aligned_alloc) ? NULL : next_aligned_alloc(alignment, bytes);
 }
 
 int posix_memalign(void **to, size_t alignment, size_t bytes) {
     NEXT(posix_memalign)
-    return fails(FAULT_posix_memalign) ? ENOMEM : next_posix_memalign(to, alignment, bytes);
+    return shim_fails(FAULT_posix_memalign) ? ENOMEM : next_posix_memalign(to, alignment, bytes);
 }
 
 void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
     NEXT(mmap)
-    return fails(FAULT_mmap) ? MAP_FAILED : next_mmap(at, bytes, protection, flags, fd, offset);
+    return shim_fails(FAULT_mmap) ? MAP_FAILED : next_mmap(at, bytes, protection, flags, fd, offset);
 }
 
 /* --- calls that fail or are passed on --- */
@@ -175,7 +175,7 @@ void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offs
 #define PASS(type, name, failure, parameters, arguments) \
     type name parameters { \
         NEXT(name) \
-        return fails(FAULT_##name) ? (failure) : next_##name arguments; \
+        return shim_fails(FAULT_##name) ? (failure) : next_##name arguments; \
     }
 
 PASS(int, madvise, -1, (void *at, size_t bytes, int advice), (at, bytes, advice))
@@ -198,7 +198,7 @@ PASS(int, setsockopt, -1, (int fd, int level, int name, const void *value, sockl
 #define PASS_WHOLE(type, name, failure, parameters, arguments) \
     type name parameters { \
         NEXT(name) \
-        if (fails(FAULT_##name)) { \
+        if (shim_fails(FAULT_##name)) { \
             return (failure); \
         } \
         inside = true; \
@@ -222,7 +222,7 @@ int open(const char *path, int flags, ...) {
     va_start(ap, flags);
     mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
     va_end(ap);
-    return fails(FAULT_open) ? -1 : next_open(path, flags, mode);
+    return shim_fails(FAULT_open) ? -1 : next_open(path, flags, mode);
 }
 
 int fcntl(int fd, int command, ...) {
@@ -231,7 +231,7 @@ int fcntl(int fd, int command, ...) {
     va_start(ap, command);
     void *argument = va_arg(ap, void *);
     va_end(ap);
-    return fails(FAULT_fcntl) ? -1 : next_fcntl(fd, command, argument);
+    return shim_fails(FAULT_fcntl) ? -1 : next_fcntl(fd, command, argument);
 }
 
 /* --- bytes in and out --- */
@@ -257,7 +257,7 @@ static enum dribble dribble(size_t bytes, size_t *most) {
 }
 
 /* The first pieces of a list that hold at most `most` bytes; returns how many. */
-static int shorten(struct iovec *to, const struct iovec *from, int count, size_t most) {
+static int shim_shorten(struct iovec *to, const struct iovec *from, int count, size_t most) {
     int n = 0;
     for (; n < count && n < 16 && most > 0; n++) {
         to[n] = from[n];
@@ -278,7 +278,7 @@ static size_t total(const struct iovec *iov, int count) {
 ssize_t recv(int fd, void *to, size_t bytes, int flags) {
     NEXT(recv)
     size_t most = bytes;
-    if (fails(FAULT_recv) || dribble(bytes, &most) == INTERRUPTED) {
+    if (shim_fails(FAULT_recv) || dribble(bytes, &most) == INTERRUPTED) {
         return -1;
     }
     return next_recv(fd, to, most < bytes ? most : bytes, flags);
@@ -287,7 +287,7 @@ ssize_t recv(int fd, void *to, size_t bytes, int flags) {
 ssize_t send(int fd, const void *from, size_t bytes, int flags) {
     NEXT(send)
     size_t most = bytes;
-    if (fails(FAULT_send) || dribble(bytes, &most) == INTERRUPTED) {
+    if (shim_fails(FAULT_send) || dribble(bytes, &most) == INTERRUPTED) {
         return -1;
     }
     return next_send(fd, from, most < bytes ? most : bytes, flags);
@@ -298,10 +298,10 @@ ssize_t readv(int fd, const struct iovec *iov, int count) {
     struct iovec few[16];
     size_t most = 0;
     enum dribble how;
-    if (fails(FAULT_readv) || (how = dribble(total(iov, count), &most)) == INTERRUPTED) {
+    if (shim_fails(FAULT_readv) || (how = dribble(total(iov, count), &most)) == INTERRUPTED) {
         return -1;
     }
-    return how == SHORT ? next_readv(fd, few, shorten(few, iov, count, most)) : next_readv(fd, iov, count);
+    return how == SHORT ? next_readv(fd, few, shim_shorten(few, iov, count, most)) : next_readv(fd, iov, count);
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
@@ -309,7 +309,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
     struct iovec few[16];
     size_t most = 0;
     enum dribble how;
-    if (fails(FAULT_sendmsg) || (how = dribble(total(message->msg_iov, (int)message->msg_iovlen), &most)) == INTERRUPTED) {
+    if (shim_fails(FAULT_sendmsg) || (how = dribble(total(message->msg_iov, (int)message->msg_iovlen), &most)) == INTERRUPTED) {
         return -1;
     }
     if (how == WHOLE) {
@@ -317,7 +317,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
     }
     struct msghdr part = *message;
     part.msg_iov = few;
-    part.msg_iovlen = (size_t)shorten(few, message->msg_iov, (int)message->msg_iovlen, most);
+    part.msg_iovlen = (size_t)shim_shorten(few, message->msg_iov, (int)message->msg_iovlen, most);
     return next_sendmsg(fd, &part, flags);
 }
 
@@ -325,12 +325,12 @@ enum { EVENTFD_BYTES = 8 };
 
 ssize_t read(int fd, void *to, size_t bytes) {
     NEXT(read)
-    return bytes != EVENTFD_BYTES && fails(FAULT_read) ? -1 : next_read(fd, to, bytes);
+    return bytes != EVENTFD_BYTES && shim_fails(FAULT_read) ? -1 : next_read(fd, to, bytes);
 }
 
 ssize_t write(int fd, const void *from, size_t bytes) {
     NEXT(write)
-    return bytes != EVENTFD_BYTES && fails(FAULT_write) ? -1 : next_write(fd, from, bytes);
+    return bytes != EVENTFD_BYTES && shim_fails(FAULT_write) ? -1 : next_write(fd, from, bytes);
 }
 
 /* --- the calendar, and the time since the machine's start --- */

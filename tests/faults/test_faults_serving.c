@@ -13,7 +13,7 @@ struct work {
 
 /* --- the kinds of work --- */
 
-static void small_values(struct client *c) {
+static void serving_small_values(struct client *c) {
     client_set(c, "s1", 60);
     client_set(c, "s2", 900);
     client_get(c, "s1");
@@ -26,7 +26,7 @@ static void small_values(struct client *c) {
     client_get(c, "s2");
 }
 
-static void large_values(struct client *c) {
+static void serving_large_values(struct client *c) {
     client_set(c, "l1", 40000);
     client_get(c, "l1");
     client_set(c, "l1", 300000);
@@ -34,7 +34,7 @@ static void large_values(struct client *c) {
     client_delete(c, "l1");
 }
 
-static void chained_values(struct client *c) {
+static void serving_chained_values(struct client *c) {
     client_set(c, "c1", 700000);
     client_set(c, "c2", 1000000);
     client_get(c, "c1");
@@ -44,7 +44,7 @@ static void chained_values(struct client *c) {
     client_delete(c, "c2");
 }
 
-static void many_keys(struct client *c) {
+static void serving_many_keys(struct client *c) {
     char keys[LINE_ROOM] = "", key[KEY_ROOM];
     for (int i = 0; i < 24; i++) {
         snprintf(key, sizeof key, "m%d", i);
@@ -58,7 +58,7 @@ static void many_keys(struct client *c) {
 }
 
 /* Requests that are sent while the answers of others are not read: replies are kept for later. */
-static void pipelined(struct client *c) {
+static void serving_pipelined(struct client *c) {
     char all[40 * 40] = "";
     client_set(c, "p1", 20000);
     for (int i = 0; i < 40; i++) {
@@ -80,7 +80,7 @@ static void pipelined(struct client *c) {
     }
 }
 
-static void statistics(struct client *c) {
+static void serving_statistics(struct client *c) {
     static const char *const commands[] = {
         "stats", "stats items", "stats slabs", "stats sizes", "stats settings", "stats conns", "stats slated", "stats policies",
         "stats pages", "stats moves", "stats geometry", "stats curve", "stats whatif", "stats hotkeys", 
@@ -91,7 +91,7 @@ static void statistics(struct client *c) {
     }
 }
 
-static void orders(struct client *c) {
+static void serving_orders(struct client *c) {
     static const char *const commands[] = {
         "verbosity 0", "config set slab_automove_window 20", "config set slab_automove_window 10", "config undo", "config get slab*",
         "lru mode segmented", "lru tune 20 40 0.2 2.0", "slabs automove off", "slabs automove ratio", "slabs automove utility",
@@ -104,21 +104,21 @@ static void orders(struct client *c) {
 }
 
 /* The walk is another thread's: its lines follow an OK. */
-static void dump(struct client *c, const char *command, const char *end) {
+static void serving_dump(struct client *c, const char *command, const char *end) {
     if (client_command(c, command, "OK|BUSY|ERROR") == HEARD && strcmp(c->line, "OK") == 0) {
         client_answer(c, command, end);
     }
 }
 
-static void dumps(struct client *c) {
+static void serving_dumps(struct client *c) {
     client_set(c, "d1", 100);
     client_set(c, "d2", 500);
-    dump(c, "lru_crawler metadump all", "END");
-    dump(c, "lru_crawler mgdump all", "EN");
+    serving_dump(c, "lru_crawler metadump all", "END");
+    serving_dump(c, "lru_crawler mgdump all", "EN");
     client_command(c, "stats cachedump 1 10", "END");
 }
 
-static void watchers(struct client *c) {
+static void serving_watchers(struct client *c) {
     struct client other;
     client_init(&other, c->server);
     client_command(&other, "watch mutations fetchers connevents", "OK|WATCHER_FAILED failed to add log watcher");
@@ -131,7 +131,7 @@ static void watchers(struct client *c) {
     client_fini(&other);
 }
 
-static void fill(struct client *c, unsigned keys, size_t bytes) {
+static void serving_fill(struct client *c, unsigned keys, size_t bytes) {
     char key[KEY_ROOM];
     for (unsigned i = 0; i < keys; i++) {
         snprintf(key, sizeof key, "f%u", i);
@@ -140,8 +140,8 @@ static void fill(struct client *c, unsigned keys, size_t bytes) {
 }
 
 /* The control thread goes on with it beside what is asked. */
-static void geometry(struct client *c) {
-    fill(c, 20, 700);
+static void serving_geometry(struct client *c) {
+    serving_fill(c, 20, 700);
     client_command(c, c->serial % 2 ? "slabs geometry factor 1.3 force" : "slabs geometry factor 1.25 force",
                    "OK|BUSY|SAME|SERVER_ERROR");
     for (int i = 0; i < 20; i++) {
@@ -152,9 +152,9 @@ static void geometry(struct client *c) {
     }
 }
 
-static void policies(struct client *c) {
+static void serving_policies(struct client *c) {
     static const char *const names[] = {"slru", "lru", "clock", "sieve", "tinylfu", "bag", "fifo", "clock3", "s3fifo"};
-    fill(c, 12, 300);
+    serving_fill(c, 12, 300);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char command[60];
         snprintf(command, sizeof command, "evict policy %s", names[i]);
@@ -164,10 +164,10 @@ static void policies(struct client *c) {
 }
 
 /* A page of 50,000 bytes' class goes to another, and what lives in it where its class is full. Who watches sees when it has gone. */
-static void page_moves(struct client *c) {
+static void serving_page_moves(struct client *c) {
     struct client watcher;
     c->may_lose = true;
-    fill(c, 40, 50000);
+    serving_fill(c, 40, 50000);
     client_init(&watcher, c->server);
     bool watches = client_command(&watcher, "watch sysevents", "OK|WATCHER_FAILED failed to add log watcher") == HEARD && strcmp(watcher.line, "OK") == 0;
     client_command(c, "slabs reassign -1 10", "OK|BUSY|NOTFULL|BADCLASS|UNSAFE|SAME|NOSPARE|SERVER_ERROR");
@@ -178,8 +178,8 @@ static void page_moves(struct client *c) {
     client_fini(&watcher);
 }
 
-static void limits(struct client *c) {
-    fill(c, 12, 2000);
+static void serving_limits(struct client *c) {
+    serving_fill(c, 12, 2000);
     client_command(c, "cache_memlimit 32", "OK|BUSY|MEMLIMIT|SERVER_ERROR");
     client_get(c, "f1");
     client_command(c, "cache_memlimit 64", "OK|BUSY|MEMLIMIT|SERVER_ERROR");
@@ -187,7 +187,7 @@ static void limits(struct client *c) {
 }
 
 /* Takes memory from the system. What has no room goes, so any of it may. */
-static void filling(struct client *c) {
+static void serving_filling(struct client *c) {
     char key[KEY_ROOM];
     c->may_lose = true;
     for (int i = 0; i < 40; i++) {
@@ -198,27 +198,27 @@ static void filling(struct client *c) {
 }
 
 static const struct work works[] = {
-    {"large values", "", large_values, EVERY_CALL},
-    {"large values in the heap", "--store=heap", large_values, EVERY_CALL},
-    {"chained values", "", chained_values, EVERY_CALL},
-    {"chained values in blocks", "--store=blocks", chained_values, EVERY_CALL},
-    {"requests of many keys", "", many_keys, EVERY_CALL},
-    {"pipelined requests", "", pipelined, EVERY_CALL},
-    {"statistics", "", statistics, EVERY_CALL},
-    {"orders", "", orders, EVERY_CALL},
-    {"dumps", "", dumps, EVERY_CALL},
-    {"watchers", "", watchers, EVERY_CALL},
-    {"a change of the chunk sizes", "", geometry, MEMORY_ONLY},
-    {"changes of the policy", "", policies, EVERY_CALL},
-    {"moves of pages", "", page_moves, EVERY_CALL},
-    {"changes of the limit", "", limits, EVERY_CALL},
+    {"large values", "", serving_large_values, EVERY_CALL},
+    {"large values in the heap", "--store=heap", serving_large_values, EVERY_CALL},
+    {"chained values", "", serving_chained_values, EVERY_CALL},
+    {"chained values in blocks", "--store=blocks", serving_chained_values, EVERY_CALL},
+    {"requests of many keys", "", serving_many_keys, EVERY_CALL},
+    {"pipelined requests", "", serving_pipelined, EVERY_CALL},
+    {"statistics", "", serving_statistics, EVERY_CALL},
+    {"orders", "", serving_orders, EVERY_CALL},
+    {"dumps", "", serving_dumps, EVERY_CALL},
+    {"watchers", "", serving_watchers, EVERY_CALL},
+    {"a change of the chunk sizes", "", serving_geometry, MEMORY_ONLY},
+    {"changes of the policy", "", serving_policies, EVERY_CALL},
+    {"moves of pages", "", serving_page_moves, EVERY_CALL},
+    {"changes of the limit", "", serving_limits, EVERY_CALL},
 };
 enum { WORKS = sizeof works / sizeof *works };
 
 /* These with every kind of index there is, and in every store: the i-th kind in the i-th store, and so on in turn. */
 static const struct work index_works[] = {
-    {"small values", NULL, small_values, EVERY_CALL},
-    {"filling", NULL, filling, FRESH},
+    {"small values", NULL, serving_small_values, EVERY_CALL},
+    {"filling", NULL, serving_filling, FRESH},
 };
 enum { INDEX_WORKS = sizeof index_works / sizeof *index_works };
 static const char *const stores[] = {"slab", "heap", "blocks"};
@@ -254,7 +254,7 @@ static bool stop(void) {
 }
 
 /* Fails the n-th call of the work. False: it was not reached. */
-static bool fail_one(int call, int error, int64_t n) {
+static bool serving_fail_one(int call, int error, int64_t n) {
     char why[200];
     client_drop(&run.client);
     fault_arm(&run.server, call, error, n, 1);
@@ -275,7 +275,7 @@ static bool fail_one(int call, int error, int64_t n) {
     return reached;
 }
 
-static void fail_work(const struct work *wanted) {
+static void serving_fail_work(const struct work *wanted) {
     const char *only = getenv("FAULTS_ONLY");
     size_t name_bytes = strlen(wanted->name);
     work = wanted;
@@ -288,7 +288,7 @@ static void fail_work(const struct work *wanted) {
         char row[120];
         snprintf(row, sizeof row, "%s %s", work->name, call_names[call]);
         if (only == NULL || strncmp(row, only, strlen(only)) == 0) {
-            fail_calls(call, 0, fail_one);
+            fail_calls(call, 0, serving_fail_one);
         }
     }
     bool clean = stop();
@@ -305,10 +305,10 @@ int main(void) {
         const char *store = stores[i / INDEX_WORKS % STORES], *kind = kinds[i / INDEX_WORKS];
         snprintf(options, sizeof options, "--store=%s --index=%s", store, kind);
         snprintf(name, sizeof name, "%s, %s, %s", w->name, store, kind);
-        fail_work(&(struct work){name, options, w->run, w->kind});
+        serving_fail_work(&(struct work){name, options, w->run, w->kind});
     }
     for (unsigned i = 0; i < WORKS; i++) {
-        fail_work(&works[i]);
+        serving_fail_work(&works[i]);
     }
     printf("# %u values missed\n", missed);
     return failing_end();

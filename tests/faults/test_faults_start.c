@@ -20,7 +20,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 static char index_name[CHOICE_BYTES];
 
 /* With @ for the folder and % for the kind of index. */
-static void spawn(void) {
+static void start_spawn(void) {
     char options[300] = "";
     for (const char *p = shape->options; *p; p++) {
         size_t n = strlen(options);
@@ -37,7 +37,7 @@ static const char hidden[] = "cannot write the ports to";
 
 /* Waits until the server serves, or has ended, or cannot be found. The call that fails may be that by which it says so, or one of
  * the first client's. */
-static bool serves(void) {
+static bool start_serves(void) {
     while (!run.server.is_ready && !server_has_said(&run.server, "cannot tell the service manager") && server_runs(&run.server) &&
            server_goes_on(&run.server)) {
     }
@@ -49,15 +49,15 @@ static bool serves(void) {
     return false;
 }
 
-static const char *outcome(bool ended) {
+static const char *start_outcome(bool ended) {
     static char why[100];
     snprintf(why, sizeof why, "it ended with status %#x", (unsigned)run.server.status);
     return ended ? why : "it did not end when it was told to";
 }
 
 /* Says what is wrong with how the server came up, or NULL; it has ended then. */
-static const char *check_start(void) {
-    bool found = serves();
+static const char *start_check(void) {
+    bool found = start_serves();
     if (found || (shape->on_tcp && server_comes_to(&run.server, hidden))) {
         fault_disarm(&run.server);
         if (found) {
@@ -66,7 +66,7 @@ static const char *check_start(void) {
         if (run.client.why[0] == '\0') {
             kill(run.server.pid, SIGTERM);
             bool ended = server_ends(&run.server);
-            return ended && server_ended_well(&run.server) ? NULL : outcome(ended);
+            return ended && server_ended_well(&run.server) ? NULL : start_outcome(ended);
         }
     }
     if (server_runs(&run.server)) {
@@ -75,13 +75,13 @@ static const char *check_start(void) {
         return run.client.why[0] != '\0' ? run.client.why : "it neither serves nor ends";
     }
     if (!WIFEXITED(run.server.status) || WEXITSTATUS(run.server.status) == 0) {
-        return outcome(true);
+        return start_outcome(true);
     }
     return server_said(&run.server)[0] == '\0' ? "it ended without a word" : NULL;
 }
 
 /* What the call came to. Whether it was reached. */
-static bool judged(int call, int error, int64_t n, const char *why) {
+static bool start_judged(int call, int error, int64_t n, const char *why) {
     bool reached = fault_disarm(&run.server) > 0;
     if (why != NULL) {
         blame(call, error, n, why);
@@ -91,15 +91,15 @@ static bool judged(int call, int error, int64_t n, const char *why) {
     return reached;
 }
 
-static bool fail_at_start(int call, int error, int64_t n) {
+static bool start_fail_at_start(int call, int error, int64_t n) {
     fault_arm(&run.server, call, error, n, 1);
-    spawn();
-    return judged(call, error, n, check_start());
+    start_spawn();
+    return start_judged(call, error, n, start_check());
 }
 
-static bool fail_at_stop(int call, int error, int64_t n) {
-    spawn();
-    if (!serves()) {
+static bool start_fail_at_stop(int call, int error, int64_t n) {
+    start_spawn();
+    if (!start_serves()) {
         give_up("%s does not start: %s", shape->name, server_said(&run.server));
     }
     client_set(&run.client, "a", 100);
@@ -107,10 +107,10 @@ static bool fail_at_stop(int call, int error, int64_t n) {
     fault_arm(&run.server, call, error, n, 1);
     kill(run.server.pid, n % 2 ? SIGTERM : SIGINT);
     bool ended = server_ends(&run.server);
-    return judged(call, error, n, ended && server_ended_well(&run.server) ? NULL : outcome(ended));
+    return start_judged(call, error, n, ended && server_ended_well(&run.server) ? NULL : start_outcome(ended));
 }
 
-static void fail_each(const char *phase, bool (*fail_one)(int, int, int64_t), const char *claim) {
+static void start_fail_each(const char *phase, bool (*fail_one)(int, int, int64_t), const char *claim) {
     const char *only = getenv("FAULTS_ONLY");
     char of[200];
     snprintf(of, sizeof of, "%s, %s", phase, shape->name);
@@ -129,8 +129,8 @@ int main(void) {
     failing_begin();
     server_choose_index(&run.server, run.random, index_name);
     for (shape = shapes; shape < shapes + SHAPES; shape++) {
-        fail_each("start", fail_at_start, "whatever call fails, it serves, or says why not");
-        fail_each("stop", fail_at_stop, "whatever call fails, it ends cleanly");
+        start_fail_each("start", start_fail_at_start, "whatever call fails, it serves, or says why not");
+        start_fail_each("stop", start_fail_at_stop, "whatever call fails, it ends cleanly");
     }
     return failing_end();
 }

@@ -48,25 +48,25 @@ static _Thread_local struct actor *self; /* NULL: not an actor */
 
 /* --- in an actor --- */
 
-static void await(sem_t *s) {
+static void explore_await(sem_t *s) {
     while (sem_wait(s) != 0) {
         assert(errno == EINTR);
     }
 }
 
-static struct actor *pass_on(struct actor *from);
+static struct actor *explore_pass_on(struct actor *from);
 
-static void make_way(const char *point) {
+static void explore_make_way(const char *point) {
     self->point = point;
-    if (pass_on(self) != self) {
-        await(&self->go);
+    if (explore_pass_on(self) != self) {
+        explore_await(&self->go);
     }
 }
 
 /* Makes way, unless somebody might then wait for a lock that this actor holds. */
 static void point(const char *name) {
     if (self != NULL && self->locks_held == 0) {
-        make_way(name);
+        explore_make_way(name);
     }
 }
 
@@ -78,15 +78,15 @@ void explore_sleep_until(uint64_t wake_us) {
     assert(self->locks_held == 0);
     self->wake_us = wake_us;
     self->state = ACTOR_ASLEEP;
-    make_way("sleeps");
+    explore_make_way("sleeps");
 }
 
-static void *actor_main(void *arg) {
+static void *explore_actor_main(void *arg) {
     self = arg;
-    await(&self->go);
+    explore_await(&self->go);
     self->scene->act(self->scene->arg, self->id);
     self->state = ACTOR_DONE;
-    pass_on(self);
+    explore_pass_on(self);
     return NULL;
 }
 
@@ -198,7 +198,7 @@ void __wrap_cache_turn_end(struct cache_thread *ct) {
 
 /* --- choosing --- */
 
-static void tell_switch(const struct actor *from, const struct actor *to) {
+static void explore_print_switch(const struct actor *from, const struct actor *to) {
     const char *names[2] = {from != NULL ? from->scene->names[from->id] : "", to->scene->names[to->id]};
     int n = snprintf(world.path + world.path_bytes, PATH_BYTES - world.path_bytes, "%s%s%s%s%s", names[0], from != NULL ? " (" : "",
                      from != NULL ? (from->state == ACTOR_DONE ? "done" : from->point) : "", from != NULL ? ") > " : "", names[1]);
@@ -211,7 +211,7 @@ static void tell_switch(const struct actor *from, const struct actor *to) {
 }
 
 /* The choice of this run at this depth among `options`: what the path says, the first one beyond it. */
-static unsigned choose(unsigned options) {
+static unsigned explore_choose(unsigned options) {
     if (options == 1 || world.depth == CHOICES_MAX) {
         return 0;
     }
@@ -223,7 +223,7 @@ static unsigned choose(unsigned options) {
 }
 
 /* Sets the path for the next run: the deepest choice that has an option left takes it. False: there is none. */
-static bool next_path(void) {
+static bool explore_next_path(void) {
     while (world.choice_count > 0) {
         struct choice *c = &world.choices[world.choice_count - 1];
         if (++c->taken < c->options) {
@@ -234,7 +234,7 @@ static bool next_path(void) {
     return false;
 }
 
-static void wake_earliest(const struct scene *s) {
+static void explore_wake_earliest(const struct scene *s) {
     struct actor *first = NULL;
     for (unsigned i = 0; i < s->actor_count; i++) {
         struct actor *a = &world.actors[i];
@@ -248,7 +248,7 @@ static void wake_earliest(const struct scene *s) {
 }
 
 /* Who goes on after `last`; NULL: all are done. */
-static struct actor *next_actor(const struct scene *s, struct actor *last) {
+static struct actor *explore_next_actor(const struct scene *s, struct actor *last) {
     struct actor *options[ACTORS_MAX];
     unsigned n = 0;
     bool goes_on = last != NULL && last->state == ACTOR_READY;
@@ -262,7 +262,7 @@ static struct actor *next_actor(const struct scene *s, struct actor *last) {
         }
     }
     if (n == 0) {
-        wake_earliest(s);
+        explore_wake_earliest(s);
         for (unsigned i = 0; i < s->actor_count; i++) {
             if (world.actors[i].state == ACTOR_READY) {
                 options[n++] = &world.actors[i];
@@ -272,13 +272,13 @@ static struct actor *next_actor(const struct scene *s, struct actor *last) {
             return NULL;
         }
     }
-    struct actor *next = options[choose(n)];
+    struct actor *next = options[explore_choose(n)];
     world.preemptions_left -= goes_on && next != last;
     return next;
 }
 
 /* Another actor has run: what a sleeper waits for may have come. */
-static void wake_others(const struct scene *s, const struct actor *ran) {
+static void explore_wake_others(const struct scene *s, const struct actor *ran) {
     for (unsigned i = 0; i < s->actor_count; i++) {
         struct actor *a = &world.actors[i];
         if (a != ran && a->state == ACTOR_ASLEEP && ran->state != ACTOR_ASLEEP) {
@@ -288,12 +288,12 @@ static void wake_others(const struct scene *s, const struct actor *ran) {
 }
 
 /* Hands the baton to whoever goes on after `from`, which holds it; to itself, perhaps. */
-static struct actor *pass_on(struct actor *from) {
+static struct actor *explore_pass_on(struct actor *from) {
     if (from != NULL) {
-        wake_others(world.scene, from);
+        explore_wake_others(world.scene, from);
         world.sum.points++;
     }
-    struct actor *next = next_actor(world.scene, from);
+    struct actor *next = explore_next_actor(world.scene, from);
     if (next == NULL) {
         sem_post(&world.all_done);
         return NULL;
@@ -301,14 +301,14 @@ static struct actor *pass_on(struct actor *from) {
     world.now_us = next->wake_us > world.now_us ? next->wake_us : world.now_us;
     next->wake_us = 0;
     if (next != from) {
-        tell_switch(from, next);
+        explore_print_switch(from, next);
         world.sum.switches++;
         sem_post(&next->go);
     }
     return next;
 }
 
-static void run_once(const struct scene *s, unsigned preemptions) {
+static void explore_run_once(const struct scene *s, unsigned preemptions) {
     world.scene = s;
     world.depth = 0;
     world.preemptions_left = preemptions;
@@ -318,10 +318,10 @@ static void run_once(const struct scene *s, unsigned preemptions) {
         struct actor *a = &world.actors[i];
         *a = (struct actor){.scene = s, .id = i};
         sem_init(&a->go, 0, 0);
-        pthread_create(&a->thread, NULL, actor_main, a);
+        pthread_create(&a->thread, NULL, explore_actor_main, a);
     }
-    pass_on(NULL);
-    await(&world.all_done);
+    explore_pass_on(NULL);
+    explore_await(&world.all_done);
     for (unsigned i = 0; i < s->actor_count; i++) {
         pthread_join(world.actors[i].thread, NULL);
         sem_destroy(&world.actors[i].go);
@@ -333,10 +333,10 @@ struct explored explore(const struct scene *s, unsigned preemptions, unsigned lo
     world.choice_count = 0;
     world.sum = (struct explored){0};
     while (!world.sum.complete && world.sum.runs < runs_most && s->open(s->arg)) {
-        run_once(s, preemptions);
+        explore_run_once(s, preemptions);
         world.sum.runs++;
         s->close(s->arg, world.path);
-        world.sum.complete = !next_path();
+        world.sum.complete = !explore_next_path();
     }
     sem_destroy(&world.all_done);
     return world.sum;

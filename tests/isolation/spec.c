@@ -9,7 +9,7 @@
 static const char outcomes_line[] = "== outcomes";
 enum { RUN_LEAST = 9, PREEMPTIONS = 2, PARTITIONS = 1 };
 
-static char read_byte(const char **p) {
+static char spec_read_byte(const char **p) {
     char c = *(*p)++;
     if (c != '\\') {
         return c;
@@ -24,12 +24,12 @@ static char read_byte(const char **p) {
 }
 
 /* The bytes behind "> ". */
-static void read_bytes(struct spec_step *step, const char *p) {
+static void spec_read_bytes(struct spec_step *step, const char *p) {
     step->send = true;
     while (*p) {
         bool   run = *p == '{';
         p += run;
-        char   c = read_byte(&p);
+        char   c = spec_read_byte(&p);
         size_t times = 1;
         if (run) {
             char *close;
@@ -44,13 +44,13 @@ static void read_bytes(struct spec_step *step, const char *p) {
     step->bytes[step->n] = 0;
 }
 
-static bool add_step(struct spec_part *part, const char *line) {
+static bool spec_add_step(struct spec_part *part, const char *line) {
     if (part == NULL || part->step_count == SPEC_STEPS_MAX) {
         return false;
     }
     struct spec_step *step = &part->steps[part->step_count++];
     if (line[0] == '>') {
-        read_bytes(step, line + 2);
+        spec_read_bytes(step, line + 2);
     } else {
         step->bytes = strdup(line + 2);
         step->n = strlen(step->bytes);
@@ -59,7 +59,7 @@ static bool add_step(struct spec_part *part, const char *line) {
 }
 
 /* The part that a line "@ setup", "@ after", "@ tuner" or "@ client NAME" begins; NULL: it is none of them, or one too many. */
-static struct spec_part *begin_part(struct spec *s, const char *words) {
+static struct spec_part *spec_begin_part(struct spec *s, const char *words) {
     if (strcmp(words, "setup") == 0) {
         return &s->setup;
     }
@@ -76,7 +76,7 @@ static struct spec_part *begin_part(struct spec *s, const char *words) {
     return part;
 }
 
-static bool read_header(struct spec *s, const char *words) {
+static bool spec_read_header(struct spec *s, const char *words) {
     if (strncmp(words, "option ", 7) == 0) {
         size_t used = strlen(s->options);
         snprintf(s->options + used, sizeof s->options - used, "%s ", words + 7);
@@ -94,7 +94,7 @@ static bool read_header(struct spec *s, const char *words) {
     return sscanf(words, "partitions %u", &s->partitions) == 1;
 }
 
-static bool read_line(struct spec *s, struct spec_part **part, const char *line) {
+static bool spec_read_line(struct spec *s, struct spec_part **part, const char *line) {
     switch (line[0]) {
     case 0: return true;
     case '#':
@@ -102,16 +102,16 @@ static bool read_line(struct spec *s, struct spec_part **part, const char *line)
             snprintf(s->claim, sizeof s->claim, "%s", line + 2);
         }
         return true;
-    case '!': return read_header(s, line + 2);
-    case '@': return (*part = begin_part(s, line + 2)) != NULL;
+    case '!': return spec_read_header(s, line + 2);
+    case '@': return (*part = spec_begin_part(s, line + 2)) != NULL;
     case '>':
-    case '=': return line[1] == ' ' && add_step(*part, line);
+    case '=': return line[1] == ' ' && spec_add_step(*part, line);
     default: return false;
     }
 }
 
 /* Outcomes are separated by empty lines; their lines stay as they are. */
-static bool read_outcome_line(struct spec *s, bool *inside, const char *line) {
+static bool spec_read_outcome_line(struct spec *s, bool *inside, const char *line) {
     if (line[0] == 0) {
         *inside = false;
         return true;
@@ -149,7 +149,7 @@ bool spec_read(struct spec *s, const char *path, char *why, size_t why_bytes) {
         if (strcmp(line, outcomes_line) == 0) {
             in_outcomes = true;
         } else {
-            good = in_outcomes ? read_outcome_line(s, &inside, line) : read_line(s, &part, line);
+            good = in_outcomes ? spec_read_outcome_line(s, &inside, line) : spec_read_line(s, &part, line);
         }
     }
     free(line);
@@ -161,17 +161,17 @@ bool spec_read(struct spec *s, const char *path, char *why, size_t why_bytes) {
     return true;
 }
 
-static void part_free(struct spec_part *part) {
+static void spec_part_free(struct spec_part *part) {
     for (unsigned i = 0; i < part->step_count; i++) {
         free(part->steps[i].bytes);
     }
 }
 
 void spec_free(struct spec *s) {
-    part_free(&s->setup);
-    part_free(&s->after);
+    spec_part_free(&s->setup);
+    spec_part_free(&s->after);
     for (unsigned i = 0; i < s->part_count; i++) {
-        part_free(&s->parts[i]);
+        spec_part_free(&s->parts[i]);
     }
     for (unsigned i = 0; i < s->outcome_count; i++) {
         free(s->outcomes[i]);
@@ -204,7 +204,7 @@ bool spec_write_outcomes(const char *path, char *const *outcomes, unsigned count
     return fclose(file) == 0;
 }
 
-static size_t run_at(const char *bytes, size_t n) {
+static size_t spec_run_at(const char *bytes, size_t n) {
     size_t run = 1;
     while (run < n && bytes[run] == bytes[0]) {
         run++;
@@ -216,7 +216,7 @@ void spec_show(const char *bytes, size_t n, char *to, size_t room) {
     size_t used = 0;
     to[0] = 0;
     for (size_t i = 0; i < n && used + 32 < room;) {
-        size_t run = run_at(bytes + i, n - i);
+        size_t run = spec_run_at(bytes + i, n - i);
         char one[8];
         unsigned char c = (unsigned char)bytes[i];
         if (c == '\r' || c == '\n') {

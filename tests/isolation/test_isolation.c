@@ -47,7 +47,7 @@ struct stage {
 static unsigned partitions;
 static const struct index_kind *index_kind;
 
-static void adjust(struct cache_config *cache, struct tune_config *tune) {
+static void isolation_adjust(struct cache_config *cache, struct tune_config *tune) {
     cache->partitions = partitions;
     cache->index = index_kind;
     cache->huge_pages = true; /* two page faults a run instead of hundreds */
@@ -73,7 +73,7 @@ static void role_close(struct actor *r) {
 
 /* So many values of so many bytes, under keys that begin with the word. Many go out together: most of the time of all orders went
  * into turns of one set each. */
-static void fill(struct stage *st, const char *words) {
+static void isolation_fill(struct stage *st, const char *words) {
     char word[SPEC_NAME_BYTES];
     unsigned count, bytes;
     if (sscanf(words, "fill %31s %u %u", word, &count, &bytes) != 3) {
@@ -95,13 +95,13 @@ static void fill(struct stage *st, const char *words) {
     free(lines);
 }
 
-static void set_up(struct stage *st) {
+static void isolation_set_up(struct stage *st) {
     const struct spec_part *part = &st->spec->setup;
     for (unsigned i = 0; i < part->step_count; i++) {
         if (part->steps[i].send) {
             client_send(&st->rig, &st->aftermath, part->steps[i].bytes, part->steps[i].n);
         } else {
-            fill(st, part->steps[i].bytes);
+            isolation_fill(st, part->steps[i].bytes);
         }
     }
     st->aftermath.out_bytes = 0;
@@ -114,14 +114,14 @@ static bool stage_open(void *arg) {
     snprintf(options, sizeof options, "-o slab_automove=0 %s", st->spec->options);
     partitions = st->spec->partitions;
     index_kind = st->index;
-    rig_adjust = adjust;
+    rig_adjust = isolation_adjust;
     bool good = rig_open(&st->rig, options);
     if (!good) {
         return false;
     }
     clock_pause();
     client_open(&st->aftermath);
-    set_up(st);
+    isolation_set_up(st);
     for (unsigned i = 0; i < st->spec->part_count; i++) {
         good = role_open(&st->roles[i], &st->rig, &st->spec->parts[i]) && good;
     }
@@ -130,7 +130,7 @@ static bool stage_open(void *arg) {
 
 /* --- what a client does --- */
 
-static void take(struct actor *r) {
+static void isolation_take(struct actor *r) {
     if (r->client.kept) {
         cache_turn_begin(r->rig.ct);
         client_take_kept(&r->rig, &r->client);
@@ -139,24 +139,24 @@ static void take(struct actor *r) {
 }
 
 /* A turn after which the replies stay unsent. */
-static void send_and_hold(struct actor *r, const struct spec_step *step) {
+static void isolation_send_and_hold(struct actor *r, const struct spec_step *step) {
     struct output *out = client_begin(&r->rig, &r->client, step->bytes, step->n);
     r->client.kept = out ? output_save(out, "") : NULL;
     cache_turn_end(r->rig.ct);
 }
 
-static void act_client(struct actor *r) {
+static void isolation_act_client(struct actor *r) {
     for (unsigned i = 0; i < r->part->step_count; i++) {
         const struct spec_step *step = &r->part->steps[i];
         if (step->send && r->holds) {
-            send_and_hold(r, step);
+            isolation_send_and_hold(r, step);
         } else if (step->send) {
             client_send(&r->rig, &r->client, step->bytes, step->n);
         } else if (strcmp(step->bytes, "hold") == 0) {
             r->holds = true;
         } else if (strcmp(step->bytes, "take") == 0) {
             r->holds = false;
-            take(r);
+            isolation_take(r);
         } else {
             ok(false, "a client knows no '%s'", step->bytes);
         }
@@ -165,7 +165,7 @@ static void act_client(struct actor *r) {
 
 /* --- what the tuner does --- */
 
-static void say(struct actor *r, const char *format, ...) {
+static void isolation_print(struct actor *r, const char *format, ...) {
     size_t used = strlen(r->said);
     va_list ap;
     va_start(ap, format);
@@ -178,15 +178,15 @@ static unsigned class_of(const struct rig *rig, unsigned value_bytes) {
     return slab_class_of(cache_slab(rig->server.cache), item_total_bytes(ITEM_CAS, 1, value_bytes));
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t isolation_earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-static void rest_until(uint64_t due_us) {
+static void isolation_pause_until(uint64_t due_us) {
     if (due_us > clock_mono_us() && due_us != PACE_NEVER) {
         explore_sleep_until(due_us);
     }
 }
 
-static void move_pages(struct actor *r, unsigned from_bytes, unsigned to_bytes, unsigned pages) {
+static void isolation_move_pages(struct actor *r, unsigned from_bytes, unsigned to_bytes, unsigned pages) {
     struct page_move move = {.from = class_of(&r->rig, from_bytes), .pages = pages,
                              .to = to_bytes ? class_of(&r->rig, to_bytes) : SLAB_CLASS_NONE};
     struct tuner *t = r->rig.server.tuner;
@@ -199,17 +199,17 @@ static void move_pages(struct actor *r, unsigned from_bytes, unsigned to_bytes, 
                      : cache_handover_waiting(t->cache) > 0 ? clock_mono_us() + TURNS_LOOK_US
                                                         : PACE_NEVER;
         } else {
-            due_us = earlier(due_us, pace_step(&t->pace, clock_mono_us()));
+            due_us = isolation_earlier(due_us, pace_step(&t->pace, clock_mono_us()));
         }
-        rest_until(due_us);
+        isolation_pause_until(due_us);
     }
-    say(r, "%" PRIu64 " moved, %" PRIu64 " lost%s%s. ", result->pages, result->did.evicted, result->why_not ? ", " : "", result->why_not ? result->why_not : "");
+    isolation_print(r, "%" PRIu64 " moved, %" PRIu64 " lost%s%s. ", result->pages, result->did.evicted, result->why_not ? ", " : "", result->why_not ? result->why_not : "");
 }
 
-static void order_done(struct geometry_order *o) { o->done = NULL; }
+static void isolation_order_done(struct geometry_order *o) { o->done = NULL; }
 
-static void change_sizes(struct actor *r, const char *words) {
-    struct geometry_order o = {.verb = GEOMETRY_SIZES, .force = true, .done = order_done};
+static void isolation_change_sizes(struct actor *r, const char *words) {
+    struct geometry_order o = {.verb = GEOMETRY_SIZES, .force = true, .done = isolation_order_done};
     struct geometry_facts f;
     for (char *end; *words; words = *end == ',' ? end + 1 : end) {
         o.sizes[o.size_count++] = (uint32_t)strtoul(words, &end, 10);
@@ -222,52 +222,52 @@ static void change_sizes(struct actor *r, const char *words) {
         if (o.done == NULL && f.state == GEOMETRY_STEADY) {
             break;
         }
-        rest_until(earlier(due_us, pace_step(&r->rig.server.tuner->pace, clock_mono_us())));
+        isolation_pause_until(isolation_earlier(due_us, pace_step(&r->rig.server.tuner->pace, clock_mono_us())));
     }
-    say(r, "%s; %" PRIu64 " dropped. ", f.state == GEOMETRY_STEADY ? "sizes changed" : f.why, f.did.evicted);
+    isolation_print(r, "%s; %" PRIu64 " dropped. ", f.state == GEOMETRY_STEADY ? "sizes changed" : f.why, f.did.evicted);
 }
 
-static void change_limit(struct actor *r, unsigned megabytes) {
+static void isolation_change_limit(struct actor *r, unsigned megabytes) {
     bool set = cache_set_limit(r->rig.server.cache, (size_t)megabytes << 20);
     struct tuner *t = r->rig.server.tuner;
     for (int i = 0; i < TENDS_MOST && set && tuner_pages_over(t) > 0; i++) {
-        rest_until(tuner_tend_pages(t, clock_mono_us()));
+        isolation_pause_until(tuner_tend_pages(t, clock_mono_us()));
     }
-    say(r, "%s, %u pages over. ", set ? "limit set" : "limit refused", tuner_pages_over(t));
+    isolation_print(r, "%s, %u pages over. ", set ? "limit set" : "limit refused", tuner_pages_over(t));
 }
 
-static void act_tuner(struct actor *r) {
+static void isolation_act_control(struct actor *r) {
     for (unsigned i = 0; i < r->part->step_count; i++) {
         const char *words = r->part->steps[i].bytes;
         unsigned a, b, c;
         if (sscanf(words, "move %u %u %u", &a, &b, &c) == 3) {
-            move_pages(r, a, b, c);
+            isolation_move_pages(r, a, b, c);
         } else if (strncmp(words, "sizes ", 6) == 0) {
-            change_sizes(r, words + 6);
+            isolation_change_sizes(r, words + 6);
         } else if (sscanf(words, "limit %u", &a) == 1) {
-            change_limit(r, a);
+            isolation_change_limit(r, a);
         } else if (strncmp(words, "policy ", 7) == 0) {
             cache_set_policy(r->rig.server.cache, evict_find(words + 7), SLAB_CLASS_NONE);
-            say(r, "policy set. ");
+            isolation_print(r, "policy set. ");
         } else {
             ok(false, "the tuner knows no '%s'", words);
         }
     }
 }
 
-static void act(void *arg, unsigned actor) {
+static void isolation_act(void *arg, unsigned actor) {
     struct actor *r = &((struct stage *)arg)->roles[actor];
     if (r->part->tuner) {
-        act_tuner(r);
+        isolation_act_control(r);
     } else {
-        act_client(r);
+        isolation_act_client(r);
     }
 }
 
 /* --- after a run --- */
 
 /* Once everything is flushed and walked, what is neither free nor gone. */
-static void account(struct stage *st, const char *path) {
+static void isolation_account(struct stage *st, const char *path) {
     static struct cache_class_facts facts[SLAB_CLASSES_MAX];
     static struct cache_walked walked[64];
     struct class_set all = class_set_all();
@@ -295,13 +295,13 @@ static void account(struct stage *st, const char *path) {
     }
 }
 
-static size_t put_outcome(char *text, size_t used, const char *name, const struct client *c, const char *said) {
+static size_t isolation_put_outcome(char *text, size_t used, const char *name, const struct client *c, const char *said) {
     char shown[SPEC_TEXT_BYTES];
     spec_show(c->out, c->out_bytes, shown, sizeof shown);
     return used + (size_t)snprintf(text + used, OUTCOME_BYTES - used, "%s: %s%s\n", name, said, shown);
 }
 
-static void note(struct stage *st, const char *text, const char *path) {
+static void isolation_note(struct stage *st, const char *text, const char *path) {
     unsigned i = 0;
     while (i < st->seen_count && strcmp(st->seen[i].text, text) != 0) {
         i++;
@@ -321,26 +321,26 @@ static void stage_close(void *arg, const char *path) {
     size_t used = 0;
     for (unsigned i = 0; i < st->spec->part_count; i++) {
         struct actor *r = &st->roles[i];
-        take(r);
-        used = put_outcome(text, used, r->part->name, &r->client, r->said);
+        isolation_take(r);
+        used = isolation_put_outcome(text, used, r->part->name, &r->client, r->said);
         role_close(r);
     }
     for (unsigned i = 0; i < st->spec->after.step_count; i++) {
         client_send(&st->rig, &st->aftermath, st->spec->after.steps[i].bytes, st->spec->after.steps[i].n);
     }
     if (st->spec->after.step_count > 0) {
-        put_outcome(text, used, "after", &st->aftermath, "");
+        isolation_put_outcome(text, used, "after", &st->aftermath, "");
     }
-    note(st, text, path);
+    isolation_note(st, text, path);
     client_close(&st->rig, &st->aftermath);
-    account(st, path);
+    isolation_account(st, path);
     clock_resume();
     rig_close(&st->rig);
 }
 
 /* --- all runs of a specification --- */
 
-static bool expected(const struct spec *s, const char *text) {
+static bool isolation_expected(const struct spec *s, const char *text) {
     for (unsigned i = 0; i < s->outcome_count; i++) {
         if (strcmp(s->outcomes[i], text) == 0) {
             return true;
@@ -349,11 +349,11 @@ static bool expected(const struct spec *s, const char *text) {
     return false;
 }
 
-static unsigned print_unexpected(const struct stage *st) {
+static unsigned isolation_print_unexpected(const struct stage *st) {
     unsigned n = 0;
     for (unsigned i = 0; i < st->seen_count; i++) {
         const struct seen *seen = &st->seen[i];
-        if (!expected(st->spec, seen->text)) {
+        if (!isolation_expected(st->spec, seen->text)) {
             n++;
             printf("# not expected, %lu times, first in: %s\n", seen->runs, seen->path);
             char *text = strdup(seen->text), *rest = text;
@@ -366,12 +366,12 @@ static unsigned print_unexpected(const struct stage *st) {
     return n;
 }
 
-static int by_text(const void *a, const void *b) { return strcmp(((const struct seen *)a)->text, ((const struct seen *)b)->text); }
+static int isolation_by_text(const void *a, const void *b) { return strcmp(((const struct seen *)a)->text, ((const struct seen *)b)->text); }
 
-static void judge(struct stage *st, const char *name, const char *path, const struct explored *e) {
+static void isolation_judge(struct stage *st, const char *name, const char *path, const struct explored *e) {
     if (getenv("WRITE_OUTCOMES")) {
         char *texts[SPEC_OUTCOMES_MAX];
-        qsort(st->seen, st->seen_count, sizeof *st->seen, by_text);
+        qsort(st->seen, st->seen_count, sizeof *st->seen, isolation_by_text);
         for (unsigned i = 0; i < st->seen_count; i++) {
             texts[i] = st->seen[i].text;
         }
@@ -379,7 +379,7 @@ static void judge(struct stage *st, const char *name, const char *path, const st
         return;
     }
     ok(e->complete, "%s: %lu orders, %lu steps: all with its number of preemptions", name, e->runs, e->points);
-    is(print_unexpected(st), 0, "%s: %s", name, st->spec->claim);
+    is(isolation_print_unexpected(st), 0, "%s: %s", name, st->spec->claim);
     is(st->seen_count, st->spec->outcome_count, "%s: each outcome that it tells happens in some order", name);
     is(st->leaks, 0, "%s: after each order every chunk, byte and item is accounted for", name);
     if (st->leaks > 0) {
@@ -387,27 +387,27 @@ static void judge(struct stage *st, const char *name, const char *path, const st
     }
 }
 
-static void play(const struct spec *spec, const struct index_kind *index, const char *name, const char *path) {
+static void isolation_play(const struct spec *spec, const struct index_kind *index, const char *name, const char *path) {
     static struct stage st;
     char title[300];
     memset(&st, 0, sizeof st);
     st.spec = spec;
     st.index = index;
-    struct scene scene = {.arg = &st, .actor_count = spec->part_count, .open = stage_open, .act = act, .close = stage_close};
+    struct scene scene = {.arg = &st, .actor_count = spec->part_count, .open = stage_open, .act = isolation_act, .close = stage_close};
     for (unsigned i = 0; i < spec->part_count; i++) {
         scene.names[i] = spec->parts[i].name;
     }
     const char *preemptions = getenv("PREEMPTIONS");
     struct explored e = explore(&scene, preemptions ? (unsigned)atoi(preemptions) : spec->preemptions, RUNS_MOST);
     snprintf(title, sizeof title, "%s%s%s", name, spec->every_index ? ", " : "", spec->every_index ? index->name : "");
-    judge(&st, title, path, &e);
+    isolation_judge(&st, title, path, &e);
     for (unsigned i = 0; i < st.seen_count; i++) {
         free(st.seen[i].text);
         free(st.seen[i].path);
     }
 }
 
-static void play_file(const char *name) {
+static void isolation_play_file(const char *name) {
     static struct spec spec;
     char path[512], why[700];
     snprintf(path, sizeof path, "tests/isolation/specs/%s", name);
@@ -415,7 +415,7 @@ static void play_file(const char *name) {
         ok(false, "%s", why);
     } else {
         for (unsigned i = 0; index_kinds[i] != NULL && (i == 0 || (spec.every_index && getenv("ALL"))); i++) {
-            play(&spec, index_kinds[i], name, path);
+            isolation_play(&spec, index_kinds[i], name, path);
         }
     }
     spec_free(&spec);
@@ -427,7 +427,7 @@ static int is_wanted(const struct dirent *entry) {
 }
 
 /* One actor runs at a time. On one processor none waits for another one to wake up, and memory that goes interrupts no other. */
-static void stay_on_this_processor(void) {
+static void isolation_pin_processor(void) {
     cpu_set_t here;
     CPU_ZERO(&here);
     CPU_SET(sched_getcpu(), &here);
@@ -435,11 +435,11 @@ static void stay_on_this_processor(void) {
 }
 
 int main(void) {
-    stay_on_this_processor();
+    isolation_pin_processor();
     struct dirent **names;
     int count = scandir("tests/isolation/specs", &names, is_wanted, alphasort);
     for (int i = 0; i < count; i++) {
-        play_file(names[i]->d_name);
+        isolation_play_file(names[i]->d_name);
         free(names[i]);
     }
     free(count >= 0 ? names : NULL);

@@ -45,14 +45,14 @@ void world_fds_changed(void) { world.fds_changed = true; }
 
 uint64_t world_now_us(void) { return world.now_us; }
 
-static uint64_t real_us(void) {
+static uint64_t actor_real_us(void) {
     struct timespec t;
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000 * 1000 + (uint64_t)t.tv_nsec / 1000;
 }
 
 void world_goes_with_real_time(bool is_real) {
-    world.ahead_us = world.real == 0 ? real_us() - world.now_us : world.ahead_us;
+    world.ahead_us = world.real == 0 ? actor_real_us() - world.now_us : world.ahead_us;
     world.real += is_real ? 1u : -1u;
 }
 
@@ -88,15 +88,15 @@ uint64_t world_work_us(void) {
 
 /* --- whose turn --- */
 
-static bool is_held(const struct actor *a) { return a->server != NULL && world_server_is_held(a->server); }
+static bool actor_is_held(const struct actor *a) { return a->server != NULL && world_server_is_held(a->server); }
 
-static bool may_run(struct actor *a) {
-    return !is_held(a) && (!a->waits || a->has_fd || a->until_us <= world.now_us ||
+static bool actor_may_run(struct actor *a) {
+    return !actor_is_held(a) && (!a->waits || a->has_fd || a->until_us <= world.now_us ||
                            (a->is_ready != NULL && a->is_ready(a->ready_arg)));
 }
 
 /* Looks at the descriptors of all that wait, by one call. */
-static void poll_all(void) {
+static void actor_poll_all(void) {
     static struct pollfd fds[FDS_MAX];
     const struct timespec none = {0};
     unsigned n = 0;
@@ -120,30 +120,30 @@ static void poll_all(void) {
     world.fds_changed = false;
 }
 
-static void tell_stuck(void) {
+static void actor_print_stuck(void) {
     fprintf(stderr, "world: every thread waits, and none for a time\n");
     abort();
 }
 
 /* Another process may have something for somebody when this returns. */
-static void nap(void) {
+static void actor_nap(void) {
     const struct timespec t = {.tv_nsec = NAP_US * 1000};
     syscall(SYS_nanosleep, &t, NULL);
     world.fds_changed = true;
-    uint64_t now_us = real_us() - world.ahead_us;
+    uint64_t now_us = actor_real_us() - world.ahead_us;
     world.now_us = now_us > world.now_us ? now_us : world.now_us;
 }
 
 /* Those that may run. Returns when the next of the others is due, into `next_us`. */
-static unsigned find_ready(struct actor *may[ACTORS_MAX], uint64_t *next_us) {
+static unsigned actor_find_ready(struct actor *may[ACTORS_MAX], uint64_t *next_us) {
     unsigned n = 0;
     *next_us = system_timers(world.now_us);
     if (world.fds_changed) {
-        poll_all();
+        actor_poll_all();
     }
     for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
         if (a->used && !a->done) {
-            if (may_run(a)) {
+            if (actor_may_run(a)) {
                 may[n++] = a;
             } else if (a->until_us > world.now_us && a->until_us < *next_us) {
                 *next_us = a->until_us;
@@ -154,22 +154,22 @@ static unsigned find_ready(struct actor *may[ACTORS_MAX], uint64_t *next_us) {
 }
 
 /* Draws one of those that may run. Where there is none, time passes. */
-static struct actor *choose(void) {
+static struct actor *actor_choose(void) {
     struct actor *may[ACTORS_MAX];
     uint64_t next_us;
     world.fds_changed = world.fds_changed || world.real > 0;
     for (;;) {
         bool looked = world.fds_changed;
-        unsigned n = find_ready(may, &next_us);
+        unsigned n = actor_find_ready(may, &next_us);
         if (n > 0) {
             return n == 1 ? may[0] : may[world_random() % n];
         }
         if (!looked) { /* it may have changed by a call that system.c has not */
             world.fds_changed = true;
         } else if (world.real > 0) {
-            nap();
+            actor_nap();
         } else if (next_us == WORLD_FOREVER) {
-            tell_stuck();
+            actor_print_stuck();
         } else {
             uint64_t least_us = world.now_us + world.grain_us;
             world.now_us = next_us > least_us ? next_us : least_us;
@@ -177,29 +177,29 @@ static struct actor *choose(void) {
     }
 }
 
-static void await_go(struct actor *a) {
+static void actor_await_go(struct actor *a) {
     while (__atomic_exchange_n(&a->go, 0, __ATOMIC_ACQUIRE) == 0) {
         syscall(SYS_futex, &a->go, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
     }
 }
 
-static void let_go(struct actor *a) {
+static void actor_let_go(struct actor *a) {
     __atomic_store_n(&a->go, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, &a->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void make_way(void) {
-    struct actor *me = self, *next = choose();
+static void actor_make_way(void) {
+    struct actor *me = self, *next = actor_choose();
     if (next != me) {
-        let_go(next);
-        await_go(me);
+        actor_let_go(next);
+        actor_await_go(me);
     }
     me->reads = 0;
 }
 
 void actor_yield(void) {
     if (self != NULL) {
-        make_way();
+        actor_make_way();
     }
 }
 
@@ -209,13 +209,13 @@ void actor_may_make_way(void) {
     }
 }
 
-static bool wait_here(struct actor *me, uint64_t until_us) {
+static bool actor_wait_here(struct actor *me, uint64_t until_us) {
     if (me == NULL) { /* before the world's beginning */
         return false;
     }
     me->until_us = until_us;
     me->waits = true;
-    make_way();
+    actor_make_way();
     me->waits = false;
     me->is_ready = NULL;
     me->fd_count = 0;
@@ -228,7 +228,7 @@ bool actor_wait(bool (*is_ready)(void *), void *arg, uint64_t until_us) {
         self->is_ready = is_ready;
         self->ready_arg = arg;
     }
-    return wait_here(self, until_us);
+    return actor_wait_here(self, until_us);
 }
 
 bool actor_wait_for_fds(const struct pollfd *fds, unsigned count, uint64_t until_us) {
@@ -237,7 +237,7 @@ bool actor_wait_for_fds(const struct pollfd *fds, unsigned count, uint64_t until
         self->fd_count = count;
         world.fds_changed = true;
     }
-    return wait_here(self, until_us);
+    return actor_wait_here(self, until_us);
 }
 
 void actor_wake(const void *condition, bool all) {
@@ -253,7 +253,7 @@ void actor_wake(const void *condition, bool all) {
 
 /* --- threads --- */
 
-static struct actor *take_slot(void) {
+static struct actor *actor_take_slot(void) {
     for (struct actor *a = world.actors; a < world.actors + ACTORS_MAX; a++) {
         if (!a->used || (a->done && a->joined)) {
             unsigned slot = (unsigned)(a - world.actors);
@@ -265,7 +265,7 @@ static struct actor *take_slot(void) {
     abort();
 }
 
-static struct actor *find_thread(pthread_t thread) {
+static struct actor *actor_find_thread(pthread_t thread) {
     for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
         if (a->used && !a->joined && pthread_equal(a->thread, thread)) {
             return a;
@@ -288,21 +288,21 @@ void world_begin(void) {
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     sched_setaffinity(0, sizeof one, &one);
-    self = take_slot();
+    self = actor_take_slot();
     *self = (struct actor){.used = true, .thread = pthread_self()};
 }
 
 static void *actor_main(void *arg) {
     self = arg;
-    await_go(self);
+    actor_await_go(self);
     void *result = self->run(self->arg);
     self->done = true;
-    let_go(choose());
+    actor_let_go(actor_choose());
     return result;
 }
 
 int actor_start(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg) {
-    struct actor *a = take_slot();
+    struct actor *a = actor_take_slot();
     *a = (struct actor){.used = true, .run = run, .arg = arg, .server = self->server};
     int error = REAL(pthread_create)(&a->thread, attr, actor_main, a);
     *thread = a->thread;
@@ -310,12 +310,12 @@ int actor_start(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void
     return error;
 }
 
-static bool is_done(void *actor) { return ((struct actor *)actor)->done; }
+static bool actor_is_done(void *actor) { return ((struct actor *)actor)->done; }
 
 int actor_join(pthread_t thread, void **result) {
-    struct actor *a = find_thread(thread);
+    struct actor *a = actor_find_thread(thread);
     while (a != NULL && !a->done) {
-        actor_wait(is_done, a, WORLD_FOREVER);
+        actor_wait(actor_is_done, a, WORLD_FOREVER);
     }
     int error = REAL(pthread_join)(thread, result);
     if (a != NULL) {
@@ -325,7 +325,7 @@ int actor_join(pthread_t thread, void **result) {
 }
 
 int actor_detach(pthread_t thread) {
-    struct actor *a = find_thread(thread);
+    struct actor *a = actor_find_thread(thread);
     if (a != NULL) {
         a->joined = true;
     }

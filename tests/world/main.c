@@ -16,7 +16,7 @@
 
 /* --- the module slate_world --- */
 
-static struct world_server **server_at(lua_State *lua) { return luaL_checkudata(lua, 1, SERVER_TYPE); }
+static struct world_server **main_server_at(lua_State *lua) { return luaL_checkudata(lua, 1, SERVER_TYPE); }
 
 /* start(words, log): starts a server; the first word is the path of the object. */
 static int l_start(lua_State *lua) {
@@ -40,20 +40,20 @@ static int l_start(lua_State *lua) {
 
 /* server:signal(number): as kill(2). */
 static int l_signal(lua_State *lua) {
-    lua_pushboolean(lua, world_server_signal(*server_at(lua), (int)luaL_checkinteger(lua, 2)));
+    lua_pushboolean(lua, world_server_signal(*main_server_at(lua), (int)luaL_checkinteger(lua, 2)));
     return 1;
 }
 
 /* server:hold(yes): as SIGSTOP and SIGCONT. */
 static int l_hold(lua_State *lua) {
-    world_server_hold(*server_at(lua), lua_toboolean(lua, 2));
+    world_server_hold(*main_server_at(lua), lua_toboolean(lua, 2));
     return 0;
 }
 
 /* server:status(): what its main returned; nil: it runs. */
 static int l_status(lua_State *lua) {
     int status;
-    if (world_server_ended(*server_at(lua), &status)) {
+    if (world_server_ended(*main_server_at(lua), &status)) {
         lua_pushinteger(lua, status);
     } else {
         lua_pushnil(lua);
@@ -62,7 +62,7 @@ static int l_status(lua_State *lua) {
 }
 
 static int l_collect(lua_State *lua) {
-    struct world_server **s = server_at(lua);
+    struct world_server **s = main_server_at(lua);
     int status;
     if (*s != NULL && world_server_ended(*s, &status)) {
         world_server_free(*s);
@@ -95,7 +95,7 @@ static int l_real(lua_State *lua) {
     return 0;
 }
 
-static int open_world(lua_State *lua) {
+static int main_open_world(lua_State *lua) {
     static const luaL_Reg functions[] = {{"start", l_start}, {"now_us", l_now_us}, {"real", l_real}, {"seed", l_seed},
                                          {"grain", l_grain},
                                          {NULL, NULL}},
@@ -111,15 +111,15 @@ static int open_world(lua_State *lua) {
 
 /* --- the interpreter --- */
 
-static int with_trace(lua_State *lua) {
+static int main_with_trace(lua_State *lua) {
     luaL_traceback(lua, lua, luaL_tolstring(lua, 1, NULL), 1);
     return 1;
 }
 
-static int run(lua_State *lua, int argc, char **argv) {
+static int main_run(lua_State *lua, int argc, char **argv) {
     luaL_openlibs(lua);
     luaL_getsubtable(lua, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-    lua_pushcfunction(lua, open_world);
+    lua_pushcfunction(lua, main_open_world);
     lua_setfield(lua, -2, "slate_world");
     lua_createtable(lua, argc, 1);
     for (int i = 0; i < argc; i++) {
@@ -128,7 +128,7 @@ static int run(lua_State *lua, int argc, char **argv) {
     }
     lua_setglobal(lua, "arg");
     lua_settop(lua, 0);
-    lua_pushcfunction(lua, with_trace);
+    lua_pushcfunction(lua, main_with_trace);
     int failed = luaL_loadfile(lua, argv[1]);
     for (int i = 2; !failed && i < argc; i++) {
         lua_pushstring(lua, argv[i]);
@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
     world_seed(seed != NULL ? strtoull(seed, NULL, 10) : 1, switches != NULL ? strtoull(switches, NULL, 10) : 0);
     printf("# SEED=%s\n", seed != NULL ? seed : "1");
     lua_State *lua = luaL_newstate();
-    int failed = run(lua, argc, argv);
+    int failed = main_run(lua, argc, argv);
     lua_close(lua);
     return failed;
 }

@@ -21,14 +21,14 @@ struct child {
     int   status;
 };
 
-static bool has_ended(void *arg) {
+static bool outside_has_ended(void *arg) {
     struct child *c = arg;
     c->ended = c->ended || waitpid(c->pid, &c->status, WNOHANG) != 0;
     return c->ended;
 }
 
 /* Takes what comes from the pipe until nobody has its other end, for whom it is closed when the child runs. */
-static void take_output(int from, int to, bool alone) {
+static void outside_read_output(int from, int to, bool alone) {
     char bytes[4096];
     ssize_t n;
     struct pollfd fd = {.fd = from, .events = POLLIN};
@@ -39,7 +39,7 @@ static void take_output(int from, int to, bool alone) {
 
 /* Runs a shell's command to its end; its standard output goes to `out`; -1: to ours. Returns its status as of waitpid;
  * -1. */
-static int run(const char *command, int out) {
+static int outside_run(const char *command, int out) {
     char *words[] = {"sh", "-c", (char *)(uintptr_t)command, NULL};
     struct child c = {.status = -1};
     int ends[2] = {-1, -1};
@@ -60,14 +60,14 @@ static int run(const char *command, int out) {
         world_goes_with_real_time(true);
     }
     if (out >= 0) {
-        take_output(ends[0], out, alone);
+        outside_read_output(ends[0], out, alone);
     }
     if (alone) {
         waitpid(c.pid, &c.status, 0);
         return c.status;
     }
-    while (!has_ended(&c)) {
-        actor_wait(has_ended, &c, WORLD_FOREVER);
+    while (!outside_has_ended(&c)) {
+        actor_wait(outside_has_ended, &c, WORLD_FOREVER);
     }
     world_goes_with_real_time(false);
     return c.status;
@@ -75,7 +75,7 @@ static int run(const char *command, int out) {
 
 /* Lua takes an errno that is left for a failure. */
 int system(const char *command) {
-    int status = command == NULL ? 1 : run(command, -1);
+    int status = command == NULL ? 1 : outside_run(command, -1);
     errno = status != -1 ? 0 : errno;
     return status;
 }
@@ -93,7 +93,7 @@ FILE *popen(const char *command, const char *how) {
     for (int i = 0; i < OUTPUTS_MAX; i++) {
         if (outputs[i].file == NULL) {
             int fd = memfd_create("output", MFD_CLOEXEC);
-            outputs[i].status = run(command, fd);
+            outputs[i].status = outside_run(command, fd);
             lseek(fd, 0, SEEK_SET);
             return outputs[i].file = fdopen(fd, "r");
         }

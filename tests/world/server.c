@@ -25,7 +25,7 @@ struct world_server {
 
 /* The loader takes a file that it has loaded already, or one of the same name, for the same object: each server has a
  * copy of its own. */
-static void *load(const char *path) {
+static void *server_load(const char *path) {
     char name[256];
     const char *folder = getenv("TMPDIR");
     struct stat facts;
@@ -66,7 +66,7 @@ struct world_server *world_server_start(char **taken_words, const char *log, con
     s->words = taken_words;
     s->random = world_random();
     s->log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    s->object = load(taken_words[0]);
+    s->object = server_load(taken_words[0]);
     if (s->object != NULL) {
         *(void **)&s->main = dlsym(s->object, "main");
     }

@@ -28,37 +28,37 @@
 
 enum { SECOND_US = 1000 * 1000, TIMERS_MAX = 64 };
 
-static uint64_t us_of(const struct timespec *t) {
+static uint64_t system_us_of(const struct timespec *t) {
     return (uint64_t)t->tv_sec * SECOND_US + ((uint64_t)t->tv_nsec + 999) / 1000;
 }
 
-static uint64_t after(uint64_t us) { return world_now_us() + us; }
+static uint64_t system_after(uint64_t us) { return world_now_us() + us; }
 
-static void set_time(struct timespec *t, uint64_t us) {
+static void system_set_time(struct timespec *t, uint64_t us) {
     t->tv_sec = (time_t)(us / SECOND_US);
     t->tv_nsec = (long)(us % SECOND_US) * 1000;
 }
 
 /* --- the time --- */
 
-static uint64_t unix_us(void) { return WORLD_UNIX_S * SECOND_US + world_read_us(); }
+static uint64_t system_unix_us(void) { return WORLD_UNIX_S * SECOND_US + world_read_us(); }
 
 int clock_gettime(clockid_t clock, struct timespec *t) {
     switch (clock) {
     case CLOCK_MONOTONIC:
     case CLOCK_MONOTONIC_RAW:
     case CLOCK_BOOTTIME:
-        set_time(t, world_read_us());
+        system_set_time(t, world_read_us());
         return 0;
     case CLOCK_MONOTONIC_COARSE:
-        set_time(t, world_now_us());
+        system_set_time(t, world_now_us());
         return 0;
     case CLOCK_REALTIME:
     case CLOCK_REALTIME_COARSE:
-        set_time(t, unix_us());
+        system_set_time(t, system_unix_us());
         return 0;
     case CLOCK_THREAD_CPUTIME_ID:
-        set_time(t, world_work_us());
+        system_set_time(t, world_work_us());
         return 0;
     default:
         return (int)syscall(SYS_clock_gettime, clock, t);
@@ -67,7 +67,7 @@ int clock_gettime(clockid_t clock, struct timespec *t) {
 
 int gettimeofday(struct timeval *restrict t, void *restrict zone) {
     (void)zone;
-    uint64_t us = unix_us();
+    uint64_t us = system_unix_us();
     t->tv_sec = (time_t)(us / SECOND_US);
     t->tv_usec = (suseconds_t)(us % SECOND_US);
     return 0;
@@ -83,14 +83,14 @@ time_t time(time_t *to) {
 
 /* --- sleeping --- */
 
-static void sleep_until(uint64_t until_us) {
+static void system_sleep_until(uint64_t until_us) {
     while (world_now_us() < until_us && actor_self() != NULL) {
         actor_wait(NULL, NULL, until_us);
     }
 }
 
 int nanosleep(const struct timespec *t, struct timespec *left) {
-    sleep_until(after(us_of(t)));
+    system_sleep_until(system_after(system_us_of(t)));
     if (left != NULL) {
         *left = (struct timespec){0};
     }
@@ -99,7 +99,7 @@ int nanosleep(const struct timespec *t, struct timespec *left) {
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left) {
     uint64_t begun_us = clock == CLOCK_REALTIME ? WORLD_UNIX_S * SECOND_US : 0;
-    sleep_until(flags & TIMER_ABSTIME ? us_of(t) - begun_us : after(us_of(t)));
+    system_sleep_until(flags & TIMER_ABSTIME ? system_us_of(t) - begun_us : system_after(system_us_of(t)));
     if (left != NULL) {
         *left = (struct timespec){0};
     }
@@ -107,12 +107,12 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct
 }
 
 int usleep(useconds_t us) {
-    sleep_until(after(us));
+    system_sleep_until(system_after(us));
     return 0;
 }
 
 unsigned sleep(unsigned s) {
-    sleep_until(after((uint64_t)s * SECOND_US));
+    system_sleep_until(system_after((uint64_t)s * SECOND_US));
     return 0;
 }
 
@@ -123,36 +123,36 @@ int sched_yield(void) {
 
 /* --- descriptors --- */
 
-static int poll_now(struct pollfd *fds, nfds_t count) {
+static int system_poll_now(struct pollfd *fds, nfds_t count) {
     const struct timespec none = {0};
     return (int)syscall(SYS_ppoll, fds, count, &none, NULL, 0);
 }
 
-static int poll_until(struct pollfd *fds, nfds_t count, uint64_t until_us) {
+static int system_poll_until(struct pollfd *fds, nfds_t count, uint64_t until_us) {
     int n;
-    while ((n = poll_now(fds, count)) == 0 && actor_wait_for_fds(fds, (unsigned)count, until_us)) {
+    while ((n = system_poll_now(fds, count)) == 0 && actor_wait_for_fds(fds, (unsigned)count, until_us)) {
     }
-    return n != 0 ? n : poll_now(fds, count);
+    return n != 0 ? n : system_poll_now(fds, count);
 }
 
-static uint64_t until_ms(int ms) { return ms < 0 ? WORLD_FOREVER : after((uint64_t)ms * 1000); }
+static uint64_t system_until_ms(int ms) { return ms < 0 ? WORLD_FOREVER : system_after((uint64_t)ms * 1000); }
 
-int poll(struct pollfd *fds, nfds_t count, int ms) { return poll_until(fds, count, until_ms(ms)); }
+int poll(struct pollfd *fds, nfds_t count, int ms) { return system_poll_until(fds, count, system_until_ms(ms)); }
 
 int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *t, const sigset_t *mask) {
     (void)mask;
-    return poll_until(fds, count, t == NULL ? WORLD_FOREVER : after(us_of(t)));
+    return system_poll_until(fds, count, t == NULL ? WORLD_FOREVER : system_after(system_us_of(t)));
 }
 
 int epoll_wait(int epoll_fd, struct epoll_event *events, int most, int ms) {
     struct pollfd fd = {.fd = epoll_fd, .events = POLLIN};
-    if (poll_until(&fd, 1, until_ms(ms)) < 0) {
+    if (system_poll_until(&fd, 1, system_until_ms(ms)) < 0) {
         return -1;
     }
     return (int)syscall(SYS_epoll_pwait, epoll_fd, events, most, 0, NULL, 0);
 }
 
-static void wait_for_sets(int count, fd_set *read, fd_set *write, uint64_t until_us) {
+static void system_wait_for_sets(int count, fd_set *read, fd_set *write, uint64_t until_us) {
     struct pollfd fds[FD_SETSIZE];
     nfds_t n = 0;
     for (int fd = 0; fd < count && fd < FD_SETSIZE; fd++) {
@@ -162,21 +162,21 @@ static void wait_for_sets(int count, fd_set *read, fd_set *write, uint64_t until
             fds[n++] = (struct pollfd){.fd = fd, .events = events};
         }
     }
-    poll_until(fds, n, until_us);
+    system_poll_until(fds, n, until_us);
 }
 
 int select(int count, fd_set *restrict read, fd_set *restrict write, fd_set *restrict except,
            struct timeval *restrict t) {
     struct timespec none = {0};
-    wait_for_sets(count, read, write,
-                  t == NULL ? WORLD_FOREVER : after((uint64_t)t->tv_sec * SECOND_US + (uint64_t)t->tv_usec));
+    system_wait_for_sets(count, read, write,
+                  t == NULL ? WORLD_FOREVER : system_after((uint64_t)t->tv_sec * SECOND_US + (uint64_t)t->tv_usec));
     return (int)syscall(SYS_pselect6, count, read, write, except, &none, NULL);
 }
 
 /* One that may wait does so here. */
 ssize_t recv(int fd, void *to, size_t n, int flags) {
     if (!(flags & MSG_DONTWAIT) && !(fcntl(fd, F_GETFL) & O_NONBLOCK)) {
-        poll_until(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, WORLD_FOREVER);
+        system_poll_until(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, WORLD_FOREVER);
     }
     return syscall(SYS_recvfrom, fd, to, n, flags, NULL, NULL);
 }
@@ -217,8 +217,8 @@ int timerfd_settime(int fd, int flags, const struct itimerspec *in, struct itime
     (void)was;
     for (struct timer *t = timers; t < timers + timer_count; t++) {
         if (t->fd == fd) {
-            uint64_t us = us_of(&in->it_value);
-            t->due_us = us == 0 ? WORLD_FOREVER : flags & TFD_TIMER_ABSTIME ? us : after(us);
+            uint64_t us = system_us_of(&in->it_value);
+            t->due_us = us == 0 ? WORLD_FOREVER : flags & TFD_TIMER_ABSTIME ? us : system_after(us);
         }
     }
     return 0;
@@ -244,7 +244,7 @@ int pthread_join(pthread_t thread, void **result) { return actor_join(thread, re
 
 int pthread_detach(pthread_t thread) { return actor_detach(thread); }
 
-static bool is_free(void *mutex) {
+static bool system_is_free(void *mutex) {
     bool free = REAL(pthread_mutex_trylock)(mutex) == 0;
     if (free) {
         REAL(pthread_mutex_unlock)(mutex);
@@ -256,34 +256,34 @@ int pthread_mutex_lock(pthread_mutex_t *mutex) {
     int error;
     actor_may_make_way();
     while ((error = REAL(pthread_mutex_trylock)(mutex)) == EBUSY && actor_self() != NULL) {
-        actor_wait(is_free, mutex, WORLD_FOREVER);
+        actor_wait(system_is_free, mutex, WORLD_FOREVER);
     }
     return error;
 }
 
-static bool is_awake(void *actor) { return ((struct actor *)actor)->condition == NULL; }
+static bool system_is_awake(void *actor) { return ((struct actor *)actor)->condition == NULL; }
 
-static int wait_for_condition(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until_us) {
+static int system_wait_for_condition(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until_us) {
     struct actor *me = actor_self();
     me->condition = condition;
     REAL(pthread_mutex_unlock)(mutex);
-    while (!is_awake(me) && actor_wait(is_awake, me, until_us)) {
+    while (!system_is_awake(me) && actor_wait(system_is_awake, me, until_us)) {
     }
-    bool late = !is_awake(me);
+    bool late = !system_is_awake(me);
     me->condition = NULL;
     pthread_mutex_lock(mutex);
     return late ? ETIMEDOUT : 0;
 }
 
 int pthread_cond_wait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex) {
-    return wait_for_condition(condition, mutex, WORLD_FOREVER);
+    return system_wait_for_condition(condition, mutex, WORLD_FOREVER);
 }
 
 /* By the monotonic clock or by that of the system, which is years ahead. */
 int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict t) {
-    uint64_t until_us = us_of(t), begun_us = WORLD_UNIX_S * SECOND_US;
-    return wait_for_condition(condition, mutex, until_us < begun_us ? until_us : until_us - begun_us);
+    uint64_t until_us = system_us_of(t), begun_us = WORLD_UNIX_S * SECOND_US;
+    return system_wait_for_condition(condition, mutex, until_us < begun_us ? until_us : until_us - begun_us);
 }
 
 int pthread_cond_clockwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex, clockid_t clock,
@@ -302,7 +302,7 @@ int pthread_cond_broadcast(pthread_cond_t *condition) {
     return 0;
 }
 
-static bool is_posted(void *semaphore) {
+static bool system_is_posted(void *semaphore) {
     int value = 0;
     sem_getvalue(semaphore, &value);
     return value > 0;
@@ -310,7 +310,7 @@ static bool is_posted(void *semaphore) {
 
 int sem_wait(sem_t *semaphore) {
     while (sem_trywait(semaphore) != 0) {
-        actor_wait(is_posted, semaphore, WORLD_FOREVER);
+        actor_wait(system_is_posted, semaphore, WORLD_FOREVER);
     }
     return 0;
 }
@@ -364,19 +364,19 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
 
 /* --- what a server in a process with others may not do --- */
 
-static int refuse(const char *what) {
+static int system_refuse(const char *what) {
     fprintf(stderr, "world: %s is for a server in a process of its own\n", what);
     errno = ENOSYS;
     return -1;
 }
 
 pid_t fork(void) {
-    return actor_self() != NULL && actor_self()->server != NULL ? refuse("fork") : REAL(fork)();
+    return actor_self() != NULL && actor_self()->server != NULL ? system_refuse("fork") : REAL(fork)();
 }
-int setuid(uid_t user) { return (void)user, refuse("setuid"); }
-int mlockall(int flags) { return (void)flags, refuse("mlockall"); }
+int setuid(uid_t user) { return (void)user, system_refuse("setuid"); }
+int mlockall(int flags) { return (void)flags, system_refuse("mlockall"); }
 int seccomp_load(void *filter);
-int seccomp_load(void *filter) { return (void)filter, refuse("seccomp_load") < 0 ? -ENOSYS : 0; }
+int seccomp_load(void *filter) { return (void)filter, system_refuse("seccomp_load") < 0 ? -ENOSYS : 0; }
 
 /* Has one function for all servers, which would outlive the server that set it. */
 void event_set_log_callback(void *log);
