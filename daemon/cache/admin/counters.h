@@ -1,6 +1,6 @@
-/* What the cache counts, per thread and per thread and class: the members of the structs, by name.
- * What a counter means stands with the statistic that shows it (server/stats/: stats_general.c, stats_slated.c,
- * classes.c, held.c); what no statistic shows is told here. */
+/* The counters of the cache, per thread, and per thread and class: the members of the structs, by
+ * name. The statistic that shows a counter documents it (server/stats/); other counters are
+ * documented here. */
 #ifndef SLATE_CACHE_ADMIN_COUNTERS_H
 #define SLATE_CACHE_ADMIN_COUNTERS_H
 #include "base/counter.h"
