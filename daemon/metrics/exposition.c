@@ -8,12 +8,12 @@
 #include "server/stats/stats.h"
 #include "server/version.h"
 
-/* The answers that the page is made from; each row of a table is a metric. */
+/* The replies from which the page is made; each row of a table is a metric. */
 enum part { GENERAL, MEMORY, MOVES, SLABS, ITEMS, SETTINGS, CURVE, WHATIF, PARTS };
 static const struct {
     const char *command, *prefix;
-    const char *label; /* what the number before a name is called; NULL: there is none */
-    const struct counter_info *rows; /* NULL: the tables below choose */
+    const char *label; /* label of the number before a name; NULL: there is none */
+    const struct counter_info *rows; /* NULL: only the tables below name metrics */
 } parts[PARTS] = {
     [GENERAL] = {"stats", "slate_", NULL, stats_general_info},
     [MEMORY] = {"stats memory", "slate_memory_", NULL, stats_memory_info},
@@ -25,9 +25,9 @@ static const struct {
     [WHATIF] = {"stats whatif", NULL, NULL, NULL},
 };
 
-/* STAT NAME VALUE, STAT LABEL:NAME VALUE or STAT items:LABEL:NAME VALUE, cut apart. */
+/* The parts of STAT NAME VALUE, STAT LABEL:NAME VALUE or STAT items:LABEL:NAME VALUE. */
 struct line {
-    const char *label, *name, *value; /* label: empty where there is none */
+    const char *label, *name, *value; /* label: empty if there is none */
 };
 struct answer {
     struct text_out text;
@@ -38,17 +38,17 @@ struct exposition {
     struct text_out *to;
     bool             openmetrics;
     struct answer    answers[PARTS];
-    char             family[128]; /* the metric whose samples were written last */
+    char             family[128]; /* metric of the last sample */
 };
 
-/* A metric: the lines of one name in one answer. A name that ends in _total is a counter's. */
+/* A metric: the lines of one name in one reply. A name that ends in _total is a counter's. */
 struct metric {
     enum part   part;
     const char *stat, *name, *help;
-    const char *label;  /* what the lines' labels are called; NULL: the lines have none */
-    const char *labels; /* more labels, as text; empty: none */
-    bool        says;   /* the value is a word: it becomes the label, and the value is 1 */
-    double      factor; /* what the value is multiplied with; 0: it stays as it is */
+    const char *label;  /* name of the lines' labels; NULL: the lines have none */
+    const char *labels; /* more labels, as text; may be empty */
+    bool        is_word;   /* the value is a word, which becomes the label; the sample is 1 */
+    double      factor; /* factor of the value; 0: none */
 };
 
 /* --- answers --- */
@@ -77,7 +77,7 @@ static void exposition_cut_lines(struct answer *a) {
     }
 }
 
-/* Answers one command. None of those above waits for another thread. */
+/* Runs one command of the table, none of which waits for another thread. */
 static void exposition_query(struct server *server, const char *command, struct answer *a) {
     struct serve_counters  nobodys = {0};
     struct words           words;
@@ -113,7 +113,7 @@ static void exposition_put_head(struct exposition *p, const char *name, const ch
     static const char total[] = "_total";
     size_t bytes = strlen(name), ending = sizeof total - 1;
     bool   counter = bytes > ending && strcmp(name + bytes - ending, total) == 0;
-    /* in OpenMetrics a counter's family has the name without the ending of its samples */
+    /* in OpenMetrics a counter's family has the name without _total */
     int n = (int)(bytes - (counter && p->openmetrics ? ending : 0));
     if (strcmp(p->family, name) != 0) {
         snprintf(p->family, sizeof p->family, "%s", name);
@@ -122,7 +122,7 @@ static void exposition_put_head(struct exposition *p, const char *name, const ch
     }
 }
 
-/* A word as the label of a metric that is 1. */
+/* Writes a word as the label of a metric that is 1. */
 static void exposition_put_word(struct exposition *p, const char *name, const char *label,
                                 const char *word) {
     text_out_printf(p->to, "%s{%s=\"", name, label);
@@ -133,7 +133,7 @@ static void exposition_put_word(struct exposition *p, const char *name, const ch
     text_out_str(p->to, "\"} 1\n");
 }
 
-/* What the lines behind one of cmd_set count of compare-and-swap stores, another command's. */
+/* Counts the compare-and-swap stores in the lines of this label, which cmd_set includes. */
 static uint64_t exposition_cas_stores(const struct answer *a, const struct line *set) {
     uint64_t sum = 0;
     for (const struct line *l = set; l < a->lines + a->count; l++) {
@@ -174,12 +174,12 @@ static void exposition_put_sample(struct exposition *p, const struct metric *m,
 static void exposition_put_metric(struct exposition *p, const struct metric *m) {
     const struct answer *a = &p->answers[m->part];
     for (const struct line *l = a->lines; l < a->lines + a->count; l++) {
-        /* a label of several words is a class's, of a metric of the whole cache */
-        if (strcmp(l->name, m->stat) != 0 || (m->label && !m->says) != (*l->label != '\0') ||
+        /* several words: a class's line for a metric of the cache */
+        if (strcmp(l->name, m->stat) != 0 || (m->label && !m->is_word) != (*l->label != '\0') ||
             strchr(l->label, ':') != NULL) {
             continue;
         }
-        if (m->says) {
+        if (m->is_word) {
             exposition_put_head(p, m->name, m->help);
             exposition_put_word(p, m->name, m->label, l->value);
         } else {
@@ -188,10 +188,10 @@ static void exposition_put_metric(struct exposition *p, const struct metric *m) 
     }
 }
 
-/* --- what there is --- */
+/* --- metrics --- */
 
-/* The metric of a row, as prometheus.lua names it: units stand in the name, and microseconds become
- * seconds. _count is left out, for only histograms have it. */
+/* Writes a row's metric with the name that prometheus.lua has: units are in the name, microseconds
+ * become seconds, and _count is left out, since only histograms have it. */
 static void exposition_put_row(struct exposition *p, enum part part,
                                const struct counter_info *row) {
     bool        counter = strcmp(row->kind, "counter") == 0;
@@ -217,7 +217,7 @@ static void exposition_put_row(struct exposition *p, enum part part,
 }
 
 static void exposition_put_rows(struct exposition *p, enum part part) {
-    /* these number or date something: no series that anybody would draw */
+    /* numbers and dates, useless as a series */
     static const char left_out[] = " pid pointer_size time ";
     for (const struct counter_info *row = parts[part].rows; row != NULL && row->name; row++) {
         char word[64];

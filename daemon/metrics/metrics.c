@@ -24,16 +24,17 @@ enum {
     BACKLOG = 128,
     LISTENERS_MOST = 8,
     CLIENTS_MOST = 64,
-    UNSENT_MOST = 16, /* pages that are not taken yet */
+    UNSENT_MOST = 16, /* replies that clients have not read yet */
 };
 
-/* One request and its answer. libevent's own HTTP server bounds neither the number of clients nor
- * the time of a whole request. */
+/* One request and its reply. libevent's own HTTP server bounds neither the number of clients nor
+ * the time of a complete request. */
 struct client {
     TAILQ_ENTRY(client) next;
     struct metrics *metrics;
     int             fd;
-    struct event    readable, writable, deadline; /* to ask, then to take the answer and hang up */
+    /* deadline: of the request, then of reading the reply */
+    struct event    readable, writable, deadline;
     struct text_out answer;
     size_t          sent_bytes; /* of the answer */
     bool            is_answered;
@@ -49,7 +50,7 @@ struct metrics {
     struct event       accepts[LISTENERS_MOST], stops;
     unsigned           listener_count;
     int                stop_fd;
-    TAILQ_HEAD(client_list, client) clients; /* in the order in which they came */
+    TAILQ_HEAD(client_list, client) clients; /* in order of arrival */
     unsigned        client_count;
 };
 
@@ -76,7 +77,7 @@ static void metrics_client_send(struct client *c) {
     ssize_t n = send(c->fd, c->answer.bytes + c->sent_bytes, c->answer.used - c->sent_bytes,
                      MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno != EAGAIN && errno != EINTR) {
-        metrics_client_end(c); /* it has hung up, and would be writable again and again */
+        metrics_client_end(c); /* the client is gone, and the socket would stay writable */
         return;
     }
     c->sent_bytes += n > 0 ? (size_t)n : 0;
@@ -89,7 +90,7 @@ static void metrics_client_send(struct client *c) {
     }
 }
 
-/* `status` as HTTP/1 spells it: 200 OK. */
+/* `status` as in HTTP/1: 200 OK. */
 static void metrics_client_answer(struct client *c, const char *status, const char *kind,
                                   const char *body, size_t bytes, bool head) {
     text_out_printf(&c->answer,
@@ -106,7 +107,7 @@ static void metrics_client_refuse(struct client *c, const char *status, const ch
     metrics_client_answer(c, status, "text/plain", why, strlen(why), false);
 }
 
-/* Makes room for one more answer: of those who take theirs slowly, the first that came go. */
+/* Makes room for one more reply: closes the oldest clients that have not read theirs. */
 static void metrics_bound_unsent(struct metrics *m) {
     unsigned unsent = 1;
     for (struct client *before, *c = TAILQ_LAST(&m->clients, client_list); c != NULL; c = before) {
@@ -138,7 +139,8 @@ static void metrics_answer_page(struct client *c, bool openmetrics, bool head) {
     text_out_fini(&page);
 }
 
-/* A whole request: "GET /metrics?x HTTP/1.1", and lines of which Accept counts. Cuts the text. */
+/* A complete request: "GET /metrics?x HTTP/1.1", and lines of which only Accept matters. Cuts the
+ * text. */
 static void metrics_answer_request(struct client *c, char *text) {
     char *line = strsep(&text, "\n");
     char *path = strchr(line, ' '), *version = path != NULL ? strchr(path + 1, ' ') : NULL;
@@ -162,15 +164,15 @@ static void metrics_answer_request(struct client *c, char *text) {
     }
 }
 
-/* Reads once, and answers a request that is whole, or never will be. What comes behind it is
- * dropped: unread, it would end the connection before the client has read its answer. */
+/* Reads once, and answers a request that is complete or too long. Drops the bytes behind a request:
+ * unread, they would reset the connection before the client has read its reply. */
 static void metrics_on_readable(evutil_socket_t fd, short what, void *arg) {
     struct client *c = arg;
     size_t  at = c->is_answered ? 0 : c->request_bytes;
     ssize_t n = recv(fd, c->request + at, METRICS_REQUEST_BYTES - at, MSG_DONTWAIT);
     (void)what;
     if (n == 0 && metrics_has_unsent(c)) {
-        event_del(&c->readable); /* it has ended its own sending, and may read on */
+        event_del(&c->readable); /* the client has ended its side, and may still read */
     } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
         metrics_client_end(c);
     } else if (n > 0 && !c->is_answered) {
@@ -204,8 +206,8 @@ static void metrics_on_deadline(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
-/* Takes the descriptor. Where all places are taken the client that came first leaves, with its
- * answer if it has asked. */
+/* Takes the descriptor. If all places are taken, the oldest client goes, with its reply if its
+ * request is complete. */
 static void metrics_client_begin(struct metrics *m, int fd) {
     struct client *c = calloc(1, sizeof *c);
     if (c == NULL) {
@@ -242,7 +244,7 @@ static void metrics_on_connect(evutil_socket_t listener, short what, void *arg) 
     if (fd >= 0) {
         metrics_client_begin(m, fd);
     } else if (errno == EMFILE || errno == ENFILE) {
-        poll(NULL, 0, 100); /* until somebody gives a descriptor back */
+        poll(NULL, 0, 100); /* until another thread closes a descriptor */
     }
 }
 
@@ -261,7 +263,7 @@ static void *metrics_main(void *arg) {
 
 /* --- starting --- */
 
-/* The addresses of the one place where it is told, whose host is in *a. NULL: after a log line. */
+/* Resolves the single address, whose host is in *a. NULL after a log line. */
 static struct addrinfo *metrics_find_place(const struct metrics_config *config, struct address *a,
                                            struct listen_place *place) {
     char        error[SETTING_WHY_BYTES] = "one address is wanted";

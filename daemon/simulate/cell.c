@@ -9,28 +9,29 @@
 #include "sample/mini.h"
 #include "simulate/trace_format.h"
 
-/* The clock is set, and pages may change hands, so often, and when a second has gone by. */
+/* Requests between two settings of the clock, which also let pages move; a new second sets the
+ * clock as well. */
 enum { TURN_REQUESTS = 32 };
 
 struct simulate_cell {
-    struct mini         *mini; /* one of mini and cache is NULL */
+    struct mini         *mini; /* either mini or cache is NULL */
     struct cache        *cache;
     struct cache_thread *ct;
-    struct tuner        *tuner;  /* of the cache */
+    struct tuner        *tuner;  /* the cache's tuner */
     enum auto_scope      follows; /* not AUTO_NONE: the policy is auto or s3auto */
     /* the mode of automove, and why; empty: none */
     char                 failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES];
-    /* a value as large as may be; never written, so it takes no memory */
+    /* the largest value; never written, so it takes no memory */
     char                *zeroes;
     const struct evict_policy *policy;
     uint32_t objects;
-    unsigned twins;     /* keys that each key stands for */
+    unsigned twins;     /* keys played for each key of the trace */
     uint64_t played;    /* requests of the trace, twins apart */
     uint64_t reads, hits, stores, deletes, play_us;
     uint64_t inserted, deleted; /* keys, of a cell of objects */
 };
 
-static int64_t shown_s; /* what the process's clock shows, since the trace began */
+static int64_t shown_s; /* seconds since the trace began, as the process's clock shows */
 
 static void cell_show_time(int64_t at_s) {
     if (at_s != shown_s) {
@@ -111,7 +112,7 @@ void simulate_cell_destroy(struct simulate_cell **taken) {
     }
 }
 
-/* As a server answers a get, but for the value's bytes, which nobody wants. */
+/* Answers a get as a server does, but without copying the value. */
 static bool cell_get(struct cache_thread *ct, const struct key *key) {
     struct cache_reader r;
     enum cache_read how;
@@ -131,7 +132,7 @@ static void cell_store(struct simulate_cell *c, const struct simulate_request *q
     /* Not by clock_expiry_s: a client's seconds beyond a month are a date, a trace's are not. */
     uint32_t now_s = cache_now_s(c->ct);
     uint32_t exptime_s = q->ttl_s == 0 || q->ttl_s > INT32_MAX ? 0 : now_s + q->ttl_s;
-    cache_store(c->ct, key, /* what is refused the cache counts */
+    cache_store(c->ct, key, /* the cache counts refused values */
                 &(struct cache_store){.mode = CACHE_SET,
                                       .value = c->zeroes,
                                       .value_bytes = q->value_bytes,
@@ -161,7 +162,8 @@ static void cell_play_key(struct simulate_cell *c, const struct simulate_request
     }
 }
 
-/* A twin's key is the key and two characters, or ends with them where it is too long for more. */
+/* A twin's key: the key with three more characters, or with its last three replaced if the key is
+ * too long. */
 static struct key cell_twin_key(const struct key *key, unsigned twin, char to[KEY_BYTES_MAX]) {
     static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     enum { LETTERS = sizeof letters - 1, ADDED = 3 };
@@ -246,7 +248,7 @@ void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
                                    .stores = c->stores,
                                    .deletes = c->deletes,
                                    .play_us = c->play_us};
-    if (c->mini != NULL) { /* every miss was stored, unless the policy gives nothing away */
+    if (c->mini != NULL) { /* every miss was stored, unless the policy never evicts */
         uint64_t gone = c->inserted - c->deleted - mini_nodes(c->mini);
         to->items = mini_nodes(c->mini);
         to->evictions = c->policy->victim != NULL ? gone : 0;

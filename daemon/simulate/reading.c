@@ -33,7 +33,7 @@ void simulate_reading_close(struct simulate_reading *r) {
     simulate_recall_destroy(&r->recall);
 }
 
-/* When the next request is. Times that go back are taken as those before them. */
+/* Time of the next request. A time that goes back counts as the time before. */
 static uint64_t reading_time_us(struct simulate_reading *r) {
     if (!r->has_times) {
         return r->number * CLOCK_SECOND_US / r->options->requests_per_s;
@@ -48,7 +48,7 @@ static uint64_t reading_time_us(struct simulate_reading *r) {
     return r->at_us;
 }
 
-/* The value that a read which misses, or a store, brings. False: out of memory. */
+/* Sets the value that a set, or a get that misses, stores. False: out of memory. */
 static bool reading_value(struct simulate_reading *r, struct simulate_request *to) {
     const struct trace_request *q = &r->request;
     struct simulate_value value = {0};
@@ -66,7 +66,7 @@ static bool reading_value(struct simulate_reading *r, struct simulate_request *t
     if (q->verb == TRACE_GET && r->recall != NULL) {
         struct simulate_value stored;
         if (simulate_recall_get(r->recall, to->key.hash, &stored)) {
-            value.ttl_s = stored.ttl_s; /* a read tells none */
+            value.ttl_s = stored.ttl_s; /* a read of the trace has no ttl */
             value.value_bytes = to->fills ? value.value_bytes : stored.value_bytes;
             to->fills = true;
         }

@@ -1,5 +1,5 @@
-/* A trace read by the block, as cells play it: with times, and with the sizes that its lines do not
- * tell. Threading: one thread at a time. */
+/* Reads a trace by the block for cells: adds times, and the sizes that the trace's lines do not
+ * have. Threading: one thread at a time. */
 #ifndef SLATE_SIMULATE_READING_H
 #define SLATE_SIMULATE_READING_H
 #include "simulate/cell.h"
@@ -20,17 +20,17 @@ struct simulate_reading {
     const struct simulate_options *options;
     struct trace *trace;
     enum trace_format format;
-    /* requests are of several kinds; they have times, and these count */
+    /* the requests are of several kinds; the trace's times are used */
     bool     has_verbs, has_times;
-    double   sample;               /* of which share of all keys they are */
-    struct trace_request request;  /* the last one, */
-    uint32_t times_left;           /* which is to come so often still */
+    double   sample;               /* share of all keys in the trace */
+    struct trace_request request;  /* the last request … */
+    uint32_t times_left;           /* … is repeated so often */
     uint64_t number, first_ms, at_us;
-    struct simulate_recall *recall; /* what was stored; NULL: the form tells no stores */
+    struct simulate_recall *recall; /* last stored values; NULL: the format has no stores */
 };
 
-/* Returns an exit status; unless that is 0, `why` holds one sentence and nothing is open. The
- * options outlive the reading. */
+/* Returns an exit status. On failure `why` holds one sentence and nothing is open. The options
+ * outlive the reading. */
 int  simulate_reading_open(struct simulate_reading *, const struct simulate_options *,
                            char why[TRACE_WHY_BYTES]);
 void simulate_reading_close(struct simulate_reading *);

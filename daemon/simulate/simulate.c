@@ -25,7 +25,7 @@ struct simulation {
     const struct simulate_options *options;
     struct cache *(*make_cache)(const struct settings *);
     struct simulate_report report;
-    struct evict_tuning    tuning; /* of cells of objects */
+    struct evict_tuning    tuning; /* for cells of objects */
     struct simulate_block  block;
     bool                   warned_bad, warned_over;
 };
@@ -52,7 +52,7 @@ static int simulate_open_trace(struct simulation *s, struct simulate_reading *r)
     return EXIT_SUCCESS;
 }
 
-/* A whole trace was read: says once what was wrong with it. Returns an exit status. */
+/* After a complete reading: reports once what was wrong with the trace. Returns an exit status. */
 static int simulate_check_trace(struct simulation *s, const struct trace *t, enum trace_step last) {
     uint64_t bad = trace_bad_lines(t);
     if (last == TRACE_BROKEN) {
@@ -75,7 +75,7 @@ static int simulate_check_trace(struct simulation *s, const struct trace *t, enu
     return EXIT_SUCCESS;
 }
 
-/* Goes over an opened trace and calls `use` for each block; closes it. Returns an exit status. */
+/* Reads an opened trace, calls `use` for each block, closes the trace. Returns an exit status. */
 static int simulate_read_trace(struct simulation *s, struct simulate_reading *r,
                                bool (*use)(struct simulation *, void *), void *arg) {
     enum trace_step step;
@@ -96,7 +96,7 @@ static bool simulate_can_reread(const struct simulate_options *o) {
     return strcmp(o->trace, "-") != 0 && stat(o->trace, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* What a sample of so large a share of the keys has is of the whole. */
+/* Scales a count of a sample up to all keys. */
 static uint64_t simulate_scale_up(uint64_t count, double sample) {
     return (uint64_t)llround((double)count / sample);
 }
@@ -112,7 +112,7 @@ static bool simulate_count_keys(struct simulation *s, void *keys) {
     return true;
 }
 
-/* How many keys the trace has, where a size is a share of them. */
+/* Counts the trace's keys, if a size is a share of them. */
 static int simulate_learn_keys(struct simulation *s) {
     bool wanted = false;
     for (unsigned i = 0; i < s->options->size_count; i++) {
@@ -153,12 +153,12 @@ static uint32_t simulate_objects(const struct simulation *s, const struct simula
     return objects < 1 ? 1 : objects > INT32_MAX ? INT32_MAX : (uint32_t)objects;
 }
 
-/* The least memory a cache of pages is played with: of fewer pages than 64 the classes of a usual
- * load have one each, and it says nothing of the whole. */
+/* The least memory for a played cache of pages: with fewer than 64 pages the classes of a usual
+ * load have one page each, and the result says nothing about the complete cache. */
 #define PLAYED_BYTES_MIN (UINT64_C(64) << 20)
 
-/* A trace of one key in 64 is played to a cache of a 64th of the memory: twins is 1. Where that
- * would be too little, each key is played as so many, and the memory is so many times as large. */
+/* Keys played for each key. A trace of one key in 64 is played to a cache of a 64th of the memory,
+ * with one key for each. If that memory is too small, twins and memory grow together. */
 static unsigned simulate_twins(const struct simulate_size *size, double sample) {
     double twins = 1, most = floor(1 / sample + 1e-9);
     while (twins < most && (double)size->memory_bytes * sample * twins < PLAYED_BYTES_MIN) {
@@ -180,10 +180,10 @@ static uint32_t simulate_played_objects(const struct simulation *s,
     return objects < 1 ? 1 : (uint32_t)objects;
 }
 
-/* The least memory that a sample may stand for: that of some ten items. */
+/* The least memory that a sample represents: that of some ten items. */
 enum { SAMPLED_BYTES_MIN = 4096 };
 
-/* Refuses sizes that the sample says nothing of, where each of its keys would be played as tens of
+/* Refuses sizes for which the sample is too small: each of its keys would stand for tens of
  * thousands. */
 static bool simulate_is_sampled_enough(const struct simulation *s) {
     double one_in = 1 / s->report.sample;
@@ -212,7 +212,7 @@ static bool simulate_is_sampled_enough(const struct simulation *s) {
     return true;
 }
 
-/* Refuses what the machine cannot hold, before it has to be found out. */
+/* Refuses a simulation that needs more memory than the machine has. */
 static bool simulate_fits_machine(const struct simulation *s, unsigned first, unsigned count) {
     double bytes = 0, most = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     for (unsigned i = first; i < first + count; i++) {
@@ -262,7 +262,7 @@ static struct simulate_cell *simulate_make_cell(struct simulation *s, unsigned i
     return cell;
 }
 
-/* What a cell that was played smaller would have had at its full size. */
+/* Scales the result of a cell that was played smaller up to its full size. */
 static void simulate_extrapolate(const struct simulation *s, unsigned i,
                                  struct simulate_result *r) {
     const struct simulate_size *size = simulate_size_of(s->options, i);
@@ -281,7 +281,7 @@ static void simulate_extrapolate(const struct simulation *s, unsigned i,
     }
 }
 
-/* Once, of the first: the figures of such a cache are those of a larger one. */
+/* Warns once, for the first such cell: its figures are those of a larger cache. */
 static void simulate_warn_over(struct simulation *s, const struct simulate_result *r) {
     if (r->held_bytes > r->memory_bytes && !s->warned_over) {
         char held[32], memory[32];
@@ -313,7 +313,7 @@ static bool simulate_play_block(struct simulation *s, void *arg) {
 static int simulate_play(struct simulation *s, unsigned first, unsigned count) {
     struct simulate_pass pass = {.count = 0};
     struct simulate_reading r;
-    int status = simulate_open_trace(s, &r); /* first, for it says how large a share it has */
+    int status = simulate_open_trace(s, &r); /* first, because it reads the sample's share */
     if (status != EXIT_SUCCESS) {
         return status;
     }

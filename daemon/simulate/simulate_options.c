@@ -10,8 +10,8 @@
 #include "server/config/options.h"
 #include "server/process.h"
 
-#define OBJECTS_MAX ((UINT32_C(1) << 31) - 1) /* what a miniature cache can hold */
-#define SHARE_MAX 100.0                       /* of the keys; more than all has no effect */
+#define OBJECTS_MAX ((UINT32_C(1) << 31) - 1) /* bound of a miniature cache */
+#define SHARE_MAX 100.0                       /* of the keys; more than all keys has no effect */
 
 enum own {
     OWN_TRACE,
@@ -79,7 +79,7 @@ __attribute__((format(printf, 2, 3))) static bool options_refuse(char *why, cons
     return false;
 }
 
-/* Which of our options a word is; OWN_COUNT: none. `value` is what stands behind its `=`, or
+/* Finds the simulator's option in a word; OWN_COUNT: none. `value` is the text after `=`, or
  * NULL. */
 static enum own options_own(char *word, char **value) {
     if (strncmp(word, "--", 2) != 0) {
@@ -107,7 +107,7 @@ bool simulate_is_wanted(int argc, char **argv) {
 
 /* --- one option's value --- */
 
-/* Cuts the next word off a list that is separated by commas; NULL: there is none. */
+/* Cuts the next word off a list separated by commas; NULL: none is left. */
 static char *options_next_word(char **list) {
     char *word = *list;
     if (word != NULL) {
@@ -160,12 +160,12 @@ static bool options_read_sizes(struct simulate_options *o, char *list, bool obje
         if (objects && !options_read_objects(size, word, why)) {
             return false;
         }
-        if (!objects) { /* by the row of -m, which is also what says what is wrong */
+        if (!objects) { /* the row of -m reads the size, and writes the error */
             static struct settings scratch;
-            char said[SETTING_WHY_BYTES];
+            char problem[SETTING_WHY_BYTES];
             if (!setting_set(&scratch, setting_find("maxbytes", strlen("maxbytes")), word, false,
-                             said)) {
-                return options_refuse(why, "--memory %s", said);
+                             problem)) {
+                return options_refuse(why, "--memory %s", problem);
             }
             size->memory_bytes = scratch.maxbytes;
         }
@@ -210,7 +210,8 @@ static bool options_read_policies(struct simulate_options *o, char *list, char *
             return options_refuse_policy(word, why);
         }
         for (const struct evict_policy *const *p = evict_policies; all && good && *p != NULL; p++) {
-            good = (*p)->victim == NULL || options_add_policy(o, *p, why); /* those that evict */
+            /* all policies that evict */
+            good = (*p)->victim == NULL || options_add_policy(o, *p, why);
         }
         if (!good || (!all && !options_add_policy(o, policy, why))) {
             return false;
@@ -292,16 +293,16 @@ static bool options_read_own(struct simulate_options *o, enum own which, char *t
     return false;
 }
 
-/* --- the whole --- */
+/* --- the command line --- */
 
-/* Takes our options out of the words; what is left, the server's, goes to `rest`. */
-static bool options_take_own(struct simulate_options *o, int argc, char **argv, char **rest,
-                             int *left, char *why) {
+/* Takes the simulator's options out of the words; the others, the server's, go to `server_argv`. */
+static bool options_take_own(struct simulate_options *o, int argc, char **argv, char **server_argv,
+                             int *server_argc, char *why) {
     for (int i = 0; i < argc; i++) {
         char *value = NULL;
         enum own which = i > 0 ? options_own(argv[i], &value) : OWN_COUNT;
         if (which == OWN_COUNT) {
-            rest[(*left)++] = argv[i];
+            server_argv[(*server_argc)++] = argv[i];
             continue;
         }
         if (rows[which].argument == NULL && value != NULL) {
@@ -321,7 +322,7 @@ static bool options_take_own(struct simulate_options *o, int argc, char **argv, 
     return true;
 }
 
-/* Whether the mode of automove would start with the server's settings. */
+/* Checks that the mode of automove would start with the server's settings. */
 static bool options_check_automove(struct simulate_options *o, char *why) {
     const struct settings *s = &o->settings;
     char problem[REASON_BYTES], dir[sizeof o->policy_dir];
@@ -339,7 +340,7 @@ static bool options_check_automove(struct simulate_options *o, char *why) {
            options_refuse(why, "--automove %s: %s", o->automove, problem);
 }
 
-/* Whether the server's settings are good with every size's memory. */
+/* Checks the server's settings with each size's memory. */
 static bool options_check_memory(struct simulate_options *o, char *why) {
     struct settings s = o->settings;
     for (unsigned i = 0; i < o->size_count; i++) {
@@ -351,7 +352,7 @@ static bool options_check_memory(struct simulate_options *o, char *why) {
     return true;
 }
 
-/* The words end with a free place. */
+/* argv has room for one more word. */
 static enum simulate_read options_read_server(struct simulate_options *o, int argc, char **argv,
                                               char *why) {
     char memory[48];
@@ -375,7 +376,7 @@ static enum simulate_read options_read_server(struct simulate_options *o, int ar
         options_refuse(why, "%.200s is not an option", o->settings.stray);
         return SIMULATE_BAD;
     }
-    if (o->size_count == 0) { /* whatever -m says */
+    if (o->size_count == 0) { /* even if -m is given */
         o->sizes[o->size_count++].memory_bytes = o->settings.maxbytes;
     }
     if (!options_check_memory(o, why)) {
@@ -384,7 +385,7 @@ static enum simulate_read options_read_server(struct simulate_options *o, int ar
     bool samples = !o->by_objects && o->settings.sample_rate > 0;
     if (o->policy_count == 0) {
         const struct evict_policy *policy = options_find_policy(o->settings.policy);
-        /* what the default is where nothing is sampled */
+        /* the default without samples */
         o->policies[o->policy_count++] =
             policy == &simulate_s3auto && !samples ? &evict_s3fifo : policy;
     }
@@ -405,21 +406,21 @@ enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_
     *o = (struct simulate_options){
         .values = {.drawn = true, .median_bytes = 300, .sigma = 1, .scale = 1},
         .requests_per_s = 10000};
-    for (int i = 1; i < argc; i++) { /* also where a value is missing */
+    for (int i = 1; i < argc; i++) { /* even if an option lacks its value */
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             return SIMULATE_HELP;
         }
     }
-    char **rest = calloc((size_t)argc + 2, sizeof *rest);
-    int    left = 0;
-    if (rest == NULL) {
+    char **server_argv = calloc((size_t)argc + 2, sizeof *server_argv);
+    int    server_argc = 0;
+    if (server_argv == NULL) {
         options_refuse(why, "out of memory");
         return SIMULATE_BAD;
     }
-    enum simulate_read how = options_take_own(o, argc, argv, rest, &left, why)
-                                 ? options_read_server(o, left, rest, why)
+    enum simulate_read how = options_take_own(o, argc, argv, server_argv, &server_argc, why)
+                                 ? options_read_server(o, server_argc, server_argv, why)
                                  : SIMULATE_BAD;
-    free(rest);
+    free(server_argv);
     return how;
 }
 

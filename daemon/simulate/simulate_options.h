@@ -1,6 +1,6 @@
-/* The command line of the simulator: its own options, and the server's, of which those that shape
- * the cache matter. The server's are read by its own rows (server/config/settings_rows.h), so they
- * mean here what they mean there. */
+/* The simulator's command line: its own options, and the server's, of which those that shape the
+ * cache matter. The server's own rows (server/config/settings_rows.h) read the server's options, so
+ * they have the same meaning here. */
 #ifndef SLATE_SIMULATE_SIMULATE_OPTIONS_H
 #define SLATE_SIMULATE_SIMULATE_OPTIONS_H
 #include <stdbool.h>
@@ -19,9 +19,9 @@ enum {
     SIMULATE_WHY_BYTES = OPTIONS_WHY_BYTES
 };
 
-struct simulate_size { /* of a cell; one of these is not 0 */
+struct simulate_size { /* size of a cell; exactly one member is not 0 */
     uint32_t objects;
-    double   share; /* of the trace's keys */
+    double   share; /* share of the trace's keys */
     uint64_t memory_bytes;
 };
 
@@ -37,23 +37,23 @@ struct simulate_options {
     struct simulate_size  sizes[SIMULATE_GRID_MAX];
     struct settings settings; /* the server's, with the memory of the first size */
     struct simulate_sizes values;
-    char     policy_dir[1100]; /* of modes of automove in Lua; empty: none */
+    char     policy_dir[1100]; /* folder of automove modes in Lua; empty: none */
     uint32_t requests_per_s;
-    bool     rate_given;       /* else the trace's own times count, where it has some */
-    enum trace_format format;  /* of the trace; TRACE_AUTO: it is told by what it holds */
-    double   sample;           /* the share of keys it has; 0: as it says itself */
+    bool     rate_given;       /* false: use the trace's times, if it has times */
+    enum trace_format format;  /* format of the trace; TRACE_AUTO: by its contents */
+    double   sample;           /* share of keys in the trace; 0: as the trace says */
     bool     json;
 };
 
-/* Whether the words ask for a simulation at all: --simulate is among them. */
+/* True if --simulate is among the words. */
 bool simulate_is_wanted(int argc, char **argv);
 
 enum simulate_read { SIMULATE_RUN, SIMULATE_HELP, SIMULATE_BAD };
-/* SIMULATE_BAD: `why` (SIMULATE_WHY_BYTES) holds one sentence. Texts of argv are borrowed, and
- * lists among them cut apart. One thread, before any other. */
+/* SIMULATE_BAD: `why` (SIMULATE_WHY_BYTES) holds one sentence. Borrows texts of argv, and cuts
+ * lists among them apart. One thread, before any other. */
 enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *,
                                          char *why);
-/* what a read left, also a bad one */
+/* Frees the result of a read, even of a failed one. */
 void               simulate_options_free(struct simulate_options *);
 void               simulate_options_help(FILE *);
 #endif

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-static double report_ratio(uint64_t part, uint64_t whole) {
-    return whole > 0 ? (double)part / (double)whole : 0;
+static double report_ratio(uint64_t part, uint64_t total) {
+    return total > 0 ? (double)part / (double)total : 0;
 }
 
-/* The numbers that both forms show. */
+/* --- numbers of both forms --- */
 static double report_seconds(const struct simulate_result *r) { return (double)r->play_us / 1e6; }
 
 /* --- the table --- */
@@ -72,7 +72,7 @@ static void report_text_row(const struct simulate_report *p, const struct simula
 
 /* --- JSON --- */
 
-/* Bytes that are no ASCII are kept: a path that is UTF-8 stays so. */
+/* Bytes beyond ASCII are copied, so a path in UTF-8 stays intact. */
 static void report_json_text(FILE *to, const char *text) {
     putc('"', to);
     for (; *text != '\0'; text++) {

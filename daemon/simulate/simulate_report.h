@@ -1,5 +1,5 @@
-/* What a simulation prints: a table, or JSON with an object a line. A line is written as soon as
- * its cell is done. */
+/* Prints a simulation: a table, or JSON with an object a line. A line is written as soon as its
+ * cell is done. */
 #ifndef SLATE_SIMULATE_SIMULATE_REPORT_H
 #define SLATE_SIMULATE_SIMULATE_REPORT_H
 #include <stdio.h>
@@ -10,10 +10,10 @@
 struct simulate_report {
     FILE *to;
     const struct simulate_options *options;
-    uint64_t keys, requests, bad_lines; /* of the trace; 0 keys: nobody counted them */
+    uint64_t keys, requests, bad_lines; /* of the trace; 0 keys: not counted */
     enum trace_format format;
-    bool     has_times; /* the trace's own count */
-    double   sample;    /* of which share of the keys the trace is; figures are of the whole */
+    bool     has_times; /* the trace's own times are used */
+    double   sample;    /* share of the keys in the trace; the figures are for all keys */
     bool     begun;
 };
 

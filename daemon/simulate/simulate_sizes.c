@@ -18,7 +18,7 @@ bool simulate_sizes_parse(const char *text, struct simulate_sizes *s) {
     } else {
         sscanf(text, "%15lf%n", &median_bytes, &end);
     }
-    /* Written so that what is no number fails too. */
+    /* written so that not-a-number fails too */
     if (end < 0 || text[end] != '\0' || !(median_bytes >= 0 && median_bytes <= BYTES_MAX) ||
         !(sigma >= 0 && sigma <= SIGMA_MAX) || (drawn && median_bytes < 1)) {
         return false;
@@ -37,7 +37,7 @@ void simulate_sizes_format(const struct simulate_sizes *s, char to[SIMULATE_SIZE
     }
 }
 
-/* Box and Muller's transform of two numbers in (0, 1] that follow from the key. */
+/* The Box-Muller transform of two numbers in (0, 1] derived from the key. */
 static double sizes_normal(uint64_t key_hash) {
     uint64_t first = random_mix(key_hash ^ random_mix(1)), second = random_mix(first);
     double u = ((double)(first >> 11) + 1) * 0x1p-53, v = (double)(second >> 11) * 0x1p-53;

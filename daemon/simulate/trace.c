@@ -17,10 +17,9 @@ struct trace {
     char              *name;
     enum trace_format  requested; /* TRACE_AUTO: guess */
     struct trace_form  form;
-    uint64_t line, bad_lines; /* lines, or records, begun; of these, no requests */
-    size_t   start, end;      /* what of the window is not read yet */
-    /* the form is known; the file has been read; the rest of a line that is too long is to be
-     * skipped */
+    uint64_t line, bad_lines; /* lines or records begun; those that are no requests */
+    size_t   start, end;      /* unread part of the window */
+    /* the format is known; the file has been read; the end of a too long line is to be skipped */
     bool     begun, at_end, in_long;
     char     first_bad[TRACE_WHY_BYTES], error[TRACE_WHY_BYTES];
     char     window[WINDOW_BYTES];
@@ -65,7 +64,7 @@ void trace_close(struct trace **taken) {
 
 void trace_set_format(struct trace *t, enum trace_format format) { t->requested = format; }
 
-/* Moves what is unread to the front and reads on. False: the file is broken. */
+/* Moves the unread bytes to the front and reads more. False: the file is broken. */
 static bool trace_refill(struct trace *t) {
     char why[TRACE_BYTES_WHY];
     memmove(t->window, t->window + t->start, t->end - t->start);
@@ -100,7 +99,7 @@ static size_t trace_trimmed_bytes(const char *line, size_t n) {
     return n;
 }
 
-/* Finds out which form the file has. False: it has not the one that was asked for, or is broken. */
+/* Finds the format of the file. False: the file has another format than requested, or is broken. */
 static bool trace_begin(struct trace *t) {
     t->begun = true;
     while (t->end < WINDOW_BYTES && !t->at_end) {
@@ -109,7 +108,8 @@ static bool trace_begin(struct trace *t) {
             if (before == 0) {
                 return false;
             }
-            /* What came before is good: it is read first, and the error found again then. */
+            /* the bytes before the error are good: read them first, and find the error again
+             * later */
             t->error[0] = '\0';
             break;
         }
@@ -149,7 +149,7 @@ double trace_sample(struct trace *t) {
     return t->form.sample > 0 ? t->form.sample : 1;
 }
 
-/* A line as it stands in the window. False: it is no request. */
+/* Reads a line in the window. False: it is no request. */
 static bool trace_read_line(struct trace *t, const char *p, const char *end,
                             struct trace_request *to) {
     end = p + trace_trimmed_bytes(p, (size_t)(end - p));

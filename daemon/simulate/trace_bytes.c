@@ -12,9 +12,9 @@
 struct trace_bytes {
     gzFile        file;    /* reads plain bytes too */
     ZSTD_DStream *zstd;    /* NULL: the file is not packed by zstd */
-    bool          begun;   /* the first bytes were looked at */
+    bool          begun;   /* the first bytes were checked */
     bool          in_frame; /* zstd waits for more of the file */
-    ZSTD_inBuffer in;      /* what was read of the file and not used yet */
+    ZSTD_inBuffer in;      /* bytes read from the file and not used yet */
     char          window[1 << 16];
 };
 
@@ -38,14 +38,13 @@ void trace_bytes_close(struct trace_bytes **taken) {
     }
 }
 
-/* Reads on in the file. Returns what trace_bytes_read does. */
+/* Reads more of the file. Returns as trace_bytes_read. */
 static int bytes_read_file(struct trace_bytes *b, char *why) {
     int got = gzread(b->file, b->window, sizeof b->window), code = Z_OK;
-    const char *said = gzerror(b->file, &code);
+    const char *message = gzerror(b->file, &code);
     b->in.pos = 0;
     b->in.size = got > 0 ? (size_t)got : 0;
-    /* A file cut off within its compressed data gives all it has first, then nothing and
-     * Z_BUF_ERROR. */
+    /* zlib returns all data of a truncated file first, then nothing and Z_BUF_ERROR */
     if (got > 0 || (got == 0 && code != Z_BUF_ERROR && !b->in_frame)) {
         return got;
     }
@@ -53,7 +52,7 @@ static int bytes_read_file(struct trace_bytes *b, char *why) {
              got == 0               ? "its compressed data is cut short"
              : code == Z_DATA_ERROR ? "its compressed data is damaged"
              : code == Z_ERRNO      ? strerror(errno)
-                                    : said);
+                                    : message);
     return -1;
 }
 
@@ -73,7 +72,7 @@ static int bytes_unpack(struct trace_bytes *b, char *to, size_t room, char *why)
 
 int trace_bytes_read(struct trace_bytes *b, char *to, size_t room, char *why) {
     for (;;) {
-        if (b->zstd != NULL) { /* which may have more to give without any input */
+        if (b->zstd != NULL) { /* zstd may have more output without input */
             int got = bytes_unpack(b, to, room, why);
             if (got != 0) {
                 return got;

@@ -47,12 +47,13 @@ static const struct {
     {"op_count", COLUMN_COUNT},   {"key_size", COLUMN_KEY_SIZE},
 };
 
-/* What a line of each form has. */
+/* The columns of each format. */
 static const struct text {
     char        separator; /* ' ': any number of blanks */
-    uint8_t     least;     /* columns */
-    const char *columns;   /* their names; NULL: the first line has them */
-    const char *wrong;     /* a line of other columns, or without a number where one belongs */
+    uint8_t     least;     /* least number of columns */
+    const char *columns;   /* names of the columns; NULL: the first line has them */
+    /* error of a line with other columns, or without a number in a column of numbers */
+    const char *wrong;
 } texts[TRACE_FORMAT_COUNT] = {
     [TRACE_KEYS] = {' ', 1, "key size", "it is neither `key` nor `key size`"},
     [TRACE_SLATE] = {' ', 6, "milliseconds op key size ttl class",
@@ -63,7 +64,7 @@ static const struct text {
 };
 
 static const char slate_head[] = "# slate trace ";
-/* The lines of a recording: of one that was cut, a line of changes may be the first. */
+/* First lines of a recording; a truncated recording may begin with a change. */
 static const char *const recording_heads[] = {"{\"schema\":\"slate/snapshot/",
                                               "{\"schema\":\"slate/change/"};
 
@@ -73,8 +74,8 @@ static bool format_is_word(const struct field *f, const char *word) {
     return f->bytes == strlen(word) && memcmp(f->at, word, f->bytes) == 0;
 }
 
-/* Cuts a line up into its columns. Returns how many there are; those above FIELDS_MAX are counted
- * and not kept. */
+/* Splits a line into columns. Returns their number; columns above FIELDS_MAX are counted but not
+ * written. */
 static unsigned format_split(const char *at, size_t n, char separator, struct field *to) {
     const char *end = at + n;
     for (unsigned count = 0;; at++) {
@@ -95,7 +96,7 @@ static unsigned format_split(const char *at, size_t n, char separator, struct fi
     }
 }
 
-/* False: it does not name a column `key` and one `op`. */
+/* Finds the columns by their names. False: there is no column `key`, or no `op`. */
 static bool format_name_columns(struct trace_form *form, char separator, const char *line,
                                 size_t n) {
     struct field all[FIELDS_MAX];
@@ -113,7 +114,7 @@ static bool format_name_columns(struct trace_form *form, char separator, const c
     return count <= FIELDS_MAX && form->column[COLUMN_KEY] > 0 && form->column[COLUMN_OP] > 0;
 }
 
-/* The operations of all forms. False: none of them. */
+/* The operations of all formats. False: unknown. */
 static bool format_read_verb(const struct field *f, uint8_t *verb) {
     static const struct {
         const char     *name;
@@ -150,7 +151,7 @@ static const char *format_check_key(const struct field *f) {
     return f->bytes > KEY_BYTES_MAX ? "the key is longer than 250 bytes" : NULL;
 }
 
-/* A whole number; one that is larger than `most` is read as `most` + 1. */
+/* Reads a whole number; a number larger than `most` is read as `most` + 1. */
 static bool format_read_number(const struct field *f, uint64_t most, uint64_t *to) {
     *to = 0;
     for (size_t i = 0; i < f->bytes; i++) {
@@ -163,12 +164,13 @@ static bool format_read_number(const struct field *f, uint64_t most, uint64_t *t
     return f->bytes > 0;
 }
 
-/* Seconds, of which some traces have parts. */
+/* Reads seconds, of which some traces have fractions. */
 static bool format_read_time_s(const struct field *f, uint64_t *time_ms) {
     const char *dot = memchr(f->at, '.', f->bytes);
-    size_t whole = dot != NULL ? (size_t)(dot - f->at) : f->bytes, parts = f->bytes - whole;
+    size_t whole_digits = dot != NULL ? (size_t)(dot - f->at) : f->bytes,
+           parts = f->bytes - whole_digits;
     uint64_t seconds, thousandths = 0;
-    if (!number_u64(f->at, whole, &seconds) || seconds > TRACE_TIME_MS_MAX / 1000) {
+    if (!number_u64(f->at, whole_digits, &seconds) || seconds > TRACE_TIME_MS_MAX / 1000) {
         return false;
     }
     uint64_t worth = 100;
@@ -182,8 +184,8 @@ static bool format_read_time_s(const struct field *f, uint64_t *time_ms) {
     return true;
 }
 
-/* As long as the key was before it was made unreadable, where it has become shorter: with one '!'
- * and then dots behind it, so that no two keys become the same. */
+/* Pads a key that anonymizing has made shorter to its former length: with one '!' and then dots, so
+ * that different keys stay different. */
 static void format_put_key(struct trace_form *form, const struct field *key, uint32_t key_bytes,
                            struct trace_request *to) {
     to->key = key->at;
@@ -197,7 +199,7 @@ static void format_put_key(struct trace_form *form, const struct field *key, uin
     }
 }
 
-/* The columns of numbers, of which one that is empty or `-` is not known. */
+/* Reads the columns of numbers. An empty column, or `-`, is unknown. */
 static const char *format_read_numbers(const struct trace_form *form, const struct field *of,
                                        struct trace_request *to, uint32_t *key_bytes) {
     const char *wrong = texts[form->format].wrong;
@@ -227,7 +229,7 @@ static const char *format_read_numbers(const struct trace_form *form, const stru
     to->ttl_s = (uint32_t)number[COLUMN_TTL];
     to->times = number[COLUMN_COUNT] > 0 ? (uint32_t)number[COLUMN_COUNT] : 1;
     to->time_ms = number[COLUMN_TIME_S] + number[COLUMN_TIME_MS];
-    /* published traces have a size of 0 for a get that found nothing, and for a delete */
+    /* published traces have size 0 for deletes, and for gets that found nothing */
     bool unknown_is_0 = texts[form->format].separator == ',' && to->verb != TRACE_SET;
     to->has_size = known[COLUMN_SIZE] && (to->value_bytes > 0 || !unknown_is_0);
     return NULL;
@@ -244,7 +246,7 @@ const char *trace_form_line(struct trace_form *form, const char *line, size_t n,
     }
     unsigned count = format_split(line, n, text->separator, all), beyond = 0;
     if (form->format == TRACE_TWITTER && count > form->columns && count <= FIELDS_MAX) {
-        beyond = count - form->columns; /* its keys may have commas */
+        beyond = count - form->columns; /* keys may contain commas */
     } else if (text->columns != NULL && (count < text->least || count > form->columns)) {
         return text->wrong;
     }
@@ -319,7 +321,7 @@ const char *trace_form_record(struct trace_form *form, const unsigned char *p,
         return "the size is larger than 1 GiB";
     }
     if (bytes == 0) {
-        return NULL; /* libCacheSim passes over these likewise */
+        return NULL; /* libCacheSim skips such records, too */
     }
     int key_bytes = snprintf(form->key, sizeof form->key, "%llx",
                              (unsigned long long)format_little_endian(p + 4, 8));
@@ -330,7 +332,7 @@ const char *trace_form_record(struct trace_form *form, const unsigned char *p,
     return NULL;
 }
 
-/* Whether bytes may be such records: times that never go back, and sizes that a cache may hold. */
+/* True if the bytes may be such records: times never go back, and sizes fit a cache. */
 static bool format_seems_oracle(const char *bytes, size_t n) {
     const unsigned char *p = (const unsigned char *)bytes;
     uint64_t before = 0;
@@ -350,9 +352,9 @@ static bool format_seems_oracle(const char *bytes, size_t n) {
     return true;
 }
 
-/* --- the whole --- */
+/* --- formats --- */
 
-/* Takes a form whose first line says how the others are. NULL: the line is good. */
+/* Sets the format, and reads a head line if the format has one. Returns NULL, or the error. */
 static const char *format_take(struct trace_form *form, enum trace_format format, const char *line,
                                size_t n) {
     const char *columns = texts[format].columns;

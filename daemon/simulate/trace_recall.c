@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* Open addressing with steps of one, filled to three quarters; 0 is an empty place, so a hash of 0
- * is kept as 1. */
+/* Open addressing with steps of one, filled to three quarters. Hash 0 marks an empty place, so a
+ * hash of 0 is stored as 1. */
 struct place {
     uint64_t hash;
     struct simulate_value value;
@@ -35,7 +35,7 @@ void simulate_recall_destroy(struct simulate_recall **taken) {
     }
 }
 
-/* The place that holds the hash, or the empty one where it belongs. */
+/* The place with the hash, or the empty place for it. */
 static struct place *recall_place(const struct simulate_recall *r, uint64_t hash) {
     uint64_t at = (hash ^ hash >> 32) & r->mask;
     while (r->places[at].hash != 0 && r->places[at].hash != hash) {

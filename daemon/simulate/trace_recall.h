@@ -1,8 +1,7 @@
-/* What was last stored under each key of a trace, and how many keys there are. A read of the trace
- * that misses in a smaller cache, though it hit where the trace was taken, is followed by a store
- * of that.
+/* The last value stored under each key of a trace, and the number of keys. A read that hit in the
+ * recorded server may miss in a smaller cache; then the cache stores this value.
  *
- * Keys are their hashes of 64 bits: two of 10^19 are taken for one. Memory: 21 to 43 bytes a key,
+ * A key is its hash of 64 bits: two of 10^19 keys are taken for one. Memory: 21 to 43 bytes a key,
  * at most 2 GiB. Threading: one thread at a time. Cost: a cache miss a call. */
 #ifndef SLATE_SIMULATE_TRACE_RECALL_H
 #define SLATE_SIMULATE_TRACE_RECALL_H

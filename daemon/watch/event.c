@@ -1,8 +1,8 @@
-/* Records into rings, one a thread, and out of all of them in order.
+/* Writes records into rings, one for each thread, and reads them from all rings in order.
  *
- * A gid is taken before its record is published, so a reader may pass a record that another thread
- * is just writing; that one then comes late by the length of this moment. The events of one thread
- * always keep their order. */
+ * A thread takes a gid before it publishes the record. So a reader may pass a record that another
+ * thread is just writing; that record then comes late by this moment. The events of one thread stay
+ * in order. */
 #include "watch/event.h"
 
 #include <string.h>
@@ -21,11 +21,11 @@ struct event_mask event_mask = {.sample_one_in = 1};
 
 static _Atomic uint64_t last_gid;
 static _Atomic size_t   ring_bytes = RING_BYTES_DEFAULT;
-/* over who has which; readers need none */
+/* protects `taken`; readers need no lock */
 static struct lock      rings_lock = {PTHREAD_MUTEX_INITIALIZER};
 static _Atomic(struct ring *) rings[RINGS_MAX];
 static bool             taken[RINGS_MAX];
-static _Atomic unsigned ring_count; /* all rings are before this place */
+static _Atomic unsigned ring_count; /* all rings have lower numbers */
 static struct ring     *oldest_ring; /* the reader's */
 
 static _Thread_local struct ring *mine;
@@ -208,7 +208,7 @@ unsigned event_class_of(enum event_kind kind) {
     return classes[kind];
 }
 
-/* The hash is not that of the index: what is in a sample must tell nothing of that one's secret. */
+/* Not the index's hash: a sample must reveal nothing of that hash's secret. */
 bool event_key_sampled(const char *key, size_t key_bytes, uint32_t one_in) {
     return one_in <= 1 || XXH3_64bits(key, key_bytes) % one_in == 0;
 }

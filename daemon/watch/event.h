@@ -1,11 +1,10 @@
-/* What can be told to those who watch: the classes of events, their records, and a function for
- * each kind.
+/* Events for watchers: their classes, their records, and a function for each kind.
  *
  *     if (event_watched(EVENT_EVICTIONS)) { event_eviction(...); }
  *
- * The question is one relaxed load. The functions write a record into the calling thread's ring: no
- * lock, no allocation, no waiting, so they may be called with a project lock held. A thread that
- * has no ring tells nothing. Cost: some 100 ns. */
+ * event_watched is one relaxed load. The functions write a record into the calling thread's ring:
+ * no lock, no allocation, no waiting, so they may be called with a project lock held. A thread
+ * without a ring writes no events. Cost: some 100 ns. */
 #ifndef SLATE_WATCH_EVENT_H
 #define SLATE_WATCH_EVENT_H
 #include <stdatomic.h>
@@ -13,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The names are the words of the watch command. Those of the proxy and rawcmds are known and never
- * come, as in a memcached without a proxy. X(constant, word) */
+/* Names are words of the watch command. rawcmds and the proxy's classes are accepted but have no
+ * events, as in a memcached without a proxy. X(constant, word) */
 #define EVENT_CLASSES_TABLE(X)         \
     X(EVENT_FETCHERS, fetchers)        \
     X(EVENT_MUTATIONS, mutations)      \
@@ -48,9 +47,9 @@ enum event_stored {
     EVENT_NO_MEMORY
 };
 enum event_command {
-    /* of item_store */
+    /* of EVENT_ITEM_STORE */
     EVENT_BY_ADD, EVENT_BY_SET, EVENT_BY_REPLACE, EVENT_BY_APPEND, EVENT_BY_PREPEND, EVENT_BY_CAS,
-    /* of deleted */
+    /* of EVENT_DELETED */
     EVENT_BY_DELETE, EVENT_BY_META_DELETE,
 };
 enum event_reason { EVENT_ERROR, EVENT_NORMAL, EVENT_IDLE_TIMEOUT, EVENT_SHUTDOWN };
@@ -61,10 +60,10 @@ struct event_crawl {
     uint32_t elapsed_s, next_run_s;
 };
 
-/* A record. `text` is the key of what has one, the address of a connection, the four texts of a
- * change with a zero byte behind each, else nothing. */
+/* A record. `text` is the key, or a connection's address, or the four texts of a change with a zero
+ * byte after each. */
 struct event_record {
-    uint64_t gid;     /* its number among all events of the process */
+    uint64_t gid;     /* number among all events of the process */
     uint64_t unix_us;
     uint8_t  kind;    /* enum event_kind */
     uint8_t  status;  /* enum event_found, event_stored, event_reason or event_move */
@@ -76,19 +75,19 @@ struct event_record {
     /* ttl_s: of a store; unused_s: since an evicted item was last used */
     uint32_t value_bytes, ttl_s, unused_s;
     union {
-        int64_t            left_s; /* what an evicted item had to live; -1: for ever */
+        int64_t            left_s; /* time that an evicted item had left; -1: for ever */
         struct event_crawl crawl;
     };
     char text[];
 };
 enum { EVENT_TEXT_MAX = 255 };
 
-/* Those that a request of a client brings about, so that they may be of some keys only. */
+/* Events of requests, which a watcher may restrict to some keys. */
 enum { EVENT_OF_REQUESTS = EVENT_FETCHERS | EVENT_MUTATIONS | EVENT_DELETIONS };
-enum { EVENT_SAMPLE_MAX = 1 << 20 }; /* one key in so many, at most */
+enum { EVENT_SAMPLE_MAX = 1 << 20 }; /* most keys for each sampled key */
 
-/* The classes somebody watches, and of which keys somebody wants the events of requests (one in
- * sample_one_in, 1: all), in a cache line that is never written otherwise; watcher.c writes it. */
+/* The watched classes, and the sample of keys for events of requests: one key in sample_one_in (1:
+ * all). A cache line that only watcher.c writes. */
 struct event_mask {
     _Atomic uint32_t classes, sample_one_in;
 } __attribute__((aligned(64)));
@@ -97,20 +96,19 @@ static inline unsigned event_watched(unsigned classes) {
     return __builtin_expect(
         atomic_load_explicit(&event_mask.classes, memory_order_relaxed) & classes, 0);
 }
-unsigned event_class_of(enum event_kind); /* its bit */
-/* Whether a key is one in so many. The hash is the same in every process, so that the samples of
- * several servers, and of one before and after its restart, are of the same keys. Cost: 10 ns. */
+unsigned event_class_of(enum event_kind); /* the class's bit */
+/* True if the key is in the sample. The hash is the same in every process, so samples of several
+ * servers, or before and after a restart, have the same keys. Cost: 10 ns. */
 bool     event_key_sampled(const char *key, size_t key_bytes, uint32_t one_in);
-/* Of these classes those that are watched for the key. */
+/* The watched classes without those that do not sample this key. */
 unsigned event_classes_for(unsigned watched, const char *key, size_t key_bytes);
 
 /* --- threads --- */
-/* Gives the calling thread a ring; false: out of memory or rings, and its events are not told. */
+/* Creates the thread's ring. False: out of memory or rings; then the thread's events are lost. */
 bool event_thread_begin(void);
-void event_thread_end(void); /* the ring stays until it is read, and serves another thread then */
+void event_thread_end(void); /* the ring stays until it is read, and then serves another thread */
 
-/* --- what happened. Keys of at most KEY_BYTES_MAX bytes; fd: of the client's connection, -1 when
- * there is none --- */
+/* --- events. Keys have at most KEY_BYTES_MAX bytes; fd: the client's connection, or -1 --- */
 void event_item_get(const char *key, size_t key_bytes, enum event_found, unsigned class_id, int fd,
                     uint32_t value_bytes);
 void event_item_store(const char *key, size_t key_bytes, enum event_stored, enum event_command,
@@ -124,16 +122,17 @@ void event_conn_close(const char *address, enum event_reason, int fd);
 void event_conn_tls_error(const char *words, int fd); /* cut at KEY_BYTES_MAX bytes */
 void event_slab_move(unsigned from_class, unsigned to_class, enum event_move);
 void event_lru_crawler(const struct event_crawl *);
-/* A setting was changed: which, from which value to which, and by whom. Each is cut at 60 bytes. */
+/* A setting changed: name, old value, new value, and who changed it. Each text is cut at 60
+ * bytes. */
 void event_change(const char *what, const char *was, const char *is, const char *who);
 
 /* --- for watcher.c: one reader at a time --- */
-void                event_set_ring_bytes(size_t); /* of rings made from now on */
+void                event_set_ring_bytes(size_t); /* size of rings made from now on */
 uint64_t            event_next_gid(void);         /* takes a number */
-uint64_t            event_last_gid(void);         /* the one taken last */
-/* of all rings, by gid; NULL: none. Nearly in order: see event.c */
+uint64_t            event_last_gid(void);         /* the last number taken */
+/* The oldest record of all rings, by gid, nearly in order (event.c); NULL: none. */
 const struct event_record *event_oldest(void);
-void                event_take(void);             /* the one event_oldest told */
+void                event_take(void);             /* removes the record of event_oldest */
 void                event_rings_count(uint64_t *written, uint64_t *dropped);
-void                event_rings_free(void); /* those that no thread has; nobody reads */
+void                event_rings_free(void); /* frees rings without a thread; nobody reads */
 #endif

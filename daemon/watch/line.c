@@ -125,7 +125,7 @@ static void line_put_event(struct text *t, const struct event_record *e) {
         line_put(t, "slab_move src=%u dst=%u state=%s", e->class_id, e->to_class_id,
                  move_names[e->status]);
         break;
-    case EVENT_LRU_CRAWLER: /* one walk over all items: no class and no queue of its own */
+    case EVENT_LRU_CRAWLER: /* one walk over all items: no class and no queue */
         line_put(t,
                  "lru_crawler crawler=0 lru=all low_mark=0 next_reclaims=0 since_run=%" PRIu32
                  " next_run=%" PRIu32 " elapsed=%" PRIu32 " examined=%" PRIu64
@@ -142,7 +142,7 @@ static void line_put_event(struct text *t, const struct event_record *e) {
 
 size_t line_write(const struct event_record *e, char *to) {
     struct text t = {to, 0};
-    /* The microseconds have no leading zeros, as memcached writes them. */
+    /* microseconds without leading zeros, as memcached writes them */
     line_put(&t, "ts=%" PRIu64 ".%" PRIu64 " gid=%" PRIu64 " type=", e->unix_us / 1000000,
              e->unix_us % 1000000, e->gid);
     line_put_event(&t, e);

@@ -1,4 +1,4 @@
-/* An event as the line that memcached writes for it. */
+/* Formats an event as memcached's line. */
 #ifndef SLATE_WATCH_LINE_H
 #define SLATE_WATCH_LINE_H
 #include <stddef.h>
@@ -7,11 +7,11 @@
 
 enum { LINE_BYTES_MAX = 3 * EVENT_TEXT_MAX + 320 };
 
-/* Writes `ts=… gid=… type=…` and a line feed to `to` (LINE_BYTES_MAX), not terminated. Returns its
+/* Writes `ts=… gid=… type=…` and a line feed to `to` (LINE_BYTES_MAX), unterminated. Returns the
  * length. */
 size_t line_write(const struct event_record *, char *to);
 
-/* Escapes bytes as in a URI: letters, digits and - . _ ~ stay, others become %XX. Room for three
- * times n; returns the length. */
+/* Escapes bytes as in a URI: letters, digits and - . _ ~ stay, others become %XX. `to` has room for
+ * 3 n bytes. Returns the length. */
 size_t line_escape(char *to, const char *bytes, size_t n);
 #endif

@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Before each record: how far it reaches, itself included. A gap is skipped: the rest of the memory
- * was too short. */
+/* Before each record: the bytes of record and head. A gap is skipped: the memory behind it was too
+ * short. */
 struct head {
     uint32_t bytes;
     uint32_t gap;
@@ -70,7 +70,8 @@ const void *ring_peek(struct ring *r) {
     if (tail == atomic_load_explicit(&r->head, memory_order_acquire)) {
         return NULL;
     }
-    if (ring_head_at(r, tail)->gap) { /* a record was published with it, right behind */
+    /* a record was published together with the gap, right behind it */
+    if (ring_head_at(r, tail)->gap) {
         tail += ring_head_at(r, tail)->bytes;
         atomic_store_explicit(&r->tail, tail, memory_order_release);
     }

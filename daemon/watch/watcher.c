@@ -23,33 +23,33 @@
 #include "watch/line.h"
 
 enum {
-    DRAIN_MOST = 512, /* events between two looks at the sockets */
-    /* without events the logger looks again after this, then twice as long, up to the most */
+    DRAIN_MOST = 512, /* events between two polls of the sockets */
+    /* wait without events: doubles from the least to the most */
     WAIT_MIN_MS = 1,
     WAIT_MAX_MS = 64,
 };
 
 struct watcher {
-    struct watcher *next;    /* of the logger's list, or of those that wait to be on it */
+    struct watcher *next;    /* in the logger's list, or in watch.waiting */
     unsigned        classes;
-    uint32_t        one_in;    /* of the events of requests, those of one key in so many */
-    uint64_t        first_gid; /* it gets no event before this one */
-    _Atomic int     fd;        /* the logger's to write to; -1: not yet */
-    /* under the lock: the connection has gone, the logger may free this */
+    uint32_t        one_in;    /* events of requests for one key in so many */
+    uint64_t        first_gid; /* earlier events are not for this watcher */
+    _Atomic int     fd;        /* the logger's descriptor; -1: not attached yet */
+    /* under the lock: the client is gone, and the logger may free this */
     bool            closed;
-    bool            broken;    /* nothing can be sent any more */
-    uint64_t        skipped;   /* lines lost since the last that was not */
+    bool            broken;    /* sending has failed */
+    uint64_t        skipped;   /* lines lost since the last line */
     uint64_t        in, out;   /* bytes ever put into the buffer and taken out */
     size_t          room;
     char            buffer[];
 };
 
-/* The lock is over this and the classes' counts; the logger's list of watchers is its own. */
+/* Protects this struct except the logger's own list of watchers. */
 static struct {
     struct lock     lock;
-    struct watcher *waiting; /* opened, not yet on the logger's list */
+    struct watcher *waiting; /* opened, not in the logger's list yet */
     unsigned        count, of_class[EVENT_CLASS_COUNT];
-    /* who watches requests: for which keys, one entry each, 0: nobody */
+    /* one entry for each watcher of requests; 0: none */
     uint32_t        one_in[WATCHERS_MAX];
     size_t          buffer_bytes;
     pthread_t       thread;
@@ -61,7 +61,7 @@ static struct counter lines_sent, lines_skipped; /* the logger's */
 
 static void watcher_wake_logger(void) {
     uint64_t one = 1;
-    /* a full counter is a wake-up already */
+    /* a full counter wakes the logger as well */
     ssize_t written = write(watch.wake_fd, &one, sizeof one);
     (void)written;
 }
@@ -79,7 +79,7 @@ static bool watcher_has_room(const struct watcher *w, size_t n) {
     return w->room - (size_t)(w->in - w->out) >= n;
 }
 
-/* Tells how many lines were lost, if `more` bytes fit behind that. False: they do not. */
+/* Reports the number of lost lines, if `more` bytes fit behind the report. False: they do not. */
 static bool watcher_report_skipped(struct watcher *w, size_t more) {
     char text[40];
     size_t n =
@@ -93,7 +93,8 @@ static bool watcher_report_skipped(struct watcher *w, size_t more) {
 }
 
 static void watcher_add_line(struct watcher *w, const char *line, size_t n) {
-    if (w->skipped > 0 ? !watcher_report_skipped(w, n) : !watcher_has_room(w, n)) {
+    bool has_room = w->skipped > 0 ? watcher_report_skipped(w, n) : watcher_has_room(w, n);
+    if (!has_room) {
         w->skipped++;
         counter_add(&lines_skipped, 1);
         return;
@@ -102,7 +103,7 @@ static void watcher_add_line(struct watcher *w, const char *line, size_t n) {
     counter_add(&lines_sent, 1);
 }
 
-/* Sends what the socket takes. */
+/* Sends as much as the socket takes. */
 static void watcher_flush(struct watcher *w) {
     int fd = atomic_load_explicit(&w->fd, memory_order_acquire);
     while (fd >= 0 && w->in > w->out) {
@@ -118,16 +119,16 @@ static void watcher_flush(struct watcher *w) {
         } else if (errno != EINTR) {
             w->broken = true;
             w->out = w->in;
-            shutdown(fd, SHUT_RDWR); /* so that the worker finds out, if it does not know yet */
+            shutdown(fd, SHUT_RDWR); /* so that the worker notices */
         }
     }
 }
 
 /* --- the logger thread --- */
 
-/* Takes in those who have come, frees those who have gone. Up to *gid the list is exact; later
- * events may concern somebody who has come or gone since. False: nobody is left, and the thread has
- * said so. */
+/* Adds new watchers to the list and frees closed ones. The list is exact up to *gid; later events
+ * may be for watchers that came or went since. False: no watcher is left, and the thread is marked
+ * as ended. */
 static bool watcher_update_list(struct watcher **list, uint64_t *gid) {
     struct watcher *gone = NULL;
     lock_take(&watch.lock);
@@ -170,7 +171,7 @@ static bool watcher_wants(const struct watcher *w, const struct event_record *e,
             event_key_sampled(e->text, e->text_bytes, w->one_in));
 }
 
-/* Gives the oldest events, up to a gid, to whoever watches them. True: there were some. */
+/* Adds the oldest events, up to a gid, to the buffers of their watchers. True: there were some. */
 static bool watcher_drain_events(struct watcher *list, uint64_t last_gid) {
     char line[LINE_BYTES_MAX];
     const struct event_record *e;
@@ -189,7 +190,7 @@ static bool watcher_drain_events(struct watcher *list, uint64_t last_gid) {
     return n > 0;
 }
 
-/* Sleeps until a socket takes bytes again, somebody comes or goes, or the time is over. */
+/* Waits until a socket takes bytes, a watcher comes or goes, or the time is over. */
 static void watcher_wait(const struct watcher *list, int ms) {
     struct pollfd fds[1 + WATCHERS_MAX];
     nfds_t n = 1;
@@ -217,19 +218,23 @@ static void *watcher_logger_main(void *arg) {
         bool busy = watcher_drain_events(list, gid);
         for (struct watcher *w = list; w != NULL; w = w->next) {
             watcher_flush(w);
-            /* else the watcher would be in doubt until the next event */
+            /* otherwise the report would wait for the next event */
             if (w->skipped > 0 && w->in == w->out && !w->broken) {
                 watcher_report_skipped(w, 0);
                 watcher_flush(w);
             }
         }
-        wait_ms = busy ? WAIT_MIN_MS : wait_ms * 2 < WAIT_MAX_MS ? wait_ms * 2 : WAIT_MAX_MS;
+        if (busy) {
+            wait_ms = WAIT_MIN_MS;
+        } else {
+            wait_ms = wait_ms * 2 < WAIT_MAX_MS ? wait_ms * 2 : WAIT_MAX_MS;
+        }
         watcher_wait(list, busy ? 0 : wait_ms);
     }
     return NULL;
 }
 
-/* Under the lock. The thread before, if any, has said its last word and only has to be joined. */
+/* Under the lock. An earlier thread, if any, has ended and only has to be joined. */
 static bool watcher_start_logger(void) {
     if (watch.running) {
         return true;
@@ -276,7 +281,7 @@ void watch_fini(void) {
     event_rings_free();
 }
 
-/* Under the lock: counts the classes and tells everybody which are watched. */
+/* Under the lock: counts the classes and publishes the watched ones. */
 static void watcher_count_classes(unsigned classes, int by) {
     uint32_t mask = 0;
     watch.count += (unsigned)by;
@@ -298,9 +303,8 @@ static uint32_t watcher_common_divisor(uint32_t a, uint32_t b) {
     return a;
 }
 
-/* Under the lock: one who watches requests has come, for one key in so many, or has gone. Who wants
- * one key in 64 and who wants one in 96 are both served by one in 32: every key of either is among
- * those. */
+/* Under the lock: a watcher of requests for one key in so many comes or goes. A sample of one key
+ * in 32 serves one key in 64 and one in 96: every key of either is in the sample. */
 static void watcher_count_sample(const struct watcher *w, bool comes) {
     if (!(w->classes & EVENT_OF_REQUESTS)) {
         return;
@@ -344,7 +348,8 @@ struct watcher *watcher_open(unsigned classes, uint32_t one_in) {
         w->next = watch.waiting;
         watch.waiting = w;
         watcher_count_sample(w,
-                             true); /* before the classes: nobody tells what no one has asked for */
+                             /* before the classes, so that no thread writes unwanted events */
+                             true);
         watcher_count_classes(classes, +1);
         watcher_wake_logger();
     }
@@ -372,7 +377,7 @@ void watcher_close(struct watcher **taken) {
     lock_take(&watch.lock);
     watcher_count_classes(w->classes, -1);
     watcher_count_sample(w, false);
-    w->closed = true; /* from here on the logger may free it */
+    w->closed = true; /* from here on the logger may free the watcher */
     watcher_wake_logger();
     lock_release(&watch.lock);
 }

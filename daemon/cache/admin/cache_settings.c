@@ -1,4 +1,4 @@
-/* Settings of a cache that runs, and what it tells those who tune it. */
+/* Settings of a running cache, and signals for the tuner. */
 #include "cache/partition.h"
 #include "cache/persist/file_state.h"
 
@@ -23,7 +23,7 @@ void cache_s3fifo(const struct cache *c, struct evict_s3fifo_knobs *to) {
 }
 
 /* A class without items has no queue yet, and gets the policy with its first item. `all`: also
- * queues that have the policy already, which then spare once more what was read. */
+ * switches queues that have the policy already, which then spare read items once more. */
 static void settings_switch_queues(struct cache *c, unsigned first_class, unsigned last_class,
                                    bool all) {
     for (unsigned i = 0; i < c->partition_count; i++) {
@@ -75,7 +75,7 @@ const struct evict_policy *cache_policy(const struct cache *c) {
     return atomic_load_explicit(&c->policy, memory_order_relaxed);
 }
 
-const struct cache_recovered *cache_recovered(const struct cache *c) { return &c->adopted; }
+const struct cache_recovered *cache_recovered(const struct cache *c) { return &c->recovered; }
 
 size_t cache_limit_most(const struct cache *c) { return c->limit_bytes_most; }
 
@@ -87,7 +87,7 @@ bool cache_set_limit(struct cache *c, size_t limit_bytes) {
     return set;
 }
 
-/* --- hunger --- */
+/* --- starved classes --- */
 
 struct class_set cache_take_starved(struct cache *c) { return class_set_shared_take(&c->starved); }
 struct class_set cache_take_left_free(struct cache *c) {
@@ -109,7 +109,7 @@ void cache_on_steal(struct cache *c, void (*stolen)(void *, const struct cache_s
     c->stolen = stolen;
 }
 
-/* --- what it was made with --- */
+/* --- configuration at the start --- */
 
 const struct evict_tuning *cache_tuning(const struct cache *c) { return &c->tuning; }
 struct slab *cache_slab(struct cache *c) { return c->slab; }

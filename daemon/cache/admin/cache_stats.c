@@ -1,9 +1,9 @@
-/* Summing up what is counted: by threads, by classes, by partitions. */
+/* Sums counters by threads, by classes, by partitions. */
 #include "cache/admin/cache_stats.h"
 
 #include "cache/items/pinned.h"
 
-/* shelves that one hold of a partition's lock looks at: each costs four cache misses */
+/* queues read in one hold of a partition's lock: each costs four cache misses */
 enum { QUEUES_A_LOCK = 32 };
 
 enum {
@@ -58,7 +58,7 @@ static void stats_subtract(uint64_t *from, const uint64_t *what, size_t count) {
     }
 }
 
-/* What all classes have counted since the counters were reset. */
+/* Counters of all classes since the last reset. */
 static void stats_class_values(struct cache *c,
                                struct cache_class_values counters[SLAB_CLASSES_MAX]) {
     struct cache_values total;
@@ -109,7 +109,7 @@ static uint32_t stats_node_age_s(const struct node *n, struct item_clock clock, 
     return (int32_t)(now_s - used_s) > 0 ? now_s - used_s : 0;
 }
 
-/* The caller holds the shelf's partition. */
+/* The caller holds the queue's partition. */
 static void stats_add_queue(const struct class_queue *s, struct item_clock clock, uint32_t now_s,
                             struct cache_class_facts *f) {
     f->items += evict_count(&s->queue);
@@ -125,7 +125,7 @@ static void stats_add_queue(const struct class_queue *s, struct item_clock clock
     }
 }
 
-/* Reads the shelves of ids from `first` on, as many as one hold of the lock should look at. */
+/* Reads the queues of ids from `first` on, as many as one hold of the lock may read. */
 static void stats_add_queues(struct cache *c, const struct class_set *ids, unsigned first,
                              uint32_t now_s, struct cache_class_facts *by_id) {
     for (unsigned i = 0; i < c->partition_count; i++) {

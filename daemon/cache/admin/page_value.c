@@ -1,5 +1,5 @@
-/* Measures what a page of a class is worth: by hits near the end of the class's order, and by
- * misses of items that it evicted lately. */
+/* Measures the value of a class's pages: by hits near the end of the class's order, and by misses
+ * of items that the class evicted lately. */
 #include "cache/admin/page_value.h"
 
 _Static_assert((int)CACHE_GHOST_DEPTHS == (int)GHOST_DEPTHS, "depths of ghosts");
@@ -11,8 +11,8 @@ enum {
     GHOST_HITS = COUNTER_AT(cache_signal_counters, ghost_hits_1),
 };
 
-/* Hits for which the policy gives an item another round when it reaches the end of its list. With a
- * page less such an item would reach the end sooner, and would not be lost. */
+/* With so many hits the policy gives an item another round at the end of its list. With a page less
+ * such an item would reach the end sooner, and would not be lost. */
 enum { SAFE_HITS = 2 };
 
 static uint32_t page_value_chunks(const struct cache *c, unsigned class_id) {

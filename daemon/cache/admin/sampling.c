@@ -1,10 +1,10 @@
-/* The stream of sampled keys: each thread writes what it sees into a ring of its own, one thread
- * takes it from all of them. */
+/* The stream of sampled keys: each thread writes records into its own ring, one thread takes them
+ * out of all rings. */
 #include "cache/admin/sampling.h"
 
 #include "watch/ring.h"
 
-/* Takes over the ring that another thread made for this one. */
+/* Another thread may have created this thread's ring. */
 static struct ring *sampling_own_ring(const struct cache_thread *ct) {
     return atomic_load_explicit(&ct->sample_ring, memory_order_acquire);
 }
@@ -55,8 +55,7 @@ uint64_t cache_key_requests(struct cache *c) {
 
 /* --- on and off --- */
 
-/* A ring is never freed while its thread runs, so the thread need not ask whether it is still
- * there. */
+/* A ring is never freed while its thread runs, so the thread need not check again. */
 static bool sampling_make_ring(struct cache_thread *ct, size_t ring_bytes) {
     if (atomic_load_explicit(&ct->sample_ring, memory_order_relaxed) == NULL) {
         /* pairs with sampling_own_ring */
@@ -106,7 +105,7 @@ const struct sample_record *cache_sample_next(const struct cache_samples *s,
 
 bool cache_take_samples(struct cache *c, unsigned thread, struct cache_samples *s) {
     s->used = 0;
-    lock_take(&c->threads_lock); /* held so that the thread does not end meanwhile */
+    lock_take(&c->threads_lock); /* so that the thread cannot end meanwhile */
     bool there = thread < c->thread_count;
     struct ring *ring =
         there ? atomic_load_explicit(&c->threads[thread]->sample_ring, memory_order_relaxed) : NULL;

@@ -1,13 +1,13 @@
-/* The geometry of a live cache: which classes there are, and what sizes its items have. */
+/* The geometry of a live cache: its classes, and the sizes of its items. */
 #include "cache/admin/sizing.h"
 
 #include "cache/admin/cache_stats.h"
 #include "cache/items/item_value.h"
 #include "cache/pages/assist.h"
 
-enum { SIZING_CHUNKS = 64 }; /* chunks that one step looks at */
+enum { SIZING_CHUNKS = 64 }; /* chunks of one step */
 
-/* A partition may keep several small chunks at hand, no large ones. */
+/* A magazine holds several small chunks, but no large ones. */
 void sizing_set_magazines(struct cache *c) {
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         bool active = slab_class_state(c->slab, i) == SLAB_CLASS_ACTIVE;
@@ -24,8 +24,8 @@ void sizing_note_classes(struct cache *c) {
     }
 }
 
-/* Adds what a class id has counted to class 0, which belongs to nobody. So totals stay, and the
- * next class with this id begins at zero. */
+/* Adds the counts of a class id to class 0, which no class uses. So totals stay, and the next class
+ * with this id begins at zero. */
 static void sizing_forget_counts(struct cache *c, unsigned class_id) {
     enum { COUNTERS = sizeof(struct cache_class_values) / sizeof(uint64_t) };
     struct cache_class_values now;
@@ -56,7 +56,7 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         if (class_set_has(&unused, i) && slab_class_state(c->slab, i) != SLAB_CLASS_UNUSED) {
             sizing_forget_counts(c, i);
-            /* the class counts time as its items did */
+            /* the class counts time as the class of these sizes did before */
             cache_set_policy(
                 c, policy_of(c, class_sizes_class_of(before, slab_chunk_bytes(c->slab, i))), i);
             atomic_store_explicit(&c->evicted_age_s[i], 0, memory_order_relaxed);
@@ -66,11 +66,11 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
 }
 
 void cache_reap_classes(struct cache *c, const struct class_set *named) {
-    struct class_set kept = *named;
-    if (!assist_add_classes(c, &kept)) {
+    struct class_set in_use = *named;
+    if (!assist_add_classes(c, &in_use)) {
         return;
     }
-    const struct class_set reaped = slab_reap(c->slab, &kept);
+    const struct class_set reaped = slab_reap(c->slab, &in_use);
     if (class_set_empty(&reaped)) {
         return;
     }
@@ -88,10 +88,9 @@ void cache_reap_classes(struct cache *c, const struct class_set *named) {
     }
 }
 
-/* --- sizes of what is there, seen without a lock --- */
+/* --- sizes of live items, read without a lock --- */
 
-/* The bytes that a chunk's content needs; 0: nothing lives in the chunk, or it changes this
- * moment. */
+/* The bytes of a chunk's contents; 0: the chunk is free, or changes this moment. */
 static uint32_t sizing_content_bytes(const struct cache *c, const struct item *it,
                                      uint32_t chunk_bytes, uint32_t now_s) {
     if (item_state(it) != CHUNK_LINKED) {
@@ -118,7 +117,7 @@ void cache_sizing_begin(const struct cache *c, struct cache_sizing *s, struct fi
         h, atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed) / pages_most + 1);
 }
 
-/* Looks at some chunks of the page that the walk has reached. Returns whether there may be more. */
+/* Reads some chunks of the current page. Returns true if there may be more. */
 static bool sizing_add_chunks(const struct cache *c, struct cache_sizing *s) {
     uint32_t chunk_bytes =
         atomic_load_explicit(&slab_page(c->slab, s->page)->chunk_bytes, memory_order_relaxed);

@@ -1,6 +1,6 @@
-/* Obtains a chunk for the slab store and the block store by any means: from the class's free lists
- * or the pool, by eviction and, as the last resort, by a page of another class. Memory is taken
- * before a partition is locked and given back after, so a thread holds one lock at a time. */
+/* Allocates a chunk for the slab store and the block store by any means: from the class's free
+ * lists or the pool, by eviction and, as the last resort, from a page of another class. Memory is
+ * taken before a partition is locked and released after, so a thread holds one lock at a time. */
 #include "cache/alloc/chunk_alloc.h"
 
 #include "base/clock.h"
@@ -10,8 +10,8 @@
 #include "cache/pages/assist.h"
 #include "cache/pages/epoch_turn.h"
 
-/* Takes a chunk of the class. While the class's lock is warm it also fills the partition's stock,
- * unless the chunk is for a large value. */
+/* Takes a free chunk of the class. While the class's lock is warm, also fills the partition's
+ * magazine, unless the chunk is for a large value. */
 static uint32_t chunk_take_free(struct cache_thread *ct, struct partition *p, unsigned class_id,
                                 bool large) {
     struct cache *c = ct->cache;
@@ -36,7 +36,7 @@ static uint32_t chunk_take_free(struct cache_thread *ct, struct partition *p, un
     return refs[0];
 }
 
-/* The class to take a chunk of. While the thread rested outside its turn the geometry may have
+/* The class to take a chunk of. While the thread paused outside its turn, the geometry may have
  * changed, and the id may be another class's now. */
 static unsigned chunk_serving_class(const struct cache *c, unsigned class_id,
                                     uint32_t chunk_bytes) {
@@ -45,18 +45,17 @@ static unsigned chunk_serving_class(const struct cache *c, unsigned class_id,
     return serves ? class_id : slab_class_of(c->slab, chunk_bytes);
 }
 
-/* --- a page of another class, or where pages stay in their classes (no_slab_reassign), what the
- * class's own pages can give --- */
+/* --- a page of another class; or a chunk of the class's own pages, where pages never change
+ * classes (no_slab_reassign) --- */
 
 enum {
-    /* after a try in vain no set tries for so long: slow clients hold what is in the way */
+    /* no set tries again for this long after a failure: slow clients hold the pages */
     STEAL_PAUSE_US = 5000,
 };
 
-/* The class to take a page from: the one with the most pages, at least `least_pages`, that is not
- * among `refused`. It goes by the number of pages, whereas spare_choose (control/pages) goes by
- * what pages are worth: here a set waits, and to learn a class's worth takes a look at up to 1,300
- * chunks. */
+/* The donor: the class with the most pages, at least `least_pages`, outside `refused`. spare_choose
+ * (control/pages) compares what pages are worth instead; that means a sample of up to 1,300 chunks,
+ * and here a set waits. */
 static unsigned alloc_richest_class(const struct cache *c, const struct class_set *refused,
                                     uint32_t least_pages) {
     unsigned best = SLAB_CLASS_NONE;
@@ -71,16 +70,16 @@ static unsigned alloc_richest_class(const struct cache *c, const struct class_se
     return best;
 }
 
-/* Empties one page of the donor in one pass, dropping what lives in it, and hands it over. False:
- * something in the page is in use, and the page went back; *in_vain: what was not in use has been
- * dropped for nothing. */
-static bool alloc_steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, uint32_t kept,
-                             unsigned class_id, bool *in_vain) {
+/* Empties one page of the donor in one pass, drops its live items, and hands the page over. False:
+ * something in the page is in use, and the page went back; then *in_vain is set if items were
+ * dropped. */
+static bool alloc_steal_page(struct cache_thread *ct, uint32_t page, unsigned donor,
+                             uint32_t min_left, unsigned class_id, bool *in_vain) {
     struct cache *c = ct->cache;
     struct moving_page m;
     struct page_driver d = {.ct = ct, .step_bytes = PAGE_BYTES, .at_once = true};
     uint64_t start_us = clock_mono_us();
-    if (cache_page_in_use(c, page) || !page_move_begin(&m, ct, page, donor, class_id, kept)) {
+    if (cache_page_in_use(c, page) || !page_move_begin(&m, ct, page, donor, class_id, min_left)) {
         return false;
     }
     if (m.state == PAGE_MOVE_EMPTYING) {
@@ -101,20 +100,20 @@ static bool alloc_steal_page(struct cache_thread *ct, uint32_t page, unsigned do
     return true;
 }
 
-/* Tries the donor's pages, the cheapest first. It stops after a page that was emptied in vain: that
+/* Tries the donor's pages, the cheapest first. Stops after a page that was emptied in vain: that
  * page is the cheapest the next time. */
-static bool alloc_steal_from(struct cache_thread *ct, unsigned donor, uint32_t kept,
+static bool alloc_steal_from(struct cache_thread *ct, unsigned donor, uint32_t min_left,
                              unsigned class_id, bool *in_vain) {
     uint32_t pages[CACHE_CHOOSE_MAX];
     unsigned n = cache_choose_pages(ct, donor, PICK_LEAST_VALUE, pages, CACHE_CHOOSE_MAX);
     bool got = false;
     for (unsigned i = 0; i < n && !got && !*in_vain; i++) {
-        got = alloc_steal_page(ct, pages[i], donor, kept, class_id, in_vain);
+        got = alloc_steal_page(ct, pages[i], donor, min_left, class_id, in_vain);
     }
     return got;
 }
 
-/* Tries the retired classes first: their pages are to leave them anyway. */
+/* Tries the retired classes first, because their pages have to leave them anyway. */
 static bool alloc_steal_from_retired(struct cache_thread *ct, unsigned class_id, bool *in_vain) {
     const struct slab *slab = ct->cache->slab;
     bool got = false;
@@ -126,9 +125,9 @@ static bool alloc_steal_from_retired(struct cache_thread *ct, unsigned class_id,
 }
 
 /* Takes a page from a retired class, or from the richest class whose pages are not all in use. If
- * no class has more than one page, the first page of the receiver may go over the limit, as in
- * memcached: with more classes than pages they would otherwise take the last one from each other at
- * nearly every set. The tuner gives that page back when a class can spare one. When the reserve is
+ * no class has more than one page, the receiver's first page may go over the limit, as in
+ * memcached: with more classes than pages, classes would take the last page from each other at
+ * nearly every set. The tuner takes that page back when a class can spare one. When the reserve is
  * used up, last pages are taken too. */
 static bool alloc_steal_from_richest(struct cache_thread *ct, unsigned class_id) {
     bool in_vain = false;
@@ -151,8 +150,8 @@ static bool alloc_steal_from_richest(struct cache_thread *ct, unsigned class_id)
     return false;
 }
 
-/* Frees a chunk in the class's own pages: one that a partition has at hand, or else a piece of a
- * value that is in the queue of another class. That value is dropped. */
+/* Frees a chunk in the class's own pages: a chunk of a magazine, or else a piece of a value in the
+ * queue of another class. That value is dropped. */
 static bool alloc_free_own_chunk(struct cache_thread *ct, unsigned class_id) {
     const struct slab *slab = ct->cache->slab;
     uint32_t pages[CACHE_CHOOSE_MAX];
@@ -168,8 +167,8 @@ static bool alloc_free_own_chunk(struct cache_thread *ct, unsigned class_id) {
     return slab_has_free(slab, class_id);
 }
 
-/* A page of another class. After a try in vain there is a pause, for the same pages would be in the
- * way again. */
+/* Takes a page of another class. After a failure the next try comes later, for the same pages would
+ * be in the way again. */
 static bool alloc_steal_after_pause(struct cache_thread *ct, unsigned class_id) {
     struct cache *c = ct->cache;
     if (!c->config.steal_pages || clock_mono_us() < c->steal_again_us) {
@@ -180,10 +179,9 @@ static bool alloc_steal_after_pause(struct cache_thread *ct, unsigned class_id) 
     return got;
 }
 
-/* Empties a page for the class, dropping what lives in it; without slab_reassign, lets the class's
- * first page go over the limit, or frees a chunk of its own. False: none was to be had, or another
- * thread is at it, which would only want the same memory. No reference is held: the call may wait
- * outside the turn. */
+/* Empties a page for the class and drops its items. Without slab_reassign, lets the class's first
+ * page go over the limit, or frees a chunk of the class. False: no page could be had, or another
+ * thread is stealing. No reference is held: the call may wait outside the turn. */
 static bool alloc_steal(struct cache_thread *ct, unsigned class_id) {
     struct cache *c = ct->cache;
     if (atomic_exchange_explicit(&c->stealing, true, memory_order_acquire)) {
@@ -196,28 +194,28 @@ static bool alloc_steal(struct cache_thread *ct, unsigned class_id) {
     return got;
 }
 
-/* --- any means --- */
+/* --- all means --- */
 
-/* A chunk that a store looks for. */
+/* A store's search for a chunk. */
 struct chunk_search {
     struct cache_thread *ct;
     unsigned             class_id;
     bool                 large;
-    bool                 assisted;     /* it has worked on pages that the mover wants */
-    uint64_t             give_up_us; /* the one bound of it all, as turn_wait_left has it */
-    uint32_t             ref;        /* a chunk that an eviction freed; 0: none */
+    bool                 assisted;     /* the search has worked on pages that the mover wants */
+    /* the deadline of the search, see turn_wait_left; 0: not set yet */
+    uint64_t             deadline_us;
+    uint32_t             ref;        /* chunk freed by an eviction; 0: none */
 };
 
-/* The means, in this order, when nothing of the class is free; 3 and 5 end with the patience:
+/* The means, in this order, when the class has no free chunk; 3 and 5 end at the deadline:
  *
- *     1. where nothing may be evicted: the class's first page, over the limit
- *     2. a part of the work on a page that the mover wants for the class
- *     3. the next victim of the class
- *     4. a page of another class
- *     5. rest: drafts, values that are being sent and pages on the move may become free
+ * 1. where nothing may be evicted: the class's first page, over the limit;
+ * 2. a part of the work on a page that the mover wants for the class;
+ * 3. the next victim of the class;
+ * 4. a page of another class, unless slow readers hold much memory;
+ * 5. a pause: uploads, values that are being sent and pages on the move may become free.
  *
- * While slow readers hold much memory there is no page of another class. True: memory may be free
- * now, though other threads may take it first. */
+ * Returns true if memory may be free now; other threads may take it first. */
 static bool alloc_free_chunk(struct chunk_search *s) {
     struct cache *c = s->ct->cache;
     if (!may_evict(c, s->class_id)) {
@@ -232,19 +230,19 @@ static bool alloc_free_chunk(struct chunk_search *s) {
         return true;
     }
     bool draining;
-    /* while all of its pages are on the move, a chunk that it frees there is not its own */
+    /* while all of its pages are on the move, an evicted chunk does not return to the class */
     if (slab_pages_beyond(c->slab, s->class_id, 0) > 0 &&
         evict_somewhere(s->ct, s->class_id, &s->ref, &draining)) {
         if (atomic_load_explicit(&c->starved_on_evict, memory_order_relaxed)) {
             evict_note_starved(c, s->class_id);
         }
-        return turn_wait_left(s->ct, &s->give_up_us);
+        return turn_wait_left(s->ct, &s->deadline_us);
     }
     if (pinned_are_much(c)) {
         return slab_grow_first(c->slab, s->class_id);
     }
     evict_note_starved(c, s->class_id);
-    return alloc_steal(s->ct, s->class_id) || turn_wait_for_memory(s->ct, &s->give_up_us);
+    return alloc_steal(s->ct, s->class_id) || turn_wait_for_memory(s->ct, &s->deadline_us);
 }
 
 uint32_t chunk_alloc(struct cache_thread *ct, struct partition *p, unsigned class_id,
@@ -259,7 +257,7 @@ uint32_t chunk_alloc(struct cache_thread *ct, struct partition *p, unsigned clas
         if (s.ref != 0 || !more) {
             break;
         }
-        /* a class that was retired this moment is not short of memory */
+        /* a class that has just been retired is not short of memory */
         more =
             chunk_serving_class(c, s.class_id, chunk_bytes) != s.class_id || alloc_free_chunk(&s);
     }

@@ -1,4 +1,4 @@
-/* A chunk by any means. */
+/* Allocates a chunk by any means. */
 #ifndef SLATE_CACHE_ALLOC_CHUNK_ALLOC_H
 #define SLATE_CACHE_ALLOC_CHUNK_ALLOC_H
 #include "cache/partition.h"

@@ -5,7 +5,7 @@
 #include "cache/pages/epoch_turn.h"
 
 enum {
-    DEFERRED_ITEMS = 256, /* items, or DEFERRED_BYTES, at which an open limbo is sealed */
+    DEFERRED_ITEMS = 256, /* an open list of so many items, or DEFERRED_BYTES, is sealed */
     DEFERRED_WAIT_US = 100000,
 };
 
@@ -29,7 +29,7 @@ void deferred_free_destroy(struct cache *c) {
     c->deferred = NULL;
 }
 
-/* Moves everything to another limbo; `from` is empty afterwards. */
+/* Moves all items of `from` to another list. */
 static void deferred_append(const struct cache *c, struct deferred_list *to,
                             struct deferred_list *from) {
     if (to->first != 0 && from->first != 0) {
@@ -65,7 +65,7 @@ static struct deferred_free *deferred_own(const struct cache_thread *ct) {
     return &ct->cache->deferred[deferred_turn_number(ct)];
 }
 
-/* Whether all turns have ended that were under way when the limbo was sealed. */
+/* True once all turns have ended that were under way when the list was sealed. */
 static bool deferred_is_ready_locked(const struct cache *c, const struct deferred_free *l) {
     for (unsigned i = 0; i < THREADS_MAX; i++) {
         if (turn_lasts(&c->turns[i], l->turns[i])) {
@@ -75,33 +75,33 @@ static bool deferred_is_ready_locked(const struct cache *c, const struct deferre
     return true;
 }
 
-/* Gives back what can be given back without waiting. Returns whether anything was. */
+/* Frees what can be freed without waiting. Returns true if anything was freed. */
 static bool deferred_release_ready(struct cache_thread *ct, struct deferred_free *l) {
     const struct cache *c = ct->cache;
-    struct deferred_list given = {0};
+    struct deferred_list ready = {0};
     lock_take(&l->lock);
     if (l->sealed.items > 0 && deferred_is_ready_locked(c, l)) {
-        deferred_append(c, &given, &l->sealed);
+        deferred_append(c, &ready, &l->sealed);
     }
     if (l->sealed.items == 0 && l->open.items > 0) {
-        /* The calling thread's own turn is left out: it retired these items itself and holds no
-         * reference to them, or it holds no reference at all. */
+        /* The calling thread's own turn is left out: this thread retired the items itself and holds
+         * no reference to them, or holds no reference at all. */
         l->sealed = l->open;
         l->open = (struct deferred_list){0};
         turns_read(c->turns, l->turns);
         l->turns[deferred_turn_number(ct)] = 0;
         if (deferred_is_ready_locked(c, l)) {
-            deferred_append(c, &given, &l->sealed);
+            deferred_append(c, &ready, &l->sealed);
         }
     }
     deferred_note_any_locked(l);
     lock_release(&l->lock);
-    bool any = given.items > 0;
-    deferred_free_list(c, &given);
+    bool any = ready.items > 0;
+    deferred_free_list(c, &ready);
     return any;
 }
 
-/* The next limbo that is not empty and whose thread is not within a turn; NULL: there is none. */
+/* The next non-empty lists of a thread outside a turn; NULL: none. */
 static struct deferred_free *deferred_next_idle(const struct cache_thread *ct, unsigned *i) {
     struct cache *c = ct->cache;
     unsigned used = atomic_load_explicit(&c->turns_used, memory_order_relaxed);
@@ -176,7 +176,7 @@ void deferred_free_add(struct cache_thread *ct, uint32_t ref, size_t bytes) {
     deferred_note_any_locked(l);
     lock_release(&l->lock);
     if (full) {
-        /* if it cannot be given back now, whoever needs the memory waits for it later */
+        /* if nothing can be freed now, a thread that needs the memory waits later */
         deferred_release_ready(ct, l);
     }
 }

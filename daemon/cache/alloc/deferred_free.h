@@ -1,56 +1,55 @@
-/* Memory of the heap store on its way back.
+/* Frees memory of the heap store once no reader can hold it.
  *
- * A reader without a lock may still read an item that was unlinked, and note its hit there with one
- * byte. So memory is not given back at once but retired: it waits in the thread's limbo until every
- * other thread has left the turn it was in. That is epoch-based reclamation with the turns'
- * counters as epochs (Fraser, "Practical lock-freedom", 2004, section 5.2.3). A limbo has an open
- * part and a sealed one: the sealed part waits for the turns seen when it was sealed.
+ * A reader without a lock may still read an unlinked item, and store one byte there for its hit. So
+ * memory is not freed at once but retired: it waits in its thread's list until every other thread
+ * has left the turn in which that thread was. This is epoch-based reclamation with the turns'
+ * counters as epochs (Fraser, "Practical lock-freedom", 2004, section 5.2.3). A thread has an open
+ * list and a sealed list; the sealed list waits for the turns seen when it was sealed.
  *
- * A thread looks after its own limbo when it retires or needs memory. What an idle thread has left
- * in its limbo would count as used for ever; so a thread that needs memory also gives back what is
- * in the limbos of threads that are not within a turn. No lock held. */
+ * A thread tends its own lists when it retires or needs memory. The lists of an idle thread would
+ * count as used for ever; so a thread that needs memory also tends the lists of threads outside a
+ * turn. No lock held. */
 #ifndef SLATE_CACHE_ALLOC_DEFERRED_FREE_H
 #define SLATE_CACHE_ALLOC_DEFERRED_FREE_H
 #include "cache/partition.h"
 
-/* Memory of the heap store on its way back; linked through node.next. */
+/* Retired memory, linked through node.next. */
 struct deferred_list {
     uint32_t first;
     unsigned items;
     size_t   bytes;
 };
 
-/* What a thread has retired, by the number of its turn. It lies in the cache's memory because other
- * threads give it back while its thread is not within a turn, or has ended. */
+/* The lists of one thread, by the number of its turn. They lie in the cache's memory because other
+ * threads tend them while the owner is outside a turn, or has ended. */
 struct deferred_free {
-    struct lock  lock; /* over what follows */
+    struct lock  lock; /* protects the other members */
     struct deferred_list open, sealed;
-    /* the turns when it was sealed; 0 for the thread that sealed it, which held no reference */
+    /* turns seen at the sealing; 0 for the thread that sealed and held no reference */
     uint64_t     turns[THREADS_MAX];
-    _Atomic bool any; /* of either; may be looked at without the lock */
+    _Atomic bool any; /* true: a list is not empty; may be read without the lock */
 } __attribute__((aligned(64)));
 
-/* Memory that was retired while the heap shrinks. It is kept until all of it can be given back. */
+/* Memory retired while the heap shrinks, held until all of it can be freed. */
 struct deferred_held {
-    uint32_t *first;     /* by unit of addresses; linked through node.next */
-    uint64_t  cap_bytes; /* how much stores may use meanwhile; falls with each item that is kept */
+    uint32_t *first;     /* for each unit of addresses; linked through node.next */
+    uint64_t  cap_bytes; /* bound on the memory of stores meanwhile; falls with each held item */
 };
-enum { DEFERRED_BYTES = 64 << 10 }; /* an open limbo is sealed at so much */
-/* units of so many addresses are larger than nearly all runs of small allocations */
+enum { DEFERRED_BYTES = 64 << 10 }; /* an open list of this size is sealed */
+/* nearly every run of small allocations is shorter than one unit of addresses */
 enum { DEFERRED_UNIT_SHIFT = 16 };
 
 bool deferred_free_create(struct cache *); /* false: out of memory */
 void deferred_free_destroy(struct cache *);
 void deferred_free_retire(struct cache_thread *, const uint32_t *refs, unsigned count);
-/* Puts retired memory into the thread's limbo. */
+/* Adds retired memory to the thread's open list. */
 void deferred_free_add(struct cache_thread *, uint32_t ref, size_t bytes);
-/* Gives back what can be given back without waiting: from this thread's limbo, and from those of
- * threads that are not within a turn. False: nothing could be. */
+/* Frees what can be freed without waiting: from this thread's lists, and from those of threads
+ * outside a turn. False: nothing was freed. */
 bool deferred_free_release(struct cache_thread *);
 size_t
-deferred_free_bytes(const struct cache_thread *); /* bytes that wait in this thread's limbo */
-/* Waits until what this thread has retired, and what threads outside a turn have left, can be given
- * back, and gives it back. False: there is none, or it takes too long. The caller holds no
- * reference. */
+deferred_free_bytes(const struct cache_thread *); /* bytes in this thread's lists */
+/* Waits until the memory retired by this thread, and by threads outside a turn, can be freed, and
+ * frees it. False: there is none, or a turn takes too long. The caller holds no reference. */
 bool deferred_free_wait(struct cache_thread *);
 #endif

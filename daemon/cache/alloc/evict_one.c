@@ -1,5 +1,4 @@
-/* Eviction: chooses the item of a class that goes when others need its memory, and says when a
- * class is hungry. */
+/* Eviction: chooses a victim when others need the memory of a class, and marks starved classes. */
 #include "cache/alloc/evict_one.h"
 
 #include "cache/alloc/magazine.h"
@@ -7,9 +6,9 @@
 #include "cache/items/pinned.h"
 
 enum {
-    /* a queue of so many items evicts its own oldest one, without a look at other partitions */
+    /* a partition with so many items of the class evicts its own oldest, without asking others */
     EVICT_HERE_MIN = 128,
-    EVICT_PARTITIONS_MAX = 16, /* partitions of which the one with the oldest item is chosen */
+    EVICT_PARTITIONS_MAX = 16, /* partitions whose oldest items are compared */
 };
 
 void evict_note_starved(struct cache *c, unsigned class_id) {
@@ -18,8 +17,8 @@ void evict_note_starved(struct cache *c, unsigned class_id) {
     }
 }
 
-/* Unlinks the next victim of the queue. Its chunks go to the stock, or to the thread's list of
- * chunks to give back. *leaving: they lie in a page on the move, and are lost to the class. */
+/* Unlinks the next victim of the queue. Its chunks go to the magazine, or to the thread's deferred
+ * chunks. *draining: they lie in a page on the move, and the class loses them. */
 static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct class_queue *s,
                              unsigned class_id, bool *draining) {
     struct item *it = (struct item *)evict_victim(queue_now(ct, s), item_now_s(ct));
@@ -53,24 +52,28 @@ uint32_t evict_chunk_locked(struct cache_thread *ct, struct partition *p, unsign
 
 /* --- the oldest of several partitions ---
  *
- * What a partition's oldest item of a class is was noted when somebody last looked under its lock,
- * so that a choice among many takes the lock of few. Notes grow old: one that makes an item too old
- * is found out when its partition is chosen, one that makes it too young when it is looked at in
- * its turn, one partition an eviction. */
+ * The age of each partition's oldest item of a class was noted at the last reading under its lock,
+ * so that a choice among many partitions takes few locks. Notes get stale. A note that makes an
+ * item too old is corrected when its partition is chosen; a note that makes an item too young, when
+ * its partition is the start: one partition for each eviction. */
 
 static _Atomic uint64_t *evict_oldest_noted(const struct cache *c, unsigned partition,
                                             unsigned class_id) {
     return &c->oldest_noted[(size_t)class_id * c->partition_count + partition];
 }
 
-/* Notes how long ago the oldest item of the queue was used: the greater, the longer. Times are
- * whole seconds; of equals the longest queue counts as oldest. 0: the queue is empty. */
+/* A note of an oldest item, to compare: the greater, the longer unused. Times are whole seconds; of
+ * equal ones the longest queue counts as oldest. 0 stands for an empty queue. */
+static uint64_t evict_note_of(uint32_t used_s, size_t queue_items) {
+    return (uint64_t)(UINT32_MAX - used_s) << 32 | queue_items;
+}
+
+/* Notes the oldest item of the queue, and returns the note. */
 static uint64_t evict_read_oldest_locked(const struct cache *c, unsigned partition,
                                          unsigned class_id) {
     const struct class_queue *s = c->partitions[partition].class_queues[class_id];
     const struct node *n = s != NULL ? evict_oldest(&s->queue) : NULL;
-    uint64_t oldest =
-        n != NULL ? (uint64_t)(UINT32_MAX - node_used_s(n)) << 32 | evict_count(&s->queue) : 0;
+    uint64_t oldest = n != NULL ? evict_note_of(node_used_s(n), evict_count(&s->queue)) : 0;
     atomic_store_explicit(evict_oldest_noted(c, partition, class_id), oldest, memory_order_relaxed);
     return oldest;
 }
@@ -83,21 +86,21 @@ static uint64_t evict_read_oldest(struct cache *c, unsigned partition, unsigned 
     return oldest;
 }
 
-/* Chooses the partition whose noted oldest item is the oldest, among some partitions from `start`
- * on. *next is the note of the second. False: none of them has an item. */
+/* Chooses the partition with the oldest noted item, among some partitions from `start` on. *next is
+ * the second oldest note. False: these partitions have no item. */
 static bool evict_choose_oldest(struct cache *c, unsigned class_id, unsigned start,
                                 unsigned *chosen, uint64_t *next) {
     uint64_t oldest = 0;
-    unsigned looked = 0;
+    unsigned compared = 0;
     *next = 0;
-    for (unsigned i = 0; i < c->partition_count && looked < EVICT_PARTITIONS_MAX; i++) {
+    for (unsigned i = 0; i < c->partition_count && compared < EVICT_PARTITIONS_MAX; i++) {
         unsigned partition = (start + i) % c->partition_count;
         uint64_t note =
             atomic_load_explicit(evict_oldest_noted(c, partition, class_id), memory_order_relaxed);
         if (note == 0) {
             note = evict_read_oldest(c, partition, class_id);
         }
-        looked += note != 0;
+        compared += note != 0;
         if (note > oldest) {
             *next = oldest;
             oldest = note;
@@ -114,7 +117,7 @@ bool evict_somewhere(struct cache_thread *ct, unsigned class_id, uint32_t *ref, 
     unsigned start = (unsigned)random_next(&ct->random) % c->partition_count, chosen = 0;
     uint64_t next;
     evict_read_oldest(c, start, class_id);
-    /* each look makes one note true, so it ends after as many as there are */
+    /* each reading corrects one note, so the loop ends after as many rounds as notes */
     while (evict_choose_oldest(c, class_id, start, &chosen, &next)) {
         struct partition *p = &c->partitions[chosen];
         lock_take(&p->lock);
@@ -148,7 +151,7 @@ bool evict_any(struct cache_thread *ct, struct partition *p, unsigned class_id) 
 uint32_t evict_for_chunk(struct cache_thread *ct, unsigned class_id) {
     uint32_t ref = 0;
     bool draining = true;
-    /* victims in pages on the move come first: they had to leave anyway */
+    /* victims in pages on the move go first, because they have to leave anyway */
     while (ref == 0 && draining && evict_somewhere(ct, class_id, &ref, &draining)) {
         if (ref == 0 && slab_has_free_chunk(ct->cache->slab, class_id)) {
             slab_take(ct->cache->slab, class_id, &ref, 1);

@@ -1,15 +1,14 @@
-/* Gives back what the heap store holds beyond its limit.
+/* Releases the memory that the heap store holds beyond its limit.
  *
- * Evicting the oldest items would leave a hole in every run of small allocations, and free hardly a
- * page. So pages of the arena are drawn by lot until the items in them amount to the excess, and
- * these items are evicted. Their memory is given back only when all of it can be, in order of
- * address: if a hole were given back earlier, the next store would fill it, and its run would stay
- * in use. What other threads store in these pages during the walk is evicted by a second walk.
+ * To evict the oldest items would leave a hole in every run of small allocations, and free hardly a
+ * page. So pages of the arena are drawn at random until their items amount to the excess, and these
+ * items are evicted. Their memory is freed only when all of it can be, in order of address: if one
+ * hole were freed earlier, the next store would fill the hole, and the run would stay in use. A
+ * second walk evicts the items that other threads store in these pages during the first walk.
  *
- * Until the end the amount of memory held does not fall, so stores must not go by it: they would
- * evict more and more, oldest first, in vain. Instead they go by a cap on the bytes in use, which
- * falls with each item evicted here. So a store makes room for itself, as always, and for nothing
- * else. */
+ * Until the end the held memory does not fall, so stores must not go by it: they would evict more
+ * and more, oldest first, in vain. Instead stores go by a cap on the bytes in use, which falls with
+ * each item evicted here. So each store evicts for itself, as always, and for nothing else. */
 #include "cache/alloc/heap_shrink.h"
 
 #include <stdlib.h>
@@ -20,10 +19,10 @@
 
 enum {
     BUCKETS_A_STEP = 4,
-    /* units of addresses in one step, where nothing in them is to be given back */
+    /* units of addresses in one step, if they have nothing to free */
     UNITS_A_STEP = 4096,
-    OVER_SHARE = 16, /* a heap may hold more than its limit by this share for a while */
-    SPARE_SHARE = 64, /* this share of a lowered limit is left free */
+    OVER_SHARE = 16, /* a heap may exceed its limit by this share for a while */
+    SPARE_SHARE = 64, /* this share of a lowered limit stays free */
 };
 
 enum walk { WALK_TALLY, WALK_EVICT, WALK_EVICT_LATE, WALKS };
@@ -31,14 +30,14 @@ enum walk { WALK_TALLY, WALK_EVICT, WALK_EVICT_LATE, WALKS };
 struct cache_shrink {
     struct cache_thread *ct;
     uint64_t      limit_bytes; /* the limit when the shrink began */
-    uint64_t      too_much_bytes; /* bytes of live items that are too much */
-    uint32_t     *bytes;   /* for each page: bytes of the live items in it */
-    bool         *chosen;  /* for each page: whether its items are evicted */
-    struct deferred_held held; /* what was evicted */
-    size_t        units, unit; /* units of addresses, and the one where giving back goes on */
-    bool          given;   /* whether anything was given back */
+    uint64_t      too_much_bytes; /* excess bytes of live items */
+    uint32_t     *bytes;   /* for each page: bytes of its live items */
+    bool         *chosen;  /* for each page: true if its items are evicted */
+    struct deferred_held held; /* memory of evicted items */
+    size_t        units, unit; /* units of addresses; the unit to free next */
+    bool          freed;   /* true once anything was freed */
     enum walk     walk;
-    uint32_t      partition, bucket; /* where the walk goes on */
+    uint32_t      partition, bucket; /* position of the walk */
 };
 
 static void shrink_free(struct cache_shrink *s) {
@@ -71,14 +70,14 @@ static struct cache_shrink *shrink_make(struct cache_thread *ct, const struct he
     return s;
 }
 
-/* Bytes that are held beyond the limit. Retired memory comes back by itself, and does not count. */
+/* Bytes held beyond the limit. Retired memory does not count: it comes back in any case. */
 static uint64_t shrink_over_bytes(const struct heap_facts *h) {
     uint64_t held = h->held_bytes - h->retired_bytes;
     return held > h->limit_bytes ? held - h->limit_bytes : 0;
 }
 
-/* Whether to begin: the limit was lowered, or so much is held beyond it that the next stores'
- * evictions do not make up for it. */
+/* True if a shrink should begin: the limit was lowered, or the excess is more than the evictions of
+ * the next stores make up for. */
 static bool shrink_is_due(const struct heap_facts *h) {
     return shrink_over_bytes(h) > (h->cap_bytes != 0 ? 0 : h->limit_bytes / OVER_SHARE);
 }
@@ -90,10 +89,10 @@ struct cache_shrink *cache_shrink_begin(struct cache_thread *ct, enum cache_shri
     if (c->store->whole_pages || !c->config.evict) {
         return NULL;
     }
-    deferred_free_wait(ct); /* gives back what could not be given back the last time */
+    deferred_free_wait(ct); /* frees what could not be freed the last time */
     heap_facts(c->heap, &h);
     if (shrink_is_due(&h) && !heap_trim(c->heap)) {
-        *state = CACHE_SHRINK_MORE; /* another thread counts what is held: it is not known yet */
+        *state = CACHE_SHRINK_MORE; /* another thread is counting the held memory */
         return NULL;
     }
     heap_facts(c->heap, &h);
@@ -109,7 +108,7 @@ struct cache_shrink *cache_shrink_begin(struct cache_thread *ct, enum cache_shri
     return s;
 }
 
-/* Takes the next kept allocation of this unit; 0: none is left. */
+/* Takes the next held allocation of this unit; 0: none is left. */
 static uint32_t shrink_take_held(struct cache_shrink *s) {
     uint32_t ref = s->held.first[s->unit];
     s->held.first[s->unit] = ref != 0 ? node_next(&item_at(s->ct->cache, ref)->node) : 0;
@@ -117,6 +116,13 @@ static uint32_t shrink_take_held(struct cache_shrink *s) {
 }
 
 /* --- walking --- */
+
+static void shrink_tally_locked(struct cache_shrink *s, const uint32_t *refs, unsigned count) {
+    const struct cache *c = s->ct->cache;
+    for (unsigned i = 0; i < count; i++) {
+        s->bytes[arena_page_of_ref(c->arena, refs[i])] += (uint32_t)heap_bytes_of(c->heap, refs[i]);
+    }
+}
 
 static void shrink_evict_locked(struct cache_shrink *s, struct partition *p, const uint32_t *refs,
                                 unsigned count) {
@@ -135,7 +141,7 @@ static void shrink_evict_locked(struct cache_shrink *s, struct partition *p, con
     }
 }
 
-/* Draws pages in which items live until those items hold what is too much. */
+/* Draws pages at random until their items make up the excess. */
 static void shrink_choose_pages(struct cache_shrink *s) {
     uint32_t lived_in = 0, page_max = s->ct->cache->arena->page_max,
              *pages = malloc(page_max * sizeof *pages);
@@ -160,11 +166,10 @@ static void shrink_walk_bucket(struct cache_shrink *s) {
     unsigned count;
     lock_take(&p->lock);
     bool there = index_chain(&p->index, s->bucket, refs, INDEX_CHAIN_MOST, &count);
-    if (there && s->walk != WALK_TALLY) {
+    if (there && s->walk == WALK_TALLY) {
+        shrink_tally_locked(s, refs, count);
+    } else if (there) {
         shrink_evict_locked(s, p, refs, count);
-    }
-    for (unsigned i = 0; there && s->walk == WALK_TALLY && i < count; i++) {
-        s->bytes[arena_page_of_ref(c->arena, refs[i])] += (uint32_t)heap_bytes_of(c->heap, refs[i]);
     }
     lock_release(&p->lock);
     magazine_settle(s->ct);
@@ -188,7 +193,7 @@ bool cache_shrink_evict(struct cache_shrink *s) {
     return s->walk < WALKS && h.limit_bytes <= s->limit_bytes;
 }
 
-/* --- giving back --- */
+/* the limit was raised meanwhile: nothing more has to go */
 
 bool cache_shrink_release(struct cache_shrink *s) {
     size_t until = s->unit + UNITS_A_STEP < s->units ? s->unit + UNITS_A_STEP : s->units;
@@ -198,11 +203,11 @@ bool cache_shrink_release(struct cache_shrink *s) {
             heap_release(s->ct->cache->heap, ref);
         }
     }
-    s->given |= any;
+    s->freed |= any;
     return s->unit < s->units;
 }
 
-/* Leaves what is still kept to the thread's limbo. Returns whether there was any. */
+/* Moves all held memory to the thread's open list. Returns true if there was any. */
 static bool shrink_defer_remainder(struct cache_shrink *s) {
     struct cache_thread *ct = s->ct;
     bool any = false;
@@ -214,12 +219,12 @@ static bool shrink_defer_remainder(struct cache_shrink *s) {
     return any;
 }
 
-/* A shrink that has begun goes on until the limit holds, unless nothing more comes of it. */
+/* A shrink goes on until the limit holds, unless it no longer frees anything. */
 enum cache_shrink_state cache_shrink_end(struct cache_shrink **taken) {
     struct cache_shrink *s = *taken;
     struct cache *c = s->ct->cache;
     struct heap_facts h;
-    bool left = shrink_defer_remainder(s), given = s->given;
+    bool left = shrink_defer_remainder(s), freed = s->freed;
     s->ct->held = NULL;
     shrink_free(s);
     *taken = NULL;
@@ -227,5 +232,8 @@ enum cache_shrink_state cache_shrink_end(struct cache_shrink **taken) {
     heap_facts(c->heap, &h);
     bool more = shrink_over_bytes(&h) > 0;
     heap_set_cap(c->heap, more ? h.used_bytes : 0);
-    return !more ? CACHE_SHRINK_DONE : given && !left ? CACHE_SHRINK_MORE : CACHE_SHRINK_LATER;
+    if (!more) {
+        return CACHE_SHRINK_DONE;
+    }
+    return freed && !left ? CACHE_SHRINK_MORE : CACHE_SHRINK_LATER;
 }

@@ -1,5 +1,5 @@
-/* The heap store: one allocation for each item. Memory comes from the allocator, from what was
- * retired, and by eviction. */
+/* The heap store: one allocation for each item. Memory comes from the allocator, from retired
+ * items, and from evictions. */
 #include <errno.h>
 
 #include "cache/alloc/deferred_free.h"
@@ -9,9 +9,9 @@
 
 enum { TRIES_A_TURN = 32 };
 
-/* --- making and ending --- */
+/* --- create and destroy --- */
 
-/* All items count as items of one class, which never has a page. */
+/* All items count in one class, which never has a page. */
 static bool heap_store_make(struct cache *c) {
     uint32_t none = 0;
     c->slab = slab_create(c->arena, &(struct slab_config){.chunk_bytes_min = SLAB_HEADER_ROOM,
@@ -28,7 +28,7 @@ static void heap_store_unmake(struct cache *c) {
     slab_destroy(&c->slab);
 }
 
-/* The thread's limbo: what cannot be given back now, other threads give back later. */
+/* Other threads free later what this thread's lists cannot free now. */
 static void heap_store_thread_end(struct cache_thread *ct) { deferred_free_wait(ct); }
 
 /* --- sizes --- */
@@ -49,7 +49,7 @@ static size_t heap_store_chunk_takes(const struct cache *c, uint32_t ref) {
 
 static uint32_t heap_store_value_takes(const struct cache *c, unsigned class_id,
                                        uint32_t value_bytes) {
-    enum { AROUND_BYTES = 64 }; /* header, key, and what the heap itself takes */
+    enum { AROUND_BYTES = 64 }; /* header, key, and overhead of the heap */
     (void)c, (void)class_id;
     return value_bytes + AROUND_BYTES;
 }
@@ -59,12 +59,11 @@ static uint32_t heap_store_value_takes(const struct cache *c, unsigned class_id,
 static uint32_t heap_store_alloc(struct cache_thread *ct, struct partition *p, unsigned class_id,
                                  size_t bytes, bool large) {
     struct cache *c = ct->cache;
-    uint64_t give_up_us = 0;
+    uint64_t deadline_us = 0;
     unsigned tries = 0;
     uint32_t ref;
     while ((ref = heap_take(c->heap, bytes)) == 0) {
-        /* other threads may wait for this turn to end, and what is evicted may make no room for
-         * long */
+        /* other threads may wait for this turn to end, and evictions may free nothing for long */
         if (++tries % TRIES_A_TURN == 0) {
             cache_turn_end(ct);
             cache_turn_begin(ct);
@@ -73,7 +72,7 @@ static uint32_t heap_store_alloc(struct cache_thread *ct, struct partition *p, u
             continue;
         }
         if (deferred_free_bytes(ct) >= bytes + DEFERRED_BYTES && deferred_free_wait(ct)) {
-            continue; /* enough was evicted: it only has to come back */
+            continue; /* the evicted memory suffices once it can be freed */
         }
         if (large && pinned_are_much(c)) {
             break;
@@ -85,8 +84,8 @@ static uint32_t heap_store_alloc(struct cache_thread *ct, struct partition *p, u
             continue;
         }
         heap_trim(c->heap);
-        if (!turn_wait_for_memory(ct, &give_up_us)) {
-            ref = heap_take(c->heap, bytes); /* memory may have come back meanwhile */
+        if (!turn_wait_for_memory(ct, &deadline_us)) {
+            ref = heap_take(c->heap, bytes); /* memory may have been freed meanwhile */
             break;
         }
     }
@@ -98,7 +97,7 @@ static uint32_t heap_store_alloc(struct cache_thread *ct, struct partition *p, u
 
 /* --- the limit, and facts --- */
 
-/* Whether no more than the limit is held, once unused memory has gone back. */
+/* True if the heap holds no more than the limit, after a release of unused memory. */
 static bool heap_store_is_within(const struct cache *c, size_t limit_bytes) {
     struct heap_facts h;
     heap_trim(c->heap);
@@ -106,8 +105,8 @@ static bool heap_store_is_within(const struct cache *c, size_t limit_bytes) {
     return h.held_bytes <= limit_bytes;
 }
 
-/* Sets the limit. Where a thread shrinks the heap, stores may go on using what is used now until
- * the excess has gone back. */
+/* Sets the limit. If a thread shrinks the heap, stores may use the current amount until the excess
+ * is freed. */
 static bool heap_store_set_limit(struct cache *c, size_t limit_bytes) {
     struct heap_facts h;
     if (!(c->config.evict || heap_store_is_within(c, limit_bytes)) ||
@@ -131,8 +130,8 @@ static uint32_t heap_store_pages_out(const struct cache *c) {
     return heap_store_pages(&h);
 }
 
-/* Chunks of the class are told in units of 16 bytes of held memory: the allocator rounds to that,
- * and the count fits 32 bits. */
+/* The class counts chunks in units of 16 bytes of held memory: the allocator rounds to 16, and the
+ * count fits 32 bits. */
 static void heap_store_class_facts(const struct cache *c, unsigned class_id,
                                    struct slab_class_facts *f) {
     enum { GRAIN_BYTES = 16 };

@@ -1,4 +1,5 @@
-/* Free chunks: what a partition keeps at hand of each class, and the way back to the classes. */
+/* Magazines of free chunks, one for each class in a partition, and the way of chunks back to their
+ * classes. */
 #include "cache/alloc/magazine.h"
 
 #include <stdlib.h>
@@ -55,13 +56,13 @@ void magazines_release_page(struct cache_thread *ct, uint32_t page) {
     unsigned class_id = slab_page_class(c->slab, page);
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
-        uint32_t given[MAGAZINE_MAX];
+        uint32_t taken_refs[MAGAZINE_MAX];
         unsigned n = 0;
         lock_take(&p->lock);
         struct class_queue *s = p->class_queues[class_id];
         for (uint32_t j = 0; s != NULL && j < s->magazine_count;) {
             if (arena_page_of_ref(c->arena, s->magazine[j]) == page) {
-                given[n++] = s->magazine[j];
+                taken_refs[n++] = s->magazine[j];
                 s->magazine[j] = s->magazine[--s->magazine_count];
             } else {
                 j++;
@@ -69,7 +70,7 @@ void magazines_release_page(struct cache_thread *ct, uint32_t page) {
         }
         lock_release(&p->lock);
         while (n > 0) {
-            slab_release(c->slab, given[--n]);
+            slab_release(c->slab, taken_refs[--n]);
         }
     }
 }

@@ -1,6 +1,6 @@
-/* The stores of chunks in pages: slabs, chunks of many sizes whose classes compete for pages; and
- * blocks, the slabs of a single class, with a second one for heads that no block holds. What does
- * not fit a block is a chain of them. */
+/* The stores of chunks in pages. Slabs: chunks of many sizes, whose classes compete for pages.
+ * Blocks: a single class of slabs, and a second class for heads that no block holds; an item larger
+ * than a block is a chain of blocks. */
 #include <errno.h>
 
 #include "cache/alloc/chunk_alloc.h"
@@ -25,8 +25,8 @@ static size_t slab_store_chunk_takes(const struct cache *c, uint32_t ref) {
     return slab_chunk_bytes(c->slab, slab_ref_class(c->slab, ref));
 }
 
-/* What a value takes, with what is lost at the end of its chunk and of its page. A value that would
- * be chained takes as much as it fills of the largest chunks. */
+/* The memory of a value, with the loss at the end of its chunk and its page. A chained value counts
+ * the part that it fills of the largest chunks. */
 static uint32_t slab_store_value_takes(const struct cache *c, unsigned class_id,
                                        uint32_t value_bytes) {
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
@@ -38,7 +38,7 @@ static uint32_t slab_store_value_takes(const struct cache *c, unsigned class_id,
     return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
 }
 
-/* Chunks for tails are large, so partitions keep few of them. */
+/* Chunks for tails are large, so magazines hold few of them. */
 static uint64_t slab_store_count_tails(const struct cache *c, const struct item *it) {
     uint64_t tails = 0;
     for (uint32_t ref = item_first_tail(it); ref != 0;
@@ -99,8 +99,7 @@ static bool slab_store_make_blocks(struct cache *c) {
     bool any_head = c->block_bytes >= head_bytes;
     c->slab = slab_create(
         c->arena, &(struct slab_config){.chunk_bytes_min = c->block_bytes,
-                                        /* the configuration's sizes make the classes, no rule is
-                                         * asked */
+                                        /* `sizes` gives the classes; no growth rule applies */
                                         .growth_factor = 2,
                                         .sizes = &c->block_bytes,
                                         .size_count = any_head ? 0 : 1,
@@ -108,14 +107,14 @@ static bool slab_store_make_blocks(struct cache *c) {
     return c->slab != NULL;
 }
 
-/* What does not fit a block is chained, unless not even its key does: that takes one of the larger
- * chunks made for such heads. */
+/* An item larger than a block is chained. If even the key does not fit a block, the item takes one
+ * of the larger chunks for such heads. */
 static unsigned slab_store_block_class(const struct cache *c, size_t total_bytes,
                                        size_t head_bytes) {
     return head_bytes <= c->block_bytes ? SLAB_CLASS_NONE : slab_class_of(c->slab, total_bytes);
 }
 
-/* All blocks are of one size, so a value's length tells how many it takes. */
+/* All blocks have one size, so the number of tails follows from the value's length. */
 static uint64_t slab_store_block_tails(const struct cache *c, const struct item *it) {
     uint32_t room = c->block_bytes - ITEM_TAIL_HEADER;
     return (item_value_bytes(it) - value_bytes_in_head(c, it) + room - 1) / room;

@@ -1,4 +1,4 @@
-/* Freeing dead items where they lie. */
+/* Frees dead items in place. */
 #include "cache/expire/expire_sweep.h"
 
 #include "cache/alloc/magazine.h"
@@ -7,12 +7,12 @@
 
 enum {
     STEP_BUDGET = 1024,
-    FREE_COSTS = 64,  /* a freed item counts as so many looks */
-    CHAIN_COSTS = 64, /* so does a chain of the index, in a heap */
-    AHEAD = 8,        /* chunks whose lines are asked for before they are looked at */
+    FREE_COSTS = 64,  /* budget of a freed item */
+    CHAIN_COSTS = 64, /* budget of a bucket of the index, in a heap */
+    AHEAD = 8,        /* chunks prefetched ahead */
 };
 
-/* One step of a pass: the pass, and how many looks are left. */
+/* One step of a pass, with the budget that is left. */
 struct sweep_step {
     struct cache_thread *ct;
     struct cache_sweep  *pass;
@@ -20,7 +20,7 @@ struct sweep_step {
     int                  budget;
 };
 
-/* Whether an item that was just seen is dead. If it lives, notes when it will expire. */
+/* True if the item is dead. For a live item notes its expiry time. */
 static bool sweep_is_dead(struct sweep_step *s, const struct item *it) {
     uint32_t at_s = item_exptime_s(it);
     s->pass->examined++;
@@ -40,7 +40,7 @@ static void sweep_free_locked(struct sweep_step *s, struct partition *p, struct 
     s->budget -= FREE_COSTS;
 }
 
-/* The same for a chunk that may be anything by now. */
+/* The same for a chunk with unknown contents. */
 static void sweep_free_if_dead(struct sweep_step *s, struct item *it) {
     struct cache *c = s->ct->cache;
     char bytes[KEY_BYTES_MAX + 14];
@@ -58,8 +58,7 @@ static void sweep_free_if_dead(struct sweep_step *s, struct item *it) {
     magazine_settle(s->ct);
 }
 
-/* Looks at chunks of the page that the pass has reached. No class gets that page while this turn
- * lasts. */
+/* Examines chunks of the current page. No class gets that page during this turn. */
 static void sweep_page(struct sweep_step *s) {
     const struct slab *slab = s->ct->cache->slab;
     uint32_t chunk_bytes =
@@ -84,7 +83,7 @@ static bool sweep_pages(struct sweep_step *s) {
     const struct cache *c = s->ct->cache;
     while (s->budget > 0 && s->pass->page < arena_page_end(c->arena)) {
         if (s->pass->place == 0 && slab_page_class(c->slab, s->pass->page) == SLAB_CLASS_NONE) {
-            /* the system has the page's memory; a look would make it back the page again */
+            /* the system has the page's memory; a read would bring it back */
             s->pass->page++;
             s->budget--;
         } else {
@@ -94,7 +93,7 @@ static bool sweep_pages(struct sweep_step *s) {
     return s->pass->page < arena_page_end(c->arena);
 }
 
-/* Looks at one chain of the index. False: the partition has no more. */
+/* Examines one bucket of the index. False: the partition has no more. */
 static bool sweep_chain(struct sweep_step *s, struct partition *p) {
     uint32_t refs[INDEX_CHAIN_MOST];
     unsigned count;
@@ -131,7 +130,7 @@ bool cache_sweep_step(struct cache_thread *ct, struct cache_sweep *pass) {
     return ct->cache->store->whole_pages ? sweep_pages(&s) : sweep_index(&s);
 }
 
-/* Sums the counters in which everything counts that gives an item an expiry time. */
+/* Sums the counters of all calls that give an item an expiry time. */
 uint64_t cache_sweep_changes(struct cache *c) {
     lock_take(&c->threads_lock);
     unsigned most = atomic_load_explicit(&c->class_id_most, memory_order_relaxed);

@@ -1,26 +1,27 @@
-/* Flushing: sets the items' clock forward past everything that is stored. See struct item_clock. */
+/* Flushing: sets the items' clock forward past all stored items. See struct item_clock. */
 #include "cache/expire/flush.h"
 
 #include "cache/persist/file_state.h"
 
-/* Flushes every item whose time is not later than second `at_s`; with `all`, also every item whose
- * later time a store has already given. Several threads may flush at once: each flush is one second
- * of the items' clock. */
+/* Flushes every item whose time is not later than second `at_s`; with `all`, also items that a
+ * store has given a later time. Several threads may flush at once: each flush is one second of the
+ * items' clock. */
 static void flush_until(struct cache *c, uint32_t at_s, uint32_t now_s, bool all) {
     uint64_t was = atomic_load_explicit(&c->item_clock, memory_order_relaxed), next;
     do {
-        uint32_t flushed = (uint32_t)was, ahead_s = (uint32_t)(was >> 32), until_s = at_s + ahead_s;
-        if ((int32_t)(until_s - flushed) <= 0) {
+        struct item_clock clock = item_clock_unpack(was);
+        uint32_t until_s = at_s + clock.ahead_s;
+        if ((int32_t)(until_s - clock.flushed) <= 0) {
             if (!all) {
                 return;
             }
             /* threads whose turn began before the last flush may have stored with this time */
-            until_s = flushed + 1;
+            until_s = clock.flushed + 1;
         }
-        if ((int32_t)(now_s + ahead_s - until_s) <= 0) {
-            ahead_s = until_s + 1 - now_s;
+        if ((int32_t)(now_s + clock.ahead_s - until_s) <= 0) {
+            clock.ahead_s = until_s + 1 - now_s;
         }
-        next = (uint64_t)ahead_s << 32 | until_s;
+        next = item_clock_pack((struct item_clock){until_s, clock.ahead_s});
     } while (!atomic_compare_exchange_weak_explicit(&c->item_clock, &was, next,
                                                     memory_order_seq_cst, memory_order_relaxed));
 }
@@ -52,7 +53,7 @@ void cache_flush_now(struct cache *c) {
         now_s = clock_now_s();
         flush_until(c, now_s, now_s, true);
         file_state_save_flush(c);
-        /* otherwise a thread may have stored in a second that this one has not seen yet */
+        /* otherwise a thread may have stored in a second that this thread has not seen yet */
     } while (clock_now_s() != now_s);
 }
 

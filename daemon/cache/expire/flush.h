@@ -3,6 +3,6 @@
 #define SLATE_CACHE_EXPIRE_FLUSH_H
 #include "cache/partition.h"
 
-/* Carries out the pending flush once its time has come. */
+/* Performs the pending flush once its time has come. */
 void flush_if_due(struct cache *, uint32_t now_s);
 #endif

@@ -1,5 +1,5 @@
-/* Reads that hold the partition's lock: those with an effect, and those of large values. A miss may
- * make an empty item. */
+/* Reads under the partition's lock: reads with an effect, and large values. A miss may create an
+ * empty item. */
 #include "cache/admin/sampling.h"
 #include "cache/alloc/magazine.h"
 #include "cache/items/get_lockfree.h"
@@ -10,9 +10,9 @@
 static void get_locked_count_miss(struct cache_thread *ct, const struct cache_fetch *f,
                                   uint64_t hash) {
     if (f->vivify) {
-        get_measure_miss(ct, hash); /* the empty item is counted below: as a hit, or as a miss */
+        get_measure_miss(ct, hash); /* the empty item is counted later: as a hit, or as a miss */
     } else if (f->touch && !f->meta) {
-        /* a meta get that misses counts as a get, whether it sets a new time or not */
+        /* a meta get that misses counts as a get, even if the get sets a new time */
         COUNT(ct, cmd_touch);
         COUNT(ct, touch_misses);
     } else {
@@ -30,7 +30,7 @@ static void get_locked_count_hit(struct cache_thread *ct, const struct cache_fet
     }
 }
 
-/* memcached makes the item and then finds it; the counters say the same here. */
+/* memcached creates the item and then finds it; so the counters show a hit. */
 static void get_locked_count_created(struct cache_thread *ct, const struct cache_fetch *f,
                                      unsigned class_id) {
     if (f->touch) {
@@ -41,8 +41,8 @@ static void get_locked_count_created(struct cache_thread *ct, const struct cache
     }
 }
 
-/* Grants the right to recache, and shows who has it. A stale item grants it once, and so does an
- * item that is about to expire. */
+/* Grants the right to recache, and shows if another client has the right. A stale item grants the
+ * right once; so does an item that is about to expire. */
 static void get_grant_win_locked(struct cache_thread *ct, struct item *it,
                                  const struct cache_fetch *f, struct cache_view *v) {
     uint8_t flags = item_flags(it);
@@ -69,7 +69,7 @@ static void get_value_locked(const struct cache *c, struct item *it, char *to,
     }
 }
 
-/* memcached makes the item and then reads it, so the item counts as fetched. */
+/* memcached creates the item and then reads it, so the item counts as fetched. */
 static void get_mark_created(struct cache_thread *ct, const struct key *key, uint64_t cas) {
     struct partition *p = partition_of(ct->cache, key->hash);
     lock_take(&p->lock);
@@ -81,8 +81,8 @@ static void get_mark_created(struct cache_thread *ct, const struct key *key, uin
     magazine_settle(ct);
 }
 
-/* Makes the empty item of a vivifying miss; the caller has won it. CACHE_NOT_STORED: another client
- * made an item first. */
+/* Creates the empty item of a vivifying miss; the caller has won the item. CACHE_NOT_STORED:
+ * another client created an item first. */
 static enum cache_status get_vivify(struct cache_thread *ct, const struct key *key,
                                     const struct cache_fetch *f, struct cache_view *v) {
     struct cache_store s = {.mode = CACHE_ADD,

@@ -1,4 +1,4 @@
-/* Reading without a lock. What has an effect, and large values, are for get_locked.c. */
+/* Reads without a lock. get_locked.c has reads with an effect, and large values. */
 #include "cache/items/get_lockfree.h"
 
 #include "base/prefetch.h"
@@ -43,7 +43,7 @@ enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
     const struct cache *c = ct->cache;
     const struct partition *p = partition_of(c, key->hash);
     r->key = key;
-    uint32_t ref = index_find_from(&p->index, key, spot, &r->look);
+    uint32_t ref = index_find_from(&p->index, key, spot, &r->seen);
     if (ref == 0) {
         r->item = NULL;
         return CACHE_READ_MISS;
@@ -90,7 +90,7 @@ void cache_read_view(const struct cache_thread *ct, const struct cache_reader *r
     };
 }
 
-/* The counters of hits by list stand in the order of the lists. */
+/* The counters of hits by list have the order of the lists. */
 __attribute__((always_inline)) static inline void
 get_count_hit_inline(struct cache_thread *ct, unsigned class_id, const struct item *it) {
     unsigned where = node_where(&it->node);
@@ -119,7 +119,7 @@ void get_count_miss(struct cache_thread *ct, uint64_t hash) {
 }
 
 bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool mark_hit) {
-    if (!index_unchanged(&r->look)) {
+    if (!index_unchanged(&r->seen)) {
         COUNT(ct, read_retries);
         return false;
     }
@@ -133,14 +133,14 @@ bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool 
     }
     get_count_hit_inline(ct, r->class_id, r->item);
     if (sample) {
-        /* the chunk may be another item's by now; then the time is that item's */
+        /* if another item has the chunk by now, the time is that item's */
         sampling_note(ct, SAMPLE_HIT, r->key->hash, r->class_id, r->value_bytes,
                       item_exptime_s(r->item));
     }
     if (mark_hit) {
-        /* The item may be gone by now and its chunk another's. The byte is then a spurious hit of
-         * that item, or lies in a free chunk: pages change their layout only when no thread is
-         * within a turn that began before (cache_quiesce). */
+        /* The item may be unlinked by now, and its chunk may hold another item. Then the byte is a
+         * false hit of that item, or lies in a free chunk: a page changes its layout only when no
+         * thread is in a turn that began before (cache_quiesce). */
         item_note_hit(r->item, r->hit_max, item_now_s(ct));
     }
     return true;

@@ -1,11 +1,11 @@
-/* What an item is: its class, its bytes, what is shown of it, and where its value lies. */
+/* An item's class, bytes, view and value. */
 #include "cache/items/item_value.h"
 
 unsigned chained_item_class(const struct cache *c, const struct item *it) {
     return slab_ref_class(c->slab, item_first_tail(it));
 }
 
-/* A function of its own, so that the callers keep no registers for its call. */
+/* Not inlined, so that callers save no registers for this call. */
 __attribute__((noinline)) static uint64_t
 item_bytes_with_tails(const struct cache *c, const struct item *it, uint64_t head_bytes) {
     return head_bytes + item_value_bytes(it) + c->store->tail_count(c, it) * ITEM_TAIL_HEADER;
@@ -38,7 +38,7 @@ void cache_view_item(const struct cache *c, const struct item *it, struct cache_
 
 /* --- the value --- */
 
-/* The value's bytes that lie in the item's own chunk. */
+/* The part of the value in the item's own chunk. */
 static struct iovec item_own_piece(const struct cache *c, const struct item *it) {
     uint8_t flags = item_flags(it);
     uint32_t value_bytes = item_value_bytes(it);
@@ -96,7 +96,7 @@ int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t
     return n;
 }
 
-/* --- chunks that may be anything --- */
+/* --- chunks with unknown contents --- */
 
 bool item_chunk_is_at(const struct cache *c, uint32_t ref) {
     const char *at = node_at(&c->arena->space, ref);

@@ -1,5 +1,5 @@
-/* Items in and out of the index and the queues: every change of what the cache holds passes
- * here. */
+/* Inserts items into the index and the queues, and removes them: every change of the cache's
+ * contents passes here. */
 #include "cache/items/link.h"
 
 #include "base/failpoint.h"
@@ -11,18 +11,18 @@
 
 char *link_init_item(struct cache_thread *ct, struct item *it, uint8_t flags, const struct key *key,
                      uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s) {
-    /* A reader that still takes this chunk for its old item must find its bucket's version changed
-     * before it sees the stores below. */
+    /* Pairs with readers that still take this chunk for its old item: they see the bucket's version
+     * change before the stores below. */
     atomic_thread_fence(memory_order_release);
     node_set_mark(&it->node, 0);
     node_set_time_s(&it->node, cache_stamp_s(ct));
     atomic_store_explicit(&it->node.key_len, key->len, memory_order_relaxed);
     item_set_flags(it, (uint8_t)(flags | CHUNK_FILLING));
-    ordered_fence(); /* an item that is overwritten where it lies counts as a draft meanwhile */
+    ordered_fence(); /* a crash during an overwrite in place leaves a FILLING chunk */
     item_store32(&it->exptime_s, exptime_s);
     item_store32(&it->value_bytes, value_bytes);
     if (value_bytes > ITEM_COPY_MAX) {
-        /* the count that the link holds */
+        /* the link's count */
         atomic_store_explicit(item_refs(it), 1, memory_order_relaxed);
     }
     if (flags & ITEM_CFLAGS) {
@@ -33,7 +33,7 @@ char *link_init_item(struct cache_thread *ct, struct item *it, uint8_t flags, co
     return at + key->len;
 }
 
-/* Adds the moves that the policy made since the last call to this thread's counters. */
+/* Adds the policy's moves since the last call to this thread's counters. */
 static void link_count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned class_id) {
     struct cache_class_counters *n = &ct->classes[class_id];
     if (q->moves.to_cold | q->moves.to_warm | q->moves.within) {
@@ -44,8 +44,8 @@ static void link_count_moves(struct cache_thread *ct, struct evict_queue *q, uns
     }
 }
 
-/* Takes an item that is LOOSE, and no longer in the index, out of its queue, and drops the count
- * that the link held. */
+/* Takes an unlinked item, which the index no longer has, out of its queue, and drops the link's
+ * count. */
 static void link_detach_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
     struct cache *c = ct->cache;
     struct class_queue *class_queue = p->class_queues[cache_item_class(c, it)];
@@ -91,7 +91,7 @@ void link_remove_locked(struct cache_thread *ct, struct partition *p, uint64_t h
     link_detach_locked(ct, p, it);
 }
 
-/* --- out, because others need the room --- */
+/* --- out, because others need the memory --- */
 
 void link_count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id,
                          uint64_t hash) {
@@ -112,7 +112,7 @@ void link_count_eviction(struct cache_thread *ct, const struct item *it, unsigne
     }
     uint32_t now_s = item_now_s(ct), used_s = node_used_s(&it->node),
              age_s = now_s > used_s ? now_s - used_s : 0;
-    /* each step is four times as long as the one before */
+    /* each step is four times as long as the step before */
     unsigned step = age_s == 0 ? 0 : (31u - (unsigned)__builtin_clz(age_s)) / 2 + 1;
     counter_add(&ct->ages[class_id].each[step < CACHE_AGES ? step : CACHE_AGES - 1], 1);
     _Atomic uint32_t *last = &ct->cache->evicted_age_s[class_id];
@@ -152,14 +152,14 @@ void link_evict_locked(struct cache_thread *ct, struct partition *p, struct item
     link_remove_locked(ct, p, hash, it);
 }
 
-/* Evicts a rival: of the items that fill the index's place for this hash, the one used longest ago.
- * False: none of them may be evicted. */
+/* The index has no free place for this hash: evicts the least recently used of the items that fill
+ * the places. False: none of them may be evicted. */
 static bool link_evict_bucket_locked(struct cache_thread *ct, struct partition *p, uint64_t hash) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
     uint32_t refs[INDEX_CHAIN_MOST];
     struct item *oldest = NULL;
-    /* of items used in the same second, any */
+    /* a random one of the items used in the same second */
     unsigned count = index_candidates(&p->index, hash, refs),
              start = (unsigned)random_next(&ct->random);
     for (unsigned i = 0; i < count; i++) {
@@ -196,7 +196,7 @@ bool link_insert_locked(struct cache_thread *ct, struct partition *p, const stru
     item_set_linked(it);
     if (old != NULL) {
         failpoint_reach("twins");
-        item_set_unlinked(old); /* the old item becomes LOOSE before the index shows the new one */
+        item_set_unlinked(old); /* before the index shows the new item */
         failpoint_reach("old_loose");
         index_replace(&p->index, key->hash, ref_of_item(c, old), ref_of_item(c, it));
         link_detach_locked(ct, p, old);

@@ -1,5 +1,5 @@
-/* Publishing values over ITEM_COPY_MAX, and smaller ones in chains: drafts (upload.c) that were
- * filled outside the lock. */
+/* Publishes values over ITEM_COPY_MAX, and smaller values in chains. upload.c makes these items;
+ * their bytes are written outside the lock. */
 #include "cache/items/set_large.h"
 
 #include "base/failpoint.h"
@@ -12,17 +12,17 @@
 
 uint64_t cache_thread_copied(const struct cache_thread *ct) { return ct->copied_bytes; }
 
-static void set_large_tails_state(const struct cache *c, struct item *it, enum chunk_state state) {
+static void set_large_link_tails(const struct cache *c, struct item *it) {
     if (item_flags(it) & ITEM_CHAINED) {
         for (uint32_t ref = item_load32(item_chain(it)); ref != 0;) {
             struct item_tail *t = (void *)item_at(c, ref);
-            atomic_store_explicit(&t->flags, state, memory_order_relaxed);
+            atomic_store_explicit(&t->flags, CHUNK_LINKED, memory_order_relaxed);
             ref = item_tail_next(t);
         }
     }
 }
 
-/* Writes n bytes at an offset of a draft's value. `place` is as in cache_value_iov. */
+/* Writes n bytes of a value, from byte `at` on. `place` is as in cache_value_iov. */
 static void set_large_write(struct cache_thread *ct, struct item *it, size_t at,
                             struct cache_place *place, const char *from, size_t n) {
     struct iovec iov[8];
@@ -38,8 +38,8 @@ static void set_large_write(struct cache_thread *ct, struct item *it, size_t at,
     }
 }
 
-/* Copies the whole value of `from`, of any size, into another item's value at an offset. `from` is
- * borrowed or a draft, so nobody writes to it. */
+/* Copies the value of `from`, of any size, into the value of `to` from byte `at` on. No thread
+ * writes to `from`, which is borrowed or unpublished. */
 static void set_large_copy(struct cache_thread *ct, struct item *to, size_t at,
                            const struct item *from) {
     struct iovec iov[8];
@@ -55,9 +55,9 @@ static void set_large_copy(struct cache_thread *ct, struct item *to, size_t at,
     ct->copied_bytes += bytes;
 }
 
-/* Joins a draft with the item that it is appended or prepended to, into a new draft. A count keeps
- * the old item if it is large; if it is small its bytes are copied. NULL: *status says whether
- * memory was wanting or the result is too large. */
+/* Creates a new item from the old item and the value that is appended or prepended. `old` is
+ * borrowed; a small old item is NULL, and `old_bytes` has its value. Returns NULL with *status if
+ * memory is short or the result is too large. */
 static struct item *set_large_join(struct cache_thread *ct, const struct key *key,
                                    const struct cache_store *s, struct item *added,
                                    const struct item *old, const char *old_bytes,
@@ -67,40 +67,42 @@ static struct item *set_large_join(struct cache_thread *ct, const struct key *ke
         *status = CACHE_TOO_LARGE;
         return NULL;
     }
-    struct item *whole =
+    struct item *result =
         upload_make_item(ct, key, store_item_flags(ct->cache, was->client_flags, was->binary_key),
                          (uint32_t)total, was->client_flags, was->exptime_s);
-    if (whole == NULL) {
+    if (result == NULL) {
         *status = CACHE_NO_MEMORY;
         return NULL;
     }
     bool append = s->mode == CACHE_APPEND;
     size_t old_at = append ? 0 : item_value_bytes(added), added_at = append ? was->value_bytes : 0;
     if (old != NULL) {
-        set_large_copy(ct, whole, old_at, old);
+        set_large_copy(ct, result, old_at, old);
     } else {
-        set_large_write(ct, whole, old_at, NULL, old_bytes, was->value_bytes);
+        set_large_write(ct, result, old_at, NULL, old_bytes, was->value_bytes);
     }
-    set_large_copy(ct, whole, added_at, added);
-    return whole;
+    set_large_copy(ct, result, added_at, added);
+    return result;
 }
 
-/* A draft on its way to be published. */
+/* An item that is being published. */
 struct set_large {
     struct cache_thread      *ct;
     struct partition         *p;
     const struct key         *key;
     const struct cache_store *store;
-    const struct index_lookup  *unchanged; /* as `look` of set_large */
+    const struct index_lookup  *unchanged; /* as in set_large() */
     struct cache_view        *view;
-    struct item              *draft;
-    struct item              *whole;    /* the draft, or a new one joined of it and the old item */
+    struct item              *added;
+    /* the new item, or an item joined from the old and the new item */
+    struct item              *result;
     struct item              *borrowed; /* the old item while its value is copied, or NULL */
     enum cache_status         status;
-    unsigned                  class_id; /* of what is stored, or of the item that refused it */
+    /* class of the stored item, or of the item that refused the store */
+    unsigned                  class_id;
 };
 
-/* Finds the old item and asks whether the store's condition holds. */
+/* Finds the old item and checks the store's condition. */
 static struct item *set_large_find_old_locked(struct set_large *pub) {
     struct cache_thread *ct = pub->ct;
     struct item *old = link_find_locked(ct, pub->p, pub->key);
@@ -113,16 +115,16 @@ static struct item *set_large_find_old_locked(struct set_large *pub) {
     return old;
 }
 
-/* Joins the draft with the old item. The partition is not locked while the values are copied.
+/* Joins the new item with the old item. The partition is unlocked while the values are copied.
  * False: the old item changed meanwhile. */
 static bool set_large_join_locked(struct set_large *pub, struct item *old) {
     struct cache_thread *ct = pub->ct;
     struct partition *p = pub->p;
     struct cache_view was = {0};
-    struct index_lookup look = {0};
+    struct index_lookup seen = {0};
     char old_bytes[ITEM_COPY_MAX + 8];
     cache_view_item(ct->cache, old, &was);
-    index_find_from(&p->index, pub->key, (struct index_hint){0}, &look);
+    index_find_from(&p->index, pub->key, (struct index_hint){0}, &seen);
     if (item_large(old)) {
         atomic_fetch_add_explicit(item_refs(old), 1, memory_order_relaxed);
         pub->borrowed = old;
@@ -131,54 +133,54 @@ static bool set_large_join_locked(struct set_large *pub, struct item *old) {
     }
     lock_release(&p->lock);
     magazine_settle(ct);
-    pub->whole = set_large_join(ct, pub->key, pub->store, pub->draft, pub->borrowed, old_bytes,
-                                &was, &pub->status);
+    pub->result = set_large_join(ct, pub->key, pub->store, pub->added, pub->borrowed, old_bytes,
+                                 &was, &pub->status);
     lock_take(&p->lock);
-    if (pub->whole == NULL) {
-        return true; /* the status says why */
+    if (pub->result == NULL) {
+        return true; /* pub->status has the reason */
     }
     struct item *now = link_find_locked(ct, p, pub->key);
-    if (now != old || (pub->borrowed == NULL && !index_unchanged(&look))) {
+    if (now != old || (pub->borrowed == NULL && !index_unchanged(&seen))) {
         return false;
     }
     pub->status = store_condition(pub->store, now);
-    /* the item may have been touched while its value was copied */
-    item_store32(&pub->whole->exptime_s, item_exptime_s(now));
+    /* another client may have touched the item while its value was copied */
+    item_store32(&pub->result->exptime_s, item_exptime_s(now));
     return true;
 }
 
 static void set_large_link_locked(struct set_large *pub, struct item *old) {
     struct cache_thread *ct = pub->ct;
     struct cache *c = ct->cache;
-    struct item *whole = pub->whole;
+    struct item *result = pub->result;
     if (store_marks_stale(pub->store, old)) {
-        item_store32(&whole->exptime_s, item_exptime_s(old));
+        item_store32(&result->exptime_s, item_exptime_s(old));
     }
-    item_set_flags(whole, item_flags(whole) | store_marks(pub->store, old));
-    /* the item's time is that of the publishing, not of its first byte */
-    node_set_time_s(&whole->node, cache_stamp_s(ct));
-    set_large_tails_state(c, whole, CHUNK_LINKED);
+    item_set_flags(result, item_flags(result) | store_marks(pub->store, old));
+    /* the time of publishing, not of the first byte */
+    node_set_time_s(&result->node, cache_stamp_s(ct));
+    set_large_link_tails(c, result);
     failpoint_reach("pieces_linked");
-    if (!link_insert_locked(ct, pub->p, pub->key, whole, old, pub->store->cas)) {
+    if (!link_insert_locked(ct, pub->p, pub->key, result, old, pub->store->cas)) {
         pub->status = CACHE_NO_MEMORY;
         return;
     }
-    pub->class_id = cache_item_class(c, whole);
+    pub->class_id = cache_item_class(c, result);
     if (pub->unchanged == NULL && sampled(ct, pub->key->hash)) {
-        sampling_note(ct, SAMPLE_STORE, pub->key->hash, pub->class_id, item_value_bytes(whole),
-                      item_exptime_s(whole));
+        sampling_note(ct, SAMPLE_STORE, pub->key->hash, pub->class_id, item_value_bytes(result),
+                      item_exptime_s(result));
     }
     if (pub->view != NULL) {
-        cache_view_item(c, whole, pub->view);
+        cache_view_item(c, result, pub->view);
     }
 }
 
-/* Tries to publish once. False: the old item changed while the two were joined; try again. */
+/* Tries once. False: the old item changed while the two were joined; try again. */
 static bool set_large_try(struct set_large *pub) {
     struct cache_thread *ct = pub->ct;
     enum cache_mode mode = pub->store->mode;
     bool unchanged = true;
-    pub->whole = pub->draft;
+    pub->result = pub->added;
     pub->borrowed = NULL;
     lock_take(&pub->p->lock);
     struct item *old = set_large_find_old_locked(pub);
@@ -191,15 +193,15 @@ static bool set_large_try(struct set_large *pub) {
     }
     lock_release(&pub->p->lock);
     magazine_settle(ct);
-    if (pub->borrowed != NULL) { /* held until here, so that its chunk became no other item's */
+    if (pub->borrowed != NULL) { /* borrowed until here, so that no other item got its chunk */
         cache_return(ct, pub->borrowed);
     }
-    bool joined = pub->whole != pub->draft, stored = unchanged && pub->status == CACHE_OK;
-    if (joined && pub->whole != NULL && !stored) {
-        magazine_release_item(ct, pub->whole);
+    bool joined = pub->result != pub->added, stored = unchanged && pub->status == CACHE_OK;
+    if (joined && pub->result != NULL && !stored) {
+        magazine_release_item(ct, pub->result);
     }
     if (unchanged && (joined || !stored)) {
-        magazine_release_item(ct, pub->draft);
+        magazine_release_item(ct, pub->added);
     }
     return unchanged;
 }
@@ -209,8 +211,8 @@ enum cache_status cache_store_precheck(struct cache_thread *ct, const struct key
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     if (!c->config.evict) {
-        /* without evictions the value takes no other item's memory; memcached, too, answers only
-         * once memory is wanting */
+        /* without evictions the value takes no other item's memory; memcached, too, replies only
+         * once memory is short */
         return CACHE_OK;
     }
     lock_take(&p->lock);
@@ -240,7 +242,7 @@ static enum cache_status set_large_publish(struct cache_thread *ct, const struct
                             .store = s,
                             .unchanged = unchanged,
                             .view = view,
-                            .draft = taken};
+                            .added = taken};
     while (!set_large_try(&pub)) {
     }
     *class_id = pub.class_id;
@@ -259,18 +261,18 @@ enum cache_status cache_upload_publish(struct cache_thread *ct, struct cache_upl
 }
 
 enum cache_status set_large(struct cache_thread *ct, const struct key *key,
-                            const struct cache_store *s, const struct index_lookup *look,
+                            const struct cache_store *s, const struct index_lookup *seen,
                             struct cache_view *view, unsigned *class_id) {
     struct cache_place place = {0};
     if (!cache_value_fits(ct->cache, key, s->value_bytes)) {
         return CACHE_TOO_LARGE;
     }
-    struct item *draft =
+    struct item *added =
         upload_make_item(ct, key, store_item_flags(ct->cache, s->client_flags, s->binary_key),
                          s->value_bytes, s->client_flags, s->exptime_s);
-    if (draft == NULL) {
+    if (added == NULL) {
         return CACHE_NO_MEMORY;
     }
-    set_large_write(ct, draft, 0, &place, s->value, s->value_bytes);
-    return set_large_publish(ct, key, draft, s, look, view, class_id);
+    set_large_write(ct, added, 0, &place, s->value, s->value_bytes);
+    return set_large_publish(ct, key, added, s, seen, view, class_id);
 }

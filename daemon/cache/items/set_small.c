@@ -1,5 +1,4 @@
-/* Storing small values, whole and in one hold of the lock; large and chained ones go to
- * set_large.c. */
+/* Stores small values in one hold of the lock. set_large.c stores large and chained values. */
 #include "cache/items/set_small.h"
 
 #include "base/failpoint.h"
@@ -11,7 +10,7 @@
 #include "cache/items/set_large.h"
 #include "cache/items/store_conditions.h"
 
-/* What the new item will be, as planned from the old one. */
+/* The new item, planned from the store and the old item. */
 struct set_plan {
     bool     joins;        /* append or prepend to `old` */
     uint8_t  flags;
@@ -52,25 +51,25 @@ static void set_small_fill_joined(const struct cache *c, char *to, const struct 
     bytes_store(append ? to + old_bytes : to, s->value, s->value_bytes);
 }
 
-/* A small store on its way: what it was told to do, and the chunk that it has got meanwhile. */
+/* A small store under way: the request, and the chunk that the store has. */
 struct set_small {
     struct cache_thread       *ct;
     struct partition          *p;
     const struct key          *key;
     const struct cache_store  *s;
-    /* store only if the chain is still as this look saw it; NULL: in any case */
+    /* store only if the key's chain is still in this state; NULL: in any case */
     const struct index_lookup   *unchanged;
     struct cache_view         *view;
     struct set_plan                plan;
-    struct index_hint          spot;      /* of the key */
-    uint32_t                   ref;       /* of the chunk to store in; 0: none yet */
+    struct index_hint          spot;      /* the key's bucket */
+    uint32_t                   ref;       /* chunk for the new item; 0: none yet */
 };
 
-/* What to do next. The lock is given back first, unless it is STEP_AGAIN. */
+/* The next step. All but STEP_AGAIN release the lock first. */
 enum set_step { STEP_DONE, STEP_AGAIN, STEP_LARGE, STEP_NEEDS_CHUNK };
 
-/* Overwrites the item where it lies. A reader copies a small value and then checks the index's
- * version, so it never answers with half of a change. */
+/* Overwrites the item in place. A reader copies a small value and then checks the index's version,
+ * so no reply contains half of a change. */
 static void set_small_overwrite_locked(const struct set_small *st, struct item *it) {
     struct cache_thread *ct = st->ct;
     const struct set_plan *plan = &st->plan;
@@ -87,9 +86,9 @@ static void set_small_overwrite_locked(const struct set_small *st, struct item *
     link_renew_locked(ct, st->p, it, plan->class_id, plan->total_bytes - was_bytes);
 }
 
-/* Whether the chunk suits the plan as it is now. Its page tells its class: while the store waited
- * for the chunk, the geometry may have changed, and the class id that it asked for may belong to
- * another size. In a heap the chunks of one class are of all sizes. */
+/* True if the chunk fits the plan. The chunk's page gives its class: while the store waited for the
+ * chunk, the geometry may have changed, and the requested class id may belong to another size. In a
+ * heap, chunks of one class have all sizes. */
 static bool set_small_chunk_fits(const struct set_small *st) {
     const struct cache *c = st->ct->cache;
     return slab_ref_class(c->slab, st->ref) == st->plan.class_id &&
@@ -97,8 +96,7 @@ static bool set_small_chunk_fits(const struct set_small *st) {
             c->store->chunk_takes(c, st->ref) >= st->plan.total_bytes);
 }
 
-/* Whether the new item can take the old one's place: it is of the same class and, in a heap, of as
- * many bytes. */
+/* True if the new item can overwrite the old item: same class and, in a heap, same size. */
 static bool set_small_fits_old(const struct set_small *st, const struct item *old) {
     const struct cache *c = st->ct->cache;
     return !st->plan.joins && !item_large(old) && !item_chained(old) &&
@@ -108,12 +106,12 @@ static bool set_small_fits_old(const struct set_small *st, const struct item *ol
                 c->store->takes(c, st->plan.class_id, st->plan.total_bytes));
 }
 
-/* Finds the chunk for the new item: the one it has, one of the partition's stock, or one by
- * evicting from the partition. */
+/* Finds a chunk for the new item: the chunk that the store has, a chunk of the partition's
+ * magazine, or a chunk from an eviction in this partition. */
 static enum set_step set_small_choose_chunk_locked(struct set_small *st) {
     unsigned class_id = st->plan.class_id;
     if (st->ref != 0 && !set_small_chunk_fits(st)) {
-        /* the old item changed meanwhile, or the geometry did */
+        /* the old item or the geometry changed meanwhile */
         magazine_push_locked(st->ct, st->p, st->ref);
         st->ref = 0;
     }
@@ -122,13 +120,13 @@ static enum set_step set_small_choose_chunk_locked(struct set_small *st) {
     }
     if (st->ref == 0) {
         st->ref = evict_chunk_locked(st->ct, st->p, class_id);
-        /* the item that was evicted may have been the old item */
+        /* the evicted item may have been the old item */
         return st->ref != 0 ? STEP_AGAIN : STEP_NEEDS_CHUNK;
     }
     return STEP_DONE;
 }
 
-/* Does all that can be done in one hold of the lock. */
+/* One hold of the lock. */
 static enum set_step set_small_step_locked(struct set_small *st, enum cache_status *status) {
     struct cache_thread *ct = st->ct;
     struct cache *c = ct->cache;
@@ -216,17 +214,17 @@ static enum cache_status set_small(struct set_small *st) {
 }
 
 enum cache_status set_if_unchanged(struct cache_thread *ct, const struct key *key,
-                                   const struct cache_store *s, const struct index_lookup *look,
+                                   const struct cache_store *s, const struct index_lookup *seen,
                                    struct cache_view *view) {
     struct set_small st = {.ct = ct,
                            .p = partition_of(ct->cache, key->hash),
                            .key = key,
                            .s = s,
-                           .unchanged = look,
+                           .unchanged = seen,
                            .spot = s->spot,
                            .view = view};
     enum cache_status status = s->value_bytes > ITEM_COPY_MAX
-                                   ? set_large(ct, key, s, look, view, &st.plan.class_id)
+                                   ? set_large(ct, key, s, seen, view, &st.plan.class_id)
                                    : set_small(&st);
     return store_end(ct, key, s, status, st.plan.class_id);
 }

@@ -1,5 +1,4 @@
-/* What every store obeys, small or large: its condition, the marks it leaves, its limit, and what
- * is counted of it. */
+/* Rules of every store, small or large: condition, marks, size limit, counters. */
 #include "cache/items/store_conditions.h"
 
 #include "cache/alloc/magazine.h"
@@ -37,15 +36,15 @@ bool store_marks_stale(const struct cache_store *s, const struct item *old) {
     return s->compare && s->compare_low && old != NULL && s->compare_cas < item_cas(old);
 }
 
-/* A late store, by meta I with a lower CAS, makes a stale item. The item counts as won if the old
- * one did. */
+/* A store with a lower CAS by meta I makes a stale item, which is won if the old item was won. */
 uint8_t store_marks(const struct cache_store *s, const struct item *old) {
-    bool late = store_marks_stale(s, old), won = s->won || (late && item_flags(old) & ITEM_WON);
-    return (uint8_t)((s->stale || late ? ITEM_STALE : 0) | (won ? ITEM_WON : 0));
+    bool stale = store_marks_stale(s, old), won = s->won || (stale && item_flags(old) & ITEM_WON);
+    return (uint8_t)((s->stale || stale ? ITEM_STALE : 0) | (won ? ITEM_WON : 0));
 }
 
-/* Counts a refused value in the class that would have held it. It is counted apart from stored
- * values, because it needs no memory. A value that would have been chained counts in no class. */
+/* Counts a refused value in the class that would have stored the value. The counter is separate
+ * from stored values, because a refused value needs no memory. A value that needs a chain counts in
+ * no class. */
 void cache_store_bad_terminator(struct cache_thread *ct, const struct key *key,
                                 const struct cache_store *s) {
     uint8_t  flags = store_item_flags(ct->cache, s->client_flags, s->binary_key);
@@ -85,9 +84,8 @@ bool cache_value_fits(const struct cache *c, const struct key *key, uint64_t val
            c->config.item_bytes_max;
 }
 
-/* Removes the item that is there now, which another client may have stored meanwhile. A set that
- * failed acts as a delete at this moment, and one lock is held at a time. memcached does the
- * same. */
+/* Acts as a delete at this moment: removes the current item, even if another client stored that
+ * item meanwhile. memcached does the same. */
 void store_remove_old(struct cache_thread *ct, const struct key *key, const struct cache_store *s) {
     if (s->mode == CACHE_SET) {
         struct partition *p = partition_of(ct->cache, key->hash);

@@ -1,4 +1,4 @@
-/* Deleting, touching and counting up and down. */
+/* Deletes, touches and counts up and down. */
 #include "base/number.h"
 #include "cache/admin/sampling.h"
 #include "cache/alloc/magazine.h"
@@ -13,7 +13,7 @@ static bool update_cas_differs(bool compare, uint64_t wanted, const struct item 
     return compare && item_cas(it) != wanted;
 }
 
-/* Marks the item stale where it lies and gives it a new CAS. Nobody has won it yet. */
+/* Marks the item stale in place and sets a new CAS. No client has won the item yet. */
 static void update_mark_stale_locked(struct partition *p, const struct key *key, struct item *it,
                                      const struct cache_delete *d) {
     _Atomic uint32_t *change = index_change_begin(
@@ -26,7 +26,7 @@ static void update_mark_stale_locked(struct partition *p, const struct key *key,
     index_version_end(change);
 }
 
-/* Meta x: an empty item takes the old item's place. */
+/* Meta x: an empty item replaces the old item. */
 static enum cache_status update_drop_value(struct cache_thread *ct, const struct key *key,
                                            const struct cache_delete *d,
                                            const struct cache_view *was) {
@@ -79,7 +79,7 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key,
         return status;
     }
     status = update_drop_value(ct, key, d, &was);
-    /* another client replaced the item meanwhile; its value is newer and stays */
+    /* another client replaced the item meanwhile; the newer value stays */
     return status == CACHE_OK || status == CACHE_EXISTS ? CACHE_OK : status;
 }
 
@@ -121,22 +121,22 @@ static void update_count_arith(struct cache_thread *ct, const struct cache_arith
     }
 }
 
-/* The number that the item holds, and the number that it shall hold. `s` is the store that makes
- * the change, provided that no other store comes between. */
+/* Reads the item's number and computes the new number. `s` becomes the store of the new number,
+ * valid if no other store comes first. */
 static enum cache_status update_read_number(struct cache_thread *ct, const struct key *key,
                                             const struct cache_arith *a, char *text,
-                                            struct cache_store *s, struct index_lookup *look,
+                                            struct cache_store *s, struct index_lookup *seen,
                                             uint64_t *number, uint32_t *exptime_s) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     enum cache_status status = CACHE_OK;
     lock_take(&p->lock);
     struct item *it = link_find_locked(ct, p, key);
-    index_find_from(&p->index, key, (struct index_hint){0}, look);
+    index_find_from(&p->index, key, (struct index_hint){0}, seen);
     if (it == NULL) {
         status = CACHE_MISS;
     } else if (item_large(it) || item_value_bytes(it) == 0) {
-        status = CACHE_NOT_A_NUMBER; /* memcached checks the number before it checks the CAS */
+        status = CACHE_NOT_A_NUMBER; /* memcached checks the number before the CAS */
     } else if (update_cas_differs(a->compare, a->compare_cas, it)) {
         status = CACHE_EXISTS;
     } else {
@@ -149,7 +149,7 @@ static enum cache_status update_read_number(struct cache_thread *ct, const struc
             uint64_t less = *number > a->delta ? *number - a->delta : 0;
             *number = a->decrement ? less : *number + a->delta;
             uint32_t len = (uint32_t)(number_put(text, *number) - text);
-            /* a number that fits into the old one's place keeps the item's marks */
+            /* a number that fits the old length retains the item's marks */
             uint8_t marks = len <= bytes ? item_flags(it) : 0;
             for (; len < bytes; len++) {
                 text[len] = ' ';
@@ -177,10 +177,10 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key,
     char text[ITEM_COPY_MAX + 8];
     for (;;) {
         struct cache_store s;
-        struct index_lookup look;
+        struct index_lookup seen;
         uint32_t exptime_s = 0;
         enum cache_status status =
-            update_read_number(ct, key, a, text, &s, &look, number, &exptime_s);
+            update_read_number(ct, key, a, text, &s, &seen, number, &exptime_s);
         if (status == CACHE_MISS && a->vivify) {
             *number = a->initial;
             s = (struct cache_store){.mode = CACHE_ADD,
@@ -193,7 +193,7 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key,
             status = cache_store(ct, key, &s, v);
             v->created = true;
             if (status == CACHE_NOT_STORED) {
-                continue; /* another client made the item first: count on its number */
+                continue; /* another client created the item first: count on its number */
             }
             return status;
         }
@@ -203,9 +203,9 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key,
             }
             return status;
         }
-        status = set_if_unchanged(ct, key, &s, &look, v);
+        status = set_if_unchanged(ct, key, &s, &seen, v);
         if (status == CACHE_EXISTS) {
-            continue; /* the item changed between the read and the store */
+            continue; /* another client changed the item between read and store */
         }
         if (status == CACHE_OK) {
             v->exptime_before_s = exptime_s;

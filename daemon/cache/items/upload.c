@@ -1,10 +1,9 @@
-/* Drafts: items whose values are still to be written, or still coming. A draft belongs to its maker
- * until it is published.
+/* Uploads: items whose values are not written yet, or still arriving. The maker owns an upload
+ * until the upload is published.
  *
- * The memory of a value that comes piece by piece is taken as its bytes come: first the head, which
- * is the whole chunk if one chunk holds the value, then the chunks of its chain, a little ahead of
- * the bytes. So a header without a body takes no memory, and upload_quota.c bounds what all such
- * drafts hold together. */
+ * Memory follows the bytes: first the head, which is the only chunk if one chunk holds the value,
+ * then the chunks of the chain, a little ahead of the bytes. So a header without a body takes no
+ * memory, and upload_quota.c bounds the memory of all uploads. */
 #include "cache/items/upload.h"
 
 #include "cache/alloc/magazine.h"
@@ -15,7 +14,7 @@
 
 enum {
     CHAIN_TAKE = 32,
-    SMALL_TAIL_SHARE = 16, /* a chunk that is smaller by more serves no tail */
+    SMALL_TAIL_SHARE = 16, /* smallest chunk for a tail: this share of the right size */
 };
 
 struct item *upload_take_item(struct cache_thread *ct, struct cache_upload *taken) {
@@ -29,8 +28,8 @@ struct item *upload_take_item(struct cache_thread *ct, struct cache_upload *take
 
 struct shape {
     uint8_t  flags;
-    unsigned class_id; /* of the head */
-    size_t   head_bytes; /* in all: header, key and what the head holds of the value */
+    unsigned class_id; /* class of the head */
+    size_t   head_bytes; /* header, key and the value's part in the head */
 };
 
 static struct shape upload_shape(const struct cache *c, uint8_t flags, uint8_t key_len,
@@ -65,7 +64,7 @@ static struct item *upload_make_head(struct cache_thread *ct, const struct key *
 
 /* --- chains --- */
 
-/* The class whose chunks fit a tail that holds all that is left. */
+/* The class for a tail that holds the remaining bytes. */
 static unsigned upload_tail_class(const struct cache *c, uint32_t left) {
     size_t want = (size_t)left + ITEM_TAIL_HEADER;
     return slab_class_of(c->slab, want < c->tail_bytes_most ? want : c->tail_bytes_most);
@@ -75,20 +74,21 @@ static uint32_t upload_tail_room(const struct cache *c, unsigned class_id) {
     return slab_chunk_bytes(c->slab, class_id) - ITEM_TAIL_HEADER;
 }
 
-/* How many chunks to take at once: enough for the bytes wanted now, but no more than the rest of
- * the value fills. */
+/* The number of chunks to take at once: enough for the wanted bytes, but no more than the remaining
+ * value fills. */
 static unsigned upload_tails_wanted(const struct cache *c, uint32_t left, size_t wanted_bytes,
                                     unsigned class_id) {
-    uint32_t room = upload_tail_room(c, class_id), whole = left / room;
+    uint32_t room = upload_tail_room(c, class_id), full_chunks = left / room;
     size_t n = (wanted_bytes + room - 1) / room;
-    n = n < whole ? n : whole;
+    n = n < full_chunks ? n : full_chunks;
     return n < 1 ? 1 : n < CHAIN_TAKE ? (unsigned)n : CHAIN_TAKE;
 }
 
-/* Takes free chunks of the class; if it has none, obtains one chunk by any means. If there is none
- * of the right size, a larger chunk serves. With no_slab_reassign a smaller one serves, too: the
- * class of the largest chunks may have one page, and other values hold its two chunks. Where pages
- * move, values that readers hold would drop small items without end. Returns how many. */
+/* Takes free chunks of the class, or else one chunk by any means. If no chunk of the right size can
+ * be had, a larger chunk serves. With no_slab_reassign a smaller chunk serves, too: the class of
+ * the largest chunks may have one page, and other values may hold its two chunks. Where pages move,
+ * small items would be dropped without end for values that readers hold. Returns the number of
+ * chunks. */
 static unsigned upload_take_tails(struct cache_thread *ct, struct partition *p, unsigned class_id,
                                   uint32_t *refs, unsigned want) {
     struct cache *c = ct->cache;
@@ -106,7 +106,7 @@ static unsigned upload_take_tails(struct cache_thread *ct, struct partition *p, 
     return got;
 }
 
-/* Appends a chunk to the chain. The chunk holds what it has room for of the bytes that are left. */
+/* Appends a chunk to the chain, filled as far as bytes remain. */
 static void upload_append_tail(const struct cache *c, struct cache_upload *d, uint32_t ref) {
     struct item_tail *t = (void *)item_at(c, ref);
     uint32_t room = upload_tail_room(c, slab_ref_class(c->slab, ref)),
@@ -156,7 +156,7 @@ struct item *upload_make_item(struct cache_thread *ct, const struct key *key, ui
     return d.item;
 }
 
-/* --- values that come piece by piece --- */
+/* --- values that arrive piece by piece --- */
 
 static struct shape upload_shape_of_store(const struct cache *c, const struct key *key,
                                           const struct cache_store *s) {
@@ -164,7 +164,7 @@ static struct shape upload_shape_of_store(const struct cache *c, const struct ke
                         s->value_bytes);
 }
 
-/* Bytes of memory that the chain of a value of this length takes. */
+/* Memory for the chain of a value of this length. */
 static size_t upload_chain_bytes(const struct cache *c, uint32_t left) {
     size_t bytes = 0;
     while (left > 0) {
@@ -240,8 +240,8 @@ int cache_upload_iov(const struct cache_thread *ct, const struct cache_upload *d
     return d->item != NULL ? cache_value_iov(ct, d->item, skip, place, iov, max) : 0;
 }
 
-/* An abandoned draft may leave whole pages free, which other classes may need at once. The tuner
- * gives those pages to the pool. */
+/* An abandoned upload may leave free pages, which other classes may need at once. The tuner moves
+ * such pages to the pool. */
 static void upload_note_free_page(struct cache *c, unsigned class_id) {
     uint32_t page;
     if (!c->store->one_class && slab_partial_pages(c->slab, class_id, true, &page, 1) > 0 &&

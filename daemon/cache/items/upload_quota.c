@@ -1,22 +1,21 @@
-/* How values that are still coming share the bound, so that nobody's slow values keep those of
- * others waiting. In eighths of the bound:
+/* How uploads share the quota, so that one client's slow values do not block other clients'. In
+ * eighths of the quota:
  *
  *     0        5     7  8
  *     |  large |     |  |
  *     | small, large |  |
  *     |  arrived        |
  *
- * Large values may hold five eighths, because they hold memory for longest; large and small ones
- * together seven. The last eighth is for values whose bytes have all arrived: they hold memory only
- * while they are copied. While a large value waits, small ones may hold two eighths.
+ * Large values may hold five eighths, because they hold memory for longest; large and small values
+ * together seven. The last eighth is for values whose bytes have all arrived, which hold memory
+ * only during the copy. While a large value waits, small values may hold two eighths.
  *
- * One value counts for at most four eighths. So a value larger than that can be stored too, but
- * only one at a time. */
+ * One value counts for at most four eighths. So larger values can be stored too, one at a time. */
 #include "cache/items/upload_quota.h"
 
 enum {
-    UPLOADS_SHARE = 8, /* all of them: an eighth of the pages */
-    LARGE_SHARE = 16,  /* a value over this part of the bound is large */
+    UPLOADS_SHARE = 8, /* the quota: an eighth of the pages */
+    LARGE_SHARE = 16,  /* a value over this part of the quota is large */
 };
 
 size_t cache_uploads_max_bytes(const struct cache *c) {
@@ -42,8 +41,11 @@ unsigned cache_uploads_waiting(const struct cache *c, bool large) {
 }
 
 void cache_upload_set_waiting(struct cache *c, const struct cache_upload *d, bool waits) {
-    atomic_fetch_add_explicit(&c->uploads_waiting[d->large], waits ? 1 : (uint32_t)-1,
-                              memory_order_relaxed);
+    if (waits) {
+        atomic_fetch_add_explicit(&c->uploads_waiting[d->large], 1, memory_order_relaxed);
+    } else {
+        atomic_fetch_sub_explicit(&c->uploads_waiting[d->large], 1, memory_order_relaxed);
+    }
 }
 
 bool cache_upload_must_queue(const struct cache *c, const struct cache_upload *d) {
@@ -51,8 +53,8 @@ bool cache_upload_must_queue(const struct cache *c, const struct cache_upload *d
            cache_uploads_waiting(c, d->large) > 0;
 }
 
-/* Whether drafts of the kind of `d` may hold `kind_bytes`, and all drafts `all_bytes`, of a bound
- * of `most` bytes. Both sums have the draft's own share. */
+/* True if uploads of d's kind may hold `kind_bytes`, and all uploads `all_bytes`, of a quota of
+ * `most` bytes. Both sums include d. */
 static bool upload_may_hold(const struct cache *c, const struct cache_upload *d, size_t most,
                             size_t kind_bytes, size_t all_bytes) {
     size_t kind_most = most;
@@ -67,7 +69,7 @@ static bool upload_may_hold(const struct cache *c, const struct cache_upload *d,
     return kind_bytes <= kind_most && all_bytes <= most / 8 * 7;
 }
 
-/* The bytes by which the draft counts against the bound. */
+/* The bytes that the upload is charged. */
 static size_t upload_share_bytes(const struct cache *c, const struct cache_upload *d) {
     size_t half = cache_uploads_max_bytes(c) / 2;
     return d->need_bytes < half ? d->need_bytes : half;

@@ -1,4 +1,4 @@
-/* Sets that help the mover, and emptied pages that wait for turns.
+/* Sets that assist the mover, and emptied pages that wait for turns.
  *
  * Up to CACHE_ASSIST_PAGES pages are under way at a time. A page belongs to one thread while that
  * thread works on the page, and no thread waits for such a page: if the scheduler stops its thread,
@@ -6,40 +6,35 @@
  * goes over ASSIST_SHARE bytes of pages, for ASSIST_US at most: the cost is in proportion to the
  * store.
  *
- * A decision of the mover says how many pages sets may begin. They go on with those until the class
- * needs no more or another decision is made for other classes: then unfinished pages go back.
+ * The mover's decision limits the number of pages that sets may begin. Sets work on these pages
+ * until the class needs no more, or until a decision for other classes: then unfinished pages go
+ * back.
  *
- * An emptied page changes hands once all turns have ended that were under way when it became empty.
- * A set of its class that finds nothing free looks for that, and so does the tuner. The mover
- * leaves pages that it has emptied here, too: on a core that workers fill, a turn takes some 10 ms
- * to end, because its thread waits for the core.
- *
- * What it reaches: calcify with the server on one core and the client on the other, nothing else
- * running. In utility all four phases ended with 61 pages of 64 or more in 17 runs of 17, in
- * eviction in 22 of 28 (the others had a phase of 21, 34, or 56 to 59). While the mover ended what
- * sets had begun, and sets evicted for those 25 to 80 ms of the 150 to 400 that a phase takes, that
- * was 0 of 13 and 3 of 8, with phases of 1 to 7 pages. */
+ * An emptied page changes hands once all turns have ended that were under way when the page became
+ * empty. A set of its class that finds no free chunk checks for that, and so does the tuner. The
+ * mover defers its own emptied pages here, too: on a core that workers fill, a turn takes some 10
+ * ms to end, because its thread waits for the core. BENCHMARKS.md has the effect on calcify. */
 #include "cache/pages/assist.h"
 
 #include <unistd.h>
 
 #include "cache/pages/epoch_turn.h"
 
-/* The experiment behind the constants: the four phases of tests/bench/calcify at full speed, the
- * server pinned to one core. Figures are pages of 64 that the phase's class has at the end of its
- * last two phases. */
+/* Measured with the four phases of tests/bench/calcify at full speed, the server pinned to one
+ * core. Figures are pages of 64 that the phase's class has at the end of the last two phases. */
 enum {
     /* 4: 62 pages. With 2 a phase that stores 1.5 times the memory ends with 49 to 52 pages,
-     * because sets that find something free do no work. */
+     * because sets that find a free chunk do no work. */
     ASSIST_SHARE = 4,
-    /* bounds the time of one set, whatever it stores */
+    /* bounds the time of one set */
     ASSIST_US = 200,
-    STEP_BYTES = 4096, /* bytes between two looks at the clock, or one larger chunk */
-    /* a page in which something stays in use goes back after so long, for sets find another */
+    STEP_BYTES = 4096, /* bytes between two readings of the clock, or one larger chunk */
+    /* a page in which something stays in use goes back after this time, for sets find another
+     * page */
     ASSIST_PATIENCE_US = 5000,
-    /* After so long a set rests once outside its turn. Turns of threads that run end sooner. Turns
-     * of threads that wait for this thread's core took 6 to 12 ms to end; with a set that never
-     * rests the phases ended with 33 and 47 pages. */
+    /* After this time a set pauses once outside its turn. Turns of running threads end sooner.
+     * Turns of threads that wait for this thread's core took 6 to 12 ms to end; without pauses the
+     * phases ended with 33 and 47 pages. */
     TURNS_WAIT_US = 500,
     HELD_POLL_US = 20,
 };
@@ -58,16 +53,18 @@ static void assist_add(_Atomic uint64_t *n, uint64_t more) {
     }
 }
 
-/* Tells other threads what became of a page that this thread holds. */
+/* Publishes the state of a page that this thread holds. */
 static void assist_note_state(struct assist *assist, struct assist_page *h) {
     bool waited = assist_state(h) == PAGE_MOVE_EMPTIED, waits = h->page.state == PAGE_MOVE_EMPTIED;
     atomic_store_explicit(&h->state, (uint8_t)h->page.state, memory_order_relaxed);
-    if (waits != waited) {
-        atomic_fetch_add_explicit(&assist->waiting, waits ? 1 : -1u, memory_order_relaxed);
+    if (waits && !waited) {
+        atomic_fetch_add_explicit(&assist->waiting, 1, memory_order_relaxed);
+    } else if (waited && !waits) {
+        atomic_fetch_sub_explicit(&assist->waiting, 1, memory_order_relaxed);
     }
 }
 
-/* Puts the page back if it is in this state. The caller holds it. */
+/* Puts the page back if the page is in this state. The caller holds the page. */
 static void assist_put_back(struct cache_thread *ct, struct assist_page *h,
                             enum page_move_state state) {
     if (assist_state(h) == state) {
@@ -76,15 +73,15 @@ static void assist_put_back(struct cache_thread *ct, struct assist_page *h,
     }
 }
 
-/* The decision that a page being emptied was begun for. 0: it is not being emptied. */
+/* The decision for which the page is being emptied; 0: the page is not being emptied. */
 static uint32_t assist_page_pair(const struct cache *c, const struct assist_page *h) {
     return assist_state(h) == PAGE_MOVE_EMPTYING
                ? assist_pair(slab_page_class(c->slab, h->page.page), h->page.to)
                : 0;
 }
 
-/* If the decision ends while a set holds the page, whoever ends it waits for nobody: the set puts
- * the page back. One of the two sees what the other did, because of the fence here and that in
+/* If the decision ends while a set holds the page, the mover waits for nobody: the set puts the
+ * page back. One of the two sees the other's store, because of the fence here and the fence in
  * cache_assist_end. */
 static void assist_release(struct cache_thread *ct, struct assist_page *h) {
     struct assist *assist = &ct->cache->assist;
@@ -108,7 +105,7 @@ static bool assist_step(struct assist *assist, struct assist_page *h, struct pag
 
 /* --- a page to begin with --- */
 
-/* Takes one from the number of pages that sets may begin. False: none is left. */
+/* Takes one of the pages that sets may begin. False: none is left. */
 static bool assist_take_one(struct assist *assist) {
     uint32_t left = atomic_load_explicit(&assist->left, memory_order_relaxed);
     while (left > 0 &&
@@ -118,8 +115,8 @@ static bool assist_take_one(struct assist *assist) {
     return left > 0;
 }
 
-/* Takes the next of the pages that were picked, or picks some. False: there is none, or another
- * thread is picking. */
+/* Takes the next of the chosen pages, or chooses some. False: there is none, or another thread is
+ * choosing. */
 static bool assist_pick(struct cache_thread *ct, unsigned from, unsigned to,
                         struct moving_page *m) {
     struct assist *assist = &ct->cache->assist;
@@ -141,8 +138,8 @@ static bool assist_pick(struct cache_thread *ct, unsigned from, unsigned to,
     return taken;
 }
 
-/* Begins a page; the caller holds its place. The decision may have ended meanwhile: then false. A
- * donor that evicts has been stored to since the mover decided, and keeps its pages. */
+/* Begins a page; the caller holds its place. False: no page could be begun, or the decision has
+ * ended. A donor that evicts has got stores since the mover's decision, and retains its pages. */
 static bool assist_begin(struct cache_thread *ct, struct assist_page *h, unsigned class_id) {
     struct assist *assist = &ct->cache->assist;
     uint32_t pair = atomic_load_explicit(&assist->pair, memory_order_relaxed);
@@ -161,9 +158,9 @@ static bool assist_begin(struct cache_thread *ct, struct assist_page *h, unsigne
     return true;
 }
 
-/* --- emptying it, and handing it over --- */
+/* --- emptying and handing over --- */
 
-/* Goes over a part of the page; returns how many bytes it went over. */
+/* Goes over a part of the page; returns the number of bytes. */
 static uint32_t assist_empty_some(struct cache_thread *ct, struct assist_page *h) {
     struct assist *assist = &ct->cache->assist;
     struct page_driver d = {.ct = ct,
@@ -180,18 +177,18 @@ static uint32_t assist_empty_some(struct cache_thread *ct, struct assist_page *h
     return h->page.scanned_bytes;
 }
 
-/* One set's work: what it still has to go over, and what came of it. */
+/* One set's work: the bytes left to go over, and the result. */
 struct assist_work {
     struct cache_thread *ct;
     unsigned             class_id;
     uint32_t             bytes;
     uint64_t             until_us;
     bool                 got;  /* the class has got a page */
-    bool                 late; /* an emptied page has waited too long for turns */
+    bool                 overdue; /* an emptied page has waited too long for turns */
     bool                 none; /* there is no page to begin */
 };
 
-/* Does what is due for a page that the set holds: begins it, empties a part, or hands it over. */
+/* Takes the next step of a page that the set holds: begins it, empties a part, or hands it over. */
 static void assist_with_page(struct assist_work *s, struct assist_page *h) {
     struct assist *assist = &s->ct->cache->assist;
     if (assist_state(h) == PAGE_MOVE_NONE && s->bytes > 0 && !s->none) {
@@ -208,7 +205,7 @@ static void assist_with_page(struct assist_work *s, struct assist_page *h) {
     if (assist_state(h) == PAGE_MOVE_EMPTIED) {
         struct page_driver d = {.ct = s->ct};
         s->got = assist_step(assist, h, &d);
-        s->late = s->late || clock_mono_us() - h->page.emptied_us > TURNS_WAIT_US;
+        s->overdue = s->overdue || clock_mono_us() - h->page.emptied_us > TURNS_WAIT_US;
     }
 }
 
@@ -223,17 +220,17 @@ static void assist_with_each(struct assist_work *s) {
     }
 }
 
-/* An emptied page waits for turns. They end within a moment, unless their threads wait for the core
- * that this thread uses: then this thread rests once. */
+/* An emptied page waits for turns. Turns end within a moment, unless their threads wait for this
+ * thread's core: then this thread pauses once. */
 void assist_pages(struct cache_thread *ct, unsigned class_id) {
     struct assist_work s = {.ct = ct,
                             .class_id = class_id,
                             .until_us = clock_mono_us() + ASSIST_US,
                             .bytes = ASSIST_SHARE * slab_chunk_bytes(ct->cache->slab, class_id)};
-    turn_leave(ct->turn); /* nobody need wait for us */
+    turn_leave(ct->turn); /* so that nobody waits for this thread */
     turn_enter(ct->turn);
     assist_with_each(&s);
-    if (s.late && !s.got) {
+    if (s.overdue && !s.got) {
         turn_pause(ct);
         assist_with_each(&s);
     }
@@ -260,7 +257,7 @@ void cache_assist_end(struct cache_thread *ct) {
     assist_put_back_all(ct, PAGE_MOVE_EMPTYING);
 }
 
-/* Only the mover's thread ends a decision, so nothing has to be put back when it lets go. */
+/* Only the mover's thread ends a decision, so no page has to be put back on release. */
 bool assist_add_classes(struct cache *c, struct class_set *to) {
     uint32_t pair = atomic_load_explicit(&c->assist.pair, memory_order_relaxed);
     class_set_add(to, assist_donor(pair));
@@ -318,7 +315,7 @@ struct cache_assisted cache_assist_count(struct cache *c) {
     };
 }
 
-/* --- emptied pages, which wait for turns --- */
+/* --- emptied pages that wait for turns --- */
 
 bool cache_handover_defer(struct cache_thread *ct, const struct moving_page *emptied) {
     struct assist *assist = &ct->cache->assist;

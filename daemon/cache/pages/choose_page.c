@@ -1,20 +1,19 @@
-/* Chooses the page of a class that is to leave it: by what lives in the page, by its age, or at
- * random. It only reads the page table and the chunks, and takes no lock, so a choice costs no
- * other thread anything. What it sees may change the next moment; whoever empties the page looks
- * again. */
+/* Chooses the page that a class loses: by its items, by its age, or at random. Only reads the page
+ * table and the chunks, without a lock, so a choice costs other threads nothing. The data may
+ * change the next moment; the thread that empties the page checks again. */
 #include "cache/items/item_value.h"
 #include "cache/partition.h"
 
 enum {
-    /* pages that one choice by value compares; the next choice goes on where it ended */
+    /* pages compared in one choice by value; the next choice goes on behind them */
     COMPARED_PAGES = 64,
-    SAMPLE_CHUNKS = 16, /* chunks that it looks at in each page */
-    LISTED_PAGES = 16,  /* pages with free chunks that it compares in any case */
-    /* the value of a live item that was used a moment ago; each hit of its mark adds as much */
+    SAMPLE_CHUNKS = 16, /* sampled chunks in each page */
+    LISTED_PAGES = 16,  /* pages with free chunks that are always compared */
+    /* value of a live item used a moment ago; each hit of its mark adds as much */
     LIVE_VALUE = 1 << 12,
-    /* "a moment": an item's value falls with its idle time, as the hits it promises do */
+    /* idle time that halves an item's value, as its expected hits fall */
     RECENT_S = 4,
-    /* the value of an item that is being stored or sent: its page cannot be had now */
+    /* value of an item that is being stored or sent, whose page cannot be had now */
     IN_USE_VALUE = 1 << 28,
 };
 
@@ -30,8 +29,7 @@ static bool page_item_in_use(struct item *it) {
     return false;
 }
 
-/* The item of a chunk: of a piece of a chained value that is the value's head. NULL: the piece has
- * none any more. */
+/* The item of a chunk; for a piece of a chained value, the value's head. NULL: the head is gone. */
 static struct item *page_item_of_chunk(const struct cache *c, struct item *it) {
     if (item_state(it) != CHUNK_LINKED || item_key_len(it) != 0) {
         return it;
@@ -61,12 +59,11 @@ bool cache_page_in_use(const struct cache *c, uint32_t page) {
 }
 
 struct page_candidate {
-    uint64_t cost; /* the least goes first */
+    uint64_t cost; /* the least cost goes first */
     uint32_t page;
 };
 
-/* Keeps the `max` candidates of least cost, the least first. Of equal ones the earlier comes
- * first. */
+/* The `max` candidates of least cost, in order of cost. Of equal ones the earlier comes first. */
 struct page_ranking {
     struct page_candidate *best;
     unsigned count, max;
@@ -101,14 +98,15 @@ static uint32_t page_chunks(const struct cache *c, uint32_t page) {
     return chunk_bytes ? PAGE_BYTES / chunk_bytes : 0;
 }
 
-/* Picks the chunks to look at, spread evenly over the page. Returns how many. */
+/* Samples the page's chunks, spread evenly. Returns the number of chunks. */
 static unsigned page_sample_chunks(const struct cache *c, uint32_t page,
                                    struct item *sample[SAMPLE_CHUNKS]) {
     uint32_t chunks = page_chunks(c, page),
-             looked = chunks < SAMPLE_CHUNKS ? chunks : SAMPLE_CHUNKS;
+             sampled = chunks < SAMPLE_CHUNKS ? chunks : SAMPLE_CHUNKS;
     unsigned n = 0;
-    for (uint32_t i = 0; i < looked; i++) {
-        struct item *it = slab_page_chunk(c->slab, page, (uint32_t)((uint64_t)i * chunks / looked));
+    for (uint32_t i = 0; i < sampled; i++) {
+        struct item *it =
+            slab_page_chunk(c->slab, page, (uint32_t)((uint64_t)i * chunks / sampled));
         if (it != NULL) {
             sample[n++] = it;
         }
@@ -119,9 +117,9 @@ static unsigned page_sample_chunks(const struct cache *c, uint32_t page,
 uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
     const struct cache *c = ct->cache;
     struct item *sample[SAMPLE_CHUNKS];
-    unsigned looked = page_sample_chunks(c, page, sample);
+    unsigned sampled = page_sample_chunks(c, page, sample);
     uint64_t value = 0;
-    for (unsigned i = 0; i < looked; i++) {
+    for (unsigned i = 0; i < sampled; i++) {
         struct item *it = sample[i];
         if (item_state(it) == CHUNK_FREE) {
             continue;
@@ -129,12 +127,12 @@ uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
         if (page_chunk_in_use(c, it)) {
             value += IN_USE_VALUE;
         } else if (item_key_len(it) == 0) {
-            value += LIVE_VALUE / 2; /* a piece of a chained value; its item is not looked up */
+            value += LIVE_VALUE / 2; /* a piece of a chained value; its item is not read */
         } else if (!cache_item_dead(c, it, ct->now_s)) {
             value += page_item_value(it, item_now_s(ct));
         }
     }
-    return looked ? value * page_chunks(c, page) / looked : 0;
+    return sampled ? value * page_chunks(c, page) / sampled : 0;
 }
 
 uint32_t cache_page_used_s(const struct cache *c, uint32_t page) {
@@ -149,8 +147,8 @@ uint32_t cache_page_used_s(const struct cache *c, uint32_t page) {
     return used_s > 0 ? used_s - cache_item_clock(c).ahead_s : 0;
 }
 
-/* By value, or by the last use; of pages whose items were used at the same second the older page
- * goes. */
+/* Ranks by value, or by the last use; of pages last used in the same second the older page goes
+ * first. */
 static void page_rank_by_items(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
                                struct page_ranking *r) {
     struct cache *c = ct->cache;
@@ -159,17 +157,16 @@ static void page_rank_by_items(struct cache_thread *ct, unsigned class_id, enum 
     unsigned n = slab_partial_pages(c->slab, class_id, false, pages, LISTED_PAGES);
     n += slab_next_pages(c->slab, class_id, pages + n, COMPARED_PAGES);
     for (unsigned i = 0; i < n; i++) {
-        /* a look at a page touches many cold cache lines: asked for together they arrive
-         * together */
+        /* a sample touches many cold cache lines: prefetched together they arrive together */
         for (unsigned j = i + 1 < n ? page_sample_chunks(c, pages[i + 1], sample) : 0; j > 0; j--) {
             __builtin_prefetch(sample[j - 1]);
         }
-        uint32_t birth =
+        uint32_t acquired_seq =
             atomic_load_explicit(&slab_page(c->slab, pages[i])->acquired_seq, memory_order_relaxed);
         page_rank(r, pages[i],
                   pick == PICK_LEAST_VALUE
                       ? cache_page_value(ct, pages[i])
-                      : (uint64_t)cache_page_used_s(c, pages[i]) << 32 | birth);
+                      : (uint64_t)cache_page_used_s(c, pages[i]) << 32 | acquired_seq);
     }
 }
 
@@ -181,9 +178,9 @@ static void page_rank_all(struct cache_thread *ct, unsigned class_id, enum page_
         if (atomic_load_explicit(&p->class_id, memory_order_relaxed) == class_id &&
             atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
             page_rank(r, page,
-                      pick == PICK_RANDOM ? random_next(&ct->random)
-                                          : atomic_load_explicit(&p->acquired_seq,
-                                                                 memory_order_relaxed));
+                      pick == PICK_RANDOM
+                          ? random_next(&ct->random)
+                          : atomic_load_explicit(&p->acquired_seq, memory_order_relaxed));
         }
     }
 }

@@ -46,7 +46,7 @@ bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {
     uint64_t seen[THREADS_MAX], start_us = clock_mono_us();
     bool within = turn_is_under_way(ct->turn), quiet;
     if (within) {
-        turn_leave(ct->turn); /* this thread holds no reference, so nobody need wait for it */
+        turn_leave(ct->turn); /* so that nobody waits for this thread, which holds no reference */
     }
     cache_turns_note(ct, seen);
     while (!(quiet = cache_turns_ended(ct->cache, seen)) &&
@@ -61,28 +61,28 @@ bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {
 
 /* --- waiting for memory --- */
 
-/* A store that waits keeps its worker from all other clients. So after one has waited in vain,
- * other stores are refused at once for FAIL_FAST_TIMES times the patience: waiting takes at most a
- * fifth of a worker's time. */
+/* A waiting store blocks all other clients of its worker. So after one store has waited in vain,
+ * other stores fail at once for FAIL_FAST_TIMES the wait: waits take at most a fifth of a worker's
+ * time. */
 enum { FAIL_FAST_TIMES = 4 };
 
-bool turn_wait_left(const struct cache_thread *ct, uint64_t *give_up_us) {
-    /* where nothing may be evicted, memory that others hold stays held */
+bool turn_wait_left(const struct cache_thread *ct, uint64_t *deadline_us) {
+    /* where nothing may be evicted, memory held by others stays held */
     const struct cache *c = ct->cache;
     uint64_t now_us = clock_mono_us(),
              alloc_wait_us = c->config.evict ? c->config.alloc_wait_us : 0;
-    *give_up_us = *give_up_us != 0 ? *give_up_us : now_us + alloc_wait_us;
-    return now_us < *give_up_us;
+    *deadline_us = *deadline_us != 0 ? *deadline_us : now_us + alloc_wait_us;
+    return now_us < *deadline_us;
 }
 
-bool turn_wait_for_memory(struct cache_thread *ct, uint64_t *give_up_us) {
+bool turn_wait_for_memory(struct cache_thread *ct, uint64_t *deadline_us) {
     struct cache *c = ct->cache;
     uint64_t now_us = clock_mono_us();
     bool stealing = atomic_load_explicit(&c->stealing, memory_order_relaxed);
     if (!stealing && now_us < atomic_load_explicit(&c->fail_fast_until_us, memory_order_relaxed)) {
         return false;
     }
-    if (!turn_wait_left(ct, give_up_us)) {
+    if (!turn_wait_left(ct, deadline_us)) {
         atomic_store_explicit(&c->fail_fast_until_us,
                               now_us + FAIL_FAST_TIMES * (uint64_t)c->config.alloc_wait_us,
                               memory_order_relaxed);

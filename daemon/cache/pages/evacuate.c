@@ -1,6 +1,6 @@
 /* Empties a page, chunk by chunk, while all threads go on reading and writing. Live contents are
- * copied into other chunks of their class, or of the class that their size belongs to by the
- * current geometry. */
+ * copied into other chunks of their class, or of the class for their size in the current
+ * geometry. */
 #include "base/failpoint.h"
 #include "cache/alloc/evict_one.h"
 #include "cache/alloc/magazine.h"
@@ -10,12 +10,12 @@
 #include "cache/partition.h"
 
 enum {
-    TAILS_AT_ONCE = 128,         /* tails of one value that are moved in one hold of the lock … */
+    TAILS_AT_ONCE = 128,         /* tails of one value moved in one hold of the lock … */
     TAILS_AT_ONCE_BYTES = 16384, /* … and their bytes at most; a larger tail is moved alone */
-    VICTIM_PARTITIONS_MAX = 16, /* partitions that are asked for the age of a class's oldest item */
+    VICTIM_PARTITIONS_MAX = 16, /* partitions whose oldest item of a class is read */
 };
 
-/* Prefetches what emptying a chunk some chunks further will touch. */
+/* Prefetches the memory for a chunk that is a few chunks ahead. */
 static void evacuate_prefetch(const struct cache *c, uint32_t page, uint32_t chunk) {
     enum { AHEAD = 8 };
     const struct item *it = slab_page_chunk(c->slab, page, chunk + AHEAD);
@@ -27,8 +27,8 @@ static void evacuate_prefetch(const struct cache *c, uint32_t page, uint32_t chu
     }
 }
 
-/* Takes a chunk for a copy: from the partition's stock, else the spare, which the caller took of
- * the class before it locked. 0: neither has one. The spare becomes 0 when it is used. */
+/* Takes a chunk for a copy: from the partition's magazine, or the spare, which the caller took
+ * before the lock and which becomes 0. Returns 0 if there is neither. */
 static uint32_t evacuate_target_locked(struct partition *p, unsigned class_id, uint32_t *spare) {
     uint32_t ref = magazine_pop_locked(p, class_id);
     if (ref == 0) {
@@ -42,8 +42,8 @@ static void evacuate_copy_word(char *to, const char *from) {
     atomic_store_explicit((_Atomic uint64_t *)(void *)to, bytes_word(from), memory_order_relaxed);
 }
 
-/* Copies a chunk's bytes into a chunk that nobody can reach yet. The word with the state is copied
- * last, so that the copy becomes an item only when it is whole. */
+/* Copies a chunk's bytes into an unreachable chunk. The word with the state is copied last, so that
+ * the copy becomes an item only when it is complete. */
 static void evacuate_copy_chunk(struct item *to, const struct item *from, size_t bytes) {
     enum { STATE_AT = 8 };
     _Static_assert(offsetof(struct node, flags) / 8 * 8 == STATE_AT, "the second word");
@@ -76,7 +76,7 @@ static void evacuate_adopt_tails(const struct cache *c, struct item *it) {
 
 /* The item's memory belongs to another class from now on: the sums and the queues follow. `it` is
  * in the queue of class `from`. `now` is `it` or its copy, and goes to the queue of class `to`,
- * whose shelf exists. */
+ * which exists. */
 static void evacuate_requeue_locked(struct cache_thread *ct, struct partition *p, struct item *it,
                                     struct item *now, unsigned from, unsigned to, uint64_t bytes) {
     struct evict_queue *q = &p->class_queues[from]->queue;
@@ -86,8 +86,9 @@ static void evacuate_requeue_locked(struct cache_thread *ct, struct partition *p
     p->class_queues[to]->requested_bytes += bytes;
 }
 
-/* Moves an item into a new chunk, of its own class or another. Within its class the item keeps its
- * place in the queue. The old chunk becomes free, or stays LOOSE while a reader borrows it. */
+/* Moves an item into a new chunk, of its own class or another. Within its class the item stays in
+ * its place of the queue. The old chunk becomes free, or stays unlinked while a reader borrows
+ * it. */
 static void evacuate_relocate_locked(struct cache_thread *ct, struct partition *p,
                                      const struct key *key, struct item *it, struct item *to) {
     struct cache *c = ct->cache;
@@ -135,8 +136,8 @@ static enum cache_moved evacuate_drop_locked(struct cache_thread *ct, struct par
     return busy ? CACHE_MOVED_DROPPED : CACHE_MOVED_EVICTED;
 }
 
-/* Whether a chunk that was taken before the lock still serves: the item may have grown since, and
- * the queue's shelf must exist. */
+/* True if a chunk that was taken before the lock still fits: the item may have grown since, and the
+ * chunk's class queue must exist. */
 static bool evacuate_target_fits_locked(struct cache *c, struct partition *p, uint32_t ref,
                                         size_t bytes) {
     unsigned class_id = slab_ref_class(c->slab, ref);
@@ -156,7 +157,7 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
     enum cache_moved moved;
     lock_take(&p->lock);
     if (index_find(&p->index, &key) != ref_of_item(c, it)) {
-        /* the item changed since we looked without the lock; the caller looks again */
+        /* the item changed after the read without the lock; the caller tries again */
         moved = CACHE_MOVED_BUSY;
     } else if (cache_item_dead(c, it, ct->now_s)) {
         bool busy = evacuate_is_borrowed(it);
@@ -182,7 +183,7 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
     return moved;
 }
 
-/* Free chunks of one class, taken before the lock, into which contents are copied. */
+/* Free chunks of one class for copies, taken before the lock. */
 struct evacuate_spares {
     uint32_t refs[TAILS_AT_ONCE];
     unsigned count;
@@ -202,7 +203,7 @@ static size_t evacuate_tail_bytes(const struct item_tail *t) {
     return ITEM_TAIL_HEADER + (size_t)item_load32(&t->used_bytes);
 }
 
-/* The class that the tail's size belongs to by the current geometry. */
+/* The class for the tail's size in the current geometry. */
 static unsigned evacuate_right_class(const struct cache *c, const struct item_tail *t) {
     return slab_class_of(c->slab, evacuate_tail_bytes(t));
 }
@@ -224,11 +225,11 @@ static struct item_tail *evacuate_relocate_tail_locked(const struct cache *c, st
     return to;
 }
 
-/* Moves the wanted tail of a value, and with it other tails of the value that lie in draining pages
- * of the same class and belong to the same class by their size, as far as the spares go. To find a
- * tail one has to walk the chain, so a long chain moved one tail at a time would take the square of
- * its length. The old chunks take the spares' places in `s`. If the chain's first tail is among
- * them, the item changes its queue. Returns how many tails moved. */
+/* Moves the wanted tail of a value, and other tails of this value that lie in draining pages of the
+ * same class and belong into the same class by their size, as far as the spares go. Finding a tail
+ * takes a walk of the chain, so moving a long chain one tail at a time would take the square of its
+ * length. The old chunks replace the spares in `s`. If the chain's first tail moves, the item
+ * changes its queue. Returns the number of moved tails. */
 static unsigned evacuate_relocate_tails_locked(struct cache_thread *ct, struct partition *p,
                                                struct item *head, const struct item_tail *wanted,
                                                struct evacuate_spares *s) {
@@ -241,7 +242,7 @@ static unsigned evacuate_relocate_tails_locked(struct cache_thread *ct, struct p
     while (n < s->count && (ref = item_load32(link)) != 0) {
         struct item_tail *t = (void *)item_at(c, ref);
         met = met || ref == wanted_ref;
-        bool spare = n + 1 < s->count || met; /* one spare is kept for the wanted tail */
+        bool spare = n + 1 < s->count || met; /* the last spare is for the wanted tail */
         if (spare && slab_page_draining(c->slab, arena_page_of_ref(c->arena, ref)) &&
             slab_ref_class(c->slab, ref) == own && evacuate_right_class(c, t) == right) {
             t = evacuate_relocate_tail_locked(c, t, link, s->refs[n]);
@@ -292,15 +293,15 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct item_tail 
     return moved;
 }
 
-/* What a chunk to be emptied looks like before any lock is taken. */
+/* A chunk to be emptied, as read without a lock. */
 struct evacuee {
     struct item *it;
     bool         tail;
-    /* the class that the chunk is in, and the class that its content belongs to by its size */
+    /* the chunk's class, and the class for the size of its contents */
     unsigned     own, right;
 };
 
-/* Looks at a chunk without a lock. False: there is nothing to copy, and *moved says why. */
+/* Reads a chunk without a lock. False: there is nothing to copy, and *moved has the reason. */
 static bool evacuee_read(const struct cache *c, uint32_t page, uint32_t chunk, struct evacuee *e,
                          enum cache_moved *moved) {
     e->it = slab_page_chunk(c->slab, page, chunk);
@@ -320,13 +321,13 @@ static bool evacuee_read(const struct cache *c, uint32_t page, uint32_t chunk, s
     e->right = slab_class_of(c->slab, e->tail ? evacuate_tail_bytes(tail)
                                               : evacuate_bytes_in_use(c, e->it));
     if (e->right == SLAB_CLASS_NONE) {
-        e->right = e->own; /* the item changed while we read its size */
+        e->right = e->own; /* the item changed during the read */
     }
     return true;
 }
 
-/* Copies the content into a spare of class `to_class`. Gives back the spares that are left, or the
- * old chunks that took their places. */
+/* Copies the contents into a spare of class `to_class`. Returns the remaining spares, or the old
+ * chunks that replaced them, to their classes. */
 static enum cache_moved evacuate_content(struct cache_thread *ct, const struct evacuee *e,
                                          unsigned to_class, bool may_evict,
                                          struct evacuate_spares *s) {
@@ -343,7 +344,7 @@ static enum cache_moved evacuate_content(struct cache_thread *ct, const struct e
     return moved;
 }
 
-/* Takes spares from the free chunks of a class. It may get none. */
+/* Takes spares from the free chunks of a class, perhaps none. */
 static void evacuate_take_spares(struct cache *c, const struct evacuee *e, unsigned class_id,
                                  struct evacuate_spares *s) {
     unsigned fit = e->tail ? TAILS_AT_ONCE_BYTES / slab_chunk_bytes(c->slab, class_id) : 1;
@@ -358,7 +359,7 @@ static void evacuate_evict_for_spare(struct cache_thread *ct, unsigned class_id,
     s->count = s->refs[0] != 0;
 }
 
-/* When the next victim of the class was last used; UINT32_MAX: the class has no victim. */
+/* The time of the last use of the class's next victim; UINT32_MAX: the class has no victim. */
 static uint32_t evacuate_victim_used_s(struct cache *c, unsigned class_id) {
     uint32_t used_s = UINT32_MAX;
     for (unsigned i = 0; i < c->partition_count && i < VICTIM_PARTITIONS_MAX; i++) {
@@ -375,8 +376,8 @@ static uint32_t evacuate_victim_used_s(struct cache *c, unsigned class_id) {
     return used_s;
 }
 
-/* Makes a spare in a full cache: evicts from the class whose next victim is older. It makes none if
- * the evacuated item itself is the oldest, or if there is nothing to evict. */
+/* Makes a spare in a full cache: evicts from the class whose next victim is older. Makes none if
+ * the evacuated item itself is the oldest, or if nothing can be evicted. */
 static void evacuate_make_room(struct cache_thread *ct, const struct evacuee *e, unsigned *class_id,
                                struct evacuate_spares *s) {
     struct cache *c = ct->cache;
@@ -410,7 +411,7 @@ static enum cache_moved evacuate_chunk(struct cache_thread *ct, uint32_t page, u
         if (s.count == 0 && by_size) {
             evacuate_make_room(ct, &e, &to_class, &s);
         } else if (s.count == 0 && may_evict && !e.tail && node_hits(&e.it->node) > 0) {
-            /* an item that was read is kept; the class's next victim goes instead */
+            /* an item that was read stays; the class's next victim goes instead */
             evacuate_evict_for_spare(ct, e.own, &s);
         }
     }

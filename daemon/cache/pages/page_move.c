@@ -1,4 +1,4 @@
-/* A page on its way from one class to another. */
+/* The steps of a page on its way from one class to another. */
 #include <unistd.h>
 
 #include "cache/alloc/magazine.h"
@@ -13,19 +13,19 @@ static void page_note_emptied(struct moving_page *m, const struct cache_thread *
 }
 
 bool page_move_begin(struct moving_page *m, struct cache_thread *ct, uint32_t page, unsigned from,
-                     unsigned to, uint32_t kept) {
+                     unsigned to, uint32_t min_left) {
     struct slab *slab = ct->cache->slab;
     m->state = PAGE_MOVE_NONE;
-    if (!slab_drain_begin(slab, page, from, kept)) {
+    if (!slab_drain_begin(slab, page, from, min_left)) {
         return false;
     }
-    /* no other thread gives this page to another class now */
+    /* from here on no other thread gives this page to another class */
     m->chunk_bytes =
         atomic_load_explicit(&slab_page(slab, page)->chunk_bytes, memory_order_relaxed);
     m->page = page;
     m->to = to;
     m->at = m->scanned_bytes = 0;
-    m->give_up_us = 0;
+    m->deadline_us = 0;
     m->state = PAGE_MOVE_EMPTYING;
     magazines_release_page(ct, page);
     if (slab_drain_empty(slab, page)) {
@@ -34,7 +34,7 @@ bool page_move_begin(struct moving_page *m, struct cache_thread *ct, uint32_t pa
     return true;
 }
 
-/* Goes on with a pass. False: the pass has ended. */
+/* Continues a pass. False: the pass has ended. */
 static bool page_pass(struct moving_page *m, struct page_driver *d) {
     const struct slab *slab = d->ct->cache->slab;
     m->scanned_bytes = 0;
@@ -67,9 +67,9 @@ static void page_empty_some(struct moving_page *m, struct page_driver *d) {
     d->did.evicted += d->ct->moves_evicted - evicted;
     if (slab_drain_empty(d->ct->cache->slab, m->page)) {
         page_note_emptied(m, d->ct);
-    } else if (!more && m->give_up_us == 0 && d->wait_us > 0) {
-        m->give_up_us = d->now_us + d->wait_us;
-    } else if (!more && d->now_us >= m->give_up_us) {
+    } else if (!more && m->deadline_us == 0 && d->wait_us > 0) {
+        m->deadline_us = d->now_us + d->wait_us;
+    } else if (!more && d->now_us >= m->deadline_us) {
         page_move_put_back(m, d->ct);
     }
 }
@@ -107,7 +107,7 @@ bool page_move_finish(struct moving_page *m, struct cache_thread *ct, uint64_t u
         return false;
     }
     if (within) {
-        turn_leave(ct->turn); /* nobody need wait for a thread that waits */
+        turn_leave(ct->turn); /* so that nobody waits for a waiting thread */
     }
     while (!(moved = page_move_step(m, &d)) && clock_mono_us() < until_us) {
         usleep(POLL_US);

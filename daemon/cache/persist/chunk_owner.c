@@ -29,7 +29,7 @@ static uint32_t owner_bit(const struct chunk_owners *cl, const void *chunk) {
     size_t at = (size_t)((const char *)chunk - arena_page_start(cl->c->arena, page));
     return cl->bit_at[page] + (uint32_t)(at / slab_page(cl->c->slab, page)->chunk_bytes);
 }
-/* false: somebody has claimed it */
+/* False: the chunk has an owner already. */
 static bool owner_claim(struct chunk_owners *cl, const void *chunk) {
     uint32_t bit = owner_bit(cl, chunk);
     uint64_t mask = UINT64_C(1) << bit % 64;
@@ -40,7 +40,7 @@ static void owner_release(struct chunk_owners *cl, const void *chunk) {
     atomic_fetch_and_explicit(&cl->bits[bit / 64], ~(UINT64_C(1) << bit % 64),
                               memory_order_relaxed);
 }
-/* Takes back the claims of the first `most` pieces of an item's chain. */
+/* Releases the first `most` pieces of an item's chain. */
 static void owner_release_pieces(struct chunk_owners *cl, struct item *it, uint64_t most) {
     uint32_t ref = item_chained(it) ? item_load32(item_chain(it)) : 0;
     for (; ref != 0 && most > 0; most--) {
@@ -50,8 +50,8 @@ static void owner_release_pieces(struct chunk_owners *cl, struct item *it, uint6
     }
 }
 
-/* Whether the head is a copy of this item: the item was being moved at the crash, and its pieces
- * were told of the new head one by one. */
+/* True if the head is a copy of this item: the item was on the move at the crash, which updates the
+ * pieces' heads one by one. */
 static bool owner_is_copy(const struct cache *c, uint32_t head_ref, struct item *it) {
     char key[KEY_BYTES_MAX + 14];
     struct item *other = item_at(c, head_ref);
@@ -64,8 +64,8 @@ static bool owner_is_copy(const struct cache *c, uint32_t head_ref, struct item 
            item_load32(item_chain(other)) == item_load32(item_chain(it));
 }
 
-/* The bytes that a piece holds, if it can belong to this item's chain, of which `left` are still
- * missing; 0: it cannot. */
+/* Bytes of a piece, if the piece can belong to this item's chain, of which `left` bytes are
+ * missing; 0: the piece cannot. */
 static uint32_t owner_piece_bytes(const struct chunk_owners *cl, uint32_t ref, struct item *it,
                                   uint64_t left) {
     const struct cache *c = cl->c;
@@ -82,7 +82,7 @@ static uint32_t owner_piece_bytes(const struct chunk_owners *cl, uint32_t ref, s
     return is ? used_bytes : 0;
 }
 
-/* Claims the pieces of an item if they make up its whole value. */
+/* Claims the pieces of an item if they are its complete value. */
 static bool owner_claim_chain(struct chunk_owners *cl, struct item *it) {
     const struct cache *c = cl->c;
     uint32_t ref = item_load32(item_chain(it));
@@ -97,7 +97,7 @@ static bool owner_claim_chain(struct chunk_owners *cl, struct item *it) {
         left -= used_bytes;
         ref = item_tail_next((const void *)item_at(c, ref));
     }
-    /* a chain has at least one piece, and the first one's class is the item's */
+    /* a chain has at least one piece, whose class is the item's */
     if (left > 0 || ref != 0 || claimed == 0) {
         owner_release_pieces(cl, it, claimed);
         return false;

@@ -10,8 +10,8 @@
 #include "mem/load_classes.h"
 #include "mem/settings_blob.h"
 
-/* A cache with more memory has more partitions. A file has room for the most that any cache gets
- * unless an option asks for more. */
+/* A cache with more memory has more partitions. A file has room for the largest number without an
+ * option. */
 enum { FRONT_PARTITIONS_LEAST = 1024 };
 
 #define ANEW "; remove it to start with an empty cache"
@@ -36,7 +36,7 @@ int cache_file(const struct cache *c) { return c->arena->file != NULL ? c->arena
 
 static char *file_front(const struct cache *c) { return (char *)file_head(c) + MEMORY_FRONT_AT; }
 
-/* Finds the highest CAS that was given. False: a partition's count of CAS is not whole. */
+/* Finds the highest CAS given. False: a partition's CAS is damaged. */
 static bool file_cas_max(const struct cache *c, uint64_t *most) {
     const struct memory_head *h = file_head(c);
     uint32_t at, step, count, valid;
@@ -56,7 +56,8 @@ static bool file_cas_max(const struct cache *c, uint64_t *most) {
         uint64_t cas;
         memcpy(&cas, (const char *)h + at + (size_t)i * step, sizeof cas);
         if (cas % count != i) {
-            /* each partition counts from its own number, in steps of the number of partitions */
+            /* each partition starts at its own number, and counts in steps of the number of
+             * partitions */
             return false;
         }
         *most = cas > *most ? cas : *most;
@@ -68,7 +69,7 @@ void file_state_begin_cas(struct cache *c) {
     uint64_t most = 0;
     unsigned n = c->partition_count;
     if (c->arena->file != NULL) {
-        file_cas_max(c, &most); /* file_state_open has checked that the counts are whole */
+        file_cas_max(c, &most); /* file_state_open has checked the counts */
         most = (most + n - 1) / n * n;
         ordered_set_number(&file_head(c)->cas_most, most);
         ordered_set(&file_head(c)->cas_valid, false);
@@ -119,15 +120,15 @@ void file_state_save_flush(struct cache *c) {
 static bool file_resume_clock(struct cache *c) {
     struct memory_head *h = file_head(c);
     uint32_t unix_at_0, last_s, flushed, ahead_s, flush_at_s;
-    bool whole = ordered_get(&h->unix_at_0, &unix_at_0) && ordered_get(&h->last_s, &last_s) &&
+    bool valid = ordered_get(&h->unix_at_0, &unix_at_0) && ordered_get(&h->last_s, &last_s) &&
                  ordered_get(&h->flushed, &flushed) && ordered_get(&h->ahead_s, &ahead_s) &&
                  ordered_get(&h->flush_at_s, &flush_at_s);
-    if (whole) {
+    if (valid) {
         clock_continue(unix_at_0, last_s);
-        atomic_init(&c->item_clock, (uint64_t)ahead_s << 32 | flushed);
+        atomic_init(&c->item_clock, item_clock_pack((struct item_clock){flushed, ahead_s}));
         atomic_init(&c->flush_at_s, flush_at_s);
     }
-    return whole;
+    return valid;
 }
 
 /* --- policies --- */
@@ -214,23 +215,23 @@ bool file_state_open(struct cache *c, size_t reserve_bytes, unsigned partitions)
     return true;
 }
 
-/* Brings back the policy of the whole, and the policies that single classes had been given. */
+/* Loads the policy of the cache, and the policies of single classes. */
 static void file_load_policies(struct cache *c) {
     const struct evict_policy *had = file_state_policy(c, SLAB_CLASS_NONE),
-                              *whole = c->config.policy;
-    whole = c->config.policy_of_file && had != NULL ? had : whole;
-    atomic_init(&c->policy, whole);
+                              *policy = c->config.policy;
+    policy = c->config.policy_of_file && had != NULL ? had : policy;
+    atomic_init(&c->policy, policy);
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
         const struct evict_policy *own = file_state_policy(c, i);
-        atomic_init(&c->class_policy[i], own != NULL && own != had ? own : whole);
+        atomic_init(&c->class_policy[i], own != NULL && own != had ? own : policy);
     }
 }
 
 bool file_state_load_classes(struct cache *c) {
-    uint32_t sizes_hash;
+    uint32_t saved_hash;
     file_load_policies(c);
-    c->sizes_wanted = !ordered_get(&file_head(c)->sizes_hash, &sizes_hash) ||
-                      sizes_hash != size_list_hash(&c->slab->configured_sizes);
+    c->sizes_wanted = !ordered_get(&file_head(c)->sizes_hash, &saved_hash) ||
+                      saved_hash != size_list_hash(&c->slab->configured_sizes);
     return load_classes(c->slab) || file_refuse(c, "its head is damaged (classes)" ANEW);
 }
 
@@ -254,8 +255,8 @@ struct partition *file_state_make_partitions(struct cache *c, unsigned count) {
     if (c->arena->file == NULL) {
         made = aligned_alloc(64, bytes);
     } else {
-        /* notes the highest CAS in the file's head: the partitions in the front, which count it,
-         * are about to go, and file_state_begin_cas makes counts anew */
+        /* saves the highest CAS in the file's head: the partitions in the front, with their CAS,
+         * are about to be cleared, and file_state_begin_cas starts them anew */
         uint64_t most;
         file_cas_max(c, &most);
         ordered_set_number(&file_head(c)->cas_most, most);

@@ -1,23 +1,23 @@
-/* Takes up a memory file's items in three passes, each by all processors:
+/* Recovers a memory file's items in three passes, each with all processors:
  *
- *   look   page by page: finds the chunks that hold whole items, and puts each into the bin of its
- *          partition
- *   link   partition by partition: puts the items of its bins into index and queues, by their times
- *   free   page by page: frees the chunks that nobody claimed
+ *   scan   page by page: finds complete items, and puts each into the bucket of its partition
+ *   link   partition by partition: inserts the items of its buckets into index and queues, by time
+ *   free   page by page: frees the chunks that no item has claimed
  *
- * What was found takes memory until it is linked. If the process may not have that much, look and
- * link come in rounds, each for some of the partitions; if even one partition takes too much, fewer
+ * Found items take memory until they are linked. If the process may not have that much, scan and
+ * link run in rounds, each for some of the partitions; if even one partition takes too much, fewer
  * threads work.
  *
- * The order in which stores write makes an item whole (mem/ordered_store.h). A chunk is LINKED from
- * the last store of its publishing to the first store of its end; while an item is overwritten in
- * place, its chunk is a draft. A piece of a chained value counts only if a whole chain leads to it.
+ * The order of a store's writes shows if an item is complete (mem/ordered_store.h). A chunk is
+ * LINKED from the last write of its publishing to the first write of its end; while an item is
+ * overwritten in place, its chunk is FILLING. A piece of a chained value counts only in a complete
+ * chain.
  *
- * One key may have two items: a new one, or a copy for a page that moves, had been published, and
- * the old one was not yet freed. Nobody had heard of the new one then, so either will do: the one
- * with the higher CAS stays.
+ * One key may have two items: the crash came after a new item, or a copy for a page on the move,
+ * was published, and before the old item was freed. No client had a reply about the new item yet,
+ * so either is right: the item with the higher CAS stays.
  *
- * A crash on the way changes nothing, except that fewer chunks are left to be freed. */
+ * A crash during recovery changes nothing, except that fewer chunks are left to be freed. */
 #include "cache/persist/recover.h"
 
 #include <pthread.h>
@@ -37,11 +37,11 @@
 enum {
     THREADS_MOST = 16,
     PROGRESS_US = 1000 * 1000, /* between two lines of the log */
-    AHEAD = 12, /* so many items are prefetched ahead of the one that is looked at */
+    AHEAD = 12, /* items prefetched ahead */
 };
 
 struct recovery_counts {
-    uint64_t items, dead, torn, drafts, left_out;
+    uint64_t items, dead, torn, unfinished, left_out;
 };
 
 struct recovery {
@@ -51,14 +51,14 @@ struct recovery {
     struct load_result      recall;
     struct chunk_owners owners;
     struct recover_buckets buckets;
-    /* the partitions of this round: `count` of them from `first` on. With one round, all of them */
+    /* the partitions of this round: `count` from `first` on; with one round, all of them */
     unsigned           first, count;
     _Atomic uint32_t   next_scan, next_link, next_free;
     _Atomic uint64_t   linked;
     _Atomic bool       no_memory;
     unsigned           thread_count;
     struct recovery_thread    *threads;
-    /* by class: the policy to whose lists the items' marks refer */
+    /* for each class, the policy to whose lists the items' marks refer */
     const struct evict_policy *policies[SLAB_CLASSES_MAX];
     uint64_t           start_us, logged_us;
 };
@@ -72,7 +72,7 @@ struct recovery_thread {
     void           (*pass)(struct recovery_thread *);
 };
 
-/* Takes the next number for this thread. False: there is none below `end`. */
+/* Takes the next number below `end`. False: none is left. */
 static bool recover_next(_Atomic uint32_t *next, uint32_t end, uint32_t *i) {
     *i = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
     return *i < end;
@@ -84,7 +84,8 @@ static void recover_fail(struct recovery *a) {
     atomic_store_explicit(&a->no_memory, true, memory_order_relaxed);
 }
 
-/* Only the first thread, which waits for the others at the end, logs how far the pass is. */
+/* Logs the progress of a pass; only the first thread does, which waits for the others at the
+ * end. */
 static void recover_log_progress(struct recovery_thread *t, const char *what, uint32_t done,
                                  uint32_t all) {
     struct recovery *a = t->a;
@@ -96,7 +97,7 @@ static void recover_log_progress(struct recovery_thread *t, const char *what, ui
     }
 }
 
-/* --- look: chunks that hold whole items go into bins --- */
+/* --- scan: chunks with complete items go into buckets --- */
 
 static bool recover_item_is_complete(struct recovery *a, struct item *it, uint32_t chunk_bytes) {
     uint8_t flags = item_flags(it), key_len = item_key_len(it);
@@ -107,11 +108,11 @@ static bool recover_item_is_complete(struct recovery *a, struct item *it, uint32
 
 static void recover_scan_item(struct recovery_thread *t, struct item *it, uint32_t chunk_bytes) {
     struct recovery *a = t->a;
-    struct found f = {.hash = item_hash(&it->node), /* of a torn item any hash */
+    struct found f = {.hash = item_hash(&it->node), /* random if the item is torn */
                       .ref = ref_of_item(a->c, it),
                       .age = item_time_s(it) - a->clock.flushed};
     unsigned partition = (unsigned)(partition_of(a->c, f.hash) - a->c->partitions) - a->first;
-    if (partition >= a->count) { /* of another round */
+    if (partition >= a->count) { /* another round's */
         return;
     }
     if (item_flushed_by(it, a->clock) || cache_item_expired(it, a->now_s)) {
@@ -163,7 +164,7 @@ static void recover_unlink_twin(struct recovery_thread *t, struct partition *p, 
     chunk_owner_release_item(&t->a->owners, it);
 }
 
-/* Whether the item is to be linked: its key has no other item, or has one with a lower CAS, which
+/* True if the item is to be linked: its key has no other item, or an item with a lower CAS, which
  * is unlinked. */
 static bool recover_settle_twins(struct recovery_thread *t, struct partition *p,
                                  const struct key *key, struct item *it) {
@@ -201,7 +202,7 @@ static void recover_link_item(struct recovery_thread *t, struct partition *p,
         return;
     }
     if (item_large(it)) {
-        /* the count that the link holds */
+        /* the link's count */
         atomic_store_explicit(item_refs(it), 1, memory_order_relaxed);
     }
     uint64_t bytes = cache_item_requested_bytes(c, it);
@@ -247,7 +248,7 @@ static void recover_link(struct recovery_thread *t) {
     }
 }
 
-/* --- free: chunks that no item has claimed --- */
+/* --- free: chunks without an owner --- */
 
 static void recover_free_page(struct recovery_thread *t, uint32_t page) {
     struct cache *c = t->a->c;
@@ -257,7 +258,7 @@ static void recover_free_page(struct recovery_thread *t, uint32_t page) {
             continue;
         }
         struct item *it = slab_page_chunk(c->slab, page, chunk);
-        t->n.drafts += item_state(it) == CHUNK_FILLING && item_key_len(it) != 0;
+        t->n.unfinished += item_state(it) == CHUNK_FILLING && item_key_len(it) != 0;
         item_set_flags(it, CHUNK_FREE);
         node_set_next(&it->node, free_head);
         free_head = ref_of_item(c, it);
@@ -301,8 +302,8 @@ static void recover_run_pass(struct recovery *a, void (*pass)(struct recovery_th
 
 /* --- as much memory as there is --- */
 
-/* Bytes that the process may still take, beyond what it has now, the file's pages, and an index of
- * all items that may be in them. UINT64_MAX: no bound. */
+/* Bytes that the process may still take, beyond its current memory, the file's pages, and an index
+ * of all items that may be in them. UINT64_MAX: no limit. */
 static uint64_t recover_room_bytes(const struct recovery *a) {
     const struct cache *c = a->c;
     struct rss r;
@@ -324,9 +325,8 @@ static void recover_choose_rounds(struct recovery *a) {
     int processors = get_nprocs();
     unsigned partitions = a->c->partition_count;
     uint64_t room = recover_room_bytes(a), items = a->owners.count;
-    a->thread_count = processors < 1              ? 1
-                      : processors > THREADS_MOST ? THREADS_MOST
-                                                  : (unsigned)processors;
+    a->thread_count = processors < 1 ? 1 : (unsigned)processors;
+    a->thread_count = a->thread_count < THREADS_MOST ? a->thread_count : THREADS_MOST;
     a->count = partitions;
     while (a->count > 1 &&
            recover_buckets_bytes(a->thread_count, a->count, items / partitions * a->count) > room) {
@@ -338,7 +338,7 @@ static void recover_choose_rounds(struct recovery *a) {
     }
 }
 
-/* --- all of it --- */
+/* --- all passes --- */
 
 static bool recover_begin(struct recovery *a) {
     struct cache *c = a->c;
@@ -366,10 +366,9 @@ static bool recover_run_rounds(struct recovery *a) {
     return !recover_has_failed(a);
 }
 
-/* Sets the items' clock forward where an item is younger than it: the process that stored the item
- * had come to a second that the memory file was not told, and the calendar has been set back. A
- * flush would leave such items. The file is told each second, so a time beyond a minute is not
- * believed. */
+/* Sets the items' clock forward if an item is ahead of it: the process ended before it saved the
+ * second of the item's store, and the calendar has been set back. A flush would spare such items.
+ * The file gets the time each second, so more than a minute is no valid time. */
 static void recover_advance_clock(struct recovery *a) {
     enum { AHEAD_MAX_S = 60 };
     uint32_t youngest = 0, now = a->now_s + a->clock.ahead_s - a->clock.flushed;
@@ -379,20 +378,18 @@ static void recover_advance_clock(struct recovery *a) {
     int32_t late_s = (int32_t)(youngest - now);
     if (late_s > 0 && late_s <= AHEAD_MAX_S) {
         a->clock.ahead_s += (uint32_t)late_s;
-        atomic_store_explicit(&a->c->item_clock,
-                              (uint64_t)a->clock.ahead_s << 32 | a->clock.flushed,
-                              memory_order_relaxed);
+        atomic_store_explicit(&a->c->item_clock, item_clock_pack(a->clock), memory_order_relaxed);
         file_state_save_flush(a->c);
     }
 }
 
 static void recover_report(struct recovery *a) {
-    struct cache_recovered *n = &a->c->adopted;
+    struct cache_recovered *n = &a->c->recovered;
     for (unsigned i = 0; i < a->thread_count; i++) {
         const struct recovery_counts *t = &a->threads[i].n;
         n->items += t->items;
         n->expired += t->dead;
-        n->torn += t->torn + t->drafts;
+        n->torn += t->torn + t->unfinished;
         n->left_out += t->left_out;
     }
     n->pages = a->recall.pages;

@@ -37,9 +37,8 @@ void recover_buckets_fini(struct recover_buckets *b) {
     b->first = NULL;
 }
 
-/* Bytes that gathering a partition takes: its thread holds the partition's items twice, beside the
- * blocks that they came in. By chance one partition has more items than another, so a quarter is
- * added. */
+/* Memory to gather a partition: its thread holds the partition's items twice, beside their blocks.
+ * By chance one partition has more items than another, so a quarter is added. */
 size_t recover_buckets_bytes(unsigned threads, unsigned partitions, uint64_t items) {
     size_t begun = (size_t)threads * partitions,
            a_partition = (size_t)(items / partitions + 1) * sizeof(struct found);
@@ -63,8 +62,8 @@ bool recover_buckets_put(struct recover_buckets *b, unsigned thread, unsigned pa
     return true;
 }
 
-/* Sorts the items by age. `room` has space for as many. Returns the sorted array, which is `items`
- * or `room`. */
+/* Sorts the items by age. `room` has space for as many items. Returns the sorted array: `from` or
+ * `room`. */
 static const struct found *buckets_sort(struct found *from, struct found *room, uint32_t count) {
     uint32_t least = UINT32_MAX, most = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -100,8 +99,7 @@ const struct found *recover_buckets_gather(struct recover_buckets *b, unsigned p
     *count = n;
     struct found *all = *memory = malloc(((size_t)n * 2 + 1) * sizeof *all);
     for (unsigned t = b->threads; all != NULL && t-- > 0;) {
-        /* the list begins with the last block, so it is copied from its end, which keeps the
-         * order */
+        /* the list begins with the last block, so copying from its end preserves the order */
         for (const struct bucket_block *l = *bucket_of(b, t, partition); l != NULL; l = l->next) {
             n -= l->count;
             memcpy(all + n, l->items, l->count * sizeof *all);

@@ -126,7 +126,7 @@ static void test_a_large_append_ends_beside_a_busy_neighbour(void) {
     do {
         struct key other = fixture_key(name, ++n);
         cache_read_begin(ct, &other, (struct index_hint){0}, &theirs);
-    } while (theirs.look.at != mine.look.at);
+    } while (theirs.seen.at != mine.seen.at);
     atomic_store(&stop, false);
     pthread_t neighbour;
     pthread_create(&neighbour, NULL, disturb, &n);
