@@ -156,8 +156,8 @@ static struct tuner *main_create_control(const struct settings *s, struct cache 
     config.policy_dir = main_policy_dir(s);
     config.on_failure = settings_automove_failed;
     config.on_failure_arg = &server;
-    config.on_came = settings_prediction_came;
-    config.on_came_arg = &server;
+    config.on_prediction = settings_prediction_came;
+    config.on_prediction_arg = &server;
     return tuner_create(cache, &config);
 }
 

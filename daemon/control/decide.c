@@ -9,12 +9,12 @@
 
 enum {
     WINDOW_US = 1000 * 1000,
-    AGES_MAX_US = 100 * 1000,  /* at need, ages of at most this age serve for a decision */
+    AGES_MAX_US = 100 * 1000, /* at need, ages of at most this age serve for a decision */
     /* after a decision that did not end the hunger, the next comes after this time */
-    HUNGER_REST_US = 5 * 1000,
+    NEED_RETRY_US = 5 * 1000,
 };
 
-static struct automove_config config_of(struct tuner *t) {
+static struct automove_config decide_config(struct tuner *t) {
     return (struct automove_config){.cache = t->cache,
                                     .policy_dir = t->policy_dir,
                                     .ratio = t->settings.automove_ratio,
@@ -25,7 +25,7 @@ static struct automove_config config_of(struct tuner *t) {
 
 /* --- the mode --- */
 
-static void say_why(struct tuner *t, const char *why) {
+static void decide_set_why(struct tuner *t, const char *why) {
     char state[REASON_BYTES];
     active_describe(&t->active, state, sizeof state);
     lock_take(&t->lock);
@@ -35,16 +35,16 @@ static void say_why(struct tuner *t, const char *why) {
 }
 
 /* Ends the mode that runs, starts another, and sets what the cache is to do for it. */
-static bool run(struct tuner *t, const struct automove_mode *mode, const char *argument,
-                char *why) {
-    const struct automove_config cfg = config_of(t);
+static bool decide_run_mode(struct tuner *t, const struct automove_mode *mode, const char *argument,
+                            char *why) {
+    const struct automove_config cfg = decide_config(t);
     bool started = active_switch(&t->active, mode, argument, &cfg, why);
     cache_set_starved_on_evict(t->cache, t->active.mode->starved_on_evict);
     t->before.class_count = 0;
     t->window_us = 0;
     t->decision.count = 0; /* the mode before decided it */
     if (t->decided_moves) {
-        tuner_cancel_move(t);
+        moves_cancel(t);
     }
     lock_take(&t->lock);
     t->worth.known = false;
@@ -55,22 +55,22 @@ static bool run(struct tuner *t, const struct automove_mode *mode, const char *a
 }
 
 /* Starts the mode that ran before, or off if there was none, or if that one cannot start either. */
-static void run_one_before(struct tuner *t) {
+static void decide_run_previous(struct tuner *t) {
     struct automove_name before = t->last;
     char ignored[REASON_BYTES];
     /* if that mode fails later, off takes its place */
     t->last = (struct automove_name){&automove_off, ""};
-    if (before.mode == NULL || !run(t, before.mode, before.argument, ignored)) {
-        run(t, &automove_off, "", ignored);
+    if (before.mode == NULL || !decide_run_mode(t, before.mode, before.argument, ignored)) {
+        decide_run_mode(t, &automove_off, "", ignored);
     }
 }
 
 /* The mode could not go on: another takes its place. */
-static void fall_back(struct tuner *t, const struct automove_mode *mode, const char *argument,
-                      const char *why) {
+static void decide_fall_back(struct tuner *t, const struct automove_mode *mode,
+                             const char *argument, const char *why) {
     char name[2 * AUTOMOVE_NAME_BYTES], now[2 * AUTOMOVE_NAME_BYTES];
     snprintf(name, sizeof name, "%s%s", mode->name, argument);
-    run_one_before(t);
+    decide_run_previous(t);
     snprintf(now, sizeof now, "%s%s", t->active.mode->name, t->active.argument);
     lock_take(&t->lock);
     snprintf(t->words.failed, sizeof t->words.failed, "%s: %s", name, why);
@@ -93,38 +93,38 @@ bool tuner_set_automove(struct tuner *t, const char *name) {
     lock_take(&t->lock);
     t->words.failed[0] = '\0';
     lock_release(&t->lock);
-    bool started = run(t, mode, argument, why);
-    say_why(t, "nothing was decided yet");
+    bool started = decide_run_mode(t, mode, argument, why);
+    decide_set_why(t, "nothing was decided yet");
     if (!started) {
-        fall_back(t, mode, argument, why);
+        decide_fall_back(t, mode, argument, why);
     }
     return true;
 }
 
 /* --- a decision, which is carried out move by move --- */
 
-static bool is_left(const struct tuner *t) { return t->decided_at < t->decision.count; }
+static bool decide_has_moves(const struct tuner *t) { return t->decided_at < t->decision.count; }
 
 /* Begins to carry out a decision. */
-static void follow(struct tuner *t, bool any, const struct decision *d) {
+static void decide_begin(struct tuner *t, bool any, const struct decision *d) {
     if (d->failed) {
         const struct automove_mode *mode = t->active.mode;
         char argument[AUTOMOVE_NAME_BYTES];
         memcpy(argument, t->active.argument, sizeof argument);
-        fall_back(t, mode, argument, d->why);
+        decide_fall_back(t, mode, argument, d->why);
         return;
     }
-    say_why(t, any ? d->moves[0].reason : d->why);
+    decide_set_why(t, any ? d->moves[0].reason : d->why);
     if (any) {
         t->decision = *d;
         t->decided_at = t->decided_moved = 0;
     }
 }
 
-void tuner_decided_ended(struct tuner *t, const struct carried *c, unsigned moved,
-                         uint64_t now_us) {
+void decide_move_ended(struct tuner *t, const struct current_move *c, unsigned moved,
+                       uint64_t now_us) {
     t->decided_moves = false;
-    if (!is_left(t)) {
+    if (!decide_has_moves(t)) {
         return; /* another mode runs by now */
     }
     if (t->active.mode->moved != NULL) {
@@ -132,12 +132,12 @@ void tuner_decided_ended(struct tuner *t, const struct carried *c, unsigned move
     }
     t->decided_moved += moved;
     t->decided_at++;
-    if (!is_left(t) && t->decided_moved == 0 && t->decided_at_need) {
-        t->hunger_rest_us = now_us + HUNGER_REST_US;
+    if (!decide_has_moves(t) && t->decided_moved == 0 && t->decided_at_need) {
+        t->need_retry_us = now_us + NEED_RETRY_US;
     }
 }
 
-static void ask_again(struct tuner *t, const struct decision *d, uint64_t now_us) {
+static void decide_again(struct tuner *t, const struct decision *d, uint64_t now_us) {
     uint64_t at_us = now_us + d->again_us;
     if (d->again_us > 0 && at_us < t->window_us) {
         t->window_us = at_us;
@@ -147,7 +147,7 @@ static void ask_again(struct tuner *t, const struct decision *d, uint64_t now_us
 /* --- at need: as long as classes are hungry and others have pages to spare --- */
 
 static void decide_at_need(struct tuner *t, uint64_t now_us) {
-    if (!t->reassign || t->active.mode->at_need == NULL || now_us < t->hunger_rest_us) {
+    if (!t->reassign || t->active.mode->at_need == NULL || now_us < t->need_retry_us) {
         return;
     }
     struct class_set hungry = cache_take_starved(t->cache);
@@ -166,53 +166,54 @@ static void decide_at_need(struct tuner *t, uint64_t now_us) {
     }
     struct decision d = {.count = 0};
     bool any = t->active.mode->at_need(t->active.state, &t->now, &d);
-    ask_again(t, &d, now_us);
+    decide_again(t, &d, now_us);
     t->decided_at_need = true;
-    follow(t, any, &d);
-    if (!is_left(t)) {
-        t->hunger_rest_us = now_us + HUNGER_REST_US;
+    decide_begin(t, any, &d);
+    if (!decide_has_moves(t)) {
+        t->need_retry_us = now_us + NEED_RETRY_US;
     }
 }
 
 /* --- each window --- */
 
 /* Follows a decision that came later. True: the mode has not decided yet. */
-static bool decides(struct tuner *t) {
+static bool decide_take_late(struct tuner *t) {
     struct decision d = {.count = 0};
     t->decided_at_need = false;
     if (t->active.mode->decided != NULL && t->active.mode->decided(t->active.state, &d)) {
-        follow(t, d.count > 0, &d);
+        decide_begin(t, d.count > 0, &d);
     }
     return d.later;
 }
 
 /* Whether there is nothing to decide. While the pool has pages, that is so for most modes, and a
  * snapshot of a large cache costs too much to be taken for nothing. */
-static bool idle(struct tuner *t) {
+static bool decide_is_idle(struct tuner *t) {
     uint32_t pages_free = arena_pages_free(cache_slab(t->cache)->arena);
     char why[REASON_BYTES];
     if (t->active.mode->each_window == NULL) {
         if (t->active.mode->at_need == NULL) {
-            say_why(t, cache_store_kind(t->cache) == CACHE_STORE_SLAB
-                           ? "automove is off"
-                           : "there are no pages to move: only --store=slab has classes of pages");
+            decide_set_why(
+                t, cache_store_kind(t->cache) == CACHE_STORE_SLAB
+                       ? "automove is off"
+                       : "there are no pages to move: only --store=slab has classes of pages");
         }
         return true;
     }
     if (!t->reassign) {
-        say_why(t, "slab_reassign is off");
+        decide_set_why(t, "slab_reassign is off");
         return true;
     }
     if (pages_free > 0 && !t->active.mode->with_free_pages) {
         snprintf(why, sizeof why, "the pool has %u pages", pages_free);
-        say_why(t, why);
+        decide_set_why(t, why);
         return true;
     }
     return false;
 }
 
 /* Keeps what pages were worth in this decision, for `stats automove`. */
-static void keep_worth(struct tuner *t, const struct snapshot *s) {
+static void decide_save_worth(struct tuner *t, const struct snapshot *s) {
     if (t->active.mode->worth == NULL || t->before.class_count == 0) {
         return;
     }
@@ -226,7 +227,7 @@ static void keep_worth(struct tuner *t, const struct snapshot *s) {
     lock_release(&t->lock);
 }
 
-static void take_curve(struct whatif *whatif, unsigned class_id, struct class_curve *to) {
+static void decide_take_curve(struct whatif *whatif, unsigned class_id, struct class_curve *to) {
     static_assert((int)CLASS_CURVE_POINTS == (int)WHATIF_POINTS, "a curve has all its points");
     struct whatif_curve curve;
     to->count = whatif_curve(whatif, class_id, &curve) ? CLASS_CURVE_POINTS : 0;
@@ -237,7 +238,7 @@ static void take_curve(struct whatif *whatif, unsigned class_id, struct class_cu
 }
 
 /* Adds the curves of the classes to the snapshot, if the mode is about to decide by them. */
-static void add_curves(struct tuner *t, struct snapshot *after) {
+static void decide_add_curves(struct tuner *t, struct snapshot *after) {
     const struct automove_mode *mode = t->active.mode;
     if (mode->wants_curves == NULL || t->before.class_count == 0 ||
         !mode->wants_curves(t->active.state, &t->before, after)) {
@@ -249,7 +250,7 @@ static void add_curves(struct tuner *t, struct snapshot *after) {
     for (unsigned i = 1; t->curves != NULL && i <= after->class_count; i++) {
         t->curves[i].count = 0;
         if (snapshot_class_listed(&after->classes[i])) {
-            take_curve(t->whatif, i, &t->curves[i]);
+            decide_take_curve(t->whatif, i, &t->curves[i]);
         }
     }
     after->curves = t->curves;
@@ -257,16 +258,16 @@ static void add_curves(struct tuner *t, struct snapshot *after) {
 
 static void decide_window(struct tuner *t, uint64_t now_us) {
     uint32_t window_us = t->active.mode->window_us;
-    const struct automove_config cfg = config_of(t);
+    const struct automove_config cfg = decide_config(t);
     char why[REASON_BYTES];
     if (!active_configure(&t->active, &cfg, why)) {
         log_warn("automove %s keeps its knobs: %s", t->active.mode->name, why);
     }
     t->window_us = now_us + (window_us > 0 ? window_us : WINDOW_US);
-    if (decides(t) || is_left(t)) {
+    if (decide_take_late(t) || decide_has_moves(t)) {
         return;
     }
-    if (idle(t)) {
+    if (decide_is_idle(t)) {
         t->before.class_count = 0;
         return;
     }
@@ -279,38 +280,38 @@ static void decide_window(struct tuner *t, uint64_t now_us) {
     if (t->active.mode->wants_pages) {
         snapshot_pages(t->cache, &after);
     }
-    add_curves(t, &after);
-    if (t->shown != NULL && t->active.mode == &automove_lua) {
-        shown_add(t->shown, &after);
+    decide_add_curves(t, &after);
+    if (t->automove_trace != NULL && t->active.mode == &automove_lua) {
+        automove_trace_add(t->automove_trace, &after);
     }
     if (t->before.class_count != 0) {
         bool any = t->active.mode->each_window(t->active.state, &t->before, &after, &d);
         if (!d.later) {
-            follow(t, any, &d);
+            decide_begin(t, any, &d);
         }
-        ask_again(t, &d, now_us);
+        decide_again(t, &d, now_us);
     }
     if (!d.extend) {
-        keep_worth(t, &after);
+        decide_save_worth(t, &after);
         t->before = after;
         t->before.curves = NULL;
     }
 }
 
 /* The next move of the decision, or of a new one. */
-bool tuner_next_decided(struct tuner *t, struct carried *c, uint64_t now_us, uint64_t *due_us) {
-    if (!is_left(t) && now_us < t->window_us) {
+bool decide_next_move(struct tuner *t, struct current_move *c, uint64_t now_us, uint64_t *due_us) {
+    if (!decide_has_moves(t) && now_us < t->window_us) {
         decide_at_need(t, now_us);
     }
-    if (!is_left(t)) {
-        decides(t);
+    if (!decide_has_moves(t)) {
+        decide_take_late(t);
     }
-    if (!is_left(t) && now_us >= t->window_us) {
+    if (!decide_has_moves(t) && now_us >= t->window_us) {
         decide_window(t, now_us);
     }
-    if (!is_left(t)) {
-        uint64_t at_us = t->hunger_rest_us > now_us && t->hunger_rest_us < t->window_us
-                             ? t->hunger_rest_us
+    if (!decide_has_moves(t)) {
+        uint64_t at_us = t->need_retry_us > now_us && t->need_retry_us < t->window_us
+                             ? t->need_retry_us
                              : t->window_us;
         *due_us = at_us < *due_us ? at_us : *due_us;
         return false;

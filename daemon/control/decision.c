@@ -13,9 +13,9 @@ static const struct {
     [MOVE_BUSY_TURN] = {"turn", "a worker was busy for too long"},
 };
 
-const char *move_busy_name(enum move_busy why) { return busy_words[why].name; }
+const char *decision_busy_name(enum move_busy why) { return busy_words[why].name; }
 
-const char *move_busy_sentence(enum move_busy why) { return busy_words[why].sentence; }
+const char *decision_busy_sentence(enum move_busy why) { return busy_words[why].sentence; }
 
 struct page_move *decision_move(struct decision *d, unsigned from, unsigned to, unsigned pages,
                                 const char *reason, ...) {
@@ -40,7 +40,7 @@ bool decision_none(struct decision *d, const char *why, ...) {
     return false;
 }
 
-bool mode_failed(struct decision *d, const char *why, ...) {
+bool decision_fail(struct decision *d, const char *why, ...) {
     va_list ap;
     d->count = 0;
     d->failed = true;

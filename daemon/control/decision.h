@@ -19,7 +19,7 @@ struct page_move {
     unsigned       from, to; /* classes; SLAB_CLASS_NONE: the pool */
     unsigned       pages;
     /* how many more pages sets may take while the move is under way; 0: sets do nothing */
-    unsigned       helped;
+    unsigned       assisted;
     enum page_pick pick;      /* which page of the class leaves it */
     bool           last_too;  /* the class may lose its last page */
     char           reason[REASON_BYTES];
@@ -33,13 +33,13 @@ enum move_busy {
     MOVE_BUSY_NO_ROOM, /* there was no free chunk, and nothing may be dropped */
     MOVE_BUSY_TURN,    /* a worker's turn lasted for too long */
 };
-const char *move_busy_name(enum move_busy);     /* a word, for statistics */
-const char *move_busy_sentence(enum move_busy); /* why a page went back */
+const char *decision_busy_name(enum move_busy);     /* a word, for statistics */
+const char *decision_busy_sentence(enum move_busy); /* why a page went back */
 
 /* What became of a move. */
 struct move_result {
     uint64_t           pages;    /* pages that changed hands */
-    unsigned           helped;   /* how many of them sets emptied */
+    unsigned           assisted;   /* how many of them sets emptied */
     uint64_t           given_up; /* pages that went back */
     struct page_counts did;
     /* Tries to free a chunk that was in use; items dropped while they were being sent; tries that
@@ -71,5 +71,5 @@ __attribute__((format(printf, 5, 6))) struct page_move *decision_move(struct dec
 /* Says that nothing moves, and why. Returns false, as a decision without moves does. */
 __attribute__((format(printf, 2, 3))) bool decision_none(struct decision *, const char *why, ...);
 /* Says that the mode is broken: the one before takes its place. Returns false. */
-__attribute__((format(printf, 2, 3))) bool mode_failed(struct decision *, const char *why, ...);
+__attribute__((format(printf, 2, 3))) bool decision_fail(struct decision *, const char *why, ...);
 #endif

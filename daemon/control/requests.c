@@ -3,7 +3,7 @@
 
 #include "control/state.h"
 
-static bool any_class_has_two(const struct tuner *t, unsigned except) {
+static bool request_any_class_has_two(const struct tuner *t, unsigned except) {
     const struct slab *slab = cache_slab(t->cache);
     for (unsigned i = 1; i <= slab->class_count; i++) {
         struct slab_class_facts f;
@@ -17,8 +17,8 @@ static bool any_class_has_two(const struct tuner *t, unsigned except) {
 
 /* The reason of an operator's move, for the log. It says whether what lives in the pages is lost:
  * the class has chunks for it, or it has none. */
-static void give_reason(const struct tuner *t, const struct reassignment *r,
-                        struct page_move *move) {
+static void request_print_reason(const struct tuner *t, const struct reassignment *r,
+                                 struct page_move *move) {
     struct slab_class_facts f;
     slab_facts(cache_slab(t->cache), move->from, &f);
     int n =
@@ -38,7 +38,7 @@ static void request_set_runs(struct tuner *t, bool runs) {
 }
 
 /* A few pages of the request at a time, so that others have their turn in between. */
-bool tuner_next_requested(struct tuner *t, struct carried *c, uint64_t now_us, uint64_t *due_us) {
+bool request_next_move(struct tuner *t, struct current_move *c, uint64_t now_us, uint64_t *due_us) {
     struct reassignment *r = &t->request;
     (void)now_us;
     (void)due_us;
@@ -55,11 +55,11 @@ bool tuner_next_requested(struct tuner *t, struct carried *c, uint64_t now_us, u
     return true;
 }
 
-void tuner_requested_chosen(struct tuner *t, struct carried *c) {
-    give_reason(t, &t->request, &c->move);
+void request_describe_move(struct tuner *t, struct current_move *c) {
+    request_print_reason(t, &t->request, &c->move);
 }
 
-void tuner_end_request(struct tuner *t) {
+void request_end(struct tuner *t) {
     struct reassignment *r = &t->request;
     void (*cancelled)(void *, unsigned, unsigned) = r->cancelled;
     r->served = false;
@@ -69,13 +69,13 @@ void tuner_end_request(struct tuner *t) {
     }
 }
 
-void tuner_requested_ended(struct tuner *t, const struct carried *c, unsigned moved,
-                           uint64_t now_us) {
+void request_move_ended(struct tuner *t, const struct current_move *c, unsigned moved,
+                        uint64_t now_us) {
     (void)c;
     (void)now_us;
     t->request.moved += moved;
     request_set_runs(t, moved > 0 && t->request.moved < t->request.wanted && t->request.runs);
-    tuner_end_request(t);
+    request_end(t);
 }
 
 bool tuner_cancel(struct tuner *t, void (*done)(void *, unsigned moved, unsigned wanted),
@@ -88,15 +88,15 @@ bool tuner_cancel(struct tuner *t, void (*done)(void *, unsigned moved, unsigned
     r->cancelled = done;
     r->cancelled_arg = arg;
     if (r->served) {
-        tuner_cancel_move(t);
+        moves_cancel(t);
     } else {
-        tuner_end_request(t);
+        request_end(t);
     }
     return true;
 }
 
 /* Refuses what memcached refuses. */
-static enum tune_status check_reassign(const struct tuner *t, int from, int to) {
+static enum tune_status request_check(const struct tuner *t, int from, int to) {
     const struct slab *slab = cache_slab(t->cache);
     int most = (int)slab->class_count;
     struct slab_class_facts f;
@@ -116,7 +116,7 @@ static enum tune_status check_reassign(const struct tuner *t, int from, int to) 
         return TUNE_BAD_CLASS;
     }
     if (from == -1) {
-        return any_class_has_two(t, (unsigned)to) ? TUNE_OK : TUNE_BAD_CLASS;
+        return request_any_class_has_two(t, (unsigned)to) ? TUNE_OK : TUNE_BAD_CLASS;
     }
     slab_facts(slab, (unsigned)from, &f);
     uint32_t spare = from == 0 ? arena_pages_free(slab->arena) : f.pages;
@@ -124,7 +124,7 @@ static enum tune_status check_reassign(const struct tuner *t, int from, int to) 
 }
 
 enum tune_status tuner_reassign(struct tuner *t, int from, int to, unsigned pages) {
-    enum tune_status status = check_reassign(t, from, to);
+    enum tune_status status = request_check(t, from, to);
     if (status == TUNE_OK) {
         t->request = (struct reassignment){.from = from, .to = to, .wanted = pages};
         request_set_runs(t, true);

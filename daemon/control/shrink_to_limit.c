@@ -7,56 +7,56 @@
 
 /* when no page could be had, the next look comes after this time */
 enum {
-    LIMIT_REST_US = 100 * 1000,
+    LIMIT_RETRY_US = 100 * 1000,
     HEAP_LOOK_US = 100, /* between two looks at turns that have to end */
 };
 
-static uint32_t pages_over(const struct arena *a, uint32_t limit) {
+static uint32_t limit_pages_over_of(const struct arena *a, uint32_t limit) {
     uint32_t out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
     return out > limit ? out - limit : 0;
 }
 
-uint32_t tuner_pages_over(const struct tuner *t) {
+uint32_t limit_pages_over(const struct tuner *t) {
     const struct arena *a = cache_slab(t->cache)->arena;
-    return pages_over(a, atomic_load_explicit(&a->page_limit, memory_order_relaxed));
+    return limit_pages_over_of(a, atomic_load_explicit(&a->page_limit, memory_order_relaxed));
 }
 
 /* --- pages --- */
 
 /* Those that nobody has emptied yet. */
-static uint32_t pages_to_give(struct tuner *t) {
-    uint32_t over = tuner_pages_over(t), waiting = cache_handover_waiting(t->cache);
+static uint32_t limit_pages_left(struct tuner *t) {
+    uint32_t over = limit_pages_over(t), waiting = cache_handover_waiting(t->cache);
     return over > waiting ? over - waiting : 0;
 }
 
 /* The limit may be raised meanwhile. */
-unsigned tuner_wanted_over_limit(struct tuner *t) { return t->mover.emptied + pages_to_give(t); }
+unsigned limit_pages_wanted(struct tuner *t) { return t->mover.emptied + limit_pages_left(t); }
 
-static void look_at_limit(struct tuner *t) {
+static void limit_read(struct tuner *t) {
     static const struct class_set nobody;
     const struct arena *a = cache_slab(t->cache)->arena;
     uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed);
     if (limit < t->limit_seen) {
         t->limit_emptied = nobody;
     }
-    t->limit_lowered = pages_over(a, limit) > 0 && (t->limit_lowered || limit < t->limit_seen);
+    t->limit_lowered =
+        limit_pages_over_of(a, limit) > 0 && (t->limit_lowered || limit < t->limit_seen);
     t->limit_seen = limit;
 }
 
 /* A class may give its last page only once after a limit was lowered: if items are stored in it
  * afterwards, it takes a new first page over the limit (cache/alloc/chunk_alloc.c), and to take
  * that away too would go on without end. */
-bool tuner_next_over_limit(struct tuner *t, struct carried *c, uint64_t now_us,
-                           uint64_t *due_us) {
+bool limit_next_move(struct tuner *t, struct current_move *c, uint64_t now_us, uint64_t *due_us) {
     static const struct class_set nobody;
     if (cache_store_kind(t->cache) == CACHE_STORE_HEAP) {
         return false;
     }
-    look_at_limit(t);
-    uint32_t over = pages_to_give(t);
-    if (over == 0 || !t->reassign || now_us < t->limit_rest_us) {
-        if (over > 0 && t->reassign && t->limit_rest_us < *due_us) {
-            *due_us = t->limit_rest_us;
+    limit_read(t);
+    uint32_t over = limit_pages_left(t);
+    if (over == 0 || !t->reassign || now_us < t->limit_retry_us) {
+        if (over > 0 && t->reassign && t->limit_retry_us < *due_us) {
+            *due_us = t->limit_retry_us;
         }
         return false;
     }
@@ -70,63 +70,63 @@ bool tuner_next_over_limit(struct tuner *t, struct carried *c, uint64_t now_us,
 }
 
 /* When each class is down to one page, the one of least value goes. */
-void tuner_over_limit_ended(struct tuner *t, const struct carried *c, unsigned moved,
-                            uint64_t now_us) {
+void limit_move_ended(struct tuner *t, const struct current_move *c, unsigned moved,
+                      uint64_t now_us) {
     bool none_had = c->move.from == SLAB_CLASS_NONE;
     t->limit_last = none_had && !c->move.last_too && t->limit_lowered;
     if (moved > 0 && c->move.last_too) {
         class_set_add(&t->limit_emptied, c->move.from);
     }
-    t->limit_rest_us = moved > 0 || t->limit_last ? 0 : now_us + LIMIT_REST_US;
+    t->limit_retry_us = moved > 0 || t->limit_last ? 0 : now_us + LIMIT_RETRY_US;
 }
 
 /* --- the heap --- */
 
-static bool evict_some(void *arg, uint64_t now_us) {
+static bool shrink_evict(void *arg, uint64_t now_us) {
     struct heap_shrink *s = arg;
     (void)now_us;
     return cache_shrink_evict(s->shrink);
 }
 
-static bool give_some(void *arg, uint64_t now_us) {
+static bool shrink_give(void *arg, uint64_t now_us) {
     struct heap_shrink *s = arg;
     (void)now_us;
     return cache_shrink_release(s->shrink);
 }
 
-static void run(struct tuner *t, bool (*step)(void *, uint64_t), uint64_t now_us) {
+static void shrink_run(struct tuner *t, bool (*step)(void *, uint64_t), uint64_t now_us) {
     struct heap_shrink *s = &t->heap_shrink;
     s->job = (struct pace_job){.ct = t->pages_ct, .step = step, .arg = s};
     pace_begin(&t->pace, &s->job, now_us);
 }
 
-static uint64_t end(struct tuner *t, enum cache_shrink_state state, uint64_t now_us) {
-    t->limit_rest_us = now_us + (state == CACHE_SHRINK_LATER ? LIMIT_REST_US : 0);
-    return state == CACHE_SHRINK_DONE ? PACE_NEVER : t->limit_rest_us;
+static uint64_t shrink_end(struct tuner *t, enum cache_shrink_state state, uint64_t now_us) {
+    t->limit_retry_us = now_us + (state == CACHE_SHRINK_LATER ? LIMIT_RETRY_US : 0);
+    return state == CACHE_SHRINK_DONE ? PACE_NEVER : t->limit_retry_us;
 }
 
-static uint64_t begin(struct tuner *t, uint64_t now_us) {
+static uint64_t shrink_begin(struct tuner *t, uint64_t now_us) {
     struct heap_shrink *s = &t->heap_shrink;
     enum cache_shrink_state state;
-    if (now_us < t->limit_rest_us) {
-        return t->limit_rest_us;
+    if (now_us < t->limit_retry_us) {
+        return t->limit_retry_us;
     }
     s->shrink = cache_shrink_begin(t->pages_ct, &state);
     if (s->shrink == NULL) {
-        return end(t, state, now_us);
+        return shrink_end(t, state, now_us);
     }
     s->state = HEAP_EVICTS;
-    run(t, evict_some, now_us);
+    shrink_run(t, shrink_evict, now_us);
     return PACE_NEVER;
 }
 
-uint64_t tuner_shrink_heap(struct tuner *t, uint64_t now_us) {
+uint64_t shrink_heap_step(struct tuner *t, uint64_t now_us) {
     struct heap_shrink *s = &t->heap_shrink;
     if (cache_store_kind(t->cache) != CACHE_STORE_HEAP) {
         return PACE_NEVER;
     }
     if (s->shrink == NULL) {
-        return begin(t, now_us);
+        return shrink_begin(t, now_us);
     }
     if (!pace_job_done(&s->job)) {
         return PACE_NEVER;
@@ -138,11 +138,11 @@ uint64_t tuner_shrink_heap(struct tuner *t, uint64_t now_us) {
     }
     if (s->state == HEAP_WAITS && cache_turns_ended(t->cache, s->turns)) {
         s->state = HEAP_GIVES;
-        run(t, give_some, now_us);
+        shrink_run(t, shrink_give, now_us);
         return PACE_NEVER;
     }
     if (s->state == HEAP_WAITS && now_us < s->until_us) {
         return now_us + HEAP_LOOK_US;
     }
-    return end(t, cache_shrink_end(&s->shrink), now_us);
+    return shrink_end(t, cache_shrink_end(&s->shrink), now_us);
 }

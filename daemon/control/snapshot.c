@@ -6,7 +6,8 @@
 
 /* The age of the next victim: of the list from which the policy evicts or, if that is empty, of the
  * oldest list. */
-static uint32_t tail_age_s(const struct evict_policy *policy, const struct cache_class_facts *f) {
+static uint32_t snapshot_tail_age_s(const struct evict_policy *policy,
+                                    const struct cache_class_facts *f) {
     uint32_t oldest_s = 0;
     if (f->list_items[policy->tail_list] > 0) {
         return f->list_age_s[policy->tail_list];
@@ -18,7 +19,8 @@ static uint32_t tail_age_s(const struct evict_policy *policy, const struct cache
 }
 
 /* A retired class has pages, but takes no part in decisions about them. */
-static void refresh_class(struct snapshot_class *c, const struct slab_class_facts *f, bool hungry) {
+static void snapshot_refresh_class(struct snapshot_class *c, const struct slab_class_facts *f,
+                                   bool hungry) {
     if (f->retired) {
         *c = (struct snapshot_class){.chunk_bytes = f->chunk_bytes,
                                      .chunks_per_page = f->chunks_per_page};
@@ -31,7 +33,7 @@ static void refresh_class(struct snapshot_class *c, const struct slab_class_fact
 }
 
 /* Follows a change of classes since measuring began. */
-static void take_signals(struct cache *cache, struct snapshot *s) {
+static void snapshot_take_signals(struct cache *cache, struct snapshot *s) {
     struct cache_signals signals;
     if (!cache_measured(cache) || !cache_measure(cache, true)) {
         return;
@@ -44,7 +46,7 @@ static void take_signals(struct cache *cache, struct snapshot *s) {
     }
 }
 
-static uint64_t unwanted(const struct cache_class_values *n) {
+static uint64_t snapshot_unwanted(const struct cache_class_values *n) {
     return n->evicted_by_moves + n->evicted_by_readers;
 }
 
@@ -62,26 +64,26 @@ void snapshot_take(struct cache *cache, const struct class_set *hungry, struct s
     for (unsigned i = 1; i <= s->class_count; i++) {
         struct snapshot_class *c = &s->classes[i];
         const struct cache_class_facts *f = &facts[i];
-        refresh_class(c, &f->slab, class_set_has(hungry, i));
+        snapshot_refresh_class(c, &f->slab, class_set_has(hungry, i));
         if (f->slab.retired) {
             continue;
         }
         c->free_chunks = (uint64_t)f->slab.free_chunks + f->magazine_chunks;
         c->items = f->items;
-        c->age_s = tail_age_s(cache_class_policy(cache, i), f);
+        c->age_s = snapshot_tail_age_s(cache_class_policy(cache, i), f);
         c->evicted = f->counters.evicted;
-        c->evicted_unwanted = unwanted(&f->counters);
+        c->evicted_unwanted = snapshot_unwanted(&f->counters);
         c->outofmemory = f->counters.outofmemory;
         c->get_hits = f->counters.get_hits;
         c->cmd_set = f->counters.cmd_set;
         c->requested_bytes = f->requested_bytes;
     }
-    take_signals(cache, s);
+    snapshot_take_signals(cache, s);
 }
 
 /* Adds the time that has passed to ages that were not read again. Without that a tail whose age was
  * read a second ago would look younger, beside ages of now, than one that came after it. */
-static void let_ages_grow(const struct class_set *but, struct snapshot *s) {
+static void snapshot_add_age(const struct class_set *but, struct snapshot *s) {
     uint32_t now_s = clock_now_s(),
              passed_s = now_s > s->ages_as_of_s ? now_s - s->ages_as_of_s : 0;
     for (unsigned i = 1; i <= s->class_count && passed_s > 0; i++) {
@@ -99,7 +101,7 @@ void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struc
     for (unsigned i = 1; i <= s->class_count; i++) {
         struct slab_class_facts f;
         slab_facts(slab, i, &f);
-        refresh_class(&s->classes[i], &f, class_set_has(hungry, i));
+        snapshot_refresh_class(&s->classes[i], &f, class_set_has(hungry, i));
         if (f.retired) {
             continue;
         }
@@ -108,19 +110,19 @@ void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struc
         if (class_set_has(hungry, i)) {
             struct cache_class_facts hungry_now;
             cache_class_facts(cache, i, &hungry_now);
-            s->classes[i].age_s = tail_age_s(cache_class_policy(cache, i), &hungry_now);
+            s->classes[i].age_s = snapshot_tail_age_s(cache_class_policy(cache, i), &hungry_now);
             s->classes[i].evicted = hungry_now.counters.evicted;
-            s->classes[i].evicted_unwanted = unwanted(&hungry_now.counters);
+            s->classes[i].evicted_unwanted = snapshot_unwanted(&hungry_now.counters);
         }
     }
-    let_ages_grow(hungry, s);
+    snapshot_add_age(hungry, s);
 }
 
-static void see_page(struct snapshot_class *c, const struct page *p, uint32_t now_s) {
+static void snapshot_add_page(struct snapshot_class *c, const struct page *p, uint32_t now_s) {
     uint32_t acquired_seq = atomic_load_explicit(&p->acquired_seq, memory_order_relaxed);
     uint32_t created_s = atomic_load_explicit(&p->created_s, memory_order_relaxed);
-    if (acquired_seq < c->oldest_page_birth) {
-        c->oldest_page_birth = acquired_seq;
+    if (acquired_seq < c->oldest_page_seq) {
+        c->oldest_page_seq = acquired_seq;
         c->page_age_s = now_s > created_s ? now_s - created_s : 0;
     }
 }
@@ -129,7 +131,7 @@ void snapshot_pages(struct cache *cache, struct snapshot *s) {
     const struct slab *slab = cache_slab(cache);
     uint32_t now_s = clock_now_s();
     for (unsigned i = 1; i <= s->class_count; i++) {
-        s->classes[i].oldest_page_birth = UINT32_MAX;
+        s->classes[i].oldest_page_seq = UINT32_MAX;
         s->classes[i].page_age_s = 0;
     }
     for (uint32_t page = 0; page < arena_page_end(slab->arena); page++) {
@@ -137,7 +139,7 @@ void snapshot_pages(struct cache *cache, struct snapshot *s) {
         unsigned class_id = slab_page_class(slab, page);
         if (class_id != SLAB_CLASS_NONE && class_id <= s->class_count &&
             atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
-            see_page(&s->classes[class_id], p, now_s);
+            snapshot_add_page(&s->classes[class_id], p, now_s);
         }
     }
 }

@@ -23,7 +23,7 @@ struct snapshot_class {
     bool     hungry; /* since the snapshot before, the class evicted or had nothing to evict */
     /* Of its pages, by snapshot_pages: */
     /* the page that the class has had for longest; a lower birth is older */
-    uint32_t page_age_s, oldest_page_birth;
+    uint32_t page_age_s, oldest_page_seq;
 };
 
 /* The share of a class's reads that would hit at other sizes, by sampled keys, ascending. */

@@ -10,22 +10,22 @@
 #include "control/control.h"
 #include "control/pages/choose_class.h"
 #include "control/pages/mover.h"
-#include "control/pages/moves.h"
+#include "control/pages/move_log.h"
 #include "control/resize/resize.h"
 #include "control/sampling/whatif.h"
 #include "control/snapshot.h"
-#include "control/sweep/crawl.h"
-#include "control/sweep/sweep.h"
+#include "control/sweep/crawler.h"
+#include "control/sweep/sweeper.h"
 #include "control/tune.h"
 
-/* A `slabs reassign` that was accepted. */
+/* A `slabs reassign` in progress. */
 struct reassignment {
     int      from, to;
     unsigned wanted; /* pages */
     unsigned moved;
-    bool     runs;   /* not all of it is done yet */
-    bool     served; /* some of its pages are on the move */
-    /* is called when these pages have moved or are back; NULL: it was not cancelled */
+    bool     runs;   /* pages are still to be moved */
+    bool     served; /* some of the pages are on the move */
+    /* called when the pages on the move have moved or are back; NULL: no cancel waits */
     void   (*cancelled)(void *arg, unsigned moved, unsigned wanted);
     void    *cancelled_arg;
 };
@@ -36,21 +36,21 @@ struct automove_name {
     char argument[AUTOMOVE_NAME_BYTES];
 };
 
-/* The move that is carried out, for whom it is, and in whose name it is logged. */
-struct carried {
-    const struct move_source *source; /* NULL: none is */
-    unsigned          turn; /* the source that is asked next */
-    bool              any, choosing; /* any: whichever class can spare pages, but for `except` */
+/* The move in progress: its source, and the name in the log. */
+struct current_move {
+    const struct move_source *source; /* NULL: no move is in progress */
+    unsigned          turn; /* the source that comes next */
+    bool              any, choosing; /* any: the class with pages to spare, none of `except` */
     bool              cancelled;
     struct class_set  except;
     struct page_move  move;
     char              by[2 * AUTOMOVE_NAME_BYTES];
-    struct spare      spare;
+    struct class_choice class_choice;
 };
 
-/* Of the heap store: memory that it gives back. */
+/* The heap store's memory on its way back to the system. */
 struct heap_shrink {
-    struct cache_shrink *shrink; /* NULL: it gives none back now */
+    struct cache_shrink *shrink; /* NULL: no memory is on its way */
     enum { HEAP_EVICTS, HEAP_WAITS, HEAP_GIVES } state;
     struct pace_job      job;
     uint64_t             turns[THREADS_MAX], until_us;
@@ -58,26 +58,28 @@ struct heap_shrink {
 
 enum { TUNER_TASKS = 6 };
 
-enum { HELP_IDLE_US = 20 * 1000 }; /* sets that did nothing for so long need no more pages */
+/* Sets that emptied nothing for this long need no more pages. */
+enum { ASSIST_IDLE_US = 20 * 1000 };
 
 struct tuner {
     struct cache        *cache;
     struct cache_thread *ct;
-    struct cache_thread *pages_ct; /* for jobs of the pace, on whichever thread they are done */
+    struct cache_thread *pages_ct; /* for jobs of the pace, on either thread */
     struct control       control;
     struct control_task  tasks[TUNER_TASKS];
     pthread_t            thread;
     bool                 started;
-    bool                 by_hand; /* there is no thread: somebody calls tuner_tend_at */
+    bool                 by_hand; /* there is no thread: the owner calls tuner_tend_at */
     bool                 reassign;
     const char          *policy_dir;
-    struct shown        *shown;    /* records what policies in Lua see; NULL: nothing is recorded */
+    struct automove_trace
+        *automove_trace;           /* records what policies in Lua see; NULL: nothing is recorded */
     uint64_t             epoch_us; /* of snapshots */
     void               (*on_failure)(void *, const char *mode, const char *now, const char *why);
     void                *on_failure_arg;
 
     _Atomic bool         moving, requested;
-    struct lock          lock; /* over words and worth, which other threads look at */
+    struct lock          lock; /* over words and worth, which other threads read */
     struct tune_words    words;
     struct tune_worth    worth;
     struct move_log      moves; /* has a lock of its own */
@@ -85,86 +87,78 @@ struct tuner {
     /* What follows belongs to the control thread. */
     struct tune_settings settings;
     struct reassignment request;
-    struct class_set   crawl_classes; /* classes that a crawl was asked for; none: no crawl */
+    struct class_set   crawl_classes; /* classes of a crawl that was ordered; none: no crawl */
     struct automove_trial *trial;     /* waits for its answer; NULL: none */
     struct pace        pace;
     struct mover       mover;
-    struct carried     carried;
-    struct geometry_change *geometry; /* others ask it under its own lock */
+    struct current_move     current_move;
+    struct geometry_change *geometry; /* other threads read its facts under its own lock */
     struct whatif     *whatif;        /* likewise */
     struct crawler     crawler;
     struct sweeper     sweeper;
     uint32_t           flushed; /* cache_flushed when the crawler last began because of a flush */
     struct active_mode active;
-    struct lua_call   *trying; /* the call that will answer the trial; NULL: none is under way */
-    struct automove_name last; /* the mode that ran before, which runs again if this one fails */
+    struct lua_call   *trying; /* the policy's call that answers the trial; NULL: none */
+    struct automove_name last; /* the mode before: runs again when this one fails */
     /* of the window's start (no classes: there is none); of the last decision at need */
     struct snapshot    before, now;
     struct class_curve *curves;     /* by class id; made for the first mode that wants them */
-    uint32_t           limit_seen;    /* the limit in pages at the last look */
+    uint32_t           limit_seen;    /* the limit in pages, as of the last step */
     /* the limit was higher once, and there are still pages over it */
     bool               limit_lowered;
     struct class_set   limit_emptied; /* classes that gave their last page since it was lowered */
-    struct class_set   left_free;    /* classes that may have pages to give as a whole */
+    struct class_set   left_free;    /* classes that may have empty pages */
     bool               limit_last;    /* the next page may be a class's last */
-    /* when to look again for pages over the limit, after none could be had */
-    uint64_t           limit_rest_us;
+    /* the next search for pages over the limit, after one found none */
+    uint64_t           limit_retry_us;
     struct heap_shrink heap_shrink;
     /* the decision that is carried out: its next move, the pages that moved, whether it was made at
      * need, and whether its move is under way */
     struct decision    decision;
     unsigned           decided_at, decided_moved;
     bool               decided_at_need, decided_moves;
-    /* when the window ends; when ages were read; when to look at hunger again */
-    uint64_t           window_us, ages_us, hunger_rest_us;
-    /* bytes that sets had gone over at the last look, and when they count as done */
-    uint64_t           help_bytes, help_until_us;
-    /* the last move that sets may go on with, who wanted it, and when it ended */
-    struct page_move   helped;
-    char               helped_by[2 * AUTOMOVE_NAME_BYTES];
-    uint64_t           helped_us;
+    /* when the window ends; when ages were read; the next decision at need */
+    uint64_t           window_us, ages_us, need_retry_us;
+    /* bytes that sets had emptied at the last step, and when the sets count as done */
+    uint64_t           assist_bytes, assist_until_us;
+    /* the last move with which sets may go on, its name in the log, and when it ended */
+    struct page_move   assisted;
+    char               assisted_by[2 * AUTOMOVE_NAME_BYTES];
+    uint64_t           assist_begun_us;
 };
 
+/* For callbacks of any thread. */
+static inline void tuner_wake(void *tuner) { control_wake(&((struct tuner *)tuner)->control); }
 /* Ends the move under way soon. */
-static inline void tuner_cancel_move(struct tuner *t) { t->carried.cancelled = true; }
+static inline void moves_cancel(struct tuner *t) { t->current_move.cancelled = true; }
 
-/* --- tuner_facts.c --- */
-void     tuner_wake(void *tuner); /* any thread */
-
-/* --- move_log.c --- */
+/* --- run_moves.c --- */
 /* Goes on with all that concerns pages, a slice of each. Returns when it is due again, as of
  * control/pages/pace.h. */
-uint64_t tuner_tend_pages(struct tuner *, uint64_t now_us);
-void     tuner_stop_pages(struct tuner *); /* what is on the move goes back; no thread runs */
+uint64_t moves_step_all(struct tuner *, uint64_t now_us);
+void     moves_stop(struct tuner *); /* pages on the move go back; no thread runs */
 
 /* --- requests.c: moves that an operator asks for --- */
-bool     tuner_next_requested(struct tuner *, struct carried *, uint64_t now_us, uint64_t *due_us);
-void     tuner_requested_chosen(struct tuner *, struct carried *);
-void     tuner_requested_ended(struct tuner *, const struct carried *, unsigned moved,
-                               uint64_t now_us);
-void     tuner_end_request(struct tuner *); /* answers a cancel that waits */
+bool request_next_move(struct tuner *, struct current_move *, uint64_t now_us, uint64_t *due_us);
+void     request_describe_move(struct tuner *, struct current_move *);
+void request_move_ended(struct tuner *, const struct current_move *, unsigned moved,
+                        uint64_t now_us);
+void     request_end(struct tuner *); /* answers a cancel that waits */
 
 /* --- trial.c --- */
-void tuner_serve_trial(struct tuner *); /* answers it, once the policy's code has run */
-/* Answers it now, with `why` if it is still under way. */
-void tuner_refuse_trial(struct tuner *, const char *why);
+void trial_serve(struct tuner *); /* answers the trial once the policy's code has run */
+/* Answers the trial now, with `why` if the policy's code still runs. */
+void trial_refuse(struct tuner *, const char *why);
 
 /* --- shrink_to_limit.c: pages over a limit that was lowered, which go back to the system --- */
-uint32_t tuner_pages_over(const struct tuner *); /* any thread */
-bool     tuner_next_over_limit(struct tuner *, struct carried *, uint64_t now_us,
-                               uint64_t *due_us);
-unsigned tuner_wanted_over_limit(struct tuner *);
-void     tuner_over_limit_ended(struct tuner *, const struct carried *, unsigned moved,
-                                uint64_t now_us);
-uint64_t tuner_shrink_heap(struct tuner *, uint64_t now_us); /* as of control/pages/pace.h */
-
-/* --- reclaim_empty_pages.c: pages that abandoned drafts left free go to the pool --- */
-bool     tuner_next_whole(struct tuner *, struct carried *, uint64_t now_us, uint64_t *due_us);
-void     tuner_whole_ended(struct tuner *, const struct carried *, unsigned moved,
-                           uint64_t now_us);
+uint32_t limit_pages_over(const struct tuner *); /* any thread */
+bool limit_next_move(struct tuner *, struct current_move *, uint64_t now_us, uint64_t *due_us);
+unsigned limit_pages_wanted(struct tuner *);
+void limit_move_ended(struct tuner *, const struct current_move *, unsigned moved, uint64_t now_us);
+uint64_t shrink_heap_step(struct tuner *, uint64_t now_us); /* as of control/pages/pace.h */
 
 /* --- decide.c --- */
-bool     tuner_next_decided(struct tuner *, struct carried *, uint64_t now_us, uint64_t *due_us);
-void     tuner_decided_ended(struct tuner *, const struct carried *, unsigned moved,
-                             uint64_t now_us);
+bool     decide_next_move(struct tuner *, struct current_move *, uint64_t now_us, uint64_t *due_us);
+void decide_move_ended(struct tuner *, const struct current_move *, unsigned moved,
+                       uint64_t now_us);
 #endif

@@ -31,14 +31,14 @@ bool tuner_try_automove(struct tuner *t, struct automove_trial *trial) {
     return true;
 }
 
-void tuner_serve_trial(struct tuner *t) {
+void trial_serve(struct tuner *t) {
     if (t->trial != NULL && lua_call_is_answered(t->trying)) {
         trial_answer(t, lua_call_opened(t->trying, t->trial->why));
     }
 }
 
-void tuner_refuse_trial(struct tuner *t, const char *why) {
-    tuner_serve_trial(t);
+void trial_refuse(struct tuner *t, const char *why) {
+    trial_serve(t);
     if (t->trial != NULL) {
         snprintf(t->trial->why, sizeof t->trial->why, "%s", why);
         trial_answer(t, false);

@@ -2,9 +2,9 @@
  * for expired items.
  *
  * A decision is a pure function of two snapshots (control/snapshot.h, control/automove/automove.h).
- * Threading: functions that tell something are for any thread; all others are for the control
- * thread, within an order (control/control.h). The work is done on that thread, but for the jobs of
- * the pace, which a second thread does meanwhile (control/pages/pace.h). */
+ * Threading: functions that return facts are for any thread; all others are for the control
+ * thread, within an order (control/control.h). That thread does the work, except the jobs of the
+ * pace, which a second thread does meanwhile (control/pages/pace.h). */
 #ifndef SLATE_CONTROL_TUNE_H
 #define SLATE_CONTROL_TUNE_H
 #include <stdbool.h>
@@ -31,14 +31,14 @@ struct tune_config {
     struct tune_settings settings;
     const char *automove;    /* a mode's name or number (control/automove/automove.h); NULL: off */
     const char *policy_dir;  /* of policies in Lua; NULL: none */
-    /* Called on the tuner's thread, with no lock held, when a mode failed and another took its
-     * place: `now`, which is the mode before, or off. May be NULL. */
+    /* Called on the tuner's thread, no lock held, when a mode failed and `now` took its place: the
+     * mode before, or off. May be NULL. */
     void      (*on_failure)(void *, const char *mode, const char *now, const char *why);
     void       *on_failure_arg;
-    /* likewise, in words, when what was predicted of a change can be compared with what came
-     * (control/sampling/prediction.h) */
-    void      (*on_came)(void *, const char *words);
-    void       *on_came_arg;
+    /* Likewise, in words, when the hit ratio after a change can be compared with the predicted one
+     * (control/sampling/prediction.h). */
+    void      (*on_prediction)(void *, const char *words);
+    void       *on_prediction_arg;
     bool     reassign;       /* slab_reassign: false: no page ever moves */
     bool     sweeps;         /* lru_maintainer: what is dead is freed each second */
     unsigned worker_count;      /* threads whose keys may be sampled, beside the tuner's own */
@@ -53,7 +53,7 @@ void          tuner_destroy(struct tuner **);                            /* stop
 struct control *tuner_control(struct tuner *); /* any thread */
 
 /* For a tuner without a thread: decides what is due at `now_us`, and does it. Returns when
- * something is due again; UINT64_MAX: when something is asked. `now_us` is not 0 and never goes
+ * something is due again; UINT64_MAX: after the next order. `now_us` is not 0 and never goes
  * back. Outside a turn, on one thread. It looks for no expired items. */
 uint64_t tuner_tend_at(struct tuner *, uint64_t now_us);
 
@@ -73,8 +73,8 @@ void tuner_set(struct tuner *, const struct tune_settings *);
  * first (automove_trial). */
 bool tuner_set_automove(struct tuner *, const char *name);
 
-/* A trial: whether a mode would start. A policy's code runs in a thread of its own meanwhile. A
- * stop does not wait for it: the stop is the answer then. */
+/* A trial: whether a mode would start. A policy's code runs in a thread of its own. A stop of the
+ * server does not wait for that code, and is then the answer. */
 struct automove_trial {
     char name[AUTOMOVE_NAME_BYTES];
     void (*done)(struct automove_trial *); /* is given the answer */
@@ -89,7 +89,7 @@ bool tuner_try_automove(struct tuner *, struct automove_trial *);
 bool tuner_order_geometry(struct tuner *, struct geometry_order *);
 void tuner_geometry(struct tuner *, struct geometry_facts *);
 
-/* What the sampled keys tell, and whether the policy follows it (control/sampling/whatif.h). */
+/* Curves and miniatures of the sampled keys (control/sampling/whatif.h). */
 struct whatif;
 struct whatif *tuner_whatif(struct tuner *);
 
@@ -110,13 +110,13 @@ void tuner_facts(struct tuner *, struct tune_facts *);
 struct tune_words {
     char mode[AUTOMOVE_NAME_BYTES]; /* by name */
     char why[REASON_BYTES];         /* the last decision */
-    char state[REASON_BYTES];       /* what the mode says of itself; may be empty */
+    char state[REASON_BYTES];       /* the mode's own description; may be empty */
     /* the mode that failed last, and why; empty: none failed since a mode was set */
     char failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES];
 };
 void tuner_words(struct tuner *, struct tune_words *);
 
-/* What pages are worth, as of the last window of a mode that weighs them. */
+/* The worth of pages, as of the last window of a mode that weighs pages. */
 struct tune_worth {
     bool     known; /* false: no mode that weighs pages runs, or its first window has not ended */
     uint64_t requests;    /* since the cache began, at its end */
@@ -127,5 +127,5 @@ struct tune_worth {
 void tuner_worth(struct tuner *, struct tune_worth *);
 
 struct move_log;
-struct move_log *tuner_moves(struct tuner *); /* the last moves: control/pages/moves.h */
+struct move_log *tuner_moves(struct tuner *); /* the last moves: control/pages/move_log.h */
 #endif

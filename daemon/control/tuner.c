@@ -21,7 +21,7 @@ enum {
 
 /* A crawl after a flush, where sweeps are off, looks at all items, however many the setting
  * allows. */
-static void start_crawl(struct tuner *t, unsigned class_count) {
+static void tuner_start_crawl(struct tuner *t, unsigned class_count) {
     uint32_t flushed = cache_flushed(t->cache);
     if (flushed != t->flushed) {
         t->flushed = flushed;
@@ -32,18 +32,18 @@ static void start_crawl(struct tuner *t, unsigned class_count) {
 }
 
 /* Goes on with the crawl. Returns whether there is more to do at once. */
-static bool tend_crawler(struct tuner *t) {
-    unsigned asked = 0;
+static bool tuner_step_crawler(struct tuner *t) {
+    unsigned requested = 0;
     /* a walk that runs is not begun anew: a client that asks often would never see its end */
     if (!atomic_load_explicit(&t->crawler.running, memory_order_relaxed)) {
-        asked = class_set_count(&t->crawl_classes);
+        requested = class_set_count(&t->crawl_classes);
         t->crawl_classes = (struct class_set){{0}};
     }
     bool on = t->settings.crawler,
          running = atomic_load_explicit(&t->crawler.running, memory_order_relaxed);
     bool flushed = !running && !t->sweeper.on && cache_flushed(t->cache) != t->flushed;
-    if (on && (asked != 0 || flushed || crawler_due(&t->crawler, clock_mono_us()))) {
-        start_crawl(t, asked != 0 ? asked : cache_slab(t->cache)->class_count);
+    if (on && (requested != 0 || flushed || crawler_due(&t->crawler, clock_mono_us()))) {
+        tuner_start_crawl(t, requested != 0 ? requested : cache_slab(t->cache)->class_count);
     }
     if (!atomic_load_explicit(&t->crawler.running, memory_order_relaxed)) {
         return false;
@@ -59,45 +59,48 @@ static bool tend_crawler(struct tuner *t) {
 
 /* --- tasks of the control thread, in the order in which a step runs them --- */
 
-static uint64_t run_clock(void *arg, uint64_t now_us) {
+static uint64_t tuner_run_clock(void *arg, uint64_t now_us) {
     struct tuner *t = arg;
     cache_save_time(t->cache);
     return now_us + CLOCK_SECOND_US;
 }
 
-static uint64_t run_trial(void *arg, uint64_t now_us) {
+static uint64_t tuner_run_trial(void *arg, uint64_t now_us) {
     (void)now_us;
-    tuner_serve_trial(arg);
+    trial_serve(arg);
     return CONTROL_NEVER;
 }
 
-static uint64_t run_pages(void *arg, uint64_t now_us) { return tuner_tend_pages(arg, now_us); }
+static uint64_t tuner_run_pages(void *arg, uint64_t now_us) { return moves_step_all(arg, now_us); }
 
-static uint64_t run_whatif(void *arg, uint64_t now_us) {
+static uint64_t tuner_run_whatif(void *arg, uint64_t now_us) {
     struct tuner *t = arg;
-    uint64_t rest_us = whatif_tend_at(t->whatif, now_us);
-    return rest_us < CONTROL_NEVER - now_us ? now_us + rest_us : CONTROL_NEVER;
+    uint64_t wait_us = whatif_tend_at(t->whatif, now_us);
+    return wait_us < CONTROL_NEVER - now_us ? now_us + wait_us : CONTROL_NEVER;
 }
 
-static uint64_t run_crawler(void *arg, uint64_t now_us) {
+static uint64_t tuner_run_crawler(void *arg, uint64_t now_us) {
     struct tuner *t = arg;
-    return tend_crawler(t) ? now_us + t->settings.crawler_sleep_us : CONTROL_NEVER;
+    return tuner_step_crawler(t) ? now_us + t->settings.crawler_sleep_us : CONTROL_NEVER;
 }
 
-static uint64_t run_sweeper(void *arg, uint64_t now_us) {
+static uint64_t tuner_run_sweeper(void *arg, uint64_t now_us) {
     struct tuner *t = arg;
     return sweeper_tend(&t->sweeper, now_us);
 }
 
-static void add_tasks(struct tuner *t) {
+static void tuner_add_tasks(struct tuner *t) {
     static const struct {
         uint64_t (*run)(void *, uint64_t);
         bool by_hand; /* also for a tuner without a thread */
         bool timed;
     } tasks[TUNER_TASKS] = {
-        {.run = run_clock, .timed = true},   {.run = run_trial, .by_hand = true},
-        {.run = run_pages, .by_hand = true}, {.run = run_whatif, .by_hand = true},
-        {.run = run_crawler},                {.run = run_sweeper},
+        {.run = tuner_run_clock, .timed = true},
+        {.run = tuner_run_trial, .by_hand = true},
+        {.run = tuner_run_pages, .by_hand = true},
+        {.run = tuner_run_whatif, .by_hand = true},
+        {.run = tuner_run_crawler},
+        {.run = tuner_run_sweeper},
     };
     for (unsigned i = 0; i < TUNER_TASKS; i++) {
         if (tasks[i].by_hand || !t->by_hand) {
@@ -130,7 +133,7 @@ static void *tuner_main(void *arg) {
 }
 
 /* Logs a page that a set took. Called on the thread of that set. */
-static void note_steal(void *arg, const struct cache_steal *steal) {
+static void tuner_log_steal(void *arg, const struct cache_steal *steal) {
     struct tuner *t = arg;
     struct page_move move = {.from = steal->from_class, .to = steal->to_class, .pages = 1};
     struct move_result result = {.pages = 1,
@@ -141,7 +144,7 @@ static void note_steal(void *arg, const struct cache_steal *steal) {
     move_log_add(&t->moves, "steal", &move, &result);
 }
 
-static bool start_thread(struct tuner *t) {
+static bool tuner_start_thread(struct tuner *t) {
     int error = thread_start(&t->thread, tuner_main, t);
     if (error != 0) {
         errno = error;
@@ -152,7 +155,7 @@ static bool start_thread(struct tuner *t) {
 }
 
 /* Takes what needs neither memory nor a descriptor from the configuration. */
-static void take_config(struct tuner *t, struct cache *cache, const struct tune_config *cfg) {
+static void tuner_take_config(struct tuner *t, struct cache *cache, const struct tune_config *cfg) {
     t->cache = cache;
     t->by_hand = cfg->by_hand;
     t->epoch_us = cfg->by_hand ? 0 : clock_unix_ms() * 1000 - clock_mono_us();
@@ -173,23 +176,23 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     if (t == NULL) {
         return NULL;
     }
-    take_config(t, cache, cfg);
+    tuner_take_config(t, cache, cfg);
     bool has_control = control_init(&t->control);
-    add_tasks(t);
+    tuner_add_tasks(t);
     t->ct = cache_thread_create(cache);
     t->pages_ct = cache_thread_create(cache);
     if (t->pages_ct != NULL) {
-        t->geometry = geometry_create(cache, t->pages_ct, &t->pace, cfg->reassign,
-                                      &t->settings.geometry, cfg->by_hand ? 0 : clock_mono_us());
+        t->geometry = resize_create(cache, t->pages_ct, &t->pace, cfg->reassign,
+                                    &t->settings.geometry, cfg->by_hand ? 0 : clock_mono_us());
     }
     t->whatif = whatif_create(cache, (size_t)t->limit_seen * PAGE_BYTES,
                                cfg->worker_count + CACHE_THREADS);
     if (t->whatif != NULL) {
         whatif_set(t->whatif, cfg->settings.sample_rate, cfg->settings.sample_follow);
-        whatif_on_came(t->whatif, cfg->on_came, cfg->on_came_arg);
+        whatif_on_prediction(t->whatif, cfg->on_prediction, cfg->on_prediction_arg);
     }
-    t->shown = cfg->record != NULL ? shown_open(cfg->record) : NULL;
-    int failed_as = cfg->record != NULL && t->shown == NULL ? errno : 0;
+    t->automove_trace = cfg->record != NULL ? automove_trace_open(cfg->record) : NULL;
+    int failed_as = cfg->record != NULL && t->automove_trace == NULL ? errno : 0;
     if (failed_as != 0 || !has_control || t->ct == NULL || t->geometry == NULL ||
         t->whatif == NULL || !crawler_init(&t->crawler, t->ct)) {
         tuner_destroy(&t);
@@ -198,15 +201,15 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     }
     sweeper_init(&t->sweeper, cache, t->ct, cfg->sweeps);
     mover_init(&t->mover, cache, t->pages_ct, &t->pace);
-    t->mover.may_help = !t->by_hand;
+    t->mover.may_assist = !t->by_hand;
     t->pace.wake = tuner_wake;
     t->pace.wake_arg = t;
     if (!t->by_hand) {
         cache_on_starved(cache, tuner_wake, t);
     }
-    cache_on_steal(cache, note_steal, t);
+    cache_on_steal(cache, tuner_log_steal, t);
     bool known = tuner_set_automove(t, cfg->automove != NULL ? cfg->automove : "off");
-    if (!known || !(t->by_hand || (pace_start(&t->pace) && start_thread(t)))) {
+    if (!known || !(t->by_hand || (pace_start(&t->pace) && tuner_start_thread(t)))) {
         int saved = known ? errno : EINVAL;
         tuner_destroy(&t);
         errno = saved;
@@ -226,17 +229,17 @@ void tuner_destroy(struct tuner **taken) {
     }
     control_run_orders(&t->control);
     pace_stop(&t->pace);
-    tuner_stop_pages(t);
-    tuner_end_request(t);
-    tuner_refuse_trial(t, "the server stops");
+    moves_stop(t);
+    request_end(t);
+    trial_refuse(t, "the server stops");
     cache_set_starved_on_evict(t->cache, false);
     cache_on_starved(t->cache, NULL, NULL);
     cache_on_steal(t->cache, NULL, NULL);
     active_end(&t->active);
-    shown_close(&t->shown);
+    automove_trace_close(&t->automove_trace);
     free(t->curves);
     crawler_fini(&t->crawler);
-    geometry_destroy(&t->geometry);
+    resize_destroy(&t->geometry);
     whatif_destroy(&t->whatif);
     cache_thread_destroy(&t->pages_ct);
     cache_thread_destroy(&t->ct);
@@ -247,24 +250,64 @@ void tuner_destroy(struct tuner **taken) {
     *taken = NULL;
 }
 
-/* --- what others ask for --- */
+/* --- facts, for any thread --- */
+
+struct control *tuner_control(struct tuner *t) { return &t->control; }
+
+struct move_log *tuner_moves(struct tuner *t) { return &t->moves; }
+
+void tuner_words(struct tuner *t, struct tune_words *w) {
+    lock_take(&t->lock);
+    *w = t->words;
+    lock_release(&t->lock);
+}
+
+void tuner_worth(struct tuner *t, struct tune_worth *w) {
+    lock_take(&t->lock);
+    *w = t->worth;
+    lock_release(&t->lock);
+}
+
+void tuner_facts(struct tuner *t, struct tune_facts *f) {
+    *f = (struct tune_facts){
+        .moving = atomic_load_explicit(&t->requested, memory_order_relaxed) ||
+                  atomic_load_explicit(&t->moving, memory_order_relaxed),
+        .crawling = atomic_load_explicit(&t->crawler.running, memory_order_relaxed),
+        .pages_over = limit_pages_over(t),
+        .crawler_starts = atomic_load_explicit(&t->crawler.starts, memory_order_relaxed),
+        .moved = move_log_sums(&t->moves),
+    };
+}
+
+void tuner_geometry(struct tuner *t, struct geometry_facts *f) { geometry_facts(t->geometry, f); }
+
+struct whatif *tuner_whatif(struct tuner *t) { return t->whatif; }
+
+/* --- orders --- */
+
+/* What is sampled is put in at once, for any thread may read under what-if's lock which policies
+ * it follows. The order that sets makes all tasks due. */
+void tuner_set(struct tuner *t, const struct tune_settings *s) {
+    t->settings = *s;
+    whatif_set(t->whatif, s->sample_rate, s->sample_follow);
+}
 
 bool tuner_order_geometry(struct tuner *t, struct geometry_order *order) {
-    return geometry_ask(t->geometry, order);
+    return resize_order_take(t->geometry, order);
 }
 
 enum crawl_status tuner_crawl(struct tuner *t, const struct class_set *classes) {
-    struct class_set asked =
+    struct class_set requested =
         class_set_meet(class_set_first(cache_slab(t->cache)->class_count), classes);
     if (!t->settings.crawler) {
         return CRAWL_NOT_STARTED;
     }
-    if (class_set_empty(&asked)) {
+    if (class_set_empty(&requested)) {
         return CRAWL_BAD_CLASS;
     }
     if (!class_set_empty(&t->crawl_classes)) {
         return CRAWL_BUSY;
     }
-    t->crawl_classes = asked;
+    t->crawl_classes = requested;
     return CRAWL_OK;
 }

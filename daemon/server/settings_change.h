@@ -18,7 +18,7 @@ void settings_preview_undo(const struct server *, struct settings *to);
 
 /* For tune_config.on_failure; `server` is a struct server. Sets slab_automove to `now`. */
 void settings_automove_failed(void *server, const char *mode, const char *now, const char *why);
-/* For tune_config.on_came; `server` is a struct server. Adds an entry to the audit. */
+/* For tune_config.on_prediction; `server` is a struct server. Adds an entry to the audit. */
 void settings_prediction_came(void *server, const char *words);
 
 /* The part of the settings that each of them goes by. */

@@ -35,7 +35,7 @@ struct sample {
 
 struct error {
     double real, predicted, off, points;
-    double told, band, within;
+    double made, band, within;
 };
 
 struct bench {
@@ -65,7 +65,7 @@ static void foresight_end_window(struct faded *f, const struct side *of) {
 static void foresight_judge_band(struct error *e, const struct prediction *t, unsigned size, double real) {
     unsigned point = shadow_factor[size] < 1 ? size : size + 1; /* that of now is between them */
     if (t->enough) {
-        e->told += 1;
+        e->made += 1;
         e->band += t->band[point];
         e->within += fabs(t->hit_ratio[point] - real) <= t->band[point];
     }
@@ -89,7 +89,7 @@ static void foresight_compare(struct bench *b, struct sample *s) {
             e->predicted += facts.at_size[i];
             e->off += fabs(facts.at_size[i] - real);
             e->points += 1;
-            foresight_judge_band(e, &log.told, i, real);
+            foresight_judge_band(e, &log.made, i, real);
         }
     }
 }
@@ -159,9 +159,11 @@ static void foresight_report(const struct bench *b) {
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         const struct error *e = &b->errors[i];
         double points = e->points > 0 ? e->points : 1;
-        double told = e->told > 0 ? e->told : 1;
-        printf("%s{\"factor\":%g,\"real\":%.4f,\"predicted\":%.4f,\"error\":%.4f,\"told\":%.0f,\"band\":%.4f,\"within\":%.4f}", i > 0 ? "," : "",
-               shadow_factor[i], e->real / points, e->predicted / points, e->off / points, e->told, e->band / told, e->within / told);
+        double made = e->made > 0 ? e->made : 1;
+        printf("%s{\"factor\":%g,\"real\":%.4f,\"predicted\":%.4f,\"error\":%.4f,\"told\":%.0f,"
+               "\"band\":%.4f,\"within\":%.4f}",
+               i > 0 ? "," : "", shadow_factor[i], e->real / points, e->predicted / points,
+               e->off / points, e->made, e->band / made, e->within / made);
         off += e->off / points / (SHADOW_SIZES + 1); /* today's is known, without error */
     }
     printf("],\"error\":%.4f}\n", off);

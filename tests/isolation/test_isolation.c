@@ -215,9 +215,9 @@ static void isolation_change_sizes(struct actor *r, const char *words) {
         o.sizes[o.size_count++] = (uint32_t)strtoul(words, &end, 10);
     }
     struct geometry_change *g = r->rig.server.tuner->geometry;
-    geometry_ask(g, &o);
+    resize_order_take(g, &o);
     for (int i = 0; i < TENDS_MOST; i++) {
-        uint64_t due_us = geometry_step(g, clock_mono_us());
+        uint64_t due_us = resize_step(g, clock_mono_us());
         geometry_facts(g, &f);
         if (o.done == NULL && f.state == GEOMETRY_STEADY) {
             break;
@@ -230,10 +230,11 @@ static void isolation_change_sizes(struct actor *r, const char *words) {
 static void isolation_change_limit(struct actor *r, unsigned megabytes) {
     bool set = cache_set_limit(r->rig.server.cache, (size_t)megabytes << 20);
     struct tuner *t = r->rig.server.tuner;
-    for (int i = 0; i < TENDS_MOST && set && tuner_pages_over(t) > 0; i++) {
-        isolation_pause_until(tuner_tend_pages(t, clock_mono_us()));
+    for (int i = 0; i < TENDS_MOST && set && limit_pages_over(t) > 0; i++) {
+        isolation_pause_until(moves_step_all(t, clock_mono_us()));
     }
-    isolation_print(r, "%s, %u pages over. ", set ? "limit set" : "limit refused", tuner_pages_over(t));
+    isolation_print(r, "%s, %u pages over. ", set ? "limit set" : "limit refused",
+                    limit_pages_over(t));
 }
 
 static void isolation_act_control(struct actor *r) {

@@ -18,7 +18,7 @@ const struct automove_mode *const automove_modes[] = {
     NULL,
 };
 
-static bool takes_argument(const struct automove_mode *mode) {
+static bool automove_takes_argument(const struct automove_mode *mode) {
     return mode->name[strlen(mode->name) - 1] == ':';
 }
 
@@ -29,14 +29,14 @@ const struct automove_mode *automove_find(const char *name, const char **argumen
     }
     for (const struct automove_mode *const *at = automove_modes; *at != NULL; at++) {
         size_t n = strlen((*at)->name);
-        if (takes_argument(*at) && strncmp(name, (*at)->name, n) == 0 && name[n] != '\0') {
+        if (automove_takes_argument(*at) && strncmp(name, (*at)->name, n) == 0 && name[n] != '\0') {
             *argument = name + n;
             return *at;
         }
         bool is_number =
             (*at)->number >= 0 && name[0] == '0' + (*at)->number && name[1] == '\0';
         if (strcmp(name, (*at)->name) == 0 || is_number) {
-            return takes_argument(*at) ? NULL : *at;
+            return automove_takes_argument(*at) ? NULL : *at;
         }
     }
     return NULL;
@@ -73,7 +73,7 @@ void automove_list(char *to, size_t room) {
     size_t used = 0;
     for (const struct automove_mode *const *at = automove_modes; *at != NULL && used < room; at++) {
         int n = snprintf(to + used, room - used, "%s%s%s", used > 0 ? "|" : "", (*at)->name,
-                         takes_argument(*at) ? "NAME" : "");
+                         automove_takes_argument(*at) ? "NAME" : "");
         used += n > 0 ? (size_t)n : 0;
     }
 }

@@ -10,12 +10,12 @@
 
 #include "base/log.h"
 
-struct shown {
+struct automove_trace {
     int fd; /* -1: the file could not be written */
 };
 
-struct shown *shown_open(const char *path) {
-    struct shown *s = malloc(sizeof *s);
+struct automove_trace *automove_trace_open(const char *path) {
+    struct automove_trace *s = malloc(sizeof *s);
     /* Opens the file without waiting. If it is a pipe that nobody reads, opening fails, and so does
      * a write: the tuner, which moves pages, never waits for a reader. */
     if (s != NULL &&
@@ -28,7 +28,7 @@ struct shown *shown_open(const char *path) {
     return s;
 }
 
-void shown_close(struct shown **taken) {
+void automove_trace_close(struct automove_trace **taken) {
     if (*taken != NULL) {
         if ((*taken)->fd >= 0) {
             close((*taken)->fd);
@@ -40,11 +40,11 @@ void shown_close(struct shown **taken) {
 
 /* Writes one figure. The id comes first in an object, so every further figure has a comma before
  * it. */
-static void print_figure(void *to, const char *name, uint64_t value) {
+static void trace_print_figure(void *to, const char *name, uint64_t value) {
     fprintf(to, "%s\"%s\":%" PRIu64, strcmp(name, "id") == 0 ? "" : ",", name, value);
 }
 
-static void print_curve(FILE *to, const struct class_curve *curve) {
+static void trace_print_curve(FILE *to, const struct class_curve *curve) {
     fputs(",\"curve\":[", to);
     for (unsigned i = 0; i < curve->count; i++) {
         fprintf(to, "%s[%" PRIu64 ",%.17g]", i > 0 ? "," : "", curve->points[i].bytes,
@@ -53,7 +53,7 @@ static void print_curve(FILE *to, const struct class_curve *curve) {
     putc(']', to);
 }
 
-static void print(FILE *to, const struct snapshot *s) {
+static void trace_print_line(FILE *to, const struct snapshot *s) {
     uint64_t us = s->epoch_us + s->time_us;
     fprintf(to,
             "{\"schema\":\"slate/snapshot/1\",\"time_s\":%" PRIu64 ".%06" PRIu64
@@ -64,9 +64,9 @@ static void print(FILE *to, const struct snapshot *s) {
     for (unsigned i = 1; i <= s->class_count; i++) {
         if (snapshot_class_listed(&s->classes[i])) {
             fputs(before, to);
-            snapshot_class_each(&s->classes[i], i, print_figure, to);
+            snapshot_class_each(&s->classes[i], i, trace_print_figure, to);
             if (s->curves != NULL && s->curves[i].count > 0) {
-                print_curve(to, &s->curves[i]);
+                trace_print_curve(to, &s->curves[i]);
             }
             putc('}', to);
             before = ",{";
@@ -77,7 +77,7 @@ static void print(FILE *to, const struct snapshot *s) {
 
 /* Writes the line by one call, so that a reader sees whole lines. If the disk is full, what was
  * written of the line is cut off again. */
-static bool write_whole(int fd, const char *line, size_t bytes) {
+static bool trace_write_line(int fd, const char *line, size_t bytes) {
     off_t end = lseek(fd, 0, SEEK_END); /* -1: not a file */
     size_t done = 0;
     while (done < bytes) {
@@ -95,15 +95,15 @@ static bool write_whole(int fd, const char *line, size_t bytes) {
     return true;
 }
 
-void shown_add(struct shown *s, const struct snapshot *snapshot) {
+void automove_trace_add(struct automove_trace *s, const struct snapshot *snapshot) {
     char  *line = NULL;
     size_t bytes = 0;
     FILE  *to = s->fd >= 0 ? open_memstream(&line, &bytes) : NULL;
     if (to == NULL) {
         return;
     }
-    print(to, snapshot);
-    if (fclose(to) == 0 && !write_whole(s->fd, line, bytes)) {
+    trace_print_line(to, snapshot);
+    if (fclose(to) == 0 && !trace_write_line(s->fd, line, bytes)) {
         log_warn("automove_record cannot be written and ends: %s", strerror(errno));
         close(s->fd);
         s->fd = -1;

@@ -6,10 +6,10 @@
 #define SLATE_CONTROL_AUTOMOVE_AUTOMOVE_TRACE_H
 #include "control/snapshot.h"
 
-struct shown;
+struct automove_trace;
 /* Opens the file for appending, and makes it if it is not there. NULL and errno. */
-struct shown *shown_open(const char *path);
+struct automove_trace *automove_trace_open(const char *path);
 /* Adds a line. A file that cannot be written is logged once, and closed. */
-void          shown_add(struct shown *, const struct snapshot *);
-void          shown_close(struct shown **);
+void          automove_trace_add(struct automove_trace *, const struct snapshot *);
+void          automove_trace_close(struct automove_trace **);
 #endif

@@ -19,7 +19,7 @@ enum {
     EVICTING_DONOR_FACTOR = 2,
 };
 
-static unsigned youngest_hungry(const struct snapshot *s) {
+static unsigned eviction_youngest_starved(const struct snapshot *s) {
     unsigned youngest = SLAB_CLASS_NONE;
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct snapshot_class *c = &s->classes[i], *best = &s->classes[youngest];
@@ -38,7 +38,7 @@ struct donor {
     uint32_t age_s, pages;
 };
 
-static bool better(const struct donor *a, const struct donor *b) {
+static bool eviction_donor_is_better(const struct donor *a, const struct donor *b) {
     if (a->spare != b->spare) {
         return a->spare;
     }
@@ -50,8 +50,8 @@ static bool better(const struct donor *a, const struct donor *b) {
 
 /* Whether the class may give a page to one whose tail is receiver_s old; fills in what it would
  * lose. */
-static bool donor_of(const struct automove_eviction *a, const struct snapshot *s, unsigned class_id,
-                     uint32_t receiver_s, struct donor *d) {
+static bool eviction_donor_of(const struct automove_eviction *a, const struct snapshot *s,
+                              unsigned class_id, uint32_t receiver_s, struct donor *d) {
     const struct snapshot_class *c = &s->classes[class_id];
     uint64_t stored_us = a->stored_us[class_id];
     uint64_t unstored_us = stored_us == 0 ? UINT64_MAX : s->time_us - stored_us;
@@ -70,8 +70,8 @@ static bool donor_of(const struct automove_eviction *a, const struct snapshot *s
                                  : c->age_s > EVICTING_DONOR_FACTOR * receiver_s + 1);
 }
 
-static unsigned pages_of(struct automove_eviction *a, const struct snapshot *s, unsigned receiver,
-                         uint32_t donor_pages) {
+static unsigned eviction_pages_of(struct automove_eviction *a, const struct snapshot *s,
+                                  unsigned receiver, uint32_t donor_pages) {
     bool again = a->receiver == receiver && s->time_us - a->moved_us < STREAK_US;
     a->streak = again ? a->streak + 1 : 0;
     a->receiver = receiver;
@@ -83,7 +83,8 @@ static unsigned pages_of(struct automove_eviction *a, const struct snapshot *s, 
 /* How many more sets may take while these are on the move: who takes one evicts at that moment. As
  * many as the class could give at once, for nothing tells how long the mover's thread waits for a
  * processor. */
-static unsigned may_help(const struct snapshot *s, const struct donor *d, unsigned pages) {
+static unsigned eviction_assist_pages(const struct snapshot *s, const struct donor *d,
+                                      unsigned pages) {
     uint64_t most = d->spare   ? snapshot_free_pages(&s->classes[d->class_id])
                     : d->quiet ? d->pages - 1
                                : pages;
@@ -102,15 +103,15 @@ bool automove_eviction_decide(void *state, const struct snapshot *s, struct deci
         a->pages[i] = c->pages;
         a->free_chunks[i] = c->free_chunks;
     }
-    unsigned receiver = youngest_hungry(s);
+    unsigned receiver = eviction_youngest_starved(s);
     if (receiver == SLAB_CLASS_NONE || s->pages_free > 0) {
         return decision_none(decision, "no class needs memory that the pool does not have");
     }
     uint32_t receiver_s = s->classes[receiver].age_s;
     struct donor best = {.class_id = SLAB_CLASS_NONE}, d;
     for (unsigned i = 1; i <= s->class_count; i++) {
-        if (i != receiver && donor_of(a, s, i, receiver_s, &d) &&
-            (best.class_id == SLAB_CLASS_NONE || better(&d, &best))) {
+        if (i != receiver && eviction_donor_of(a, s, i, receiver_s, &d) &&
+            (best.class_id == SLAB_CLASS_NONE || eviction_donor_is_better(&d, &best))) {
             best = d;
         }
     }
@@ -119,7 +120,7 @@ bool automove_eviction_decide(void *state, const struct snapshot *s, struct deci
             decision, "class %u evicts at age %u s, but no class would lose less by giving a page",
             receiver, receiver_s);
     }
-    unsigned pages = pages_of(a, s, receiver, best.pages);
+    unsigned pages = eviction_pages_of(a, s, receiver, best.pages);
     struct page_move *move =
         best.spare
             ? decision_move(decision, best.class_id, receiver, pages,
@@ -130,16 +131,16 @@ bool automove_eviction_decide(void *state, const struct snapshot *s, struct deci
                             "class %u evicts at age %u s, class %u's tail is %u s old%s", receiver,
                             receiver_s, best.class_id, best.age_s,
                             best.quiet ? "" : " though it is stored to");
-    move->helped = may_help(s, &best, pages);
+    move->assisted = eviction_assist_pages(s, &best, pages);
     return true;
 }
 
-uint64_t automove_surplus_pages(const struct snapshot_class *c) {
+uint64_t eviction_surplus_pages(const struct snapshot_class *c) {
     uint64_t page = 2 * (uint64_t)c->chunks_per_page, most = 5 * (uint64_t)c->chunks_per_page;
     return 2 * c->free_chunks > most ? (2 * c->free_chunks - most + page - 1) / page : 0;
 }
 
-bool automove_surplus_decide(void *unused, const struct snapshot *before,
+bool eviction_surplus_decide(void *unused, const struct snapshot *before,
                              const struct snapshot *after, struct decision *d) {
     (void)unused;
     if (after->pages_free > 0) {
@@ -147,7 +148,7 @@ bool automove_surplus_decide(void *unused, const struct snapshot *before,
     }
     for (unsigned i = 1; i <= after->class_count; i++) {
         const struct snapshot_class *was = &before->classes[i], *is = &after->classes[i];
-        if (automove_surplus_pages(is) > 0 && automove_surplus_pages(was) > 0 &&
+        if (eviction_surplus_pages(is) > 0 && eviction_surplus_pages(was) > 0 &&
             snapshot_demand(is) == snapshot_demand(was) && is->pages <= was->pages) {
             return decision_move(d, i, SLAB_CLASS_NONE, 1,
                                  "class %u has %" PRIu64 " free chunks, %u make a page", i,
@@ -163,6 +164,6 @@ const struct automove_mode automove_eviction = {
     .help = "pages go to a class at its evictions, from the class that loses least",
     .starved_on_evict = true,
     .state_bytes = sizeof(struct automove_eviction),
-    .each_window = automove_surplus_decide,
+    .each_window = eviction_surplus_decide,
     .at_need = automove_eviction_decide,
 };

@@ -25,8 +25,8 @@ bool automove_eviction_decide(void *automove_eviction, const struct snapshot *, 
 /* Pages that a class has no use for: one that holds more free chunks than 2.5 pages' worth, and has
  * not evicted since `before`, gives to a pool that is empty. Once a second beside mode 2, and for
  * other modes that act only at need. */
-bool automove_surplus_decide(void *unused, const struct snapshot *before,
+bool eviction_surplus_decide(void *unused, const struct snapshot *before,
                              const struct snapshot *after, struct decision *);
 /* How many pages a class gives until no more than 2.5 pages' worth of its chunks is free. */
-uint64_t automove_surplus_pages(const struct snapshot_class *);
+uint64_t eviction_surplus_pages(const struct snapshot_class *);
 #endif

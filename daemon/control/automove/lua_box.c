@@ -25,13 +25,13 @@ enum {
 const struct lua_box_limits lua_box_limits = {
     .instructions = 10 * 1000 * 1000, .memory_bytes = (size_t)16 << 20, .cpu_us = 1000 * 1000};
 
-static struct lua_box *box_of(lua_State *L) { return *(struct lua_box **)lua_getextraspace(L); }
+static struct lua_box *lua_box_of(lua_State *L) { return *(struct lua_box **)lua_getextraspace(L); }
 
 /* --- limits --- */
 
 enum { TEXT_HEAD_BYTES = 64 }; /* a text in memory is at most so much longer than itself */
 
-static void *allocate(void *arg, void *old, size_t old_bytes, size_t bytes) {
+static void *lua_box_allocate(void *arg, void *old, size_t old_bytes, size_t bytes) {
     struct lua_box *box = arg;
     if (old == NULL) { /* Lua says there what kind of object it will be */
         if (old_bytes == LUA_TSTRING && bytes > LUA_BOX_TEXT_BYTES + TEXT_HEAD_BYTES) {
@@ -58,63 +58,63 @@ static void *allocate(void *arg, void *old, size_t old_bytes, size_t bytes) {
     return now;
 }
 
-static void look(lua_State *L, lua_Debug *unused);
+static void lua_box_check_limits(lua_State *L, lua_Debug *unused);
 
 /* Ends the call: from here on the hook comes before each instruction, and raises this again. */
-static int trip(lua_State *L, const char *limit) {
-    box_of(L)->tripped = limit;
-    lua_sethook(L, look, LUA_MASKCOUNT, 1);
+static int lua_box_trip(lua_State *L, const char *limit) {
+    lua_box_of(L)->tripped = limit;
+    lua_sethook(L, lua_box_check_limits, LUA_MASKCOUNT, 1);
     lua_pushstring(L, limit);
     return lua_error(L);
 }
 
-static void spend(lua_State *L, lua_Number steps) {
-    struct lua_box *box = box_of(L);
+static void lua_box_spend(lua_State *L, lua_Number steps) {
+    struct lua_box *box = lua_box_of(L);
     if (box->tripped != NULL) {
-        trip(L, box->tripped);
+        lua_box_trip(L, box->tripped);
     }
     if (!(steps <= (lua_Number)box->instructions_left)) {
-        trip(L, "instructions");
+        lua_box_trip(L, "instructions");
     }
     box->instructions_left -= (int64_t)steps;
 }
 
-static void look(lua_State *L, lua_Debug *unused) {
-    struct lua_box *box = box_of(L);
+static void lua_box_check_limits(lua_State *L, lua_Debug *unused) {
+    struct lua_box *box = lua_box_of(L);
     (void)unused;
-    spend(L, LOOK_EVERY);
+    lua_box_spend(L, LOOK_EVERY);
     /* The clock is cheap to read; it also runs while others have the processor, so it is not the
      * measure. */
     if (clock_mono_us() > box->until_us && clock_thread_us() > box->cpu_until_us) {
-        trip(L, "processor time");
+        lua_box_trip(L, "processor time");
     }
 }
 
 /* --- what the core asks of its host --- */
 
-static int host_charge(lua_State *L) {
-    spend(L, luaL_checknumber(L, 1));
+static int lua_box_charge(lua_State *L) {
+    lua_box_spend(L, luaL_checknumber(L, 1));
     return 0;
 }
 
-static int host_log(lua_State *L) {
-    log_info("policy %s: %s", box_of(L)->name, luaL_checkstring(L, 1));
+static int lua_box_log(lua_State *L) {
+    log_info("policy %s: %s", lua_box_of(L)->name, luaL_checkstring(L, 1));
     return 0;
 }
 
 /* --- calls --- */
 
-static void begin(struct lua_box *box) {
+static void lua_box_begin_call(struct lua_box *box) {
     const struct lua_box_limits *limits = box->limits;
     box->tripped = NULL;
     box->refused = LUA_BOX_NOTHING;
     box->instructions_left = limits->instructions;
     box->until_us = clock_mono_us() + limits->cpu_us;
     box->cpu_until_us = clock_thread_us() + limits->cpu_us;
-    lua_sethook(box->L, look, LUA_MASKCOUNT, LOOK_EVERY);
+    lua_sethook(box->L, lua_box_check_limits, LUA_MASKCOUNT, LOOK_EVERY);
 }
 
-static void say_limit(const struct lua_box *box, char *why) {
+static void lua_box_print_limit(const struct lua_box *box, char *why) {
     const struct lua_box_limits *limits = box->limits;
     if (strcmp(box->tripped, "instructions") == 0) {
         snprintf(why, REASON_BYTES, "took more than %lld instructions",
@@ -125,7 +125,7 @@ static void say_limit(const struct lua_box *box, char *why) {
     }
 }
 
-static void say_memory(const struct lua_box *box, char *why) {
+static void lua_box_print_memory(const struct lua_box *box, char *why) {
     if (box->refused == LUA_BOX_TEXT) {
         snprintf(why, REASON_BYTES, "makes a text of more than %d KiB",
                  LUA_BOX_TEXT_BYTES >> 10);
@@ -137,7 +137,7 @@ static void say_memory(const struct lua_box *box, char *why) {
     }
 }
 
-static void say_raised(lua_State *L, char *why) {
+static void lua_box_print_error(lua_State *L, char *why) {
     if (lua_type(L, -1) != LUA_TSTRING) {
         snprintf(why, REASON_BYTES, "raised a %s instead of a message",
                  lua_typename(L, lua_type(L, -1)));
@@ -153,24 +153,24 @@ static void say_raised(lua_State *L, char *why) {
 }
 
 /* Lua's own message may have been caught on the way, and raised again. */
-static bool lacked_memory(const struct lua_box *box, int status) {
+static bool lua_box_lacked_memory(const struct lua_box *box, int status) {
     const char *said = status == LUA_ERRRUN && box->refused ? lua_tostring(box->L, -1) : NULL;
     return status == LUA_ERRMEM || (said != NULL && strcmp(said, "not enough memory") == 0);
 }
 
-static bool ended(struct lua_box *box, int status, char *why) {
+static bool lua_box_end_call(struct lua_box *box, int status, char *why) {
     if (box->tripped != NULL) {
-        say_limit(box, why);
-    } else if (lacked_memory(box, status)) {
-        say_memory(box, why);
+        lua_box_print_limit(box, why);
+    } else if (lua_box_lacked_memory(box, status)) {
+        lua_box_print_memory(box, why);
     } else if (status != LUA_OK) {
-        say_raised(box->L, why);
+        lua_box_print_error(box->L, why);
     }
     return box->tripped == NULL && status == LUA_OK;
 }
 
 /* The first thing in every call, under its protection. */
-static int guarded(lua_State *L) {
+static int lua_box_run_guarded(lua_State *L) {
     lua_CFunction f = *(lua_CFunction *)lua_touserdata(L, -2);
     lua_pushinteger(L, LINES_MAX);
     lua_setfield(L, LUA_BOX_HOST, "lines_left");
@@ -181,9 +181,9 @@ static int guarded(lua_State *L) {
 bool lua_box_call(struct lua_box *box, lua_CFunction f, void *arg, char *why) {
     lua_State *L = box->L;
     lua_settop(L, LUA_BOX_TOP);
-    begin(box);
+    lua_box_begin_call(box);
     /* neither this nor what follows takes memory; 20 slots are free */
-    lua_pushcfunction(L, guarded);
+    lua_pushcfunction(L, lua_box_run_guarded);
     for (int i = 1; i <= LUA_BOX_TOP; i++) {
         lua_pushvalue(L, i);
     }
@@ -191,7 +191,7 @@ bool lua_box_call(struct lua_box *box, lua_CFunction f, void *arg, char *why) {
     lua_pushlightuserdata(L, arg);
     int status = lua_pcall(L, LUA_BOX_TOP + 2, 0, 0);
     lua_sethook(L, NULL, 0, 0);
-    bool fine = ended(box, status, why);
+    bool fine = lua_box_end_call(box, status, why);
     lua_settop(L, LUA_BOX_TOP);
     return fine;
 }
@@ -210,7 +210,7 @@ void lua_box_push_chunk(lua_State *L, const char *text, size_t bytes, const char
 
 /* --- a box's life --- */
 
-static void open_libraries(lua_State *L) {
+static void lua_box_open_libraries(lua_State *L) {
     static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},
                                          {LUA_STRLIBNAME, luaopen_string},
                                          {LUA_TABLIBNAME, luaopen_table},
@@ -225,7 +225,7 @@ static void open_libraries(lua_State *L) {
 
 /* Texts have one metatable, through which methods are found: those of the environment, and it
  * cannot be had. */
-static void close_texts(lua_State *L, int environment) {
+static void lua_box_lock_strings(lua_State *L, int environment) {
     lua_pushliteral(L, "");
     lua_getmetatable(L, -1);
     lua_getfield(L, environment, LUA_STRLIBNAME);
@@ -236,17 +236,17 @@ static void close_texts(lua_State *L, int environment) {
 }
 
 /* (name) -> the module, of those that are loaded: the upvalue, by name */
-static int require(lua_State *L) {
+static int lua_box_require(lua_State *L) {
     lua_settop(L, 1);
     lua_rawget(L, lua_upvalueindex(1));
     return 1;
 }
 
 /* Pushes the modules by name. They find each other by a require that nobody has afterwards. */
-static void load_modules(lua_State *L) {
+static void lua_box_load_modules(lua_State *L) {
     lua_newtable(L);
     lua_pushvalue(L, -1);
-    lua_pushcclosure(L, require, 1);
+    lua_pushcclosure(L, lua_box_require, 1);
     lua_setglobal(L, "require");
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
         const char *text = modules[i].text;
@@ -263,10 +263,10 @@ static void load_modules(lua_State *L) {
 }
 
 /* Returns the core, the environment and the host. */
-static int set_up(lua_State *L) {
-    static const luaL_Reg host[] = {{"charge", host_charge}, {"log", host_log}, {NULL, NULL}};
-    open_libraries(L);
-    load_modules(L);
+static int lua_box_set_up(lua_State *L) {
+    static const luaL_Reg host[] = {{"charge", lua_box_charge}, {"log", lua_box_log}, {NULL, NULL}};
+    lua_box_open_libraries(L);
+    lua_box_load_modules(L);
     lua_getfield(L, 1, "slate.base.policy_core");
     lua_getfield(L, 1, "slate.base.policy_box");
     lua_remove(L, 1);
@@ -276,7 +276,7 @@ static int set_up(lua_State *L) {
     lua_pushvalue(L, 3);
     lua_call(L, 2, 1);
     lua_replace(L, 2); /* the core, the environment, the host */
-    close_texts(L, LUA_BOX_ENVIRONMENT);
+    lua_box_lock_strings(L, LUA_BOX_ENVIRONMENT);
     lua_pushvalue(L, LUA_BOX_ENVIRONMENT);
     lua_rawseti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
     return LUA_BOX_TOP;
@@ -286,16 +286,16 @@ bool lua_box_open(struct lua_box *box, const char *name, const struct lua_box_li
                   char *why) {
     *box = (struct lua_box){.limits = limits};
     snprintf(box->name, sizeof box->name, "%s", name);
-    box->L = lua_newstate(allocate, box);
+    box->L = lua_newstate(lua_box_allocate, box);
     if (box->L == NULL) {
         snprintf(why, REASON_BYTES, "out of memory");
         return false;
     }
     *(struct lua_box **)lua_getextraspace(box->L) = box;
-    begin(box);
-    lua_pushcfunction(box->L, set_up);
+    lua_box_begin_call(box);
+    lua_pushcfunction(box->L, lua_box_set_up);
     int status = lua_pcall(box->L, 0, LUA_BOX_TOP, 0);
-    if (!ended(box, status, why)) {
+    if (!lua_box_end_call(box, status, why)) {
         lua_box_close(box);
         return false;
     }

@@ -21,7 +21,7 @@ struct lua_call {
     struct decision    decision; /* the answer: failed, if the policy is broken */
 };
 
-static void end_policy(struct lua_policy **taken) {
+static void lua_mode_close_policy(struct lua_policy **taken) {
     if (*taken != NULL) {
         lua_policy_close(*taken);
         free(*taken);
@@ -29,47 +29,47 @@ static void end_policy(struct lua_policy **taken) {
     }
 }
 
-static void call_release(struct lua_call *call) {
+static void lua_call_release(struct lua_call *call) {
     if (future_release(&call->future)) {
-        end_policy(&call->policy);
+        lua_mode_close_policy(&call->policy);
         free(call->source.text);
         free(call);
     }
 }
 
-static void call_answer(struct lua_call *call) {
+static void lua_call_answer(struct lua_call *call) {
     char why[REASON_BYTES];
     if (call->source.text == NULL) {
         lua_policy_decide(call->policy, &call->before, &call->after, &call->decision);
     } else if (!lua_policy_start(call->policy, &call->source, &lua_box_limits, why)) {
         free(call->policy);
         call->policy = NULL;
-        mode_failed(&call->decision, "%s", why);
+        decision_fail(&call->decision, "%s", why);
     }
     future_answer(&call->future);
 }
 
-static void *call_main(void *arg) {
+static void *lua_call_main(void *arg) {
     thread_name("slated-policy");
-    call_answer(arg);
-    call_release(arg);
+    lua_call_answer(arg);
+    lua_call_release(arg);
     return NULL;
 }
 
-static void call_begin(struct lua_call *call, const struct automove_config *cfg) {
+static void lua_call_begin(struct lua_call *call, const struct automove_config *cfg) {
     pthread_t thread;
     if (cfg->wake == NULL) {
-        call_answer(call);
+        lua_call_answer(call);
         return;
     }
     future_wake(&call->future, cfg->wake, cfg->wake_arg);
     future_hold(&call->future);
-    if (thread_start(&thread, call_main, call) == 0) {
+    if (thread_start(&thread, lua_call_main, call) == 0) {
         pthread_detach(thread);
         return;
     }
     future_release(&call->future); /* ours is left */
-    mode_failed(&call->decision, "no thread can be had for it");
+    decision_fail(&call->decision, "no thread can be had for it");
     future_answer(&call->future);
 }
 
@@ -85,15 +85,16 @@ struct lua_call *lua_call_open(const struct automove_config *cfg, const char *ar
         snprintf(why, REASON_BYTES, "out of memory");
     }
     if (call->policy == NULL) {
-        call_release(call);
+        lua_call_release(call);
         return NULL;
     }
-    call_begin(call, cfg);
+    lua_call_begin(call, cfg);
     return call;
 }
 
-static struct lua_call *call_decide(const struct automove_config *cfg, struct lua_policy *taken,
-                                    const struct snapshot *before, const struct snapshot *after) {
+static struct lua_call *lua_call_decide(const struct automove_config *cfg, struct lua_policy *taken,
+                                        const struct snapshot *before,
+                                        const struct snapshot *after) {
     struct lua_call *call = calloc(1, sizeof *call);
     if (call == NULL) {
         return NULL;
@@ -106,7 +107,7 @@ static struct lua_call *call_decide(const struct automove_config *cfg, struct lu
         memcpy(call->curves, after->curves, sizeof call->curves);
         call->after.curves = call->curves;
     }
-    call_begin(call, cfg);
+    lua_call_begin(call, cfg);
     return call;
 }
 
@@ -120,7 +121,7 @@ bool lua_call_opened(const struct lua_call *call, char *why) {
 void lua_call_leave(struct lua_call **taken) {
     if (*taken != NULL) {
         future_wake(&(*taken)->future, NULL, NULL);
-        call_release(*taken);
+        lua_call_release(*taken);
         *taken = NULL;
     }
 }
@@ -135,7 +136,7 @@ struct lua_mode {
 };
 
 /* Loads it and ends it again: its file and its init have run then. */
-static bool check(const struct automove_config *cfg, const char *argument, char *why) {
+static bool lua_mode_check(const struct automove_config *cfg, const char *argument, char *why) {
     struct automove_config waits = *cfg;
     waits.wake = NULL;
     struct lua_call *call = lua_call_open(&waits, argument, why);
@@ -145,7 +146,8 @@ static bool check(const struct automove_config *cfg, const char *argument, char 
 }
 
 /* The policy fails the mode later if it does not load. */
-static bool init(void *state, const struct automove_config *cfg, const char *argument, char *why) {
+static bool lua_mode_init(void *state, const struct automove_config *cfg, const char *argument,
+                          char *why) {
     struct lua_mode *m = state;
     m->cfg = *cfg;
     snprintf(m->name, sizeof m->name, "%.*s", (int)strcspn(argument, " "), argument);
@@ -153,13 +155,13 @@ static bool init(void *state, const struct automove_config *cfg, const char *arg
     return m->call != NULL;
 }
 
-static void fini(void *state) {
+static void lua_mode_fini(void *state) {
     struct lua_mode *m = state;
     lua_call_leave(&m->call);
-    end_policy(&m->policy);
+    lua_mode_close_policy(&m->policy);
 }
 
-static bool decided(void *state, struct decision *d) {
+static bool lua_mode_decided(void *state, struct decision *d) {
     struct lua_mode *m = state;
     if (m->call == NULL || !lua_call_is_answered(m->call)) {
         d->later = m->call != NULL;
@@ -176,27 +178,27 @@ static bool decided(void *state, struct decision *d) {
     return true;
 }
 
-static bool each_window(void *state, const struct snapshot *before, const struct snapshot *after,
-                        struct decision *d) {
+static bool lua_mode_each_window(void *state, const struct snapshot *before,
+                                 const struct snapshot *after, struct decision *d) {
     struct lua_mode *m = state;
     if (!lua_policy_is_due(m->policy, before, after)) {
         return lua_policy_decide(m->policy, before, after, d);
     }
-    m->call = call_decide(&m->cfg, m->policy, before, after);
+    m->call = lua_call_decide(&m->cfg, m->policy, before, after);
     if (m->call == NULL) {
-        return mode_failed(d, "out of memory");
+        return decision_fail(d, "out of memory");
     }
     m->policy = NULL;
-    return decided(m, d) && d->count > 0;
+    return lua_mode_decided(m, d) && d->count > 0;
 }
 
-static bool wants_curves(const void *state, const struct snapshot *before,
-                         const struct snapshot *after) {
+static bool lua_mode_wants_curves(const void *state, const struct snapshot *before,
+                                  const struct snapshot *after) {
     const struct lua_mode *m = state;
     return m->policy->wants_curves && lua_policy_is_due(m->policy, before, after);
 }
 
-static void describe(const void *state, char *to, size_t room) {
+static void lua_mode_describe(const void *state, char *to, size_t room) {
     const struct lua_mode *m = state;
     const struct lua_policy *p = m->policy;
     if (p == NULL) {
@@ -213,11 +215,11 @@ const struct automove_mode automove_lua = {
     .help = "a policy in Lua decides: slate-policies(7)",
     .with_free_pages = true,
     .state_bytes = sizeof(struct lua_mode),
-    .check = check,
-    .init = init,
-    .fini = fini,
-    .each_window = each_window,
-    .decided = decided,
-    .wants_curves = wants_curves,
-    .describe = describe,
+    .check = lua_mode_check,
+    .init = lua_mode_init,
+    .fini = lua_mode_fini,
+    .each_window = lua_mode_each_window,
+    .decided = lua_mode_decided,
+    .wants_curves = lua_mode_wants_curves,
+    .describe = lua_mode_describe,
 };

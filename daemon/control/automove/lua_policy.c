@@ -12,7 +12,7 @@
 
 /* --- the argument: a name and settings --- */
 
-static bool is_name(const char *name) {
+static bool lua_policy_name_is_valid(const char *name) {
     size_t n = strlen(name);
     for (size_t i = 0; i < n; i++) {
         if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '_') {
@@ -22,7 +22,7 @@ static bool is_name(const char *name) {
     return n > 0 && n < LUA_POLICY_NAME_BYTES;
 }
 
-static bool split(const char *argument, struct lua_source *w, char *why) {
+static bool lua_source_split(const char *argument, struct lua_source *w, char *why) {
     char *rest = NULL;
     *w = (struct lua_source){.count = 0};
     if ((size_t)snprintf(w->words, sizeof w->words, "%s", argument) >= sizeof w->words) {
@@ -31,7 +31,7 @@ static bool split(const char *argument, struct lua_source *w, char *why) {
         return false;
     }
     w->name = strtok_r(w->words, " ", &rest);
-    if (w->name == NULL || !is_name(w->name)) {
+    if (w->name == NULL || !lua_policy_name_is_valid(w->name)) {
         snprintf(why, REASON_BYTES, "a policy's name is up to %d letters, digits, - and _",
                  LUA_POLICY_NAME_BYTES - 1);
         return false;
@@ -51,7 +51,7 @@ static bool split(const char *argument, struct lua_source *w, char *why) {
 
 /* A regular file, whose length is then known: nothing that could make the tuner wait. Returns -1
  * and why. */
-static int open_file(const char *dir, const char *name, char *why) {
+static int lua_source_open(const char *dir, const char *name, char *why) {
     char path[4096];
     struct stat facts;
     if (dir == NULL || (size_t)snprintf(path, sizeof path, "%s/%s.lua", dir, name) >= sizeof path) {
@@ -75,7 +75,7 @@ static int open_file(const char *dir, const char *name, char *why) {
 }
 
 bool lua_source_read(struct lua_source *s, const char *dir, const char *argument, char *why) {
-    int fd = split(argument, s, why) ? open_file(dir, s->name, why) : -1;
+    int fd = lua_source_split(argument, s, why) ? lua_source_open(dir, s->name, why) : -1;
     if (fd < 0) {
         return false;
     }
@@ -104,7 +104,7 @@ struct loading {
     const struct lua_source *source;
 };
 
-static int load(lua_State *L) {
+static int lua_policy_load(lua_State *L) {
     struct loading *l = lua_touserdata(L, LUA_BOX_TOP + 1);
     const struct lua_source *s = l->source;
     char chunk[LUA_POLICY_NAME_BYTES + 8];
@@ -132,7 +132,7 @@ bool lua_policy_start(struct lua_policy *p, const struct lua_source *source,
     struct loading l = {.policy = p, .source = source};
     snprintf(p->name, sizeof p->name, "%s", source->name);
     bool started = lua_box_open(&p->box, p->name, limits, why);
-    if (started && !lua_box_call(&p->box, load, &l, why)) {
+    if (started && !lua_box_call(&p->box, lua_policy_load, &l, why)) {
         lua_box_close(&p->box);
         started = false;
     }
@@ -154,16 +154,16 @@ void lua_policy_close(struct lua_policy *p) { lua_box_close(&p->box); }
 
 /* --- snapshots as tables --- */
 
-static void set_integer(lua_State *L, const char *name, uint64_t value) {
+static void lua_policy_set_integer(lua_State *L, const char *name, uint64_t value) {
     lua_pushinteger(L, (lua_Integer)value);
     lua_setfield(L, -2, name);
 }
 
-static void set_figure(void *arg, const char *name, uint64_t value) {
-    set_integer(arg, name, value);
+static void lua_policy_set_figure(void *arg, const char *name, uint64_t value) {
+    lua_policy_set_integer(arg, name, value);
 }
 
-static void set_curve(lua_State *L, const struct class_curve *curve) {
+static void lua_policy_set_curve(lua_State *L, const struct class_curve *curve) {
     lua_createtable(L, (int)curve->count, 0);
     for (unsigned i = 0; i < curve->count; i++) {
         lua_createtable(L, 2, 0);
@@ -181,8 +181,8 @@ void lua_policy_push_snapshot(lua_State *L, const struct snapshot *s) {
     lua_createtable(L, 0, 8);
     lua_pushnumber(L, (lua_Number)(s->epoch_us + s->time_us) / 1e6);
     lua_setfield(L, -2, "time_s");
-    set_integer(L, "pages_limit", s->pages_limit);
-    set_integer(L, "pages_free", s->pages_free);
+    lua_policy_set_integer(L, "pages_limit", s->pages_limit);
+    lua_policy_set_integer(L, "pages_free", s->pages_free);
     lua_createtable(L, 0, 0);
     lua_setfield(L, -2, "general");
     lua_createtable(L, (int)s->class_count, 0);
@@ -190,9 +190,9 @@ void lua_policy_push_snapshot(lua_State *L, const struct snapshot *s) {
     for (unsigned i = 1; i <= s->class_count; i++) {
         if (snapshot_class_listed(&s->classes[i])) {
             lua_createtable(L, 0, 16);
-            snapshot_class_each(&s->classes[i], i, set_figure, L);
+            snapshot_class_each(&s->classes[i], i, lua_policy_set_figure, L);
             if (s->curves != NULL && s->curves[i].count > 0) {
-                set_curve(L, &s->curves[i]);
+                lua_policy_set_curve(L, &s->curves[i]);
             }
             lua_rawseti(L, -2, ++listed);
         }
@@ -208,12 +208,12 @@ struct deciding {
     struct decision       *decision;
 };
 
-static bool is_class(const struct snapshot *s, lua_Integer id) {
+static bool lua_policy_is_class(const struct snapshot *s, lua_Integer id) {
     return id == SLAB_CLASS_NONE || (id > 0 && (lua_Unsigned)id <= s->class_count);
 }
 
 /* One move of the list at the top. The core has checked it; that is checked too. */
-static void take_move(lua_State *L, struct deciding *d, lua_Integer i) {
+static void lua_policy_read_move(lua_State *L, struct deciding *d, lua_Integer i) {
     static const char *const names[] = {"from", "to", "pages"};
     lua_Integer n[3];
     lua_rawgeti(L, -1, i);
@@ -228,8 +228,8 @@ static void take_move(lua_State *L, struct deciding *d, lua_Integer i) {
     }
     lua_getfield(L, -1, "reason");
     const char *reason = lua_tostring(L, -1);
-    if (!is_class(d->after, n[0]) || !is_class(d->after, n[1]) || n[0] == n[1] || n[2] < 1 ||
-        n[2] > MOVE_PAGES_MAX || reason == NULL ||
+    if (!lua_policy_is_class(d->after, n[0]) || !lua_policy_is_class(d->after, n[1]) ||
+        n[0] == n[1] || n[2] < 1 || n[2] > MOVE_PAGES_MAX || reason == NULL ||
         decision_move(d->decision, (unsigned)n[0], (unsigned)n[1], (unsigned)n[2], "%s", reason) ==
             NULL) {
         luaL_error(L, "move %I is none", i);
@@ -237,7 +237,7 @@ static void take_move(lua_State *L, struct deciding *d, lua_Integer i) {
     lua_pop(L, 2);
 }
 
-static int decide(lua_State *L) {
+static int lua_policy_call_decide(lua_State *L) {
     struct deciding *d = lua_touserdata(L, LUA_BOX_TOP + 1);
     lua_box_push_core(L, "decide");
     lua_rawgetp(L, LUA_REGISTRYINDEX, d->policy);
@@ -248,7 +248,7 @@ static int decide(lua_State *L) {
     decision_none(d->decision, "%s", why != NULL ? why : "the policy gives no reason");
     lua_pop(L, 1);
     for (lua_Integer i = 1, n = luaL_len(L, -1); i <= n; i++) {
-        take_move(L, d, i);
+        lua_policy_read_move(L, d, i);
     }
     return 0;
 }
@@ -270,8 +270,8 @@ bool lua_policy_decide(struct lua_policy *p, const struct snapshot *before,
                              (double)(after->time_us - before->time_us) / 1e6, p->window_s);
     }
     struct deciding d = {.policy = p, .before = before, .after = after, .decision = decision};
-    if (!lua_box_call(&p->box, decide, &d, why)) {
-        return mode_failed(decision, "%s", why);
+    if (!lua_box_call(&p->box, lua_policy_call_decide, &d, why)) {
+        return decision_fail(decision, "%s", why);
     }
     return decision->count > 0;
 }

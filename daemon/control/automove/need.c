@@ -5,7 +5,7 @@
 #include "base/random.h"
 
 /* A class whose page may be chosen for `receiver`. */
-static bool takes_part(const struct snapshot *s, unsigned class_id, unsigned receiver) {
+static bool need_takes_part(const struct snapshot *s, unsigned class_id, unsigned receiver) {
     uint32_t pages = s->classes[class_id].pages;
     return class_id == receiver ? pages > 0 : pages > 1;
 }
@@ -13,15 +13,15 @@ static bool takes_part(const struct snapshot *s, unsigned class_id, unsigned rec
 typedef unsigned choose_function(struct automove_need *, const struct snapshot *,
                                  unsigned receiver);
 
-static unsigned choose_random(struct automove_need *a, const struct snapshot *s,
-                              unsigned receiver) {
+static unsigned need_choose_random(struct automove_need *a, const struct snapshot *s,
+                                   unsigned receiver) {
     uint64_t pages = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
-        pages += takes_part(s, i, receiver) ? s->classes[i].pages : 0;
+        pages += need_takes_part(s, i, receiver) ? s->classes[i].pages : 0;
     }
     uint64_t at = pages > 0 ? random_next(&a->random) % pages : 0;
     for (unsigned i = 1; i <= s->class_count && pages > 0; i++) {
-        uint64_t of_class = takes_part(s, i, receiver) ? s->classes[i].pages : 0;
+        uint64_t of_class = need_takes_part(s, i, receiver) ? s->classes[i].pages : 0;
         if (at < of_class) {
             return i;
         }
@@ -31,31 +31,32 @@ static unsigned choose_random(struct automove_need *a, const struct snapshot *s,
 }
 
 /* How long what a page of the class takes along was not used; free chunks never were. */
-static uint32_t idle_s(const struct snapshot_class *c) {
+static uint32_t need_idle_s(const struct snapshot_class *c) {
     return c->free_chunks >= c->chunks_per_page ? UINT32_MAX : c->age_s;
 }
 
-static unsigned choose_least_accessed(struct automove_need *a, const struct snapshot *s,
-                                      unsigned receiver) {
+static unsigned need_choose_least_accessed(struct automove_need *a, const struct snapshot *s,
+                                           unsigned receiver) {
     (void)a;
     unsigned best = SLAB_CLASS_NONE;
     for (unsigned i = 1; i <= s->class_count; i++) {
-        if (takes_part(s, i, receiver) &&
-            (best == SLAB_CLASS_NONE || idle_s(&s->classes[i]) > idle_s(&s->classes[best]))) {
+        if (need_takes_part(s, i, receiver) &&
+            (best == SLAB_CLASS_NONE ||
+             need_idle_s(&s->classes[i]) > need_idle_s(&s->classes[best]))) {
             best = i;
         }
     }
     return best;
 }
 
-static unsigned choose_least_created(struct automove_need *a, const struct snapshot *s,
-                                     unsigned receiver) {
+static unsigned need_choose_least_created(struct automove_need *a, const struct snapshot *s,
+                                          unsigned receiver) {
     (void)a;
     unsigned best = SLAB_CLASS_NONE;
     for (unsigned i = 1; i <= s->class_count; i++) {
-        if (takes_part(s, i, receiver) &&
+        if (need_takes_part(s, i, receiver) &&
             (best == SLAB_CLASS_NONE ||
-             s->classes[i].oldest_page_birth < s->classes[best].oldest_page_birth)) {
+             s->classes[i].oldest_page_seq < s->classes[best].oldest_page_seq)) {
             best = i;
         }
     }
@@ -63,13 +64,13 @@ static unsigned choose_least_created(struct automove_need *a, const struct snaps
 }
 
 /* Words for what was chosen and why. */
-static struct page_move *add_move(struct decision *d, const struct snapshot *s, unsigned from,
-                                  unsigned to, enum page_pick pick) {
+static struct page_move *need_add_move(struct decision *d, const struct snapshot *s, unsigned from,
+                                       unsigned to, enum page_pick pick) {
     const struct snapshot_class *donor = &s->classes[from];
     uint32_t receiver_s = s->classes[to].age_s;
     switch (pick) {
     case PICK_LEAST_ACCESSED:
-        if (idle_s(donor) == UINT32_MAX) {
+        if (need_idle_s(donor) == UINT32_MAX) {
             return decision_move(d, from, to, 1,
                                  "class %u needs memory at age %u s, class %u has a page's worth "
                                  "of free chunks",
@@ -93,8 +94,8 @@ static struct page_move *add_move(struct decision *d, const struct snapshot *s, 
                          to, receiver_s, from, donor->pages);
 }
 
-static bool decide(struct automove_need *a, const struct snapshot *s, struct decision *d,
-                   enum page_pick pick, choose_function *choose) {
+static bool need_decide(struct automove_need *a, const struct snapshot *s, struct decision *d,
+                        enum page_pick pick, choose_function *choose) {
     unsigned waits = SLAB_CLASS_NONE;
     if (s->pages_free > 0) {
         return decision_none(d, "the pool has %u pages", s->pages_free);
@@ -114,7 +115,7 @@ static bool decide(struct automove_need *a, const struct snapshot *s, struct dec
             a->evict_until[to] = evicted + c->chunks_per_page;
             waits = to;
         } else if (from != SLAB_CLASS_NONE) {
-            add_move(d, s, from, to, pick)->pick = pick;
+            need_add_move(d, s, from, to, pick)->pick = pick;
         }
     }
     if (d->count > 0) {
@@ -129,18 +130,19 @@ static bool decide(struct automove_need *a, const struct snapshot *s, struct dec
 }
 
 bool automove_random_decide(void *state, const struct snapshot *s, struct decision *d) {
-    return decide(state, s, d, PICK_RANDOM, choose_random);
+    return need_decide(state, s, d, PICK_RANDOM, need_choose_random);
 }
 
 bool automove_lra_decide(void *state, const struct snapshot *s, struct decision *d) {
-    return decide(state, s, d, PICK_LEAST_ACCESSED, choose_least_accessed);
+    return need_decide(state, s, d, PICK_LEAST_ACCESSED, need_choose_least_accessed);
 }
 
 bool automove_lrc_decide(void *state, const struct snapshot *s, struct decision *d) {
-    return decide(state, s, d, PICK_LEAST_CREATED, choose_least_created);
+    return need_decide(state, s, d, PICK_LEAST_CREATED, need_choose_least_created);
 }
 
-static bool init(void *state, const struct automove_config *cfg, const char *argument, char *why) {
+static bool need_init(void *state, const struct automove_config *cfg, const char *argument,
+                      char *why) {
     struct automove_need *a = state;
     (void)cfg, (void)argument, (void)why;
     a->random = RANDOM_ODD; /* which pages are drawn need not be a secret */
@@ -153,7 +155,7 @@ const struct automove_mode automove_random = {
     .help = "a class in need gets any page",
     .starved_on_evict = true,
     .state_bytes = sizeof(struct automove_need),
-    .init = init,
+    .init = need_init,
     .at_need = automove_random_decide,
 };
 
@@ -163,7 +165,7 @@ const struct automove_mode automove_lra = {
     .help = "a class in need gets the page whose items were longest not accessed",
     .starved_on_evict = true,
     .state_bytes = sizeof(struct automove_need),
-    .init = init,
+    .init = need_init,
     .at_need = automove_lra_decide,
 };
 
@@ -174,6 +176,6 @@ const struct automove_mode automove_lrc = {
     .starved_on_evict = true,
     .wants_pages = true,
     .state_bytes = sizeof(struct automove_need),
-    .init = init,
+    .init = need_init,
     .at_need = automove_lrc_decide,
 };

@@ -49,7 +49,7 @@ struct window_sum {
 
 /* The oldest sample does not count as dirty, so that a class which is at rest gives within the
  * window: when it came to rest is known to a sample only. */
-static struct window_sum sum_of(const struct automove_ratio *a, unsigned class_id) {
+static struct window_sum ratio_sum_of(const struct automove_ratio *a, unsigned class_id) {
     const struct automove_sample *of_class = &a->samples[(size_t)class_id * a->window];
     struct window_sum sum = {.evicted_now = of_class[a->at].evicted > 0};
     for (unsigned i = 0; i < a->window; i++) {
@@ -62,13 +62,13 @@ static struct window_sum sum_of(const struct automove_ratio *a, unsigned class_i
 }
 
 /* A counter's growth; after a reset it starts again. */
-static uint64_t growth(uint64_t before, uint64_t after) {
+static uint64_t ratio_growth(uint64_t before, uint64_t after) {
     return after >= before ? after - before : after;
 }
 
 /* A sample that goes on is written anew. */
-static void record(struct automove_ratio *a, const struct snapshot *before,
-                   const struct snapshot *after) {
+static void ratio_record(struct automove_ratio *a, const struct snapshot *before,
+                         const struct snapshot *after) {
     a->full = a->full || after->pages_free == 0;
     if (!a->goes_on) {
         a->at = (a->at + 1) % a->window;
@@ -76,11 +76,11 @@ static void record(struct automove_ratio *a, const struct snapshot *before,
     }
     for (unsigned i = 1; i <= after->class_count; i++) {
         const struct snapshot_class *was = &before->classes[i], *is = &after->classes[i];
-        uint64_t evicted = growth(snapshot_demand(was), snapshot_demand(is));
+        uint64_t evicted = ratio_growth(snapshot_demand(was), snapshot_demand(is));
         a->samples[(size_t)i * a->window + a->at] = (struct automove_sample){
             .age_s = is->age_s,
             .evicted = evicted > UINT32_MAX ? UINT32_MAX : (uint32_t)evicted,
-            .dirty = evicted > 0 || growth(was->outofmemory, is->outofmemory) > 0 ||
+            .dirty = evicted > 0 || ratio_growth(was->outofmemory, is->outofmemory) > 0 ||
                      is->pages > was->pages,
         };
     }
@@ -88,8 +88,9 @@ static void record(struct automove_ratio *a, const struct snapshot *before,
 
 /* Adds moves to the pool until the class has no more than its spare free chunks. False: there is no
  * room for all. */
-static bool add_surplus(struct decision *d, unsigned class_id, const struct snapshot_class *c) {
-    uint64_t pages = automove_surplus_pages(c);
+static bool ratio_add_surplus(struct decision *d, unsigned class_id,
+                              const struct snapshot_class *c) {
+    uint64_t pages = eviction_surplus_pages(c);
     bool room = true;
     while (pages > 0 && room) {
         unsigned some = pages < MOVE_PAGES_MAX ? (unsigned)pages : MOVE_PAGES_MAX;
@@ -102,10 +103,10 @@ static bool add_surplus(struct decision *d, unsigned class_id, const struct snap
 }
 
 /* Once memory has been full, what nobody uses goes to the pool, whether somebody evicts or not. */
-static bool give_surplus(const struct automove_ratio *a, const struct snapshot *s,
-                         struct decision *d) {
+static bool ratio_release_surplus(const struct automove_ratio *a, const struct snapshot *s,
+                                  struct decision *d) {
     for (unsigned i = 1; i <= s->class_count && a->full && a->seen == a->window; i++) {
-        if (sum_of(a, i).dirty == 0 && !add_surplus(d, i, &s->classes[i])) {
+        if (ratio_sum_of(a, i).dirty == 0 && !ratio_add_surplus(d, i, &s->classes[i])) {
             d->extend = true;
         }
     }
@@ -119,9 +120,9 @@ struct ends {
     bool     youngest_evicts;
 };
 
-static void widen(struct ends *e, const struct automove_ratio *a, const struct snapshot_class *c,
-                  unsigned class_id, uint64_t evicted_total) {
-    struct window_sum sum = sum_of(a, class_id);
+static void ratio_widen(struct ends *e, const struct automove_ratio *a,
+                        const struct snapshot_class *c, unsigned class_id, uint64_t evicted_total) {
+    struct window_sum sum = ratio_sum_of(a, class_id);
     if (c->pages > SOURCE_PAGES_MORE_THAN && sum.age_s > e->oldest_s) {
         e->oldest = class_id;
         e->oldest_s = sum.age_s;
@@ -135,7 +136,8 @@ static void widen(struct ends *e, const struct automove_ratio *a, const struct s
 }
 
 /* Moves between the ends, or says why not. */
-static bool move_between(const struct automove_ratio *a, const struct ends *e, struct decision *d) {
+static bool ratio_move_between(const struct automove_ratio *a, const struct ends *e,
+                               struct decision *d) {
     uint64_t young_s = e->youngest_s / a->window, old_s = e->oldest_s / a->window;
     if (a->seen < a->window) {
         return decision_none(d, "the window has seen %u of %u s", a->seen, a->window);
@@ -163,40 +165,41 @@ static bool move_between(const struct automove_ratio *a, const struct ends *e, s
                          e->youngest, young_s, e->oldest, old_s) != NULL;
 }
 
-static bool even_ages(const struct automove_ratio *a, const struct snapshot *s,
-                      struct decision *d) {
+static bool ratio_even_ages(const struct automove_ratio *a, const struct snapshot *s,
+                            struct decision *d) {
     struct ends ends = {.youngest_s = UINT64_MAX};
     uint64_t evicted_total = 0;
     if (s->pages_free > 0) {
         return decision_none(d, "the pool has %u pages", s->pages_free);
     }
     for (unsigned i = 1; i <= s->class_count; i++) {
-        evicted_total += sum_of(a, i).evicted;
+        evicted_total += ratio_sum_of(a, i).evicted;
     }
     for (unsigned i = 1; i <= s->class_count; i++) {
-        widen(&ends, a, &s->classes[i], i, evicted_total);
+        ratio_widen(&ends, a, &s->classes[i], i, evicted_total);
     }
-    return move_between(a, &ends, d);
+    return ratio_move_between(a, &ends, d);
 }
 
 bool automove_ratio_decide(void *state, const struct snapshot *before, const struct snapshot *after,
                            struct decision *d) {
     struct automove_ratio *a = state;
-    record(a, before, after);
-    bool gives = give_surplus(a, after, d);
+    ratio_record(a, before, after);
+    bool gives = ratio_release_surplus(a, after, d);
     a->goes_on = d->extend;
     a->quick = gives ? QUICK_LOOKS : a->quick > 0 ? a->quick - 1 : 0;
     d->again_us = d->extend ? AGAIN_US : a->quick > 0 ? QUICK_US : 0;
-    return gives || even_ages(a, after, d);
+    return gives || ratio_even_ages(a, after, d);
 }
 
-static bool init(void *state, const struct automove_config *cfg, const char *argument, char *why) {
+static bool ratio_init(void *state, const struct automove_config *cfg, const char *argument,
+                       char *why) {
     (void)argument;
     return automove_ratio_init(state, cfg->ratio, cfg->window_s) ||
            (snprintf(why, REASON_BYTES, "out of memory"), false);
 }
 
-static bool configure(void *state, const struct automove_config *cfg, char *why) {
+static bool ratio_configure(void *state, const struct automove_config *cfg, char *why) {
     struct automove_ratio *a = state;
     a->ratio = cfg->ratio;
     if (cfg->window_s != a->window && !automove_ratio_resize(a, cfg->window_s)) {
@@ -206,7 +209,7 @@ static bool configure(void *state, const struct automove_config *cfg, char *why)
     return true;
 }
 
-static void describe(const void *state, char *to, size_t room) {
+static void ratio_describe(const void *state, char *to, size_t room) {
     const struct automove_ratio *a = state;
     snprintf(to, room, "ratio %.2f, window %u s, %u of it seen", a->ratio, a->window, a->seen);
 }
@@ -218,9 +221,9 @@ const struct automove_mode automove_ratio = {
         "a page a second goes from the class with the oldest tail to the one that evicts youngest",
     .with_free_pages = true,
     .state_bytes = sizeof(struct automove_ratio),
-    .init = init,
-    .configure = configure,
+    .init = ratio_init,
+    .configure = ratio_configure,
     .fini = automove_ratio_fini,
     .each_window = automove_ratio_decide,
-    .describe = describe,
+    .describe = ratio_describe,
 };

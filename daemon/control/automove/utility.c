@@ -34,24 +34,24 @@ enum {
 
 /* --- what requests met --- */
 
-static void add(double *sum, double *error, double hits, double weight) {
+static void utility_add(double *sum, double *error, double hits, double weight) {
     *sum = *sum / 2 + hits * weight;
     *error = *error / 4 + hits * weight * weight;
 }
 
-static void digest_class(struct utility_class *u, const struct snapshot_class *was,
-                         const struct snapshot_class *is) {
+static void utility_digest_class(struct utility_class *u, const struct snapshot_class *was,
+                                 const struct snapshot_class *is) {
     const struct cache_signal *b = &was->signal, *a = &is->signal;
     double within = 0, hits = (double)(a->hits - b->hits), pages = is->pages > 0 ? is->pages : 1;
     for (unsigned d = 0; d < CACHE_GHOST_DEPTHS; d++) {
         within += (double)(a->ghost_hits[d] - b->ghost_hits[d]);
-        add(&u->gain[d], &u->gain_error[d], within, a->ghost_weight);
+        utility_add(&u->gain[d], &u->gain_error[d], within, a->ghost_weight);
     }
     if (a->tail_items[0] > 0) {
-        add(&u->loss, &u->loss_error, (double)(a->tail_hits[0] - b->tail_hits[0]),
-            (double)is->chunks_per_page / (double)a->tail_items[0]);
+        utility_add(&u->loss, &u->loss_error, (double)(a->tail_hits[0] - b->tail_hits[0]),
+                    (double)is->chunks_per_page / (double)a->tail_items[0]);
     } else { /* no queue of next victims yet: the average of all */
-        add(&u->loss, &u->loss_error, hits, 1 / pages);
+        utility_add(&u->loss, &u->loss_error, hits, 1 / pages);
     }
     u->hits = u->hits / 2 + hits;
     u->filling_windows -= u->filling_windows > 0;
@@ -59,7 +59,8 @@ static void digest_class(struct utility_class *u, const struct snapshot_class *w
 
 /* --- what is read, and what is stored --- */
 
-static void note_stores(struct automove_utility *u, const struct snapshot *s, unsigned class_id) {
+static void utility_note_stores(struct automove_utility *u, const struct snapshot *s,
+                                unsigned class_id) {
     struct utility_class *c = &u->classes[class_id];
     const struct snapshot_class *is = &s->classes[class_id];
     uint64_t evicted = snapshot_demand(is), sets = is->cmd_set;
@@ -81,10 +82,10 @@ static void note_stores(struct automove_utility *u, const struct snapshot *s, un
 
 /* Lately is counted in bytes stored, for a phase of a load may last a tenth of a second or a
  * day. */
-static void look(struct automove_utility *u, const struct snapshot *s) {
+static void utility_read_stores(struct automove_utility *u, const struct snapshot *s) {
     double all = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
-        note_stores(u, s, i);
+        utility_note_stores(u, s, i);
         all += u->classes[i].stored_now;
     }
     double keep = exp(-all * STORES_SHARE / ((double)s->pages_limit * PAGE_BYTES));
@@ -94,7 +95,8 @@ static void look(struct automove_utility *u, const struct snapshot *s) {
     u->looked = true;
 }
 
-static bool unread(const struct automove_utility *u, const struct snapshot *s, unsigned class_id) {
+static bool utility_is_unread(const struct automove_utility *u, const struct snapshot *s,
+                              unsigned class_id) {
     const struct utility_class *c = &u->classes[class_id];
     return c->read_us == 0 || (s->time_us - c->read_us > UNREAD_US &&
                                s->requests - c->read_requests > UTILITY_WINDOW_REQUESTS);
@@ -102,8 +104,8 @@ static bool unread(const struct automove_utility *u, const struct snapshot *s, u
 
 /* Whether the class has a page's worth of free chunks that it has no use for. A class that got
  * pages lately got them in order to fill them. */
-static bool has_needless(const struct automove_utility *u, const struct snapshot *s,
-                         unsigned class_id) {
+static bool utility_has_spare_page(const struct automove_utility *u, const struct snapshot *s,
+                                   unsigned class_id) {
     return u->classes[class_id].filling_windows == 0 &&
            snapshot_free_pages(&s->classes[class_id]) > 0;
 }
@@ -111,7 +113,7 @@ static bool has_needless(const struct automove_utility *u, const struct snapshot
 /* Mostly pieces of large values, whose hits, stores and evictions count where the values begin:
  * nothing here says what its pages are worth. When the values go, it is empty. (Without this,
  * load large: 19 pages stolen for 5, twice as many items lost.) */
-static bool holds_pieces(const struct snapshot_class *c) {
+static bool utility_holds_pieces(const struct snapshot_class *c) {
     uint64_t chunks = (uint64_t)c->pages * c->chunks_per_page;
     return chunks > c->free_chunks && chunks - c->free_chunks > 2 * c->items;
 }
@@ -119,7 +121,7 @@ static bool holds_pieces(const struct snapshot_class *c) {
 /* --- what a page is worth --- */
 
 /* A page's worth of hits that more pages would surely bring: the best over all depths. */
-static double sure_gain(const struct utility_class *u) {
+static double utility_sure_gain(const struct utility_class *u) {
     double best = 0;
     for (unsigned d = 0; d < CACHE_GHOST_DEPTHS; d++) {
         double surely = (u->gain[d] - DOUBT * sqrt(u->gain_error[d])) / (1u << d);
@@ -131,10 +133,10 @@ static double sure_gain(const struct utility_class *u) {
 /* Hits that a page less may cost: 0 only of pages that nobody needs. Where none were seen it may be
  * one. The last page brings no less than one more would: of a policy with several queues the tail
  * alone tells too little (kvreg -0.6 points, recs -0.3). */
-static double likely_loss(const struct automove_utility *u, const struct snapshot *s,
-                          unsigned class_id) {
+static double utility_likely_loss(const struct automove_utility *u, const struct snapshot *s,
+                                  unsigned class_id) {
     const struct utility_class *c = &u->classes[class_id];
-    if (unread(u, s, class_id) || has_needless(u, s, class_id)) {
+    if (utility_is_unread(u, s, class_id) || utility_has_spare_page(u, s, class_id)) {
         return 0;
     }
     double tail = c->loss + DOUBT * sqrt(c->loss_error),
@@ -146,28 +148,29 @@ static double likely_loss(const struct automove_utility *u, const struct snapsho
 /* Bytes stored lately per page, if the class had so many pages, plus so many standard errors. It
  * counts one chunk that is still to come, so that a class in which nothing was stored is never less
  * than another such class. */
-static double stored(const struct automove_utility *u, const struct snapshot *s, unsigned class_id,
-                     unsigned pages, double doubt) {
+static double utility_stored_bytes(const struct automove_utility *u, const struct snapshot *s,
+                                   unsigned class_id, unsigned pages, double doubt) {
     double bytes = u->classes[class_id].stored, chunk = s->classes[class_id].chunk_bytes;
     return (bytes + chunk + doubt * sqrt(bytes * chunk)) / pages;
 }
 
 /* How many pages of a donor whose loss is 0 a class may take for what is stored in it. */
-static unsigned pages_for_stores(const struct automove_utility *u, const struct snapshot *s,
-                                 unsigned donor, unsigned receiver) {
+static unsigned utility_pages_for_stores(const struct automove_utility *u, const struct snapshot *s,
+                                         unsigned donor, unsigned receiver) {
     const struct snapshot_class *from = &s->classes[donor], *to = &s->classes[receiver];
-    uint64_t most = unread(u, s, donor) ? from->pages - 1 : snapshot_free_pages(from);
+    uint64_t most = utility_is_unread(u, s, donor) ? from->pages - 1 : snapshot_free_pages(from);
     unsigned pages = 0;
     while (pages < most && pages + 1 < from->pages &&
-           stored(u, s, receiver, to->pages + pages + 1, -DOUBT) >
-               HYSTERESIS * stored(u, s, donor, from->pages - pages - 1, DOUBT)) {
+           utility_stored_bytes(u, s, receiver, to->pages + pages + 1, -DOUBT) >
+               HYSTERESIS * utility_stored_bytes(u, s, donor, from->pages - pages - 1, DOUBT)) {
         pages++;
     }
     return pages;
 }
 
 /* The same before anything is known of what is stored: as if it were as much in both. */
-static unsigned pages_if_alike(const struct snapshot *s, unsigned donor, unsigned receiver) {
+static unsigned utility_pages_if_equal(const struct snapshot *s, unsigned donor,
+                                       unsigned receiver) {
     unsigned from = s->classes[donor].pages, to = s->classes[receiver].pages, pages = 0;
     while (from > pages + 1 && from - pages - 1 > HYSTERESIS * (to + pages + 1)) {
         pages++;
@@ -176,8 +179,8 @@ static unsigned pages_if_alike(const struct snapshot *s, unsigned donor, unsigne
 }
 
 /* And how many at once: no more than hold what was stored. */
-static unsigned pages_at_once(const struct automove_utility *u, const struct snapshot *s,
-                              unsigned receiver, unsigned most) {
+static unsigned utility_pages_at_once(const struct automove_utility *u, const struct snapshot *s,
+                                      unsigned receiver, unsigned most) {
     const struct snapshot_class *to = &s->classes[receiver];
     double page_bytes = (double)to->chunk_bytes * to->chunks_per_page;
     double pages = ceil(u->classes[receiver].stored / page_bytes);
@@ -187,20 +190,20 @@ static unsigned pages_at_once(const struct automove_utility *u, const struct sna
 
 /* --- who gets, who gives --- */
 
-static double gain_of(const struct automove_utility *u, unsigned class_id, bool window_ended) {
-    return window_ended ? sure_gain(&u->classes[class_id]) : 0;
+static double utility_gain(const struct automove_utility *u, unsigned class_id, bool window_ended) {
+    return window_ended ? utility_sure_gain(&u->classes[class_id]) : 0;
 }
 
 /* The class that gains most, or else evicts most. A class without pages does not count, though it
  * evicted or left ghosts: it is retired, or its id was another class's before. */
-static unsigned best_receiver(const struct automove_utility *u, const struct snapshot *s,
-                              bool window_ended, const struct class_set *but) {
+static unsigned utility_best_receiver(const struct automove_utility *u, const struct snapshot *s,
+                                      bool window_ended, const struct class_set *but) {
     unsigned best = SLAB_CLASS_NONE;
     double most = 0;
     uint64_t most_bytes = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct snapshot_class *c = &s->classes[i];
-        double gain = gain_of(u, i, window_ended);
+        double gain = utility_gain(u, i, window_ended);
         uint64_t bytes = u->classes[i].evicted_bytes;
         bool wants_more = gain > most || (gain >= most && bytes > most_bytes);
         if (wants_more && c->pages > 0 && snapshot_free_pages(c) == 0 && !class_set_has(but, i)) {
@@ -213,16 +216,17 @@ static unsigned best_receiver(const struct automove_utility *u, const struct sna
 }
 
 /* The class that loses least, of equals the one in which least is stored. */
-static unsigned best_donor(const struct automove_utility *u, const struct snapshot *s,
-                           unsigned receiver, const struct class_set *but) {
+static unsigned utility_best_donor(const struct automove_utility *u, const struct snapshot *s,
+                                   unsigned receiver, const struct class_set *but) {
     unsigned best = SLAB_CLASS_NONE;
     double least = 0, least_stored = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct snapshot_class *c = &s->classes[i];
-        if (i == receiver || c->pages < 2 || holds_pieces(c) || class_set_has(but, i)) {
+        if (i == receiver || c->pages < 2 || utility_holds_pieces(c) || class_set_has(but, i)) {
             continue;
         }
-        double loss = likely_loss(u, s, i), stores = stored(u, s, i, c->pages, 0);
+        double loss = utility_likely_loss(u, s, i),
+               stores = utility_stored_bytes(u, s, i, c->pages, 0);
         if (best == SLAB_CLASS_NONE || loss < least || (loss <= least && stores < least_stored)) {
             best = i;
             least = loss;
@@ -234,31 +238,31 @@ static unsigned best_donor(const struct automove_utility *u, const struct snapsh
 
 /* --- moves --- */
 
-static double per_1000(const struct automove_utility *u, double sum) {
+static double utility_per_1000(const struct automove_utility *u, double sum) {
     return u->requests > 0 ? sum * 1000 / u->requests : 0;
 }
 
-static const char *why_useless(const struct automove_utility *u, const struct snapshot *s,
-                               unsigned donor) {
-    return has_needless(u, s, donor)        ? "has free chunks"
-           : u->classes[donor].read_us == 0 ? "was never read"
-                                            : "is not read any more";
+static const char *utility_why_useless(const struct automove_utility *u, const struct snapshot *s,
+                                       unsigned donor) {
+    return utility_has_spare_page(u, s, donor) ? "has free chunks"
+           : u->classes[donor].read_us == 0    ? "was never read"
+                                               : "is not read any more";
 }
 
-static void move_for_hits(struct automove_utility *u, const struct snapshot *s, unsigned donor,
-                          unsigned receiver, struct decision *d) {
+static void utility_move_for_hits(struct automove_utility *u, const struct snapshot *s,
+                                  unsigned donor, unsigned receiver, struct decision *d) {
     struct utility_class *to = &u->classes[receiver];
     const struct utility_class *from = &u->classes[donor];
-    double gain = per_1000(u, sure_gain(to)),
-           loss = per_1000(u, from->loss > from->gain[0] ? from->loss : from->gain[0]);
-    if (likely_loss(u, s, donor) > 0) {
+    double gain = utility_per_1000(u, utility_sure_gain(to)),
+           loss = utility_per_1000(u, from->loss > from->gain[0] ? from->loss : from->gain[0]);
+    if (utility_likely_loss(u, s, donor) > 0) {
         decision_move(d, donor, receiver, 1,
                       "class %u would gain %.2f hits a page and 1000 requests, class %u lose %.2f",
                       receiver, gain, donor, loss);
     } else {
         decision_move(d, donor, receiver, 1,
                       "class %u would gain %.2f hits a page and 1000 requests, class %u %s",
-                      receiver, gain, donor, why_useless(u, s, donor));
+                      receiver, gain, donor, utility_why_useless(u, s, donor));
     }
     memset(to->gain, 0, sizeof to->gain); /* of the class as it was */
     memset(to->gain_error, 0, sizeof to->gain_error);
@@ -266,20 +270,21 @@ static void move_for_hits(struct automove_utility *u, const struct snapshot *s, 
 }
 
 /* The page or pages that are worth moving from one to the other; returns how many. */
-static unsigned consider(struct automove_utility *u, const struct snapshot *s, unsigned donor,
-                         unsigned receiver, bool window_ended, struct decision *d) {
-    double gain = gain_of(u, receiver, window_ended), loss = likely_loss(u, s, donor);
+static unsigned utility_consider(struct automove_utility *u, const struct snapshot *s,
+                                 unsigned donor, unsigned receiver, bool window_ended,
+                                 struct decision *d) {
+    double gain = utility_gain(u, receiver, window_ended), loss = utility_likely_loss(u, s, donor);
     unsigned pages = 0;
     if (gain > HYSTERESIS * loss) {
         pages = 1;
-        move_for_hits(u, s, donor, receiver, d);
+        utility_move_for_hits(u, s, donor, receiver, d);
     } else if (gain <= 0 && loss <= 0) {
-        unsigned most = pages_for_stores(u, s, donor, receiver);
-        pages = pages_at_once(u, s, receiver, most);
+        unsigned most = utility_pages_for_stores(u, s, donor, receiver);
+        pages = utility_pages_at_once(u, s, receiver, most);
         if (pages > 0) {
             decision_move(d, donor, receiver, pages, "class %u evicts, class %u %s", receiver,
-                          donor, why_useless(u, s, donor))
-                ->helped = most - pages;
+                          donor, utility_why_useless(u, s, donor))
+                ->assisted = most - pages;
         }
     }
     if (pages > 0) {
@@ -290,15 +295,16 @@ static unsigned consider(struct automove_utility *u, const struct snapshot *s, u
 
 /* A class that gave or got a page is no longer what was measured: it takes no part before the next
  * decision. */
-static bool decide(struct automove_utility *u, const struct snapshot *s, bool window_ended,
-                   struct decision *d) {
+static bool utility_decide(struct automove_utility *u, const struct snapshot *s, bool window_ended,
+                           struct decision *d) {
     struct class_set done = {{0}};
     unsigned receiver;
     while (d->count < DECISION_MOVES_MAX &&
-           (receiver = best_receiver(u, s, window_ended, &done)) != SLAB_CLASS_NONE) {
-        unsigned donor = best_donor(u, s, receiver, &done);
+           (receiver = utility_best_receiver(u, s, window_ended, &done)) != SLAB_CLASS_NONE) {
+        unsigned donor = utility_best_donor(u, s, receiver, &done);
         class_set_add(&done, receiver);
-        if (donor != SLAB_CLASS_NONE && consider(u, s, donor, receiver, window_ended, d) > 0) {
+        if (donor != SLAB_CLASS_NONE &&
+            utility_consider(u, s, donor, receiver, window_ended, d) > 0) {
             class_set_add(&done, donor);
         }
     }
@@ -308,15 +314,15 @@ static bool decide(struct automove_utility *u, const struct snapshot *s, bool wi
 /* --- the mode --- */
 
 /* Of a window after which nothing moves. */
-static void note_why(struct automove_utility *u, const struct snapshot *s) {
+static void utility_note_why(struct automove_utility *u, const struct snapshot *s) {
     static const struct class_set nobody;
-    unsigned first = best_receiver(u, s, true, &nobody);
-    double gain = first != SLAB_CLASS_NONE ? sure_gain(&u->classes[first]) : 0;
+    unsigned first = utility_best_receiver(u, s, true, &nobody);
+    double gain = first != SLAB_CLASS_NONE ? utility_sure_gain(&u->classes[first]) : 0;
     if (gain > 0) {
         snprintf(
             u->why, sizeof u->why,
             "class %u would gain %.2f hits a page and 1000 requests, but no class would lose less",
-            first, per_1000(u, gain));
+            first, utility_per_1000(u, gain));
     } else {
         snprintf(u->why, sizeof u->why, "no class would surely gain by a page");
     }
@@ -324,10 +330,11 @@ static void note_why(struct automove_utility *u, const struct snapshot *s) {
 
 /* When to look again: soon while pages that nobody reads find takers, seldom while nobody asks for
  * anything. */
-static uint32_t next_look_us(struct automove_utility *u, const struct snapshot *s, bool helped) {
+static uint32_t utility_next_step_us(struct automove_utility *u, const struct snapshot *s,
+                                     bool assisted) {
     bool asked = s->requests != u->requests_seen;
     u->requests_seen = s->requests;
-    if (helped) {
+    if (assisted) {
         u->busy_until_us = s->time_us + UTILITY_LATELY_US;
     }
     return s->time_us < u->busy_until_us ? BUSY_LOOK_US : asked ? UTILITY_LOOK_US : 0;
@@ -337,7 +344,7 @@ bool automove_utility_decide(void *state, const struct snapshot *before,
                              const struct snapshot *after, struct decision *d) {
     struct automove_utility *u = state;
     bool ends = after->requests - before->requests >= UTILITY_WINDOW_REQUESTS;
-    look(u, after);
+    utility_read_stores(u, after);
     if (after->pages_free > 0) { /* who needs a page takes one: it is enough to look seldom */
         return decision_none(d, "the pool has %u pages", after->pages_free);
     }
@@ -345,29 +352,30 @@ bool automove_utility_decide(void *state, const struct snapshot *before,
     if (ends) {
         u->requests = u->requests / 2 + (double)(after->requests - before->requests);
         for (unsigned i = 1; i <= after->class_count; i++) {
-            digest_class(&u->classes[i], &before->classes[i], &after->classes[i]);
+            utility_digest_class(&u->classes[i], &before->classes[i], &after->classes[i]);
         }
-        note_why(u, after);
+        utility_note_why(u, after);
     }
-    bool moves = decide(u, after, ends, d);
-    d->again_us = next_look_us(u, after, moves && !ends);
+    bool moves = utility_decide(u, after, ends, d);
+    d->again_us = utility_next_step_us(u, after, moves && !ends);
     return moves || decision_none(d, "%s", u->why);
 }
 
 bool automove_utility_at_need(void *state, const struct snapshot *s, struct decision *d) {
     static const struct class_set nobody;
     struct automove_utility *u = state;
-    d->again_us = next_look_us(u, s, true);
+    d->again_us = utility_next_step_us(u, s, true);
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct snapshot_class *c = &s->classes[i];
-        unsigned donor =
-            c->hungry && c->free_chunks == 0 ? best_donor(u, s, i, &nobody) : SLAB_CLASS_NONE;
+        unsigned donor = c->hungry && c->free_chunks == 0 ? utility_best_donor(u, s, i, &nobody)
+                                                          : SLAB_CLASS_NONE;
         if (donor != SLAB_CLASS_NONE) {
             decision_move(d, donor, i, 1,
                           "class %u has nothing left, class %u would lose least: %.2f hits a page "
                           "and 1000 requests",
-                          i, donor, per_1000(u, u->classes[donor].loss))
-                ->helped = likely_loss(u, s, donor) <= 0 ? pages_if_alike(s, donor, i) : 0;
+                          i, donor, utility_per_1000(u, u->classes[donor].loss))
+                ->assisted =
+                utility_likely_loss(u, s, donor) <= 0 ? utility_pages_if_equal(s, donor, i) : 0;
             return true;
         }
     }
@@ -375,18 +383,20 @@ bool automove_utility_at_need(void *state, const struct snapshot *s, struct deci
 }
 
 /* The class is as the window found it, but for a receiver's gain, which begins anew. */
-static void weigh(const void *state, const struct snapshot *s, struct page_worth *by_class) {
+static void utility_worth(const void *state, const struct snapshot *s,
+                          struct page_worth *by_class) {
     const struct automove_utility *u = state;
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct utility_class *c = &u->classes[i];
         struct page_worth *w = &by_class[i];
-        *w = (struct page_worth){
-            .loss = per_1000(u, c->loss),
-            .loss_doubt = per_1000(u, DOUBT * sqrt(c->loss_error)),
-            .average = s->classes[i].pages > 0 ? per_1000(u, c->hits) / s->classes[i].pages : 0};
+        *w = (struct page_worth){.loss = utility_per_1000(u, c->loss),
+                                 .loss_doubt = utility_per_1000(u, DOUBT * sqrt(c->loss_error)),
+                                 .average = s->classes[i].pages > 0
+                                                ? utility_per_1000(u, c->hits) / s->classes[i].pages
+                                                : 0};
         for (unsigned d = 0; d < CACHE_GHOST_DEPTHS; d++) {
-            double gain = per_1000(u, c->gain[d]) / (1u << d),
-                   doubt = per_1000(u, DOUBT * sqrt(c->gain_error[d])) / (1u << d);
+            double gain = utility_per_1000(u, c->gain[d]) / (1u << d),
+                   doubt = utility_per_1000(u, DOUBT * sqrt(c->gain_error[d])) / (1u << d);
             if (gain - doubt > w->gain - w->gain_doubt) {
                 w->gain = gain;
                 w->gain_doubt = doubt;
@@ -396,7 +406,8 @@ static void weigh(const void *state, const struct snapshot *s, struct page_worth
     }
 }
 
-static bool init(void *state, const struct automove_config *cfg, const char *argument, char *why) {
+static bool utility_init(void *state, const struct automove_config *cfg, const char *argument,
+                         char *why) {
     (void)argument;
     struct automove_utility *u = state;
     u->cache = cfg->cache;
@@ -408,7 +419,9 @@ static bool init(void *state, const struct automove_config *cfg, const char *arg
     return true;
 }
 
-static void fini(void *state) { cache_measure(((struct automove_utility *)state)->cache, false); }
+static void utility_fini(void *state) {
+    cache_measure(((struct automove_utility *)state)->cache, false);
+}
 
 const struct automove_mode automove_utility = {
     .name = "utility",
@@ -417,9 +430,9 @@ const struct automove_mode automove_utility = {
     .with_free_pages = true,
     .window_us = UTILITY_LATELY_US,
     .state_bytes = sizeof(struct automove_utility),
-    .init = init,
-    .fini = fini,
+    .init = utility_init,
+    .fini = utility_fini,
     .each_window = automove_utility_decide,
     .at_need = automove_utility_at_need,
-    .worth = weigh,
+    .worth = utility_worth,
 };

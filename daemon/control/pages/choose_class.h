@@ -8,13 +8,13 @@
 #include "control/decision.h"
 #include "control/pages/pace.h"
 
-struct spare {
+struct class_choice {
     struct pace_job   job;
     struct cache     *cache;
     struct slab      *slab;
     struct page_move *move;
     struct class_set  except;
-    unsigned          wanted, givers;
+    unsigned          wanted, donors;
     /* classes with free chunks whose pages are all in use now; no_room: all were looked at */
     struct class_set  held;
     bool              no_room;
@@ -30,9 +30,9 @@ struct spare {
 /* Begins to choose the class that gives the pages of this move. Classes with free chunks for what
  * lives in their pages come first, then the class with the pages of least value. False: no class
  * but those of `except` has two pages (one, if the move takes last pages too). */
-bool spare_begin(struct spare *, struct pace *, struct cache *, struct cache_thread *,
-                 const struct class_set *except, struct page_move *, uint64_t now_us);
+bool class_choice_begin(struct class_choice *, struct pace *, struct cache *, struct cache_thread *,
+                        const struct class_set *except, struct page_move *, uint64_t now_us);
 /* Once the job is done: the move says which class gives, and how many pages before the next look.
  * False: no class can. */
-bool spare_chosen(struct spare *);
+bool class_choice_found(struct class_choice *);
 #endif

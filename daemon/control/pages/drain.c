@@ -1,52 +1,52 @@
 #include "control/pages/drain.h"
 
 enum {
-    REST_MAX_US = 200, /* the longest rest after a turn */
+    NAP_MAX_US = 200, /* the longest rest after a turn */
     BACKOFF_MIN_US = 20,
     BACKOFF_MAX_US = 5000,
 };
 
-static bool pick(void *arg, uint64_t now_us) {
+static bool drain_pick(void *arg, uint64_t now_us) {
     struct picked *p = arg;
     (void)now_us;
     p->count = cache_choose_pages(p->job.ct, p->class_id, p->pick, p->pages, CACHE_CHOOSE_MAX);
     return false;
 }
 
-void pick_begin(struct picked *p, struct pace *pace, struct cache_thread *ct, unsigned class_id,
-                enum page_pick how, uint64_t now_us) {
-    p->job = (struct pace_job){.ct = ct, .step = pick, .arg = p};
+void drain_pick_begin(struct picked *p, struct pace *pace, struct cache_thread *ct,
+                      unsigned class_id, enum page_pick how, uint64_t now_us) {
+    p->job = (struct pace_job){.ct = ct, .step = drain_pick, .arg = p};
     p->class_id = class_id;
     p->pick = how;
     p->count = 0;
     pace_begin(pace, &p->job, now_us);
 }
 
-bool page_is_held(struct cache *c, uint32_t page) {
+bool drain_page_is_held(struct cache *c, uint32_t page) {
     uint32_t chunk_bytes =
         atomic_load_explicit(&slab_page(cache_slab(c), page)->chunk_bytes, memory_order_relaxed);
     return chunk_bytes > ITEM_COPY_MAX && cache_page_in_use(c, page);
 }
 
-static bool is_cancelled(const struct drain *d) {
+static bool drain_is_cancelled(const struct drain *d) {
     return atomic_load_explicit(&d->cancelled, memory_order_relaxed);
 }
 
 /* True: chunks of this pass are left. */
-static bool empty_some(void *arg, uint64_t now_us) {
+static bool drain_run_some(void *arg, uint64_t now_us) {
     struct drain *d = arg;
     d->driver.now_us = now_us;
     page_move_step(d->page, &d->driver);
-    uint64_t rest_us = d->job.rest_us + d->rest_us * d->page->scanned_bytes / PAGE_BYTES;
-    d->job.rest_us = rest_us < REST_MAX_US ? rest_us : REST_MAX_US;
-    return d->page->state == PAGE_MOVE_EMPTYING && d->page->at > 0 && !is_cancelled(d);
+    uint64_t nap_us = d->job.nap_us + d->nap_us * d->page->scanned_bytes / PAGE_BYTES;
+    d->job.nap_us = nap_us < NAP_MAX_US ? nap_us : NAP_MAX_US;
+    return d->page->state == PAGE_MOVE_EMPTYING && d->page->at > 0 && !drain_is_cancelled(d);
 }
 
 void drain_begin(struct drain *d, uint64_t now_us) {
     d->driver.step_bytes = PACE_STEP_BYTES;
     d->driver.wait_us = PAGE_WAIT_US;
     d->driver.did = (struct page_counts){0};
-    d->job = (struct pace_job){.ct = d->driver.ct, .step = empty_some, .arg = d};
+    d->job = (struct pace_job){.ct = d->driver.ct, .step = drain_run_some, .arg = d};
     d->due_us = 0;
     d->backoff_us = BACKOFF_MIN_US;
     atomic_store_explicit(&d->cancelled, false, memory_order_relaxed);
@@ -62,7 +62,7 @@ uint64_t drain_step(struct drain *d, uint64_t now_us) {
     if (d->page->state != PAGE_MOVE_EMPTYING) {
         return PACE_DONE;
     }
-    if (is_cancelled(d)) {
+    if (drain_is_cancelled(d)) {
         page_move_put_back(d->page, d->driver.ct);
         return PACE_DONE;
     }

@@ -17,11 +17,11 @@ struct picked {
     unsigned        count;
     uint32_t        pages[CACHE_CHOOSE_MAX];
 };
-void pick_begin(struct picked *, struct pace *, struct cache_thread *, unsigned class_id,
-                enum page_pick, uint64_t now_us);
+void drain_pick_begin(struct picked *, struct pace *, struct cache_thread *, unsigned class_id,
+                      enum page_pick, uint64_t now_us);
 /* Whether something in a page is being stored or sent, and may be so for long. Small values are in
  * use only for a moment, so pages of small chunks are not looked at. */
-bool page_is_held(struct cache *, uint32_t page);
+bool drain_page_is_held(struct cache *, uint32_t page);
 
 /* The owner sets what comes before `job`. */
 struct drain {
@@ -32,7 +32,7 @@ struct drain {
      * instead. NULL: it never does so */
     bool              (*again)(void *arg);
     /* the time that all rests of a pass take together; 0: the pace's own rests only */
-    uint64_t            rest_us;
+    uint64_t            nap_us;
     struct pace_job     job;
     uint64_t            due_us, backoff_us;
     _Atomic bool        cancelled;

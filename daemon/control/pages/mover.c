@@ -3,11 +3,11 @@
 #include "watch/event.h"
 
 enum {
-    HELP_LOOK_US = 1000, /* sets that work on pages go over some bytes within this time */
+    ASSIST_POLL_US = 1000, /* sets that work on pages go over some bytes within this time */
     /* So long at most the mover leaves pages to sets; then it decides anew, because how many pages
      * sets may take was reckoned from what had been stored before. With 10 ms, calcify on one core
      * ended with 54 pages of 64 in one run of three. */
-    HELP_MOST_US = 50 * 1000,
+    ASSIST_MOST_US = 50 * 1000,
     AVOID_US = 2 * 1000 * 1000,
     PLACE_LOOK_US = 100, /* between two looks for a place where an emptied page can be left */
 };
@@ -16,7 +16,7 @@ void mover_init(struct mover *m, struct cache *cache, struct cache_thread *ct, s
     *m = (struct mover){.cache = cache, .ct = ct, .pace = pace};
 }
 
-static bool avoids(const struct mover *m, uint32_t page, uint64_t now_us) {
+static bool mover_avoids(const struct mover *m, uint32_t page, uint64_t now_us) {
     for (unsigned i = 0; i < MOVER_AVOIDED; i++) {
         if (m->avoided[i].page == page && m->avoided[i].until_us > now_us) {
             return true;
@@ -25,13 +25,13 @@ static bool avoids(const struct mover *m, uint32_t page, uint64_t now_us) {
     return false;
 }
 
-static void avoid(struct mover *m, uint32_t page, uint64_t now_us) {
+static void mover_avoid_page(struct mover *m, uint32_t page, uint64_t now_us) {
     m->avoided[m->avoided_at].page = page;
     m->avoided[m->avoided_at].until_us = now_us + AVOID_US;
     m->avoided_at = (m->avoided_at + 1) % MOVER_AVOIDED;
 }
 
-static void tell(const struct mover *m, enum event_move what) {
+static void mover_send_event(const struct mover *m, enum event_move what) {
     if (event_watched(EVENT_SYSEVENTS)) {
         event_slab_move(m->move.from, m->move.to, what);
     }
@@ -39,7 +39,7 @@ static void tell(const struct mover *m, enum event_move what) {
 
 /* --- one chunk --- */
 
-static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
+static void mover_note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
     const struct item *it = slab_page_chunk(cache_slab(m->cache), page, chunk);
     m->result.busy_items++;
     m->result.last_busy = item_state(it) == CHUNK_FILLING ? MOVE_BUSY_DRAFT : MOVE_BUSY_READER;
@@ -47,7 +47,7 @@ static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
 
 /* Frees one chunk. If there is no room for what lives in it, the class gets a page of the pool; but
  * not in a move to the pool, where one page out and one page in would be no move. */
-static enum cache_moved empty_chunk(void *arg, uint32_t page, uint32_t chunk) {
+static enum cache_moved mover_empty_chunk(void *arg, uint32_t page, uint32_t chunk) {
     struct mover *m = arg;
     struct move_result *r = &m->result;
     struct slab *slab = cache_slab(m->cache);
@@ -61,7 +61,7 @@ static enum cache_moved empty_chunk(void *arg, uint32_t page, uint32_t chunk) {
     }
     if (moved == CACHE_MOVED_BUSY ||
         (moved == CACHE_MOVED_NO_ROOM && m->held && cache_chunk_in_use(m->cache, page, chunk))) {
-        note_busy_chunk(m, page, chunk);
+        mover_note_busy_chunk(m, page, chunk);
     } else if (moved == CACHE_MOVED_DROPPED) {
         r->busy_deletes++;
         r->last_busy = MOVE_BUSY_READER;
@@ -74,23 +74,23 @@ static enum cache_moved empty_chunk(void *arg, uint32_t page, uint32_t chunk) {
 
 /* Looks whether the page can be had, before each pass. If a client holds something in it, nothing
  * in it is dropped. */
-static bool look_at_page(void *arg) {
+static bool mover_inspect_page(void *arg) {
     struct mover *m = arg;
-    m->held = page_is_held(m->cache, m->begun[m->at].page);
+    m->held = drain_page_is_held(m->cache, m->begun[m->at].page);
     return true;
 }
 
 /* --- the end --- */
 
-unsigned mover_count_help(struct mover *m, struct move_result *r) {
-    struct cache_assisted helped = cache_assist_count(m->cache);
-    r->helped = helped.pages;
-    r->pages += helped.pages;
-    page_counts_add(&r->did, &helped.did);
-    return helped.pages;
+unsigned mover_count_assist(struct mover *m, struct move_result *r) {
+    struct cache_assisted assisted = cache_assist_count(m->cache);
+    r->assisted = assisted.pages;
+    r->pages += assisted.pages;
+    page_counts_add(&r->did, &assisted.did);
+    return assisted.pages;
 }
 
-static void put_back_begun(struct mover *m) {
+static void mover_put_back_begun(struct mover *m) {
     while (m->at < m->begun_count) {
         page_move_put_back(&m->begun[m->at++], m->ct);
     }
@@ -98,11 +98,11 @@ static void put_back_begun(struct mover *m) {
 
 /* Ends the move. `why` says why fewer pages moved than were wanted, if nothing else has said so;
  * NULL: no page was missing. */
-static uint64_t end(struct mover *m, const char *why, uint64_t now_us) {
+static uint64_t mover_end(struct mover *m, const char *why, uint64_t now_us) {
     struct move_result *r = &m->result;
-    put_back_begun(m);
+    mover_put_back_begun(m);
     if (m->state != MOVER_FROM_POOL && m->state != MOVER_ENDED) {
-        mover_count_help(m, r);
+        mover_count_assist(m, r);
     }
     r->why_not = r->pages >= m->move.pages ? NULL
                  : m->cancelled            ? "cancelled"
@@ -114,37 +114,37 @@ static uint64_t end(struct mover *m, const char *why, uint64_t now_us) {
 }
 
 /* Notes that a page went back. */
-static void give_up(struct mover *m, uint64_t now_us) {
-    tell(m, EVENT_MOVE_GIVEN_UP);
+static void mover_give_up(struct mover *m, uint64_t now_us) {
+    mover_send_event(m, EVENT_MOVE_GIVEN_UP);
     if (m->cancelled) {
         return;
     }
-    avoid(m, m->begun[m->at].page, now_us);
+    mover_avoid_page(m, m->begun[m->at].page, now_us);
     m->result.given_up++;
-    m->result.why_not = move_busy_sentence(m->result.last_busy);
+    m->result.why_not = decision_busy_sentence(m->result.last_busy);
 }
 
-static uint64_t move_from_pool(struct mover *m, uint64_t now_us) {
+static uint64_t mover_take_from_pool(struct mover *m, uint64_t now_us) {
     bool grown = !m->cancelled && m->result.pages < m->wanted &&
                  slab_grow(cache_slab(m->cache), m->move.to);
     if (grown) {
-        tell(m, EVENT_MOVE_DONE);
+        mover_send_event(m, EVENT_MOVE_DONE);
         m->result.pages++;
     }
-    return grown ? now_us : end(m, "the pool is empty", now_us);
+    return grown ? now_us : mover_end(m, "the pool is empty", now_us);
 }
 
 /* --- the next page --- */
 
-static uint64_t look_on(struct mover *m, uint64_t now_us) {
-    m->state = MOVER_LOOKS_ON;
+static uint64_t mover_watch(struct mover *m, uint64_t now_us) {
+    m->state = MOVER_WATCHES;
     m->due_us = now_us;
-    m->helped_bytes = UINT64_MAX;
+    m->assist_bytes = UINT64_MAX;
     return now_us;
 }
 
 /* How many pages are still to be emptied. */
-static unsigned wanting(struct mover *m) {
+static unsigned mover_pages_wanted(struct mover *m) {
     unsigned most = m->move.pages < MOVE_PAGES_MAX ? m->move.pages : MOVE_PAGES_MAX;
     unsigned emptied = m->emptied + cache_assist_state(m->cache).pages;
     if (m->wanted < most) {
@@ -157,26 +157,26 @@ static unsigned wanting(struct mover *m) {
 }
 
 /* Rests as long as sets empty pages: those who need them do the work. Then picks pages. */
-static uint64_t look_on_or_pick(struct mover *m, uint64_t now_us) {
+static uint64_t mover_watch_or_pick(struct mover *m, uint64_t now_us) {
     struct cache_assist_state h = cache_assist_state(m->cache);
     if (now_us < m->due_us && !m->cancelled) {
         return m->due_us;
     }
-    if (h.left > 0 && now_us < m->looks_until_us && !m->cancelled && h.bytes != m->helped_bytes) {
-        m->helped_bytes = h.bytes;
-        m->due_us = now_us + HELP_LOOK_US;
+    if (h.left > 0 && now_us < m->watch_until_us && !m->cancelled && h.bytes != m->assist_bytes) {
+        m->assist_bytes = h.bytes;
+        m->due_us = now_us + ASSIST_POLL_US;
         return m->due_us;
     }
-    if (m->all_in_use || wanting(m) == 0) {
-        return end(m, NULL, now_us);
+    if (m->all_in_use || mover_pages_wanted(m) == 0) {
+        return mover_end(m, NULL, now_us);
     }
     m->state = MOVER_PICKS;
-    pick_begin(&m->picked, m->pace, m->ct, m->move.from, m->move.pick, now_us);
+    drain_pick_begin(&m->picked, m->pace, m->ct, m->move.from, m->move.pick, now_us);
     return PACE_NEVER;
 }
 
 /* Begins to drain a page that was picked. */
-static bool begin_page(struct mover *m, uint32_t page, uint32_t kept) {
+static bool mover_begin_page(struct mover *m, uint32_t page, uint32_t kept) {
     struct moving_page *to = &m->begun[m->begun_count];
     if (!page_move_begin(to, m->ct, page, m->move.from, m->move.to, kept)) {
         return false;
@@ -191,7 +191,7 @@ static bool begin_page(struct mover *m, uint32_t page, uint32_t kept) {
 
 /* Takes the first pages that can be had, `most` of them. If there is none, it takes one that is in
  * use. */
-static void begin_pages(struct mover *m, unsigned most, uint64_t now_us) {
+static void mover_begin_pages(struct mover *m, unsigned most, uint64_t now_us) {
     uint32_t kept = m->move.last_too ? 0 : 1;
     m->at = m->begun_count = 0;
     if (slab_pages_beyond(cache_slab(m->cache), m->move.from, kept) == 0) {
@@ -201,56 +201,56 @@ static void begin_pages(struct mover *m, unsigned most, uint64_t now_us) {
         m->was_in_use = in_use;
         for (unsigned i = 0; i < m->picked.count && m->begun_count < (in_use ? 1 : most); i++) {
             uint32_t page = m->picked.pages[i];
-            if (!avoids(m, page, now_us) && (in_use || !page_is_held(m->cache, page))) {
-                begin_page(m, page, kept);
+            if (!mover_avoids(m, page, now_us) && (in_use || !drain_page_is_held(m->cache, page))) {
+                mover_begin_page(m, page, kept);
             }
         }
     }
 }
 
-static uint64_t begin_drain(struct mover *m, uint64_t now_us) {
-    tell(m, EVENT_MOVE_STARTED);
-    look_at_page(m);
+static uint64_t mover_begin_drain(struct mover *m, uint64_t now_us) {
+    mover_send_event(m, EVENT_MOVE_STARTED);
+    mover_inspect_page(m);
     m->state = MOVER_EMPTIES;
     m->drain.page = &m->begun[m->at];
     m->drain.pace = m->pace;
-    m->drain.driver = (struct page_driver){.ct = m->ct, .chunk = empty_chunk, .arg = m};
-    m->drain.again = look_at_page;
+    m->drain.driver = (struct page_driver){.ct = m->ct, .chunk = mover_empty_chunk, .arg = m};
+    m->drain.again = mover_inspect_page;
     drain_begin(&m->drain, now_us);
     return now_us;
 }
 
 /* Pages of the block store begin to drain together: a value has blocks in many of them, and a walk
  * along its chain for one block finds the others, too. */
-static uint64_t begin_picked(struct mover *m, uint64_t now_us) {
+static uint64_t mover_begin_picked(struct mover *m, uint64_t now_us) {
     if (!pace_job_done(&m->picked.job)) {
         return PACE_NEVER;
     }
-    unsigned most = wanting(m);
+    unsigned most = mover_pages_wanted(m);
     if (most == 0) {
-        return end(m, NULL, now_us);
+        return mover_end(m, NULL, now_us);
     }
     bool together = cache_store_kind(m->cache) == CACHE_STORE_BLOCKS || m->move.pick == PICK_FREE;
-    begin_pages(m, together ? most : 1, now_us);
+    mover_begin_pages(m, together ? most : 1, now_us);
     if (m->move.pick == PICK_FREE) {
         m->move.pages = m->begun_count; /* those that there are */
     }
-    return m->begun_count > 0 ? begin_drain(m, now_us)
-                              : end(m, "the class has no page to spare", now_us);
+    return m->begun_count > 0 ? mover_begin_drain(m, now_us)
+                              : mover_end(m, "the class has no page to spare", now_us);
 }
 
 /* --- a page on the move --- */
 
-static uint64_t next_page(struct mover *m, uint64_t now_us) {
+static uint64_t mover_next_page(struct mover *m, uint64_t now_us) {
     m->at++;
-    if (m->at < m->begun_count && !m->all_in_use && wanting(m) > 0) {
-        return begin_drain(m, now_us);
+    if (m->at < m->begun_count && !m->all_in_use && mover_pages_wanted(m) > 0) {
+        return mover_begin_drain(m, now_us);
     }
-    put_back_begun(m);
-    return look_on(m, now_us);
+    mover_put_back_begun(m);
+    return mover_watch(m, now_us);
 }
 
-static uint64_t empty_page(struct mover *m, uint64_t now_us) {
+static uint64_t mover_empty_page(struct mover *m, uint64_t now_us) {
     uint64_t due_us = drain_step(&m->drain, now_us);
     if (due_us != PACE_DONE) {
         return due_us;
@@ -261,26 +261,26 @@ static uint64_t empty_page(struct mover *m, uint64_t now_us) {
         m->due_us = now_us;
         return now_us;
     }
-    give_up(m, now_us);
+    mover_give_up(m, now_us);
     /* the first page that is tried was in use only if all others are */
     m->all_in_use = m->was_in_use;
-    return next_page(m, now_us);
+    return mover_next_page(m, now_us);
 }
 
 /* Leaves an emptied page to whoever sees that it can change hands. Too many may wait already. */
-static uint64_t leave_page(struct mover *m, uint64_t now_us) {
+static uint64_t mover_leave_page(struct mover *m, uint64_t now_us) {
     struct moving_page *page = &m->begun[m->at];
     bool left = cache_handover_defer(m->ct, page), handed = cache_handover_step(m->ct);
     if (left) {
         m->result.pages++;
         m->emptied++;
-        return next_page(m, now_us);
+        return mover_next_page(m, now_us);
     }
     if (now_us >= m->due_us + PAGE_WAIT_US) {
         page_move_put_back(page, m->ct);
         m->result.last_busy = MOVE_BUSY_TURN;
-        give_up(m, now_us);
-        return next_page(m, now_us);
+        mover_give_up(m, now_us);
+        return mover_next_page(m, now_us);
     }
     return handed ? now_us : now_us + PLACE_LOOK_US;
 }
@@ -296,31 +296,31 @@ void mover_begin(struct mover *m, const struct page_move *move, uint64_t now_us)
     m->cancelled = m->all_in_use = false;
     if (move->to != SLAB_CLASS_NONE &&
         slab_class_state(cache_slab(m->cache), move->to) != SLAB_CLASS_ACTIVE) {
-        end(m, "the chunk sizes changed, and the receiver takes no page any more", now_us);
+        mover_end(m, "the chunk sizes changed, and the receiver takes no page any more", now_us);
     } else if (move->from == SLAB_CLASS_NONE) {
         m->state = MOVER_FROM_POOL;
     } else {
         cache_assist_begin(m->ct, move->from, move->to,
-                           m->may_help && move->helped > 0 ? move->pages + move->helped : 0);
-        m->looks_until_us = now_us + HELP_MOST_US;
-        look_on(m, now_us);
+                           m->may_assist && move->assisted > 0 ? move->pages + move->assisted : 0);
+        m->watch_until_us = now_us + ASSIST_MOST_US;
+        mover_watch(m, now_us);
     }
 }
 
 uint64_t mover_step(struct mover *m, uint64_t now_us) {
     switch (m->state) {
-    case MOVER_FROM_POOL: return move_from_pool(m, now_us);
-    case MOVER_LOOKS_ON: return look_on_or_pick(m, now_us);
-    case MOVER_PICKS: return begin_picked(m, now_us);
-    case MOVER_EMPTIES: return empty_page(m, now_us);
-    case MOVER_LEAVES: return leave_page(m, now_us);
+    case MOVER_FROM_POOL: return mover_take_from_pool(m, now_us);
+    case MOVER_WATCHES: return mover_watch_or_pick(m, now_us);
+    case MOVER_PICKS: return mover_begin_picked(m, now_us);
+    case MOVER_EMPTIES: return mover_empty_page(m, now_us);
+    case MOVER_LEAVES: return mover_leave_page(m, now_us);
     case MOVER_ENDED: break;
     }
     return PACE_DONE;
 }
 
 void mover_stop(struct mover *m) {
-    put_back_begun(m);
+    mover_put_back_begun(m);
     m->state = MOVER_ENDED;
 }
 

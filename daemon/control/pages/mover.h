@@ -14,11 +14,11 @@
  * the page goes back and is left alone for a while, and the next one is tried, at most
  * MOVER_FAILURES_MAX in one move.
  *
- * Where a decision allows it (`helped`), sets that need such pages empty and hand over some
- * themselves (cache/pages/assist.c). While they do so the mover only looks on: on a core that
- * workers fill it would get a fifth of the time, whereas the set that needs a page is running. Sets
- * go on when the move has ended, until the owner calls cache_assist_end, so the next decision for
- * the same classes finds them at work.
+ * Where a decision allows it (`assisted`), sets that need such pages empty and hand over some
+ * themselves (cache/pages/assist.c). While they do so the mover only watches: on a core that
+ * workers fill, the mover would get a fifth of the time, whereas the set that needs a page is
+ * running. Sets go on after the move, until the owner calls cache_assist_end, so the next decision
+ * for the same classes finds them at work.
  *
  * A move is a machine: mover_begin, then mover_step whenever it wants, until it has ended. No step
  * waits; what copies memory is jobs of the owner's pace. A cancel, or a wish for fewer pages, is
@@ -38,19 +38,19 @@ struct mover {
     struct cache        *cache;
     struct cache_thread *ct;
     struct pace         *pace; /* the owner's */
-    bool                 may_help; /* whether decisions may let sets help */
+    bool                 may_assist; /* whether decisions may let sets help */
     struct { uint32_t page; uint64_t until_us; } avoided[MOVER_AVOIDED];
     unsigned             avoided_at;
 
     /* of the move under way, or of the last one */
-    enum { MOVER_ENDED, MOVER_FROM_POOL, MOVER_LOOKS_ON, MOVER_PICKS, MOVER_EMPTIES, MOVER_LEAVES }
+    enum { MOVER_ENDED, MOVER_FROM_POOL, MOVER_WATCHES, MOVER_PICKS, MOVER_EMPTIES, MOVER_LEAVES }
                          state;
     struct page_move     move;
     struct move_result   result;
     unsigned             wanted;  /* pages; who wants fewer lowers it */
     bool                 cancelled;
     uint64_t             begun_us, due_us;
-    uint64_t             looks_until_us, helped_bytes;
+    uint64_t             watch_until_us, assist_bytes;
     unsigned             emptied; /* pages, by the mover */
     struct picked        picked;
     struct drain         drain;
@@ -72,5 +72,5 @@ uint64_t mover_step(struct mover *, uint64_t now_us);
 void     mover_cancel(struct mover *);
 void     mover_stop(struct mover *); /* for good: the pace's thread has ended */
 /* Adds what sets have done with a move since the last count. Returns how many pages. */
-unsigned mover_count_help(struct mover *, struct move_result *);
+unsigned mover_count_assist(struct mover *, struct move_result *);
 #endif

@@ -30,13 +30,13 @@ enum {
     MADE_WAY_US = 5000, /* the thread goes on with a job for so long while another one waits */
 };
 
-static void nap(uint64_t us) {
+static void pace_nap(uint64_t us) {
     struct timespec t = {.tv_nsec = (long)us * 1000};
     nanosleep(&t, NULL);
 }
 
 /* Runs steps within one turn of the cache. Returns whether steps are left. */
-static bool turn(struct pace_job *j, uint64_t now_us, uint64_t turn_us) {
+static bool pace_run_turn(struct pace_job *j, uint64_t now_us, uint64_t turn_us) {
     uint64_t until_us = clock_mono_us() + turn_us;
     bool more;
     cache_turn_begin(j->ct);
@@ -47,9 +47,9 @@ static bool turn(struct pace_job *j, uint64_t now_us, uint64_t turn_us) {
     return more;
 }
 
-static uint64_t wished_us(struct pace_job *j) {
-    uint64_t us = j->rest_us > NAP_US ? j->rest_us : NAP_US;
-    j->rest_us = 0;
+static uint64_t pace_nap_us(struct pace_job *j) {
+    uint64_t us = j->nap_us > NAP_US ? j->nap_us : NAP_US;
+    j->nap_us = 0;
     return us;
 }
 
@@ -59,14 +59,14 @@ struct stretch {
 
 /* By how much the stretch took longer than this thread ran and rested on purpose. The next stretch
  * begins. */
-static uint64_t late_us(struct stretch *s, uint64_t rest_us) {
+static uint64_t pace_late_us(struct stretch *s, uint64_t nap_us) {
     struct stretch now = {clock_mono_us(), clock_thread_us()};
-    uint64_t took_us = now.begun_us - s->begun_us, meant_us = now.had_us - s->had_us + rest_us;
+    uint64_t took_us = now.begun_us - s->begun_us, meant_us = now.had_us - s->had_us + nap_us;
     *s = now;
     return took_us > meant_us ? took_us - meant_us : 0;
 }
 
-static bool has_to_make_way(const struct pace *p, uint64_t begun_us) {
+static bool pace_must_yield(const struct pace *p, uint64_t begun_us) {
     return atomic_load_explicit(&p->stop, memory_order_relaxed) ||
            (atomic_load_explicit(&p->others, memory_order_relaxed) &&
             clock_mono_us() - begun_us > MADE_WAY_US);
@@ -74,30 +74,30 @@ static bool has_to_make_way(const struct pace *p, uint64_t begun_us) {
 
 /* Runs the job with naps, on the low-weight thread. It ends early where workers leave it no time. A
  * single turn that ends late says so: others may have waited for a lock that it held. */
-static enum pace_left run_gently(const struct pace *p, struct pace_job *j) {
+static enum pace_left pace_run_gently(const struct pace *p, struct pace_job *j) {
     struct stretch s = {clock_mono_us(), clock_thread_us()};
     uint64_t begun_us = s.begun_us, had_first_us = s.had_us, waited_us = 0, longest_us = 0;
-    while (turn(j, clock_mono_us(), TURN_US)) {
-        uint64_t turn_late_us = late_us(&s, 0), wish_us = wished_us(j);
+    while (pace_run_turn(j, clock_mono_us(), TURN_US)) {
+        uint64_t turn_late_us = pace_late_us(&s, 0), wish_us = pace_nap_us(j);
         if (turn_late_us > TURN_LATE_US) {
             return PACE_PRESSED;
         }
-        nap(wish_us);
-        uint64_t here_us = turn_late_us + late_us(&s, wish_us);
+        pace_nap(wish_us);
+        uint64_t here_us = turn_late_us + pace_late_us(&s, wish_us);
         longest_us = here_us > longest_us ? here_us : longest_us;
         waited_us += here_us;
         if (waited_us - longest_us > PRESSED_LATE_US &&
             waited_us - longest_us > PRESSED_SHARE * (s.had_us - had_first_us)) {
             return PACE_PRESSED;
         }
-        if (has_to_make_way(p, begun_us)) {
+        if (pace_must_yield(p, begun_us)) {
             return PACE_MADE_WAY;
         }
     }
     return PACE_NOTHING_LEFT;
 }
 
-static void await(sem_t *s) {
+static void pace_await(sem_t *s) {
     while (sem_wait(s) != 0 && errno == EINTR) {
     }
 }
@@ -112,8 +112,8 @@ static void *pace_main(void *arg) {
     if (!event_thread_begin()) {
         log_warn("mover: no memory to send its events to clients that watch");
     }
-    for (await(&p->asked); !atomic_load(&p->stop); await(&p->asked)) {
-        p->left = run_gently(p, p->first);
+    for (pace_await(&p->posted); !atomic_load(&p->stop); pace_await(&p->posted)) {
+        p->left = pace_run_gently(p, p->first);
         atomic_store_explicit(&p->has_job, false, memory_order_release);
         p->wake(p->wake_arg);
     }
@@ -123,7 +123,7 @@ static void *pace_main(void *arg) {
 
 /* --- on the owner's thread --- */
 
-static void append(struct pace *p, struct pace_job *j) {
+static void pace_append(struct pace *p, struct pace_job *j) {
     struct pace_job **end = &p->first;
     while (*end != NULL) {
         end = &(*end)->next;
@@ -133,32 +133,32 @@ static void append(struct pace *p, struct pace_job *j) {
 }
 
 /* Takes the first job away if it is done; if not, others go first. */
-static void put_aside(struct pace *p, bool more) {
+static void pace_requeue(struct pace *p, bool more) {
     struct pace_job *j = p->first;
     p->first = j->next;
     j->under_way = more;
     if (more) {
-        append(p, j);
+        pace_append(p, j);
     }
 }
 
 /* Gives the first job to the thread, unless workers leave it no time. */
-static bool give(struct pace *p, uint64_t now_us) {
-    p->given = p->started && now_us >= p->pressed_until_us;
-    if (p->given) {
+static bool pace_hand_over(struct pace *p, uint64_t now_us) {
+    p->handed = p->started && now_us >= p->pressed_until_us;
+    if (p->handed) {
         atomic_store_explicit(&p->others, p->first->next != NULL, memory_order_relaxed);
         atomic_store_explicit(&p->has_job, true, memory_order_relaxed);
-        sem_post(&p->asked);
+        sem_post(&p->posted);
     }
-    return p->given;
+    return p->handed;
 }
 
-static void take_back(struct pace *p, uint64_t now_us) {
-    p->given = false;
+static void pace_take_back(struct pace *p, uint64_t now_us) {
+    p->handed = false;
     p->pressed_until_us = p->left == PACE_PRESSED ? now_us + PRESSED_US : 0;
     p->due_us = now_us;
     if (p->left != PACE_PRESSED) {
-        put_aside(p, p->left == PACE_MADE_WAY);
+        pace_requeue(p, p->left == PACE_MADE_WAY);
     }
 }
 
@@ -166,13 +166,13 @@ static void take_back(struct pace *p, uint64_t now_us) {
  * thread asks for less at a time. It yields after each turn, because the scheduler itself looks
  * only when the clock ticks. Without that a get on the same core waited 4 ms beside 60 pages that
  * moved; with it, 1.2 ms. */
-static void run_pressed(struct pace *p, uint64_t now_us) {
+static void pace_run_pressed(struct pace *p, uint64_t now_us) {
     struct pace_job *j = p->first;
     uint64_t begun_us = clock_mono_us();
-    bool more = turn(j, now_us, PRESSED_TURN_US);
+    bool more = pace_run_turn(j, now_us, PRESSED_TURN_US);
     uint64_t took_us = clock_mono_us() - begun_us;
-    p->due_us = now_us + (j->rest_us > 0 ? took_us + wished_us(j) : 0);
-    put_aside(p, more);
+    p->due_us = now_us + (j->nap_us > 0 ? took_us + pace_nap_us(j) : 0);
+    pace_requeue(p, more);
     if (p->started) {
         sched_yield();
     }
@@ -180,38 +180,38 @@ static void run_pressed(struct pace *p, uint64_t now_us) {
 
 void pace_begin(struct pace *p, struct pace_job *j, uint64_t now_us) {
     j->under_way = true;
-    j->rest_us = 0;
-    append(p, j);
+    j->nap_us = 0;
+    pace_append(p, j);
     if (p->first != j) {
         atomic_store_explicit(&p->others, true, memory_order_relaxed);
     } else {
         p->due_us = now_us;
-        give(p, now_us);
+        pace_hand_over(p, now_us);
     }
 }
 
 uint64_t pace_step(struct pace *p, uint64_t now_us) {
-    if (p->given && atomic_load_explicit(&p->has_job, memory_order_acquire)) {
+    if (p->handed && atomic_load_explicit(&p->has_job, memory_order_acquire)) {
         return PACE_NEVER;
     }
-    if (p->given) {
-        take_back(p, now_us);
+    if (p->handed) {
+        pace_take_back(p, now_us);
         return now_us; /* the owner of a job that is done goes first */
     }
-    if (p->first == NULL || give(p, now_us)) {
+    if (p->first == NULL || pace_hand_over(p, now_us)) {
         return PACE_NEVER;
     }
     if (now_us >= p->due_us) {
-        run_pressed(p, now_us);
+        pace_run_pressed(p, now_us);
     }
     return p->due_us;
 }
 
 bool pace_start(struct pace *p) {
-    sem_init(&p->asked, 0, 0);
+    sem_init(&p->posted, 0, 0);
     int error = thread_start(&p->thread, pace_main, p);
     if (error != 0) {
-        sem_destroy(&p->asked);
+        sem_destroy(&p->posted);
         errno = error;
         return false;
     }
@@ -222,9 +222,9 @@ bool pace_start(struct pace *p) {
 void pace_stop(struct pace *p) {
     if (p->started) {
         atomic_store(&p->stop, true);
-        sem_post(&p->asked);
+        sem_post(&p->posted);
         pthread_join(p->thread, NULL);
-        sem_destroy(&p->asked);
-        p->started = p->given = false;
+        sem_destroy(&p->posted);
+        p->started = p->handed = false;
     }
 }

@@ -47,7 +47,7 @@ struct pace_job {
      * or handing over a page, may take a tenth of a millisecond. False: that was the last step. */
     bool    (*step)(void *, uint64_t now_us);
     void     *arg;
-    uint64_t  rest_us;         /* steps may add to it: the next nap lasts at least so long */
+    uint64_t  nap_us;         /* steps may add to it: the next nap lasts at least so long */
     struct pace_job *next;     /* the pace's, as what follows */
     bool      under_way;
 };
@@ -58,10 +58,10 @@ struct pace {
     void           (*wake)(void *); /* called on its thread when the owner is to step; not NULL */
     void            *wake_arg;
     _Atomic bool     stop, others; /* others: a job waits behind the one that is being done */
-    sem_t            asked;
+    sem_t            posted;
     _Atomic bool     has_job;  /* the first job belongs to the thread */
     enum pace_left { PACE_NOTHING_LEFT, PACE_PRESSED, PACE_MADE_WAY } left; /* likewise */
-    bool             given;    /* the thread has, or had, the first job */
+    bool             handed;    /* the thread has, or had, the first job */
     struct pace_job *first;    /* of those that are not done */
     uint64_t         pressed_until_us, due_us;
 };

@@ -1,12 +1,13 @@
 #include "control/pages/resize_page.h"
 
 enum {
-    REST_SHARE = 2,  /* this part of the time that a page may take is for rests */
+    NAP_SHARE = 2,   /* this part of the time that a page may take is for rests */
     HELD_SHARE = 32, /* one page in so many may be held back */
     TURNS_LOOK_US = 20,
 };
 
-void refit_init(struct refit *r, struct cache *cache, struct cache_thread *ct, struct pace *pace) {
+void resize_page_init(struct refit *r, struct cache *cache, struct cache_thread *ct,
+                      struct pace *pace) {
     uint32_t pages =
         atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed);
     unsigned most = pages / HELD_SHARE;
@@ -18,7 +19,7 @@ void refit_init(struct refit *r, struct cache *cache, struct cache_thread *ct, s
                                                              : most};
 }
 
-bool refit_grow(struct refit *r, unsigned class_id) {
+bool resize_page_grow(struct refit *r, unsigned class_id) {
     struct slab *slab = cache_slab(r->cache);
     if (r->held_count > 0) {
         slab_page_place(slab, r->held[--r->held_count], class_id);
@@ -27,17 +28,17 @@ bool refit_grow(struct refit *r, unsigned class_id) {
     return slab_grow(slab, class_id);
 }
 
-void refit_release(struct refit *r) {
+void resize_page_release(struct refit *r) {
     while (r->held_count > 0) {
         slab_page_place(cache_slab(r->cache), r->held[--r->held_count], SLAB_CLASS_NONE);
     }
 }
 
-static enum cache_moved refit_chunk(void *arg, uint32_t page, uint32_t chunk) {
+static enum cache_moved resize_page_chunk(void *arg, uint32_t page, uint32_t chunk) {
     struct refit *r = arg;
     unsigned wanted;
     enum cache_moved moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE, &wanted);
-    if (moved == CACHE_MOVED_NO_ROOM && refit_grow(r, wanted)) {
+    if (moved == CACHE_MOVED_NO_ROOM && resize_page_grow(r, wanted)) {
         moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE, &wanted);
     } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, page, chunk)) {
         /* the page cannot be had then, so nothing is dropped to make room for the chunk */
@@ -51,7 +52,7 @@ static enum cache_moved refit_chunk(void *arg, uint32_t page, uint32_t chunk) {
 }
 
 /* Before another pass. A page that is in use cannot be had, so nothing is dropped for it. */
-static bool try_again(void *arg) {
+static bool resize_page_try_again(void *arg) {
     struct refit *r = arg;
     r->may_evict = r->no_room && !r->in_use;
     if (r->may_evict && !cache_evicts(r->cache)) {
@@ -62,7 +63,7 @@ static bool try_again(void *arg) {
 }
 
 /* Keeps an emptied page, or gives it to the pool. */
-static void keep(struct refit *r, uint32_t page) {
+static void resize_page_hold(struct refit *r, uint32_t page) {
     r->pages++;
     if (r->held_count < r->held_most) {
         r->held[r->held_count++] = page;
@@ -71,7 +72,7 @@ static void keep(struct refit *r, uint32_t page) {
     }
 }
 
-void refit_begin(struct refit *r, uint32_t page, uint64_t now_us) {
+void resize_page_begin(struct refit *r, uint32_t page, uint64_t now_us) {
     unsigned class_id = slab_page_class(cache_slab(r->cache), page);
     struct drain *d = &r->drain;
     r->result = REFIT_NOT_NOW;
@@ -81,27 +82,27 @@ void refit_begin(struct refit *r, uint32_t page, uint64_t now_us) {
                    page_move_begin(&r->page, r->ct, page, class_id, PAGE_TO_DRIVER, 0);
     if (r->under_way) {
         d->page = &r->page;
-        d->driver = (struct page_driver){.ct = r->ct, .chunk = refit_chunk, .arg = r};
-        d->again = try_again;
-        d->rest_us = r->pace_us / REST_SHARE;
+        d->driver = (struct page_driver){.ct = r->ct, .chunk = resize_page_chunk, .arg = r};
+        d->again = resize_page_try_again;
+        d->nap_us = r->pace_us / NAP_SHARE;
         drain_begin(d, now_us);
     }
 }
 
 /* The page has gone back. */
-static enum refit_result result_of(const struct refit *r) {
+static enum refit_result resize_page_result(const struct refit *r) {
     return atomic_load_explicit(&r->drain.cancelled, memory_order_relaxed) ? REFIT_CANCELLED
            : r->no_room && !r->in_use && !cache_evicts(r->cache)           ? REFIT_NO_ROOM
                                                                            : REFIT_IN_USE;
 }
 
-static uint64_t end(struct refit *r, enum refit_result result) {
+static uint64_t resize_page_finish(struct refit *r, enum refit_result result) {
     r->result = result;
     r->under_way = false;
     return PACE_DONE;
 }
 
-uint64_t refit_step(struct refit *r, uint64_t now_us) {
+uint64_t resize_page_step(struct refit *r, uint64_t now_us) {
     struct page_driver d = {.ct = r->ct, .now_us = now_us};
     if (!r->under_way) {
         return PACE_DONE;
@@ -115,27 +116,27 @@ uint64_t refit_step(struct refit *r, uint64_t now_us) {
         r->turns_until_us = now_us + PAGE_WAIT_US;
     }
     if (r->page.state == PAGE_MOVE_NONE) {
-        return end(r, result_of(r));
+        return resize_page_finish(r, resize_page_result(r));
     }
     if (page_move_step(&r->page, &d)) {
-        keep(r, r->page.page);
-        return end(r, REFIT_EMPTIED);
+        resize_page_hold(r, r->page.page);
+        return resize_page_finish(r, REFIT_EMPTIED);
     }
     if (now_us >= r->turns_until_us) {
         page_move_put_back(&r->page, r->ct);
-        return end(r, REFIT_IN_USE);
+        return resize_page_finish(r, REFIT_IN_USE);
     }
     /* look less often the longer it takes */
     return now_us + TURNS_LOOK_US + (now_us + PAGE_WAIT_US - r->turns_until_us) / 8;
 }
 
-void refit_cancel(struct refit *r) {
+void resize_page_cancel(struct refit *r) {
     if (r->under_way) {
         drain_cancel(&r->drain);
     }
 }
 
-void refit_end(struct refit *r) {
+void resize_page_end(struct refit *r) {
     page_move_put_back(&r->page, r->ct);
-    refit_release(r);
+    resize_page_release(r);
 }

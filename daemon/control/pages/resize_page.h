@@ -44,14 +44,15 @@ struct refit {
     bool                 in_use, no_room;
 };
 
-void refit_init(struct refit *, struct cache *, struct cache_thread *, struct pace *);
-void     refit_begin(struct refit *, uint32_t page, uint64_t now_us);
-uint64_t refit_step(struct refit *, uint64_t now_us); /* as of pace.h; then there is a `result` */
-void     refit_cancel(struct refit *); /* the page goes back soon, unless it is empty by then */
+void resize_page_init(struct refit *, struct cache *, struct cache_thread *, struct pace *);
+void     resize_page_begin(struct refit *, uint32_t page, uint64_t now_us);
+uint64_t resize_page_step(struct refit *,
+                          uint64_t now_us); /* as of pace.h; then there is a `result` */
+void resize_page_cancel(struct refit *); /* the page goes back soon, unless it is empty by then */
 /* What follows is for while no page is under way. */
 /* Gives a class that is about to need it a page: one that was held back, or one of the pool. False:
  * there is none. */
-bool refit_grow(struct refit *, unsigned class_id);
-void refit_release(struct refit *); /* gives the pages that were held back to the pool */
-void refit_end(struct refit *); /* for good: the pace's thread has ended */
+bool resize_page_grow(struct refit *, unsigned class_id);
+void resize_page_release(struct refit *); /* gives the pages that were held back to the pool */
+void resize_page_end(struct refit *); /* for good: the pace's thread has ended */
 #endif

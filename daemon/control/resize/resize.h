@@ -100,20 +100,20 @@ struct pace;
 /* Makes a change that does nothing yet. The pace and the settings stay the caller's. Each step
  * reads the settings; one that finds `follow` switched looks for better sizes at once. NULL: no
  * memory. */
-struct geometry_change *geometry_create(struct cache *, struct cache_thread *, struct pace *,
-                                        bool may_move, const struct geometry_settings *,
-                                        uint64_t now_us);
-void geometry_destroy(struct geometry_change **); /* answers what still waits */
+struct geometry_change *resize_create(struct cache *, struct cache_thread *, struct pace *,
+                                      bool may_move, const struct geometry_settings *,
+                                      uint64_t now_us);
+void resize_destroy(struct geometry_change **); /* answers what still waits */
 
 /* Hands the order over, until `done` is called. False: another order still
  * waits for its answer. */
-bool geometry_ask(struct geometry_change *, struct geometry_order *);
+bool resize_order_take(struct geometry_change *, struct geometry_order *);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);
 /* The classes that jobs of the owner name. Their ids do not become free until they are not among
  * them. Before a step. */
-void geometry_keep_ids(struct geometry_change *, const struct class_set *named);
+void resize_hold_ids(struct geometry_change *, const struct class_set *named);
 
 /* Goes on with what is due, and waits for nothing. Returns when it wants to be called again, as of
  * control/pages/pace.h; GEOMETRY_NEVER: when something is asked. */
-uint64_t geometry_step(struct geometry_change *, uint64_t now_us);
+uint64_t resize_step(struct geometry_change *, uint64_t now_us);
 #endif

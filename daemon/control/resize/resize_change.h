@@ -15,25 +15,25 @@ struct geometry_change {
 
     struct lock            lock; /* guards the facts and since_us */
     struct geometry_facts  facts;
-    /* since when it runs, beyond facts.seconds, as of told_us; 0: it does not run */
-    uint64_t               since_us, told_us;
+    /* since when it runs, beyond facts.seconds, as of facts_us; 0: it does not run */
+    uint64_t               since_us, facts_us;
 
     /* What follows belongs to the owner's thread. */
     struct geometry_order *order;    /* NULL: none waits for its answer */
     uint64_t               now_us;   /* of the step */
     /* What is under way: a job, or the refit's page. `then` is the next step once all of it is
-     * done; after_keep is the one that follows once a page is at hand. */
+     * done; after_hold is the one that follows once a page is at hand. */
     struct pace           *pace;
     struct pace_job        job;
-    struct spare           spare;
+    struct class_choice           class_choice;
     struct picked          picked;
     struct refit           refit;
     void                 (*then)(struct geometry_change *);
-    void                 (*after_keep)(struct geometry_change *);
+    void                 (*after_hold)(struct geometry_change *);
     struct cache_sizing    sizing;
     struct fit_search     *search;
     struct size_list       fitted;   /* what the last search found */
-    struct page_move       keeping;  /* the class that gives the page at hand */
+    struct page_move       holding;  /* the class that gives the page at hand */
     uint64_t               page_due_us; /* when the page after the one under way is due */
     struct geometry_plan   plan;
     /* the sizes that `revert` goes back to; none: there was no change yet */
@@ -45,7 +45,7 @@ struct geometry_change {
     /* the turns of when the table changed last, and when that was; unquiet: some may last */
     uint64_t               turns[THREADS_MAX], turns_us;
     bool                   unquiet;
-    struct class_set       named;    /* geometry_keep_ids */
+    struct class_set       named;    /* resize_hold_ids */
     struct class_set       fresh;    /* the classes that this step made */
     struct class_set       wanting;  /* those of them that get items, and no page yet */
     /* classes that stay, and hold items that a new class serves better */
@@ -65,15 +65,15 @@ struct geometry_change {
     /* the next such page that is tried has at least this number */
     uint32_t               try_in_use;
     bool                   hasty;
-    uint64_t               due_us, look_us, measured_us;
+    uint64_t               due_us, evictions_due_us, measured_us;
     /* when to look next whether other sizes would fit better */
-    uint64_t               fit_look_us;
+    uint64_t               fit_due_us;
     double                 rate_seen_pct; /* the rate by which due_us was reckoned */
     /* so many pages in use make that look due, too */
-    uint32_t               fit_look_pages;
+    uint32_t               fit_due_pages;
 };
 
-struct geometry_outlook { /* what a change would bring */
+struct geometry_prediction { /* what a change would bring */
     uint32_t pages;
     double items_before, items_after; /* items in so many pages */
     double waste_before_pct, waste_after_pct; /* waste, of the memory that today's items take */
@@ -81,54 +81,54 @@ struct geometry_outlook { /* what a change would bring */
 
 /* --- resize_fit.c: which sizes would fit --- */
 /* The share of the items' memory that is wasted. */
-double geometry_waste_pct(const struct fit_histogram *, double taken_bytes);
+double resize_waste_pct(const struct fit_histogram *, double taken_bytes);
 /* Begins to find sizes that fit the items that were measured last; `then` comes when `fitted` is
  * known. classes_most is as in an order, wary as in struct fit_limits. False: out of memory. */
-bool geometry_fit(struct geometry_change *, unsigned classes_most, bool cautious,
-                  void (*then)(struct geometry_change *));
+bool resize_fit(struct geometry_change *, unsigned classes_most, bool cautious,
+                void (*then)(struct geometry_change *));
 /* Whether there are enough class ids for the classes of both lists at once. */
-bool geometry_has_ids(const struct geometry_change *, const struct size_list *from,
-                      const struct size_list *to);
-void geometry_look_ahead(const struct geometry_change *, const struct size_list *from,
-                         const struct size_list *to, struct geometry_outlook *);
+bool resize_has_ids(const struct geometry_change *, const struct size_list *from,
+                    const struct size_list *to);
+void resize_predict(const struct geometry_change *, const struct size_list *from,
+                    const struct size_list *to, struct geometry_prediction *);
 /* how many more items the change makes room for */
-double geometry_gain_pct(const struct geometry_outlook *);
+double resize_gain_pct(const struct geometry_prediction *);
 /* Begins to measure the items, and to note what sizes that fit them would gain. With
  * slab_geometry_auto it begins a change to those sizes if three things hold: they gain what an
  * order has to gain, and a page's worth of items; items fill half of the pages in use; and the look
  * before found sizes that are nearly as good. To be called while no change is under way. */
-void geometry_look(struct geometry_change *);
+void resize_fit_check(struct geometry_change *);
 
 /* --- resize_facts.c: what it tells --- */
 /* Enters a state. `seconds` counts while the change runs. */
-void geometry_enter(struct geometry_change *, enum geometry_state);
+void resize_enter(struct geometry_change *, enum geometry_state);
 /* Brings the facts up to date with what the owner's thread knows. */
-void geometry_tell(struct geometry_change *);
+void resize_update_facts(struct geometry_change *);
 /* Says in the facts what the change does or waits for. */
-__attribute__((format(printf, 2, 3))) void geometry_say(struct geometry_change *,
-                                                        const char *format, ...);
+__attribute__((format(printf, 2, 3))) void resize_set_why(struct geometry_change *,
+                                                          const char *format, ...);
 
 /* --- resize_order.c: what is asked for --- */
 /* Answers the order that waits, or begins to. False: none waits. */
-bool geometry_serve(struct geometry_change *);
+bool resize_order_serve(struct geometry_change *);
 /* Answers the order that still waits: no more will be served. */
-void geometry_refuse_all(struct geometry_change *);
+void resize_order_refuse(struct geometry_change *);
 
 /* --- resize_pages.c: a page at hand for the change, and the classes that get those it freed --- */
 /* Keeps a page at hand for a class that runs out of chunks: a page of the pool or, if there is
  * none, the page of least value of any class, unless clients hold it. Then `then` comes. */
-void geometry_keep_a_page(struct geometry_change *, void (*then)(struct geometry_change *));
+void resize_hold_page(struct geometry_change *, void (*then)(struct geometry_change *));
 /* Gives a page that the change has freed to the class that wants it most. False: no class wants
  * one, or none is left; then the pool has the others. */
-bool geometry_hand_out(struct geometry_change *);
+bool resize_hand_out_page(struct geometry_change *);
 
 /* --- resize_begin.c --- */
 /* Begins a job of the pace; `then` comes when it is done. */
-void geometry_run(struct geometry_change *, bool (*step)(void *, uint64_t now_us),
-                  void (*then)(struct geometry_change *));
+void resize_run(struct geometry_change *, bool (*step)(void *, uint64_t now_us),
+                void (*then)(struct geometry_change *));
 /* Begins to look at the sizes of all items. */
-void geometry_measure(struct geometry_change *, void (*then)(struct geometry_change *));
-void geometry_begin(struct geometry_change *, const struct size_list *from,
-                    const struct size_list *to, const struct geometry_outlook *);
-void geometry_begin_pass(struct geometry_change *); /* begins a pass over the pages */
+void resize_measure(struct geometry_change *, void (*then)(struct geometry_change *));
+void resize_begin(struct geometry_change *, const struct size_list *from,
+                  const struct size_list *to, const struct geometry_prediction *);
+void resize_begin_pass(struct geometry_change *); /* begins a pass over the pages */
 #endif

@@ -6,27 +6,27 @@
 #include "control/resize/resize_change.h"
 
 /* The lock is held. */
-static double running_s(const struct geometry_change *g) {
-    return g->since_us != 0 ? (double)(g->told_us - g->since_us) / CLOCK_SECOND_US : 0;
+static double resize_running_s(const struct geometry_change *g) {
+    return g->since_us != 0 ? (double)(g->facts_us - g->since_us) / CLOCK_SECOND_US : 0;
 }
 
 void geometry_facts(struct geometry_change *g, struct geometry_facts *f) {
     lock_take(&g->lock);
     *f = g->facts;
-    f->seconds += running_s(g);
+    f->seconds += resize_running_s(g);
     lock_release(&g->lock);
 }
 
-void geometry_enter(struct geometry_change *g, enum geometry_state state) {
+void resize_enter(struct geometry_change *g, enum geometry_state state) {
     lock_take(&g->lock);
-    g->told_us = g->now_us;
-    g->facts.seconds += running_s(g);
+    g->facts_us = g->now_us;
+    g->facts.seconds += resize_running_s(g);
     g->since_us = state == GEOMETRY_DRAINING ? g->now_us : 0;
     g->facts.state = g->state = state;
     lock_release(&g->lock);
 }
 
-void geometry_say(struct geometry_change *g, const char *format, ...) {
+void resize_set_why(struct geometry_change *g, const char *format, ...) {
     va_list ap;
     lock_take(&g->lock);
     va_start(ap, format);
@@ -35,11 +35,11 @@ void geometry_say(struct geometry_change *g, const char *format, ...) {
     lock_release(&g->lock);
 }
 
-void geometry_tell(struct geometry_change *g) {
+void resize_update_facts(struct geometry_change *g) {
     const struct refit *r = &g->refit;
     lock_take(&g->lock);
     struct geometry_facts *f = &g->facts;
-    g->told_us = g->now_us;
+    g->facts_us = g->now_us;
     f->now = slab_geometry(cache_slab(g->cache))->sizes;
     f->ranges = g->plan.from.count;
     f->ranges_done = g->plan.done;

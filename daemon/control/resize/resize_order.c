@@ -7,20 +7,20 @@
 
 /* --- orders --- */
 
-bool geometry_ask(struct geometry_change *g, struct geometry_order *o) {
+bool resize_order_take(struct geometry_change *g, struct geometry_order *o) {
     bool taken = g->order == NULL;
     g->order = taken ? o : g->order;
     return taken;
 }
 
-static void geometry_order_done(struct geometry_change *g) {
+static void resize_order_done(struct geometry_change *g) {
     struct geometry_order *o = g->order;
     g->order = NULL;
     o->done(o);
 }
 
-__attribute__((format(printf, 2, 3))) static void answer(struct geometry_order *o,
-                                                         const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void resize_order_answer(struct geometry_order *o,
+                                                                      const char *format, ...) {
     va_list ap;
     va_start(ap, format);
     vsnprintf(o->answer, sizeof o->answer, format, ap);
@@ -30,8 +30,8 @@ __attribute__((format(printf, 2, 3))) static void answer(struct geometry_order *
 /* --- what is asked for --- */
 
 /* Finds the sizes that the order asks for. False: the answer says why there are none. */
-static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o,
-                         struct size_list *to) {
+static bool resize_order_sizes(struct geometry_change *g, struct geometry_order *o,
+                               struct size_list *to) {
     const struct slab *slab = cache_slab(g->cache);
     struct size_rules rules;
     slab_rules(slab, &rules);
@@ -39,11 +39,12 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o,
     case GEOMETRY_FACTOR: size_list_by_factor(to, o->first_bytes, o->factor, &rules); return true;
     case GEOMETRY_SIZES:
         if (!size_list_of(to, o->sizes, o->size_count, &rules)) {
-            answer(o,
-                   "BADSIZES sizes must ascend by at least %u, from %u to %u bytes, and be at most "
-                   "%u beside the largest chunk's %u",
-                   rules.unit_bytes, rules.least_bytes, rules.most_bytes, rules.count_most - 1,
-                   rules.most_bytes);
+            resize_order_answer(
+                o,
+                "BADSIZES sizes must ascend by at least %u, from %u to %u bytes, and be at most "
+                "%u beside the largest chunk's %u",
+                rules.unit_bytes, rules.least_bytes, rules.most_bytes, rules.count_most - 1,
+                rules.most_bytes);
             return false;
         }
         return true;
@@ -57,8 +58,8 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o,
 
 /* Adds to a prediction what items of sizes that no item has now would waste, and the chunk
  * sizes. */
-static void add_sizes(const struct geometry_change *g, struct geometry_order *o,
-                      const struct size_list *to) {
+static void resize_order_add_sizes(const struct geometry_change *g, struct geometry_order *o,
+                                   const struct size_list *to) {
     struct fit_absent_sizes unseen;
     size_t len = strlen(o->answer);
     fit_absent_sizes(&g->sizes, to, &unseen);
@@ -73,53 +74,56 @@ static void add_sizes(const struct geometry_change *g, struct geometry_order *o,
 }
 
 /* Writes the prediction: `answer` begins with the given word, and ends with the given clause. */
-static void answer_outlook(struct geometry_order *o, const char *word, const struct size_list *to,
-                           const struct geometry_outlook *k, const char *last) {
-    double gain = geometry_gain_pct(k);
+static void resize_order_answer_prediction(struct geometry_order *o, const char *word,
+                                           const struct size_list *to,
+                                           const struct geometry_prediction *k, const char *last) {
+    double gain = resize_gain_pct(k);
     if (!(k->items_before > 0)) {
-        answer(o, "%s there are no items to fit the sizes to%s", word, last);
+        resize_order_answer(o, "%s there are no items to fit the sizes to%s", word, last);
         return;
     }
-    answer(o,
-           "%s %u classes would hold %.1f %% %s items in %u pages, %.0f instead of %.0f, and waste "
-           "%.1f %% of their memory instead of %.1f %%%s",
-           word, to->count, gain < 0 ? -gain : gain, gain < 0 ? "fewer" : "more", k->pages,
-           k->items_after, k->items_before, k->waste_after_pct, k->waste_before_pct, last);
+    resize_order_answer(
+        o,
+        "%s %u classes would hold %.1f %% %s items in %u pages, %.0f instead of %.0f, and waste "
+        "%.1f %% of their memory instead of %.1f %%%s",
+        word, to->count, gain < 0 ? -gain : gain, gain < 0 ? "fewer" : "more", k->pages,
+        k->items_after, k->items_before, k->waste_after_pct, k->waste_before_pct, last);
 }
 
 /* Whether these sizes can be had. False: the answer says why they cannot. */
-static bool can_change(struct geometry_change *g, struct geometry_order *o,
-                       const struct size_list *from, const struct size_list *to) {
+static bool resize_order_can_change(struct geometry_change *g, struct geometry_order *o,
+                                    const struct size_list *from, const struct size_list *to) {
     if (size_list_same(from, to) && g->state == GEOMETRY_STEADY) {
-        answer(o, "SAME these are the chunk sizes already");
+        resize_order_answer(o, "SAME these are the chunk sizes already");
         return false;
     }
-    if (!geometry_has_ids(g, from, to)) {
-        answer(o,
-               "NOIDS %u old and %u new classes, with those still being emptied, are more than %d",
-               from->count, to->count, SLAB_CLASSES_MAX - 1);
+    if (!resize_has_ids(g, from, to)) {
+        resize_order_answer(
+            o, "NOIDS %u old and %u new classes, with those still being emptied, are more than %d",
+            from->count, to->count, SLAB_CLASSES_MAX - 1);
         return false;
     }
     return true;
 }
 
-static void change(struct geometry_change *g, struct geometry_order *o) {
-    struct geometry_outlook outlook;
+static void resize_order_change(struct geometry_change *g, struct geometry_order *o) {
+    struct geometry_prediction outlook;
     struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to;
-    if (!wanted_sizes(g, o, &to) || !can_change(g, o, &from, &to)) {
+    if (!resize_order_sizes(g, o, &to) || !resize_order_can_change(g, o, &from, &to)) {
         return;
     }
-    geometry_look_ahead(g, &from, &to, &outlook);
+    resize_predict(g, &from, &to, &outlook);
     bool gains = o->force || o->verb == GEOMETRY_REVERT ||
-                 geometry_gain_pct(&outlook) >= GEOMETRY_GAIN_LEAST_PCT;
+                 resize_gain_pct(&outlook) >= GEOMETRY_GAIN_LEAST_PCT;
     if (o->dry) {
-        answer_outlook(o, "PREDICTED", &to, &outlook,
-                       gains ? "" : "; it would be refused without force");
-        add_sizes(g, o, &to);
+        resize_order_answer_prediction(o, "PREDICTED", &to, &outlook,
+                                       gains ? "" : "; it would be refused without force");
+        resize_order_add_sizes(g, o, &to);
         return;
     }
     if (!gains) {
-        answer_outlook(o, "NOGAIN", &to, &outlook, "; under 2 % more it wants force");
+        resize_order_answer_prediction(o, "NOGAIN", &to, &outlook,
+                                       "; under 2 % more it wants force");
         return;
     }
     if (g->state == GEOMETRY_STEADY) {
@@ -127,72 +131,73 @@ static void change(struct geometry_change *g, struct geometry_order *o) {
     } else if (o->verb == GEOMETRY_REVERT) {
         g->was = g->plan.to; /* a second revert takes the change up again */
     }
-    geometry_begin(g, &from, &to, &outlook);
-    answer(o, "OK");
+    resize_begin(g, &from, &to, &outlook);
+    resize_order_answer(o, "OK");
 }
 
 /* The items are measured, and for GEOMETRY_AUTO sizes are fitted to them. */
-static void change_and_answer(struct geometry_change *g) {
-    change(g, g->order);
-    geometry_order_done(g);
+static void resize_order_change_and_answer(struct geometry_change *g) {
+    resize_order_change(g, g->order);
+    resize_order_done(g);
 }
 
-static void fit_and_change(struct geometry_change *g) {
+static void resize_order_fit_and_change(struct geometry_change *g) {
     struct geometry_order *o = g->order;
     if (o->verb != GEOMETRY_AUTO) {
-        change_and_answer(g);
-    } else if (!geometry_fit(g, o->classes_most, false, change_and_answer)) {
-        answer(o, "SERVER_ERROR out of memory");
-        geometry_order_done(g);
+        resize_order_change_and_answer(g);
+    } else if (!resize_fit(g, o->classes_most, false, resize_order_change_and_answer)) {
+        resize_order_answer(o, "SERVER_ERROR out of memory");
+        resize_order_done(g);
     }
 }
 
-static void pause_change(struct geometry_change *g) {
-    geometry_enter(g, GEOMETRY_PAUSED);
-    refit_release(&g->refit);
-    geometry_say(g, "paused by order");
+static void resize_order_pause(struct geometry_change *g) {
+    resize_enter(g, GEOMETRY_PAUSED);
+    resize_page_release(&g->refit);
+    resize_set_why(g, "paused by order");
 }
 
-static void resume_change(struct geometry_change *g) {
-    geometry_enter(g, GEOMETRY_DRAINING);
+static void resize_order_resume(struct geometry_change *g) {
+    resize_enter(g, GEOMETRY_DRAINING);
     g->due_us = g->now_us;
 }
 
-bool geometry_serve(struct geometry_change *g) {
+bool resize_order_serve(struct geometry_change *g) {
     struct geometry_order *o = g->order;
     if (o == NULL) {
         return false;
     }
     if (cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
-        answer(o, "CLIENT_ERROR the %s store has no chunk sizes to change",
-               cache_store_name(cache_store_kind(g->cache)));
+        resize_order_answer(o, "CLIENT_ERROR the %s store has no chunk sizes to change",
+                            cache_store_name(cache_store_kind(g->cache)));
     } else if (!g->may_move) {
-        answer(o, "CLIENT_ERROR slab reassignment disabled");
+        resize_order_answer(o, "CLIENT_ERROR slab reassignment disabled");
     } else if (o->verb == GEOMETRY_PAUSE && g->state == GEOMETRY_DRAINING) {
-        pause_change(g);
-        answer(o, "OK");
+        resize_order_pause(g);
+        resize_order_answer(o, "OK");
     } else if (o->verb == GEOMETRY_RESUME && g->state == GEOMETRY_PAUSED) {
-        resume_change(g);
-        answer(o, "OK");
+        resize_order_resume(g);
+        resize_order_answer(o, "OK");
     } else if (o->verb == GEOMETRY_PAUSE) {
-        answer(o, g->state == GEOMETRY_PAUSED ? "NOTRUNNING the change is paused already"
-                                              : "NOTRUNNING no change is under way");
+        resize_order_answer(o, g->state == GEOMETRY_PAUSED
+                                   ? "NOTRUNNING the change is paused already"
+                                   : "NOTRUNNING no change is under way");
     } else if (o->verb == GEOMETRY_RESUME) {
-        answer(o, "NOTPAUSED no change is paused");
+        resize_order_answer(o, "NOTPAUSED no change is paused");
     } else if (o->verb == GEOMETRY_REVERT && g->was.count == 0) {
-        answer(o, "NOREVERT the chunk sizes have not been changed since the start");
+        resize_order_answer(o, "NOREVERT the chunk sizes have not been changed since the start");
     } else {
-        geometry_measure(g, fit_and_change);
+        resize_measure(g, resize_order_fit_and_change);
         return true;
     }
-    geometry_order_done(g);
+    resize_order_done(g);
     return true;
 }
 
-void geometry_refuse_all(struct geometry_change *g) {
+void resize_order_refuse(struct geometry_change *g) {
     struct geometry_order *o = g->order;
     if (o != NULL) {
-        answer(o, "SERVER_ERROR the server is stopping");
-        geometry_order_done(g);
+        resize_order_answer(o, "SERVER_ERROR the server is stopping");
+        resize_order_done(g);
     }
 }

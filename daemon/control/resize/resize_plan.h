@@ -16,11 +16,10 @@ struct geometry_plan {
     unsigned done;
 };
 
-void geometry_plan_make(struct geometry_plan *, const struct size_list *from,
-                        const struct size_list *to, const struct fit_histogram *);
+void resize_plan_make(struct geometry_plan *, const struct size_list *from,
+                      const struct size_list *to, const struct fit_histogram *);
 /* Converts ranges until the list differs; false: all are converted, and *now is `to`. */
-bool geometry_plan_step(struct geometry_plan *, struct size_list *now);
+bool resize_plan_step(struct geometry_plan *, struct size_list *now);
 /* Joins all sizes of both lists. False: there are more than a list holds, and *both is cut off. */
-bool geometry_plan_union(const struct size_list *, const struct size_list *,
-                         struct size_list *both);
+bool resize_plan_union(const struct size_list *, const struct size_list *, struct size_list *both);
 #endif

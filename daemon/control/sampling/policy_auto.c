@@ -17,20 +17,20 @@ enum auto_scope auto_scope(const char *name) {
                                          : AUTO_NONE;
 }
 
-static bool may_take(enum auto_scope scope, const struct evict_policy *policy) {
+static bool auto_may_take(enum auto_scope scope, const struct evict_policy *policy) {
     return policy->victim != NULL &&
            (scope != AUTO_RECORDS || evict_same_structure(policy, &evict_s3fifo));
 }
 
 const struct evict_policy *auto_policy(const char *name, const struct evict_policy *now) {
     const struct evict_policy *named = evict_find(name);
-    bool can_go_on = now != NULL && may_take(auto_scope(name), now);
+    bool can_go_on = now != NULL && auto_may_take(auto_scope(name), now);
     return named != NULL ? named : can_go_on ? now : &evict_s3fifo;
 }
 
-static double fewer_misses(const struct shadow_counts *t) { return t->better - t->worse; }
-static double fewer_pct(const struct shadow_counts *t) {
-    return t->own_misses > 0 ? 100 * fewer_misses(t) / t->own_misses : 0;
+static double auto_fewer_misses(const struct shadow_counts *t) { return t->better - t->worse; }
+static double auto_fewer_pct(const struct shadow_counts *t) {
+    return t->own_misses > 0 ? 100 * auto_fewer_misses(t) / t->own_misses : 0;
 }
 
 struct choice {
@@ -42,26 +42,28 @@ struct choice {
     bool   sure;
 };
 
-static struct choice choice_of(const struct shadow *s, enum auto_scope scope, unsigned policy) {
+static struct choice auto_choice_of(const struct shadow *s, enum auto_scope scope,
+                                    unsigned policy) {
     struct choice c = {.policy = evict_policies[policy], .tally = shadow_rising(s, policy)};
     const struct shadow_counts *t = &c.tally;
     bool is_alike = evict_same_structure(c.policy, shadow_running(s));
     c.margin_pct = is_alike ? AUTO_ALIKE_PCT : AUTO_MARGIN_PCT;
     c.deviations = scope == AUTO_RECORDS ? AUTO_RECORDS_DEVIATIONS : AUTO_DEVIATIONS;
     c.ahead = !is_alike || shadow_ahead(s, policy) >= AUTO_AHEAD_WINDOWS;
-    c.sure = c.ahead && t->reads >= AUTO_READS_MIN && fewer_pct(t) >= c.margin_pct &&
-             fewer_misses(t) > c.deviations * t->deviation;
+    c.sure = c.ahead && t->reads >= AUTO_READS_MIN && auto_fewer_pct(t) >= c.margin_pct &&
+             auto_fewer_misses(t) > c.deviations * t->deviation;
     return c;
 }
 
 /* A sure choice comes before an unsure one; then the policy with fewer misses. */
-static struct choice best_choice(const struct shadow *s, enum auto_scope scope) {
+static struct choice auto_best_choice(const struct shadow *s, enum auto_scope scope) {
     struct choice best = {.policy = NULL};
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
-        struct choice c = choice_of(s, scope, i);
-        bool better =
-            c.sure != best.sure ? c.sure : fewer_misses(&c.tally) > fewer_misses(&best.tally);
-        if (better && may_take(scope, c.policy)) {
+        struct choice c = auto_choice_of(s, scope, i);
+        bool better = c.sure != best.sure
+                          ? c.sure
+                          : auto_fewer_misses(&c.tally) > auto_fewer_misses(&best.tally);
+        if (better && auto_may_take(scope, c.policy)) {
             best = c;
         }
     }
@@ -71,7 +73,7 @@ static struct choice best_choice(const struct shadow *s, enum auto_scope scope) 
 const struct evict_policy *auto_choose(const struct shadow *s, enum auto_scope scope,
                                        uint64_t since, char why[AUTO_WHY_BYTES]) {
     const char *now = shadow_running(s)->name;
-    struct choice best = best_choice(s, scope);
+    struct choice best = auto_best_choice(s, scope);
     if (best.policy == NULL) {
         snprintf(why, AUTO_WHY_BYTES, "no %s would miss less than %s",
                  scope == AUTO_RECORDS ? "record of s3fifo's structure" : "policy", now);
@@ -82,7 +84,7 @@ const struct evict_policy *auto_choose(const struct shadow *s, enum auto_scope s
     char but[64] = "";
     if (since < AUTO_HOLD_WINDOWS) {
         snprintf(but, sizeof but, ", but the last change is too short ago");
-    } else if (!best.sure && fewer_pct(&best.tally) < best.margin_pct) {
+    } else if (!best.sure && auto_fewer_pct(&best.tally) < best.margin_pct) {
         snprintf(but, sizeof but, ", which is less than the %g %% that a change asks for",
                  best.margin_pct);
     } else if (!best.sure && !best.ahead) {
@@ -91,6 +93,6 @@ const struct evict_policy *auto_choose(const struct shadow *s, enum auto_scope s
         snprintf(but, sizeof but, ", which is not sure enough");
     }
     snprintf(why, AUTO_WHY_BYTES, "%s would miss %.1f %% less than %s, give or take %.1f%s",
-             best.policy->name, fewer_pct(&best.tally), now, doubt_pct, but);
+             best.policy->name, auto_fewer_pct(&best.tally), now, doubt_pct, but);
     return best.sure && since >= AUTO_HOLD_WINDOWS ? best.policy : NULL;
 }

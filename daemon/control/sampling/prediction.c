@@ -15,15 +15,17 @@ enum { POINT_NOW = 1 };
 
 /* Half the width of the band, from three standard errors: that of the sample, that of the
  * miniatures themselves, and that of the size which a miniature stands for. */
-static double band_of(double deviation, double model_error, double size_error) {
-    return BAND_DEVIATIONS * sqrt(deviation * deviation + model_error * model_error +
-                                  size_error * size_error);
+static double prediction_band(double deviation, double model_error,
+                              double size_error) {
+    return BAND_DEVIATIONS *
+           sqrt(deviation * deviation + model_error * model_error +
+                size_error * size_error);
 }
 
 /* A miniature knows no classes, no partitions and no page moves. The cache's own hits are sampled,
  * too, so it is known how far a miniature of today's cache is off; one of another cache may be off
  * as far. */
-static double model_error(const struct shadow *s, double hit_ratio) {
+static double prediction_model_error(const struct shadow *s, double hit_ratio) {
     struct shadow_counts t = shadow_real(s);
     double off = shadow_hit_ratio(&t, hit_ratio) - hit_ratio, chance = shadow_error(&t, hit_ratio);
     return sqrt(off * off + chance * chance);
@@ -33,11 +35,12 @@ static double model_error(const struct shadow *s, double hit_ratio) {
  * as if all classes shrank alike (sample/class_share.h). Pages will be divided otherwise. So the
  * reckoning may be wrong by as much as it corrects: that many octaves of memory, but no more than
  * one, which is worth what lies between this size and the next one towards today's. */
-static double size_error(const struct shadow *s, unsigned size, double octave_worth) {
+static double prediction_size_error(const struct shadow *s, unsigned size, double octave_worth) {
     return fmin(fabs(log2(shadow_share_factor(s, size))), 1) * fabs(octave_worth);
 }
 
-static void say_lack(struct prediction *t, double reads, uint32_t keys, uint64_t windows) {
+static void prediction_print_lack(struct prediction *t, double reads, uint32_t keys,
+                                  uint64_t windows) {
     if (windows < PREDICTION_WINDOWS_MIN) {
         snprintf(t->lacks, sizeof t->lacks, "%llu of %d quarters of a turnover were seen",
                  (unsigned long long)windows, PREDICTION_WINDOWS_MIN);
@@ -50,40 +53,40 @@ static void say_lack(struct prediction *t, double reads, uint32_t keys, uint64_t
     }
 }
 
-static void tell_policies(const struct shadow *s, double lately, struct prediction *t) {
-    double off = model_error(s, lately);
+static void prediction_fill_policies(const struct shadow *s, double lately, struct prediction *t) {
+    double off = prediction_model_error(s, lately);
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         struct shadow_counts k = shadow_policy(s, i);
         t->policy_hit_ratio[i] = shadow_hit_ratio(&k, lately);
-        t->policy_band[i] = band_of(shadow_error(&k, lately), off, 0);
+        t->policy_band[i] = prediction_band(shadow_error(&k, lately), off, 0);
     }
 }
 
 void prediction_make(const struct shadow *s, double lately, double longer,
                    struct prediction *t) {
     *t = (struct prediction){.reads = shadow_size(s, 0).reads};
-    say_lack(t, t->reads, shadow_fill(s).nodes, shadow_windows(s));
+    prediction_print_lack(t, t->reads, shadow_fill(s).nodes, shadow_windows(s));
     t->enough = t->lacks[0] == '\0';
-    double off = model_error(s, longer);
+    double off = prediction_model_error(s, longer);
     t->hit_ratio[POINT_NOW] = longer;
     for (unsigned size = 0; size < SHADOW_SIZES; size++) {
         unsigned point = size < POINT_NOW ? size : size + 1,
                  nearer = point < POINT_NOW ? point + 1 : point - 1;
         struct shadow_counts k = shadow_size(s, size);
         t->hit_ratio[point] = shadow_hit_ratio(&k, longer);
-        t->band[point] =
-            band_of(shadow_error(&k, longer), off,
-                    size_error(s, size, t->hit_ratio[point] - t->hit_ratio[nearer]));
+        t->band[point] = prediction_band(
+            shadow_error(&k, longer), off,
+            prediction_size_error(s, size, t->hit_ratio[point] - t->hit_ratio[nearer]));
     }
-    tell_policies(s, lately, t);
+    prediction_fill_policies(s, lately, t);
 }
 
 /* --- what came true --- */
 
 /* The hit ratio between two sizes with predictions, by the logarithm of the size. False: the size
  * lies beyond them. */
-static bool find_size(const struct prediction *t, double factor, double *hit_ratio,
-                      double *band) {
+static bool prediction_find_size(const struct prediction *t, double factor, double *hit_ratio,
+                                 double *band) {
     for (unsigned i = 1; i < PREDICTION_POINTS; i++) {
         double low = prediction_factor[i - 1], high = prediction_factor[i];
         if (factor >= low && factor <= high) {
@@ -96,8 +99,8 @@ static bool find_size(const struct prediction *t, double factor, double *hit_rat
     return false;
 }
 
-static bool find_policy(const struct prediction *t, const struct evict_policy *policy,
-                        double *hit_ratio, double *band) {
+static bool prediction_find_policy(const struct prediction *t, const struct evict_policy *policy,
+                                   double *hit_ratio, double *band) {
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         if (evict_policies[i] == policy) {
             *hit_ratio = t->policy_hit_ratio[i];
@@ -111,17 +114,17 @@ static bool find_policy(const struct prediction *t, const struct evict_policy *p
 void prediction_log_changed(struct prediction_log *l, const struct prediction_change *change) {
     struct prediction_change c = *change;
     bool sizes = c.bytes_was != c.bytes_is, policies = c.policy_was != c.policy_is;
-    c.before = l->told.hit_ratio[POINT_NOW];
+    c.before = l->made.hit_ratio[POINT_NOW];
     /* there is no prediction of both changes at once */
-    l->waits = l->told.enough && sizes != policies &&
-               (sizes ? find_size(&l->told, (double)c.bytes_is / (double)c.bytes_was, &c.expected,
-                                  &c.band)
-                      : find_policy(&l->told, c.policy_is, &c.expected, &c.band));
+    l->waits = l->made.enough && sizes != policies &&
+               (sizes ? prediction_find_size(&l->made, (double)c.bytes_is / (double)c.bytes_was,
+                                             &c.expected, &c.band)
+                      : prediction_find_policy(&l->made, c.policy_is, &c.expected, &c.band));
     l->change = c;
     l->windows = 0;
     l->hits = l->misses = 0;
     /* the predictions were about the cache before the change */
-    l->told = (struct prediction){.lacks = "the cache changed a moment ago"};
+    l->made = (struct prediction){.lacks = "the cache changed a moment ago"};
 }
 
 bool prediction_log_window(struct prediction_log *l, uint64_t hits, uint64_t misses) {

@@ -44,7 +44,7 @@ struct prediction_change {
 };
 
 struct prediction_log {
-    struct prediction        told;   /* as of the last window's end */
+    struct prediction        made;   /* as of the last window's end */
     struct prediction_change change; /* the last one of which something was predicted … */
     bool     waits;                  /* … and which no hit ratio is compared with yet */
     uint64_t came, within; /* changes that were compared since the start; within: in the band */

@@ -22,6 +22,7 @@ enum {
 /* The cache's memory has changed when it differs by this ratio; smaller differences come from what
  * the other parts of the process leave to it. */
 #define RESIZED_RATIO 0.05
+#define FADE_US (60 * CLOCK_SECOND_US)
 
 struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned threads) {
     struct whatif *w = calloc(1, sizeof *w);
@@ -30,7 +31,7 @@ struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned t
         w->limit_bytes = limit_bytes;
         w->threads = threads;
         w->key_every = KEY_EVERY_MIN;
-        w->asked.before = ASKED_NEVER;
+        w->requests.seen = KEY_REQUESTS_OFF;
         lock_init(&w->lock);
         snprintf(w->why, sizeof w->why, "nothing was counted yet");
     }
@@ -50,9 +51,9 @@ void whatif_destroy(struct whatif **taken) {
     free(w);
 }
 
-void whatif_on_came(struct whatif *w, void (*run)(void *, const char *), void *arg) {
-    w->on_came = run;
-    w->on_came_arg = arg;
+void whatif_on_prediction(struct whatif *w, void (*run)(void *, const char *), void *arg) {
+    w->on_prediction = run;
+    w->on_prediction_arg = arg;
 }
 
 void whatif_set(struct whatif *w, double rate, enum auto_scope follow) {
@@ -64,7 +65,7 @@ void whatif_set(struct whatif *w, double rate, enum auto_scope follow) {
 
 /* --- memory --- */
 
-static bool make(struct whatif *w) {
+static bool whatif_allocate(struct whatif *w) {
     if (w->shadow != NULL) {
         return true;
     }
@@ -88,7 +89,8 @@ static bool make(struct whatif *w) {
 /* --- the rate --- */
 
 /* After a change of the policy or of the memory, counting for sizes begins anew. */
-static void note_change(struct whatif *w, const struct evict_policy *running, uint64_t bytes) {
+static void whatif_note_change(struct whatif *w, const struct evict_policy *running,
+                               uint64_t bytes) {
     double factor = (double)bytes / (double)w->sized_bytes;
     bool resized = factor < 1 - RESIZED_RATIO || factor > 1 + RESIZED_RATIO;
     if (running == w->running && !resized) {
@@ -109,13 +111,13 @@ static void note_change(struct whatif *w, const struct evict_policy *running, ui
 }
 
 /* Tells the shadow and the cache the rate, the policy and the memory. */
-static void settle_rate(struct whatif *w) {
+static void whatif_settle_rate(struct whatif *w) {
     uint32_t below = sample_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
     const struct evict_policy *running = cache_policy(w->cache);
     struct share_classes classes;
     whatif_classes_bytes(w, &classes);
     lock_take(&w->lock);
-    note_change(w, running, whatif_cache_bytes(w));
+    whatif_note_change(w, running, whatif_cache_bytes(w));
     if (shadow_note_tuning(w->shadow)) {
         w->lately = w->longer = (struct reads){0};
     }
@@ -128,10 +130,27 @@ static void settle_rate(struct whatif *w) {
 
 /* --- how many requests there were --- */
 
-static void fade_asked(struct whatif *w, uint64_t now_us) {
+/* Counts the requests since the last call. Returns how many. */
+static uint64_t whatif_count_requests(struct whatif *w, uint64_t key_requests) {
+    struct key_requests *k = &w->requests;
+    uint64_t more = key_requests_total(k, key_requests) - k->counted;
+    k->counted += more;
+    k->seen += more;
+    return more;
+}
+
+/* Once a second or so. Hot keys fade with the count. */
+static void whatif_fade_requests(struct whatif *w, uint64_t now_us) {
     uint64_t key_requests = cache_key_requests(w->cache);
     lock_take(&w->lock);
-    if (asked_fade(&w->asked, key_requests, now_us)) {
+    bool more = whatif_count_requests(w, key_requests) > 0;
+    struct key_requests *k = &w->requests;
+    if (more && !k->lately) {
+        k->lately = true;
+        k->fade_us = now_us + FADE_US;
+    } else if (k->lately && now_us >= k->fade_us) {
+        k->lately = false;
+        k->counted /= 2;
         hot_fade(w->hot);
     }
     lock_release(&w->lock);
@@ -140,17 +159,17 @@ static void fade_asked(struct whatif *w, uint64_t now_us) {
 /* --- on and off --- */
 
 /* Takes over the rate that was set. Returns whether sampling is on. */
-static bool adopt(struct whatif *w) {
+static bool whatif_adopt_rate(struct whatif *w) {
     lock_take(&w->lock);
     double rate = w->rate;
     lock_release(&w->lock);
     if (rate > 0 && !(w->adopted > 0)) {
         w->key_requests = cache_key_requests(w->cache);
         lock_take(&w->lock);
-        w->asked.before = w->key_requests;
+        w->requests.seen = w->key_requests;
         lock_release(&w->lock);
     }
-    if (rate > 0 && !make(w)) {
+    if (rate > 0 && !whatif_allocate(w)) {
         log_warn("sampling is off: no memory for it");
         whatif_set(w, 0, AUTO_NONE);
         rate = 0;
@@ -159,13 +178,14 @@ static bool adopt(struct whatif *w) {
         w->adopted = rate;
         w->steps = 0;
         if (rate > 0) {
-            settle_rate(w);
+            whatif_settle_rate(w);
             cache_reads(w->cache, &w->hits_before, &w->misses_before);
         } else {
             cache_set_sample(w->cache, 0, 0);
             uint64_t key_requests = cache_key_requests(w->cache);
             lock_take(&w->lock);
-            asked_end(&w->asked, key_requests);
+            whatif_count_requests(w, key_requests);
+            w->requests.seen = KEY_REQUESTS_OFF;
             lock_release(&w->lock);
         }
     }
@@ -173,43 +193,43 @@ static bool adopt(struct whatif *w) {
 }
 
 /* How many records a second may have with so many keys in the sample. */
-static uint64_t records_most(uint32_t keys, uint32_t keys_few) {
+static uint64_t whatif_records_most(uint32_t keys, uint32_t keys_few) {
     return keys < keys_few ? WHATIF_RECORDS_FEW_KEYS : WHATIF_RECORDS_A_S;
 }
 
 /* Halves the rate until a second has no more records than it may have. The counts are scaled as if
  * the lower rate had been from the start. Few keys are those of which half would be few for a rise
  * of the rate, so that no fall calls for a rise, and no rise for a fall. */
-static void keep_pace(struct whatif *w) {
+static void whatif_lower_rate(struct whatif *w) {
     unsigned steps = w->steps;
     uint32_t keys = shadow_fill(w->shadow).nodes;
-    while (w->records > records_most(keys, 2 * KEYS_FEW) &&
+    while (w->records > whatif_records_most(keys, 2 * KEYS_FEW) &&
            w->steps <= STEPS_MAX - STEPS_AN_OCTAVE) {
         w->steps += STEPS_AN_OCTAVE;
         w->records /= 2;
         keys /= 2;
     }
     if (steps != w->steps) {
-        settle_rate(w);
+        whatif_settle_rate(w);
     }
 }
 
 /* Doubles the rate where a second would have half of the records that it may have. */
-static void raise_rate(struct whatif *w) {
+static void whatif_raise_rate(struct whatif *w) {
     struct shadow_fill fill = shadow_fill(w->shadow);
-    if (w->steps > 0 && w->records < records_most(fill.nodes, KEYS_FEW) / 4 && fill.roomy) {
+    if (w->steps > 0 && w->records < whatif_records_most(fill.nodes, KEYS_FEW) / 4 && fill.roomy) {
         w->steps -= w->steps < STEPS_AN_OCTAVE ? w->steps : STEPS_AN_OCTAVE;
     }
 }
 
-static void each_second(struct whatif *w, uint64_t now_us) {
+static void whatif_each_second(struct whatif *w, uint64_t now_us) {
     if (now_us < w->second_us) {
         return;
     }
     unsigned steps = w->steps;
     uint32_t every = w->key_every;
     if (w->second_us != 0) {
-        raise_rate(w);
+        whatif_raise_rate(w);
     }
     if (w->keys > 2 * KEYS_A_S && every < KEY_EVERY_MAX) {
         w->key_every *= 2;
@@ -217,30 +237,34 @@ static void each_second(struct whatif *w, uint64_t now_us) {
         w->key_every /= 2;
     }
     if (steps != w->steps || every != w->key_every || w->running != cache_policy(w->cache)) {
-        settle_rate(w);
+        whatif_settle_rate(w);
     }
     w->records = w->keys = 0;
     w->second_us = now_us + CLOCK_SECOND_US;
-    fade_asked(w, now_us);
+    whatif_fade_requests(w, now_us);
 }
 
 /* --- the stream --- */
 
-static const struct sample_record *after(const struct whatif *w, const struct sample_record *r) {
+static const struct sample_record *whatif_next_record(const struct whatif *w,
+                                                      const struct sample_record *r) {
     return r != NULL ? cache_sample_next(&w->samples, r) : NULL;
 }
 
-static bool is_event(const struct sample_record *r) { return r != NULL && r->verb != SAMPLE_KEY; }
+static bool whatif_is_event(const struct sample_record *r) {
+    return r != NULL && r->verb != SAMPLE_KEY;
+}
 
-static void take_records(struct whatif *w, uint32_t now_s) {
+static void whatif_take_records(struct whatif *w, uint32_t now_s) {
     lock_take(&w->lock);
-    const struct sample_record *r = cache_sample_next(&w->samples, NULL), *next = after(w, r),
-                               *later = after(w, next);
-    for (; r != NULL; r = next, next = later, later = after(w, later)) {
-        if (is_event(later)) {
+    const struct sample_record *r = cache_sample_next(&w->samples, NULL),
+                               *next = whatif_next_record(w, r),
+                               *later = whatif_next_record(w, next);
+    for (; r != NULL; r = next, next = later, later = whatif_next_record(w, later)) {
+        if (whatif_is_event(later)) {
             shadow_prefetch_later(w->shadow, later->hash);
         }
-        if (is_event(next)) {
+        if (whatif_is_event(next)) {
             shadow_prefetch_next(w->shadow, next->hash);
         }
         if (r->verb == SAMPLE_KEY) {
@@ -254,21 +278,22 @@ static void take_records(struct whatif *w, uint32_t now_s) {
     lock_release(&w->lock);
 }
 
-static void add_reads(struct reads *r, double keep, uint64_t hits, uint64_t misses) {
+static void whatif_add_reads(struct reads *r, double keep, uint64_t hits, uint64_t misses) {
     r->hits = r->hits * keep + (double)hits;
     r->misses = r->misses * keep + (double)misses;
 }
 
-static void end_window(struct whatif *w) {
+static void whatif_end_window(struct whatif *w) {
     char     words[PREDICTION_WORDS_BYTES];
     uint64_t hits, misses;
     cache_reads(w->cache, &hits, &misses);
     lock_take(&w->lock);
     shadow_window_end(w->shadow, (double)(hits - w->hits_before + misses - w->misses_before));
-    add_reads(&w->lately, SHADOW_FADE, hits - w->hits_before, misses - w->misses_before);
-    add_reads(&w->longer, SHADOW_SIZES_FADE, hits - w->hits_before, misses - w->misses_before);
+    whatif_add_reads(&w->lately, SHADOW_FADE, hits - w->hits_before, misses - w->misses_before);
+    whatif_add_reads(&w->longer, SHADOW_SIZES_FADE, hits - w->hits_before,
+                     misses - w->misses_before);
     prediction_make(w->shadow, reads_hit_ratio(&w->lately), reads_hit_ratio(&w->longer),
-                    &w->predictions.told);
+                    &w->predictions.made);
     bool came = prediction_log_window(&w->predictions, hits - w->hits_before,
                                       misses - w->misses_before);
     if (came) {
@@ -284,8 +309,8 @@ static void end_window(struct whatif *w) {
         w->changes++;
     }
     lock_release(&w->lock);
-    if (came && w->on_came != NULL) {
-        w->on_came(w->on_came_arg, words);
+    if (came && w->on_prediction != NULL) {
+        w->on_prediction(w->on_prediction_arg, words);
     }
     w->hits_before = hits;
     w->misses_before = misses;
@@ -293,12 +318,12 @@ static void end_window(struct whatif *w) {
         log_info("policy auto: from %s to %s: %s", was->name, best->name, w->changed);
         cache_change_policy(w->cache, best);
     }
-    settle_rate(w);
+    whatif_settle_rate(w);
 }
 
 /* Where the rings were full, keys that were noted since the last look stand for those that were
  * not; key_requests as they were before this look. Requests go on while the rings are read. */
-static void make_up_for_drops(struct whatif *w, uint64_t key_requests) {
+static void whatif_make_up_for_drops(struct whatif *w, uint64_t key_requests) {
     struct cache_sample_facts samples;
     uint64_t more = cache_key_requests(w->cache) - key_requests;
     cache_sample_facts(w->cache, &samples);
@@ -312,7 +337,7 @@ static void make_up_for_drops(struct whatif *w, uint64_t key_requests) {
 uint64_t whatif_tend(struct whatif *w) { return whatif_tend_at(w, clock_mono_us()); }
 
 uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
-    if (!adopt(w)) {
+    if (!whatif_adopt_rate(w)) {
         return UINT64_MAX;
     }
     uint32_t now_s = clock_now_s();
@@ -323,24 +348,24 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
              cache_take_samples(w->cache, t, &w->samples)) {
             taken += w->samples.used;
             fullest = taken > fullest ? taken : fullest;
-            take_records(w, now_s);
-            keep_pace(w);
+            whatif_take_records(w, now_s);
+            whatif_lower_rate(w);
             while (shadow_fill(w->shadow).crowded && w->steps < STEPS_MAX) {
                 w->steps++;
-                settle_rate(w);
+                whatif_settle_rate(w);
             }
             if (shadow_window_due(w->shadow)) {
-                end_window(w);
+                whatif_end_window(w);
             }
         }
     }
-    make_up_for_drops(w, key_requests);
-    each_second(w, now_us);
-    w->rest_us = fullest > whatif_ring_bytes(w) / 4    ? w->rest_us / 2
-                 : fullest < whatif_ring_bytes(w) / 16 ? w->rest_us * 2
-                                                : w->rest_us;
-    w->rest_us = w->rest_us < TEND_MIN_US   ? TEND_MIN_US
-                 : w->rest_us > TEND_MAX_US ? TEND_MAX_US
-                                            : w->rest_us;
-    return w->rest_us;
+    whatif_make_up_for_drops(w, key_requests);
+    whatif_each_second(w, now_us);
+    w->wait_us = fullest > whatif_ring_bytes(w) / 4    ? w->wait_us / 2
+                 : fullest < whatif_ring_bytes(w) / 16 ? w->wait_us * 2
+                                                       : w->wait_us;
+    w->wait_us = w->wait_us < TEND_MIN_US   ? TEND_MIN_US
+                 : w->wait_us > TEND_MAX_US ? TEND_MAX_US
+                                            : w->wait_us;
+    return w->wait_us;
 }

@@ -36,7 +36,7 @@ void           whatif_destroy(struct whatif **);
 /* Has the thread of whatif_tend call `run`, with no lock held, when the hit ratio came that was
  * predicted of a change of the memory or the policy. `words` tell both (prediction_change_words).
  * To be called before the first whatif_tend. */
-void whatif_on_came(struct whatif *, void (*run)(void *arg, const char *words), void *arg);
+void whatif_on_prediction(struct whatif *, void (*run)(void *arg, const char *words), void *arg);
 
 /* Sets the highest rate, 0 to 1 (0: off), and among which policies to follow the miniatures. */
 void whatif_set(struct whatif *, double rate, enum auto_scope follow);
@@ -93,9 +93,10 @@ void whatif_predictions(struct whatif *, struct prediction_log *);
 
 /* Requests with a key since sampling began, of which each minute with traffic halves what it finds;
  * and how many of them had their keys noted. */
-struct whatif_asked {
+struct whatif_request_totals {
     uint64_t requests, noted;
 };
 /* Copies at most `max` of the keys asked for most (sample/hot.h). Returns how many. */
-unsigned whatif_hot(struct whatif *, struct hot_key *to, unsigned max, struct whatif_asked *);
+unsigned whatif_hot(struct whatif *, struct hot_key *to, unsigned max,
+                    struct whatif_request_totals *);
 #endif

@@ -4,11 +4,23 @@
 #include "base/lock.h"
 #include "cache/admin/signals.h"
 #include "control/sampling/whatif.h"
-#include "control/sampling/whatif_request.h"
 
 struct reads {
     double hits, misses;
 };
+
+/* Requests with a key since sampling began. The past fades as the hot keys do: the count is halved
+ * a minute after requests came, and in each further minute in which requests come. `seen` is the
+ * part of cache_key_requests that was counted. A thread may bring an older value of that count. */
+struct key_requests {
+    uint64_t counted, seen; /* seen: KEY_REQUESTS_OFF: nothing is counted */
+    uint64_t fade_us;
+    bool     lately; /* requests came since the past faded */
+};
+#define KEY_REQUESTS_OFF UINT64_MAX
+static inline uint64_t key_requests_total(const struct key_requests *k, uint64_t of_cache) {
+    return k->counted + (of_cache > k->seen ? of_cache - k->seen : 0);
+}
 
 struct whatif {
     struct cache *cache;
@@ -20,7 +32,7 @@ struct whatif {
     enum auto_scope follow;
     struct shadow *shadow; /* NULL: sampling was never on */
     struct hot    *hot;
-    struct asked   asked;
+    struct key_requests requests;
     uint32_t       below;
     /* the cache's own reads, faded as the shadow fades counts of policies and of sizes */
     struct reads   lately, longer;
@@ -30,15 +42,15 @@ struct whatif {
     char           why[AUTO_WHY_BYTES], changed[AUTO_WHY_BYTES];
 
     /* What follows belongs to the thread that calls whatif_tend. */
-    void (*on_came)(void *, const char *);
-    void  *on_came_arg;
+    void (*on_prediction)(void *, const char *);
+    void  *on_prediction_arg;
     struct cache_samples samples;
     unsigned steps;              /* steps by which the rate is lower than the rate that was set */
     double   adopted;            /* the rate from which these steps count */
     uint64_t sized_bytes;        /* the cache's memory when counting for sizes began */
     uint32_t key_every;
     uint64_t hits_before, misses_before;
-    uint64_t rest_us, second_us;
+    uint64_t wait_us, second_us;
     uint64_t records, keys;      /* in this second */
     /* at the last look at the rings: what they had dropped, and how many requests there had been */
     uint64_t dropped, key_requests;

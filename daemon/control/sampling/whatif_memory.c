@@ -17,31 +17,35 @@ enum {
     MALLOC_SHARE = 64,       /* the part that malloc needs around our blocks */
 };
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+static size_t whatif_memory_larger(size_t a, size_t b) { return a > b ? a : b; }
+static size_t whatif_memory_smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static size_t memory_wanted(const struct whatif *w) {
-    return larger(w->limit_bytes / MEMORY_SHARE,
-                  smaller(w->limit_bytes / SMALL_SHARE, WHATIF_BYTES_MIN));
+static size_t whatif_memory_wanted(const struct whatif *w) {
+    return whatif_memory_larger(
+        w->limit_bytes / MEMORY_SHARE,
+        whatif_memory_smaller(w->limit_bytes / SMALL_SHARE, WHATIF_BYTES_MIN));
 }
 
 size_t whatif_ring_bytes(const struct whatif *w) {
-    size_t bytes = smaller(larger(w->limit_bytes / RING_SHARE, RING_BYTES_LEAST), RING_BYTES_MOST);
-    return larger(smaller(bytes, memory_wanted(w) / RINGS_SHARE / w->threads), RING_BYTES_MIN);
+    size_t bytes = whatif_memory_smaller(
+        whatif_memory_larger(w->limit_bytes / RING_SHARE, RING_BYTES_LEAST), RING_BYTES_MOST);
+    return whatif_memory_larger(
+        whatif_memory_smaller(bytes, whatif_memory_wanted(w) / RINGS_SHARE / w->threads),
+        RING_BYTES_MIN);
 }
 
 /* Memory of all parts but the miniatures. */
-static size_t memory_beside(const struct whatif *w) {
+static size_t whatif_memory_other(const struct whatif *w) {
     return sizeof *w + sizeof *w->hot + w->threads * ring_memory(whatif_ring_bytes(w));
 }
 
 size_t whatif_memory_most(const struct whatif *w) {
-    size_t least = memory_beside(w) + shadow_memory_least();
-    return larger(memory_wanted(w), least + least / MALLOC_SHARE);
+    size_t least = whatif_memory_other(w) + shadow_memory_least();
+    return whatif_memory_larger(whatif_memory_wanted(w), least + least / MALLOC_SHARE);
 }
 
 size_t whatif_shadow_share(const struct whatif *w) {
-    return whatif_memory_most(w) - whatif_memory_most(w) / MALLOC_SHARE - memory_beside(w);
+    return whatif_memory_most(w) - whatif_memory_most(w) / MALLOC_SHARE - whatif_memory_other(w);
 }
 
 uint64_t whatif_cache_bytes(const struct whatif *w) {

@@ -103,20 +103,21 @@ void whatif_predictions(struct whatif *w, struct prediction_log *to) {
     bool on = w->rate > 0 && w->shadow != NULL;
     lock_release(&w->lock);
     if (!on) {
-        to->told = (struct prediction){.enough = false};
-        snprintf(to->told.lacks, sizeof to->told.lacks, "nothing is sampled");
-    } else if (!to->told.enough && to->told.lacks[0] == '\0') {
-        snprintf(to->told.lacks, sizeof to->told.lacks, "no read was counted yet");
+        to->made = (struct prediction){.enough = false};
+        snprintf(to->made.lacks, sizeof to->made.lacks, "nothing is sampled");
+    } else if (!to->made.enough && to->made.lacks[0] == '\0') {
+        snprintf(to->made.lacks, sizeof to->made.lacks, "no read was counted yet");
     }
 }
 
-unsigned whatif_hot(struct whatif *w, struct hot_key *to, unsigned max, struct whatif_asked *all) {
+unsigned whatif_hot(struct whatif *w, struct hot_key *to, unsigned max,
+                    struct whatif_request_totals *all) {
     uint64_t key_requests = cache_key_requests(w->cache);
     unsigned n = 0;
-    *all = (struct whatif_asked){0};
+    *all = (struct whatif_request_totals){0};
     lock_take(&w->lock);
     if (w->hot != NULL) {
-        all->requests = asked_requests(&w->asked, key_requests);
+        all->requests = key_requests_total(&w->requests, key_requests);
         all->noted = w->hot->noted;
         n = hot_sorted(w->hot, all->requests, to, max);
     }

@@ -1,7 +1,7 @@
 /* The record of changes while the server runs: the setting or command, old and new value, client
  * and time. `stats audit` shows the last changes. From verbosity 1 on each change is a log line
  * (base/log.h); a change with an old value is also an event for clients that watch sysevents.
- * Page moves have their own record (control/pages/moves.h); `stats audit` merges both by time.
+ * Page moves have their own record (control/pages/move_log.h); `stats audit` merges both by time.
  *
  * Threading: the control thread. */
 #ifndef SLATE_SERVER_CONFIG_AUDIT_H

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "control/pages/moves.h"
+#include "control/pages/move_log.h"
 #include "server/config/audit.h"
 #include "server/stats/stats.h"
 
@@ -29,7 +29,7 @@ static void audit_put_move(struct text_out *out, const struct move_record *m) {
 struct audit_timeline {
     unsigned change_count, move_count, change, move; /* the next of each */
     struct audit_entry changes[AUDIT_ENTRIES_MAX];
-    struct move_record moves[MOVES_KEPT];
+    struct move_record moves[MOVES_SAVED];
 };
 
 static bool audit_write_timeline(struct command_context *ctx, uint32_t *next, void *state) {

@@ -153,7 +153,7 @@ struct general {
          MOVED(moved.no_room), \
          "items of moving pages for whose copy there was no memory; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_last_busy_status, text, reason, TEXT, \
-         move_busy_name(g->tune.moved.last_busy), \
+         decision_busy_name(g->tune.moved.last_busy), \
          "the latest reason why an item could not be moved; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_running, gauge, flag, U64, g->tune.moving, \
          "1: a page is being moved, or was asked for; shown with slab_reassign") \

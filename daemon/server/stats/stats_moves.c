@@ -1,7 +1,7 @@
 /* stats moves: sums over all page moves, and the last moves one by one. */
 #include <inttypes.h>
 
-#include "control/pages/moves.h"
+#include "control/pages/move_log.h"
 #include "server/stats/stats.h"
 
 /* clang-format off */
@@ -34,7 +34,7 @@
     X(busy, counter, items, U64, t.moved.busy_items - b.moved.busy_items, \
       "times that an item of a moving page had to be tried again because it was being sent or " \
       "stored") \
-    X(last_busy, text, reason, TEXT, move_busy_name(t.moved.last_busy), \
+    X(last_busy, text, reason, TEXT, decision_busy_name(t.moved.last_busy), \
       "the latest reason why an item could not be moved")
 
 /* Rows of one move, as NUMBER:field. */
@@ -66,7 +66,7 @@ static void put_move(struct text_out *out, const struct move_record *m) {
 
 struct moves_copy {
     unsigned           count;
-    struct move_record moves[MOVES_KEPT];
+    struct move_record moves[MOVES_SAVED];
 };
 
 static bool write_moves(struct command_context *ctx, uint32_t *next, void *state) {

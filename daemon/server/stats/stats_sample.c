@@ -67,15 +67,15 @@ enum { HOT_SHOWN = 20 };
       "hit ratio to expect with twice the memory") \
     X(hit_ratio_x4, gauge, ratio, RATIO4, f.at_size[2], \
       "hit ratio to expect with four times the memory") \
-    X(band_x0.5, gauge, ratio, RATIO4, log.told.band[0], \
+    X(band_x0.5, gauge, ratio, RATIO4, log.made.band[0], \
       "half of the band around hit_ratio_x0.5: four of five predictions are meant to come " \
       "true within it") \
-    X(band_x2, gauge, ratio, RATIO4, log.told.band[2], "half of the band around hit_ratio_x2") \
-    X(band_x4, gauge, ratio, RATIO4, log.told.band[3], "half of the band around hit_ratio_x4")
+    X(band_x2, gauge, ratio, RATIO4, log.made.band[2], "half of the band around hit_ratio_x2") \
+    X(band_x4, gauge, ratio, RATIO4, log.made.band[3], "half of the band around hit_ratio_x4")
 
 /* Rows shown for the whole cache only. */
 #define CACHE_STATS(X) \
-    X(lacks, text, reason, TEXT, log.told.enough ? "nothing" : log.told.lacks, \
+    X(lacks, text, reason, TEXT, log.made.enough ? "nothing" : log.made.lacks, \
       "missing part of the sample, without which there is no hit_ratio_x and no band_x") \
     X(predictions, counter, changes, U64, log.came, \
       "predictions of a change of the memory limit or the policy that were compared with the hit " \
@@ -175,7 +175,7 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
     if (class_id == SLAB_CLASS_NONE) {
         CACHE_STATS(STATS_PUT)
     }
-    if (known && class_id == SLAB_CLASS_NONE && log.told.enough) {
+    if (known && class_id == SLAB_CLASS_NONE && log.made.enough) {
         SIZES_STATS(STATS_PUT)
     }
     for (unsigned i = 0; known && i < WHATIF_POINTS; i++) {
@@ -215,7 +215,7 @@ static bool sample_write_hot_keys(struct command_context *ctx, uint32_t *next, v
 
 void stats_hotkeys(struct command_context *ctx, const struct words *w) {
     struct hot_keys_copy all;
-    struct whatif_asked counts;
+    struct whatif_request_totals counts;
     uint32_t most = HOT_SHOWN;
     if (!ctx->server->at_start.dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats hotkeys not allowed\r\n");

@@ -22,7 +22,7 @@ static inline void rig_open_with(struct rig *r, const struct cache_config *cfg) 
     r->client = cache_thread_create(r->cache);
     r->ct = cache_thread_create(r->cache);
     mover_init(&r->mover, r->cache, r->ct, &r->pace);
-    r->mover.may_help = true;
+    r->mover.may_assist = true;
 }
 
 static inline void rig_open(struct rig *r, size_t limit_bytes) {

@@ -164,10 +164,10 @@ TEST(test_what_they_began_goes_back) {
     set_some(3);
     cache_assist_end(h.r.ct);
     ok(gives_none_of(had), "and back at the end");
-    struct page_move m = {.from = h.from, .to = h.to, .pages = 2, .helped = 3};
+    struct page_move m = {.from = h.from, .to = h.to, .pages = 2, .assisted = 3};
     unsigned moved = move_as(&h.r, &m);
     is(moved, 2, "without sets the mover moves what was decided, and no more");
-    is(last.helped, 0, "by itself");
+    is(last.assisted, 0, "by itself");
     is(pages_to(), had_to + 2, "and the receiver has it");
     rig_close(&h.r);
 }
@@ -175,16 +175,16 @@ TEST(test_what_they_began_goes_back) {
 TEST(test_sets_go_on_after_the_move) {
     open_full();
     uint32_t had_to = pages_to();
-    struct page_move m = {.from = h.from, .to = h.to, .pages = 1, .helped = 2};
+    struct page_move m = {.from = h.from, .to = h.to, .pages = 1, .assisted = 2};
     is(move_as(&h.r, &m), 1, "a move of one page");
     set_until_it_has(had_to + 3);
     is(pages_to(), had_to + 3, "that sets may go beyond, after it has ended");
     set_some(300);
     is(pages_to(), had_to + 4, "brings as many as it allows");
-    is(mover_count_help(&h.r.mover, &last), 3, "the mover counts those that sets moved after it");
+    is(mover_count_assist(&h.r.mover, &last), 3, "the mover counts those that sets moved after it");
     is(last.pages, 4, "so that it tells of all");
     ok(last.did.evicted > 0, "and of what lived there");
-    is(mover_count_help(&h.r.mover, &last), 0, "once");
+    is(mover_count_assist(&h.r.mover, &last), 0, "once");
     end_help();
 }
 

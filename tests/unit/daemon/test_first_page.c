@@ -166,15 +166,15 @@ TEST(test_what_is_over_goes_back) {
     world_open(&w, &cfg, "off");
     fill_limit(&w, 24 * MIB, 11000);
     ask_for_all_sizes(&w);
-    uint32_t over = tuner_pages_over(w.rig.t);
+    uint32_t over = limit_pages_over(w.rig.t);
     ok(over > 5 && over <= cache_slab(w.rig.c)->class_count, "without page moves %u first pages are over the limit, and told", over);
     tend(&w);
-    is(tuner_pages_over(w.rig.t), over, "they stay");
+    is(limit_pages_over(w.rig.t), over, "they stay");
     struct tune_config tc = rig_tuning();
     tuner_destroy(&w.rig.t);
     w.rig.t = tuner_create(w.rig.c, &tc);
     tend(&w);
-    is(tuner_pages_over(w.rig.t), 0, "once pages may move, all are given back");
+    is(limit_pages_over(w.rig.t), 0, "once pages may move, all are given back");
     world_close(&w);
 }
 

@@ -198,16 +198,17 @@ TEST(test_classes_that_go_come_back) {
     accounts(&l, "amid a change of sizes");
     struct pace pace = {.started = false};
     struct geometry_facts f;
-    struct geometry_change *g = geometry_create(l.c, l.ct, &pace, true, &(struct geometry_settings){0}, 1);
+    struct geometry_change *g =
+        resize_create(l.c, l.ct, &pace, true, &(struct geometry_settings){0}, 1);
     geometry_facts(g, &f);
     is(f.state, GEOMETRY_STARTING, "nobody says that no change is under way before anybody has looked");
     for (unsigned i = 0; i < 1000 && f.state == GEOMETRY_STARTING; i++) {
-        geometry_step(g, 1);
+        resize_step(g, 1);
         pace_step(&pace, 1);
         geometry_facts(g, &f);
     }
     is(f.state, GEOMETRY_DRAINING, "then the change is found, and goes on");
-    geometry_destroy(&g);
+    resize_destroy(&g);
     end(&l);
 }
 

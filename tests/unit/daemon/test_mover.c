@@ -284,7 +284,7 @@ TEST(test_a_slow_reader_stops_a_move) {
     is(move(&r, from, to, 1), 0, "a page whose items are being sent does not move");
     ok(last.given_up == 1 && pages_of(&r, from) >= had, "the move is given up and counted, and the page stays with its class");
     ok(r.now_us - begun_us >= PAGE_WAIT_US && r.now_us - begun_us < 2 * PAGE_WAIT_US, "after some patience");
-    is_str(move_busy_name(last.last_busy), "reader", "with the reason");
+    is_str(decision_busy_name(last.last_busy), "reader", "with the reason");
     for (unsigned i = 0; i < ITEMS; i++) {
         fixture_value(r.value, BYTES, i, BYTES);
         fixture_read_borrowed(r.client, held[i], r.read);
@@ -334,7 +334,7 @@ TEST(test_a_draft_stops_a_move) {
     }
     cache_turn_end(r.client);
     is(move(&r, from, class_of(&r, 100), 1), 0, "a page with half-received values does not move");
-    is_str(move_busy_name(last.last_busy), "draft", "the reason says so");
+    is_str(decision_busy_name(last.last_busy), "draft", "the reason says so");
     cache_turn_begin(r.client);
     for (unsigned i = 0; i < DRAFTS; i++) {
         cache_upload_abandon(r.client, &drafts[i]);

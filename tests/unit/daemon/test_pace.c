@@ -143,7 +143,7 @@ static bool rest_after_step(void *arg, uint64_t now_us) {
     struct resting *s = arg;
     s->too_soon += s->done > 0 && now_us - s->before_us < REST_US;
     spin(SPIN_US);
-    s->job.rest_us += REST_US;
+    s->job.nap_us += REST_US;
     s->before_us = now_us;
     return ++s->done < RESTING_STEPS;
 }

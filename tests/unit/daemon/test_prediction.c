@@ -8,13 +8,13 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-static struct prediction_log told(double half, double now, double twice, double four, double band) {
-    struct prediction_log l = {.told = {.enough = true,
+static struct prediction_log made(double half, double now, double twice, double four, double band) {
+    struct prediction_log l = {.made = {.enough = true,
                                         .hit_ratio = {half, now, twice, four},
                                         .band = {band, 0, band, 2 * band}}};
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX; i++) {
-        l.told.policy_hit_ratio[i] = 0.01 * i;
-        l.told.policy_band[i] = 0.001;
+        l.made.policy_hit_ratio[i] = 0.01 * i;
+        l.made.policy_band[i] = 0.001;
     }
     return l;
 }
@@ -38,11 +38,12 @@ static bool last_window_compares(struct prediction_log *l, unsigned count, uint6
 
 TEST(test_what_was_told_of_a_size_is_held_against_what_came) {
     char words[PREDICTION_WORDS_BYTES];
-    struct prediction_log l = told(0.4, 0.5, 0.7, 0.8, 0.02);
+    struct prediction_log l = made(0.4, 0.5, 0.7, 0.8, 0.02);
     change(&l, 64, 128, 0);
     ok(l.waits && fabs(l.change.expected - 0.7) < 1e-9 && fabs(l.change.band - 0.02) < 1e-9 && fabs(l.change.before - 0.5) < 1e-9,
        "a change of which something was told is kept, with that");
-    ok(!l.told.enough && strcmp(l.told.lacks, "the cache changed a moment ago") == 0, "and of the cache that is now nothing is told yet");
+    ok(!l.made.enough && strcmp(l.made.lacks, "the cache changed a moment ago") == 0,
+       "and of the cache that is now nothing is told yet");
     ok(!last_window_compares(&l, PREDICTION_SETTLE, 10, 90), "the cache has time to settle");
     ok(last_window_compares(&l, PREDICTION_MEASURE, 71, 29), "then hits are counted");
     ok(fabs(l.change.came - 0.71) < 1e-9, "of the windows after that alone: %.3f", l.change.came);
@@ -50,7 +51,7 @@ TEST(test_what_was_told_of_a_size_is_held_against_what_came) {
     prediction_change_words(&l.change, words);
     ok(strcmp(words, "maxbytes 67108864 to 134217728: 0.7000 expected with a band of 0.0200, 0.5000 before, 0.7100 came: within") == 0, "%s", words);
     ok(!last_window_compares(&l, 100, 0, 1) && fabs(l.change.came - 0.71) < 1e-9, "what comes later does not change it");
-    l.told = told(0.6, 0.71, 0.75, 0.8, 0.02).told;
+    l.made = made(0.6, 0.71, 0.75, 0.8, 0.02).made;
     change(&l, 128, 64, 0);
     ok(last_window_compares(&l, PREDICTION_SETTLE + PREDICTION_MEASURE, 50, 50), "another comes");
     ok(l.came == 2 && l.within == 1, "outside of its band");
@@ -70,10 +71,10 @@ TEST(test_which_changes_are_told) {
                 {64, 128, 3, false, false, 0, "of both at once nothing is"},
                 {64, 128, 0, true, false, 0, "nor while the sample has not enough"}};
     char words[PREDICTION_WORDS_BYTES];
-    struct prediction_log l = told(0.4, 0.5, 0.7, 0.8, 0.02), before = l;
+    struct prediction_log l = made(0.4, 0.5, 0.7, 0.8, 0.02), before = l;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        l.told = before.told;
-        l.told.enough = !rows[i].lacks;
+        l.made = before.made;
+        l.made.enough = !rows[i].lacks;
         change(&l, rows[i].was, rows[i].is, rows[i].policy);
         ok(l.waits == rows[i].waits && (!l.waits || fabs(l.change.expected - rows[i].expected) < 0.002), "%s", rows[i].claim);
         if (rows[i].policy != 0 && l.waits) {

@@ -313,14 +313,19 @@ TEST(test_eviction_leaves_what_is_being_filled) {
 TEST(test_surplus) {
     struct snapshot before = full(1), after = full(2);
     struct page_move m = {0};
-    ok(!moves_of_window(automove_surplus_decide, NULL, &before, &after, &m), "surplus: none, nothing moves");
+    ok(!moves_of_window(eviction_surplus_decide, NULL, &before, &after, &m),
+       "surplus: none, nothing moves");
     before.classes[2].free_chunks = after.classes[2].free_chunks = CHUNKS * 3;
-    ok(moves_of_window(automove_surplus_decide, NULL, &before, &after, &m) && m.from == 2 && m.to == SLAB_CLASS_NONE, "surplus: goes to the pool");
+    ok(moves_of_window(eviction_surplus_decide, NULL, &before, &after, &m) && m.from == 2 &&
+           m.to == SLAB_CLASS_NONE,
+       "surplus: goes to the pool");
     after.classes[2].evicted = 1;
-    ok(!moves_of_window(automove_surplus_decide, NULL, &before, &after, &m), "surplus: not from a class that evicted");
+    ok(!moves_of_window(eviction_surplus_decide, NULL, &before, &after, &m),
+       "surplus: not from a class that evicted");
     after.classes[2].evicted = 0;
     after.pages_free = 1;
-    ok(!moves_of_window(automove_surplus_decide, NULL, &before, &after, &m), "surplus: not while the pool has pages");
+    ok(!moves_of_window(eviction_surplus_decide, NULL, &before, &after, &m),
+       "surplus: not while the pool has pages");
 }
 
 /* Class 2 is in need; classes have the pages given, and class 4's are the oldest. */
@@ -328,7 +333,7 @@ static struct snapshot needy(const uint32_t pages[CLASSES + 1]) {
     struct snapshot s = full(100);
     for (unsigned i = 1; i <= CLASSES; i++) {
         s.classes[i].pages = pages[i];
-        s.classes[i].oldest_page_birth = i == 4 ? 1 : 100 + i;
+        s.classes[i].oldest_page_seq = i == 4 ? 1 : 100 + i;
         s.classes[i].page_age_s = i == 4 ? 500 : 10;
         s.classes[i].age_s = i == 5 ? 300 : i;
         s.classes[i].free_chunks = 0;
@@ -360,17 +365,17 @@ TEST(test_need_spares_others_when_its_own_page_is_chosen) {
     struct page_move m;
     struct snapshot s = needy(pages);
     s.classes[3].pages = 2;
-    s.classes[2].oldest_page_birth = 1;
-    s.classes[4].oldest_page_birth = 50;
+    s.classes[2].oldest_page_seq = 1;
+    s.classes[4].oldest_page_seq = 50;
     ok(!moves_at_need(automove_lrc_decide, &a, &s, &m), "lrc: the oldest page is its own, nothing moves");
-    s.classes[2].oldest_page_birth = 900;
+    s.classes[2].oldest_page_seq = 900;
     s.classes[2].evicted += CHUNKS - 1;
     ok(!moves_at_need(automove_lrc_decide, &a, &s, &m), "lrc: and it evicts a page's worth of its own items first");
     s.classes[2].evicted += 1;
     ok(moves_at_need(automove_lrc_decide, &a, &s, &m) && m.from == 3, "lrc: then it chooses again");
-    s.classes[2].oldest_page_birth = 1;
+    s.classes[2].oldest_page_seq = 1;
     moves_at_need(automove_lrc_decide, &a, &s, &m);
-    s.classes[2].oldest_page_birth = 900;
+    s.classes[2].oldest_page_seq = 900;
     s.classes[2].evicted = 5;
     ok(moves_at_need(automove_lrc_decide, &a, &s, &m), "lrc: a counter that starts again does not make it wait for ever");
 }
@@ -416,7 +421,8 @@ TEST(test_a_full_decision_takes_no_more) {
     }
     ok(decision_move(&d, 1, 2, 1, "one too many") == NULL && d.count == DECISION_MOVES_MAX, "a decision has a bound");
     is(strlen(d.moves[0].reason), REASON_BYTES - 1, "and so has a reason");
-    ok(!mode_failed(&d, "because of %d", 5) && d.failed && d.count == 0, "a mode that fails moves nothing");
+    ok(!decision_fail(&d, "because of %d", 5) && d.failed && d.count == 0,
+       "a mode that fails moves nothing");
     is_str(d.why, "because of 5", "and says why");
 }
 

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "control/pages/moves.h"
+#include "control/pages/move_log.h"
 #include "control_fixture.h"
 #include "tune_fixture.h"
 
@@ -55,7 +55,7 @@ TEST(test_reassign) {
 }
 
 static struct move_record newest(struct tuner *t) {
-    static struct move_record moves[MOVES_KEPT];
+    static struct move_record moves[MOVES_SAVED];
     unsigned n = move_log_copy(tuner_moves(t), moves);
     return n > 0 ? moves[n - 1] : (struct move_record){.number = 0};
 }
@@ -138,7 +138,8 @@ TEST(test_a_limit_below_a_page_a_class) {
     open_tuner(&r, 32);
     fill_sizes(&r);
     cache_facts(r.c, &cf);
-    ok(cf.pages_out > 8 && cache_set_limit(r.c, 4u << 20) && tuner_pages_over(r.t) > 0, "%u classes with a page each, a limit of four", cf.pages_out);
+    ok(cf.pages_out > 8 && cache_set_limit(r.c, 4u << 20) && limit_pages_over(r.t) > 0,
+       "%u classes with a page each, a limit of four", cf.pages_out);
     facts = at_rest(&r);
     ok(facts.pages_over == 0 && facts.moved.pages > 0, "pages are given back, although the tuner has not seen the limit of before");
     for (unsigned round = 0; round < 100; round++) {
@@ -296,7 +297,7 @@ static void *shift_main(void *arg) {
 
 /* Moves by a mode, or of pages that sets took. */
 static unsigned records_by(struct tuner *t, const char *by, unsigned *without_reason) {
-    static struct move_record moves[MOVES_KEPT];
+    static struct move_record moves[MOVES_SAVED];
     unsigned n = move_log_copy(tuner_moves(t), moves), found = 0;
     *without_reason = 0;
     for (unsigned i = 0; i < n; i++) {
@@ -318,7 +319,7 @@ TEST(test_the_tuner_ends_during_a_move) {
     unsigned from = class_of(&r, 100);
     is(tuner_reassign(r.t, (int)from, 10, pages_of(&r, from)), TUNE_OK, "all of a class's pages are to move");
     while (f.moved.pages == 0 && f.moving) { /* slice by slice, so that the tuner is caught amid its work */
-        tuner_tend_pages(r.t, r.now_us++);
+        moves_step_all(r.t, r.now_us++);
         tuner_facts(r.t, &f);
     }
     tuner_destroy(&r.t);

@@ -180,7 +180,7 @@ enum { BURST_NOTES = 5000, NOTE_EVERY = 16 };
 TEST(test_requests_count_that_were_not_noted) {
     struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     struct hot_key keys[HOT_KEYS];
-    struct whatif_asked asked;
+    struct whatif_request_totals asked;
     char name[64];
     struct key key = fixture_key(name, 1);
     const uint64_t all = (uint64_t)BURST_NOTES * NOTE_EVERY;

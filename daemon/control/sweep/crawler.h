@@ -1,13 +1,13 @@
 /* The crawler: walks the whole index bucket by bucket and frees what has expired, a slice at a
  * time.
  *
- * It runs when asked; after a flush, where no sweeps do that (control/sweep/sweep.h), so that
+ * It runs when asked; after a flush, where no sweeps do that (control/sweep/sweeper.h), so that
  * flushed items give their memory back and no longer count; and by itself: first a minute after the
  * start, then at intervals between a minute and an hour. After a run in which at least one item in
  * a hundred was dead the interval is halved, otherwise doubled. Threading: the owner's thread,
  * through its cache_thread; `running` and `starts` may be read by anyone. */
-#ifndef SLATE_CONTROL_SWEEP_CRAWL_H
-#define SLATE_CONTROL_SWEEP_CRAWL_H
+#ifndef SLATE_CONTROL_SWEEP_CRAWLER_H
+#define SLATE_CONTROL_SWEEP_CRAWLER_H
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

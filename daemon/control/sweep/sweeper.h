@@ -7,8 +7,8 @@
  * rests that leave it a hundredth of a processor, and up to half of one where what it looks at is
  * dead. So a million small items take it a second, ten times as many ten.
  * Threading: the owner's thread, through its cache_thread. */
-#ifndef SLATE_CONTROL_SWEEP_SWEEP_H
-#define SLATE_CONTROL_SWEEP_SWEEP_H
+#ifndef SLATE_CONTROL_SWEEP_SWEEPER_H
+#define SLATE_CONTROL_SWEEP_SWEEPER_H
 #include <stdbool.h>
 #include <stdint.h>
 

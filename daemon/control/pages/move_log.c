@@ -1,4 +1,4 @@
-#include "control/pages/moves.h"
+#include "control/pages/move_log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,18 +66,18 @@ void move_log_add(struct move_log *l, const char *by, const struct page_move *mo
     snprintf(m.reason, sizeof m.reason, "%s", move->reason);
     lock_take(&l->lock);
     m.number = ++l->count;
-    l->ring[(m.number - 1) % MOVES_KEPT] = m;
+    l->ring[(m.number - 1) % MOVES_SAVED] = m;
     lock_release(&l->lock);
     move_sentence(&m, sentence);
     log_info("%s: %s", m.by, sentence);
 }
 
-unsigned move_log_copy(struct move_log *l, struct move_record to[MOVES_KEPT]) {
+unsigned move_log_copy(struct move_log *l, struct move_record to[MOVES_SAVED]) {
     unsigned n = 0;
     lock_take(&l->lock);
-    uint64_t first = l->count > MOVES_KEPT ? l->count - MOVES_KEPT : 0;
+    uint64_t first = l->count > MOVES_SAVED ? l->count - MOVES_SAVED : 0;
     for (uint64_t i = first; i < l->count; i++) {
-        to[n++] = l->ring[i % MOVES_KEPT];
+        to[n++] = l->ring[i % MOVES_SAVED];
     }
     lock_release(&l->lock);
     return n;

@@ -1,4 +1,4 @@
-#include "control/sweep/sweep.h"
+#include "control/sweep/sweeper.h"
 
 #include <sched.h>
 
@@ -19,14 +19,14 @@ void sweeper_init(struct sweeper *s, struct cache *cache, struct cache_thread *c
 }
 
 /* Whether a pass may find anything dead. */
-static bool is_worth_it(const struct sweeper *s, uint64_t now_us, uint64_t changes) {
+static bool sweeper_is_worth_it(const struct sweeper *s, uint64_t now_us, uint64_t changes) {
     return changes != s->changes || cache_flushed(s->cache) != s->flushed ||
            (s->pass.earliest_s != 0 && s->pass.earliest_s <= clock_now_s()) ||
            now_us >= s->began_us + UNASKED_US;
 }
 
 /* Ends the turn and begins another, since others may wait for a turn to end. Returns the time. */
-static uint64_t turn(struct sweeper *s, uint64_t now_us) {
+static uint64_t sweeper_turn(struct sweeper *s, uint64_t now_us) {
     uint64_t end_us = now_us + TURN_US;
     cache_turn_begin(s->ct);
     do {
@@ -39,17 +39,17 @@ static uint64_t turn(struct sweeper *s, uint64_t now_us) {
 
 /* A spell: turns, between which a worker may go first, and a rest after them. On a busy machine a
  * thread that rested runs again only after milliseconds, so rests are few. */
-static void spell(struct sweeper *s, uint64_t now_us) {
+static void sweeper_spell(struct sweeper *s, uint64_t now_us) {
     uint64_t examined = s->pass.examined, freed = s->pass.freed, mine_us = clock_thread_us(),
              end_us = now_us + SPELL_US;
     do {
-        now_us = turn(s, now_us);
+        now_us = sweeper_turn(s, now_us);
         sched_yield();
     } while (s->under_way && now_us < end_us);
     uint64_t took_us = clock_thread_us() - mine_us, pct = SHARE_PCT;
     if (s->pass.examined > examined) {
-        uint64_t walked = s->pass.examined - examined;
-        pct += (SHARE_DEAD_PCT - SHARE_PCT) * (s->pass.freed - freed) / walked;
+        pct += (SHARE_DEAD_PCT - SHARE_PCT) * (s->pass.freed - freed) /
+               (s->pass.examined - examined);
     }
     s->due_us = now_us + took_us * (100 - pct) / pct;
     if (!s->under_way && s->due_us < s->began_us + EVERY_US) {
@@ -66,7 +66,7 @@ uint64_t sweeper_tend(struct sweeper *s, uint64_t now_us) {
     }
     if (!s->under_way) {
         uint64_t changes = cache_sweep_changes(s->cache);
-        if (!is_worth_it(s, now_us, changes)) {
+        if (!sweeper_is_worth_it(s, now_us, changes)) {
             s->due_us = now_us + EVERY_US;
             return s->due_us;
         }
@@ -76,6 +76,6 @@ uint64_t sweeper_tend(struct sweeper *s, uint64_t now_us) {
         s->flushed = cache_flushed(s->cache);
         s->under_way = true;
     }
-    spell(s, now_us);
+    sweeper_spell(s, now_us);
     return s->due_us;
 }

@@ -1,14 +1,14 @@
 /* The last page moves, for `stats moves` and the audit log. Threading: any thread. A copy shows one
  * moment. */
-#ifndef SLATE_CONTROL_PAGES_MOVES_H
-#define SLATE_CONTROL_PAGES_MOVES_H
+#ifndef SLATE_CONTROL_PAGES_MOVE_LOG_H
+#define SLATE_CONTROL_PAGES_MOVE_LOG_H
 #include <stdint.h>
 
 #include "base/lock.h"
 #include "control/decision.h"
 #include "control/pages/mover.h"
 
-enum { MOVES_KEPT = 64, MOVE_SENTENCE_BYTES = 2 * REASON_BYTES + 192 };
+enum { MOVES_SAVED = 64, MOVE_SENTENCE_BYTES = 2 * REASON_BYTES + 192 };
 
 struct move_record {
     uint64_t number;                 /* 1 is the first since the start */
@@ -22,8 +22,8 @@ struct move_record {
 
 struct move_log {
     struct lock        lock;
-    uint64_t           count;        /* moves ever; the newest is at (count - 1) % MOVES_KEPT */
-    struct move_record ring[MOVES_KEPT];
+    uint64_t           count;        /* moves ever; the newest is at (count - 1) % MOVES_SAVED */
+    struct move_record ring[MOVES_SAVED];
     /* what was counted: pages, given_up, did, busy_items, busy_deletes, no_room, last_busy */
     struct move_result sums;
 };
@@ -36,8 +36,8 @@ struct move_result move_log_sums(struct move_log *);
 /* Keeps the move with its result, and logs it (base/log.h). */
 void move_log_add(struct move_log *, const char *by, const struct page_move *,
                   const struct move_result *);
-/* Copies the moves that are kept, the oldest first. Returns how many, at most MOVES_KEPT. */
-unsigned move_log_copy(struct move_log *, struct move_record to[MOVES_KEPT]);
+/* Copies the moves that are kept, the oldest first. Returns how many, at most MOVES_SAVED. */
+unsigned move_log_copy(struct move_log *, struct move_record to[MOVES_SAVED]);
 /* Writes the outcome: "moved", "moved in part, …" or "given up, …". */
 void move_outcome(const struct move_record *, char *to, size_t room);
 /* Writes the move without who wanted it and when, for a line of the log. */

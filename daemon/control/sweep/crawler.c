@@ -1,4 +1,4 @@
-#include "control/sweep/crawl.h"
+#include "control/sweep/crawler.h"
 
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ bool crawler_due(const struct crawler *c, uint64_t now_us) {
     return !atomic_load_explicit(&c->running, memory_order_relaxed) && now_us >= c->next_run_us;
 }
 
-static void finish(struct crawler *c) {
+static void crawler_finish(struct crawler *c) {
     bool rich = c->walk.reclaimed * 100 >= c->walk.checked * HARVEST_PCT && c->walk.reclaimed > 0;
     if (rich && c->every_s / 2 >= CRAWL_EVERY_MIN_S) {
         c->every_s /= 2;
@@ -72,7 +72,7 @@ bool crawler_step(struct crawler *c) {
     }
     cache_turn_end(c->ct);
     if (!more) {
-        finish(c);
+        crawler_finish(c);
     }
     return more;
 }
