@@ -28,7 +28,7 @@ struct page_move {
 /* Why a chunk or a page could not move. */
 enum move_busy {
     MOVE_BUSY_NONE,
-    MOVE_BUSY_DRAFT,   /* a value was still coming in */
+    MOVE_BUSY_UPLOAD,  /* a value was still coming in */
     MOVE_BUSY_READER,  /* a value was still being sent */
     MOVE_BUSY_NO_ROOM, /* there was no free chunk, and nothing may be dropped */
     MOVE_BUSY_TURN,    /* a worker's turn lasted for too long */

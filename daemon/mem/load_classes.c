@@ -74,14 +74,14 @@ bool load_classes(struct slab *s) {
 
 /* --- pages --- */
 
-/* Whether a page agrees with its class. The page is backed again: a copy of a file may have holes
- * where there were zeroes. */
-static bool load_page_is_intact(const struct slab *s, uint32_t page) {
+/* Whether a page disagrees with its class, or finds no memory: the page is backed again, since a
+ * copy of a file may have holes where there were zeroes. */
+static bool load_page_is_torn(const struct slab *s, uint32_t page) {
     const struct arena *a = s->arena;
     unsigned class_id = slab_page_class(s, page);
-    return slab_class_state(s, class_id) != SLAB_CLASS_UNUSED &&
-           slab_chunk_bytes(s, class_id) == slab_page(s, page)->chunk_bytes &&
-           memory_file_back(a->file, a->head_bytes + ((size_t)page << PAGE_SHIFT), PAGE_BYTES);
+    return slab_class_state(s, class_id) == SLAB_CLASS_UNUSED ||
+           slab_chunk_bytes(s, class_id) != slab_page(s, page)->chunk_bytes ||
+           !memory_file_back(a->file, a->head_bytes + ((size_t)page << PAGE_SHIFT), PAGE_BYTES);
 }
 
 /* qsort passes no context, so only one load may run at a time */
@@ -138,7 +138,7 @@ bool load_pages(struct slab *s, struct load_result *r) {
         struct page *p = slab_page(s, page);
         bool owned = p->class_id != SLAB_CLASS_NONE &&
                      (p->state == PAGE_OWNED || p->state == PAGE_DRAINING);
-        if (owned && load_page_is_intact(s, page)) {
+        if (owned && !load_page_is_torn(s, page)) {
             r->list[r->pages++] = page;
         } else {
             r->torn_pages += owned;

@@ -73,7 +73,7 @@ uint64_t drain_step(struct drain *d, uint64_t now_us) {
     if (now_us < d->due_us) {
         return d->due_us;
     }
-    if (d->again != NULL && !d->again(d->driver.arg)) {
+    if (d->may_go_on != NULL && !d->may_go_on(d->driver.arg)) {
         page_move_put_back(d->page, d->driver.ct);
         return PACE_DONE;
     }

@@ -29,8 +29,8 @@ struct drain {
     struct pace        *pace;
     struct page_driver  driver; /* thread, chunk, arg; `did` tells what became of the items */
     /* called before another pass that follows one that left something; false: the page goes back
-     * instead. NULL: it never does so */
-    bool              (*again)(void *arg);
+     * instead. NULL: always true */
+    bool              (*may_go_on)(void *arg);
     /* the time that all rests of a pass take together; 0: the pace's own rests only */
     uint64_t            nap_us;
     struct pace_job     job;

@@ -42,7 +42,7 @@ static void mover_send_event(const struct mover *m, enum event_move what) {
 static void mover_note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
     const struct item *it = slab_page_chunk(cache_slab(m->cache), page, chunk);
     m->result.busy_items++;
-    m->result.last_busy = item_state(it) == CHUNK_FILLING ? MOVE_BUSY_DRAFT : MOVE_BUSY_READER;
+    m->result.last_busy = item_state(it) == CHUNK_FILLING ? MOVE_BUSY_UPLOAD : MOVE_BUSY_READER;
 }
 
 /* Frees one chunk. If there is no room for what lives in it, the class gets a page of the pool; but
@@ -113,8 +113,8 @@ static uint64_t mover_end(struct mover *m, const char *why, uint64_t now_us) {
     return PACE_DONE;
 }
 
-/* Notes that a page went back. */
-static void mover_give_up(struct mover *m, uint64_t now_us) {
+/* Notes that a page went back: page_empty_some (cache/pages/page_move.c) gave it up. */
+static void mover_note_went_back(struct mover *m, uint64_t now_us) {
     mover_send_event(m, EVENT_MOVE_GIVEN_UP);
     if (m->cancelled) {
         return;
@@ -215,7 +215,7 @@ static uint64_t mover_begin_drain(struct mover *m, uint64_t now_us) {
     m->drain.page = &m->begun[m->at];
     m->drain.pace = m->pace;
     m->drain.driver = (struct page_driver){.ct = m->ct, .chunk = mover_empty_chunk, .arg = m};
-    m->drain.again = mover_inspect_page;
+    m->drain.may_go_on = mover_inspect_page;
     drain_begin(&m->drain, now_us);
     return now_us;
 }
@@ -261,7 +261,7 @@ static uint64_t mover_empty_page(struct mover *m, uint64_t now_us) {
         m->due_us = now_us;
         return now_us;
     }
-    mover_give_up(m, now_us);
+    mover_note_went_back(m, now_us);
     /* the first page that is tried was in use only if all others are */
     m->all_in_use = m->was_in_use;
     return mover_next_page(m, now_us);
@@ -279,7 +279,7 @@ static uint64_t mover_leave_page(struct mover *m, uint64_t now_us) {
     if (now_us >= m->due_us + PAGE_WAIT_US) {
         page_move_put_back(page, m->ct);
         m->result.last_busy = MOVE_BUSY_TURN;
-        mover_give_up(m, now_us);
+        mover_note_went_back(m, now_us);
         return mover_next_page(m, now_us);
     }
     return handed ? now_us : now_us + PLACE_LOOK_US;

@@ -52,7 +52,7 @@ static enum cache_moved resize_page_chunk(void *arg, uint32_t page, uint32_t chu
 }
 
 /* Before another pass. A page that is in use cannot be had, so nothing is dropped for it. */
-static bool resize_page_try_again(void *arg) {
+static bool resize_page_may_go_on(void *arg) {
     struct refit *r = arg;
     r->may_evict = r->no_room && !r->in_use;
     if (r->may_evict && !cache_evicts(r->cache)) {
@@ -83,7 +83,7 @@ void resize_page_begin(struct refit *r, uint32_t page, uint64_t now_us) {
     if (r->under_way) {
         d->page = &r->page;
         d->driver = (struct page_driver){.ct = r->ct, .chunk = resize_page_chunk, .arg = r};
-        d->again = resize_page_try_again;
+        d->may_go_on = resize_page_may_go_on;
         d->nap_us = r->pace_us / NAP_SHARE;
         drain_begin(d, now_us);
     }

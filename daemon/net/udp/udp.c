@@ -271,9 +271,9 @@ static void udp_abandon(struct worker *w, struct exchange *e, unsigned n) {
 /* --- replies --- */
 
 /* True: the reply may be sent, or the error in its place. */
-static bool udp_may_answer(struct worker *w, const struct udp_socket *s, struct exchange *e) {
+static bool udp_bound_reply(struct worker *w, const struct udp_socket *s, struct exchange *e) {
     uint32_t factor = address_is_local(e->from) ? 0 : s->factor;
-    if (udp_may_reply(e->reply.used, e->n, factor)) {
+    if (udp_reply_within_factor(e->reply.used, e->n, factor)) {
         return true;
     }
     if (counter_get(&w->counters->udp_refused) == 0) {
@@ -282,7 +282,7 @@ static bool udp_may_answer(struct worker *w, const struct udp_socket *s, struct 
     }
     counter_add(&w->counters->udp_refused, 1);
     udp_replace_reply(e, too_long);
-    return udp_may_reply(e->reply.used, e->n, factor);
+    return udp_reply_within_factor(e->reply.used, e->n, factor);
 }
 
 static void udp_flush(struct worker *w, const struct udp_socket *s) {
@@ -293,7 +293,7 @@ static void udp_answer_all(struct worker *w, const struct udp_socket *s, struct 
                            unsigned n) {
     struct udp_out *o = &w->udp->out;
     for (unsigned i = 0; i < n; i++) {
-        if (e[i].reply.used == 0 || !udp_may_answer(w, s, &e[i])) {
+        if (e[i].reply.used == 0 || !udp_bound_reply(w, s, &e[i])) {
             continue;
         }
         size_t all = udp_parts(e[i].reply.used);

@@ -53,7 +53,8 @@ static inline size_t udp_parts(size_t reply_bytes) {
 
 /* True: the reply, with all its frames and headers, is at most `factor` times as long as its
  * request. Factor 0: always true. */
-static inline bool udp_may_reply(size_t reply_bytes, size_t datagram_bytes, uint32_t factor) {
+static inline bool udp_reply_within_factor(size_t reply_bytes, size_t datagram_bytes,
+                                           uint32_t factor) {
     size_t sent = reply_bytes + udp_parts(reply_bytes) * (UDP_FRAME_BYTES + UDP_HEADERS_BYTES);
     return factor == 0 || sent <= (size_t)factor * (datagram_bytes + UDP_HEADERS_BYTES);
 }

@@ -34,7 +34,7 @@ void admin_verbosity(struct command_context *ctx, const struct words *w) {
     char why[SETTING_WHY_BYTES];
     to.verbosity = level > VERBOSITY_MAX ? VERBOSITY_MAX : (int)level;
     admin_change(ctx, &to, why);
-    text_out_str(ctx->out, ANSWER_OK);
+    text_out_str(ctx->out, REPLY_OK);
 }
 
 /* Whether a flush takes effect at once: its time is past or within the next second. As in
@@ -74,7 +74,7 @@ void admin_flush_all(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "CLIENT_ERROR invalid exptime argument\r\n");
     } else {
         admin_flush(ctx, delay);
-        text_out_str(ctx->out, ANSWER_OK);
+        text_out_str(ctx->out, REPLY_OK);
     }
 }
 
@@ -104,7 +104,7 @@ void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
     enum { LEAST_MEGABYTES = SETTINGS_LIVE_MEMORY_MIN / SETTINGS_MIB, MOST_MEGABYTES = 1000000000 };
     uint32_t megabytes;
     if (w->count < 2 || !word_u32(&w->word[1], &megabytes)) {
-        text_out_str(ctx->out, ANSWER_ERROR);
+        text_out_str(ctx->out, REPLY_ERROR);
     } else if (megabytes < LEAST_MEGABYTES) {
         /* memcached's text */
         text_out_str(ctx->out, "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n");
@@ -113,7 +113,7 @@ void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
     } else if (!admin_set_limit(ctx, megabytes)) {
         text_out_str(ctx->out, "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust\r\n");
     } else {
-        text_out_str(ctx->out, ANSWER_OK);
+        text_out_str(ctx->out, REPLY_OK);
     }
 }
 
@@ -156,14 +156,14 @@ void admin_watch(struct command_context *ctx, const struct words *w) {
         if (sample > 0) {
             one_in = sample;
         } else if (class_bit == 0) {
-            text_out_str(ctx->out, ANSWER_ERROR);
+            text_out_str(ctx->out, REPLY_ERROR);
             return;
         }
         classes |= class_bit;
     }
     ctx->watcher = watcher_open(classes != 0 ? classes : EVENT_FETCHERS, one_in);
     if (ctx->watcher) {
-        text_out_str(ctx->out, ANSWER_OK);
+        text_out_str(ctx->out, REPLY_OK);
     } else if (errno == EUSERS) {
         text_out_str(ctx->out, "WATCHER_TOO_MANY log watcher limit reached\r\n");
     } else {
@@ -174,7 +174,7 @@ void admin_watch(struct command_context *ctx, const struct words *w) {
 
 void admin_extstore(struct command_context *ctx, const struct words *w) {
     (void)w;
-    text_out_str(ctx->out, ANSWER_ERROR);
+    text_out_str(ctx->out, REPLY_ERROR);
 }
 
 void admin_refresh_auth(struct command_context *ctx, const struct words *w) {
@@ -182,7 +182,7 @@ void admin_refresh_auth(struct command_context *ctx, const struct words *w) {
     (void)w;
     if (ctx->server->users.path != NULL && users_load(&ctx->server->users, why)) {
         admin_audit(ctx, "refresh_auth", "done");
-        text_out_str(ctx->out, ANSWER_OK);
+        text_out_str(ctx->out, REPLY_OK);
     } else {
         text_out_printf(ctx->out, "SERVER_ERROR %s\r\n", why);
     }
@@ -194,7 +194,7 @@ void admin_refresh_certs(struct command_context *ctx, const struct words *w) {
     (void)w;
     if (tls->reload != NULL && tls->reload(tls->reload_arg, why)) {
         admin_audit(ctx, "refresh_certs", "done");
-        text_out_str(ctx->out, ANSWER_OK);
+        text_out_str(ctx->out, REPLY_OK);
     } else {
         text_out_str(ctx->out, why);
         text_out_str(ctx->out, "\r\n");

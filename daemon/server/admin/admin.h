@@ -6,8 +6,8 @@
 #include "server/commands/command.h"
 #include "server/commands/command_words.h"
 
-#define ANSWER_ERROR "ERROR\r\n"
-#define ANSWER_OK "OK\r\n"
+#define REPLY_ERROR "ERROR\r\n"
+#define REPLY_OK "OK\r\n"
 #define ANSWER_BAD_FORMAT "CLIENT_ERROR bad command line format\r\n"
 
 /* Checks the settings, puts them in force and records the client. False: nothing changed, and `why`

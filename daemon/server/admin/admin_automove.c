@@ -66,7 +66,7 @@ static bool automove_set_knob(const struct words *w, struct settings *to, const 
         return false;
     }
     if (w->count < 4 || !word_double(value, &ratio)) {
-        *error = ANSWER_ERROR;
+        *error = REPLY_ERROR;
     } else if (is_ratio && (ratio < 0.01 || ratio > 1)) {
         *error = "CLIENT_ERROR automove ratio must be from 0.01 to 1\r\n";
     } else if (is_ratio) {
@@ -83,12 +83,12 @@ void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
     const char *error = NULL;
     uint32_t number;
     if (w->count < 3) {
-        text_out_str(ctx->out, ANSWER_ERROR);
+        text_out_str(ctx->out, REPLY_ERROR);
         return;
     }
     if (!automove_set_knob(w, &to, &error)) {
         if (word_u32(&w->word[2], &number) && number > 2) {
-            error = ANSWER_ERROR;
+            error = REPLY_ERROR;
         } else if (!automove_set_mode(w, &to, why)) {
             error = ANSWER_BAD_FORMAT;
             if (why[0] != '\0') {
@@ -105,5 +105,5 @@ void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
         return;
     }
-    text_out_str(ctx->out, error ? error : ANSWER_OK);
+    text_out_str(ctx->out, error ? error : REPLY_OK);
 }

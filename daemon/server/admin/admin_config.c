@@ -33,11 +33,11 @@ static void config_get(struct command_context *ctx, const struct words *w) {
             is_known = true;
         }
     }
-    text_out_str(ctx->out, is_known ? "END\r\n" : ANSWER_ERROR);
+    text_out_str(ctx->out, is_known ? "END\r\n" : REPLY_ERROR);
 }
 
-static void config_refuse(struct command_context *ctx, const struct settings *now,
-                          const struct setting *row) {
+static void config_refuse_fixed(struct command_context *ctx, const struct settings *now,
+                                const struct setting *row) {
     if (row->when != SETTING_RUNTIME) {
         text_out_str(ctx->out, "CLIENT_ERROR this setting cannot change while the server runs\r\n");
     } else if (!row->name) {
@@ -63,7 +63,7 @@ static void config_set(struct command_context *ctx, const struct words *w) {
         return;
     }
     if (!setting_is_live(&to, row)) {
-        config_refuse(ctx, &to, row);
+        config_refuse_fixed(ctx, &to, row);
         return;
     }
     const struct setting live = setting_live(row, cache_limit_most(ctx->server->cache));
@@ -74,7 +74,7 @@ static void config_set(struct command_context *ctx, const struct words *w) {
     } else if (!admin_change(ctx, &to, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
     } else {
-        text_out_str(ctx->out, ANSWER_OK);
+        text_out_str(ctx->out, REPLY_OK);
     }
 }
 
@@ -116,6 +116,6 @@ void admin_config(struct command_context *ctx, const struct words *w) {
     } else if (w->count > 1 && word_is(&w->word[1], "undo")) {
         command_order(ctx, w, config_undo);
     } else {
-        text_out_str(ctx->out, ANSWER_ERROR);
+        text_out_str(ctx->out, REPLY_ERROR);
     }
 }

@@ -36,7 +36,7 @@ static const char *crawler_set_tocrawl(const struct token *w, struct settings *t
 
 static void crawler_change(struct command_context *ctx, const struct words *w) {
     struct settings to = *server_settings_now(ctx->server);
-    const char *error = ANSWER_ERROR;
+    const char *error = REPLY_ERROR;
     char why[SETTING_WHY_BYTES];
     if (w->count == 2 && word_begins(&w->word[1], "enable")) {
         error = crawler_switch(&to, true);
@@ -50,7 +50,7 @@ static void crawler_change(struct command_context *ctx, const struct words *w) {
     if (!error) {
         admin_change(ctx, &to, why);
     }
-    text_out_str(ctx->out, error ? error : ANSWER_OK);
+    text_out_str(ctx->out, error ? error : REPLY_OK);
 }
 
 static void crawler_crawl(struct command_context *ctx, const struct words *w) {
@@ -58,7 +58,7 @@ static void crawler_crawl(struct command_context *ctx, const struct words *w) {
     const char *answer = ANSWER_BAD_CLASS;
     if (word_classes(&w->word[2], server_class_last(ctx->server), &classes)) {
         switch (tuner_crawl(ctx->server->tuner, &classes)) {
-        case CRAWL_OK: answer = ANSWER_OK; break;
+        case CRAWL_OK: answer = REPLY_OK; break;
         case CRAWL_BUSY: answer = "BUSY currently processing crawler request\r\n"; break;
         case CRAWL_BAD_CLASS: answer = ANSWER_BAD_CLASS; break;
         case CRAWL_NOT_STARTED: answer = "NOTSTARTED no items to crawl\r\n"; break;
@@ -95,7 +95,7 @@ void admin_lru_crawler(struct command_context *ctx, const struct words *w) {
     }
     server_settings(ctx->server, &now);
     if (w->count != 3) {
-        text_out_str(ctx->out, ANSWER_ERROR);
+        text_out_str(ctx->out, REPLY_ERROR);
     } else if (!now.lru_crawler) {
         text_out_str(ctx->out, "CLIENT_ERROR lru crawler disabled\r\n");
     } else if (is_crawl) {

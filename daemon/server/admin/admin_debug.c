@@ -18,14 +18,14 @@ void admin_debugtime(struct command_context *ctx, const struct words *w) {
     } else if (w->count == 2 && word_i32(&w->word[1], &by_s)) {
         clock_shift(by_s);
     } else {
-        text_out_str(ctx->out, ANSWER_ERROR);
+        text_out_str(ctx->out, REPLY_ERROR);
         return;
     }
     /* A turn reads the clock at its start. A new turn shows the new time to the requests that
      * follow. */
     cache_turn_end(ctx->ct);
     cache_turn_begin(ctx->ct);
-    text_out_str(ctx->out, ANSWER_OK);
+    text_out_str(ctx->out, REPLY_OK);
 }
 
 /* Items held by debugitem. They are few, and stay held after their connection ends. */
@@ -81,7 +81,7 @@ static bool debug_release_item(struct command_context *ctx, const struct key *ke
  * item cannot move. `reffed` names the item held last, whose key may have a new item by now. */
 void admin_debugitem(struct command_context *ctx, const struct words *w) {
     if (w->count < 3 || w->word[2].bytes > KEY_BYTES_MAX) {
-        text_out_str(ctx->out, ANSWER_ERROR);
+        text_out_str(ctx->out, REPLY_ERROR);
         return;
     }
     const struct token *verb = &w->word[1];
@@ -96,9 +96,9 @@ void admin_debugitem(struct command_context *ctx, const struct words *w) {
     } else if (word_is(verb, "unlock")) {
         debug_release_item(ctx, &key);
     } else {
-        text_out_str(ctx->out, ANSWER_ERROR);
+        text_out_str(ctx->out, REPLY_ERROR);
         return;
     }
-    text_out_str(ctx->out, found ? ANSWER_OK : "MISS\r\n");
+    text_out_str(ctx->out, found ? REPLY_OK : "MISS\r\n");
 }
 #endif

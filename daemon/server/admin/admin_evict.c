@@ -48,7 +48,7 @@ static void evict_set_all(struct command_context *ctx, const char *name) {
     } else { /* setting the same policy again still protects items that were read */
         cache_set_policy(ctx->server->cache, policy, SLAB_CLASS_NONE);
     }
-    text_out_str(ctx->out, ANSWER_OK);
+    text_out_str(ctx->out, REPLY_OK);
 }
 
 static void evict_set_class(struct command_context *ctx, const char *name,
@@ -69,7 +69,7 @@ static void evict_set_class(struct command_context *ctx, const char *name,
         snprintf(what, sizeof what, "policy of class %u", class_id);
         evict_set_policy(ctx, policy, class_id);
         admin_audit_change(ctx, what, was, name);
-        text_out_str(ctx->out, ANSWER_OK);
+        text_out_str(ctx->out, REPLY_OK);
     }
 }
 

@@ -100,7 +100,7 @@ static const char *geometry_parse_verb(struct command_context *ctx, const struct
     case GEOMETRY_PAUSE:
     case GEOMETRY_RESUME: return value || o->force || o->dry ? ANSWER_BAD_FORMAT : NULL;
     }
-    return ANSWER_ERROR;
+    return REPLY_ERROR;
 }
 
 /* Parses `force` and `dry` at the end. Returns the number of words before them. */

@@ -6,7 +6,7 @@ static const char *lru_set_tuning(const struct words *w, struct settings *to) {
     double   hot_factor, warm_factor;
     if (!word_u32(&w->word[2], &hot_pct) || !word_u32(&w->word[3], &warm_pct) ||
         !word_double(&w->word[4], &hot_factor) || !word_double(&w->word[5], &warm_factor)) {
-        return ANSWER_ERROR;
+        return REPLY_ERROR;
     }
     if ((uint64_t)hot_pct + warm_pct > 80) {
         return "ERROR hot and warm pcts must not exceed 80\r\n";
@@ -24,7 +24,7 @@ static const char *lru_set_tuning(const struct words *w, struct settings *to) {
 static const char *lru_set_mode(const struct words *w, struct settings *to) {
     bool segmented = word_begins(&w->word[2], "segmented");
     if (!to->lru_maintainer || (!segmented && !word_begins(&w->word[2], "flat"))) {
-        return ANSWER_ERROR;
+        return REPLY_ERROR;
     }
     char why[SETTING_WHY_BYTES];
     setting_set(to, setting_find("policy", strlen("policy")), segmented ? "slru" : "lru", false,
@@ -35,7 +35,7 @@ static const char *lru_set_mode(const struct words *w, struct settings *to) {
 static const char *lru_set_temporary_ttl(const struct words *w, struct settings *to) {
     int32_t ttl_s;
     if (!to->lru_maintainer || !word_i32(&w->word[2], &ttl_s)) {
-        return ANSWER_ERROR;
+        return REPLY_ERROR;
     }
     to->temp_lru = ttl_s >= 0;
     to->temporary_ttl = ttl_s >= 0 ? ttl_s : to->temporary_ttl;
@@ -52,7 +52,7 @@ void admin_lru(struct command_context *ctx, const struct words *w) {
                  {"tune", 6, lru_set_tuning},
                  {"temp_ttl", 3, lru_set_temporary_ttl}};
     struct settings to = *server_settings_now(ctx->server);
-    const char *error = ANSWER_ERROR;
+    const char *error = REPLY_ERROR;
     char why[SETTING_WHY_BYTES];
     for (size_t i = 0; w->count > 1 && i < sizeof knobs / sizeof *knobs; i++) {
         if (w->count >= knobs[i].words && word_begins(&w->word[1], knobs[i].name)) {
@@ -63,5 +63,5 @@ void admin_lru(struct command_context *ctx, const struct words *w) {
     if (!error) {
         admin_change(ctx, &to, why);
     }
-    text_out_str(ctx->out, error ? error : ANSWER_OK);
+    text_out_str(ctx->out, error ? error : REPLY_OK);
 }

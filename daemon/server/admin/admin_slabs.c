@@ -5,14 +5,14 @@
 
 static const char *slabs_reassign_answer(enum tune_status status) {
     switch (status) {
-    case TUNE_OK: return ANSWER_OK;
+    case TUNE_OK: return REPLY_OK;
     case TUNE_BUSY: return "BUSY currently processing reassign request\r\n";
     case TUNE_BAD_CLASS: return "BADCLASS invalid src or dst class id\r\n";
     case TUNE_NO_SPARE: return "NOSPARE source class has no spare pages\r\n";
     case TUNE_SAME: return "SAME src and dst class are identical\r\n";
     case TUNE_DISABLED: return "CLIENT_ERROR slab reassignment disabled\r\n";
     }
-    return ANSWER_ERROR;
+    return REPLY_ERROR;
 }
 
 static void slabs_reassign_cancelled(void *arg, unsigned moved, unsigned wanted) {
@@ -44,7 +44,7 @@ static void slabs_reassign(struct command_context *ctx, const struct words *w) {
     } else if (w->count == 3 && word_is(&w->word[2], "cancel")) {
         slabs_cancel_reassign(ctx);
     } else if (w->count < 4 || w->count > 5) {
-        text_out_str(ctx->out, ANSWER_ERROR);
+        text_out_str(ctx->out, REPLY_ERROR);
     } else if (!word_i32(&w->word[2], &from) || !word_i32(&w->word[3], &to) ||
                (w->count == 5 && (!word_u32(&w->word[4], &pages) || pages == 0))) {
         text_out_str(ctx->out, ANSWER_BAD_FORMAT);
@@ -71,6 +71,6 @@ void admin_slabs(struct command_context *ctx, const struct words *w) {
     } else if (w->count > 1 && word_is(&w->word[1], "geometry")) {
         admin_slabs_geometry(ctx, w);
     } else {
-        text_out_str(ctx->out, ANSWER_ERROR);
+        text_out_str(ctx->out, REPLY_ERROR);
     }
 }

@@ -25,7 +25,7 @@ static void trial_set_mode(struct command_context *ctx, const char *mode, const 
                            why) &&
                admin_change(ctx, &to, why);
     if (set) {
-        text_out_str(ctx->out, ANSWER_OK);
+        text_out_str(ctx->out, REPLY_OK);
     } else {
         text_out_printf(ctx->out, "CLIENT_ERROR %s: %s\r\n", subject, why);
     }

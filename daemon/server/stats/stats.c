@@ -29,7 +29,7 @@ static void stats_switch_detail(struct command_context *ctx, const struct words 
     /* "o" begins both words: memcached takes it for "on" */
     to.detail_enabled = word_begins(&w->word[2], "on");
     admin_change(ctx, &to, why);
-    text_out_str(ctx->out, ANSWER_OK);
+    text_out_str(ctx->out, REPLY_OK);
 }
 
 static void stats_detail(struct command_context *ctx, const struct words *w) {
@@ -198,5 +198,5 @@ void stats_command(struct command_context *ctx, const struct words *w) {
             }
         }
     }
-    text_out_str(ctx->out, ANSWER_ERROR);
+    text_out_str(ctx->out, REPLY_ERROR);
 }

@@ -38,12 +38,13 @@ TEST(test_write) {
 }
 
 TEST(test_bound) {
-    ok(udp_may_reply(1 << 30, 9, 0), "without a factor any reply may be sent");
-    ok(udp_may_reply(9, 17, 1), "a reply as long as its request may");
-    ok(!udp_may_reply(10, 17, 1), "a byte more may not");
-    ok(udp_may_reply(10, 18, 1), "unless the request is padded");
-    ok(!udp_may_reply(1393, 1401, 1), "the frame and headers of each datagram count");
-    ok(udp_may_reply(54, 17, 2) && !udp_may_reply(55, 17, 2), "a factor of two doubles it, headers and all");
+    ok(udp_reply_within_factor(1 << 30, 9, 0), "without a factor any reply may be sent");
+    ok(udp_reply_within_factor(9, 17, 1), "a reply as long as its request may");
+    ok(!udp_reply_within_factor(10, 17, 1), "a byte more may not");
+    ok(udp_reply_within_factor(10, 18, 1), "unless the request is padded");
+    ok(!udp_reply_within_factor(1393, 1401, 1), "the frame and headers of each datagram count");
+    ok(udp_reply_within_factor(54, 17, 2) && !udp_reply_within_factor(55, 17, 2),
+       "a factor of two doubles it, headers and all");
 }
 
 int main(void) { return tap_main(); }
