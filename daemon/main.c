@@ -18,12 +18,12 @@
 #include "net/takeover/takeover_old.h"
 #include "server/auth/logins.h"
 #include "server/config/options.h"
-#include "server/process.h"
+#include "server/process/process.h"
 #include "server/settings_change.h"
 #include "server/start.h"
 #include "server/stats/stats.h"
-#include "server/syscall_filter.h"
-#include "server/version.h"
+#include "server/process/syscall_filter.h"
+#include "server/process/version.h"
 #include "simulate/simulate.h"
 
 static struct settings settings;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "server/stats/stats.h"
-#include "server/version.h"
+#include "server/process/version.h"
 
 /* The replies from which the page is made; each row of a table is a metric. */
 enum part { GENERAL, MEMORY, MOVES, SLABS, ITEMS, SETTINGS, CURVE, WHATIF, PARTS };

@@ -12,7 +12,7 @@
 #include "mem/settings_blob.h"
 #include "server/config/saved_settings.h"
 #include "server/prefix_stats.h"
-#include "server/process.h"
+#include "server/process/process.h"
 
 /* A ratio that is too large for the type becomes the largest value. */
 static uint32_t settings_percent(double ratio) {

@@ -20,9 +20,9 @@
 #include "server/auth/logins.h"
 #include "server/config/listen_list.h"
 #include "server/memory_limit.h"
-#include "server/process.h"
+#include "server/process/process.h"
 #include "server/settings_change.h"
-#include "server/version.h"
+#include "server/process/version.h"
 
 static bool start_check_mode(const struct settings *s) {
     char reason[REASON_BYTES], dir[1100];

@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "control/sampling/policy_auto.h"
 #include "server/config/options.h"
-#include "server/process.h"
+#include "server/process/process.h"
 
 #define OBJECTS_MAX ((UINT32_C(1) << 31) - 1) /* bound of a miniature cache */
 #define SHARE_MAX 100.0                       /* of the keys; more than all keys has no effect */

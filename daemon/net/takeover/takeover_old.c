@@ -19,7 +19,7 @@
 #include "net/net_internal.h"
 #include "net/takeover/takeover_new.h"
 #include "net/udp/udp.h"
-#include "server/process.h"
+#include "server/process/process.h"
 
 enum {
     LISTEN_PAUSE_S = 1, /* how long to wait for a free descriptor */

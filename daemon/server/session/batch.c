@@ -9,7 +9,7 @@
 #include "server/prefix_stats.h"
 #include "server/session/session_internal.h"
 #include "server/verbs/observe.h"
-#include "server/version.h"
+#include "server/process/version.h"
 
 struct batch *batch_create(struct server *server, struct cache_thread *ct,
                            struct serve_counters *counters) {

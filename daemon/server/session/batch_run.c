@@ -7,7 +7,7 @@
 #include "server/command_table.h"
 #include "server/session/session_internal.h"
 #include "server/verbs/observe.h"
-#include "server/version.h"
+#include "server/process/version.h"
 
 static struct command_context batch_command_context(struct batch *b, struct session *s) {
     uint64_t now_us = clock_mono_us();

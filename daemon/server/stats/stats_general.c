@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "server/process.h"
+#include "server/process/process.h"
 #include "server/stats/stats.h"
-#include "server/version.h"
+#include "server/process/version.h"
 
 struct general {
     struct settings           settings;

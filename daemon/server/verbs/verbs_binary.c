@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "protocol/binary.h"
 #include "server/verbs/observe.h"
-#include "server/version.h"
+#include "server/process/version.h"
 
 /* --- replies --- */
 

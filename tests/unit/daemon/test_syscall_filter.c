@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "server/syscall_filter.h"
+#include "server/process/syscall_filter.h"
 #include "tap.h"
 
 enum { NO_FILTER = 77 };

@@ -1,5 +1,5 @@
 /* The text of LICENSE, for `slated -i`. */
-#include "server/version.h"
+#include "server/process/version.h"
 
 const char version_license[] =
     "BSD 3-Clause License\n"

@@ -1,4 +1,4 @@
-#include "server/process.h"
+#include "server/process/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

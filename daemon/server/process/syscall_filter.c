@@ -1,6 +1,6 @@
 /* Allowed by name: what libc, OpenSSL, libevent and jemalloc call while the server serves and while
  * it stops. A name that this machine's architecture lacks is passed over. */
-#include "server/syscall_filter.h"
+#include "server/process/syscall_filter.h"
 
 #include <errno.h>
 #include <sched.h>
