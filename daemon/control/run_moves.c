@@ -7,11 +7,10 @@
 
 enum { TURNS_LOOK_US = 1000 }; /* between two looks at emptied pages that wait for turns */
 
-/* --- pages that abandoned uploads left free go to the pool --- */
+/* --- the empty pages of abandoned uploads go to the pool --- */
 
-/* The class may have got such pages for those values alone, and another class may be evicting
- * meanwhile. Nothing is moved and nothing dropped for them: a page into which something was stored
- * since stays. */
+/* A class may have got such pages for the uploads alone, and another class may be evicting. Only
+ * empty pages go: no item is moved or dropped, and a page with a new item stays. */
 static bool moves_next_empty(struct tuner *t, struct current_move *c, uint64_t now_us,
                              uint64_t *due_us) {
     struct class_set left = cache_take_left_free(t->cache);

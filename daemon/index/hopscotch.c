@@ -317,8 +317,8 @@ static void hopscotch_remove(struct index *ix, uint64_t hash, uint32_t ref) {
 
 /* --- walking --- */
 
-/* The keys whose own line is the i-th, wherever they lie. Only a split changes a key's own line,
- * and then to one that the walk has not come to yet. */
+/* The keys whose own line is the i-th, wherever they lie. Only a split changes a key's own line.
+ * The walk reaches the new line later. */
 static bool hopscotch_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
                             unsigned *count) {
     uint32_t lines = index_count(ix);

@@ -8,7 +8,7 @@ enum {
     EXTRAS_OR_NONE = 8,
     QUIET = 16,
     KNOWN = 32,
-    LOGIN = 64,          /* unknown if nobody has to log in */
+    LOGIN = 64,          /* an unknown opcode if nobody has to log in */
 };
 
 static const struct rule {

@@ -57,7 +57,7 @@ static double share_used_bytes(const struct share_classes *k, double factor, dou
     return sum;
 }
 
-/* Bytes for items of all classes that do not stand apart, without idle chunks. */
+/* Bytes for items in `factor` times the memory, without idle chunks or classes that stand apart. */
 static double share_grown_bytes(const struct share_classes *k, double cache_bytes, double factor,
                                 double rate) {
     double all = cache_bytes, idle = 0;

@@ -28,8 +28,8 @@ static uint32_t shadow_size_nodes(uint32_t nodes, unsigned size) {
     return (uint32_t)(nodes * factor_nodes[size]);
 }
 
-/* The memory for so many nodes at today's size. Miniatures of other sizes may come to run any
- * policy, so each counts as the costliest one. */
+/* The memory for this number of nodes at today's size. A miniature of another size may change to
+ * any policy, so each counts as the costliest policy. */
 static size_t shadow_memory_for(uint32_t nodes, unsigned classes) {
     size_t bytes = sizeof(struct shadow) +
                    (size_t)nodes * SHADOW_RECENT_FACTOR * sizeof(struct recent) +

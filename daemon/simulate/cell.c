@@ -28,7 +28,7 @@ struct simulate_cell {
     unsigned twins;     /* keys played for each key of the trace */
     uint64_t played;    /* requests of the trace, twins apart */
     uint64_t reads, hits, stores, deletes, play_us;
-    uint64_t inserted, deleted; /* keys, of a cell of objects */
+    uint64_t inserted, deleted; /* keys; only a cell of objects counts them */
 };
 
 static int64_t shown_s; /* seconds since the trace began, as the process's clock shows */

@@ -52,7 +52,7 @@ static const struct text {
     char        separator; /* ' ': any number of blanks */
     uint8_t     least;     /* least number of columns */
     const char *columns;   /* names of the columns; NULL: the first line has them */
-    /* error of a line with other columns, or without a number in a column of numbers */
+    /* the error if the columns of a line are not these, or a column of numbers has no number */
     const char *wrong;
 } texts[TRACE_FORMAT_COUNT] = {
     [TRACE_KEYS] = {' ', 1, "key size", "it is neither `key` nor `key size`"},

@@ -23,7 +23,7 @@ void cache_s3fifo(const struct cache *c, struct evict_s3fifo_knobs *to) {
 }
 
 /* A class without items has no queue yet, and gets the policy with its first item. `all`: also
- * switches queues that have the policy already, which then spare read items once more. */
+ * switches queues that have the policy already; these then spare their read items once more. */
 static void settings_switch_queues(struct cache *c, unsigned first_class, unsigned last_class,
                                    bool all) {
     for (unsigned i = 0; i < c->partition_count; i++) {

@@ -53,9 +53,9 @@ enum {
     STEAL_PAUSE_US = 5000,
 };
 
-/* The donor: the class with the most pages, at least `least_pages`, outside `refused`. spare_choose
- * (control/pages) compares what pages are worth instead; that means a sample of up to 1,300 chunks,
- * and here a set waits. */
+/* The donor: the class with the most pages, at least `least_pages`, outside `refused`.
+ * control/pages/choose_class.c compares the values of pages instead. That samples up to 1,300
+ * chunks, too slow here: a set waits. */
 static unsigned alloc_richest_class(const struct cache *c, const struct class_set *refused,
                                     uint32_t least_pages) {
     unsigned best = SLAB_CLASS_NONE;

@@ -1,4 +1,4 @@
-/* Magazines of free chunks, one for each class in a partition, and the way of chunks back to their
+/* Magazines of free chunks, one for each class in a partition, and the release of chunks to their
  * classes. */
 #include "cache/alloc/magazine.h"
 

@@ -86,9 +86,9 @@ static unsigned upload_tails_wanted(const struct cache *c, uint32_t left, size_t
 
 /* Takes free chunks of the class, or else one chunk by any means. If no chunk of the right size can
  * be had, a larger chunk serves. With no_slab_reassign a smaller chunk serves, too: the class of
- * the largest chunks may have one page, and other values may hold its two chunks. Where pages move,
- * small items would be dropped without end for values that readers hold. Returns the number of
- * chunks. */
+ * the largest chunks may have one page, and other values may hold its two chunks. It does not serve
+ * where pages move: while readers hold the large values, small items would be dropped without end.
+ * Returns the number of chunks. */
 static unsigned upload_take_tails(struct cache_thread *ct, struct partition *p, unsigned class_id,
                                   uint32_t *refs, unsigned want) {
     struct cache *c = ct->cache;

@@ -6,10 +6,10 @@ enum {
     /* a class that evicted or took a free chunk within this time is stored to … */
     LATELY_US = 10 * 1000,
     FILLING_US = 1000 * 1000,   /* … and within this time fills what it has free */
-    /* Moves to one class within this time are in a row, each of twice as many pages. In reckoned
-     * time (make bench-policies) moves of one page do as well; but with calcify's server on a core
-     * that it fills, its second phase then ended with 37 to 57 of 64 pages in 7 runs of 10, and
-     * with 47 to 59 in 3 of 10 that came in turn with them. */
+    /* Moves to one class within this time are a row: each has twice as many pages as the last. In
+     * simulated time (make bench-policies) moves of one page do as well. With calcify's server on a
+     * core that it fills, moves of one page ended its second phase with 37 to 57 of 64 pages in 7
+     * runs of 10. Rows ended it with 47 to 59 in 3 of 10 runs, which alternated with those. */
     STREAK_US = 200 * 1000,
     AGE_ERROR_S = 1,            /* ages are whole seconds: a young one says nothing */
     /* A donor's tail is older by half, so that ages which are nearly equal move nothing. Without it

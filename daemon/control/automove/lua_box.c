@@ -275,7 +275,7 @@ static int lua_box_set_up(lua_State *L) {
     lua_pushglobaltable(L);
     lua_pushvalue(L, 3);
     lua_call(L, 2, 1);
-    lua_replace(L, 2); /* the core, the environment, the host */
+    lua_replace(L, 2); /* the stack is: the core, the environment, the host */
     lua_box_lock_strings(L, LUA_BOX_ENVIRONMENT);
     lua_pushvalue(L, LUA_BOX_ENVIRONMENT);
     lua_rawseti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);

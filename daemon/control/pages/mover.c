@@ -267,7 +267,7 @@ static uint64_t mover_empty_page(struct mover *m, uint64_t now_us) {
     return mover_next_page(m, now_us);
 }
 
-/* Leaves an emptied page to whoever sees that it can change hands. Too many may wait already. */
+/* Defers an emptied page until turns end. If too many are deferred, waits, then puts it back. */
 static uint64_t mover_leave_page(struct mover *m, uint64_t now_us) {
     struct moving_page *page = &m->begun[m->at];
     bool left = cache_handover_defer(m->ct, page), handed = cache_handover_step(m->ct);

@@ -17,7 +17,7 @@
  * token. */
 enum { SEPARATOR = ':' };
 
-/* No user of the text protocol has a blank in the name. */
+/* Begins the line of a certificate. The name of a user of the text protocol has no blank. */
 static const char certificate_word[] = "certificate ";
 
 struct user {

@@ -291,7 +291,7 @@ void process_ready(const struct settings *s) {
     }
     int null = s->verbosity > 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0) {
-        log_sync(); /* log lines so far go to the terminal of the start */
+        log_sync(); /* lines so far go to the terminal that started the server */
         dup2(null, STDIN_FILENO);
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);

@@ -2,8 +2,8 @@
  * logs in by SASL (login_sasl.c).
  *
  * The dialogue is memcached's: a set command of any key, whose value is the user's name, a blank
- * and the password. Every other line gets an error; the value of another command is read as lines,
- * too. */
+ * and the password. Every other line gets an error. So does each line of another
+ * command's value. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@ M.ANY, M.POOL, M.MAX_CLASS = -1, 0, 255
 
 local POLL_FIRST_S <const>, POLL_MOST_S <const> = 0.002, 0.05
 local BUSY_FIRST_S <const>, BUSY_MOST_S <const> = 0.005, 0.5
--- The mover may take this long to start after an OK; silent for longer, it has given the page up.
+-- The mover may take this long to start after an OK. If no page moves for longer, it has given the page up.
 local SILENCE_S <const> = 2
 
 local function class_name(id)

@@ -48,8 +48,8 @@ function Runner:sample()
     return snapshot.take(self.client, { server = self.options.server, slated = self.options.slated, settings = true })
 end
 
--- Gives the classes their curves, where the policy wants them, it will decide now, and the server samples keys. True,
--- or nil, message, code when the server is gone.
+-- Adds curves to the classes if the policy wants curves and decides now, and the server samples keys. Returns true, or
+-- nil, message, code when the server is gone.
 function Runner:add_curves(now)
     if not (self.running.wants_curves and self.options.slated and self.running:is_due(now)) then
         return true

@@ -26,7 +26,7 @@ local function named_by_variable(one, environment)
     return path ~= "" and path or nil
 end
 
---- Whether the file's own variable names it.
+--- True if the file's own variable (SLATE_RULES, ...) gives its path.
 function M.is_named(file, environment)
     return named_by_variable(FILES[file], environment) ~= nil
 end

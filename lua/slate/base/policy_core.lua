@@ -99,8 +99,8 @@ local COUNTERS <const> = { "evicted", "outofmemory", "get_hits", "cmd_set" }
 local GAUGES <const> = { "chunk_size", "chunks_per_page", "total_pages", "total_chunks", "used_chunks", "free_chunks",
     "number", "age", "mem_requested" }
 
--- The age of what would be evicted next. While the queue that evicts is empty, servers say 0; then it is the oldest
--- tail of the others that counts, as in slated's own snapshots.
+-- The age of the next victim. While the queue that evicts is empty, servers report 0. Then the oldest tail of the other
+-- queues counts, as in slated's own snapshots.
 local function tail_age(class)
     local age = class.age or 0
     return age > 0 and age or max(class.age_hot or 0, class.age_warm or 0)
@@ -192,7 +192,7 @@ function M.misses_a_store(before, after)
     return stored > 0 and missed / stored or 0, stored > 0 and 0 or missed
 end
 
--- What the classes of `after` did between the two: rates, and how long what they evict had lived, by Little's law.
+-- Adds to the classes of `after` their rates between the two, and the lifetime of evicted items, by Little's law.
 local function add_rates(before, after)
     local seconds, each = max(after.time_s - before.time_s, 1e-3), M.misses_a_store(before, after)
     for _, class in ipairs(after.classes) do

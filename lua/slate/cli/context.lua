@@ -78,7 +78,7 @@ local function tracer(mark)
     return function(line) io.stderr:write(mark, (line:gsub("%c", "?")), "\n") end
 end
 
---- The servers that were named behind a command's word; without any, those of --server. Or nil, message, code.
+--- The servers that a command's arguments name; without arguments, those of --server. Or nil, message, code.
 function Context:servers_of(names)
     if #names == 0 then
         return self.servers

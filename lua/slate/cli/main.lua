@@ -157,8 +157,8 @@ function M.find_command(arguments)
     return nil
 end
 
--- argparse takes a leading minus for an option. But a negative number after an option is its value, of which the
--- option can say what is wrong with it, and -1 is a source of pages for `move`.
+-- argparse takes a leading minus for an option. But a negative number after an option is the option's value, and the
+-- option reports what is wrong with it. And -1 is a source of pages for `move`.
 local function protect_negatives(arguments, chosen)
     local copy = {}
     for i, word in ipairs(arguments) do
@@ -319,7 +319,7 @@ end
 --- Runs a command line and returns the exit code; whatever went wrong has been said.
 function M.main(arguments, launcher)
     hold_standard_streams()
-    collectgarbage("stop") -- what is loaded and declared first is needed to the end: there is nothing to collect
+    collectgarbage("stop") -- the start leaves no garbage: what it loads is used to the end
     local ok, exit_code, message, code = xpcall(dispatch, explain, arguments, launcher)
     collectgarbage("restart")
     if not ok then

@@ -18,7 +18,7 @@ local function out_json(context, key, item)
     })
 end
 
--- A terminal must not obey what a value holds; a pipe gets the bytes as they are.
+-- A terminal gets printable text, because it would obey control bytes of a value. A pipe gets the bytes unchanged.
 local function out_value(context, value)
     if not context:is_terminal(1) then
         context:out(value)

@@ -54,8 +54,8 @@ local function exact(client)
     return pages
 end
 
--- The pages of classes whose pages nobody lists: each as full as its class is. nil, message, code where it is not told
--- how full a class is, or that it has more pages than a server can.
+-- Pages for a server that does not list its pages: each is as full as its class. nil, message, code if the server does
+-- not report how full a class is, or reports more pages than a server can have.
 local function estimated(now)
     local pages = {}
     for _, class in ipairs(now.classes) do

@@ -26,7 +26,7 @@ function M.declare(command)
     command:option("--title", "The heading of the page, such as the name of an incident."):argname("TEXT")
 end
 
--- A file that can be read is a recording; what cannot be one by its name is a server.
+-- True for a recording: an existing path that is no socket, or a name in .json or .jsonl. Else it is a server.
 local function is_file(name)
     local kind = require("slate.base.input").kind(name)
     return kind and kind ~= "socket" or name:find("%.jsonl?$") ~= nil

@@ -225,8 +225,8 @@ function M.outcome_fields(outcome)
     }
 end
 
---- Puts on record what came of the change with this id (nil: the change is not on record, nor is this). outcome: of
--- slate.judge.verdict, with its words. context: server, say, and record, of `file`; without it it is the usual one.
+--- Records the outcome of the change with this id; nothing if id is nil (the change is not on record). outcome: of
+-- slate.judge.verdict, with its words. context: server, print_note, and record, of `file`, or nil for the usual one.
 function M.note_outcome(context, id, outcome)
     if not id then
         return

@@ -28,7 +28,7 @@ function M.miscounted(version)
     return MISCOUNTED[(version or ""):match("^%d+%.%d+%.%d+")]
 end
 
---- Takes what a version counts wrongly out of figures (of slate.facts.stats): that is not known.
+--- Removes the counter that a version counts wrongly from figures (of slate.facts.stats): its value is unknown.
 function M.leave_out(version, figures)
     local name = M.miscounted(version)
     if name then

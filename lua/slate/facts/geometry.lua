@@ -27,7 +27,7 @@ end
 -- What sizes fitted anew must hold more, in per cent, to be worth a word; slated refuses an order for less.
 M.GAIN_LEAST_PCT = 2
 
---- What other sizes would bring, in words: a sentence; nil while a change is under way, and when they bring little.
+--- A sentence: how much more fitted sizes would hold. nil while a change is under way, or if the gain is small.
 function M.advice(change)
     local gain_pct = change.state == "steady" and change.auto_gain or 0
     if gain_pct < M.GAIN_LEAST_PCT then

@@ -97,7 +97,7 @@ local function millionths(value)
     return math.floor(value * MILLION + 0.5)
 end
 
--- The code of a difference; nil when it cannot be told so. The value as a reader will have it comes second.
+-- The code of a difference, and the value that a reader decodes from it; nil if the code cannot hold the difference.
 local function code_of(before, after)
     local was, is = math.type(before) == "integer" and before, math.type(after) == "integer" and after
     local scale, value = 0, after

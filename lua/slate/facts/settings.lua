@@ -106,7 +106,7 @@ end
 
 -- reading -------------------------------------------------------------------------------------
 
---- Hands each name and text of a reply to a function: one of lines, or of one text; nil is one without any.
+--- Calls take(name, text) for each statistic of a reply: a list of lines, or one text. A reply of nil has none.
 function M.each_stat(reply, take)
     if type(reply) == "string" then
         reply = reply:gsub("[^\r\n\x20-\x7e]", "?") -- it is shown
@@ -211,7 +211,7 @@ function M.same(name, wanted, found)
         return true
     end
     wanted = name == "temporary_ttl" and wanted:match("^%S+") or wanted
-    if name == "sample_rate" and tonumber(wanted) then -- shown with all its digits: a little is not nothing
+    if name == "sample_rate" and tonumber(wanted) then -- servers show all its digits: a small rate is not 0
         return tonumber(wanted) == tonumber(found)
     elseif tonumber(wanted) and tonumber(found) then
         return same_number(wanted, found)

@@ -20,7 +20,7 @@ end
 local SHOWN_ELSEWHERE <const> = { policy = true, class_policy = true, geometry = true, slab_geometry_rate = true,
     sample_rate = true }
 
---- Why a value, as it is shown, may not be sent; nil when it may. replies: as for `list`.
+--- Why the value `shown`, in the form that slatetop shows, may not be sent; nil if it may. replies: as for `list`.
 function M.check_shown(who, replies, name, shown)
     local row = settings.row(name)
     if not row then

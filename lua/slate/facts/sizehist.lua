@@ -12,7 +12,7 @@ local M = {}
 M.SOURCES = { "sizehist", "sizes", "metadump" }
 M.MOST_KEYS = 100000
 
--- No server has more; sums of them are whole numbers.
+-- No server reports larger items, or more of them. Up to these, sums stay whole numbers.
 local MOST_BYTES <const>, MOST_ITEMS <const> = 1 << 31, 1 << 40
 
 -- width(bytes): how wide the step is that ends at so many bytes.

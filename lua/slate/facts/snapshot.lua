@@ -210,7 +210,7 @@ function M.earlier_by_id(before, after)
     return classes
 end
 
---- Whether a server tells which classes it has: true, also where it has none yet; or nil, message, code.
+--- True if the server reports its classes, even if it has none yet; or nil, message, code.
 function M.reports_classes(snapshot)
     local totals, first = snapshot.totals or {}, snapshot.classes[1] or {}
     if snapshot.slated or first.total_pages or first.number or totals.active_slabs or totals.total_malloced then

@@ -33,8 +33,8 @@ local function is_reported(class)
         and pages <= PAGES_MOST and class.used_chunks ~= nil
 end
 
--- One class with pages. What its chunks hold is told by its pages: where a server counts more chunks in use than there
--- are, for it is asked in several moments, all are.
+-- The row of one class with pages; the number of its chunks follows from its pages. A server answers the statistics at
+-- several moments, so it may report more chunks in use than there are: then all are in use.
 local function row_of(class)
     local size, pages = class.chunk_size, class.total_pages
     local tail_bytes = pages * math.max(0, PAGE_BYTES - class.chunks_per_page * size)

@@ -15,7 +15,7 @@ local M = {}
 
 -- How much worse a server is for each of these. Only the order matters.
 local DOWN <const>, OUT_OF_MEMORY <const>, OVER_LIMIT <const>, STARVING <const>, OUTLIER <const> = 1000, 100, 50, 10, 5
-local BAD_LINKS <const> = 80 -- of a proxy, whose requests to a backend fail
+local BAD_LINKS <const> = 80 -- of a proxy with a backend to which requests fail
 
 -- What this process itself has not enough of ends the command: the servers are not known to be down.
 local function open(context, server)

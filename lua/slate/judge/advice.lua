@@ -102,7 +102,7 @@ local function bytes_for(points, ratio)
     return nil
 end
 
--- What can be said on a server without a curve: whether it evicts, whether a class starves, and a text for the rest.
+-- The text for a server without a curve: whether it evicts, whether a class starves, and what a curve would show.
 local function text_without_curve(general, rates, about)
     local by_curve = "is told by a miss-ratio curve (needs slated) or by a trace:"
     local evicted, per_s = general.evictions, rates and rates.general or {}
@@ -138,7 +138,7 @@ local function memory_without_curve(context, client, options)
     }
 end
 
--- What slate.judge.relief needs to know of the server; or nil, message, code.
+-- The facts of the server that slate.judge.relief takes; or nil, message, code.
 local function relief_about(context, client, options)
     local now, _, _, _, _, one = must(context:pair(client, options.interval))
     if not one then

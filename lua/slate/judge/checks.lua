@@ -96,7 +96,7 @@ function CHECKS.process(about, add)
     end
 end
 
--- What more memory and another policy would bring, by slate.judge.relief, as advise and slatetop tell it.
+-- The gain of more memory and of another policy, by slate.judge.relief, as in advise and slatetop.
 local function relief_about(about)
     return { starves = about.in_need, evicts = relief.evicts(about.lately, about.per_s) }
 end
@@ -317,8 +317,8 @@ function CHECKS.storage_queue(about, add)
     end
 end
 
--- Are pages as sparse as those that compaction looks for, in the mean? Then it has work, and is behind when none is
--- free.
+-- True if the mean page is as sparse as the pages that compaction takes. Then compaction has work, and is behind when
+-- no page is free.
 local function is_behind(about, seen)
     return (seen.fragmented_ratio or 0) >= 1 - (about.settings.ext_max_frag or 1)
 end

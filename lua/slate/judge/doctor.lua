@@ -241,8 +241,8 @@ local EXAMINED <const> = {
     end },
 }
 
---- What the server does not report and was not looked at, in words; empty where all is told. known: as for M.findings.
--- A proxy's figures of a cache are not missed.
+--- What no check examined because the server does not report it: a list of words; empty if it reports all. known: as
+-- for M.findings. Empty for a proxy, which has no figures of a cache.
 function M.not_looked_at(known)
     local about, names = M.about(known), {}
     for _, row in ipairs(proxy.is_one(known.now) and {} or EXAMINED) do

@@ -13,7 +13,7 @@ local GIB <const> = 1 << 30
 local MONTH_S <const> = 365.25 / 12 * 24 * 3600
 local PARTS <const> = 8 -- sizes looked at between two of a curve
 
--- The curve as slate.facts.sampled tells it, but one that never falls.
+-- The points of slate.facts.sampled, raised where they fall: the curve never falls.
 local function rising(curve)
     local points, most = {}, 0
     for i, point in ipairs(sampled.points(curve)) do
@@ -50,10 +50,10 @@ function M.points(curve)
     return finer(rising(curve))
 end
 
--- How far the difference between the hit ratios of two sizes may be off, a standard error. By the server's bands, each
--- of which is the error against today's size: on the one side of it the smaller size's error is part of the larger's,
--- on both sides they are apart. Where it tells none, of the sampled reads those count that hit at the one size and miss
--- at the other.
+-- The standard error of the difference between the hit ratios of two sizes. Each band of the server is the error of a
+-- size against today's size. If both sizes are on one side of today's, the smaller error is part of the larger; else
+-- the two are independent. If the server reports no bands, those sampled reads count that hit at one size and miss at
+-- the other.
 local function doubt(curve, a, b)
     local a_error = sampled.error_at(curve, a.bytes / curve.bytes)
     local b_error = sampled.error_at(curve, b.bytes / curve.bytes)

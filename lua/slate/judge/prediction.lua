@@ -28,7 +28,7 @@ local MIB <const> = 1 << 20
 
 -- moves of pages ------------------------------------------------------------------------------
 
--- Why a class should not give so many pages; nil where nothing speaks against it.
+-- Why a class should not give this number of pages: a sentence; nil if there is no reason.
 local function against_giving(from, to, pages)
     local evicts, receiver = from.mean_evicted_per_s or 0, to and to.mean_evicted_per_s or 0
     local costs_items = (from.free_pages or 0) // 1 < pages

@@ -106,7 +106,7 @@ function M.need_words(row, move)
         units.rate(row.mean_evicted_per_s), units.age(row.life_s), move.from, M.donor_has(move))
 end
 
---- That a class starves, but not for pages: what the best move is predicted to bring.
+--- A sentence: a class starves, but pages would not help. It has the predicted gain of the best move.
 function M.no_use(move)
     return ("class %d starves, but %s of class %d would bring %s"):format(move.to, units.plural(move.pages, "page"),
         move.from, verdict.prediction_words(move.made))

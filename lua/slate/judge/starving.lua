@@ -57,7 +57,7 @@ function M.samples_in(interval_s)
     return samples, interval_s / samples
 end
 
---- Whether one sample is not enough, where nobody chose for how long to observe: where nothing is evicted no class
+--- True if a command without an interval needs more samples than one: the server evicts. Without evictions no class
 -- starves. one: of slate.judge.view.
 function M.has_to_observe(one)
     return one.rates ~= nil and (one.rates.general.evictions or 0) > 0
@@ -287,7 +287,7 @@ local function advise(state, row, rows)
     state.advised = row.advised
 end
 
--- The class whose need is told first: the one that evicts most, and then that one until another evicts twice as much.
+-- The class to report first: the one that evicts most. It stays first until another class evicts twice as much.
 local function worst_of(rows, was_id)
     local worst, was
     for _, row in ipairs(rows) do

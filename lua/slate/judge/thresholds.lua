@@ -22,12 +22,12 @@ return {
     starving_ends_below_ratio = 2, -- apart from where it begins, so that a finding stays,
     starving_ends_after_s = 10, -- for so long
     starving_ends_at_once_ratio = 1, -- where no other class keeps its own as long
-    starving_evictions_least_ratio = 0.05, -- of all evictions: what evicts less is not what the server suffers from
+    starving_evictions_least_ratio = 0.05, -- of all evictions: a class with fewer does not begin to starve
     clearly_ratio = 2, -- what is advised stays until something else is so many times as good
     hardly_read_ratio = 0.02, -- hits by stores: a class with fewer is written, not read
     age_spread_most = 4, -- ages of evicting classes that differ more are worth another automove
 
-    -- Pages that are free or held too many.
+    -- Free pages, and memory beyond the limit.
     idle_pages = 2.5, -- of free chunks
     idle_fills_s = 60, -- free chunks that a class takes within so long are not idle
     held_most_ratio = 0.1, -- of the limit beyond it,
@@ -63,7 +63,7 @@ return {
     verdict_shift_least_ratio = 0.05, -- of the requests: a load whose classes change by less is called the same
     verdict_half_least_s = 1, -- of the time before, in which a hit ratio that moves by itself shows
     guard_settle_s = 5, -- behind the change, when everything moves; of a short trial a quarter
-    guard_evictions_least_per_s = 10, -- fewer cross no share of what was
+    guard_evictions_least_per_s = 10, -- up to this rate a bound that is a share is not crossed
 
     -- The course of a server.
     course_lately_s = 4, -- held against what came before:

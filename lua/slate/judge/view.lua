@@ -309,7 +309,7 @@ function Course:stopped()
     return is_long and { was_per_s = was_per_s, for_s = for_s } or nil
 end
 
---- Whether the hit ratio of late is less than half of what it was: { was, is }; else nil.
+--- { was, is } if the recent hit ratio is less than half of the earlier one; else nil.
 function Course:fell()
     local from, turn, last = spans(self)
     local before = from and verdict.between(from, turn)

@@ -110,7 +110,7 @@ end
 
 -- changes -----------------------------------------------------------------------------------------------
 
--- Settings that two neighbouring snapshots tell differently.
+-- Settings that differ between two neighbouring snapshots.
 local function settings_seen(list)
     local changes = {}
     for i = 2, #list do

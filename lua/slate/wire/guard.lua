@@ -7,7 +7,7 @@ local READS <const> = {
 }
 -- Groups of statistics that switch or forget something.
 local WRITING_GROUPS <const> = { reset = true, sizes_enable = true, sizes_disable = true }
--- Flags of a meta get that only ask: the others store, touch or delete.
+-- Flags with which a meta get only reads. The other flags store, touch or delete.
 local READING_FLAGS <const> = "^[bcfhklOqstuvx]"
 
 local SECOND_WORDS <const> = {

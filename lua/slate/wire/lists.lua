@@ -95,7 +95,7 @@ function M.word(text)
     return units.parse_server(text)
 end
 
---- The servers that it stands for now, as units.parse_server has them; or nil, message, code.
+--- The servers that the list `one` has now, each as from units.parse_server; or nil, message, code.
 function M.servers(one, ways)
     return KINDS[one.is_list](one, ways)
 end

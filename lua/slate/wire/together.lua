@@ -21,7 +21,7 @@ local beside, queue = 0, { first = 1, last = 0 } -- tasks beside others: how man
 
 local files -- the limit of open files, read once
 
--- So many tasks of those, where the limit of open files allows for them; else their share of that limit.
+-- How many of `tasks` may run: all, if the limit of open files allows it; else their share of that limit.
 local function room_for(tasks)
     if not files then
         local limits = io.open("/proc/self/limits")
