@@ -38,10 +38,18 @@ TEST(test_chained_values_move) {
     struct rig r;
     unsigned wrong = 0, moved = 0;
     uint64_t pieces = 0;
+    struct item *held[ITEMS] = {NULL};
     open_with_items(&r, 64, ITEMS, BYTES);
     for (unsigned i = 1; i < ITEMS; i += 2) {
         drop(&r, i);
     }
+    hold(&r, held, ITEMS, 2);
+    for (unsigned c = 1; c <= r.slab->class_count; c++) {
+        move(&r, c, SLAB_CLASS_NONE, 1);
+        pieces += last.did.chunks_rescued;
+    }
+    is(pieces, 0, "no piece of a value that is being sent moves");
+    return_held(&r, held, ITEMS);
     for (unsigned c = 1; c <= r.slab->class_count; c++) {
         moved += move(&r, c, SLAB_CLASS_NONE, 1); /* the others have room for what it holds */
         pieces += last.did.chunks_rescued;
