@@ -128,7 +128,7 @@ function M.parser(chosen, alone)
         .. "auto"):choices({ "auto", "always", "never" }):argname("WHEN")
     parser:flag("--read-only", "Refuse whatever could change the server.")
     parser:flag("--trace", "Print every command sent to the server, and every line answered, on standard error.")
-    parser:flag("--version", "Print the version and exit.")
+    parser:flag("-V --version", "Print the version and exit.")
     for _, row in ipairs(M.COMMANDS) do
         local is_chosen = row.name == chosen or chosen == "*"
         if is_chosen or not alone then

@@ -16,7 +16,7 @@ function M.declare(command)
     for i, kind in ipairs(chart.KINDS) do
         names[i], lines[i] = kind.name, ("%s: %s"):format(kind.name, kind.summary)
     end
-    command:argument("what", "What to draw. " .. table.concat(lines, "; ") .. "."):choices(names):argname("KIND")
+    command:argument("kind", "What to draw. " .. table.concat(lines, "; ") .. "."):choices(names):argname("KIND")
     command:argument("files", "Recordings; several for a fleet."):args("*"):argname("FILE")
     command:flag("--live", "Sample the server instead of reading a recording; for a fleet all servers of -s.")
     command:option("-o --output", "Write FILE.png, .svg, .html or .txt instead of drawing on the terminal.")
@@ -75,7 +75,7 @@ local function sample(context, parsed, on_sample)
     local until_s = clock.steady_s() + (parsed["for"] or LIVE_DURATION_S)
     local interval_s = math.max(parsed.interval or 1, 0.01)
     local list, histogram = {}, nil
-    if parsed.what == "sizes" then -- of this moment
+    if parsed.kind == "sizes" then -- of this moment
         until_s = 0
     end
     while true do
@@ -91,7 +91,7 @@ local function sample(context, parsed, on_sample)
         on_sample(list)
         clock.sleep(interval_s)
     end
-    if parsed.what == "sizes" then
+    if parsed.kind == "sizes" then
         histogram = require("slate.facts.sizehist").read(peers[1].client) -- nil: the means of the classes have to do
     end
     for _, peer in ipairs(peers) do
@@ -103,7 +103,7 @@ end
 local function live(context, parsed, options)
     local repaint = options.terminal == "text" and not parsed.output and not context.json and context:is_terminal(1)
     return sample(context, parsed, function(list)
-        local figure = repaint and figure_of(parsed.what, list)
+        local figure = repaint and figure_of(parsed.kind, list)
         if figure then
             context:out("\27[H\27[2J")
             draw_text(context, figure, options)
@@ -132,7 +132,7 @@ end
 function M.run(context, parsed)
     if (#parsed.files > 0) == (parsed.live == true) then
         return nil, "name a recording, or --live", "usage"
-    elseif #context.servers > 1 and parsed.what ~= "fleet" then
+    elseif #context.servers > 1 and parsed.kind ~= "fleet" then
         return nil, "only a chart of a fleet takes several servers", "usage"
     end
     local options = must(drawing_options(context, parsed))
@@ -142,7 +142,7 @@ function M.run(context, parsed)
     else
         list = must(context:recordings(parsed.files))
     end
-    local figure, message = figure_of(parsed.what, list, histogram)
+    local figure, message = figure_of(parsed.kind, list, histogram)
     if not figure then
         return nil, message, "no"
     end
@@ -152,7 +152,7 @@ function M.run(context, parsed)
         draw_text(context, figure, options)
     end
     if context.json then
-        out_json(context, parsed.what, figure)
+        out_json(context, parsed.kind, figure)
     end
     return 0
 end
