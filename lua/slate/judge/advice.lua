@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What `slatectl advise` says, one function for each subject: f(context, client, options) returns
--- { facts = pairs of a name and a text, table (columns and rows for people), text, commands = what to type, and
--- figures of its own for JSON }; or nil, message, code, or it ends the command with these (slate.base.failure).
+--- The advice of `slatectl advise`, one function for each subject: f(context, client, options) returns { facts = pairs
+-- of a name and a text, table (columns and rows for people), text, commands = what to type, and the subject's figures
+-- for JSON }; or nil, message, code, or the function ends the command with these (slate.base.failure).
 --
 -- Pages and chunk sizes are in slate.judge.advice_slabs.
 local sampled = require "slate.facts.sampled"
@@ -18,19 +18,19 @@ local must = require("slate.base.failure").must
 
 local MIB <const> = 1 << 20
 
--- What sets the memory to so many bytes, up to the next MiB.
+-- The command that sets the memory to `bytes`, rounded up to the next MiB.
 local function set_memory(bytes)
     return "slatectl set maxbytes " .. math.ceil(bytes / MIB) * MIB
 end
 
--- What `slatectl advise memory --price-per-gb P --price-per-miss Q` says: the size that costs least.
+-- `slatectl advise memory --price-per-gb P --price-per-miss Q`: the size that costs least.
 
 local function row_of(name, one)
     return { name, units.bytes(one.bytes), units.percent(one.hit_ratio, 2), money.words(one.cost_of_memory),
         money.words(one.cost_of_misses), money.words(one.cost) }
 end
 
--- How many reads a second to reckon with: those asked for, else those of the interval. Or it ends the command.
+-- The reads a second to calculate with: options.reads_per_s, else those of the interval. May end the command.
 local function reads_of(context, client, options)
     if options.reads_per_s then
         return options.reads_per_s
@@ -52,7 +52,7 @@ local function text_of(now, best, load)
         ":")
 end
 
--- The advice, as `memory` gives it. options: price_per_gb, price_per_miss, reads_per_s, interval.
+-- The advice of M.memory by price. options: price_per_gb, price_per_miss, reads_per_s, interval.
 local function by_price(context, client, options, curve)
     local points, lacking = money.points(curve)
     if not points then
@@ -87,7 +87,7 @@ M.sizes = require("slate.judge.advice_slabs").sizes
 
 -- memory --------------------------------------------------------------------------------------
 
--- The fewest bytes at which the hit ratio is reached; nil when none of the curve does.
+-- The fewest bytes that reach the hit ratio; nil if no point of the curve reaches it.
 local function bytes_for(points, ratio)
     local last
     for _, point in ipairs(points) do
@@ -122,7 +122,7 @@ local function text_without_curve(general, rates, about)
     return ("the memory is full. %sHow many hits more of it would bring %s"):format(unread, by_curve)
 end
 
--- On a server without a curve: whether it evicts at all, and whether a class starves, is all that can be said.
+-- The advice for a server without a curve: only whether the server evicts, and whether a class starves.
 local function memory_without_curve(context, client, options)
     local now, _, rates, _, _, one = must(context:pair(client, options.interval))
     local general, about = now.general, relief.about(one or { now = now })
@@ -147,7 +147,7 @@ local function relief_about(context, client, options)
     return relief.about(one, sampled.curves(client, relief.wanted(one)))
 end
 
--- Not where chance alone may be as much as a hit ratio can rise, or fall.
+-- The gain in words; "not known yet" if chance alone may be as much as the hit ratio can rise, or fall.
 local function gain_in_words(curve, times, here)
     local gain, chance = sampled.gain_at(curve, times)
     chance = limits.errors_apart * chance
@@ -157,7 +157,7 @@ local function gain_in_words(curve, times, here)
     return ("%+.1f points ± %.1f"):format(gain * 100, chance * 100)
 end
 
--- What a hit ratio that is asked for needs: a text and a command.
+-- A text and a command: the memory that the hit ratio of options.hits needs.
 local function for_target(percent, target, most)
     if not target then
         return ("%g %% of hits are out of reach: the most memory that the curve covers brings %s"):format(percent,
@@ -166,8 +166,8 @@ local function for_target(percent, target, most)
     return ("%g %% of hits need about %s:"):format(percent, units.bytes(target)), set_memory(target)
 end
 
---- How much memory is worth having, by slate.judge.relief. Never more while a class starves: that one lacks pages
--- that others have.
+--- How much memory is worth having, by slate.judge.relief. Never more while a class starves: other classes have the
+-- pages that this class lacks.
 function M.memory(context, client, options)
     local curve, message, code = sampled.curve(client)
     if not curve and code == "unsupported" then
@@ -219,8 +219,8 @@ local function too_slow(mode)
         or ("mode %s moves pages too slowly for them"):format(mode)
 end
 
--- A mode that would do better than the one that is on: a text and what to type; nil where that one is right. spread:
--- what moves of pages can even out; need: what classes in need suffer from, in words.
+-- A mode of automove that is better than the one that is on: a text and what to type; nil if that one is right. spread:
+-- the spread of ages that page moves can even out; need: what the classes in need suffer from, in words.
 local function better_mode(now, mode, in_need, spread, need)
     if not now.slated and mode == "eviction" then
         return "mode 2 moves a page at every eviction and is not meant to stay on:", { "slatectl automove 1" }
@@ -242,16 +242,16 @@ local function better_mode(now, mode, in_need, spread, need)
     return nil
 end
 
--- Why the mode that is on is right. spread: of the ages of the classes that evict; movable: of those with pages to
--- give.
+-- Why the mode that is on is right. spread: of the ages of the classes that evict; movable: the same, with the longest
+-- age among classes with pages to give.
 local function right_mode(mode, spread, movable)
     if mode == "utility" then
         return "utility is on and is the right mode: it moves pages by hits, not by age; leave it on"
-    elseif not spread then -- one class, or ages that are not known: nothing to compare
+    elseif not spread then -- one class, or unknown ages: nothing to compare
         return ("%s: fewer than two classes evict items of a known age, so nothing can be compared; look again when "
             .. "the cache has been full for a minute"):format(mode == "off" and "automove is off"
             or (mode or "automove") .. " is on")
-    elseif (movable or 0) > limits.age_spread_most then -- of a memcached: only slated measures what a page brings
+    elseif (movable or 0) > limits.age_spread_most then -- memcached: only slated measures the gain of a page
         return ("an evicting class with pages to give keeps items %.0f times as long as the youngest, but no class is "
             .. "in need: moves by age alone cost hits as often as they bring some; leave it as it is"):format(movable)
     elseif spread > limits.age_spread_most then
@@ -264,7 +264,7 @@ local function right_mode(mode, spread, movable)
         or "automove")
 end
 
---- Which way of moving pages suits what is seen now.
+--- The mode of automove that suits the server now.
 function M.automove(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
     local now, before, rates, judge, _, one = must(context:pair(client, options.interval))
@@ -318,7 +318,7 @@ end
 
 -- policy --------------------------------------------------------------------------------------
 
--- A policy as a row for people; one that too few reads were sampled for has no figures.
+-- A policy as a row for people; without figures if too few reads were sampled for the policy.
 local function policy_row(guess, totals, about)
     if relief.too_few(totals, guess, about) then
         return { guess.policy, "-", "-", "-", "too few reads" }
@@ -330,7 +330,7 @@ local function policy_row(guess, totals, about)
         is_now and "now" or guess.policy == "none" and "refuses stores when full" or "" }
 end
 
---- Which eviction policy would hit most, from the shadows of slated, by slate.judge.relief. Never advises `none`.
+--- The eviction policy that would hit most, by slated's miniatures and slate.judge.relief. Never advises `none`.
 function M.policy(context, client, options)
     local totals, policies, code = sampled.whatif(client)
     if not totals and code == "unsupported" then

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What to advise about pages and about chunk sizes. Pure.
+--- Advice about pages and about chunk sizes. Pure.
 local chunks = require "slate.facts.chunks"
 local fit = require "slate.judge.fit"
 local sampled = require "slate.facts.sampled"
@@ -15,12 +15,12 @@ local view = require "slate.judge.view"
 
 local M = {}
 
--- Which class should get pages: the move that slatectl doctor and slatetop name, with what it is predicted to bring,
--- and what a page is worth to each class.
+-- Which class should get pages: the move that slatectl doctor and slatetop name, with its predicted gain, and the worth
+-- of a page to each class.
 
 local WORTH_SHOWN <const> = 8
 
--- The curves of all classes and of the whole, of a slated; nil of others.
+-- The curves of all classes and of the whole cache, from a slated; nil from other servers.
 local function all_curves(client, now)
     local ids = { 0 }
     for _, class in ipairs(now.classes) do
@@ -29,7 +29,7 @@ local function all_curves(client, now)
     return now.slated and sampled.curves(client, ids) or nil
 end
 
--- The classes of which it is known what a page is worth to them, as a table for people.
+-- A table for people: the classes for which the worth of a page is known.
 local function worth_table(list)
     local cells = {}
     for i, one in ipairs(list) do
@@ -39,14 +39,14 @@ local function worth_table(list)
         rows = cells }
 end
 
--- The first class that starves and its move: one that pages would help, else the worst; nil where none starves.
+-- The first class that starves, and its move: a class that pages would help, else the worst; nil if none starves.
 local function first_of(one, curves)
     local id, move = relief.in_need(one, curves)
     local row = id and view.row_of(one.rows, id) or starving.in_order(one.rows)[1]
     return row, move or row and relief.of(one, row.id, curves)
 end
 
--- What would help a class that pages do not help: words, and the command for it, of a slated.
+-- What would help a class that pages do not help: words, and the command. is_slated: judges memory and policy, too.
 local function instead_of(client, one, move, is_slated)
     local curve, totals, policies
     if is_slated then
@@ -59,7 +59,7 @@ local function instead_of(client, one, move, is_slated)
         totals and relief.policy({ totals = totals, policies = policies }, about))
 end
 
--- What to do for a class that refuses stores: pages of others, whatever hits they bring.
+-- Advice for a class that refuses stores: it gets pages of another class, whatever hits these bring there.
 local function help_refusing(advice, row, move)
     if not move then
         advice.text = ("%s; %s"):format(relief.refusal(row), relief.remedy(nil))
@@ -71,7 +71,7 @@ local function help_refusing(advice, row, move)
     advice.commands = { command .. " --dry-run", command .. " --verdict" }
 end
 
--- What to do for the class that starves: the same move that doctor and slatetop name, or why none.
+-- Advice for the class that starves: the same move that doctor and slatetop name, or why none is advised.
 local function help_starving(advice, row, move, instead)
     local command, made = ("slatectl move %d %d %d"):format(move.from, row.id, move.pages), move.made
     advice.src, advice.dst, advice.pages = move.from, row.id, move.pages
@@ -88,7 +88,7 @@ local function help_starving(advice, row, move, instead)
     advice.commands = { command .. " --dry-run", command .. " --verdict" }
 end
 
---- What `slatectl advise pages` says: which class should get pages, from which, and what that brings. Arguments and
+--- `slatectl advise pages`: which class should get pages, from which class, and the predicted gain. Arguments and
 -- results are those of the functions of slate.judge.advice.
 function M.pages(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
@@ -120,10 +120,10 @@ function M.pages(context, client, options)
     return advice
 end
 
--- Chunk sizes by dynamic programming over a histogram of the items: what those of now, those of the best factor and
--- the best ones waste, and what to type for them.
+-- Chunk sizes by dynamic programming over a histogram of the items: the waste of today's sizes, of the best factor and
+-- of the best sizes, and the commands for these.
 
--- The sizes, and whether these are all; or nil, message, code.
+-- The sizes, and whether the list is complete. Ends the command if the sizes are unknown.
 local function current_sizes(client, now)
     local classes, complete = must(chunks.classes(client, now))
     local sizes = {}
@@ -133,7 +133,7 @@ local function current_sizes(client, now)
     return sizes, complete
 end
 
--- The options that make these sizes; or that the server fitted them, or was told them one by one.
+-- The options that make these sizes; else "the server's own": it fitted them, or got them one by one as an option.
 local function options_of(settings, sizes)
     local factor, room = settings.growth_factor or 0, settings.chunk_size
     local by_factor = factor > 1 and chunks.by_factor(factor, room, settings.slab_chunk_max) or {}
@@ -145,7 +145,7 @@ local function row_of(name, what, judged)
     return { name, judged.classes, units.percent(judged.waste_ratio, 1), units.bytes(judged.taken_bytes), what }
 end
 
--- What to type for these sizes. order: that of `slatectl geometry` by which slated makes them.
+-- The commands for these sizes. order: the argument of `slatectl geometry` by which slated makes them.
 local function size_commands(now, sizes, order)
     local list = "-o slab_sizes=" .. table.concat(sizes, "-")
     if not now.slated then
@@ -155,7 +155,7 @@ local function size_commands(now, sizes, order)
     return { ("slatectl geometry %s --wait"):format(order), "slated " .. list .. more }
 end
 
--- The sizes that slated itself would make, with the order for them, and its prediction; nil where it cannot tell.
+-- The sizes that slated itself would make, the order for them, and its prediction; nil if slated cannot predict them.
 local function slated_sizes(client, classes, current)
     local geometry = require "slate.facts.geometry"
     local order = "auto" .. (classes and " " .. classes + 1 or "")
@@ -164,11 +164,11 @@ local function slated_sizes(client, classes, current)
         local _, sizes = geometry.split_prediction(predicted)
         return sizes, order, predicted
     end
-    return code == "no" and current or nil, order -- they are these already
+    return code == "no" and current or nil, order -- the server has these sizes already
 end
 
--- Takes the server's own figure in place of what the steps of a histogram let one reckon, in which the place of an item
--- within its step is not known: what `slatectl geometry` tells of the same sizes.
+-- Takes the server's own waste, which `slatectl geometry` shows for the same sizes, in place of the waste computed from
+-- the histogram: its steps hide the exact sizes of items.
 local function take_reported(judged, histogram, waste_ratio)
     if waste_ratio and waste_ratio < 1 and histogram.item_bytes then
         judged.waste_ratio = waste_ratio
@@ -176,7 +176,7 @@ local function take_reported(judged, histogram, waste_ratio)
     end
 end
 
--- What a slated says that the sizes of now, those of its own prediction and those of a factor waste.
+-- Takes a slated's figures for the waste of today's sizes, of the sizes that it predicts and of those of a factor.
 local function predict_waste(client, histogram, predicted, now, best, by_factor, factor)
     local geometry = require "slate.facts.geometry"
     local after, before = geometry.predicted_waste(predicted)
@@ -209,8 +209,8 @@ local function sizes_text_of(now, histogram, judged, best, factor, factor_judged
         .. (histogram.source == "metadump" and " (judged by a sample of keys)" or "")
 end
 
--- What the server does about its sizes by itself: "changes" them now that these bring enough, "waits", or nil where it
--- does nothing.
+-- What the server itself does about its sizes: "changes" (it will change them, the gain is large enough), "waits", or
+-- nil: nothing.
 local function does_by_itself(client, now)
     local geometry = require "slate.facts.geometry"
     local change = now.slated and geometry.read(client)
@@ -218,8 +218,8 @@ local function does_by_itself(client, now)
         and ((change.auto_gain or 0) >= geometry.GAIN_LEAST_PCT and "changes" or "waits") or nil
 end
 
--- The best sizes without the largest chunk, the order by which slated makes them, and its prediction: its own sizes, or
--- for stock memcached and for a histogram that was asked for, those of slate.judge.fit. Nil when no item fits a chunk.
+-- The best sizes without the largest chunk, the order by which slated makes them, and its prediction: slated's own
+-- sizes, or those of slate.judge.fit for memcached and for option "from". Nil when no item fits a chunk.
 local function best_sizes_of(client, now, histogram, current, options)
     local settings = now.settings
     local sizes, order, predicted
@@ -236,13 +236,13 @@ local function best_sizes_of(client, now, histogram, current, options)
     return sizes, order, predicted
 end
 
---- f(context, client, options), as slate.judge.advice has one for each subject.
+--- `slatectl advise sizes`: f(context, client, options), as slate.judge.advice has one for each subject.
 function M.sizes(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "chunk sizes"))
     local now = must(context:snapshot(client))
     local settings = now.settings or {}
     local chunk_max, room = settings.slab_chunk_max, settings.chunk_size
-    if not (chunk_max and room and math.max(chunk_max, room) <= chunks.PAGE_BYTES) then -- or nonsense
+    if not (chunk_max and room and math.max(chunk_max, room) <= chunks.PAGE_BYTES) then -- absent, or larger than a page
         return nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported"
     end
     local sizes, complete = must(current_sizes(client, now))

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What deserves an operator's attention: findings on the last refresh or over a recording, servers of a fleet that are
--- unlike the others, and who moves pages and why. Pure.
+-- unlike the others, and the reasons for page moves. Pure.
 local answers = require "slate.facts.answers"
 local doctor = require "slate.judge.doctor"
 local faults = require "slate.facts.faults"
@@ -14,18 +14,18 @@ local view = require "slate.judge.view"
 
 local M = {}
 
--- Findings over a recording: what was found from when to when. Pure.
+-- Findings over a recording, each with its first and last time. Pure.
 
---- What is known of a server that an observer has seen, for slate.judge.doctor and for rules.
+--- The facts of an observed server for slate.judge.doctor and for rules. one: of slate.judge.view.
 function M.known_of(one)
     return { one = one, now = one.now, before = one.before, rates = one.rates, rows = one.rows, course = one.course,
         lately = one:lately() }
 end
 
---- Looks at each snapshot of a recording (slate.facts.record) in turn. findings_of: what it finds, given what is known
--- (slate.judge.doctor's, unless told); may return nil and a message, which ends it.
--- Returns a list in the order of their first times: { the fields of the first finding, first_s and last_s (since the
--- first snapshot), samples }, one for each name and class; or nil and a message.
+--- Examines each snapshot of a recording (slate.facts.record) in turn. findings_of(the facts of M.known_of):
+-- slate.judge.doctor's findings by default; nil and a message from it end the run. Returns a list in the order of first
+-- times: { the fields of the first finding, first_s and last_s (since the first snapshot), samples }, one for each name
+-- and class; or nil and a message.
 function M.findings_over(list, findings_of)
     local one, episodes, at = view.observer(), {}, {}
     for _, now in ipairs(list) do
@@ -52,8 +52,8 @@ end
 
 -- Which servers of a fleet are unlike the others: by hits, by how long items live, by evictions. Pure.
 --
--- How far a server is from the median, in robust deviations (1.4826 times the median of the distances, which for values
--- of a bell curve is the standard deviation), so that an outlier does not hide itself. Only what is worse counts.
+-- The distance of a server from the median is in robust deviations (1.4826 times the median of the distances: for a
+-- bell curve the standard deviation), so that an outlier does not hide itself. Only worse figures count.
 
 local DEVIATION_BY_MEDIAN <const> = 1.4826
 
@@ -61,7 +61,7 @@ local function log1p(value)
     return math.log(1 + value)
 end
 
--- What is compared, as numbers of which a larger one is worse, and back; floor: the least that counts as one deviation.
+-- The figures compared. worse: a number, larger for a worse figure; back: its inverse; floor: the least deviation.
 local COMPARED <const> = {
     { name = "hit_ratio", floor = 0.005, worse = function(value) return -value end,
         back = function(worse) return -worse end },
@@ -98,10 +98,9 @@ local function compare(servers, found, figure)
     end
 end
 
---- servers: a list of { hit_ratio, age_s, evictions_per_s }, each absent where it is not known; empty for one that does
--- not answer. Returns for each { far (deviations to the worse side, 0 for none), by (the name of the figure that is
--- furthest), middle (the median of that figure), is_outlier }; empty where nothing could be compared.
--- Cost: O(n log n).
+--- servers: a list of { hit_ratio, age_s, evictions_per_s }, each absent if unknown; empty for a server that does not
+-- answer. Returns for each server { far (deviations to the worse side, 0 for none), by (the name of its worst figure),
+-- middle (the median of that figure), is_outlier }; empty if nothing could be compared. Cost: O(n log n).
 function M.compare_servers(servers)
     local found = {}
     for i in ipairs(servers) do
@@ -124,13 +123,13 @@ function M.outlier_words(one, found)
     return ("evicts %s a second, the middle %s"):format(units.rate(value), units.rate(middle))
 end
 
--- What deserves the attention of who looks at a server in slatetop, and the key there that helps: the findings of
--- slate.judge.doctor, as slatectl tells them, and whether automove could help. Pure.
+-- The findings on a server for its view in slatetop, each with the key that helps: those of slate.judge.doctor, in the
+-- words of slatectl, and whether automove could help. Pure.
 
 local TONES <const> = { critical = "bad", warning = "warn", note = "note" }
 
--- By the name of a check: the key, as slatetop binds it, of the view or the review that helps, or a function that tells
--- it, given the observer and whether a class starves.
+-- By the name of a check: slatetop's key of the view or the review that helps; or a function that returns the key,
+-- given the observer and whether a class starves.
 local KEYS <const> = {
     automove_failed = "x", out_of_memory = "m", starving = "m", idle_pages = "2", moves = "x", memory = "6",
     policy = "6", waste = "5", geometry = "5", storage_reads = "4", storage_queue = "4", storage_pages = "4",
@@ -138,11 +137,11 @@ local KEYS <const> = {
     hits_fell = function(_, starves) return starves and "m" or nil end,
 }
 
-local OWN <const> = "rules" -- the label of what an operator's own rules find
-local MOST_SENTENCES <const> = 14 -- console/brain/brain.h takes as many
+local OWN <const> = "rules" -- the label of findings by an operator's own rules
+local MOST_SENTENCES <const> = 14 -- as in console/brain/brain.h
 
--- What is held beyond the limit comes back with fewer classes, on slated; by a page moved to the pool, on memcached,
--- which the view of pages has a row for.
+-- Memory held beyond the limit comes back: on slated with fewer classes, on memcached with a page moved to the pool,
+-- which has a row in the view of pages.
 function KEYS.held(one)
     if one.over.is_by_classes then
         return one.now.slated and "5" or nil
@@ -150,8 +149,8 @@ function KEYS.held(one)
     return not one.now.slated and one.now.settings.slab_reassign ~= false and "3" or nil
 end
 
--- Few hits have the key of what slatectl doctor advises against them: the class that starves comes first; curves help
--- where something is evicted, and memcached has none.
+-- Few hits have the key of slatectl doctor's advice: a class that starves comes first; a curve helps only if the server
+-- evicts, and memcached has no curve.
 function KEYS.hits(one, starves)
     local evicts = relief.evicts(one:lately(), one.rates and one.rates.general or {})
     return starves and KEYS.starving or one.now.slated and evicts and KEYS.memory or nil
@@ -165,7 +164,7 @@ local function key_of(finding, one, starves)
     return key
 end
 
--- Whether the server could help itself.
+-- Adds a sentence if the server cannot move pages, or does not.
 local function add_automove(list, one, starves)
     if one.now.settings.slab_reassign == false then
         list[#list + 1] = { text = "slab_reassign is off: pages stay where they are until a restart", tone = "warn" }
@@ -174,8 +173,8 @@ local function add_automove(list, one, starves)
     end
 end
 
--- By the state of a class (of slate.judge.view): what its row means, and the tone, given the row, the observer, the
--- curves that are known and whether a key can do something about it.
+-- By the state of a class (of slate.judge.view): the meaning of its row, and the tone, given the row, the observer, the
+-- known curves and whether keys can change anything.
 local HINTS <const> = {
     empty = function(row) return ("class %d has no pages"):format(row.id) end,
     unknown = function(row, one)
@@ -200,8 +199,8 @@ local HINTS <const> = {
     end,
 }
 
---- What the row of a class means, and the key that helps, in a sentence: a list of one { text, tone }, empty without
--- such a class. replies: class_id, curves, and is_past where nothing can be changed.
+--- The meaning of a class's row, and the key that helps, in a sentence: a list of one { text, tone }, empty without
+-- such a class. replies: class_id, curves, and is_past if nothing can be changed.
 function M.hint(one, replies)
     local row = view.row_of(one.rows, replies.class_id)
     if not row then
@@ -214,8 +213,8 @@ function M.hint(one, replies)
     return { { text = text, tone = tone } }
 end
 
--- What an operator's own rules find, among the doctor's findings by how bad it is. Their remedy is in words: no key of
--- slatetop is known for them.
+-- Adds the findings of the operator's own rules to the doctor's, by severity. Their remedy is in words: slatetop knows
+-- no key for them.
 local function with_own(findings, rules, known)
     for _, finding in ipairs(rules and rules:named_findings(known) or {}) do
         findings[#findings + 1] = { name = OWN, severity = finding.severity,
@@ -224,7 +223,7 @@ local function with_own(findings, rules, known)
     return doctor.sort(findings)
 end
 
--- A screen has few lines: so many, the last of which says how many are not there.
+-- Cuts the list to the lines that a screen has; then the last line counts the findings left out.
 local function cut(list)
     if #list > MOST_SENTENCES then
         local more = #list - MOST_SENTENCES + 1
@@ -236,10 +235,10 @@ local function cut(list)
     return list
 end
 
---- The worst first, and how a proxy's links are: a list of { text, tone = "bad" | "warn" | "note" | "plain", key
--- (absent where none helps), label = the name of the check }. one: of slate.judge.view, which has seen two
--- snapshots. replies: as texts (moves, whatif, curve, memory) and curves; what is not there is not looked at; and
--- rules, an operator's own (slate.judge.rules), or nil.
+--- The findings, the worst first, and the state of a proxy's links: a list of { text, tone = "bad" | "warn" | "note" |
+-- "plain", key (absent if none helps), label = the name of the check }. one: of slate.judge.view, after two snapshots.
+-- replies: as texts (moves, whatif, curve, memory) and curves; checks skip absent ones; and rules, an operator's own
+-- (slate.judge.rules), or nil.
 function M.findings(one, replies)
     local known, list, starves = M.known_of(one), {}, false
     known.automove, known.moves = answers.moves(replies.moves)
@@ -250,7 +249,7 @@ function M.findings(one, replies)
         starves = starves or finding.name == "starving"
     end
     for _, finding in ipairs(doctor.gathered(found)) do
-        -- A class that starves is the worst of what can be mended here.
+        -- A class that starves is the worst finding that slatetop can mend.
         list[#list + 1] = { text = finding.what, label = finding.name,
             tone = finding.name == "starving" and "bad" or TONES[finding.severity],
             key = key_of(finding, one, starves) }
@@ -268,15 +267,15 @@ function M.findings(one, replies)
     return cut(list)
 end
 
--- Why automove moves pages, or does not: on slated in its own words, on memcached derived from its documented rule and
--- the figures that it shows. And why a stream of a server is better not watched. Pure.
+-- Why automove moves pages, or does not: slated's own words; for memcached, its documented rule applied to the figures
+-- that it shows. And why an operator should not watch a stream of a server. Pure.
 
--- memcached's rule (slab_automove.c): what it uses unless told, and what it never changes.
+-- memcached's rule (slab_automove.c): its defaults, and its constants.
 local RATIO_DEFAULT <const>, WINDOW_DEFAULT_S <const> = 0.8, 10
 local SOURCE_PAGES_LEAST <const>, FREE_PAGES_RESERVED <const> = 3, 2.5
 
--- What memcached's rule looks at, as far as its statistics show it: the class with the oldest tail of those that may
--- give, the one with the youngest of those that evict, and one with more free chunks than the rule leaves it.
+-- The input of memcached's rule, as far as its statistics show it: the class with the oldest tail of those that may
+-- give, the evicting class with the youngest tail, and a class with more free chunks than the rule leaves to it.
 local function measure(rows)
     local seen = {}
     for _, row in ipairs(rows) do
@@ -295,7 +294,7 @@ local function measure(rows)
     return seen
 end
 
--- What the rule comes to with these figures: a sentence and its tone.
+-- The result of the rule for these figures: a sentence and its tone.
 local function decision(seen, ratio, window_s)
     local oldest, youngest = seen.oldest, seen.youngest
     if not youngest then
@@ -336,7 +335,7 @@ local function of_ratio(add, one, settings, starves)
     end
 end
 
--- Would a move help a class that starves?
+-- True if a move would help a class that starves.
 local function any_in_need(one, replies)
     return relief.in_need(one, replies.curves) ~= nil
 end
@@ -361,7 +360,7 @@ local function of_memcached(add, one, replies)
     end
 end
 
--- The classes that utility weighed: who would gain most and who would lose least.
+-- The classes that utility weighed: the one that would gain most and the one that would lose least.
 local function add_weights(add, list)
     local receiver, donor
     for id, worth in pairs(list.classes) do
@@ -413,10 +412,9 @@ local function of_slated(add, one, replies)
     end
 end
 
---- Sentences, the answer first, then the figures that it rests on and what to press: a list of { text, tone = "good" |
--- "bad" | nil }. one: of slate.judge.view. replies: as texts (settings, moves, automove), is_past (an answer
--- that is not there will not come), page_moves_per_s (a mean over page_moves_over_s), curves (as for
--- slate.judge.relief).
+--- Sentences, the answer first, then its figures and the key to press: a list of { text, tone = "good" | "bad" | nil }.
+-- one: of slate.judge.view. replies: as texts (settings, moves, automove), is_past (an absent answer will not come),
+-- page_moves_per_s (a mean over page_moves_over_s), curves (as for slate.judge.relief).
 function M.automove_reasons(one, replies)
     local list = {}
     local function add(text, tone)
@@ -434,7 +432,7 @@ function M.automove_reasons(one, replies)
     return list
 end
 
---- What speaks against watching a stream, asked.change.value: a list of one sentence, or of none.
+--- Why an operator should not watch the stream replies.change.value: a list of one sentence, or of none.
 function M.watch_automove(one, replies)
     local fault = one.now and faults.of_watch(one.now, { replies.change.value })
     return { fault and { text = fault, tone = "bad" } }

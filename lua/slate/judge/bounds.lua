@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Figures of a server held against bounds: those of monitoring, and the guards of a trial, which say what change from
--- before is too much. Pure. slatetop and slatectl go by the same.
+--- Compares figures of a server with bounds: those of monitoring, and the guards of a trial, which limit the change
+-- from before. Pure. slatetop and slatectl use the same.
 local limits = require "slate.judge.thresholds"
 local moves = require "slate.facts.moves"
 local relief = require "slate.judge.relief"
@@ -10,7 +10,7 @@ local view = require "slate.judge.view"
 
 local M = {}
 
--- Figures of a server held against thresholds, as monitoring plugins do. Pure.
+-- Figures of a server against thresholds, as in monitoring plugins. Pure.
 
 -- The ids of the classes that starve, or for which is_reported is true.
 local function ids_of(about, is_reported)
@@ -21,11 +21,11 @@ local function ids_of(about, is_reported)
     return ids
 end
 
---- What can be checked: name, what it is, how it is read from { now, automove, over, overview, rows, general, rates,
--- knows_starving, one and curves (as for slate.judge.relief) }, whether a low value is the bad one, its unit in
--- performance data, the ids of the classes that it is about, why it is so, and the thresholds when none are given,
--- which hold unless is_expected(the same) says that such a value is meant to be. is_common: all memcacheds since 1.6.13
--- tell it; is_missed(the same): without it the state is not known, though nobody asked for it.
+--- The figures that monitoring can check: name, what (in words), get (reads it from { now, automove, over, overview,
+-- rows, general, rates, knows_starving, one and curves (as for slate.judge.relief) }), is_low_bad (a low value is the
+-- bad one), unit in performance data, classes (their ids), why (the reason), warn and crit: the thresholds when none
+-- are given, unless is_expected(the same) finds the value intended. is_common: all memcacheds since 1.6.13 report it.
+-- is_missed(the same): without it the state is unknown, even without a given threshold.
 M.FIGURES = {
     { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
     { name = "loss", what = "items lost a second, by evictions and page moves",
@@ -74,7 +74,7 @@ for _, figure in ipairs(M.FIGURES) do
     BY_NAME[figure.name] = figure
 end
 
---- Reads "NAME=NUMBER", also with a % or /s behind it. Returns { name, number }; or nil and a message.
+--- Reads "NAME=NUMBER", also with a % or /s at the end. Returns { name, number }; or nil and a message.
 function M.parse(text)
     local name, number = text:match("^(%l+)=([%d.]+)[%%/s]*$")
     if name == "down" then
@@ -94,10 +94,10 @@ local function crosses(figure, value, threshold)
     return threshold and (figure.is_low_bad and value < threshold or not figure.is_low_bad and value > threshold)
 end
 
---- The figures of one member (slate.fleet.members) against thresholds by name.
--- given: { warn = { [name] = number }, crit = … }. Returns a list of { name, what, value (absent when unknown), warn,
--- crit, unit, classes (ids, of some), why (words, of some), is_lacking (the server does not tell what others do),
--- state = "ok" | "warning" | "critical" | "unknown" }, unknown only for a figure that was asked for or is missed.
+--- Compares the figures of one member (slate.fleet.members) with thresholds by name. given: { warn = { [name] = number
+-- }, crit = … }. Returns a list of { name, what, value (absent when unknown), warn, crit, unit, classes (ids, of some),
+-- why (words, of some), is_lacking (not reported, though a common figure), state = "ok" | "warning" | "critical" |
+-- "unknown" }, unknown only for a figure with a given threshold or a missed one.
 function M.judge(member, given)
     local about = {
         now = member.now, automove = member.automove, one = member.observer, curves = member.curves,
@@ -129,7 +129,7 @@ function M.judge(member, given)
     return list
 end
 
--- Guards of a trial: what change from before is too much. Pure. slatetop and slatectl go by the same.
+-- Guards of a trial: limits of the change from before. Pure. slatetop and slatectl use the same.
 
 local FIGURES <const> = {
     hit = { get = function(overview) return overview.hit_ratio and overview.hit_ratio * 100 end, is_low_bad = true,
@@ -137,7 +137,7 @@ local FIGURES <const> = {
     ev = { get = function(overview) return overview.evictions_per_s end, write = units.rate,
         share_from = limits.guard_evictions_least_per_s },
     loss = { get = function(overview) return overview.item_loss_per_s end, write = units.rate,
-        share_from = limits.guard_evictions_least_per_s }, -- evictions, and what page moves drop
+        share_from = limits.guard_evictions_least_per_s }, -- evictions, and items that page moves drop
     oom = { get = function(overview) return overview.out_of_memory_per_s end, write = units.rate },
 }
 
@@ -154,23 +154,23 @@ function M.parse_guard(text)
     return { name = name, amount = tonumber(amount), is_share = percent == "%", text = text }
 end
 
--- Two guards, of evictions and of losses, that are not crossed while hits are up by a point.
+-- Two guards, of evictions and of losses. Neither counts as crossed while hits are up by a point.
 local function of_losses(percent)
     local guards = { M.parse_guard(("ev+%d%%"):format(percent)), M.parse_guard(("loss+%d%%"):format(percent)) }
     guards[1].unless_hits_rise, guards[2].unless_hits_rise = true, true
     return guards
 end
 
---- The guards of who names none.
+--- The guards of a trial for which the operator names none.
 function M.default_guards()
     local guards = of_losses(50)
     guards[3], guards[4] = M.parse_guard("hit-5"), M.parse_guard("oom+0")
     return guards
 end
 
---- The guards of the terms that slatetop's review asks for. evictions_pct: items that are evicted, or dropped by page
--- moves, more by this share are too many while hits are not up by a point, and so is any store that is refused;
--- hit_points: the hit ratio less by so many is too little. 0: that is not guarded.
+--- The guards of the terms in slatetop's review. evictions_pct: the most by which evicted items, or these with items
+-- dropped by page moves, may grow while hits are not up by a point; then a refused store is too much, too. hit_points:
+-- the most by which the hit ratio may fall. 0: no such guard.
 function M.guards_of_terms(evictions_pct, hit_points)
     local guards = evictions_pct > 0 and of_losses(evictions_pct) or {}
     guards[#guards + 1] = evictions_pct > 0 and M.parse_guard("oom+0") or nil
@@ -178,7 +178,7 @@ function M.guards_of_terms(evictions_pct, hit_points)
     return guards
 end
 
---- From when on figures are judged now; nil: it is too early. begun_s, for_s: when the trial began, and how long it is.
+--- The time from which figures count now; nil: it is too early. begun_s, for_s: the trial's begin and length.
 function M.guards_judged_from_s(begun_s, for_s, now_s)
     if now_s - begun_s < math.min(limits.guard_settle_s, for_s / 4) then
         return nil
@@ -186,13 +186,13 @@ function M.guards_judged_from_s(begun_s, for_s, now_s)
     return math.max(begun_s, now_s - limits.lately_s)
 end
 
--- Whether a guard waits, for hits are up by a point.
+-- True if a guard does not count now because hits are up by a point.
 local function waits(guard, before, now)
     return guard.unless_hits_rise == true
         and (now.hit_ratio or 0) - (before.hit_ratio or 1) >= limits.gain_least_ratio
 end
 
--- A sentence where a figure is beyond its guard; else nil, or false.
+-- A sentence if a figure is beyond its guard; else nil, or false.
 local function beyond(guard, before, now)
     local figure = FIGURES[guard.name]
     local was, is = figure.get(before), figure.get(now)
@@ -206,8 +206,8 @@ local function beyond(guard, before, now)
 end
 
 --- The first of several guards that is crossed: its sentence, or nil. before, now: { hit_ratio, evictions_per_s,
--- item_loss_per_s, out_of_memory_per_s }, as far as they are known. if_waiting: the first of those that would be
--- crossed if hits had not risen.
+-- item_loss_per_s, out_of_memory_per_s }, as far as they are known. if_waiting: examines only the guards that would
+-- count if hits had not risen.
 function M.first_guard_crossed(guards, before, now, if_waiting)
     for _, guard in ipairs(guards) do
         local sentence = waits(guard, before, now) == (if_waiting or false) and beyond(guard, before, now)

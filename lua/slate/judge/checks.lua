@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What a doctor looks at in a server's memory (classes, pages, chunk sizes, what more memory or another policy would
--- bring) and in memcached's storage on flash. Pure. See slate.judge.doctor for what a check is given.
+--- Checks of a server's memory (classes, pages, chunk sizes, the gain of more memory or of another policy) and of
+-- memcached's storage on flash. Pure. slate.judge.doctor describes the arguments of a check.
 local limits = require "slate.judge.thresholds"
 local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
@@ -11,12 +11,12 @@ local view = require "slate.judge.view"
 -- The checks by their names (slate.judge.doctor has their order).
 local CHECKS <const> = {}
 
--- What helps a class, where no class that was told before gets pages of the same donor.
+-- The remedy for a class. If an earlier class in the report gets pages of the same donor, that class comes first.
 local function remedy_of(about, move)
     return relief.remedy(move, relief.taken_before(about.receivers, move))
 end
 
---- Stores that were refused come first.
+--- First the classes that refuse stores, then option -M, with which a full server refuses them.
 function CHECKS.out_of_memory(about, add)
     for _, row in ipairs(about.rows) do
         if view.refuses(row) then
@@ -30,7 +30,7 @@ function CHECKS.out_of_memory(about, add)
     end
 end
 
--- What to do where a change of the chunk sizes is under way already; nil where none is.
+-- What to do if a change of the chunk sizes is under way already; nil if none is.
 local function change_under_way(about)
     local state = about.geometry and about.geometry.state
     if state == "paused" then
@@ -40,12 +40,12 @@ local function change_under_way(about)
         or nil
 end
 
--- Whether the server fits its chunk sizes to the items by itself: then nobody need ask for others.
+-- True if the server fits its chunk sizes to the items by itself: then no other sizes need to be requested.
 local function fits_sizes(about)
     return about.geometry and about.geometry.auto == "yes"
 end
 
--- What gives memory back that is held beyond the limit.
+-- The remedy for memory held beyond the limit.
 local function against_held(about, over)
     if over.is_by_classes then
         return change_under_way(about) or (fits_sizes(about)
@@ -74,7 +74,7 @@ function CHECKS.held(about, add)
             or over.is_falling and ", and gives it back" or ""), against_held(about, over), "memory.held")
 end
 
--- A limit of the process that leaves items less than was asked for, and a control group that waits for memory.
+-- A limit of the process that leaves items less memory than requested, and a control group that waits for memory.
 function CHECKS.process(about, add)
     local process = about.process
     if not process then
@@ -109,7 +109,7 @@ local function policy_of(about)
     return about.whatif and relief.policy(about.whatif, relief_about(about))
 end
 
--- For each class that starves: the function tell is given its row and its move, which every screen advises.
+-- For each class that starves: calls report(row, move) with the move that every screen advises.
 local function each_that_starves(about, report)
     for _, row in ipairs(starving.in_order(about.rows)) do
         local move = relief.of(about.one, row.id, about.curves)
@@ -128,7 +128,7 @@ function CHECKS.starving(about, add)
     end)
 end
 
---- Classes that starve, but would bring no hits with more pages.
+--- Classes that starve, but to which more pages would bring no hits.
 function CHECKS.no_relief(about, add)
     each_that_starves(about, function(row, move)
         if not move.is_advised then
@@ -152,7 +152,7 @@ function CHECKS.idle_pages(about, add)
     end
 end
 
--- Against pages that go to and fro: only the mode ratio looks at its window, and utility rests such classes by itself.
+-- Against pages that go to and fro: only the mode ratio uses its window, and utility by itself pauses such classes.
 local function against_ping_pong(about)
     local why = "slatectl moves tells why each moved"
     local mode, window_s = view.automove_mode(about.now), about.settings.slab_automove_window
@@ -167,8 +167,8 @@ local function against_ping_pong(about)
     return why
 end
 
--- The moves, one for each pair of classes, by which pages went back lately. Who moves pages by hand, takes that back
--- and does it again, chose each of these moves.
+-- The moves by which pages went back lately, one for each pair of classes. An operator who moves pages, undoes that and
+-- repeats the move chose each of these moves.
 local function moves_to_and_fro(about)
     local last, by_hand, is_noted, found = {}, {}, {}, {}
     local now_s = about.general.time -- by the server's clock, as the moves
@@ -246,7 +246,7 @@ end
 
 local CRAWLER_ON <const> = "let the crawler look for them: slatectl set lru_crawler yes"
 
--- Items whose time is over, where they were counted (slate.facts.expired): they cannot be while the crawler is off.
+-- Expired items, if slate.facts.expired counted them: it cannot while the crawler is off.
 function CHECKS.expired(about, add)
     local expired, items = about.expired_items or 0, about.general.curr_items or 0
     if not about.expired_items and about.settings.lru_crawler == false and items >= limits.expired_least_items then
@@ -263,8 +263,8 @@ function CHECKS.expired(about, add)
             or "the server frees them when its crawler comes by or when their chunks are needed", "expired_unread")
 end
 
--- Storage on flash: whether it reads back what was written, keeps up, and frees its pages by compaction rather than by
--- eviction.
+-- Storage on flash: whether it reads back the values written, whether it keeps up, and whether its pages are freed by
+-- compaction rather than by eviction.
 
 local function seen_of(about)
     return storage.of(about.now, about.rates)
@@ -274,7 +274,7 @@ local function positive(value)
     return value and value > 0
 end
 
---- Reads that fail are lost to clients whatever the rest is like.
+--- Failed reads: clients lose these values, whatever the other figures are.
 function CHECKS.storage_reads(about, add)
     local seen = seen_of(about) or {}
     if positive(seen.bad_crc_per_s) then
@@ -294,13 +294,13 @@ function CHECKS.storage_reads(about, add)
     end
 end
 
--- How long a read waits at one moment; nil when none does. Reads that wait while none is answered wait without end.
+-- The seconds that a read waits at one moment; nil if none waits. If no read is answered, the wait is infinite.
 local function wait_s(now, reads_per_s)
     local waiting = now.general.extstore_io_queue
     return positive(waiting) and reads_per_s and waiting / reads_per_s or nil
 end
 
--- One queue that is long is chance; it must be so at both ends of the interval.
+-- One long queue may be chance: the wait must be long at both ends of the interval.
 function CHECKS.storage_queue(about, add)
     local seen = seen_of(about)
     if not (seen and about.before) then
@@ -323,7 +323,7 @@ local function is_behind(about, seen)
     return (seen.fragmented_ratio or 0) >= 1 - (about.settings.ext_max_frag or 1)
 end
 
--- What would let compaction free pages before eviction has to.
+-- The remedy that lets compaction free pages before eviction has to.
 local function against_evicted_pages(about, seen)
     local settings, holes = about.settings, seen.fragmented_ratio or 0
     if is_behind(about, seen) and settings.ext_compact_under then
@@ -338,7 +338,7 @@ local function against_evicted_pages(about, seen)
     return "start it with a larger ext_path, or write less to flash: a larger ext_item_size"
 end
 
--- A flash that is full evicts, as memory does; only where compaction could have freed pages is that a fault.
+-- A full flash evicts, as memory does. That is a fault only if compaction could have freed pages.
 function CHECKS.storage_pages(about, add)
     local seen = seen_of(about)
     if not seen then
@@ -378,7 +378,7 @@ function CHECKS.storage_holes(about, add)
     end
 end
 
--- Evicting from memory while flash has room: what is evicted is too small to be written, or writing does not keep up.
+-- Evictions from memory while flash has room: the items are too small for flash, or writing does not keep up.
 function CHECKS.storage_idle(about, add)
     local seen = seen_of(about)
     if not seen or not positive(about.per_s.evictions) or not positive(seen.pages_free) then

@@ -21,14 +21,14 @@ local M = {}
 -- The checks by their names, in any order: ORDER has that of the findings.
 local CHECKS <const> = {}
 
--- What happened in the last ten seconds; for who has two snapshots and no more, between these.
+-- The figures of the last ten seconds; if only two snapshots are known, those between the two.
 local function lately_of(about)
     local rates = about.rates
     return about.lately or not rates and {} or { hit_ratio = view.overview(about.now, rates).hit_ratio,
         reads = about.per_s.cmd_get and about.per_s.cmd_get * rates.interval_s, for_s = rates.interval_s }
 end
 
---- What does not answer its purpose any more comes first: a mode that failed, a restart, no traffic, hits that fell.
+--- First, a server that no longer does its work: a mode that failed, a restart, no traffic, hits that fell.
 function CHECKS.automove_failed(about, add)
     local failure = moves.failure(about.automove)
     if failure then
@@ -50,7 +50,7 @@ function CHECKS.young(about, add)
     local up_s = about.course and about.course:young_s()
     local hit_ratio = lately_of(about).hit_ratio
     local is_few = not hit_ratio or hit_ratio < limits.hits_least_ratio
-    if up_s and is_few and about.now.general.evictions == 0 then -- what evicts has filled
+    if up_s and is_few and about.now.general.evictions == 0 then -- a server that evicts has filled
         add("note", ("the server started %s ago: hits are few until it has filled"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
     end
@@ -89,7 +89,7 @@ function CHECKS.connections(about, add)
     end
 end
 
--- What might bring hits, asked in this order: nothing evicted is nothing that memory could have kept.
+-- What might bring hits. The order matters: if nothing was evicted, more memory would not have kept more.
 local function against_few_hits(about)
     local evicts = relief.evicts(about.lately, about.per_s)
     if evicts == nil then
@@ -119,7 +119,7 @@ function CHECKS.log(about, add)
     end
 end
 
--- Versions that a command brings down. slatectl refuses such commands, or warns; others may send them.
+-- Versions that crash on a command. slatectl refuses such commands, or warns; other clients may send them.
 function CHECKS.version(about, add)
     if about.now.slated then
         return
@@ -140,8 +140,8 @@ end
 
 local SEVERITIES <const> = { critical = 3, warning = 2, note = 1 }
 
--- In this order findings of one severity are told: first what keeps items out, then what is lost, then what could be
--- better.
+-- The order of findings of one severity: first stores that fail or items kept out, then losses, then possible
+-- improvements.
 local ORDER <const> = { "automove_failed", "restart", "traffic", "hits_fell", "out_of_memory", "held", "process",
     "connections", "storage_reads", "storage_queue", "starving", "no_relief", "idle_pages", "storage_pages",
     "storage_idle", "moves", "expired", "hits", "memory", "policy", "waste", "geometry", "storage_holes",
@@ -151,18 +151,18 @@ for name, check in pairs(require "slate.judge.checks") do
     CHECKS[name] = check
 end
 
---- What checks are given. known: { now = the snapshot }, and what of the following is known:
+--- The arguments of checks. known: { now = the snapshot }, and as far as they are known:
 --
--- one: of slate.judge.view, that has seen it; before: an earlier snapshot; judge: of slate.judge.starving, that has
--- seen those between; rows: of slate.judge.view.classes; curves: sampled ones of the classes of
--- slate.judge.relief.wanted; course: of slate.judge.view; moves: the last moves of slated, oldest first, and
--- automove: its totals (slate.facts.moves); geometry: its change of the chunk sizes (slate.facts.geometry); curve and
--- whatif = { totals, policies } (slate.facts.sampled); process (`memory` of slate.facts.stats); expired_items
--- (slate.facts.expired); lately: what happened in the last ten seconds (of slate.judge.verdict's Past:since).
+-- one: an observer of slate.judge.view that has seen `now`; before: an earlier snapshot; judge: of
+-- slate.judge.starving, after the snapshots between; rows: of slate.judge.view.classes; curves: sampled ones of the
+-- classes of slate.judge.relief.wanted; course: of slate.judge.view; moves: slated's last moves, oldest first, and
+-- automove: their totals (slate.facts.moves); geometry: slated's change of the chunk sizes (slate.facts.geometry);
+-- curve and whatif = { totals, policies } (slate.facts.sampled); process (`memory` of slate.facts.stats); expired_items
+-- (slate.facts.expired); lately: the last ten seconds (of slate.judge.verdict's Past:since).
 --
--- Adds rates, per_s (of the server as a whole), general, settings, rows, starves (does any class?), in_need (the
--- first one that a move of pages is advised for; nil without one) and receivers (of slate.judge.relief's
--- relief_taken_before).
+-- Adds rates, per_s (of the server as a whole), general, settings, rows, starves (true if any class starves), in_need
+-- (the first class to which a move of pages is advised; nil without one) and receivers (of slate.judge.relief's
+-- taken_before).
 function M.about(known)
     local about = {}
     for name, value in pairs(known) do
@@ -174,7 +174,7 @@ function M.about(known)
     about.rows = known.rows or view.classes(known.now, known.before, about.rates, known.judge)
     about.starves = starving.in_order(about.rows)[1] ~= nil
     about.one, about.receivers = known.one, {}
-    if not about.one then -- who has two snapshots and no more
+    if not about.one then -- only two snapshots are known
         about.one = { now = about.now, rows = about.rows, recent = verdict.recent(), relieved = {} }
         if about.before then
             about.one.recent:add(about.before)
@@ -184,7 +184,7 @@ function M.about(known)
     return about
 end
 
---- Sorts findings in place, the worst first; those of one severity stay as they are.
+--- Sorts findings in place, the worst first; findings of one severity keep their order.
 function M.sort(findings)
     local at = {}
     for i, finding in ipairs(findings) do
@@ -194,7 +194,7 @@ function M.sort(findings)
         function(one) return at[one] end)
 end
 
--- The same list, with one finding for all of a check but the first.
+-- The same list, in which one finding replaces all findings of a check but the first.
 local function gather(findings, name, is_advised)
     local list, ids, at = {}, {}, nil
     for _, finding in ipairs(findings) do
@@ -214,13 +214,13 @@ local function gather(findings, name, is_advised)
     return list
 end
 
---- For a screen, which has few lines: of several classes that starve the first, which is the worst, is told in full; a
--- finding behind it (is_further) names the others.
+--- For a screen, which has few lines: of several classes that starve the first, which is the worst, is reported in
+-- full; the next finding (is_further) names the others.
 function M.gathered(findings)
     return gather(gather(findings, "starving", true), "no_relief", false)
 end
 
--- What is looked at, and whether a server tells what that takes. about: of M.about.
+-- What the doctor examines, and whether a server reports the statistics for that. about: of M.about.
 local EXAMINED <const> = {
     { "hits", function(about)
         return about.general.get_hits and (about.general.get_misses or about.general.cmd_get)
@@ -257,7 +257,7 @@ function M.not_looked_at_words(names)
         or nil
 end
 
---- Everything worth a word, the worst first. known: see M.about; what is not known is not looked at.
+--- All findings, the worst first. known: see M.about; checks skip what is absent.
 function M.findings(known)
     local about, list = M.about(known), {}
     for _, name in ipairs(ORDER) do

@@ -1,31 +1,31 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Chunk sizes that fit, for servers that cannot fit them themselves. Pure.
 --
--- The same search with the same rules as slated's own (daemon/mem/fit.h says them): the sizes that take the fewest
--- pages when all pages are full of such items, whole pages counted, and a ladder of coarser sizes around them, for
--- items that come later, finer where there are none yet. Some tenths of a second for 60 classes.
+-- The same search with the same rules as slated's own (daemon/mem/fit.h states them): the sizes that take the fewest
+-- pages when such items fill all pages, in whole pages. Around these, a ladder of coarser sizes for later items, finer
+-- where there are no items yet. Takes some tenths of a second for 60 classes.
 --
--- Behind it: the sizes that waste least with as many classes as are wanted, for advice.
+-- After that: the sizes that waste least with a given number of classes, for advice.
 local chunks = require "slate.facts.chunks"
 
 local M = {}
 
--- Neighbours are at most so many times as large, unless the limits are too narrow for it; where there are no items yet.
+-- The largest ratio of neighbours, unless the limits are too narrow for it; BARE_FACTOR: where there are no items yet.
 local LADDER_FACTOR <const>, BARE_FACTOR <const> = 1.5, 1.25
-local CLASSES_MOST <const> = 40 -- in which there are items, unless more are asked for
+local CLASSES_MOST <const> = 40 -- classes with items, unless the caller wants more
 local PAGE_BYTES <const> = chunks.PAGE_BYTES
 local FINE_BYTES <const> = 4096
 local ROUNDS <const> = 6
-local SAVING_LEAST <const> = 4 -- pages that one more class must save, times all pages
-local MINIMUMS_MOST <const> = 1 / 4 -- of all pages, that classes may hold which need less than one
+local SAVING_LEAST <const> = 4 -- pages that one more class must save, multiplied by all pages
+local MINIMUMS_MOST <const> = 1 / 4 -- of all pages: the most for classes that need less than one page
 
--- What a chunk takes of its page.
+-- The bytes of a page that one chunk uses up.
 local function cost_of(chunk_bytes)
     return PAGE_BYTES / (PAGE_BYTES // chunk_bytes)
 end
 
--- The end of the step that a size is in: steps of 8 bytes up to 4 KiB, then 256 an octave. All sizes of a step are
--- counted as its largest that occurs. Returns the step's width, too.
+-- The end of the step that contains a size: steps of 8 bytes up to 4 KiB, then 256 an octave. All sizes of a step count
+-- as the largest one that occurs. Returns the step's width, too.
 local function step_of(bytes)
     local width, most = 8, FINE_BYTES
     while bytes > most do
@@ -52,14 +52,14 @@ local function rounded_up(bytes, unit)
     return (bytes + unit - 1) // unit * unit
 end
 
--- The largest size of which a page holds as many chunks.
+-- The largest size of which a page holds as many chunks as of `bytes`.
 local function widest_chunk(bytes, rules)
     local widest = PAGE_BYTES // (PAGE_BYTES // bytes) // rules.unit_bytes * rules.unit_bytes
     return math.min(widest, rules.most_bytes)
 end
 
--- What classes may end at, ascending, the largest chunk last: lists of their chunks, of what an item costs there, and
--- of the items up to them.
+-- The sizes at which a class may end, ascending, the largest chunk last: lists of the chunk sizes, of the cost of an
+-- item in such a chunk, and of the number of items up to each size.
 local function ends_of(parts, rules)
     local steps, ends = steps_of(parts), { bytes = {}, cost = {}, items = {} }
     local at, items, chunk_bytes, total = 1, 0, rules.least_bytes - 1, 0
@@ -79,12 +79,12 @@ local function ends_of(parts, rules)
     return ends
 end
 
--- Whether one size may follow another on the ladder.
+-- True if one size may follow another on the ladder.
 local function is_rung(from_bytes, to_bytes, factor, unit)
     return to_bytes < from_bytes * factor + unit or PAGE_BYTES // to_bytes + 1 >= PAGE_BYTES // from_bytes
 end
 
--- The ends between which the class before each may end, and the last at which the first class may.
+-- For each end, the lowest and the highest end of the class before; and the last end that the first class may have.
 local function set_ladder(ends, rules, factor)
     local lowest, highest, first_most = 1, 0, 1
     local first_bytes = math.max(rules.first_bytes, rules.least_bytes)
@@ -104,7 +104,7 @@ local function set_ladder(ends, rules, factor)
     ends.first_most = first_most
 end
 
--- Pages of items that need so many: one at least.
+-- The pages for items that fill `need` pages: at least one, but none without items.
 local function pages_of(need)
     return (need > 1 or need <= 0) and need or 1
 end
@@ -117,7 +117,7 @@ local function first_row(ends, scale)
     return row
 end
 
--- One class more: the least pages up to each end, and the end of the class before.
+-- Adds one class: the fewest pages up to each end, and the end of the class before.
 local function next_row(ends, above, scale)
     local row, from, items = {}, {}, ends.items
     for j = 1, #ends.bytes do
@@ -137,7 +137,7 @@ local function next_row(ends, above, scale)
     return row, from
 end
 
--- Walks back from k classes. Returns the sizes, how many have items, and how many of these need less than a page.
+-- Walks back from k classes. Returns the sizes, how many have items, and how many of these need less than one page.
 local function trace(ends, froms, k, scale)
     local sizes, used, minimums, last = {}, 0, 0, #ends.bytes
     for i = k, 1, -1 do
@@ -151,8 +151,8 @@ local function trace(ends, froms, k, scale)
     return sizes, used, minimums
 end
 
--- Rows are added until they reach the largest chunk, and while they bring something and keep to the limits. Returns
--- the sizes and the pages that they take; nil when the ladder does not keep to the limits.
+-- Adds rows until they reach the largest chunk, and while a row saves pages and keeps to the limits. Returns the sizes
+-- and the pages that they take; nil when no ladder keeps to the limits.
 local function choose(ends, limits, scale)
     local row, froms, total, chosen, pages = first_row(ends, scale), {}, math.huge, nil, nil
     local k, count = 1, #ends.bytes
@@ -175,7 +175,7 @@ local function choose(ends, limits, scale)
     end
 end
 
--- How many items make all pages full is known with the sizes only: a few rounds bring both.
+-- The number of items that fill all pages depends on the sizes, and the sizes on that number: some rounds find both.
 local function settle(ends, limits, item_bytes)
     local sizes, taken
     local scale = item_bytes > 0 and limits.pages / item_bytes or 0.0
@@ -190,7 +190,7 @@ local function settle(ends, limits, item_bytes)
     return taken and sizes
 end
 
--- Sizes above one and below this have no items.
+-- The end of a hole: sizes above `above` and below the result have no items.
 local function bare_end(steps, above, chunk_bytes)
     for _, step in ipairs(steps) do
         if step.items > 0 and step.bytes > above then
@@ -201,7 +201,7 @@ local function bare_end(steps, above, chunk_bytes)
     return chunk_bytes
 end
 
--- The size in the middle of a hole below a size of the list, if a page holds another number of it; else nil.
+-- The size in the middle of a hole below `size`, if a page holds another number of chunks of it; else nil.
 local function middle_of(from, to, size, rules)
     local unit = rules.unit_bytes
     local middle = (math.floor(math.sqrt(from * to)) // unit + 1) * unit
@@ -209,8 +209,8 @@ local function middle_of(from, to, size, rules)
     return bytes >= from + rules.step_bytes and bytes < to and bytes + rules.step_bytes <= size and bytes or nil
 end
 
--- Adds a rung without items, which costs nothing, where neighbours are furthest apart. False: nowhere further than the
--- factor.
+-- Adds a size without items, which costs nothing, where neighbours are furthest apart. False: no neighbours are further
+-- apart than BARE_FACTOR.
 local function add_rung(sizes, steps, rules)
     local widest, place, rung = 0, nil, nil
     for i = 2, #sizes do
@@ -252,16 +252,16 @@ end
 
 -- Chunk sizes that waste least for the items there are. Pure.
 --
--- A chunk costs its share of a page, so that the ends of pages count: 1 MiB by the chunks in it. An item that needs
--- a chain of chunks is left out: other sizes do not change what it takes.
+-- A chunk costs its share of a page, 1 MiB / the chunks in a page, so that the ends of pages count. Items in a chain of
+-- chunks are left out: other sizes do not change the memory of these items.
 
--- memcached wants sizes that lie further apart than its alignment.
+-- memcached requires that sizes lie further apart than its alignment.
 local LEAST_STEP_BYTES <const> = 16
 local LEAST_CHUNK_BYTES <const> = 64
 local PAGES_A_CLASS <const> = 2
-local FINEST <const> = 128 -- parts are no finer than a size by this
+local FINEST <const> = 128 -- no part is finer than its size divided by this
 
--- Steps of the histogram cut into parts of a chunk's alignment, the items of a step spread evenly over it: boundaries
+-- Cuts the steps of the histogram into parts of a chunk's alignment, with the items of a step spread evenly: boundaries
 -- may lie within a step. A step of one size (exact) is a part by itself. List of { bytes, items }, ascending.
 local function parts_of(histogram)
     local parts = {}
@@ -275,8 +275,8 @@ local function parts_of(histogram)
     return parts
 end
 
---- What items would waste of sizes that no item has now, from the smallest chunk to the largest: the mean, for which
--- every octave counts as much, and the most, as ratios.
+--- The waste of items of sizes that no item has now, from the smallest chunk to the largest: the mean, in which every
+-- octave counts the same, and the most, as ratios.
 function M.unseen_waste(histogram, sizes)
     local seen, class, octaves, wasted, most = {}, 1, 0, 0, 0
     for _, part in ipairs(parts_of(histogram)) do
@@ -298,8 +298,8 @@ function M.unseen_waste(histogram, sizes)
     return octaves > 0 and wasted / octaves or 0, most
 end
 
--- The items as they lie in chunks of these sizes: items (by class, in the order of the sizes), taken (bytes), needed
--- (bytes, at most), chained (items too large for any chunk) and chained_bytes. sizes: ascending; histogram: of
+-- Places the items in chunks of these sizes: items (by class, in the order of the sizes), taken (bytes), needed (bytes,
+-- at most), chained (items too large for any chunk) and chained_bytes. sizes: ascending; histogram: of
 -- slate.facts.sizehist.
 local function lay(histogram, sizes)
     local laid, class = { items = {}, taken = 0, needed = 0, chained = 0, chained_bytes = 0 }, 1
@@ -319,10 +319,10 @@ local function lay(histogram, sizes)
     return laid
 end
 
---- The chunk sizes that waste least, by `sizes`, for a memcached of so much memory.
--- options: chunk_max_bytes (the largest chunk), room_bytes (option -n), memory_bytes, and classes: no more than these
--- besides the one of the largest chunk. Returns the sizes, ascending, without the largest chunk, which every server
--- adds by itself; nil when no item fits a chunk.
+--- The chunk sizes that waste least, by M.sizes, for a memcached with options.memory_bytes. options: chunk_max_bytes
+-- (the largest chunk), room_bytes (option -n), memory_bytes, and classes: the most classes besides the one of the
+-- largest chunk. Returns the sizes, ascending, without the largest chunk, which every server adds by itself; nil when
+-- no item fits a chunk.
 function M.least_waste_sizes(histogram, options)
     local parts, most = {}, options.chunk_max_bytes
     for _, part in ipairs(parts_of(histogram)) do
@@ -340,13 +340,13 @@ function M.least_waste_sizes(histogram, options)
     return sizes
 end
 
---- How many classes, besides that of the largest chunk, a factor may make in so much memory: one for two pages, for a
--- class leaves half a page free on the average; at most 62.
+--- How many classes, besides that of the largest chunk, a factor may make in this memory: one for two pages, as a class
+-- leaves half a page free on average; at most 62.
 function M.classes_for(memory_bytes)
     return math.max(2, math.min(chunks.MOST_CLASSES - 1, memory_bytes // chunks.PAGE_BYTES // PAGES_A_CLASS))
 end
 
---- The list with the largest chunk, which is always there.
+--- The sizes with the largest chunk added, a size that every server has.
 function M.whole_sizes(sizes, chunk_max_bytes)
     local list = table.move(sizes, 1, #sizes, 1, {})
     if list[#list] ~= chunk_max_bytes then
@@ -355,9 +355,8 @@ function M.whole_sizes(sizes, chunk_max_bytes)
     return list
 end
 
---- How much is wasted with these sizes by the items that fit a chunk: { waste_ratio, taken_bytes, classes }. Those that
--- need a chain take as much with any sizes.
--- item_bytes: what the items need, when that is known better than by the steps of the histogram.
+--- The waste of these sizes by the items that fit a chunk: { waste_ratio, taken_bytes, classes }. Items in chains take
+-- the same memory with any sizes. histogram.item_bytes: what the items need, if known better than by its steps.
 function M.sizes_judged(histogram, sizes, chunk_max_bytes)
     local all = M.whole_sizes(sizes, chunk_max_bytes)
     local laid = lay(histogram, all)
@@ -369,7 +368,7 @@ function M.sizes_judged(histogram, sizes, chunk_max_bytes)
     }
 end
 
--- Pages for so many times the items, each class by itself: the first page of one that has any is whole.
+-- Pages for `times` times the items, each class by itself: the first page of a class with items counts whole.
 local function pages_for(per_class, times)
     local pages = 0
     for _, need in ipairs(per_class) do
@@ -378,8 +377,8 @@ local function pages_for(per_class, times)
     return pages
 end
 
---- How many such items so many pages hold, where each class that has any takes one page at least: what one more class
--- costs. nil without items or pages.
+--- How many such items the pages hold. Each class with items takes at least one page: that is the cost of one more
+-- class. nil without items or pages.
 function M.items_held(histogram, sizes, pages)
     local per_class, all = {}, 0
     for class, items in pairs(lay(histogram, sizes).items) do
@@ -403,8 +402,8 @@ function M.items_held(histogram, sizes, pages)
     return low * all
 end
 
---- The growth factor of those from 1.02 to 2 that wastes least with a smallest room (option -n) of room_bytes and no
--- more classes than that, or the one of fewest classes where all make more: the factor and its judgement.
+--- The growth factor from 1.02 to 2 that wastes least with a smallest room (option -n) of room_bytes and at most
+-- most_classes classes; if all make more, the factor of fewest classes. Returns the factor and its judgement.
 function M.least_waste_factor(histogram, room_bytes, chunk_max_bytes, most_classes)
     local best, best_factor
     for hundredths = 102, 200 do

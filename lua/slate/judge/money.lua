@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What a cache costs a month at each size, and which size costs least: memory and misses. Pure.
+--- The cost of a cache a month at each size, memory and misses, and the size that costs least. Pure.
 --
 --     cost of memory m  =  m * price of memory  +  reads a month * (1 - hits with m) * price of a miss
 --
--- Prices are in whatever money the reader thinks of: a month of one GiB, and one miss.
+-- Prices are in any currency: of one GiB for a month, and of one miss.
 local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
 
@@ -11,7 +11,7 @@ local M = {}
 
 local GIB <const> = 1 << 30
 local MONTH_S <const> = 365.25 / 12 * 24 * 3600
-local PARTS <const> = 8 -- sizes looked at between two of a curve
+local PARTS <const> = 8 -- sizes that are computed between two of the curve
 
 -- The points of slate.facts.sampled, raised where they fall: the curve never falls.
 local function rising(curve)
@@ -23,7 +23,7 @@ local function rising(curve)
     return points
 end
 
--- Sizes between those of the curve, for a band that does not jump; on straight lines none of them costs least.
+-- Adds sizes between those of the curve, so that a band does not jump; on straight lines no added size costs least.
 local function finer(points)
     local list = {}
     for i, point in ipairs(points) do
@@ -65,14 +65,14 @@ local function doubt(curve, a, b)
     return math.sqrt(math.max(share * (1 - share), 1 / curve.reads) / curve.reads)
 end
 
--- Likewise of one hit ratio. Today's, where there are bands, was counted.
+-- The standard error of one hit ratio. If the server reports bands, today's hit ratio was counted.
 local function doubt_of(curve, one)
     local ratio = one.hit_ratio
     return sampled.error_at(curve, one.bytes / curve.bytes)
         or math.sqrt(math.max(ratio * (1 - ratio), 1 / curve.reads) / curve.reads)
 end
 
---- What a size costs: { bytes, hit_ratio, cost, cost_of_memory, cost_of_misses }. load: { reads_per_s, price_per_gb,
+--- The cost of a size: { bytes, hit_ratio, cost, cost_of_memory, cost_of_misses }. load: { reads_per_s, price_per_gb,
 -- price_per_miss }.
 function M.cost(points, load, bytes)
     local ratio = sampled.between(points, bytes)
@@ -82,9 +82,9 @@ function M.cost(points, load, bytes)
         cost_of_memory = of_memory, cost_of_misses = of_misses }
 end
 
---- The size that costs least as far as the curve reaches, as of `cost`, with the sizes that cost no more beyond chance
--- as least_bytes and most_bytes, its cost_error, and at_end when it is where the curve ends, so that more might cost
--- less still. curve: that of the points, for its bands or else its sampled reads.
+--- The size of the curve that costs least, as from M.cost, with least_bytes and most_bytes (the range of sizes that
+-- cost no more beyond chance), its cost_error, and at_end if it is the curve's last size, so that more memory might
+-- cost less still. curve: that of the points, for its bands or else its sampled reads.
 function M.cheapest(points, load, curve)
     local costs, best, at = {}, nil, nil
     for i, point in ipairs(points) do
@@ -97,7 +97,7 @@ function M.cheapest(points, load, curve)
     local function is_as_cheap(one)
         return one and one.cost - best.cost <= limits.errors_apart * price * doubt(curve, one, best)
     end
-    -- Without a gap: of sizes further away less is known, so that they may be as cheap again for all that is known.
+    -- The range has no gap. Less is known of sizes further away, so they may seem as cheap for that reason only.
     local first, last = at, at
     while is_as_cheap(costs[first - 1]) do
         first = first - 1
@@ -111,14 +111,14 @@ function M.cheapest(points, load, curve)
     return best
 end
 
---- Money in words: as many digits as tell something.
+--- An amount of money in words, with as many digits as matter.
 function M.words(amount)
     local size = math.abs(amount)
     return (size >= 1e15 and "%.3g" or size >= 1000 and "%.0f" or size >= 1 and "%.2f" or size > 0 and "%.3g"
         or "%.0f"):format(amount)
 end
 
--- Nobody means more, and no product of prices and reads is infinite.
+-- No real amount is larger, and no product of prices and reads is infinite.
 local AMOUNT_MOST <const> = 1e15
 
 local function parse_amount(text, what, such_as)
@@ -129,12 +129,12 @@ local function parse_amount(text, what, such_as)
     return nil, ("'%s' is not %s: write a number from 0 to %g, such as %s"):format(text, what, AMOUNT_MOST, such_as)
 end
 
---- A price of the command line: a number from 0 to 1e15. Returns it, or nil and a message.
+--- Parses a price of the command line, a number from 0 to 1e15. Returns the number, or nil and a message.
 function M.parse_price(text)
     return parse_amount(text, "a price", "4.5 or 2e-6")
 end
 
---- Likewise a number of reads a second.
+--- Parses a number of reads a second in the same way.
 function M.parse_rate(text)
     return parse_amount(text, "a number of reads a second", "20000")
 end

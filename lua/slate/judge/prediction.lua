@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Before a change is sent: what it is likely to bring, what may come of it that nobody wants, and what undo gives
---- back. Pure.
+--- Before a change is sent: its likely gain, its unwanted effects, and what undo restores. Pure.
 --
 -- A change is { from, to, pages } (class ids; to 0: the pool) or { name, value }, as in the record of changes.
 --
--- Beside it: what a page is worth to each class, and what other chunk sizes would bring.
+-- Also: the worth of a page to each class, and the effect of other chunk sizes.
 local answers = require "slate.facts.answers"
 local chunks = require "slate.facts.chunks"
 local faults = require "slate.facts.faults"
@@ -46,7 +45,7 @@ local function against_giving(from, to, pages)
     end
 end
 
--- Items on the pages beyond those that the class's free chunks make up for.
+-- The items that a move may lose: those on the pages, less those that fit into the class's free chunks.
 local function losses(one, change)
     local class, row = snapshot.by_id(one.now)[change.from], view.row_of(one.rows, change.from)
     if not (class and class.chunks_per_page and row and row.free_pages) then
@@ -59,14 +58,14 @@ local function losses(one, change)
     return ("up to %s items of class %d, the oldest ones"):format(units.count(most), change.from)
 end
 
---- Why pages should not move so; a sentence, nil where nothing speaks against it. one: of slate.judge.view.
+--- Why this move of pages is unwise: a sentence; nil if there is no reason. one: of slate.judge.view.
 function M.caution(one, change)
     local from = view.row_of(one.rows, change.from)
     return from and against_giving(from, view.row_of(one.rows, change.to), change.pages)
 end
 
---- What a move is predicted to bring (slate.judge.verdict), or nil and why that is not known. curves: sampled ones by
--- class id, nil where nobody asks for them; a slated that is being asked has not told one that is absent.
+--- The prediction of a move (slate.judge.verdict), or nil and why there is none. curves: sampled ones by class id, nil
+-- if none were requested; a curve that is absent has been requested, and slated has not answered yet.
 function M.of_change(one, curves, change)
     for _, id in ipairs(one.now.slated and curves and { 0, change.from, change.to } or {}) do
         if not curves[id] then
@@ -87,8 +86,8 @@ local function of_move(add, one, replies, change)
     add("undo", "u moves the pages back, but not the items that were lost")
 end
 
---- How many pages to move between two classes that somebody chose, or to the pool (0): as many as slate.judge.starving
--- would advise of these two; of a class that costs items the pool gets one.
+--- How many pages to move between two classes that the operator chose, or to the pool (0): as many as
+-- slate.judge.starving would advise for these two. The pool gets one page of a class that would lose items by it.
 function M.pages(one, from_id, to_id)
     local from, to = view.row_of(one.rows, from_id), view.row_of(one.rows, to_id)
     if not from then
@@ -102,7 +101,7 @@ end
 
 -- settings ------------------------------------------------------------------------------------
 
--- The hit ratio with another limit, by what slate.judge.relief goes by.
+-- The hit ratio with another limit, from the points of slate.judge.relief.
 local function of_memory(one, replies, mib)
     local curve, limit = answers.curve(replies.curve), one.now.general.limit_maxbytes
     if not (curve and limit and mib) then
@@ -113,7 +112,7 @@ local function of_memory(one, replies, mib)
         units.percent(sampled.between(points, mib * MIB), 1), source)
 end
 
--- What another policy would hit, of the cache or of one class, by its miniature.
+-- The hit ratio of another policy, in the cache or in one class, by its miniature.
 local function of_policy(replies, name, class_id)
     local whatif = answers.whatif(replies.whatif) or { classes = {} }
     for _, guess in ipairs((class_id and whatif.classes[class_id] or not class_id and whatif.policies) or {}) do
@@ -126,7 +125,7 @@ local function of_policy(replies, name, class_id)
     end
 end
 
--- For each setting what to say, given add, one, asked and the value.
+-- For each setting: the function that adds its sentences, given add, one, replies and the value.
 local SETTINGS <const> = {}
 
 function SETTINGS.slab_automove(add, one, _, value)
@@ -167,9 +166,9 @@ function SETTINGS.geometry(add, _, replies)
 end
 
 --- Sentences on a change: a list of { label = "WARNING" | "automove" | "expects" | "may lose" | "undo", text, tone =
--- "bad" | "warn" | nil }, in this order. one: of slate.judge.view; replies: as texts (curve, whatif), outlook
--- (what the server says that other chunk sizes would bring), curves (of the classes of a move by id, as lists of
--- { bytes, hit_ratio }; nil: nobody asks for them) and the change.
+-- "bad" | "warn" | nil }, in this order. one: of slate.judge.view; replies: as texts (curve, whatif), outlook (the
+-- server's prediction for other chunk sizes), curves (of the classes of a move by id, as lists of { bytes, hit_ratio };
+-- nil: not requested) and the change.
 function M.change(one, replies)
     local list = {}
     local function add(label, text, tone)
@@ -190,10 +189,10 @@ function M.change(one, replies)
     return list
 end
 
--- What a page more is worth to each class, and a page less, in hits a second. Pure.
+-- The worth of a page more to each class, and of a page less, in hits a second. Pure.
 --
--- For classes with a sampled curve, by the function that predictions of moves rest on (slate.base.policy_curve): a gain
--- less a loss is the prediction for a move of one page. The weights of slated's utility are told as automove's.
+-- For classes with a sampled curve, by the function behind predictions of moves (slate.base.policy_curve): a gain less
+-- a loss is the prediction for a move of one page. The weights of slated's utility are reported as automove's.
 
 local function reads_of(curves)
     local sum = 0
@@ -203,7 +202,7 @@ local function reads_of(curves)
     return sum
 end
 
--- One class; nil where it has no curve. all_reads: the reads of all curves.
+-- The worth of a page to one class; nil if the class has no curve. all_reads: the reads of all curves.
 local function worth_of(class, curve, all_reads)
     if not curve or #curve == 0 or all_reads == 0 then
         return nil
@@ -213,9 +212,9 @@ local function worth_of(class, curve, all_reads)
         gain = policy_curve.gain(class, 1), loss = policy_curve.cost(class, 1) }
 end
 
---- The classes of which something is known, those first that would gain most: a list of { id, pages, hit_ratio and
--- read_share (by its curve, where it has one), gain, loss, policy and policy_gain (one that would be better for it) }.
--- one: of slate.judge.view. replies: whatif (a reply, as text) and curves (as for
+--- The classes for which the worth of a page is known, those first that would gain most: a list of { id, pages,
+-- hit_ratio and read_share (by the class's curve), gain, loss, policy and policy_gain (of a policy that would be better
+-- for the class) }. one: of slate.judge.view. replies: whatif (a reply, as text) and curves (as for
 -- slate.judge.verdict), as far as they are known.
 function M.page_worth(one, replies)
     local curves, list = replies.curves or {}, {}
@@ -238,17 +237,16 @@ function M.page_worth(one, replies)
     return largest_first(list, "gain", "id")
 end
 
--- Other chunk sizes for the items of a server, and what each of them would bring: the table of slatetop's Sizes view.
--- Pure.
+-- Other chunk sizes for the items of a server, and the effect of each: the table of slatetop's Sizes view. Pure.
 --
--- A slated predicts them itself, whole pages and each class's first one counted; of a memcached that keeps track of
--- sizes they are reckoned, by the figures of `slatectl advise sizes`.
+-- A slated predicts the effects itself, in whole pages, with each class's first page counted. For a memcached that
+-- tracks sizes they are computed with the figures of `slatectl advise sizes`.
 
--- As orders: slated has them all, a start of memcached the factors.
+-- The geometries, as orders: slated takes them all, memcached takes the factors at its start.
 local ORDERS <const> = { "factor 1.04", "factor 1.08", "factor 1.15", "factor 1.25", "factor 1.50", "factor 2.00",
     "auto" }
 
--- The sizes that a factor makes on this server; nil of another order, and where the server does not tell its limits.
+-- The sizes that a factor makes on this server; nil for another order, or if the server does not report its limits.
 local function sizes_of(now, order)
     local factor = tonumber(order:match("^factor (%S+)$"))
     local settings = now.settings or {}
@@ -256,7 +254,7 @@ local function sizes_of(now, order)
     return factor and factor > 1 and room and most and chunks.by_factor(factor, room, most) or nil
 end
 
--- Adds a size where it belongs, once.
+-- Inserts a size at its place, once.
 local function add_size(sizes, bytes)
     local at = #sizes + 1
     while at > 1 and sizes[at - 1] >= bytes do
@@ -267,7 +265,7 @@ local function add_size(sizes, bytes)
     end
 end
 
--- The sizes of now: as slated lists them, else by the settings, with those in use as they are.
+-- The sizes of now: as slated lists them; else by the settings, with the actual sizes of the classes in use.
 local function sizes_now(now, geometry_text)
     local sizes = {}
     if geometry_text then
@@ -289,7 +287,7 @@ local function sizes_now(now, geometry_text)
     return sizes
 end
 
--- What a slated said of an order: { classes, waste_pct, items_pct, would_be_made, words }; nil before it did.
+-- slated's prediction of an order: { is_known, is_worth_it, classes, waste_ratio, words, items_change }; empty before.
 local function predicted(reply)
     if not reply then
         return {}
@@ -299,7 +297,7 @@ local function predicted(reply)
             or nil, items_change = reply.items_pct and reply.items_pct / 100 }
 end
 
--- What an order would bring to a server that does not predict it.
+-- The computed effect of an order, for a server that does not predict it.
 local function reckoned(now, histogram, order, held_now)
     local sizes = sizes_of(now, order)
     if not sizes then
@@ -313,7 +311,7 @@ local function reckoned(now, histogram, order, held_now)
         waste_ratio = judged.waste_ratio, items_change = change, sizes = sizes }
 end
 
--- Marks the one that brings most items; of those that bring as many, the one with fewest classes.
+-- Marks the order that fits most items; of orders that fit as many, the one with fewest classes.
 local function mark_best(list)
     local best
     for _, choice in ipairs(list) do
@@ -329,11 +327,11 @@ local function mark_best(list)
     end
 end
 
---- What other sizes would bring: { now = the sizes, ascending; waste_ratio (of now; nil when unknown); and the orders,
--- each { order, is_known, is_worth_it, is_best, classes, waste_ratio, items_change (of the items that as much memory
--- holds, as a ratio), sizes (of a factor), words (the server's, where it gives no figures) } }. one: of
--- slate.judge.view. replies: as texts (geometry, sizes) and outlooks by order, as far as they are known. Of a
--- server that neither predicts nor keeps track of sizes there are no orders.
+--- The effect of other sizes: { now = the sizes, ascending; waste_ratio (of now; nil when unknown); and the orders,
+-- each { order, is_known, is_worth_it, is_best, classes, waste_ratio, items_change (of the items that the same memory
+-- holds, as a ratio), sizes (of a factor), words (the server's, if it gives no figures) } }. one: of slate.judge.view.
+-- replies: as texts (geometry, sizes) and outlooks by order, as far as they are known. No orders for a server that
+-- neither predicts nor tracks sizes.
 function M.size_choices(one, replies)
     local now = one.now
     local plan = { now = sizes_now(now, replies.geometry) }
@@ -356,7 +354,7 @@ function M.size_choices(one, replies)
     return plan
 end
 
---- The orders, for those who ask a slated what each would bring.
+--- The orders, for callers that request slated's prediction of each.
 function M.size_orders()
     return ORDERS
 end

@@ -2,12 +2,12 @@
 --- Whether more memory, or another eviction policy, would bring hits: the one answer of doctor, advise and slatetop.
 --- Pure.
 --
--- Both are told from sampled keys. Where pages would help a class that starves, neither is what the server lacks: see
--- to that class first.
--- A server that evicts nothing needs neither. about: { starves = the id of the first such class, or nil;
--- evicts = whether anything is evicted; reads_per_s and general (that of a snapshot), where they are known }.
+-- Both answers come from sampled keys. If pages would help a class that starves, the server lacks neither memory nor
+-- another policy: that class comes first.
+-- A server that evicts nothing needs neither. about: { starves = the id of the first class that pages would help, or
+-- nil; evicts = whether anything is evicted; reads_per_s and general (that of a snapshot), as far as they are known }.
 --
--- Before it: what helps a class in need.
+-- First in this file: the help for a class in need.
 local answers = require "slate.facts.answers"
 local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
@@ -18,16 +18,16 @@ local view = require "slate.judge.view"
 
 local M = {}
 
--- What relieves a class that starves: the move of pages that every screen and command names, and whether it may be
--- advised at all. Pure, but for one note in the observer, so that what was advised stays.
+-- The relief of a class that starves: the move of pages that every screen and command names, and whether to advise it.
+-- Pure, but for one note in the observer, which keeps an advice from changing.
 --
--- A class starves by how long its items live. Pages help only where hits come of them: a class that nobody reads evicts
--- as before, and its donor loses. So a move is advised where slate.judge.verdict promises a gain, and on until it
--- promises none; or where nothing can be predicted yet, by the lives alone.
+-- A class starves by the lives of its items. Pages help only if they bring hits: a class that no client reads evicts as
+-- before, and its donor loses. So a move is advised once slate.judge.verdict promises a gain, and until the promised
+-- gain is gone; while no prediction is possible, by the lives alone.
 
---- The move for a class, whether it starves or not: { from, to, pages, free_pages (whole ones that the donor has),
--- lifetime_s (how long it would keep its items), made (of slate.judge.verdict; nil, and why, where it cannot be told),
--- is_advised }; nil where no class can give. one: of slate.judge.view; curves: as for slate.judge.verdict, or nil.
+--- The move for a class, whether it starves or not: { from, to, pages, free_pages (whole ones of the donor), lifetime_s
+-- (how long the donor would keep its items), made (of slate.judge.verdict; nil, with why, if unknown), is_advised };
+-- nil if no class can give. one: of slate.judge.view; curves: as for slate.judge.verdict, or nil.
 function M.of(one, id, curves)
     local row = view.row_of(one.rows, id)
     if not row then
@@ -49,7 +49,7 @@ function M.of(one, id, curves)
     return move
 end
 
---- The first class that starves and that a move is advised for, and the move; nil without one.
+--- The first class that starves and to which a move is advised, and the move; nil without one.
 function M.in_need(one, curves)
     for _, row in ipairs(starving.in_order(one.rows)) do
         local move = M.of(one, row.id, curves)
@@ -59,7 +59,7 @@ function M.in_need(one, curves)
     end
 end
 
---- The first class that refuses stores, and the move for it, nil where no class can give; nil without one.
+--- The first class that refuses stores, and the move for it (nil if no class can give); nil without such a class.
 function M.refusing(one, curves)
     for _, row in ipairs(one.rows or {}) do
         if view.refuses(row) then
@@ -68,8 +68,8 @@ function M.refusing(one, curves)
     end
 end
 
---- The classes whose curves such moves rest on, 0 for the whole cache: what to ask a slated for. Empty where none
--- starves.
+--- The curves on which the moves for starving classes rest, by class id, 0 for the whole cache: slated is queried for
+-- these. Empty if no class starves.
 function M.wanted(one)
     local ids, is_there = {}, {}
     local function add(id)
@@ -94,13 +94,13 @@ function M.donor_has(move)
         or "keeps its items " .. units.age(move.lifetime_s)
 end
 
---- That a class refuses stores, as a sentence.
+--- A sentence: a class refuses stores.
 function M.refusal(row)
     return ("class %d refuses %s stores a second: it has %s and finds no memory"):format(row.id,
         units.rate(row.out_of_memory_per_s), units.plural(row.pages or 0, "page"))
 end
 
---- That a class starves, and beside whom, as a sentence.
+--- A sentence: a class starves, while the donor has free pages or keeps its items longer.
 function M.need_words(row, move)
     return ("class %d starves: it evicts %s items a second, which live %s, while class %d %s"):format(row.id,
         units.rate(row.mean_evicted_per_s), units.age(row.life_s), move.from, M.donor_has(move))
@@ -112,8 +112,8 @@ function M.no_use(move)
         move.from, verdict.prediction_words(move.made))
 end
 
---- That further classes starve, beside one that was told in full; nil where there is none. ids: theirs; is_advised:
--- whether moves to them are.
+--- A sentence: further classes starve, besides the class reported in full; nil if there is none. ids: of these classes;
+-- is_advised: whether moves to them are advised.
 function M.further(ids, is_advised)
     if #ids == 0 then
         return nil
@@ -123,12 +123,12 @@ function M.further(ids, is_advised)
             #ids == 1 and "it" or "them"))
 end
 
---- What would help in place of a move that is not advised: words to follow `no_use`, and what to do.
--- memory and policy: of `memory` and `policy`, or nil.
+--- What would help if a move is not advised: words that follow those of M.no_use, and what to do.
+-- memory and policy: of M.memory and M.policy, or nil.
 function M.instead(one, move, memory, policy)
     local seen = verdict.figures_seen(one)
     local class = seen and seen.by_id[move.to]
-    -- A class that starves has some hits even so, where anybody asks for what it keeps.
+    -- Even a class that starves has some hits, if clients read its items.
     if class and class.stores_per_s > 0 and class.hits_per_s < limits.hardly_read_ratio * class.stores_per_s then
         return "its items are hardly ever read",
             ("store less of what class %d keeps, or for a shorter time"):format(move.to)
@@ -142,8 +142,8 @@ function M.instead(one, move, memory, policy)
     return "its pages may stay as they are", "leave the pages; slatectl advise pages tells when that changes"
 end
 
---- Notes that pages of a donor are advised to a class. receivers: by the id of the donor; empty at first. Returns the
--- other class to which these pages were advised before; nil without one: the same page cannot help two.
+--- Notes that pages of a donor are advised to a class. receivers: the classes by the id of the donor; empty at first.
+-- Returns the other class to which these pages were advised before: one page cannot help two classes; else nil.
 function M.taken_before(receivers, move)
     local first = move and receivers[move.from]
     if move and not first then
@@ -166,9 +166,9 @@ function M.remedy(move, first)
         units.age(move.lifetime_s))
 end
 
---- What to do about classes that starve or refuse stores, as sentences with the command to type where there is one,
--- in the order in which they are told everywhere. Of those that starve one is told in full. Empty when nothing stands
--- out and the server tells what that takes. rows: of slate.judge.view.classes.
+--- What to do about classes that starve or refuse stores, as sentences with the command to type if there is one, in the
+-- order of every report. Of the classes that starve one is reported in full. Empty if no class needs help and the
+-- server reports the statistics for that. rows: of slate.judge.view.classes.
 function M.advice(one, rows, curves)
     local sentences, receivers = {}, {}
     local is_named, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
@@ -193,7 +193,7 @@ function M.advice(one, rows, curves)
     return sentences
 end
 
---- For slatetop: the move that is advised, in a sentence with its key, or why none is; a list of one { text, tone }.
+--- For slatetop: the advised move, in a sentence with its key, or why none is advised; a list of one { text, tone }.
 -- replies: curves.
 function M.relief_sentence(one, replies)
     local refusing, move = M.refusing(one, replies.curves)
@@ -216,22 +216,22 @@ end
 
 -- ---- what more memory or another policy would bring ----
 
-local WINDOWS_FULL <const> = 8 -- after so many no more reads count than do: the oldest have faded
+local WINDOWS_FULL <const> = 8 -- after this many windows reads do not add up any more: the oldest have faded
 
-local UNSEEN_READS <const> = 3 -- of what no read showed, this many a sample may be there in nineteen of twenty cases
-local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- so many times the memory is asked for
+local UNSEEN_READS <const> = 3 -- rule of three: an event in none of n reads has a share below 3/n in 19 of 20 cases
+local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- the gain is computed for these times today's memory
 local BY_LRU <const> = "the LRU model"
 
---- Whether anything is evicted. lately: what happened in the last ten seconds (of slate.judge.view), or nil; per_s:
--- the rates of the last sample, for where no more is known. A server that evicts an item now and then does not stop in
--- between. nil where the server does not tell.
+--- True if anything is evicted. lately: what happened in the last ten seconds (of slate.judge.view), or nil; per_s: the
+-- rates of the last sample, used without lately. lately is better: a server that evicts an item now and then goes on in
+-- between. nil if the server does not report evictions.
 function M.evicts(lately, per_s)
     local evicted_per_s = lately and lately.evictions_per_s or per_s.evictions
     return evicted_per_s and evicted_per_s > 0
 end
 
---- What is needed of an observer (of slate.judge.view) for the answers: about. Of none it is not known that
--- anything is evicted. curves: as for `relief_of`.
+--- The facts of an observer (of slate.judge.view) for both answers: about. Without rates, evicts is nil: unknown.
+-- curves: as for M.of.
 function M.about(one, curves)
     local per_s = one.rates and one.rates.general or {}
     return { starves = (M.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), per_s),
@@ -240,14 +240,14 @@ end
 
 -- memory --------------------------------------------------------------------------------------
 
---- The hit ratio over the bytes of memory, as slate.facts.sampled has it, and who tells it: miniatures of the policy
--- that runs where there are any, else the LRU model. nil before enough was sampled.
+--- The hit ratio over the bytes of memory, as slate.facts.sampled has it, and its source: miniatures of the policy in
+-- use if there are any, else the LRU model. nil before enough was sampled.
 function M.points(curve)
     local by_policy = #curve.sizes >= 2 and curve.bytes
     return sampled.points(curve), by_policy and "miniatures of " .. (curve.policy or "its policy") or BY_LRU
 end
 
--- So much more memory would bring so many points: { times, bytes_more, gain }; the least of it that is worth a word.
+-- The smallest step of memory with a gain that is worth a word: { times, bytes_more, gain }; nil if none has.
 local function least_worth(curve)
     for _, times in ipairs(MORE_TIMES) do
         local gain, chance = sampled.gain_at(curve, times)
@@ -257,8 +257,8 @@ local function least_worth(curve)
     end
 end
 
---- That the cache never evicted and still has pages to take: a sentence; nil where it is full, or has been. general: of
--- a snapshot; bytes: the pages that the classes have.
+--- A sentence: the cache never evicted and still has pages to take; nil if it is full, or was. general: of a snapshot;
+-- bytes: of the pages that the classes have.
 function M.unfilled(general, bytes)
     local limit = general.limit_maxbytes
     if not (bytes and limit) or bytes >= limit or (general.evictions or 0) > 0 then
@@ -268,12 +268,12 @@ function M.unfilled(general, bytes)
         units.bytes(limit))
 end
 
---- What is to be said of memory while a class starves.
+--- The sentence about memory while a class starves.
 function M.while_starving(about)
     return ("class %d starves: give it pages of other classes before memory is bought"):format(about.starves)
 end
 
---- Whether the server is short of memory: { is_short, times, bytes_more, gain (these three when it is), text }; nil
+--- Whether the server is short of memory: { is_short, times, bytes_more, gain (these three if it is), text }; nil
 -- before enough was sampled.
 function M.memory(curve, about)
     local twice, chance = sampled.gain_at(curve, MORE_TIMES[#MORE_TIMES])
@@ -299,14 +299,14 @@ end
 
 -- policies ------------------------------------------------------------------------------------
 
---- By how much chance may make a comparison wrong: as the server tells it, but never less than what so few reads can
--- hide. Where two policies had the same of all sampled reads, up to three of as many more may still tell them apart.
+--- How much of a difference may be chance: the server's figure, but never less than what so few reads can hide. If two
+-- policies had the same hits in all n sampled reads, up to 3 of n further reads may still differ.
 function M.doubt(guess)
     return math.max(guess.doubt or 0, UNSEEN_READS / math.max(guess.reads or math.huge, UNSEEN_READS))
 end
 
---- Too few reads to compare policies by: how many are needed, and in how many seconds they will be there (nil: not
--- known), with a sentence; nil where there are enough, or there will never be more. totals: of slate.facts.sampled.
+--- For too few reads to compare policies: how many are needed, the seconds until they are there (nil: unknown), and a
+-- sentence; nil if there are enough, or there will never be more. totals: of slate.facts.sampled.
 function M.too_few(totals, guess, about)
     local missing = limits.sampled_reads_least - (guess.reads or math.huge)
     if missing <= 0 or (totals.windows or 0) >= WINDOWS_FULL then
@@ -321,8 +321,8 @@ function M.too_few(totals, guess, about)
                 or "more come with traffic, unless sample_rate is 0") }
 end
 
---- What is to be thought of another policy: "better" (worth a change, beyond chance), "worse" (beyond chance), or
--- "inconclusive". guess: { policy, difference, doubt, reads }.
+--- The rating of another policy: "better" (worth a change, beyond chance), "worse" (beyond chance), or "inconclusive".
+-- guess: { policy, difference, doubt, reads }.
 function M.rate(guess)
     local doubt = M.doubt(guess) * limits.errors_apart
     return guess.difference - doubt >= limits.gain_least_ratio and "better" or guess.difference + doubt < 0 and "worse"
@@ -331,7 +331,7 @@ end
 
 --- Whether another policy would hit more: { is_better, best (its name), difference, too_few (of M.too_few), text }; nil
 -- before any was compared.
--- whatif: { totals, policies } of slate.facts.sampled. Never `none`, which refuses what is new.
+-- whatif: { totals, policies } of slate.facts.sampled. Never `none`, which refuses new items.
 function M.policy(whatif, about)
     local totals, best = whatif.totals, sampled.best_that_evicts(whatif.policies)
     if not (totals.policy and best and best.difference) then
@@ -362,8 +362,8 @@ end
 local TOO_FEW <const> = "too few reads"
 local TONES <const> = { better = "good", worse = "note", [TOO_FEW] = "warn" }
 
---- Both answers as sentences: a list of { label = "memory" | "policy", text, tone }. one: of slate.judge.view;
--- replies: as texts (curve, whatif); what is not there is left out.
+--- Both answers as sentences: a list of { label = "memory" | "policy", text, tone }. one: of slate.judge.view; replies:
+-- as texts (curve, whatif); without its reply an answer is left out.
 function M.sentences(one, replies)
     local list, about = {}, M.about(one, replies.curves)
     local curve, whatif = answers.curve(replies.curve), answers.whatif(replies.whatif)
@@ -384,8 +384,8 @@ function M.compared(_, replies)
     return list
 end
 
---- What is to be thought of each policy, behind by how many points chance may make its comparison wrong where enough
--- was seen: a list of { label = its name, text, tone }.
+--- The rating of each policy, after the points by which chance may make its comparison wrong if enough reads were
+-- sampled: a list of { label = the policy's name, text, tone }.
 function M.ratings(_, replies)
     local list, whatif = {}, answers.whatif(replies.whatif) or { totals = {}, policies = {} }
     for i, guess in ipairs(whatif.policies) do

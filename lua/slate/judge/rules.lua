@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Rules of an operator's own: a file in Lua with alarms and columns, beside those of slate.judge.doctor.
---- slate-rules(7) tells how to write one.
+--- An operator's own rules: a file in Lua with alarms and columns, besides the checks of slate.judge.doctor.
+-- slate-rules(7) describes how to write one.
 --
--- The file runs in the sandbox of policies (slate.base.sandbox), under their limits. It is given copies. A file that
--- does not load, and a rule that fails, is one message, and is not asked again.
+-- The file runs in the sandbox of policies (slate.base.sandbox), under their limits, and gets copies. A file that does
+-- not load, or a rule that fails, gives one message and does not run again.
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
 local places = require "slate.base.places"
@@ -12,7 +12,7 @@ local sandbox = require "slate.base.sandbox"
 
 local M = {}
 
--- Methods of texts are the file's while it runs, so what is needed here then is not looked up as one.
+-- While the file runs, it can replace the methods of strings: so code that runs then calls these functions by name.
 local find, format = string.find, string.format
 
 local NAME <const>, NAME_BYTES <const> = "^[%w_-]+$", 48
@@ -22,11 +22,11 @@ local WIDTH_LEAST <const> = 7 -- columns on the screen; a number of any size has
 local NO_SUCH <const> = { [2] = true, [20] = true } -- ENOENT, ENOTDIR
 local SEVERITIES <const> = { critical = true, warning = true, note = true }
 
--- For a host between whose keys and screen rules run: for one call, and for all of one look together.
+-- Limits for a host that runs rules between keys and screen: for one call, and for all calls of a round together.
 local HASTY <const> = { instructions = 1000000, cpu_s = 0.02, memory_bytes = 4 << 20 }
 local BUDGET_S <const> = 0.05
 
---- The path of the file; nil where there is no home.
+--- The path of the file; nil if there is no home directory.
 function M.path(environment)
     return places.path("rules", environment or os.getenv)
 end
@@ -42,7 +42,7 @@ local function deep_copy(value)
     return copy
 end
 
--- What rules may look at, of slate.judge.doctor's about.
+-- The fields of slate.judge.doctor's about that rules may read.
 local SEEN <const> = { "now", "before", "per_s", "general", "settings", "rows", "starves", "moves", "automove",
     "geometry", "expired_items" }
 
@@ -58,7 +58,7 @@ local function copy_of(about)
     return copy
 end
 
--- Copies: what the file's own tables hold could become another thing, and their metatables run functions unasked.
+-- Copies the list: values in the file's own tables could change later, and metatables run functions of the file.
 local function check_list(given, what, most, check)
     local list = sandbox.plain(given, 2)
     if list == nil then
@@ -93,8 +93,8 @@ local Rules = {}
 Rules.__index = Rules
 Rules.__name = "slate.judge.rules"
 
---- Makes rules of source text. name: for messages. options: log (function of a printed line), limits.
--- Returns { rules, columns }, or nil and a message. A column has a width: as many columns as its title takes, 7 at
+--- Loads rules from source text. name: for messages. options: log (function of a printed line), limits.
+-- Returns { rules, columns }, or nil and a message. A column has a width in screen columns: that of its title, 7 at
 -- least.
 function M.load(text, name, options)
     options = options or {}
@@ -128,8 +128,8 @@ local function too_long(path)
     return ("%s is longer than %d KiB"):format(path, policy_box.LIMITS.source_bytes >> 10)
 end
 
---- Rules for slatetop, which reads the file itself: its text, or nil and why there is none. They run under limits of
--- their own, and a file that is broken gives rules that find nothing and say so (Rules:troubles).
+--- Rules for slatetop, which reads the file itself: its text, or nil and the problem. They run under limits of their
+-- own. A broken file gives rules that find nothing and report the fault (Rules:troubles).
 function M.for_screen(path, text, problem)
     if text and #text > policy_box.LIMITS.source_bytes then
         text, problem = nil, too_long(path)
@@ -159,7 +159,7 @@ function M.open(path, options)
     return rules
 end
 
---- The operator's rules; nil where there is no file. A broken file is left out, and print_note(message) says why.
+--- The operator's rules; nil if there is no file. A broken file is left out, and print_note(message) gets the reason.
 function M.own(print_note)
     local path = M.path()
     if not path then
@@ -180,7 +180,7 @@ function M.own(print_note)
     return rules
 end
 
--- Takes a finding of a rule in; raises an error with what is wrong with it.
+-- Checks and returns a finding of a rule; raises an error with the fault of the finding.
 local function checked(rule, severity, what, todo, class)
     if not SEVERITIES[severity] then
         error(format("a severity is critical, warning or note, not '%s'", tostring(severity)), 0)
@@ -200,7 +200,7 @@ function Rules:switch_off(name, problem)
     end
 end
 
---- What is switched off, a sentence each: the file, or rules and columns of it.
+--- One sentence for each thing that is switched off: the file, or rules and columns of the file.
 function Rules:troubles()
     local list = { self.broken and "the rules are switched off: " .. self.broken or nil }
     for name, problem in pairs(self.off) do
@@ -210,13 +210,13 @@ function Rules:troubles()
     return list
 end
 
--- A look at all rules, or all columns: what they have spent of the budget, and which of them most.
+-- Begins a round of all rules, or all columns: the processor time spent, and the rule that took most.
 local function begin_round(self)
     self.round = { spent_s = 0, most_s = -1 }
 end
 
--- Calls a function of the file under the limits, with a copy of what is known; one that fails is switched off, and so
--- is what takes most of a look that outlasts the budget. False: it failed, was off, or the look is over.
+-- Calls a function of the file under the limits, with a copy of the facts. A function that fails is switched off, and
+-- so is the slowest one of a round that exceeds the budget. False: it failed, was off, or the round is over.
 local function call(self, name, about, f, ...)
     local round = self.round
     if self.off[name] or round.is_over then
@@ -239,8 +239,8 @@ local function call(self, name, about, f, ...)
     return ok
 end
 
---- What the rules find, the worst first. known: as for slate.judge.doctor. A rule that fails is switched off: in the
--- field off by its name stands why.
+--- The findings of the rules, the worst first. known: as for slate.judge.doctor. A rule that fails is switched off;
+-- self.off has the reason by its name.
 function Rules:findings(known)
     if #self.rules == 0 then
         return {}
@@ -262,7 +262,7 @@ function Rules:findings(known)
     return doctor.sort(list)
 end
 
---- The same among findings of others: each sentence begins with the name of its rule.
+--- The findings for a list with those of others: each sentence begins with the name of its rule.
 function Rules:named_findings(known)
     local list = self:findings(known)
     for _, finding in ipairs(list) do
@@ -293,8 +293,7 @@ function Rules:values(known)
     return values
 end
 
---- A value of a column as it is shown, in its width at most: a longer number has fewer digits, a longer text ends in
--- "…".
+--- A value of a column as it is shown, in its width at most: a longer number loses digits, a longer text ends in "…".
 function M.text(value, width)
     if value == nil or value ~= value then -- 0/0
         return "-"
@@ -308,9 +307,8 @@ function M.text(value, width)
     return text
 end
 
---- What slatetop shows in the columns of each class: { [id] = texts, in the order of the columns }, and, to sort by,
--- the same of those that are numbers. one: of
--- slate.judge.view.
+--- The cells of slatetop's own columns for each class: { [id] = texts, in the order of the columns }, and, to sort by,
+-- a table with the numbers among these values. one: of slate.judge.view.
 function Rules:cells(one)
     local cells, numbers = {}, {}
     for id, values in pairs(self:values(attention.known_of(one))) do

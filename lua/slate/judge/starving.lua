@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Which classes starve, and which class could give them pages. Pure; no I/O. slatectl and slatetop both run this.
 --
--- Little's law tells how long the items live that a class evicts, whatever its eviction policy: items ÷ evictions a
--- second. (The age of the oldest item tells less: a policy that lets new items go first keeps a few old ones.) A class
--- starves when its items live short lives while another class would keep its own for several times as long after it
--- has given a page. The rule is for a judge, who has seen several samples: one busy moment is no starving.
+-- By Little's law the items that a class evicts have lived for items ÷ evictions a second, whatever its eviction
+-- policy. (The age of the oldest item shows less: a policy that evicts new items first keeps a few old ones.) A class
+-- starves when its items live short lives while another class would keep its own for several times as long after it has
+-- given a page. The rule is for a judge that has seen several samples: one busy moment is no starving.
 --
 -- Rows are of slate.judge.view.classes, with rates: id, pages, pages_delta, free_pages, items, age_s, evicted_per_s.
 --
--- Beside it: the memory that a server holds beyond its limit.
+-- Also: the memory that a server holds beyond its limit.
 local chunks = require "slate.facts.chunks"
 local limits = require "slate.judge.thresholds"
 
@@ -16,18 +16,18 @@ local M = {}
 
 -- Memory that a server holds in pages, against its limit. Pure.
 --
--- A class with items keeps a page, whatever the limit is; and a limit that was lowered is met in time, or never.
--- slate-terms(7) says the rule in words (memory.held).
+-- A class with items keeps a page, whatever the limit is. A server meets a lowered limit in time, or never.
+-- slate-terms(7) states the rule in words (memory.held).
 
--- Bytes over the limit; nil when the server does not tell.
+-- Bytes over the limit; nil if the server does not report them.
 local function over_bytes(one)
     local held, limit = one.totals and one.totals.total_malloced, one.general.limit_maxbytes
     return held and limit and limit > 0 and math.max(0, held - limit) or nil
 end
 
---- What is held beyond the limit, the less of two samples (before may be nil), so that a moment does not count.
--- Returns { held_bytes, limit_bytes, over_bytes, over_ratio (of the limit), is_falling, classes (that have pages),
--- is_by_classes (a page for each of these is more than the limit), is_much }; or nil when the server does not tell.
+--- Memory beyond the limit, the less of two samples (before may be nil), so that one moment does not count. Returns {
+-- held_bytes, limit_bytes, over_bytes, over_ratio (of the limit), is_falling, classes (that have pages), is_by_classes
+-- (a page for each is more than the limit), is_much }; or nil if the server does not report it.
 function M.held_over(now, before)
     local over, was = over_bytes(now), before and over_bytes(before)
     if not over then
@@ -47,8 +47,8 @@ end
 
 -- ---- classes that starve ----
 
---- How to look at a server for so long, so that whoever looks judges by the same time as slatetop: how many samples,
--- and how far apart, in seconds. interval_s: nil for as long as a judgement takes.
+--- How to sample a server for interval_s, so that commands judge by the same period as slatetop: the number of samples,
+-- and the seconds from one to the next. interval_s: nil for as long as a judgement takes.
 function M.samples_in(interval_s)
     if not interval_s then
         return limits.starving_samples, limits.sample_s
@@ -67,26 +67,25 @@ local Judge = {}
 Judge.__index = Judge
 Judge.__name = "slate.judge.starving.judge"
 
---- A judge without a past. samples: in how many samples running a class must have evicted before it starves; 3 unless
--- told; 1 for those who have one pair of snapshots alone.
+--- A judge without a past. samples: in how many consecutive samples a class must have evicted before it starves; 3 by
+-- default; 1 if there is only one pair of snapshots.
 function M.judge(samples)
     return setmetatable({ samples = samples or limits.starving_samples, classes = {} }, Judge)
 end
 
---- The age of a class's oldest item that eviction could take; nil where it has none.
+--- The age of a class's oldest item that eviction could take; nil if there is none.
 function M.tail_age_s(row)
     return row.items ~= 0 and row.age_s or nil
 end
 
---- How long what a class evicts has lived: by Little's law, and not longer than its oldest item; nil where neither is
--- known.
+--- How long the evicted items of a class have lived: by Little's law, and not longer than its oldest item; nil if
+-- neither is known.
 function M.lived_s(row)
     local tail_s = M.tail_age_s(row)
     return row.life_s and math.min(row.life_s, tail_s or math.huge) or tail_s
 end
 
---- The age of the youngest tail of the classes that evict, else of all; nil where none has items. rows: of
--- view.classes.
+--- The age of the youngest tail of the classes that evict, else of all; nil if none has items. rows: of view.classes.
 function M.youngest_s(rows)
     local of_all, of_evicting
     for _, row in ipairs(rows) do
@@ -99,9 +98,9 @@ function M.youngest_s(rows)
     return of_evicting or of_all
 end
 
---- How far the lives of what classes evict lie apart: the longest by the shortest, 1 being fair; nil when fewer than
--- two classes evict. Then the same, where the longest is that of a class with two pages or more, which could give one:
--- what moves of pages can even out. rows: of view.classes, with rates.
+--- The longest life of evicted items over the shortest, among classes: 1 is fair; nil if fewer than two classes evict.
+-- Then the same with the longest life among classes of two pages or more, which could give one: page moves can even out
+-- that much. rows: of view.classes, with rates.
 function M.spread(rows)
     local least, most, most_of_donors, count = math.huge, 0, 0, 0
     for _, row in ipairs(rows) do
@@ -117,12 +116,12 @@ function M.spread(rows)
     return math.max(1, most) / math.max(1, least), math.max(1, most_of_donors) / math.max(1, least)
 end
 
---- Whether so many free pages are more than a class keeps that is well.
+--- True if these free pages are more than a healthy class keeps.
 function M.has_spare(free_pages)
     return free_pages >= limits.spare_pages
 end
 
--- A class that has got pages lately needed them; one of a single page keeps it.
+-- A class that got pages lately needed them; a class with a single page keeps it.
 local function may_give(row)
     return (row.pages or 0) >= 2 and not row.is_growing and (row.pages_delta or 0) <= 0
 end
@@ -131,14 +130,14 @@ local function is_better(one, other)
     return not other or one.free > other.free or one.free == other.free and one.lifetime_s > other.lifetime_s
 end
 
--- A class as a donor: free (what it could give for nothing, in whole pages, never its last one) and lifetime_s (for how
--- long it would keep its items without one of its pages, by how long those live that it evicts, and by its oldest).
+-- A class as a donor: free (whole pages that cost it no items, never its last one) and lifetime_s (how long it would
+-- keep its items with one page less, by the lives of its evicted items and by its oldest one).
 local function as_donor(row)
     return { row = row, free = math.min((row.free_pages or 0) // 1, row.pages - 1),
         lifetime_s = (M.lived_s(row) or 0) * (1 - 1 / row.pages) }
 end
 
--- The two best donors of all: nobody gives to itself.
+-- The two best donors of all: a second one, as no class gives to itself.
 local function best_donors(rows)
     local best, second
     for _, row in ipairs(rows) do
@@ -154,13 +153,13 @@ local function best_donors(rows)
     return { best, second }
 end
 
--- The best donor for a class, of the two best of all; nil without one.
+-- The best donor for a class, of the two best ones; nil without one.
 local function donor_of(to, donors)
     local donor = donors[1] and donors[1].row.id == to.id and donors[2] or donors[1]
     return donor and donor.row.id ~= to.id and donor or nil
 end
 
--- Is a donor so much better than the one that was advised that the advice was wrong?
+-- True if a donor is so much better than the advised one that the advice should change.
 local function is_clearly_better(best, advised)
     if M.has_spare(best.free) and best.free >= limits.clearly_ratio * advised.free then
         return true
@@ -168,7 +167,7 @@ local function is_clearly_better(best, advised)
     return best.free >= advised.free and best.lifetime_s > limits.clearly_ratio * advised.lifetime_s
 end
 
--- The donor that a judge advised before, where that still holds; else the best of now.
+-- The donor that a judge advised before, if it still serves; else the best one now.
 local function steady_donor(to, rows, best)
     for _, row in ipairs(best and to.advised and rows or {}) do
         if row.id == to.advised.from and may_give(row) then
@@ -179,8 +178,8 @@ local function steady_donor(to, rows, best)
     return best
 end
 
--- So many pages that both classes keep their items equally long afterwards: for how long is in proportion to the pages.
--- Free pages cost nothing: all of them, but for half of the donor's. Others cost items: a quarter of them at once.
+-- The pages after which both classes keep their items equally long: lives are in proportion to pages. Free pages cost
+-- nothing: all of them move, but no more than half of the donor's pages. Others cost items: at most a quarter at once.
 local function pages_to_move(to, donor, free, lifetime_s)
     if free >= 1 then
         return math.max(1, math.min(free, donor.pages // 2) // 1)
@@ -188,12 +187,12 @@ local function pages_to_move(to, donor, free, lifetime_s)
     local own_s = to.life_s or M.tail_age_s(to) or 0
     local whole_s = lifetime_s / (1 - 1 / donor.pages)
     local even = (whole_s - own_s) / (whole_s / donor.pages + own_s / math.max(to.pages or 1, 1))
-    even = even == even and even or 0 -- both keep nothing
+    even = even == even and even or 0 -- both lives are 0
     return math.max(1, math.min(even, donor.pages / 4) // 1)
 end
 
--- The pages that were advised before of the same donor, where about as many are right now. Never more free pages than
--- there are.
+-- The number of pages advised before for this donor, if about as many are right now. Never more free pages than there
+-- are.
 local function steady_pages(to, donor, free, pages)
     local was = to.advised and to.advised.from == donor.id and to.advised.pages
     if not was or free >= 1 and was > pages or was > limits.clearly_ratio * pages
@@ -203,10 +202,10 @@ local function steady_pages(to, donor, free, pages)
     return math.max(1, math.min(was, donor.pages - 1))
 end
 
---- The best donor for a class: whole free pages first, then the class that keeps its items longest. Never one that has
--- just got pages. What a judge advised before, in the field advised, stays until another donor, or another number of
--- pages, is twice as good. Returns the donor's row, the whole pages it can give for nothing, for how long it would keep
--- its items without a page of others, in seconds, and how many pages to move; or nil.
+--- The best donor for a class: whole free pages first, then the class that keeps its items longest. Never one that just
+-- got pages. The advice of a judge, in the field advised, stays until another donor, or another number of pages, is
+-- twice as good. Returns the donor's row, the whole pages that cost it nothing, the seconds that it would keep its
+-- items with a page less, and how many pages to move; or nil.
 function M.donor_for(to, rows)
     local donor = steady_donor(to, rows, donor_of(to, best_donors(rows)))
     if donor then
@@ -215,7 +214,7 @@ function M.donor_for(to, rows)
     end
 end
 
--- Takes a sample in: for each class the last few, newest first.
+-- Stores a sample: for each class the last few, newest first.
 local function remember(judge, rows, about)
     local classes, interval_s = {}, about.interval_s
     for _, row in ipairs(rows) do
@@ -226,7 +225,7 @@ local function remember(judge, rows, about)
         local one = { chunk_bytes = row.chunk_bytes, starves = was and was.starves, well_s = was and was.well_s or 0,
             evicted_at_s = (row.evicted_per_s or 0) > 0 and about.time_s or was and was.evicted_at_s,
             advised = was and was.advised }
-        -- What a class evicted while it gave pages away was in these pages: that sample tells of no need.
+        -- A class that gave pages away evicted the items in these pages: such a sample shows no need.
         local gave = (row.pages_delta or 0) < 0
         one[1] = { evicted_per_s = not gave and row.evicted_per_s or 0, interval_s = gave and 0 or interval_s,
             grew = (row.pages_delta or 0) > 0 }
@@ -238,7 +237,7 @@ local function remember(judge, rows, about)
     judge.classes = classes
 end
 
--- Evictions a second over the samples kept, and whether each of enough samples had some.
+-- Evictions a second over the stored samples; whether each of enough samples had some; whether the class got pages.
 local function mean_of(judge, state)
     local evicted, over_s, is_steady, has_grown = 0, 0, #state >= judge.samples, false
     for _, sample in ipairs(state) do
@@ -248,8 +247,8 @@ local function mean_of(judge, state)
     return over_s > 0 and evicted / over_s or 0, is_steady, has_grown
 end
 
--- Does the best donor keep its items at least so many times as long as this class, and so much longer? A donor of free
--- pages loses nothing, unless it is younger: then it is about to fill them itself.
+-- True if the best donor keeps its items at least `times` times as long as this class, and apart_s longer. A donor of
+-- free pages loses nothing, unless its items are younger: then it is about to fill them.
 local function is_better_off(row, donor, by_hits, times, apart_s)
     local age_s, own_s, lifetime_s = M.tail_age_s(donor.row), M.lived_s(row), donor.lifetime_s
     if M.has_spare(donor.free) and not (age_s and age_s < own_s) then
@@ -261,7 +260,7 @@ end
 local function judge_class(state, row, donors, about, all_per_s)
     local donor = donor_of(row, donors)
     if not donor or not row.life_s or (row.free_pages or 0) >= 1 then
-        state.starves, state.well_s = false, 0 -- nobody can help, or the class was given pages and is filling them
+        state.starves, state.well_s = false, 0 -- no class can help, or this class got pages and is filling them
         return
     end
     local by_hits = about.by_hits
@@ -276,8 +275,8 @@ local function judge_class(state, row, donors, about, all_per_s)
     end
 end
 
--- The move that a class is advised: the same as before while that holds; none where it does not starve, and a new one
--- after it got pages.
+-- The move that is advised to a class: the same as before while that holds; none if the class does not starve; a new
+-- one after it got pages.
 local function advise(state, row, rows)
     row.advised = row.starves and (row.pages_delta or 0) <= 0 and state.advised or nil
     if row.starves then
@@ -302,15 +301,15 @@ end
 local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "starves", "is_worst",
     "advised" }
 
---- Takes the next sample of a server in, and writes into its rows what the judge makes of them: mean_evicted_per_s over
--- the judge's samples, life_s (how long what the class evicts has lived, which is no longer than it can have; nil where
--- it evicts nothing), evicts_lately (anything within ten seconds, also while it gave pages away), is_growing,
--- starves (true or false; absent, as evicts_lately and mean_evicted_per_s, where evictions are not told), is_worst (of
--- the one that starves and is told first; else absent) and advised (the move for one that starves: { from, pages };
--- absent where nobody can give). about: time_s of the sample and its interval_s;
--- uptime_s of the server, where it is known; by_hits: pages go to where they bring most hits (automove utility), where
--- lives are not meant to be alike and only free pages count. Rows of a sample that the judge has seen get the same
--- again. Cost: O(classes), for each that starves.
+--- Takes the next sample of a server, and writes the judgement into its rows: mean_evicted_per_s over the judge's
+-- samples, life_s (how long evicted items have lived, at most as long as they can have; nil if the class evicts
+-- nothing), evicts_lately (anything within ten seconds, also while the class gave pages away), is_growing, starves
+-- (true or false; absent, as evicts_lately and mean_evicted_per_s, if evictions are not reported), is_worst (true for
+-- the starving class that is reported first; else absent) and advised (the move for a class that starves: { from, pages
+-- }; absent if no class can give). about: time_s of the sample and its interval_s; uptime_s of the server, if known;
+-- by_hits: pages go to where they bring most hits (automove utility), so lives are not meant to be alike and only free
+-- pages count. Rows of a sample that the judge has seen get the same values again. Cost: O(classes) for each class that
+-- starves.
 function Judge:observe(rows, about)
     if self.time_s == about.time_s then
         for _, row in ipairs(rows) do
@@ -327,7 +326,7 @@ function Judge:observe(rows, about)
         local per_s
         local state = self.classes[row.id]
         per_s, state.is_steady, row.is_growing = mean_of(self, state)
-        -- No item has lived longer than the server has, but for items from before its start (-e).
+        -- No item has lived longer than the server, except items from before its start (-e).
         local longest_s = about.uptime_s and math.max(about.uptime_s, M.tail_age_s(row) or 0) or math.huge
         row.life_s = per_s > 0 and math.min((row.items or 0) / per_s, longest_s) or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
@@ -339,7 +338,7 @@ function Judge:observe(rows, about)
         judge_class(state, row, donors, about, all_per_s)
         row.starves = state.starves and (row.pages or 0) > 0 or false
         advise(state, row, rows)
-        if not row.evicted_per_s then -- it is not told
+        if not row.evicted_per_s then -- evictions are not reported
             row.starves, row.evicts_lately, row.mean_evicted_per_s = nil, nil, nil
         end
         state.last_row = row
@@ -351,7 +350,7 @@ function Judge:observe(rows, about)
     end
 end
 
--- Whether what the first row is about is told before the second: the worst first, then by evictions.
+-- True if the class of row a is reported before that of row b: the worst first, then by evictions.
 local function goes_before(a, b)
     if a.is_worst ~= b.is_worst then
         return a.is_worst == true
@@ -360,8 +359,8 @@ local function goes_before(a, b)
     return x > y or x == y and a.id < b.id
 end
 
---- The rows of the classes that starve, or for which is_reported is true, in the order in which they are told
--- everywhere. rows: may be nil.
+--- The rows of the classes that starve, or for which is_reported is true, in the order of every report. rows: may be
+-- nil.
 function M.in_order(rows, is_reported)
     local sorted = {}
     for _, row in ipairs(rows or {}) do

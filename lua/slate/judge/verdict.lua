@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What came of a change to a server: its hits and evictions of the last ten seconds beside those of the ten seconds
---- before the change. Pure; no I/O. slatetop and slatectl both tell it in these words.
+--- What came of a change to a server: its hits and evictions of the last ten seconds against those of the ten seconds
+-- before the change. Pure; no I/O. slatetop and slatectl use the same words.
 --
--- Before it: what a page move will bring, by what a server counted in the last ten seconds.
+-- First in this file: the prediction of a page move, from the counters of the last ten seconds.
 local core = require "slate.base.policy_core"
 local limits = require "slate.judge.thresholds"
 local policy_curve = require "slate.base.policy_curve"
@@ -11,13 +11,13 @@ local units = require "slate.base.units"
 
 local M = {}
 
--- What a server had counted at moments of the last ten seconds, so that whatever is predicted rests on the same time,
--- wherever it is told. Pure.
+-- The counters of a server at moments of the last ten seconds, so that every prediction rests on the same period, on
+-- every screen. Pure.
 --
--- Of each moment only what predictions read is kept, in two flat lists: for 40 classes some 4 KB.
+-- A moment holds only what predictions read, in two flat lists: some 4 KB for 40 classes.
 
 local STEP_S <const> = 1
-local EARLY_S <const> = 0.1 -- a sample that comes so much early still ends a step: nobody looks exactly on time
+local EARLY_S <const> = 0.1 -- a sample this much early still ends a step: samples are never exactly on time
 local OF_SERVER <const> = { "cmd_get", "get_misses" }
 local OF_CLASS <const> = { "id", "chunk_size", "cmd_set", "get_hits", "evicted" }
 
@@ -25,12 +25,12 @@ local Recent = {}
 Recent.__index = Recent
 Recent.__name = "slate.judge.verdict.recent"
 
---- Nothing seen yet.
+--- A history without moments.
 function M.recent()
     return setmetatable({}, Recent)
 end
 
---- Takes a snapshot in. After a restart or a reset of the counters forget the past: make a new one.
+--- Takes a snapshot. After a restart or a reset of the counters the history is invalid: make a new one.
 function Recent:add(now)
     local last = self[#self]
     if last and now.time_s - last.time_s < STEP_S - EARLY_S then
@@ -59,9 +59,9 @@ local function unpacked(list, first, names)
     return fields
 end
 
---- The counters at the begin of the last ten seconds, or when the server was seen first, as a snapshot of no more than
--- these, with the classes that there are now; nil before the first look. Of a class that was not there yet, or had
--- other chunks, those of when it was seen first: what it did since then is known.
+--- The counters at the begin of the last ten seconds, or of the first snapshot, as a snapshot with these counters only
+-- and with today's classes; nil before the first snapshot. A class that is newer, or had other chunks, has its first
+-- counters: it is known from then on.
 function Recent:begin()
     local last, classes, sizes = self[#self], {}, {}
     if not last then
@@ -84,14 +84,14 @@ function Recent:begin()
     return { time_s = self[1].time_s, general = unpacked(self[1].of_server, 1, OF_SERVER), classes = classes }
 end
 
--- What a page move will bring: hits of the class that gets pages, but for those of the class that gives them. Pure.
+-- The gain of a page move: the hits of the class that gets pages, less those of the class that gives them. Pure.
 --
--- Everything that predicts asks here, of an observer: it rests on the last ten seconds, so that
--- two answers to one question are one. What pages are worth to one class is told by slate.base.policy_curve.
+-- All predictions come from here, by one observer and its last ten seconds, so that two answers to one question agree.
+-- The worth of pages to one class is in slate.base.policy_curve.
 
---- What the classes of a server did in the last ten seconds: its snapshot of now as slate.base.policy_core has it, the
--- reads a second of the server, and the seconds seen; or nil and why nothing can be told. one: of slate.judge.view;
--- curves: sampled ones by class id, as slate.base.policy_curve takes them, and as 0 that of the whole cache; or nil.
+--- The figures of a server's classes in the last ten seconds: its snapshot of now as slate.base.policy_core has it, the
+-- reads a second of the server, and the seconds seen; or nil and a message. one: of slate.judge.view; curves: sampled
+-- ones by class id (for slate.base.policy_curve), and as 0 that of the whole cache; or nil.
 function M.figures_seen(one, curves)
     local before, after = one.recent and one.recent:begin(), one.now
     local seconds = before and after.time_s - before.time_s or 0
@@ -106,15 +106,15 @@ function M.figures_seen(one, curves)
     return seen, (now - was) / seconds, seconds
 end
 
--- Two doubts that know nothing of each other, as one.
+-- Combines two independent doubts into one.
 local function beside(one, other)
     return math.sqrt(one ^ 2 + other ^ 2)
 end
 
---- What moving pages from class src to class dst (0: the pool) would bring. one, curves: as for M.figures_seen. Returns
--- { hit_ratio_change, least, most (all three of the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and why it
--- cannot be told. least and most hold some nine of ten: a gain may be far more than is told, for hits may grow as the
--- pages do (slate.base.policy_curve), while it is seldom much less.
+--- The predicted effect of moving pages from class src to class dst (0: the pool). one, curves: as for M.figures_seen.
+-- Returns { hit_ratio_change, least, most (all three of the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and
+-- why there is none. Some nine of ten changes lie from least to most. A gain may be far more than predicted, as hits
+-- may grow as the pages do (slate.base.policy_curve); it is seldom much less.
 function M.predicted_move(one, src, dst, pages, curves)
     local seen, reads_per_s, seen_s = M.figures_seen(one, curves)
     if not seen then
@@ -140,7 +140,7 @@ function M.predicted_move(one, src, dst, pages, curves)
     }
 end
 
---- What a prediction promises: "gain" or "loss" where the least and the most leave no doubt of that, else "unsure".
+--- The promise of a prediction: "gain" or "loss" if the least and the most leave no doubt, else "unsure".
 function M.promise(made)
     return made.least > 0 and "gain" or made.most < 0 and "loss" or "unsure"
 end
@@ -148,7 +148,7 @@ end
 local DOUBTS <const> = { gain = "", loss = ": it costs hits", unsure = ": perhaps no gain",
     unlikely = ": a loss is likelier than a gain" }
 
--- A change in points; what rounds to nothing has no sign.
+-- A change in points; one that rounds to 0 has no minus sign.
 local function points(ratio)
     local text = ("%+.1f"):format(ratio * 100)
     return text == "-0.0" and "+0.0" or text
@@ -177,9 +177,9 @@ function M.past()
     return setmetatable({}, Past)
 end
 
--- How often each class was asked for: a get that misses mostly ends in a set, so that pages, which turn misses into
--- hits, do not change the sum. As text, "id count id count": a table of each sample would take six times the memory. A
--- count that is infinite is none when the text is read.
+-- The requests for each class: a get that misses mostly ends in a set, so pages, which turn misses into hits, do not
+-- change the sum. As text, "id count id count": a table for each sample would take six times the memory. An infinite
+-- count is skipped when the text is read.
 local function requests_of(classes)
     local parts = {}
     for _, class in pairs(classes or {}) do
@@ -188,7 +188,7 @@ local function requests_of(classes)
     return table.concat(parts, " ")
 end
 
---- Takes a snapshot in. After a restart or a reset of the counters forget the past: make a new one.
+--- Takes a snapshot. After a restart or a reset of the counters the history is invalid: make a new one.
 function Past:add(now)
     local general = now.general
     local lost = general.slab_reassign_evictions_nomem or general.slab_reassign_busy_deletes
@@ -206,9 +206,9 @@ local function increase(from, to, name)
     return from[name] and to[name] and to[name] >= from[name] and to[name] - from[name] or nil
 end
 
---- What happened between two samples: reads, hit_ratio and how sure it is (error, its standard error), evictions_per_s,
--- item_loss_per_s (these, and what page moves dropped) and out_of_memory_per_s (stores refused), as far as the samples
--- tell it.
+--- The figures between two samples: reads, hit_ratio and its standard error (error), evictions_per_s, item_loss_per_s
+-- (evictions, and items that page moves dropped) and out_of_memory_per_s (refused stores), as far as the samples have
+-- them.
 function M.between(from, to)
     local gets, hits = increase(from, to, "gets"), increase(from, to, "hits")
     local evictions, refused = increase(from, to, "evictions"), increase(from, to, "refused")
@@ -239,8 +239,8 @@ local function first_from(past, time_s)
     end
 end
 
--- Whether the hit ratio rose (1) or fell (-1) by itself between two samples, by its halves; nil where it stood still or
--- too little was seen.
+-- Whether the hit ratio rose (1) or fell (-1) by itself between two samples, from the first half to the second; nil if
+-- it stood still or too little was seen.
 local function drift_of(past, first, turn)
     local middle = last_until(past, (first.time_s + turn.time_s) / 2)
     if math.min(middle.time_s - first.time_s, turn.time_s - middle.time_s) < limits.verdict_half_least_s then
@@ -255,8 +255,8 @@ local function drift_of(past, first, turn)
     return is_sure and (change > 0 and 1 or -1) or nil
 end
 
--- Whether the cache was still filling between two samples: items came that free memory had room for, not the place of
--- others. What it held at least in that time counts, so that a flush begins anew.
+-- True if the cache was still filling between two samples: new items went to free memory, not to the place of others.
+-- The fewest items in that time are the base, so that a flush begins a new filling.
 local function was_filling(past, first, turn)
     local before, least, came = nil, math.huge, 0
     for _, sample in ipairs(past) do
@@ -292,7 +292,7 @@ local function requests_between(from, to)
 end
 
 -- The share of the requests that went to other classes after a change than before (the total variation distance of the
--- two mixes); 0 where it may be chance, or nothing was asked.
+-- two mixes); 0 if that may be chance, or there were no requests.
 local function load_shift(first, turn, start, last)
     local was, were = requests_between(first, turn)
     local is, are = requests_between(start, last)
@@ -308,13 +308,13 @@ local function load_shift(first, turn, start, last)
     return apart > limits.errors_apart * chance and apart or 0
 end
 
---- What came of a change that was made between two times, in seconds: what happened while it was made belongs to
+--- What came of a change that was made between two times, in seconds; what happened while it was made belongs to
 -- neither side. Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), drift (of
--- hits that may not have moved for the change: 1 where they rose before it already, would rise because the cache was
--- still filling, or rose while the load changed, -1 where they fell so; else nil), filling (whether it was; else nil),
--- shift (the share of the requests that went to other classes than before, where hits may have changed for that; else
--- nil), items_lost (by page moves, since it began; nil when the server does not tell), for_s (since it ended) }; or nil
--- when too little was seen.
+-- hits that may not have moved for the change: 1 if they rose before it already, would rise because the cache was still
+-- filling, or rose while the load changed, -1 if they fell so; else nil), filling (true if the cache was; else nil),
+-- shift (the share of the requests that went to other classes than before, if hits may have changed for that; else
+-- nil), items_lost (by page moves, since the change began; nil if not reported), for_s (since it ended) }; or nil if
+-- too little was seen.
 function Past:outcome(began_s, ended_s)
     local turn, last = last_until(self, began_s), self[#self]
     local first = first_from(self, began_s - limits.lately_s)
@@ -324,8 +324,8 @@ function Past:outcome(began_s, ended_s)
     local start = first_from(self, math.max(ended_s, last.time_s - limits.lately_s))
     local filling = was_filling(self, first, turn)
     local before, after = M.between(first, turn), start ~= last and M.between(start, last) or {}
-    -- Of requests that go to other classes nobody knows how they would have fared before: hits that changed by no more
-    -- than the load may have changed for that.
+    -- Nobody knows how requests that go to other classes would have fared before. So the new load may explain a change
+    -- of hits that is no larger than the change of the load.
     local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
     local shift = start ~= last and load_shift(first, turn, start, last) or 0
     shift = shift >= math.max(limits.verdict_shift_least_ratio, change) and shift or nil
@@ -337,7 +337,7 @@ function Past:outcome(began_s, ended_s)
     }
 end
 
---- What happened from a time on, as far as it was seen: { for_s (how long that is), reads, hit_ratio, evictions_per_s,
+--- The figures from a time on, as far as it was seen: { for_s (the seconds seen), reads, hit_ratio, evictions_per_s,
 -- item_loss_per_s, out_of_memory_per_s }, absent when unknown.
 function Past:since(time_s)
     local start, last = first_from(self, time_s), self[#self]
@@ -349,8 +349,8 @@ function Past:since(time_s)
     return happened
 end
 
--- What moved before the change already, and goes on the same way, is not the change's doing. Returns the words, and
--- by how much hits rose.
+-- Hits that moved before the change already, and go on the same way, do not move because of the change. Returns the
+-- words, and by how much hits rose.
 local function hits_in_words(before, after, drift)
     if not (before.hit_ratio and after.hit_ratio) then
         return nil
@@ -366,7 +366,7 @@ local function hits_in_words(before, after, drift)
         or ", but they fell before it already") or ""), change
 end
 
--- The words, and whether there are more.
+-- The words, and whether evictions grew.
 local function evictions_in_words(before, after)
     local was, is = before.evictions_per_s, after.evictions_per_s
     if not (was and is) or was == 0 and is == 0 then
@@ -382,8 +382,8 @@ local function evictions_in_words(before, after)
     return ("evictions %s -> %s/s"):format(units.rate(was), units.rate(is)), is > was
 end
 
---- An outcome in words, without what was done: "hits 71.2% -> 77.2%, evictions -51%, 27.6k items lost"; "" when nothing
--- is known. A cache that was filling hits more, and evicts more, whatever is changed.
+--- An outcome in words, without the change: "hits 71.2% -> 77.2%, evictions -51%, 27.6k items lost"; "" when nothing is
+-- known. A cache that was filling hits more, and evicts more, whatever the change was.
 function M.verdict_words(outcome)
     local drift = not outcome.filling and not outcome.shift and outcome.drift
     local hits, hits_change = hits_in_words(outcome.before, outcome.after, drift)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What an operator looks at, computed from one or two snapshots: an overview and one row for each class.
+--- The figures that an operator reads, computed from one or two snapshots: an overview and one row for each class.
 -- Pure. Field names carry their units and are the names in JSON; an unknown value is absent.
 --
--- Built on it: the course of a server over minutes, and an observer, which sees one server in snapshot after snapshot.
+-- Built on these: the course of a server over minutes, and an observer, which takes the snapshots of one server.
 local automove = require "slate.facts.automove"
 local limits = require "slate.judge.thresholds"
 local snapshot = require "slate.facts.snapshot"
@@ -37,7 +37,7 @@ function M.overview(now, rates)
     local general, settings = now.general, now.settings or {}
     local per_s = rates and rates.general or {}
     local bytes, flash = general.bytes, general.extstore_bytes_used
-    local used_bytes = bytes and flash and math.max(0, bytes - flash) or bytes -- bytes has values on flash, too
+    local used_bytes = bytes and flash and math.max(0, bytes - flash) or bytes -- general.bytes includes values on flash
     local item_loss_per_s = sum(per_s.evictions, per_s.slab_reassign_evictions_nomem,
         per_s.slab_reassign_busy_deletes)
     return {
@@ -57,13 +57,13 @@ function M.overview(now, rates)
     }
 end
 
---- The connections that are open, and how many may be, whole numbers; nil for what is not told.
+--- The connections that are open, and the most that may be open, whole numbers; nil for what is not reported.
 function M.connections(now)
     return math.tointeger(now.general.curr_connections),
         math.tointeger(now.general.max_connections) or math.tointeger((now.settings or {}).maxconns)
 end
 
--- The share of its used chunks that no item asked for, by class; absent where pieces of long values may lie.
+-- By class, the share of its used chunks that no item needs; absent where pieces of long values may lie.
 local function slack_by_id(now)
     local by_id = {}
     for _, row in ipairs(waste.classes(now)) do
@@ -84,17 +84,16 @@ local function class_row(class, before, per_s)
     }
 end
 
---- The mode of automove by its name, which memcached shows as a number, and slated too where memcached has it; nil when
--- the server does not say.
+--- The mode of automove by its name: memcached reports a number, and so does slated for the modes of memcached; nil if
+-- the server does not report it.
 function M.automove_mode(now)
     local reported = (now.settings or {}).slab_automove
     local mode = reported ~= nil and automove.of(reported)
     return mode and mode.name or reported
 end
 
---- Whether it is known which classes starve: the server tells evictions by class, or its classes and
--- that it evicts nothing at all.
--- rows: of M.classes.
+--- True if it is known which classes starve: the server reports evictions by class, or it reports its classes and that
+-- it evicts nothing at all. rows: of M.classes.
 function M.knows_starving(now, rates, rows)
     if not rates or rates.reset then
         return false
@@ -106,10 +105,10 @@ function M.knows_starving(now, rates, rows)
     return is_known and true or false
 end
 
---- In place of "no class starves" where that is not known.
+--- The words in place of "no class starves" where that is not known.
 M.STARVING_UNKNOWN = "which class starves is not known: this server does not report evictions by class"
 
--- In one word what a class is like: "empty" (no pages), "unknown" (no rates, or no pages told), "starving",
+-- The state of a class in one word: "empty" (no pages), "unknown" (no rates, or pages not reported), "starving",
 -- "evicting" (as a full cache does), "spare" (evicts nothing and has pages of free chunks to give) or "calm".
 local function state_of(row)
     if row.pages == 0 then
@@ -124,8 +123,8 @@ local function state_of(row)
     return starving.has_spare(row.free_pages or 0) and "spare" or "calm"
 end
 
--- Whether a class takes its free chunks soon, as one does that just got pages. before: the class as it was interval_s
--- ago, or nil.
+-- True if a class takes its free chunks soon, as a class does that just got pages. before: the class interval_s ago, or
+-- nil.
 local function is_filling(class, before, interval_s)
     if not (before and interval_s and class.used_chunks and before.used_chunks) then
         return false
@@ -155,7 +154,7 @@ local function add_flags(rows, is_filling_by_id)
     end
 end
 
---- Whether a class holds whole pages of free chunks that nothing fills ("idle" of its flags).
+--- True if a class holds whole pages of free chunks that no store fills ("idle" of its flags).
 function M.is_idle(row)
     return table.concat(row.flags, " "):find("idle", 1, true) ~= nil
 end
@@ -170,22 +169,22 @@ function M.row_of(rows, id)
 end
 
 --- One row for each class, by id. `before` and `rates` may be nil: rates are absent then. judge: of
--- slate.judge.starving, for those who look again and again; without one the pair of snapshots alone is judged. flags:
--- "out_of_memory" (stores fail), "starving" (see slate.judge.starving), "idle" (holds whole pages of free chunks,
--- does not fill them within a minute, and evicts nothing).
+-- slate.judge.starving, for callers with a series of snapshots; without one this pair of snapshots alone is judged.
+-- flags: "out_of_memory" (stores fail), "starving" (see slate.judge.starving), "idle" (holds whole pages of free
+-- chunks, does not fill them within a minute, and evicts nothing).
 function M.classes(now, before, rates, judge)
     local earlier = before and not (rates and rates.reset) and snapshot.earlier_by_id(before, now) or {}
     local rows, slack, is_filling_by_id = {}, slack_by_id(now), {}
     for i, class in ipairs(now.classes) do
         rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})
         rows[i].slack_ratio = slack[class.id]
-        -- How long what it evicts had not been used: less than the tail's age where the policy evicts new items first.
+        -- The idle time of evicted items: less than the tail's age if the policy evicts new items first.
         local last_s = (rows[i].evicted_per_s or 0) > 0 and class.evicted_time
         rows[i].victim_age_s = last_s and math.min(last_s, rows[i].age_s or last_s) or rows[i].age_s
         is_filling_by_id[class.id] = is_filling(class, earlier[class.id], rates and rates.interval_s)
     end
     if rates and not rates.reset then
-        -- Under slated's utility ages of classes are not meant to be alike: a page moved by age would take hits away.
+        -- Under slated's utility, classes are not meant to have equal ages: a page moved by age would take hits away.
         (judge or starving.judge(1)):observe(rows, { time_s = now.time_s, interval_s = rates.interval_s,
             uptime_s = now.general.uptime, by_hits = M.automove_mode(now) == "utility" and now.slated ~= nil })
     end
@@ -211,16 +210,16 @@ end
 -- The course of a server over the last minutes: whether it restarted, whether its traffic stopped, whether its hit
 -- ratio fell. Pure; no I/O.
 --
--- The last four seconds are held against what came before: against ten minutes at most, and, where less than twenty
--- seconds of that were seen, against all since the server's start, which its own counters tell.
+-- The last four seconds are compared with the period before: ten minutes at most. If less than twenty seconds of that
+-- were seen, with all since the server's start, by its own counters.
 
-local APART_S <const> = 5 -- of samples before limits.course_lately_s, of which only the oldest in reach counts
+local APART_S <const> = 5 -- between older samples than limits.course_lately_s; closer ones are dropped
 
 local Course = {}
 Course.__index = Course
 Course.__name = "slate.judge.view.course"
 
---- A course without a past.
+--- A course without samples.
 function M.course()
     return setmetatable({}, Course)
 end
@@ -240,7 +239,7 @@ local function went_back(from, to)
         and to.requests < from.requests
 end
 
---- Takes the next snapshot in. A restart and a reset of the counters end what is remembered.
+--- Takes the next snapshot. A restart or a reset of the counters clears the samples.
 function Course:add(now)
     local last, sample = self[#self], sample_of(now)
     local is_restart = last and (last.pid ~= sample.pid or (last.uptime_s or 0) > (sample.uptime_s or 0))
@@ -256,7 +255,7 @@ function Course:add(now)
     while self[2] and self[2].time_s < sample.time_s - limits.course_length_s do
         table.remove(self, 1)
     end
-    -- Of those just gone out of what is lately the ones between two that lie close together go.
+    -- Thins out the samples that just became older than course_lately_s: drops one between two close ones.
     local i = #self
     while i > 0 and self[i].time_s >= sample.time_s - limits.course_lately_s do
         i = i - 1
@@ -266,8 +265,8 @@ function Course:add(now)
     end
 end
 
--- The samples that the last seconds, and what came before, lie between: from, turn, last; nil when too little is
--- known. A server's start is a sample of which all counters are 0.
+-- The samples that bound the last seconds and the period before: from, turn, last; nil if too little is known. A
+-- server's start counts as a sample in which all counters are 0.
 local function spans(course)
     local last, turn = course[#course], nil
     for _, sample in ipairs(course) do
@@ -286,19 +285,19 @@ local function spans(course)
     return from, turn, last
 end
 
---- The last restart that was seen, within NEW_S: { ago_s, items (that it had before; nil when unknown) }; else nil.
+--- The last restart that was seen, within limits.new_s: { ago_s, items (from before it; nil when unknown) }; else nil.
 function Course:restarted()
     local ago_s = self.restart and self[#self].time_s - self.restart.time_s
     return ago_s and ago_s <= limits.new_s and { ago_s = ago_s, items = self.restart.items } or nil
 end
 
---- For how long a server has been up that started within NEW_S, before it was first looked at; else nil.
+--- The uptime of a server that started within limits.new_s, before its first snapshot here; else nil.
 function Course:young_s()
     local last = self[#self]
     return not self.restart and last and last.uptime_s and last.uptime_s < limits.new_s and last.uptime_s or nil
 end
 
---- Whether nothing has asked the server lately, though it was asked before: { was_per_s, for_s }; else nil.
+--- { was_per_s, for_s } if the server got no request lately, though it did before; else nil.
 function Course:stopped()
     local from, turn, last = spans(self)
     if not (from and from.requests and last.requests and turn.requests) or last.requests > turn.requests then
@@ -322,25 +321,25 @@ function Course:fell()
         and is + limits.errors_apart * lately.error < was * limits.fall_to_ratio and { was = was, is = is } or nil
 end
 
--- One server, seen in one snapshot after the other: its classes, and what the judges that remember make of them. Pure;
--- no I/O. slatetop runs an observer for each server that it watches, slatectl one for as long as a command looks.
+-- One server, in successive snapshots: its classes, and the findings of judges with a memory. Pure; no I/O. slatetop
+-- has an observer for each server that it shows, slatectl has one for the time of a command.
 
 local Observer = {}
 Observer.__index = Observer
 Observer.__name = "slate.judge.view.observer"
 
---- An observer that has seen nothing yet. Its fields after observe(): now, before and rates (nil at first), rows (of
+--- An observer without snapshots. Its fields after observe(): now, before and rates (nil at first), rows (of
 -- `classes`), reports_classes (of slate.facts.snapshot), knows_starving, youngest_s (of slate.judge.starving), over (of
 -- slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving), past and recent (of
--- slate.judge.verdict), course, automove (who moves pages, in words; "" when the server does not say) and relieved
+-- slate.judge.verdict), course, automove (what moves pages, in words; "" if the server does not report it) and relieved
 -- (notes of slate.judge.relief).
 function M.observer()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
         course = M.course(), recent = verdict.recent(), relieved = {} }, Observer)
 end
 
---- Takes the next snapshot of the server in. A restart or a reset of the counters ends what is remembered, and so does
--- a clock that was set back, for times before it would lie ahead.
+--- Takes the next snapshot of the server. A restart or a reset of the counters clears the history, and so does a clock
+-- that was set back: earlier samples would lie in the future.
 function Observer:observe(now)
     local before = self.now
     local rates = before and snapshot.rates(before, now) or nil
@@ -364,8 +363,8 @@ function Observer:observe(now)
     self.automove = automove.reported((now.settings or {}).slab_automove)
 end
 
---- The best donor for the class of this id (see slate.judge.starving.donor_for): its id, its free pages, for how long
--- it would keep its items, in seconds, and how many pages to move; nil where none can give.
+--- The best donor for the class of this id (see slate.judge.starving.donor_for): its id, its free pages, the seconds
+-- that it would keep its items, and how many pages to move; nil if no class can give.
 function Observer:donor_for(id)
     local row = M.row_of(self.rows, id)
     if row then
@@ -374,17 +373,17 @@ function Observer:donor_for(id)
     end
 end
 
---- What happened in the last ten seconds, as far as it was seen (of slate.judge.verdict's Past:since); nil before the
--- first look.
+--- The figures of the last ten seconds, as far as they were seen (of slate.judge.verdict's Past:since); nil before the
+-- first snapshot.
 function Observer:lately()
     return self.now and self.past:since(self.now.time_s - limits.lately_s)
 end
 
 --- What came of a change that was made between two times, in seconds: the outcome (of slate.judge.verdict) and its
--- words; nil when too little is known. items_lost: what the change itself is known to have cost; nil where it is not.
+-- words; nil if too little is known. items_lost: the items that the change is known to have cost, or nil.
 function Observer:outcome(began_s, ended_s, items_lost)
     local outcome = self.past:outcome(began_s, ended_s)
-    if outcome and items_lost then -- slated counts what its mover evicts with all evictions
+    if outcome and items_lost then -- slated counts its mover's evictions with all evictions
         outcome.items_lost = math.max(outcome.items_lost or 0, items_lost)
     end
     local words = outcome and verdict.verdict_words(outcome) or ""
