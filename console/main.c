@@ -9,11 +9,11 @@
 #include <signal.h>
 #include <stdio.h>
 
-/* What is packed or read for a moment only goes back to the system: the library would keep more and
- * more of it, between what stays and at the end of it. */
+/* Large short-lived buffers, of packing and reading, go back to the system. The C library would
+ * keep more and more of their memory, between lasting blocks and at the heap's end. */
 enum { SCRATCH_BYTES = 128 << 10, SPARE_BYTES = 16 << 10 };
 
-/* Options that print something and end; false when there is more to do. */
+/* Obeys options that print and end; false when the program goes on. */
 static bool print_and_leave(const struct options *options) {
     if (options->wants_help) {
         options_help(stdout);
@@ -35,12 +35,12 @@ int main(int argc, char **argv) {
     static struct options options; /* 70 kB */
     char why[300] = "";
     bool is_right = options_parse(&options, argc, argv, why, sizeof why);
-    plain_make(why); /* words of a file may be quoted in it */
+    plain_make(why); /* it may quote words of a file */
     if (!is_right) {
         fprintf(stderr, "slatetop: %s; --help lists the options\n", why);
         return EXIT_USAGE;
     }
-    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is noticed when writing fails */
+    signal(SIGPIPE, SIG_IGN); /* a failed write shows that the reader has gone */
     if (print_and_leave(&options)) {
         int exit_code;
         output_flush(&exit_code);

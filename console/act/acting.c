@@ -12,15 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One call of a method. It gets what push pushes, else the text, else whether the connection is up.
- * Its first result is whether it did it, or words; the second a message of what it did not do. push
- * and take may raise errors of Lua. */
+/* One call of a method of the Lua object. Its argument is the values that push pushes, else the
+ * text, else whether the connection is up. Its results: true or words, or nil if it did nothing;
+ * then a message with the reason. push and take may raise errors of Lua. */
 struct call {
     struct acting *acting;
     struct model *model;
     const char *method;
-    int (*push)(lua_State *L, const struct call *call); /* returns how many; NULL: as above */
-    void (*take)(lua_State *L, struct call *call); /* of what was done, at -2; NULL: nothing */
+    int (*push)(lua_State *L, const struct call *call); /* returns the count; NULL: as above */
+    void (*take)(lua_State *L, struct call *call); /* reads the result at -2; NULL: none */
     time_t wall;
     bool is_up, is_so, also_so; /* also_so: the second result */
 
@@ -30,7 +30,7 @@ struct call {
     struct proposal *proposal;
     const char *text;
     size_t text_bytes;
-    char *words, *message; /* words: a line to send, too; NULL: they are not wanted */
+    char *words, *message; /* words: also a line to send; NULL: unwanted */
     size_t out_bytes;
 };
 
@@ -43,15 +43,15 @@ void acting_fini(struct acting *acting) {
     if (L != NULL) {
         luaL_unref(L, LUA_REGISTRYINDEX, acting->object);
         lua_state_give_back();
-        lua_state_give_back(); /* what opening took */
+        lua_state_give_back(); /* memory that opening took */
     }
     acting->is_open = acting->is_running = acting->has_trial = acting->is_followed = false;
     acting->due_ms = UINT64_MAX;
 }
 
-/* ---- the record of changes; upvalue 1 of both: acting ---- */
+/* ---- the record of changes; upvalue 1 of both functions: acting ---- */
 
-/* () -> the text of its end */
+/* () -> the text at the end of the record */
 static int read_record(lua_State *L) {
     const struct acting *acting = lua_touserdata(L, lua_upvalueindex(1));
     size_t bytes = 0;
@@ -72,7 +72,7 @@ struct record {
     bool   is_written;
 };
 
-/* (function from the text of its end to a line, record): what raises an error is within this. */
+/* (function from the text at the record's end to a line, record). Errors may be raised in here. */
 static int write_record(lua_State *L) {
     struct record *r = lua_touserdata(L, 2);
     size_t bytes = 0;
@@ -84,7 +84,7 @@ static int write_record(lua_State *L) {
     return 0;
 }
 
-/* (function from the text of its end to a line) -> true, or nil and a message */
+/* (function from the text at the record's end to a line) -> true, or nil and a message */
 static int append_record(lua_State *L) {
     const struct acting *acting = lua_touserdata(L, lua_upvalueindex(1));
     if (acting->audit_path[0] == '\0') {
@@ -96,7 +96,7 @@ static int append_record(lua_State *L) {
     struct record r = {.fd = audit_open_locked(acting->audit_path)};
     if (r.fd >= 0) {
         r.end = audit_tail(r.fd, &r.bytes);
-        errno = ENOSPC; /* where not all of the line is taken */
+        errno = ENOSPC; /* the reason if the file takes only part of the line */
         lua_pushcfunction(L, write_record);
         lua_pushvalue(L, 1);
         lua_pushlightuserdata(L, &r);
@@ -105,7 +105,7 @@ static int append_record(lua_State *L) {
     int error = errno;
     free(r.end);
     if (r.fd >= 0) {
-        close(r.fd); /* others wait for its lock */
+        close(r.fd); /* other processes wait for its lock */
     }
     if (r.is_written) {
         lua_pushboolean(L, true);
@@ -124,7 +124,7 @@ static void set_function(lua_State *L, const char *name, lua_CFunction function,
     lua_setfield(L, -2, name);
 }
 
-/* Pushes the object, made when it is asked for first. */
+/* Pushes the Lua object; the first call makes it. */
 static void push_object(lua_State *L, const struct call *call) {
     struct acting *acting = call->acting;
     if (!acting->is_open) {
@@ -146,7 +146,7 @@ static void push_object(lua_State *L, const struct call *call) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, acting->object);
 }
 
-/* ---- what it tells after every call ---- */
+/* ---- state, events and results after every call ---- */
 
 static void take_notes(lua_State *L, const struct call *call) {
     lua_getfield(L, -1, "notes");
@@ -164,7 +164,7 @@ static void take_notes(lua_State *L, const struct call *call) {
     lua_pop(L, 1);
 }
 
-/* The object is on top. */
+/* The object is on top of the stack. */
 static void take_state(lua_State *L, struct call *call) {
     struct acting *acting = call->acting;
     take_notes(L, call);
@@ -185,7 +185,7 @@ static void take_state(lua_State *L, struct call *call) {
     lua_pop(L, 1);
 }
 
-/* Results at -2 and -1. */
+/* The results are at -2 and -1. */
 static void take_results(lua_State *L, struct call *call) {
     const char *words = lua_tostring(L, -2), *message = lua_tostring(L, -1);
     call->is_so = lua_toboolean(L, -2);
@@ -222,8 +222,8 @@ static int run(lua_State *L) {
     return 0;
 }
 
-/* False when Lua failed; then nothing goes on any more, and news says why, as does a message that
- * was asked for. now_ms 0: the time of the last call. */
+/* False when Lua failed. Then every change and trial ends, and news has the reason; so has the
+ * message, if wanted. now_ms 0: the time of the last call. */
 static bool tell(struct call *call, const char *method, uint64_t now_ms) {
     char why[NOTE_BYTES];
     call->method = method;
@@ -308,7 +308,7 @@ void acting_take_reply(struct acting *acting, struct model *model, const char *t
     }
 }
 
-/* Is the connection up, and the one that the change under way began on? */
+/* True if the connection is up, and the change under way began on this connection. */
 static bool is_same_connection(struct acting *acting, const struct client *client,
                                const struct model *model) {
     if (acting->is_fresh || !acting->is_running) {

@@ -1,6 +1,6 @@
-/* The one way in which a server is changed from here: checked, sent, verified by reading back,
- * noted as an event and on record, remembered for undo, and followed by what came of it; a trial
- * goes back by itself. The rules are those of lua/slate/act/acting.lua; this hands it times and
+/* The only way in which slatetop changes a server. A change is checked, sent, verified by reading
+ * back, noted as an event and on record, remembered for undo, and its outcome is reported; a trial
+ * is undone at its end. The rules are in lua/slate/act/acting.lua; acting hands it times and
  * replies, and sends its lines.
  *
  * One acting belongs to one session, so a trial goes on while another server is on the screen; it
@@ -21,13 +21,13 @@ enum acting_kind { ACTING_CHANGE, ACTING_UNDO, ACTING_REDO };
 /* What the operator chose in the review. minutes 0: no trial. */
 struct trial_terms {
     unsigned minutes;
-    /* back when evictions rise by more than this share, 0: whatever they do */
+    /* undo it when evictions rise by more than this share; 0: never for evictions */
     unsigned evictions_pct;
-    /* back when the hit ratio falls by more than this, 0: whatever it does */
+    /* undo it when the hit ratio falls by more than this; 0: never for the hit ratio */
     unsigned hit_points;
 };
 
-/* What undo takes back, or redo does again. */
+/* A change that undo takes back, or that redo makes again. */
 struct proposal {
     char title[NOTE_BYTES]; /* of the change */
     struct plan plan;
@@ -35,57 +35,57 @@ struct proposal {
 
 struct acting {
     const char *audit_path; /* borrowed; "" for no record */
-    int object;             /* in Lua's registry */
-    bool is_open;           /* there is an object */
+    int object;             /* its reference in Lua's registry */
+    bool is_open;           /* the object exists */
     bool is_running;        /* a change is under way */
     bool has_trial;         /* a trial is on */
-    bool is_followed;       /* what came of the last change is told */
-    bool is_fresh;          /* begun, and nothing sent yet */
-    unsigned generation;    /* of the connection that its first line went to */
-    uint64_t due_ms; /* of the next acting_step; UINT64_MAX: none */
-    /* when has_trial: it goes back then; UINT64_MAX: it is on its way back */
+    bool is_followed;       /* the last change's outcome is reported */
+    bool is_fresh;          /* the change has begun, and no line is sent yet */
+    unsigned generation;    /* of the connection on which the change's first line was sent */
+    uint64_t due_ms; /* time of the next acting_step; UINT64_MAX: none */
+    /* with has_trial, the time of its undo; UINT64_MAX: the undo is under way */
     uint64_t trial_end_ms;
-    char news[NOTE_BYTES]; /* the last outcome, for the message line; whoever shows it clears it */
+    char news[NOTE_BYTES]; /* the last outcome, for the message line; its reader clears it */
 };
 
 /* The owner sets audit_path before the first change. */
 void acting_init(struct acting *acting);
 void acting_fini(struct acting *acting);
 
-/* Begins a plan; for undo and redo that of the last proposal, whatever the plan. False: nothing was
- * sent, why says what is wrong: something else is under way, there is no connection, a step is
- * refused by action_check. */
+/* Begins a plan. Undo and redo ignore `plan` and use that of the last proposal. False: nothing was
+ * sent, and why has the reason: another change is under way, there is no connection, or
+ * action_check refuses a step. */
 bool acting_begin(struct acting *acting, enum acting_kind kind, const struct plan *plan,
                   const struct trial_terms *terms, struct model *model, uint64_t now_ms,
                   time_t wall, char *why, size_t why_bytes);
 
-/* The reply to what acting_step sent (its tag). */
+/* Takes the reply to a line of acting_step (by its tag). */
 void acting_take_reply(struct acting *acting, struct model *model, const char *text,
                        size_t text_bytes, uint64_t now_ms, time_t wall);
 
-/* Sends what is due, ends what is done, sends a trial back. tag marks the replies. True when the
- * server was changed and should be looked at again. */
+/* Sends due lines, ends finished changes, undoes a trial at its end. tag marks the replies. True
+ * when the server was changed and should be refreshed. */
 bool acting_step(struct acting *acting, struct client *client, int tag, struct model *model,
                  uint64_t now_ms, time_t wall);
 
-/* The last change to the server that was not taken back, by the record of changes: one made from
- * here with all its steps, or one that another program made; or the last one that was taken back
- * from here. False: why says that there is none, or why it cannot be taken back. Reads the end of
- * the record. */
+/* Undo: the last change to the server, by the record of changes, that was not taken back: one by
+ * slatetop with all its steps, or one by another program. Redo: the last one that slatetop took
+ * back. False: why says that there is none, or why it cannot be taken back. Reads the end of the
+ * record. */
 bool acting_propose(struct acting *acting, enum acting_kind kind, struct model *model,
                     struct proposal *out, char *why, size_t why_bytes);
 
-/* Ends the trial, the change stays. False when there is none. */
+/* Ends the trial; the change stays. False when there is no trial. */
 bool acting_keep(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall);
 
-/* The console is left: a trial has to go back now, a plan stops behind the step under way. True
- * while something is still to be done; call acting_step until it is false or patience is over. */
+/* Prepares the end of the console: a trial is undone now, a plan stops after the step under way.
+ * True while work is left. Call it and acting_step until it returns false or time is up. */
 bool acting_leave(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall);
 
-/* What is left undone, in sentences of lines for the shell. */
+/* Writes the unfinished changes as sentences, a line each, for the shell. */
 void acting_leftovers(struct acting *acting, struct model *model, char *out, size_t out_bytes);
 
-/* What is under way, for the message line; "" for nothing. */
+/* Writes the change or trial under way, for the message line; "" if there is none. */
 void acting_words(struct acting *acting, struct model *model, uint64_t now_ms, char *out,
                   size_t out_bytes);
 #endif

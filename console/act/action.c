@@ -35,7 +35,7 @@ struct plan plan_of(struct action action) {
     return plan;
 }
 
-/* Who the server is, its replies and the action. */
+/* Pushes the server's identity, its replies and the action. */
 static void push_asking(lua_State *L, const struct asking *asking) {
     act_push_who(L, model_now(asking->model));
     act_push_replies(L, model_now(asking->model), model_answers(asking->model));

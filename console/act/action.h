@@ -1,9 +1,9 @@
-/* Changes to a server: what the operator wants, whether it may be sent, and what exactly would be
- * sent. An action is plain data; a plan is several, carried out one after the other. The rules are
- * those of lua/slate/act/shown.lua.
+/* Changes to a server: whether a change may be sent, and its exact command lines. An action is one
+ * change as plain data; a plan is several actions, carried out in order. The rules are those of
+ * lua/slate/act/shown.lua.
  *
- * action_check is the one gate: nothing is sent that it refuses, and it refuses what this version
- * of the server is known to crash on. Functions of the model. One thread. */
+ * action_check is the only gate: an action that it refuses is not sent. It refuses actions that are
+ * known to crash this version of the server. Functions of the model. One thread. */
 #ifndef CONSOLE_ACT_ACTION_H
 #define CONSOLE_ACT_ACTION_H
 #include "act/setting.h"
@@ -36,13 +36,13 @@ struct action action_move(unsigned from, unsigned to, unsigned pages);
 struct action action_set(const char *name, const char *value);
 struct plan plan_of(struct action action);
 
-/* True when the action may be sent to this server now; else why says in a sentence what is wrong
- * and what would do. */
+/* True when the action may be sent to this server now; else why has a sentence with the reason and
+ * the remedy. */
 bool action_check(const struct action *action, const struct model *model, char *why,
                   size_t why_bytes);
 
-/* The command lines, one by one; false past the last. *times is how often the line is sent: slated
- * takes a page count, memcached moves one page a command. */
+/* Makes the command lines, one a call; false past the last. The line is sent *times times: slated
+ * takes a count of pages, memcached moves one page a command. */
 bool action_line(const struct action *action, const struct model *model, unsigned index,
                  char line[ACTION_LINE_BYTES], unsigned *times);
 #endif

@@ -28,7 +28,7 @@ void audit_make_folders(const char *path) {
     snprintf(folder, sizeof folder, "%s", path);
     for (char *slash = folder; (slash = strchr(slash + 1, '/')) != NULL;) {
         *slash = '\0';
-        mkdir(folder, 0700); /* it may be there; opening the file says what is wrong */
+        mkdir(folder, 0700); /* it may exist; the file's open reports errors */
         *slash = '/';
     }
 }
@@ -36,7 +36,7 @@ void audit_make_folders(const char *path) {
 int audit_open_locked(const char *path) {
     audit_make_folders(path);
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
-    /* slatectl has the lock for some milliseconds. The screen does not wait longer for another. */
+    /* slatectl holds the lock for some milliseconds. The screen waits no longer for any process. */
     int tries = 0;
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && tries++ < LOCK_TRIES) {
         clock_wait(NULL, 0, clock_ms() + LOCK_PAUSE_MS);
@@ -55,7 +55,7 @@ char *audit_tail(int fd, size_t *bytes) {
     ssize_t got = pread(fd, text, AUDIT_TAIL_BYTES, from);
     *bytes = got > 0 ? (size_t)got : 0;
     char *newline = from > 0 ? memchr(text, '\n', *bytes) : NULL;
-    if (newline != NULL) { /* the line it begins in is torn */
+    if (newline != NULL) { /* the text begins within a line */
         *bytes -= (size_t)(newline + 1 - text);
         memmove(text, newline + 1, *bytes);
     }

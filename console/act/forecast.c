@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Orders that the server can be asked about; pausing and going on need no figures. */
+/* True for orders whose outlook the server can compute. Pausing and going on need no figures. */
 static bool has_outlook(const char *order) {
     return strncmp(order, "factor ", 7) == 0 || strncmp(order, "sizes ", 6) == 0 ||
            strncmp(order, "auto", 4) == 0 || strcmp(order, "revert") == 0;
 }
 
-/* What the server says that an order would bring; "" when it cannot be asked. */
+/* Writes the server's outlook for an order; "" when the server has none. */
 static void outlook_words(const struct details *details, const char *order, char *out,
                           size_t out_bytes) {
     const struct outlook *outlook = details != NULL ? outlook_of(&details->outlooks, order) : NULL;

@@ -22,7 +22,7 @@ void act_push_who(lua_State *L, const struct snapshot *now) {
 void act_push_replies(lua_State *L, const struct snapshot *now, const struct answers *answers) {
     char general[64];
     lua_createtable(L, 0, 5);
-    if (snapshot_has_extstore(now)) { /* all that is wanted of the general stats */
+    if (snapshot_has_extstore(now)) { /* the modules read no other general stat */
         snprintf(general, sizeof general, "STAT extstore_limit_maxbytes %llu\r\n",
                  (unsigned long long)now->general[GENERAL_extstore_limit_maxbytes]);
         act_set_text(L, "general", general);

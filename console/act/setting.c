@@ -22,7 +22,7 @@ struct stepping {
     char *out;
 };
 
-/* What the table says of every row, whatever the server. */
+/* The columns of the Lua table that are the same for every server. */
 static struct {
     unsigned count;
     struct {
@@ -45,7 +45,7 @@ static int load_names(lua_State *L) {
     return 0;
 }
 
-/* Its place in names; names.count when it is not there. */
+/* The index of a setting in `names`; names.count when it is absent. */
 static unsigned place_of(const char *name) {
     char why[NOTE_BYTES];
     if (names.count == 0) {
@@ -70,7 +70,7 @@ const char *setting_term(const char *name) {
 
 const char *setting_name_at(unsigned row) {
     place_of("");
-    /* the last one is lru_tune, which has no row */
+    /* the last name is lru_tune, which has no row */
     return row + 1 < names.count ? names.of[row].name : NULL;
 }
 
@@ -158,12 +158,12 @@ static int step(lua_State *L) {
 void setting_step(const struct tunable *row, const char *value, int by,
                   char out[SETTING_VALUE_BYTES]) {
     char why[NOTE_BYTES], from[SETTING_VALUE_BYTES];
-    snprintf(from, sizeof from, "%s", value); /* it may be out */
+    snprintf(from, sizeof from, "%s", value); /* value and out may be the same buffer */
     struct stepping stepping = {.row = row, .value = from, .by = by, .out = out};
     lua_values_call(step, &stepping, why, sizeof why);
 }
 
-/* ---- what a value does ---- */
+/* ---- the effect of a value, in words ---- */
 
 struct wording {
     const char *name, *value;

@@ -1,7 +1,7 @@
-/* The settings that a server can change while it runs: what each is now and what it may be, by the
- * table of lua/slate/facts/settings.lua, which slatectl goes by, too. Values are text as an
- * operator writes it: "0.80", "segmented", "64" (MiB), "off". Functions of the answers given. Cost
- * of a call: some 0.3 ms. One thread. */
+/* The settings that a server can change while it runs: their values now and their possible values,
+ * by the table of lua/slate/facts/settings.lua, which slatectl uses, too. Values are text as an
+ * operator writes it: "0.80", "segmented", "64" (MiB), "off". The results depend only on the
+ * arguments. Cost of a call: some 0.3 ms. One thread. */
 #ifndef CONSOLE_ACT_SETTING_H
 #define CONSOLE_ACT_SETTING_H
 #include "facts/inquiry.h"
@@ -17,40 +17,40 @@ enum {
 enum setting_form { FORM_NUMBER, FORM_CHOICE, FORM_TEXT };
 
 struct tunable {
-    /* as in `stats settings`, or our own: policy, class_policy, geometry */
+    /* as in `stats settings`, or slatetop's own: policy, class_policy, geometry */
     char name[SETTING_NAME_BYTES];
     char label[SETTING_LABEL_BYTES];
     enum setting_form form;
     char now[SETTING_VALUE_BYTES]; /* "" when unknown */
-    char source[12];               /* default, start, runtime; "" when the server does not tell */
-    char choices[SETTING_VALUE_BYTES]; /* FORM_CHOICE: with '|' between them */
+    char source[12];               /* default, start, runtime; "" when not reported */
+    char choices[SETTING_VALUE_BYTES]; /* FORM_CHOICE: the choices, with '|' between them */
     double least, most, step;          /* FORM_NUMBER */
-    char refusal[100];                 /* why it can't change on this server; "" when it can */
+    char refusal[100];                 /* why this server can't change it; "" when it can */
 };
 
-/* The rows for this server, in the order of the screen; class_id is the class whose policy is meant
- * by class_policy. Returns how many. now is never NULL. */
+/* Writes the rows for this server, in the order of the screen. The row class_policy is for the
+ * class class_id. Returns how many. now is never NULL. */
 unsigned settings_list(const struct snapshot *now, const struct answers *answers, unsigned class_id,
                        struct tunable out[SETTINGS_MOST]);
 
-/* The name of the row at a place of that list; NULL past the last. */
+/* The name of the row at an index of that list; NULL past the last. */
 const char *setting_name_at(unsigned row);
 
-/* One row by name; false when the server has none of that name. */
+/* Writes the row of this name; false when the server has none. */
 bool settings_find(const struct snapshot *now, const struct answers *answers, const char *name,
                    unsigned class_id, struct tunable *out);
 
-/* The value one step up or down, or the next or previous choice, within its limits. */
+/* Writes the value one step up or down within its limits, or the next or previous choice. */
 void setting_step(const struct tunable *row, const char *value, int step,
                   char out[SETTING_VALUE_BYTES]);
 
-/* What a value does, in words; "" where there is nothing to say. */
+/* Writes the effect of a value in words; "" if it needs none. */
 enum { SETTING_WORDS_BYTES = 100 };
 void setting_value_words(const char *name, const char *value, char out[SETTING_WORDS_BYTES]);
 
 /* "automove mode", "chunk sizes": the label of a row; the name itself when there is none. */
 const char *setting_label(const char *name);
 
-/* Its term in man/explain.txt. */
+/* The setting's term in man/explain.txt. */
 const char *setting_term(const char *name);
 #endif

@@ -13,7 +13,7 @@ struct word {
     struct address *address;
 };
 
-/* What is read of the word is on top of the stack. */
+/* Reads the address from the parsed word, a table on top of the stack. */
 static void take(lua_State *L, struct address *address) {
     char kind[8];
     lua_values_text(L, "is_list", kind, sizeof kind);
@@ -31,7 +31,7 @@ static void take(lua_State *L, struct address *address) {
              address->list == LIST_OF_NAME ? "dns:" : "", lua_tostring(L, -1));
 }
 
-/* (word) -> nothing; raises why it is no address */
+/* (word) -> nothing; raises the reason if the word is no address */
 static int read_word(lua_State *L) {
     struct word *word = lua_touserdata(L, 1);
     lua_values_push_function(L, "slate.wire.lists", "word");
@@ -67,14 +67,14 @@ bool address_parse(const char *text, struct address *address, char *why, size_t 
     return true;
 }
 
-/* ---- servers by names of the operator's own ---- */
+/* ---- names that the operator gave to servers ---- */
 
 struct search {
     const char *word;
     char *out;
 };
 
-/* (search) -> nothing; raises what is wrong with the file */
+/* (search) -> nothing; raises the mistake if the file is wrong */
 static int resolve(lua_State *L) {
     static const luaL_Reg ways[] = {{"environment", lua_outside_environment},
                                     {"read_file", lua_outside_read_file},

@@ -132,7 +132,7 @@ static json_t *json_rates(const struct model *model) {
     return rates;
 }
 
-/* The table of classes as on the screen, by the names of its columns. */
+/* The class table of the screen as JSON; the names of the columns are its keys. */
 static json_t *json_figures(const struct model *model) {
     const struct snapshot *now = model_now(model);
     json_t *list = json_array();
@@ -154,8 +154,7 @@ static json_t *json_figures(const struct model *model) {
     return list;
 }
 
-/* A whole line of a recording, which is freed, with what slatetop makes of it under names of its
- * own. */
+/* Prints a complete line of a recording, with members that slatetop adds, and frees the line. */
 static void print_json(const struct model *model, char *line, uint64_t now_ms,
                        uint64_t interval_ms) {
     json_t *taken = line != NULL ? json_loads(line, JSON_ALLOW_NUL, NULL) : NULL;
@@ -171,7 +170,7 @@ static void print_json(const struct model *model, char *line, uint64_t now_ms,
     json_decref(taken);
 }
 
-/* In quotes where it holds what ends a field. */
+/* Prints a field of CSV, in quotes if it holds a comma, a quote or the end of a line. */
 static void print_field(const char *text) {
     if (strpbrk(text, ",\"\r\n") == NULL) {
         fputs(text, stdout);
@@ -184,8 +183,8 @@ static void print_field(const char *text) {
     putchar('"');
 }
 
-/* The table of classes, a line each; unknown values are empty. The names of the columns come before
- * the first. */
+/* Prints the table of classes, a line each; unknown values are empty. The names of the columns come
+ * before the first line. */
 static void print_csv(const struct model *model, int64_t wall_ms) {
     static bool has_heads;
     const struct snapshot *now = model_now(model);
@@ -213,7 +212,7 @@ static void print_csv(const struct model *model, int64_t wall_ms) {
     }
 }
 
-/* In the form that was asked for; the line is that of a recording, for JSON, and is freed. */
+/* Prints a sample in the options' format. `line`, of a recording, is for JSON, which frees it. */
 static void print_sample(const struct options *options, const struct model *model, char *line,
                          int64_t wall_ms, uint64_t now_ms) {
     if (options->json) {
@@ -225,14 +224,14 @@ static void print_sample(const struct options *options, const struct model *mode
     }
 }
 
-/* One server of the fleet: what it still has to print, and how long it may take. */
+/* One server of the fleet: how many snapshots it has printed, and when it must have the next. */
 struct batch {
     unsigned printed;
     uint64_t limit_ms;
     bool is_lost;
 };
 
-/* Says why and gives the server up. A lost connection ends it: a script would rather know. */
+/* True if the server is given up; prints why. A lost connection ends it: scripts must notice. */
 static bool is_given_up(const struct session *session, struct batch *batch, uint64_t now_ms) {
     const struct client *client = session->client;
     const char *name = session->address.text;
@@ -249,17 +248,17 @@ static bool is_given_up(const struct session *session, struct batch *batch, uint
     return true;
 }
 
-/* Prints what one server has new. False when standard output takes no more. */
+/* Prints a new sample of one server. False when standard output takes no more. */
 static bool step(const struct options *options, struct session *session, struct batch *batch,
                  uint64_t now_ms, int64_t wall_ms, int *exit_code) {
     struct reply reply;
     session_step(session, now_ms);
     session_take(session, &reply, now_ms, wall_ms);
     struct wants wants = {.inquiries = 0};
-    health_wants(session->model, now_ms, &wants); /* as the screen asks */
+    health_wants(session->model, now_ms, &wants); /* the inquiries that the screen sends, too */
     session_want(session, &wants, now_ms);
     if (session->has_sample && !poller_is_steady(&session->poller)) {
-        session->has_sample = false; /* without rates, or with those of a moment */
+        session->has_sample = false; /* it has no rates, or rates over too short a time */
     }
     if (session->has_sample) {
         session->has_sample = false;
@@ -277,7 +276,7 @@ static bool is_done(const struct options *options, const struct batch *batch) {
     return batch->is_lost || batch->printed >= options->snapshots;
 }
 
-/* Runs until every server has printed its snapshots or is given up; the exit code. */
+/* Runs until every server has printed its snapshots or is given up. Returns the exit code. */
 static int print_snapshots(const struct options *options, struct fleet *fleet) {
     static struct batch batches[SERVER_LIMIT];
     uint64_t now_ms = clock_ms(), first_limit_ms = now_ms + FIRST_REPLY_MS + options->interval_ms;
@@ -288,7 +287,7 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
         fleet_step_lists(fleet, now_ms);
         for (; begun < fleet->count; begun++) {
             batches[begun].limit_ms = first_limit_ms;
-            fleet->list[begun]->keeps_raw |= options->json; /* a recording keeps them, too */
+            fleet->list[begun]->keeps_raw |= options->json; /* a recording needs raw replies, too */
         }
         unsigned left = 0;
         for (unsigned i = 0; i < fleet->count; i++) {
@@ -304,7 +303,7 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
                 exit_code = EXIT_NO_SERVER;
             }
             if (is_done(options, &batches[i])) {
-                client_destroy(&fleet->list[i]->client); /* nothing more is asked of it */
+                client_destroy(&fleet->list[i]->client); /* this server is done */
             } else {
                 left++;
             }
@@ -319,7 +318,7 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
             return EXIT_NO_SERVER;
         }
         if (fleet->count > 0 && left == 0) {
-            for (unsigned i = 0; i < fleet->list_count; i++) { /* such as more servers than fit */
+            for (unsigned i = 0; i < fleet->list_count; i++) { /* e.g. more servers than fit */
                 if (fleet->lists[i].note[0] != '\0') {
                     fprintf(stderr, "slatetop: %s\n", fleet->lists[i].note);
                 }
@@ -333,8 +332,8 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
     }
 }
 
-/* The line of a recording for a moment, which the caller frees; NULL when it is not to be had any
- * more. */
+/* The line of a recording for a moment; the caller frees it. NULL when the file no longer has
+ * it. */
 static char *line_at(const char *path, int64_t wall_ms) {
     static struct snapshot snapshot;
     char why[NOTE_BYTES];
@@ -353,7 +352,7 @@ static char *line_at(const char *path, int64_t wall_ms) {
     return line;
 }
 
-/* What the console would show at this moment of the recording. */
+/* Prints what the console shows at this moment of the recording. */
 static void print_moment(const struct options *options, struct timeline *timeline,
                          struct session *session) {
     const struct model *model = timeline_model(timeline, session->tape, session->model, 0);
@@ -362,7 +361,7 @@ static void print_moment(const struct options *options, struct timeline *timelin
                  timeline->wall_ms, model_now(model)->at_ms);
 }
 
-/* So many moments from --at on, or the last of the recording. */
+/* Prints as many moments as the options want, from --at on; without --at the last one. */
 static int print_replay(const struct options *options) {
     char why[NOTE_BYTES];
     struct session *session = session_replay(options->replay, why, sizeof why);

@@ -3,9 +3,8 @@
 #define CONSOLE_APP_BATCH_H
 #include "app/options.h"
 
-/* Writes out what was printed. False when standard output takes no more, with the exit code: a
- * reader that has seen enough and gone is no error, anything else is said on stderr. Needs SIGPIPE
- * to be ignored. */
+/* Flushes standard output. False when it takes no more, with the exit code: a reader that closed
+ * the pipe is no error, any other reason is printed on stderr. SIGPIPE must be ignored. */
 bool output_flush(int *exit_code);
 
 /* Prints snapshots; returns the exit code. */

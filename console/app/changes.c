@@ -9,7 +9,7 @@
 
 enum { LEAVE_STEP_MS = 20 };
 
-/* Names the server where others are on the screen, too. */
+/* Shows news; names the server if others are on the screen, too. */
 static void show_of(struct app *app, const struct session *session, const char *news,
                     uint64_t now_ms) {
     char text[NOTE_BYTES];
@@ -20,15 +20,15 @@ static void show_of(struct app *app, const struct session *session, const char *
     show_message(app, text, now_ms);
 }
 
-/* To each marked server that has not got the values yet; when one refuses now, those before it are
- * changed and the others are not. */
+/* Sends the change to each marked server that has other values. When one refuses now, those before
+ * it are changed and the others are not. */
 static void send_to_marked(struct app *app, uint64_t now_ms) {
     const struct review *review = &app->ui.review;
     char why[NOTE_BYTES], text[NOTE_BYTES];
     unsigned sent = 0, changed, unchanged;
     struct frame frame = make_frame(app, now_ms);
     if (!marked_check(&frame, &app->ui, &review->plan, &changed, &unchanged, why, sizeof why)) {
-        show_message(app, why, now_ms); /* before anything is sent */
+        show_message(app, why, now_ms); /* nothing has been sent */
         return;
     }
     for (unsigned i = 0; i < app->fleet.count; i++) {
@@ -162,11 +162,11 @@ void leave_servers(struct app *app) {
             wall_ms = clock_wall_ms();
             session_step(session, now_ms);
             while (session_take(session, &reply, now_ms, wall_ms)) {
-                /* nobody else sends anything */
+                /* ignored: only acting sends commands now */
             }
             session_end(session, now_ms, wall_ms);
         }
-        /* What was left undone: the operator must know it, and how to do it by hand. */
+        /* Tells the operator which changes are unfinished, and how to finish them by hand. */
         char lines[4 * NOTE_BYTES], *rest = lines;
         acting_leftovers(&session->acting, session->model, lines, sizeof lines);
         for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0';) {

@@ -3,15 +3,15 @@
 #define CONSOLE_APP_CHANGES_H
 #include "app/state.h"
 
-/* Sends what is reviewed, or says why not. */
+/* Sends the reviewed plan, or shows why not. */
 void send_reviewed(struct app *app, uint64_t now_ms);
-/* Opens the review of what takes the last change back, or makes it again. */
+/* Opens the review of the plan that takes the last change back, or makes it again. */
 void propose_undo(struct app *app, uint64_t now_ms);
 void propose_redo(struct app *app, uint64_t now_ms);
 void keep_trial(struct app *app, uint64_t now_ms);
-/* Shows what came of changes. */
+/* Shows the outcomes of changes. */
 void show_outcomes(struct app *app, uint64_t now_ms);
-/* The console is left: trials go back first, which may take ACTING_LEAVE_MS; what can't is said on
- * stderr. Call it with the terminal closed. */
+/* Undoes trials before the console ends, which may take ACTING_LEAVE_MS; prints on stderr what it
+ * can't undo. Call it with the terminal closed. */
 void leave_servers(struct app *app);
 #endif

@@ -11,7 +11,7 @@
 
 #define MODULE "slate.wire.lists"
 
-/* ---- the ways of slate.wire.lists; in the child they may wait ---- */
+/* ---- functions that slate.wire.lists calls; in the child they may wait ---- */
 
 /* (host) -> a list of addresses; or nil and a message */
 static int system_addresses(lua_State *L) {

@@ -23,7 +23,7 @@ void fleet_fini(struct fleet *fleet) {
     *fleet = (struct fleet){0};
 }
 
-/* The place of a server; fleet->count when it is not there. */
+/* The index of a server; fleet->count when it is absent. */
 static unsigned place_of(const struct fleet *fleet, const char *text) {
     unsigned i = 0;
     while (i < fleet->count && strcmp(fleet->list[i]->address.text, text) != 0) {
@@ -73,10 +73,10 @@ bool fleet_add(struct fleet *fleet, const struct address *address) {
 
 static void complain(struct server_list *list, const char *what) {
     snprintf(list->note, sizeof list->note, "%s", what);
-    plain_make(list->note); /* a file's words may be quoted in it */
+    plain_make(list->note); /* it may quote words of a file */
 }
 
-/* A server of a list, by its address as text. */
+/* Adds a server of a list, by its address as text. */
 static void add_found(struct fleet *fleet, struct server_list *list, const char *text) {
     char why[100], note[NOTE_BYTES];
     struct address address;
@@ -88,7 +88,7 @@ static void add_found(struct fleet *fleet, struct server_list *list, const char 
         return;
     }
     if (list->address.is_tls &&
-        list->address.list == LIST_OF_NAME) { /* its addresses are in no certificate */
+        list->address.list == LIST_OF_NAME) { /* certificates have the name, not the addresses */
         snprintf(address.tls_name, sizeof address.tls_name, "%s", list->address.host);
     }
     if (!add_server(fleet, &address, list)) {

@@ -1,8 +1,8 @@
-/* The servers that are watched: a session each, and the lists that stand for many. A name is looked
- * up again every LIST_AGAIN_MS, a file is read again every FILE_AGAIN_MS; every server found is
- * watched from then on. A server that has left the list it came from is watched no more: of a file
- * at once; of a name once it is down as well, for name servers tell of a long list now these, now
- * those. No call blocks. One thread. */
+/* The servers that slatetop watches, a session each, and the lists that name several. A name is
+ * looked up again every LIST_AGAIN_MS, a file is read again every FILE_AGAIN_MS; every server found
+ * is watched from then on. The watch ends when a server has left its list: for a file at once; for
+ * a name once the server is down as well, because name servers return changing parts of a long
+ * list. No call blocks. One thread. */
 #ifndef CONSOLE_APP_FLEET_H
 #define CONSOLE_APP_FLEET_H
 #include "app/discovery.h"
@@ -17,21 +17,21 @@ enum {
     FILE_AGAIN_MS = 2000,
     LIST_RETRY_MS = 5000,
     LIST_LOOKUP_MS =
-        20000, /* then it is given up: the system asks several name servers, 5 s each */
+        20000, /* then the lookup is given up: the system tries several name servers, 5 s each */
     TAPES_BYTES = 192 << 20 /* an hour of 40 busy classes of 32 servers */
 };
 
 struct server_list {
     struct address address;
     struct discovery discovery;
-    uint64_t due_ms; /* of the next look, or when the one under way is given up */
-    char note[NOTE_BYTES]; /* what is wrong with it; "" when nothing is */
+    uint64_t due_ms; /* time of the next lookup, or of giving up the one under way */
+    char note[NOTE_BYTES]; /* the error of the last lookup; "" for none */
 };
 
-/* Where a server was named. */
+/* The source that named a server. */
 struct origin {
-    const struct server_list *list; /* NULL: by itself */
-    bool has_left;                  /* the list does not name it any more */
+    const struct server_list *list; /* NULL: the operator named it */
+    bool has_left;                  /* the list no longer has it */
 };
 
 struct fleet {
@@ -45,28 +45,28 @@ struct fleet {
     const struct access *access; /* for all of them; borrowed */
 };
 
-/* Starts with no server; expected tells how many there will be,
- * to share the memory for the past. */
+/* Starts with no server. The memory for the past is divided by `expected`, the number of servers to
+ * come. */
 void fleet_init(struct fleet *fleet, uint64_t interval_ms, unsigned expected,
                 const struct access *access);
 void fleet_fini(struct fleet *fleet);
 
-/* Adds a server, or a list of them. False when there are too many or memory is out. */
+/* Adds a server or a list of servers. False when there are too many, or no memory. */
 bool fleet_add(struct fleet *fleet, const struct address *address);
 
 /* Looks lists up. True when servers came or a note changed. */
 bool fleet_step_lists(struct fleet *fleet, uint64_t now_ms);
 
-/* Ends the watch over one server that has left its list; its place, which those behind it move up
- * to, or -1: there is none. `kept`, which is on the screen, stays, and so does one that is being
- * changed. */
+/* Ends the watch of one server that has left its list. Returns its index, to which the next ones
+ * move up, or -1: there is none. `kept`, the server on the screen, stays, and so does one with a
+ * change under way. */
 int fleet_drop_left(struct fleet *fleet, const struct session *kept);
 
-/* Fills in what to poll for; returns how many. polled has room for FLEET_POLL_LIMIT. */
+/* Fills in the descriptors to poll; returns how many. polled has room for FLEET_POLL_LIMIT. */
 enum { FLEET_POLL_LIMIT = 2 * SERVER_LIMIT + LIST_LIMIT };
 unsigned fleet_polled(const struct fleet *fleet, struct pollfd *polled);
 uint64_t fleet_due_ms(const struct fleet *fleet);
 
-/* The rows of all servers, in the order of list; returns how many. */
+/* Writes the rows of all servers, in the order of `list`; returns how many. */
 unsigned fleet_rows(const struct fleet *fleet, uint64_t now_ms, struct fleet_row *rows);
 #endif

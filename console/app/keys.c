@@ -11,8 +11,8 @@
 
 enum { WHEEL_ROWS = 3 };
 
-/* The other servers' past stays theirs; only what is on the screen changes. A pause goes on at the
- * same time of day. What was chosen of the server before is forgotten. */
+/* Shows another server; each server has its own past. A pause goes on at the same time of day.
+ * Choices made for the previous server are forgotten. */
 static void choose_server(struct app *app, unsigned server) {
     struct session *session = server < app->fleet.count ? app->fleet.list[server] : app->open;
     if (session == app->open) {
@@ -123,7 +123,7 @@ static void key_in_search(struct ui *ui, enum command command, uint32_t key) {
 }
 
 static void key_in_help(struct ui *ui, enum command command) {
-    enum { SCREEN = 15, ROWS_MOST = 1000 }; /* drawing brings it back to the last line */
+    enum { SCREEN = 15, ROWS_MOST = 1000 }; /* drawing limits it to the last line */
     ui->help_top = list_step(ui->help_top, command_rows(command, SCREEN), ROWS_MOST);
     ui->help_is_searched = command == COMMAND_FILTER;
     ui->help_is_open = command != COMMAND_CANCEL;
@@ -137,8 +137,7 @@ static unsigned view_count(void) {
     return count;
 }
 
-/* A stream is not asked for where it may bring the server down: versions of memcached have such
- * faults. */
+/* Refuses a stream that may crash the server: versions of memcached have such faults. */
 static bool begin_stream(const struct app *app, struct session *session, enum stream stream) {
     const struct asked_change watch = {.name = "watch", .value = stream_name(stream)};
     const struct question question = {
@@ -150,7 +149,7 @@ static bool begin_stream(const struct app *app, struct session *session, enum st
     return watch_start(&session->watch, &session->address, &app->options->access, stream);
 }
 
-/* Through the streams and back to none; what the last one said goes. */
+/* Switches to the next stream, and after the last to none; drops the previous stream's events. */
 static void next_stream(struct app *app, uint64_t now_ms) {
     struct session *session = app->open;
     if (session == NULL || app->replay != NULL) {
@@ -166,8 +165,8 @@ static void next_stream(struct app *app, uint64_t now_ms) {
     }
 }
 
-/* Esc is pressed to be sure that nothing is open, and what the terminal sends beyond our keys has
- * no name. */
+/* Not for Esc, which operators press to close whatever is open, nor for codes without a key
+ * name. */
 static void say_unknown(struct app *app, uint32_t key, uint64_t now_ms) {
     char name[KEY_NAME_BYTES], text[NOTE_BYTES];
     if (key == KEY_ESCAPE || key > KEY_FUNCTION_LAST) {
@@ -182,7 +181,7 @@ static void say_unknown(struct app *app, uint32_t key, uint64_t now_ms) {
 static void do_command(struct app *app, enum command command, uint64_t now_ms) {
     const struct view *view = view_current(&app->ui);
     struct intent intent = {0};
-    if (time_command(app, command, now_ms)) { /* the moment it goes to is made when it is drawn */
+    if (time_command(app, command, now_ms)) { /* the new moment's model is made when it is drawn */
         return;
     }
     struct frame frame = make_frame(app, now_ms);
@@ -258,7 +257,7 @@ void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     struct frame frame;
     struct intent intent;
     switch (scope) {
-    case SCOPE_HELP: /* also over a review, which it is opened from */
+    case SCOPE_HELP: /* also over a review, from which help opens */
         key_in_help(ui, command);
         break;
     case SCOPE_FILTER:
@@ -289,7 +288,7 @@ void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     case SCOPE_EXPLAIN:
         explain_command(ui, command);
         break;
-    default: /* of a view */
+    default: /* keys of a view */
         if (command == COMMAND_NONE) {
             say_unknown(app, key, now_ms);
         } else {
@@ -310,7 +309,7 @@ void handle_pointer(struct app *app, uint64_t now_ms) {
     }
     const struct hotspot *hot =
         app->cells != NULL ? cells_hot_at(app->cells, pointer.y, pointer.x) : NULL;
-    if (hot == NULL || app->ui.review.is_open) { /* nothing is sent by a slip of the hand */
+    if (hot == NULL || app->ui.review.is_open) { /* a slip of the mouse sends nothing */
         return;
     }
     const struct view *view = view_current(&app->ui);

@@ -1,14 +1,14 @@
-/* What a key, a click or the wheel means where the operator is: in a view, in one of the overlays,
- * or in a line that is typed. */
+/* The actions of keys, clicks and the wheel in a view, in an overlay, or in a line that is
+ * typed. */
 #ifndef CONSOLE_APP_KEYS_H
 #define CONSOLE_APP_KEYS_H
 #include "app/state.h"
 
-/* In Fleet the server under the cursor is the open one: keys act on the row that is seen. is_kept:
- * the cursor stays with it when rows change places. */
+/* In Fleet, opens the server under the cursor: keys act on the row that the operator sees. is_kept:
+ * the cursor stays with its server when rows change places. */
 void follow_row(struct app *app, bool is_kept);
 
 void handle_key(struct app *app, uint32_t key, uint64_t now_ms);
-/* Does what the mouse just did: the same as a key, by what was drawn there. */
+/* Handles the last mouse event as the key of the thing drawn under the pointer. */
 void handle_pointer(struct app *app, uint64_t now_ms);
 #endif

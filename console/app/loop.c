@@ -27,7 +27,7 @@ static void draw(struct app *app, uint64_t now_ms) {
         app->ui.review.is_seen = false;
         return; /* out of memory: the old picture stays, the loop goes on */
     }
-    /* A pause keeps the rows of its moment, where there are any. */
+    /* A pause keeps the rows of its moment, if there are any. */
     bool is_late = !app->timeline.is_past || app->row_count != app->fleet.count;
     bool shows_servers = view_current(&app->ui) == &fleet_view || app->ui.palette.is_open;
     if (shows_servers && is_late) {
@@ -41,7 +41,7 @@ static void draw(struct app *app, uint64_t now_ms) {
     app->draw_ms = UINT64_MAX;
 }
 
-/* ---- the world ---- */
+/* ---- signals, servers, waiting ---- */
 
 static void handle_signals(struct app *app) {
     for (int number; (number = term_signal()) != 0;) {
@@ -55,7 +55,7 @@ static void handle_signals(struct app *app) {
     }
 }
 
-/* Of a server that is marked in the fleet it is asked what its settings may be. */
+/* Steps one server. One that is marked in the fleet also gets the inquiries about settings. */
 static void step_session(struct app *app, struct session *session, bool is_marked,
                          uint64_t now_ms) {
     int64_t wall_ms = app->wall_ms;
@@ -67,7 +67,7 @@ static void step_session(struct app *app, struct session *session, bool is_marke
     }
     bool is_open = session == app->open;
     struct wants wants = {.inquiries = 0};
-    if (is_open && !app->timeline.is_past) { /* what stands still keeps what it shows */
+    if (is_open && !app->timeline.is_past) { /* a paused screen keeps its answers */
         screen_wants(&app->ui, &wants);
         health_wants(session->model, now_ms, &wants);
     }
@@ -76,14 +76,14 @@ static void step_session(struct app *app, struct session *session, bool is_marke
     session_end(session, now_ms, wall_ms);
     bool is_shown = is_open || view_current(&app->ui) == &fleet_view;
     if (session->has_news && is_shown) {
-        /* One server's news are drawn at once; many answer at the same time, so theirs wait. */
+        /* A single server's news are drawn at once. Several answer together, so their news wait. */
         uint64_t due_ms = app->fleet.count > 1 ? now_ms + GATHER_MS : now_ms;
         app->draw_ms = due_ms < app->draw_ms ? due_ms : app->draw_ms;
     }
     session->has_news = false;
 }
 
-/* Rows and the cursor name servers by their place. */
+/* Drops servers that left their lists. Rows and the cursor hold places, so both change. */
 static void drop_left(struct app *app) {
     for (int place; (place = fleet_drop_left(&app->fleet, app->open)) >= 0;) {
         unsigned cursor = app->ui.fleet.cursor; /* 1 + place */
@@ -157,7 +157,7 @@ static void loop(struct app *app) {
         for (uint32_t key; (key = term_key()) != KEY_NONE && !app->is_done;) {
             bool may_send = app->ui.review.is_open && (key == 'S' || key == KEY_POINTER);
             if (may_send && app->is_dirty) {
-                draw(app, now_ms); /* what is sent is what is seen, however fast the key came */
+                draw(app, now_ms); /* the screen shows what is sent, however fast the key came */
             }
             if (key == KEY_POINTER) {
                 handle_pointer(app, now_ms);
@@ -170,22 +170,22 @@ static void loop(struct app *app) {
     }
 }
 
-/* ---- what is remembered ---- */
+/* ---- choices of the last run ---- */
 
-/* At the start nobody may look yet. */
+/* Shows a text until a key comes: at the start the operator may not look yet. */
 static void show_until_key(struct app *app, const char *text) {
     show_message(app, text, 0);
     app->message_until_ms = UINT64_MAX;
 }
 
-/* The choices of the last run. A file with a mistake is told on the screen, and nothing of it is
+/* Takes the choices of the last run. If the file has a mistake, the screen says so, and none is
  * taken. */
 static void recall(struct app *app) {
     char path[REMEMBERED_PATH_BYTES], why[NOTE_BYTES], text[NOTE_BYTES];
     unsigned theme = 0;
     if (!app->options->no_state && remembered_path(path) &&
         !remembered_load(path, &app->ui, &theme, why, sizeof why)) {
-        /* without its folder, which may be as wide as the screen */
+        /* without the folder of the path, which may be as wide as the screen */
         size_t folder_bytes = (size_t)(strrchr(path, '/') + 1 - path);
         bool names_it = strncmp(why, path, folder_bytes) == 0;
         words_printf(text, sizeof text, "%.170s: starting with the defaults",
@@ -199,8 +199,8 @@ static void recall(struct app *app) {
     remembered_write(&app->ui, app->theme, app->remembered);
 }
 
-/* Only what was changed: whoever only looks leaves no file, and does not undo another console's
- * choices. */
+/* Saves the choices if they changed. A console without changes leaves no file, and does not undo
+ * another console's choices. */
 static void remember(const struct app *app) {
     char path[REMEMBERED_PATH_BYTES], text[REMEMBERED_BYTES], why[NOTE_BYTES];
     remembered_write(&app->ui, app->theme, text);
@@ -210,7 +210,7 @@ static void remember(const struct app *app) {
     }
 }
 
-/* Everything that may fail before the first screen; false after a line on stderr. */
+/* Takes all steps that may fail before the first screen; false after a line on stderr. */
 static bool open_everything(struct app *app) {
     const struct options *options = app->options;
     char why[NOTE_BYTES];
@@ -251,7 +251,7 @@ static bool open_everything(struct app *app) {
         app->exit_code = EXIT_OUTPUT;
         return false;
     }
-    /* Over ssh the terminal's own selection is worth more than ours. */
+    /* Over ssh the terminal's own selection is worth more than slatetop's mouse. */
     app->has_mouse = options->mouse == MOUSE_ON ||
                      (options->mouse == MOUSE_AUTO && getenv("SSH_CONNECTION") == NULL);
     recall(app);

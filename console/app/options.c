@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What becomes of an option: a switch that is turned on, a path that is kept as it is given or of
- * which a copy is kept, or what take_option knows. */
+/* How an option is stored: as a switch; as a pointer to the argument; as a copy of a path; or by
+ * take_by_letter. */
 enum taken { SWITCH, ARGUMENT, COPIED_PATH, BY_LETTER };
 #define AT(member) offsetof(struct options, member)
 
@@ -126,7 +126,7 @@ static bool add_address(struct options *options, const char *text, char *why, si
 
 static bool add_server(struct options *options, const char *text, char *why, size_t why_bytes);
 
-/* Several with commas between them, as slatectl takes them; a path may hold commas. */
+/* Adds servers with commas between them, as in slatectl. A path may hold commas. */
 static bool add_list(struct options *options, const char *text, char *why, size_t why_bytes) {
     char list[SERVER_NAMES_MOST_BYTES], *rest = list;
     if ((size_t)snprintf(list, sizeof list, "%s", text) >= sizeof list) {
@@ -145,7 +145,7 @@ static bool add_list(struct options *options, const char *text, char *why, size_
     return true;
 }
 
-/* An address, or the name of one or several. */
+/* Adds the server of an address, or those of a name. */
 static bool add_server(struct options *options, const char *text, char *why, size_t why_bytes) {
     char addresses[SERVER_NAMES_MOST_BYTES], *rest = addresses;
     if (strchr(text, ',') != NULL && strchr(text, '/') == NULL) {
@@ -169,7 +169,7 @@ static bool add_server(struct options *options, const char *text, char *why, siz
 static const char *const mouse_words[] = {"auto", "yes", "no"};
 enum { MOUSE_WORDS = sizeof mouse_words / sizeof *mouse_words };
 
-/* Those that are neither a switch nor a path. False with what is wrong with the argument in why. */
+/* Takes an option that is neither a switch nor a path. False with the argument's mistake in why. */
 static bool take_by_letter(struct options *options, int letter, const char *argument, char *why,
                            size_t why_bytes) {
     double number;
@@ -243,7 +243,7 @@ static bool take_option(struct options *options, int letter, const char *argumen
     return take_by_letter(options, letter, argument, why, why_bytes);
 }
 
-/* What each option allows and the others do not. */
+/* Checks that the options fit together. */
 static bool check_together(struct options *options, char *why, size_t why_bytes) {
     if (options->replay != NULL && (options->server_count > 0 || options->record != NULL)) {
         snprintf(why, why_bytes, "--replay takes no server and records nothing");
@@ -275,7 +275,7 @@ static bool check_together(struct options *options, char *why, size_t why_bytes)
     return true;
 }
 
-/* A setting of the file, by the name of its long option; a switch takes yes or no. */
+/* Takes a setting of the file. Its name is a long option's; a switch takes yes or no. */
 static bool take_setting(void *taker, const char *name, const char *value, char *why,
                          size_t why_bytes) {
     struct options *options = taker;
@@ -290,7 +290,7 @@ static bool take_setting(void *taker, const char *name, const char *value, char 
             return take_option(options, rows[i].letter, NULL, why, why_bytes);
         }
         if (strcmp(value, "no") == 0) {
-            return true; /* as it is without the setting */
+            return true; /* "no" is the default */
         }
         snprintf(why, why_bytes, "%s is yes or no, not '%.40s'", name, value);
         return false;
@@ -299,7 +299,7 @@ static bool take_setting(void *taker, const char *name, const char *value, char 
     return false;
 }
 
-/* The path in --config, so that its file is read before the other options. */
+/* The path in --config: its file is read before the other options. */
 static const char *config_path(int argc, char **argv, const char *letters,
                                const struct option *longs) {
     const char *path = NULL;
@@ -381,7 +381,7 @@ static const char *option_name(int row, char out[40]) {
     return out;
 }
 
-/* A text from a column on, in lines of 80 columns. */
+/* Prints a text from a column on, in lines of 80 columns. */
 static void print_wrapped(FILE *out, int column, const char *text) {
     enum { WIDTH = 80 };
     for (int x = column; *text != '\0'; text += strspn(text, " ")) {
@@ -449,9 +449,9 @@ void options_describe(FILE *out) {
     }
 }
 
-/* ---- what opens the servers' doors ---- */
+/* ---- passwords and certificates ---- */
 
-/* The path of the option, else of the environment; NULL: neither. */
+/* The path that the option names, else that of the environment; NULL: neither. */
 static const char *path_of(const char *given, const char *variable) {
     const char *named = getenv(variable);
     return given[0] != '\0' ? given : named != NULL && named[0] != '\0' ? named : NULL;

@@ -1,5 +1,5 @@
-/* The command line of slatetop. One table of options makes the parser, --help and the man page's
- * list. */
+/* The command line of slatetop. The parser, --help and the list of the man page come from one
+ * table. */
 #ifndef CONSOLE_APP_OPTIONS_H
 #define CONSOLE_APP_OPTIONS_H
 #include "app/password_file.h"
@@ -32,31 +32,31 @@ struct options {
     const char *record, *replay; /* paths; NULL: none */
     const char *audit_log;       /* NULL: the usual place */
     char credentials[CREDENTIALS_MOST + 1]; /* "user password", "" for none */
-    bool has_tls;                           /* for every server */
-    /* "": by the environment */
+    bool has_tls;                           /* TLS for every server */
+    /* "": the environment has it */
     char tls_ca[TLS_PATH_BYTES], tls_cert[TLS_PATH_BYTES], tls_key[TLS_PATH_BYTES];
-    /* made of these by options_open; what it holds is given back at the end */
+    /* options_open makes it of the members above, options_close frees it */
     struct access access;
     bool has_at;
-    double at_s; /* replay: where to stand, in seconds from the beginning */
+    double at_s; /* replay: the moment to show, in seconds from the beginning */
     uint64_t interval_ms;
     unsigned snapshots; /* batch mode: how many to print */
     bool batch, json, csv, read_only, ascii, mono, no_state;
-    bool has_theme; /* one was asked for */
-    unsigned theme; /* its place in theme_names */
+    bool has_theme; /* the options name a theme */
+    unsigned theme; /* its index in theme_names */
     enum mouse_choice mouse;
-    const char *config; /* path given; NULL: the usual one, which need not be there */
-    char unread[200];   /* why the usual one cannot be read, so that the defaults hold; else "" */
+    const char *config; /* path given; NULL: the usual one, which need not exist */
+    char unread[200];   /* why the usual file is unreadable, and defaults hold; else "" */
     bool wants_help, wants_version, wants_tables;
-    struct address servers[SERVER_LIMIT]; /* the last: what is not used is not touched either */
+    struct address servers[SERVER_LIMIT]; /* last: the memory of unused ones stays untouched */
 };
 
 /* Reads the configuration file, then the command line, which counts for more: servers named there
  * take the place of those in the file. False with one sentence in why when either is wrong. */
 bool options_parse(struct options *options, int argc, char **argv, char *why, size_t why_bytes);
-/* Makes `access` of what the options name. The certificates are read now when a server of the
- * options speaks TLS, else with the first connection to one of a list that does. False with a
- * sentence in why when they can't be used. */
+/* Makes `access` of the files that the options name. The certificates are read now when a server of
+ * the options speaks TLS, else at the first TLS connection to a server of a list. False with a
+ * sentence in why when the files can't be used. */
 bool options_open(struct options *options, char *why, size_t why_bytes);
 void options_close(struct options *options);
 void options_help(FILE *out);

@@ -20,10 +20,10 @@ static void cut_role(char *line) {
     }
 }
 
-/* What a FIFO or a terminal is waited for at most; <(command) is one. */
+/* The longest wait for a FIFO or a terminal; <(command) is a FIFO. */
 enum { FIRST_BYTE_MS = 30000 };
 
-/* NULL and errno. */
+/* On failure NULL and errno. */
 static FILE *open_file(const char *path) {
     struct stat facts;
     struct pollfd one = {.events = POLLIN};

@@ -30,8 +30,8 @@ static void name_recording(const struct session *session, time_t wall, char out[
     }
 }
 
-/* What is written fills a disk, so it is asked for first: the same key once more, while the
- * question stands there. */
+/* Starts or ends a recording. A recording may fill a disk, so its start needs the same key once
+ * more while the question is on the screen. */
 static void toggle_recording(struct app *app, uint64_t now_ms) {
     char path[200], why[NOTE_BYTES], text[NOTE_BYTES];
     struct session *session = app->open;

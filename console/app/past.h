@@ -3,8 +3,8 @@
 #define CONSOLE_APP_PAST_H
 #include "app/state.h"
 
-/* True when the command was about time, and was obeyed. */
+/* Obeys a command that moves in time; false for any other command. */
 bool time_command(struct app *app, enum command command, uint64_t now_ms);
-/* Goes to --at when all of the recording is there: before, the place in it can't be found. */
+/* Goes to --at once the recording is loaded; before, its samples are not all known. */
 void seek_once_loaded(struct app *app);
 #endif

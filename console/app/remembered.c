@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a file says, before it is known to be sound as a whole. */
+/* The choices of a file, until all of its lines are known to be sound. */
 struct draft {
     struct ui *ui;
     unsigned theme;
@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *text, const c
     text->used += n > 0 && (size_t)n < REMEMBERED_BYTES - text->used ? (size_t)n : 0;
 }
 
-/* A column that is always shown has a "+" before its name, one that never is a "-". */
+/* Writes the columns. "+" before a name: always shown; "-": never shown. */
 static void put_columns(struct text *text, const struct class_table_ui *table) {
     put(text, "columns =");
     for (int i = 0; i < COLUMN_COUNT; i++) {
@@ -56,7 +56,7 @@ void remembered_write(const struct ui *ui, unsigned theme, char out[REMEMBERED_B
     put(&text, "# What slatetop was left with. Remove the file, or start with --no-state, to begin "
                "with the defaults.\n");
     put(&text, "theme = %s\n", theme_names[theme]);
-    /* the columns of the operator's own may be others next time */
+    /* the operator's own columns may differ in the next run */
     if (table->sort < COLUMN_COUNT) {
         put(&text, "sort = %s %s\n", class_columns[table->sort].name,
             table->is_ascending ? "up" : "down");
@@ -81,7 +81,7 @@ static bool take_sort(struct draft *draft, const char *value) {
     return table->sort < COLUMN_COUNT && (table->is_ascending || strcmp(value + n, " down") == 0);
 }
 
-/* Each column once; those that the file does not name, of a later version, come last. */
+/* Takes each column once. Columns that the file lacks, of a later version, come last. */
 static bool take_columns(struct draft *draft, const char *value) {
     struct class_table_ui *table = &draft->ui->classes;
     bool is_named[COLUMN_COUNT] = {false};
@@ -123,7 +123,7 @@ static const struct {
 } takers[] = {
     {"theme", take_theme}, {"sort", take_sort}, {"columns", take_columns}, {"filter", take_filter}};
 
-/* What another version remembers is passed over. */
+/* Takes a line; passes over the names of other versions. */
 static bool take(void *taker, const char *name, const char *value, char *why, size_t why_bytes) {
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++) {
         if (strcmp(takers[i].name, name) == 0 && !takers[i].take(taker, value)) {

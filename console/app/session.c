@@ -12,7 +12,7 @@
 
 enum { REPLAY_TAPE_BYTES = 256 << 20, REPLAY_TAPE_SAMPLES = 10000000 };
 
-/* Of a recording: up to 44 kB are too much for a stack frame. */
+/* A snapshot of a recording: up to 44 kB are too much for a stack frame. */
 static struct snapshot read_last;
 
 static struct session *create(const char *name, unsigned samples, size_t tape_bytes) {
@@ -47,7 +47,7 @@ struct session *session_create(const struct address *address, const struct acces
     return session;
 }
 
-/* Whether there is anything to show is known with the first snapshot, so that one is read here. */
+/* Reads the first snapshot here: only with it is known whether there is anything to show. */
 struct session *session_replay(const char *path, char *why, size_t why_bytes) {
     struct recording *recording = recording_open(path, why, why_bytes);
     if (recording == NULL) {
@@ -75,7 +75,7 @@ struct session *session_replay(const char *path, char *why, size_t why_bytes) {
         return NULL;
     }
     session->is_replay = true;
-    model_expect_samples(session->model, 1); /* what is shown are moments, by models of their own */
+    model_expect_samples(session->model, 1); /* the screen shows moments, by their own models */
     session->recording = recording;
     session->bad_lines = bad_lines;
     model_set_link(session->model, LINK_UP, "", (time_t)(wall_ms / 1000));
@@ -116,7 +116,7 @@ static enum link_state link_of(const struct session *session) {
     case CLIENT_CONNECTING:
         break;
     }
-    /* While it tries again, and until the server has answered, the reason of the last failure stays
+    /* During further tries, and until the server has answered, the reason of the last failure stays
      * on the screen. */
     return model_link(session->model) == LINK_DOWN ? LINK_DOWN : LINK_CONNECTING;
 }
@@ -134,7 +134,7 @@ static void follow_link(struct session *session, time_t wall) {
     }
 }
 
-/* Has it changed, for longer than it comes and goes on the edge? An event is for what stays. */
+/* True if a state has changed for ALARM_AFTER_MS: figures at a bound come and go before. */
 static bool alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
     if (is_so == alarm->is_raised) {
         alarm->differs_ms = 0;
@@ -150,7 +150,7 @@ static bool alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
     return true;
 }
 
-/* Events for what begins and ends: what the overview says only while it lasts. */
+/* Notes events for the beginning and end of states that the overview shows only while they last. */
 static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
     const struct brain *brain = brain_of(session->model);
     const struct held *held = &brain_said(brain)->held;
@@ -228,7 +228,7 @@ static void load_some(struct session *session) {
     session->has_news = true;
 }
 
-/* ---- the world ---- */
+/* ---- replies, the poller and the stream ---- */
 
 void session_step(struct session *session, uint64_t now_ms) {
     if (session->client != NULL) {
@@ -239,7 +239,7 @@ void session_step(struct session *session, uint64_t now_ms) {
     session->has_news = watch_step(&session->watch, now_ms) || session->has_news;
 }
 
-/* The answer to an inquiry. */
+/* Takes the answer to an inquiry. */
 static void take_answer(struct session *session, const struct reply *reply, uint64_t now_ms) {
     struct details *details = model_open_details(session->model);
     bool is_curve = reply->tag >= TAG_CLASS_CURVE;
@@ -284,12 +284,12 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
         }
         if (poller_take(&session->poller, reply, now_ms)) {
             time_t wall = (time_t)(wall_ms / 1000);
-            follow_link(session, wall); /* it answers: whoever looks now must not read otherwise */
+            follow_link(session, wall); /* the server answers: the screen must not say otherwise */
             model_add(session->model, &session->poller.latest, wall);
             tape_add(session->tape, &session->poller.latest, wall_ms);
             note_alarms(session, now_ms, wall);
             if (session->record.fd >= 0 && poller_is_steady(&session->poller)) {
-                write_line(session, wall_ms); /* a recording has one interval */
+                write_line(session, wall_ms); /* a recording needs even intervals */
             }
             session->has_news = session->has_sample = true;
         }
@@ -302,7 +302,7 @@ void session_end(struct session *session, uint64_t now_ms, int64_t wall_ms) {
         bool was_waiting = session->poller.is_waiting;
         poller_step(&session->poller, session->client, now_ms);
         if (!was_waiting && session->poller.is_waiting) {
-            raw_forget(&session->raw); /* settings don't come with every refresh */
+            raw_forget(&session->raw); /* not every refresh brings settings */
         }
         follow_link(session, (time_t)(wall_ms / 1000));
         if (acting_step(&session->acting, session->client, TAG_ACTING, session->model, now_ms,

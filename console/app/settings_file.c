@@ -39,7 +39,7 @@ static bool take_line(setting_taker *take, void *taker, char *line, char *why, s
     return take(taker, trim(line), trim(equals + 1), why, why_bytes);
 }
 
-/* The whole file, ended by a zero; false with a sentence in why. */
+/* Reads the complete file, ended by a zero; false with a sentence in why. */
 static bool read_whole(const char *path, char text[FILE_LIMIT + 1], bool *exists, char *why,
                        size_t why_bytes) {
     struct stat info;

@@ -30,7 +30,7 @@ const char *locked_by(const struct app *app) {
     if (app->options->read_only) {
         return "READ-ONLY";
     }
-    bool is_for_marked = app->ui.review.is_open && app->ui.review.is_for_marked; /* asks each */
+    bool is_for_marked = app->ui.review.is_open && app->ui.review.is_for_marked; /* checks each */
     if (now == NULL || is_for_marked || snapshot_may_change(now)) {
         return NULL;
     }
@@ -41,7 +41,7 @@ const struct model *live_model(const struct app *app) {
     return app->open != NULL ? app->open->model : app->nobody;
 }
 
-/* Until the open server's trial goes back, rounded up. */
+/* Seconds until the open server's trial is undone, rounded up. */
 static unsigned trial_left_s(const struct app *app, uint64_t now_ms) {
     uint64_t end_ms = app->open != NULL ? app->open->acting.trial_end_ms : UINT64_MAX;
     return end_ms != UINT64_MAX && end_ms > now_ms ? (unsigned)((end_ms - now_ms + 999) / 1000) : 0;

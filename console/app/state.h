@@ -1,5 +1,5 @@
-/* What the parts of the running console share: what is watched, what is on the screen, what the
- * operator chose. */
+/* The data that the parts of the running console share: the servers, the screen, the operator's
+ * choices. */
 #ifndef CONSOLE_APP_STATE_H
 #define CONSOLE_APP_STATE_H
 #include "app/fleet.h"
@@ -12,24 +12,24 @@
 enum {
     MESSAGE_MS = 8000,
     TICK_MS = 1000,
-    GATHER_MS = 50 /* what servers say within it goes into one frame */
+    GATHER_MS = 50 /* news of this time go into one frame */
 };
 
 struct app {
     const struct options *options;
     struct fleet fleet;
-    struct model *nobody; /* shown while there is no server; NULL where one was there at once */
-    struct session *replay; /* of a recording; NULL: the fleet is watched */
-    struct session *open;   /* the server on the screen; NULL while a list is still looked up */
+    struct model *nobody; /* shown while there is no server; NULL: never needed */
+    struct session *replay; /* the recording; NULL: the fleet is watched */
+    struct session *open;   /* the server on the screen; NULL until a list is looked up */
     struct timeline timeline;
     struct mark mark;
-    struct fleet_row rows[SERVER_LIMIT]; /* of the fleet, as drawn last */
+    struct fleet_row rows[SERVER_LIMIT]; /* the fleet's rows as last drawn */
     unsigned row_count;
     int64_t wall_ms;                     /* the time of day, as of this turn of the loop */
-    uint64_t draw_ms;                    /* news are drawn then; UINT64_MAX: there are none */
+    uint64_t draw_ms;                    /* when to draw news; UINT64_MAX: there are none */
     char audit_path[AUDIT_PATH_BYTES];
-    char under_way[NOTE_BYTES]; /* a change or a trial of the open server, in words */
-    struct proposal taken;      /* what the review takes back, or does again */
+    char under_way[NOTE_BYTES]; /* the open server's change or trial under way, in words */
+    struct proposal taken;      /* the change that the review takes back or makes again */
     struct ui ui;
     struct cells *cells;
     char message[NOTE_BYTES];
@@ -38,8 +38,8 @@ struct app {
     bool has_mouse;
     unsigned theme;
     char remembered[REMEMBERED_BYTES]; /* the choices as they were at the start */
-    uint64_t record_until_ms; /* it was asked whether to record: until then the same key says yes */
-    bool seeks; /* to --at, once the recording is loaded */
+    uint64_t record_until_ms; /* until then the same key confirms a recording */
+    bool seeks; /* go to --at once the recording is loaded */
     int exit_code;
 };
 
@@ -49,8 +49,8 @@ time_t app_wall(const struct app *app);
 void show_message(struct app *app, const char *text, uint64_t now_ms);
 /* The open server's model; an empty one while the lists of servers are still looked up. */
 const struct model *live_model(const struct app *app);
-/* Why nothing can be sent, in two words; NULL: it can. */
+/* Why changes can't be sent, in two words; NULL: they can. */
 const char *locked_by(const struct app *app);
-/* What a screen is drawn from, at the moment that is looked at. */
+/* The data from which views draw the screen, of the moment shown. */
 struct frame make_frame(struct app *app, uint64_t now_ms);
 #endif

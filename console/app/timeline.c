@@ -17,7 +17,7 @@ void timeline_go_live(struct timeline *timeline) {
     *timeline = (struct timeline){0};
 }
 
-/* Keeps the place on the tape and learns its time. */
+/* Keeps the index within the tape and looks up its time. */
 static void settle(struct timeline *timeline, struct tape *tape) {
     if (timeline->index < tape_first(tape)) {
         timeline->index = tape_first(tape);
@@ -101,7 +101,7 @@ bool timeline_tick(struct timeline *timeline, struct tape *tape, uint64_t now_ms
         timeline->due_ms += (uint64_t)(pause_ms > 5000 ? 5000 : pause_ms < 1 ? 1 : pause_ms);
     }
     if (now_ms >= timeline->due_ms) {
-        timeline->due_ms = now_ms + 1000; /* at the end it waits for more */
+        timeline->due_ms = now_ms + 1000; /* at the tape's end, playing waits for more samples */
     }
     return has_moved;
 }
@@ -149,8 +149,8 @@ const struct model *timeline_model(struct timeline *timeline, struct tape *tape,
     if (!is_there) {
         feed(timeline, tape, timeline->index);
     }
-    /* What was asked for only while it was on the screen is not on the tape: it is there where it
-     * stood still. */
+    /* Answers to inquiries are not on the tape. They are known only for the sample at which the
+     * live screen was paused. */
     bool is_held = timeline->was_live && timeline->index == timeline->held_index;
     model_lend_details(timeline->moment, is_held ? live : NULL);
     model_set_link(timeline->moment, LINK_UP, "", (time_t)(timeline->wall_ms / 1000));

@@ -23,7 +23,7 @@ struct findings {
 struct own_values {
     struct kept kept;
     char text[OWN_COLUMNS_MOST][CLASS_LIMIT][OWN_CELL_BYTES];
-    double number[OWN_COLUMNS_MOST][CLASS_LIMIT]; /* NAN: it is none */
+    double number[OWN_COLUMNS_MOST][CLASS_LIMIT]; /* NAN: no number */
 };
 
 struct worths {
@@ -39,7 +39,7 @@ struct asking {
     unsigned count;
 };
 
-/* Replies that modules read as text, by the names they know. */
+/* Replies that modules read as text, by the modules' names for them. */
 static const struct {
     const char *name;
     enum inquiry inquiry;
@@ -65,8 +65,8 @@ static void push_change(lua_State *L, const struct asked_change *change) {
     }
 }
 
-/* The sampled curves of classes, and as that of class 0 the whole cache's, as far as the server was
- * asked for them: points of bytes and hit ratio, none where it has seen too few reads. */
+/* Pushes the sampled curves that the server has answered, by class; class 0 is all of the cache. A
+ * curve is points of bytes and hit ratio; it has none if the server has seen too few reads. */
 static void push_known_curves(lua_State *L, const struct details *details) {
     lua_newtable(L);
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
@@ -98,7 +98,7 @@ void brain_push_curves(lua_State *L, const struct model *model) {
     }
 }
 
-/* Into the table on top. */
+/* Sets the field "curves" of the table on top of the stack. */
 static void set_curves(lua_State *L, const struct model *model) {
     brain_push_curves(L, model);
     lua_setfield(L, -2, "curves");
@@ -129,7 +129,7 @@ static void push_asked(lua_State *L, const struct asking *asking) {
         lua_setfield(L, -2, "change");
     }
     if (asking->question->change != NULL || brain_said(brain_of(asking->model))->worst >= 0) {
-        set_curves(L, asking->model); /* a move is spoken of */
+        set_curves(L, asking->model); /* the question is about a move */
     }
 }
 
@@ -189,7 +189,7 @@ unsigned brain_ask(const struct model *model, const struct question *question,
     return 1;
 }
 
-/* The times of the replies that findings rest on, summed up: any that comes changes it. */
+/* The sum of the times of the replies that findings use: any new reply changes the sum. */
 static uint64_t replies_ms(const struct model *model) {
     const struct answers *answers = model_answers(model);
     uint64_t sum = answers->of[INQUIRY_CLASS_CURVES].at_ms;
@@ -290,7 +290,7 @@ static int find_values(lua_State *L) {
     return 0;
 }
 
-/* NULL when there are none. */
+/* The values of the operator's own columns. NULL: no snapshot, no memory, or Lua has failed. */
 static const struct own_values *own_values_of(const struct model *model) {
     bool is_old;
     struct own_values *own = brain_kept(model, KEPT_OWN_VALUES, sizeof *own, 0, &is_old);

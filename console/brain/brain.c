@@ -14,8 +14,8 @@
 #include <string.h>
 
 static const struct {
-    const char *name; /* as in lua/slate/judge/view.lua */
-    const char *word; /* on the screen */
+    const char *name; /* the name in lua/slate/judge/view.lua */
+    const char *word; /* its word on the screen */
 } states[CLASS_STATES] = {
     [CLASS_UNKNOWN] = {"unknown", "unknown"},    [CLASS_EMPTY] = {"empty", "empty"},
     [CLASS_CALM] = {"calm", "calm"},             [CLASS_SPARE] = {"spare", "spare pages"},
@@ -34,7 +34,7 @@ static void forget(struct brain *brain) {
     brain->judge.refused_stores_per_s = brain->judge.refused_connections_per_s = NAN;
 }
 
-/* Takes the error on top of the stack as the reason why nothing is judged any more. */
+/* Ends all judging; the error on top of the stack is the reason. */
 static void fail(struct brain *brain) {
     const char *text = lua_tostring(brain->lua, -1);
     snprintf(brain->failure, sizeof brain->failure, "%s",
@@ -43,7 +43,7 @@ static void fail(struct brain *brain) {
     forget(brain);
 }
 
-/* ---- what Lua says, as plain data ---- */
+/* ---- results of Lua as plain data ---- */
 
 static enum class_state state_of(lua_State *L) {
     lua_getfield(L, -1, "state");
@@ -56,7 +56,7 @@ static enum class_state state_of(lua_State *L) {
     return (enum class_state)state;
 }
 
-/* The rows of the observer on top of the stack. */
+/* Reads the rows of the observer on top of the stack. */
 static void read_rows(struct brain *brain) {
     lua_State *L = brain->lua;
     lua_getfield(L, -1, "rows");
@@ -85,7 +85,7 @@ static void read_held(struct brain *brain) {
     lua_pop(L, 1);
 }
 
-/* Rates that Lua derives, since several statistics tell them, or a version counts one wrongly. */
+/* Reads rates that Lua derives: they need several statistics, or a version counts one wrongly. */
 static void read_rates(struct brain *brain) {
     lua_State *L = brain->lua;
     if (lua_getfield(L, -1, "rates") == LUA_TTABLE) {
@@ -97,8 +97,7 @@ static void read_rates(struct brain *brain) {
 
 /* ---- calls in which Lua may raise errors ---- */
 
-/* The observer is made when it is asked for first: its modules take longer to load than the first
- * paint may. */
+/* The first call makes the observer: loading its modules takes longer than the first paint may. */
 void brain_push_observer(lua_State *L, const struct brain *brain) {
     if (brain->observer != LUA_NOREF) {
         lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
@@ -129,7 +128,7 @@ static int look(lua_State *L) {
     return 0;
 }
 
-/* (brain, donor, whose class_id is the class that is to get pages) -> nothing */
+/* (brain, donor) -> nothing. donor->class_id is the receiver at first. */
 static int find_donor(lua_State *L) {
     struct donor *donor = lua_touserdata(L, 2);
     brain_push_observer(L, lua_touserdata(L, 1));
@@ -271,7 +270,7 @@ void brain_find(const struct brain *brain, lua_CFunction find, const void *of, v
         lua_pushlightuserdata(L, (void *)of);
         lua_pushlightuserdata(L, out);
         if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
-            lua_pop(L, 1); /* the next look meets it again, and says so */
+            lua_pop(L, 1); /* the next snapshot raises it again, which is reported */
         }
     }
 }
@@ -280,7 +279,7 @@ void *brain_kept(const struct model *model, enum kept_kind kind, size_t bytes, u
                  bool *is_old) {
     struct kept **kept = &((struct brain *)brain_of(model))->kept[kind];
     const struct snapshot *now = model_now(model);
-    if (*kept == NULL) { /* of no snapshot, for none is of time 0 */
+    if (*kept == NULL) { /* belongs to no snapshot: none has the time 0 */
         *kept = calloc(1, bytes);
     }
     if (*kept == NULL || now == NULL) {

@@ -1,10 +1,10 @@
 /* The judgement on one server: the modules of lua/slate that slatectl runs too, built into slatetop
- * as text and run by an embedded Lua 5.4. C hands them each snapshot and keeps what they say as
+ * as text and run by an embedded Lua 5.4. C hands them each snapshot and keeps their results as
  * plain data.
  *
- * All brains of the process share one Lua state, which goes with the last of them. A module that
- * fails switches its brain off, and brain_failure says why. Memory: about 0.2 MB for the state, and
- * 0.1 MB a brain with 40 classes. Cost of a look: O(classes), about 0.5 ms for 40 busy ones. One
+ * All brains of the process share one Lua state, which the last brain frees. A module that fails
+ * switches its brain off, and brain_failure says why. Memory: about 0.2 MB for the state, and 0.1
+ * MB a brain with 40 classes. Cost of a look: O(classes), about 0.5 ms for 40 busy ones. One
  * thread. */
 #ifndef CONSOLE_BRAIN_BRAIN_H
 #define CONSOLE_BRAIN_BRAIN_H
@@ -13,7 +13,7 @@
 enum class_state {
     CLASS_UNKNOWN,  /* has pages, but rates need a second sample */
     CLASS_EMPTY,    /* no pages */
-    CLASS_CALM,     /* nothing to say */
+    CLASS_CALM,     /* no remark */
     CLASS_SPARE,    /* whole pages free, and nothing is evicted */
     CLASS_EVICTING, /* evicts, as a full cache does */
     CLASS_STARVING  /* see lua/slate/judge/starving.lua */
@@ -22,30 +22,30 @@ enum { CLASS_STATES = CLASS_STARVING + 1 };
 
 struct class_verdict {
     enum class_state state;
-    double life_s;        /* how long what it evicts has lived; NAN where it evicts nothing */
+    double life_s;        /* age of evicted items; NAN if it evicts none */
     double evicted_per_s; /* mean over the last samples; NAN when unknown */
 };
 
 /* Memory held in pages, against the limit: see lua/slate/judge/starving.lua. 0 when the server does
- * not tell. */
+ * not report it. */
 struct held {
     double bytes, limit_bytes;
     bool is_much;
 };
 
-/* What the last look made of the server; nothing is known before the first. */
+/* The results of the last look at the server; all unknown before the first. */
 struct verdict {
-    int worst;           /* the starving class that is told first; -1 when none starves */
-    bool reports_classes;  /* the server tells which classes it has, also where it has none yet */
-    bool knows_starving; /* it tells what it takes to say that no class starves */
-    double youngest_s;   /* of the tails of the classes that evict, else of all; NAN: unknown */
+    int worst;           /* the starving class to report first; -1: none starves */
+    bool reports_classes;  /* the server reports its classes, even if it has none yet */
+    bool knows_starving; /* it reports enough to know that no class starves */
+    double youngest_s;   /* youngest tail of evicting classes, else of all; NAN: unknown */
     struct held held;
-    char automove[120]; /* "1 (ratio): a page a second at most, ...": who moves pages; "" unknown */
+    char automove[120]; /* "1 (ratio): a page a second at most, ...": the mode; "": unknown */
 };
 
 /* A class that could give pages to another. */
 struct donor {
-    int class_id;   /* -1: none can */
+    int class_id;   /* -1: no donor */
     unsigned pages; /* how many to move */
 };
 
@@ -56,8 +56,8 @@ enum tone { TONE_PLAIN, TONE_GOOD, TONE_NOTE, TONE_WARN, TONE_BAD };
 
 struct sentence {
     enum tone tone;
-    char key;       /* does something about it; '\0': none does */
-    char label[20]; /* what it is about, in a word; "" for none */
+    char key;       /* the key that helps; '\0': none */
+    char label[20]; /* its subject in a word; "" for none */
     char text[SENTENCE_BYTES];
 };
 
@@ -67,7 +67,7 @@ struct brain;
 struct brain *brain_create(void);
 void brain_destroy(struct brain **brain);
 
-/* Takes the next snapshot of the server in. */
+/* Judges the next snapshot of the server. */
 void brain_look(struct brain *brain, const struct snapshot *now);
 
 /* A model with a brain that looks at each of its snapshots and ends with it; NULL when out of
@@ -83,17 +83,16 @@ const struct verdict *brain_said(const struct brain *brain);
 /* What the last look made of a class; all unknown before the first. Valid as long as the brain. */
 const struct class_verdict *brain_class(const struct brain *brain, unsigned class_id);
 
-/* In place of a table without rows. */
+/* The text in place of a table without rows. */
 const char *brain_no_classes(const struct brain *brain);
 
 /* The best donor for a class, starving or not. */
 struct donor brain_donor(const struct brain *brain, unsigned class_id);
 
-/* How many pages to move from a class that somebody chose to another, or to the pool (0). */
+/* How many pages to move from a chosen class to another, or to the pool (0). */
 unsigned brain_pages(const struct brain *brain, unsigned from, unsigned to);
 
-/* Where memory goes that no item has asked for: see lua/slate/facts/waste.lua. NAN where it is
- * unknown. */
+/* Memory in pages that holds no item's bytes: see lua/slate/facts/waste.lua. NAN: unknown. */
 struct waste {
     double slack_bytes; /* the ends of used chunks */
     double waste_ratio; /* of all pages but free chunks: slack, and the ends of pages */
@@ -101,10 +100,10 @@ struct waste {
 struct waste brain_waste(const struct brain *brain);
 
 /* The stores that a server refused for want of memory, as lua/slate/facts/snapshot.lua counts them;
- * STAT_ABSENT where they are not told. Cost: O(classes). */
+ * STAT_ABSENT when it does not report them. Cost: O(classes). */
 uint64_t brain_refused_stores(const struct brain *brain, const struct snapshot *snapshot);
 
-/* Why nothing is judged any more, in a sentence; NULL as long as all is well. */
+/* Why judging has ended, in a sentence; NULL while all is well. */
 const char *brain_failure(const struct brain *brain);
 
 const char *class_state_word(enum class_state state);

@@ -12,7 +12,7 @@
 enum words { WORDS_RATE, WORDS_BYTES, WORDS_SHARE, WORDS_AGE, WORDS_COUNT };
 static const char *const functions[WORDS_COUNT] = {"rate", "bytes", "share", "age"};
 
-/* The state is kept to the end of the process: nearly all that is drawn has numbers. */
+/* The Lua state stays until the process ends: nearly every drawing has numbers. */
 static lua_State *state;
 static int references[WORDS_COUNT];
 
@@ -42,7 +42,7 @@ static bool is_loaded(void) {
     return true;
 }
 
-/* "?" stands for a value whose words memory is short of. */
+/* Without memory the text is "?". */
 static const char *words(char out[FORMAT_BYTES], enum words kind, double value) {
     const char *text = isnan(value) ? "-" : value < 0 ? "reset" : NULL;
     if (text != NULL || !is_loaded()) {

@@ -1,10 +1,10 @@
 /* Numbers, sizes and ages as short text, at most six characters, never truncated and never a false
- * zero: the words of slate.base.units, which slatectl and all sentences have. Of its own C has no
- * more than what tables need beside them: a dash, "reset", changes and exact numbers.
+ * zero: the words of slate.base.units, as in slatectl and in all sentences. Only a dash, "reset",
+ * changes and exact numbers, which tables need as well, are made in C.
  *
  * Every function writes into the caller's buffer of FORMAT_BYTES and returns it. An absent value
  * (NAN, STAT_ABSENT) prints as "-"; a value that went backwards (RATE_RESET) prints as "reset". One
- * thread. Cost: some 0.5 us, for each asks Lua; a screen of 50 rows has some 700 of them. */
+ * thread. Cost: some 0.5 us, for each calls Lua; a screen of 50 rows has some 700 of them. */
 #ifndef CONSOLE_BRAIN_FORMAT_H
 #define CONSOLE_BRAIN_FORMAT_H
 #include "facts/model.h"

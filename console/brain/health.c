@@ -60,7 +60,7 @@ static void report_link(struct report *report, const struct model *model, uint64
     }
 }
 
-/* What is wrong, in the words that slatectl doctor has for it. */
+/* Reports the findings, in the words of slatectl doctor. */
 static void report_findings(struct report *report, const struct model *model) {
     unsigned count;
     const struct sentence *sentences = brain_findings(model, &count);
@@ -94,7 +94,7 @@ static const char *format_span(char out[FORMAT_BYTES], uint64_t ms) {
 static void report_hits(struct report *report, const struct model *model) {
     const uint64_t *general = model_now(model)->general;
     if (general[GENERAL_cmd_get] == STAT_ABSENT || general[GENERAL_get_hits] == STAT_ABSENT) {
-        return; /* the findings end with that */
+        return; /* the last finding reports it */
     }
     char now_text[FORMAT_BYTES], then_text[FORMAT_BYTES];
     double now_ratio = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
@@ -124,7 +124,7 @@ static void report_rest(struct report *report, const struct model *model) {
     if (!isnan(open) && !isnan(most)) {
         say(report, TONE_GOOD, "%.0f of %.0f connections", open, most);
     }
-    /* While a class starves, that automove is off is told as a warning already. */
+    /* While a class starves, a warning already says that automove is off. */
     bool is_told = brain_said(brain_of(model))->worst >= 0 && strncmp(automove, "0 ", 2) == 0;
     if (automove[0] != '\0' && !is_told) {
         say(report, TONE_GOOD, "automove %s", automove);
@@ -151,10 +151,10 @@ static bool is_due(const struct model *model, enum inquiry inquiry, uint64_t now
     return answer->state == ANSWER_NONE || now_ms - answer->at_ms >= JUDGED_EVERY_MS;
 }
 
-/* What a move to the class that starves would bring rests on its curve and on the donor's. */
+/* Adds the curves of the starving class and its donor: the gain of a move is computed from them. */
 static void want_curves(const struct model *model, uint64_t now_ms, struct wants *wants) {
     int worst = brain_said(brain_of(model))->worst;
-    bool is_free = wants->curves_first[0] == 0; /* else a view or a review needs the places */
+    bool is_free = wants->curves_first[0] == 0; /* else a view or a review uses the places */
     if (worst < 0 || !model_now(model)->is_slated || !is_free ||
         !is_due(model, INQUIRY_CLASS_CURVES, now_ms)) {
         return;
@@ -186,7 +186,7 @@ int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_
     if (now != NULL && model_before(model) == NULL) {
         say(&report, TONE_GOOD, "measuring: rates need a second sample");
     } else if (now != NULL) {
-        if (report.count == 0) { /* of old figures nothing follows that could be mended now */
+        if (report.count == 0) { /* old figures show no fault that one could mend now */
             report_findings(&report, model);
         }
         if (snapshot_has_cache(now)) {

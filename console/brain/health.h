@@ -1,8 +1,8 @@
-/* The state of the server in words: what is wrong, how bad, and which key does something about it.
- * What is wrong is told by lua/slate/judge/attention.lua; that the link is down or figures are old,
- * and how things stand, is told here.
+/* The state of the server in words: its faults, how bad they are, and the keys that help. The
+ * faults are findings of lua/slate/judge/attention.lua. The lines on a lost link, on old figures
+ * and on the general state are made here.
  *
- * Functions of the model: the same figures give the same words. Cost: some 0.3 ms. One thread. */
+ * The same figures give the same words. Cost: some 0.3 ms. One thread. */
 #ifndef CONSOLE_BRAIN_HEALTH_H
 #define CONSOLE_BRAIN_HEALTH_H
 #include "brain/brain.h"
@@ -11,17 +11,17 @@ enum { HEALTH_LIMIT = 18, HEALTH_WINDOW_MS = 10000 };
 
 struct health_line {
     enum tone tone; /* TONE_GOOD at best */
-    char key; /* does something about it; '\0': none does */
+    char key; /* the key that helps; '\0': none */
     char text[NOTE_BYTES];
 };
 
-/* Lines, worst first; returns how many (at least 1). now_ms and interval_ms tell how old the
- * figures may be. */
+/* Writes lines, worst first; returns how many (at least 1). The figures' allowed age follows from
+ * now_ms and interval_ms. */
 int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
                   struct health_line out[HEALTH_LIMIT]);
 
-/* Adds the inquiries on whose answers the judgement rests, each now and then, so that the same is
- * found whichever view is looked at. */
+/* Adds the inquiries that the judgement needs, each at its interval, so that the findings are the
+ * same in every view. */
 void health_wants(const struct model *model, uint64_t now_ms, struct wants *wants);
 
 /* True when the figures are older than a refresh and a half allows: show them as old. */

@@ -5,7 +5,7 @@
 #include <lauxlib.h>
 #include <stdlib.h>
 
-/* What the modules read, and no more: two snapshots of each server stay in Lua's memory. */
+/* Only the statistics that the modules read: two snapshots of each server stay in Lua's memory. */
 static const enum general_stat general_read[] = {
     GENERAL_pid,
     GENERAL_uptime,
@@ -44,7 +44,7 @@ enum {
     CLASS_READ = sizeof class_read / sizeof *class_read
 };
 
-/* On top of the stack is the table that gets the field. */
+/* Sets a field of the table on top of the stack. An absent statistic sets none. */
 static void set_stat(lua_State *L, const char *name, uint64_t value) {
     if (value == STAT_ABSENT) {
         return;
@@ -71,7 +71,7 @@ static void push_general(lua_State *L, const struct snapshot *snapshot, bool is_
                           stat_number(general[GENERAL_extstore_memory_pressure]) / 100);
     uint64_t gets = general[GENERAL_cmd_get], hits = general[GENERAL_get_hits];
     bool is_known = gets != STAT_ABSENT && hits != STAT_ABSENT && gets >= hits;
-    /* by which snapshots need not keep them */
+    /* computed here, so snapshots need not keep it */
     set_stat(L, "get_misses", is_known ? gets - hits : STAT_ABSENT);
 }
 
@@ -94,7 +94,7 @@ static void push_classes(lua_State *L, const struct snapshot *snapshot, bool is_
     }
 }
 
-/* Settings that the modules read, and whether one is an integer, a fraction or a switch. */
+/* Settings that the modules read. form: integer, fraction or switch. */
 static const struct {
     const char *name;
     enum setting_stat setting;

@@ -16,7 +16,7 @@ int lua_outside_environment(lua_State *L) {
     return 1;
 }
 
-/* -1 and errno. */
+/* On failure -1 and errno. */
 static int open_regular(const char *path) {
     struct stat facts;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -30,7 +30,7 @@ static int open_regular(const char *path) {
 
 bool lua_outside_push_file(lua_State *L, const char *path, size_t most_bytes) {
     luaL_Buffer buffer;
-    char *to = luaL_buffinitsize(L, &buffer, most_bytes); /* before the file is open: it may fail */
+    char *to = luaL_buffinitsize(L, &buffer, most_bytes); /* may raise: no file is open yet */
     int fd = open_regular(path);
     size_t bytes = 0;
     ssize_t got = fd >= 0 ? 1 : -1;

@@ -1,6 +1,6 @@
-/* What Lua is given of the machine by the parts that ask for it: variables of the environment and
- * the text of a file. The state itself (lua_state.h) has neither. And the places of the operator's
- * own files. */
+/* Access to the machine for those parts that hand it to Lua: variables of the environment and the
+ * text of a file. The state itself (lua_state.h) has neither. And the paths of the operator's own
+ * files. */
 #ifndef CONSOLE_BRAIN_LUA_OUTSIDE_H
 #define CONSOLE_BRAIN_LUA_OUTSIDE_H
 #include <lua.h>
@@ -10,16 +10,16 @@
 /* A function of Lua: (name) -> the variable of the environment, or nil. */
 int lua_outside_environment(lua_State *L);
 
-/* Pushes the text of a regular file, most_bytes of it at most. False: nothing is pushed, and errno
- * says why. Any other file is EINVAL, so that slatetop does not wait for a pipe. */
+/* Pushes the text of a regular file, most_bytes at most. False: nothing is pushed, and errno has
+ * the reason; EINVAL for any other file, so that slatetop does not wait for a pipe. */
 bool lua_outside_push_file(lua_State *L, const char *path, size_t most_bytes);
 
 /* A function of Lua: (path, most bytes) -> the text of a regular file; or nil, a message and
- * whether the file is not there at all. */
+ * whether the file does not exist. */
 int lua_outside_read_file(lua_State *L);
 
 /* Pushes the path of a file of lua/slate/base/places.lua; nil where there is no home. */
 void lua_outside_push_place(lua_State *L, const char *file);
-/* The same for C; false where there is none, or out has no room for it. */
+/* The same path for C; false where there is no home, or out is too small. */
 bool lua_outside_place(const char *file, char *out, size_t out_bytes);
 #endif

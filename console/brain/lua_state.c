@@ -22,9 +22,9 @@ static const struct module modules[] = {
 
 enum { GZIP_WINDOW = 16 + MAX_WBITS, PIECE_BYTES = 4096 };
 
-/* Nearly all that a look makes is dead at the next. A collection begins when memory has grown by a
- * tenth, where Lua's own 100 % took 0.5 MB more of an hour of 40 busy classes; it costs 0.1 ms a
- * look. */
+/* Nearly all objects that a look makes are garbage at the next. A collection begins when memory has
+ * grown by a tenth and costs 0.1 ms a look. Lua's default of 100 % took 0.5 MB more for an hour of
+ * 40 busy classes. */
 enum { GC_BEGINS_PCT = 110, GC_SPEED_PCT = 400 };
 
 static lua_State *state;
@@ -41,10 +41,10 @@ static const luaL_Reg libraries[] = {
     {LUA_OSLIBNAME, luaopen_os},
 };
 
-/* Of the base library, what reads files, or writes to the terminal that the console draws on. */
+/* Functions of the base library that read files, or write to the terminal of the screen. */
 static const char *const withheld[] = {"dofile", "loadfile", "print"};
 
-/* Of other libraries, all that is kept. */
+/* The only functions of other libraries that stay. */
 static const struct {
     const char *library, *functions[2];
 } kept[] = {{LUA_DBLIBNAME, {"sethook", "getmetatable"}}, {LUA_OSLIBNAME, {"clock"}}};
@@ -137,7 +137,7 @@ static int decode(lua_State *L) {
     return 2;
 }
 
-/* Pushes a module that C gives; false, and nothing is pushed, when it is none of these. */
+/* Pushes a module written in C; false, and nothing is pushed, for any other name. */
 static bool push_given(lua_State *L, const char *name) {
     static const luaL_Reg clock[] = {
         {"steady_s", tell_steady}, {"time_s", tell_time}, {"sleep", sleep_for}, {NULL, NULL}};
@@ -158,7 +158,7 @@ struct unpacking {
     char piece[PIECE_BYTES];
 };
 
-/* The next piece of the text, as lua_load asks for it; none at the end. */
+/* The next piece of the text, for lua_load; none at the end. */
 static const char *next_piece(lua_State *L, void *data, size_t *bytes) {
     struct unpacking *unpacking = data;
     z_stream *stream = &unpacking->stream;
@@ -170,7 +170,7 @@ static const char *next_piece(lua_State *L, void *data, size_t *bytes) {
     return *bytes > 0 ? unpacking->piece : NULL;
 }
 
-/* Pushes the function that a module's text is, or raises why it cannot be had. */
+/* Pushes a module's text as a compiled function, or raises the reason why it can't. */
 static void push_chunk(lua_State *L, const struct module *module) {
     struct unpacking unpacking = {.stream = {.next_in = (z_const Bytef *)module->packed,
                                              .avail_in = module->bytes}};
@@ -184,8 +184,8 @@ static void push_chunk(lua_State *L, const struct module *module) {
     }
 }
 
-/* require(name): the modules above, those given in C, and no others. upvalue 1: those that are
- * loaded, by name. */
+/* require(name): loads only the packed modules and those in C. upvalue 1: the loaded modules, by
+ * name. */
 static int require(lua_State *L) {
     const char *name = luaL_checkstring(L, 1);
     if (lua_getfield(L, lua_upvalueindex(1), name) != LUA_TNIL) {
@@ -208,7 +208,7 @@ static int require(lua_State *L) {
     return luaL_error(L, "slatetop has no module %s", name);
 }
 
-/* The library becomes a table of some of its functions. */
+/* Replaces a library by a table of some of its functions. */
 static void keep(lua_State *L, const char *library, const char *const functions[2]) {
     lua_getglobal(L, library);
     lua_createtable(L, 0, 2);

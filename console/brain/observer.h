@@ -1,15 +1,15 @@
-/* What a brain knows, for parts of slatetop that ask Lua by themselves. */
+/* A brain's knowledge as Lua values, for parts of slatetop that call Lua by themselves. */
 #ifndef CONSOLE_BRAIN_OBSERVER_H
 #define CONSOLE_BRAIN_OBSERVER_H
 #include "brain/brain.h"
 
 #include <lua.h>
 
-/* Pushes its observer, of slate.judge.view; nil when it has none. L: the state of
+/* Pushes the brain's observer, of slate.judge.view; nil when it has none. L: the state of
  * lua_state.h. */
 void brain_push_observer(lua_State *L, const struct brain *brain);
 
-/* Pushes the sampled curves of the classes by id, as far as the server was asked for them; nil when
- * nobody asks for them. */
+/* Pushes the sampled curves of the classes by id, those that the server has answered; nil when no
+ * view requests them. */
 void brain_push_curves(lua_State *L, const struct model *model);
 #endif

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* one more than rules.lua takes, so that it can refuse it */
+/* one byte more than rules.lua takes, so that rules.lua refuses a longer file */
 enum { SOURCE_BYTES_MOST = (256 << 10) + 1 };
 
 static struct {
     lua_State *lua; /* NULL: there are no rules */
-    int rules;      /* of slate.judge.rules, in Lua's registry */
+    int rules;      /* the rules of slate.judge.rules, in Lua's registry */
     unsigned columns;
     char titles[OWN_COLUMNS_MOST][OWN_TITLE_BYTES];
     int widths[OWN_COLUMNS_MOST];
@@ -24,7 +24,7 @@ static struct {
 
 /* ---- the file ---- */
 
-/* Pushes the text of the file; or nil and why it cannot be read. */
+/* Pushes the text of the file; or nil and the reason why it is unreadable. */
 static void push_source(lua_State *L, const char *path) {
     if (lua_outside_push_file(L, path, SOURCE_BYTES_MOST)) {
         lua_pushnil(L);
@@ -36,7 +36,7 @@ static void push_source(lua_State *L, const char *path) {
                     problem == EINVAL ? "it is no regular file" : strerror(problem));
 }
 
-/* The rules on top of the stack. */
+/* Takes the columns of the rules on top of the stack. */
 static void take_columns(lua_State *L) {
     lua_getfield(L, -1, "columns");
     for (own.columns = 0; own.columns < OWN_COLUMNS_MOST; own.columns++) {
@@ -55,7 +55,7 @@ static void take_columns(lua_State *L) {
 
 /* () -> whether there is a file */
 static int load(lua_State *L) {
-    /* without a file the rest is not loaded before the first paint */
+    /* without a file the modules of rules are not loaded before the first paint */
     lua_outside_push_place(L, "rules");
     const char *path = lua_tostring(L, -1);
     if (path == NULL || (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))) {

@@ -17,19 +17,19 @@
 #define MODULE "slate.facts.record_line"
 #define SCHEMA "slate/snapshot/1"
 enum { EXAMINE_BYTES = 65536, FIELD_BYTES = 400 };
-enum { SNAPSHOT = 2 }; /* its place on the stack, while it is taken */
+enum { SNAPSHOT = 2 }; /* the snapshot's index on the stack, while it is read */
 
 struct recording {
     FILE *file;
     off_t file_bytes, read_bytes;
-    unsigned long line; /* number of the one read last */
+    unsigned long line; /* number of the last line read */
     bool has_first;
     int64_t first_wall_ms, last_wall_ms;
     char server[200];
-    struct snapshot last; /* for the settings that most lines leave out */
+    struct snapshot last; /* has the settings, which most lines leave out */
     lua_State *lua;
-    int chain; /* of slate.facts.record_line, in Lua's registry */
-    char text[RECORDING_LINE_LIMIT]; /* of the line; memory that it does not reach is not taken */
+    int chain; /* a chain of slate.facts.record_line, in Lua's registry */
+    char text[RECORDING_LINE_LIMIT]; /* the line; memory beyond its end is not touched */
 };
 
 /* One call of Lua for a recording. */
@@ -86,15 +86,15 @@ void recording_close(struct recording **recording) {
     if (*recording != NULL) {
         fclose((*recording)->file);
         luaL_unref((*recording)->lua, LUA_REGISTRYINDEX, (*recording)->chain);
-        lua_gc((*recording)->lua, LUA_GCCOLLECT); /* what was read is on the tape */
+        lua_gc((*recording)->lua, LUA_GCCOLLECT); /* the tape has the samples */
         lua_state_give_back();
         free(*recording);
         *recording = NULL;
     }
 }
 
-/* Reads the next line, of which text holds RECORDING_LINE_LIMIT bytes at most; false at the end of
- * the file. A line that is torn there counts. */
+/* Reads the next line into text, RECORDING_LINE_LIMIT bytes at most; false at the end of the file.
+ * A torn last line counts. */
 static bool next_line(struct recording *recording, size_t *bytes) {
     int byte;
     for (*bytes = 0; (byte = getc_unlocked(recording->file)) != EOF && byte != '\n'; ++*bytes) {
@@ -107,7 +107,7 @@ static bool next_line(struct recording *recording, size_t *bytes) {
     return *bytes > 0 || byte != EOF;
 }
 
-/* The value on top as a server spells it; false for what no server says. */
+/* Writes the value on top as a server spells it; false for a kind that no server sends. */
 static bool value_text(lua_State *L, char out[FIELD_BYTES]) {
     switch (lua_type(L, -1)) {
     case LUA_TNUMBER:
@@ -130,7 +130,7 @@ static bool value_text(lua_State *L, char out[FIELD_BYTES]) {
     }
 }
 
-/* Gives the fields of the table on top to the parser of replies, one "STAT" line each; pops it. */
+/* Hands the fields of the table on top to the parser of replies as "STAT" lines; pops the table. */
 static void take_fields(lua_State *L, struct snapshot *snapshot, enum stats_group group,
                         long long class_id) {
     for (lua_pushnil(L); lua_istable(L, -2) && lua_next(L, -2) != 0; lua_pop(L, 1)) {
@@ -154,7 +154,7 @@ static void take_part(lua_State *L, struct snapshot *snapshot, enum stats_group 
     take_fields(L, snapshot, group, -1);
 }
 
-/* The snapshot at SNAPSHOT as the parser of replies makes it. */
+/* Reads the table at SNAPSHOT into a snapshot, with the parser of replies. */
 static void take_snapshot(lua_State *L, struct snapshot *snapshot) {
     char slated[FIELD_BYTES];
     lua_values_text(L, "version", snapshot->version, sizeof snapshot->version);
@@ -180,7 +180,7 @@ static void take_snapshot(lua_State *L, struct snapshot *snapshot) {
     lua_settop(L, SNAPSHOT);
 }
 
-/* (reading) -> nothing; raises what is wrong with the line */
+/* (reading) -> nothing; raises the mistake in the line */
 static int read_line(lua_State *L) {
     struct reading *reading = lua_touserdata(L, 1);
     struct recording *recording = reading->recording;
@@ -266,10 +266,10 @@ double recording_progress(const struct recording *recording) {
 
 /* One call of Lua for a line. */
 struct making {
-    struct recording_writer *writer; /* NULL: a whole line is wanted */
+    struct recording_writer *writer; /* NULL: make a complete line */
     const struct raw_replies *raw;
     const struct raw_about *about;
-    char *text; /* with a newline behind it */
+    char *text; /* ends in a newline */
     size_t bytes;
 };
 
@@ -310,7 +310,7 @@ static void push_replies(lua_State *L, const struct raw_replies *raw) {
     }
 }
 
-/* Pushes the function that makes the line, with the writer's chain where it has one. */
+/* Pushes the function that makes the line, and the writer's chain if there is one. */
 static int push_maker(lua_State *L, struct recording_writer *writer) {
     if (writer == NULL) {
         lua_values_push_function(L, MODULE, "whole");
@@ -414,7 +414,7 @@ bool recording_write(struct recording_writer *writer, const struct raw_replies *
     char problem[160];
     bool is_written = false;
     if (lua_values_call(make_line, &making, problem, sizeof problem)) {
-        errno = ENOSPC; /* where not all of it is taken */
+        errno = ENOSPC; /* the reason if the file takes only a part */
         is_written = /* one write, one line */
             write(writer->fd, making.text, making.bytes + 1) == (ssize_t)making.bytes + 1;
         snprintf(problem, sizeof problem, "%s", strerror(errno));

@@ -1,11 +1,11 @@
 /* Recordings as slatectl writes and reads them: one snapshot a line, JSON of the schema
- * "slate/snapshot/1" (slatectl(1)), or what changed since the line before ("slate/change/1"). The
- * lines are made and read by lua/slate/facts/record_line.lua; here are the files.
+ * "slate/snapshot/1" (slatectl(1)), or the changes since the previous line ("slate/change/1").
+ * lua/slate/facts/record_line.lua makes and reads the lines; the files are handled here.
  *
  * Reading checks everything: a line that is not a whole snapshot is reported and skipped, and a
  * line of more than RECORDING_LINE_LIMIT bytes is such a line. Writing appends whole lines with one
- * write each, so that a recording stays readable whatever happens. Only regular files: nothing here
- * waits for anybody. One thread. */
+ * write each, so that a recording stays readable after any crash. Only regular files, so no call
+ * waits for another process. One thread. */
 #ifndef CONSOLE_BRAIN_RECORDING_H
 #define CONSOLE_BRAIN_RECORDING_H
 #include "facts/stats.h"
@@ -21,15 +21,15 @@ enum recording_result { RECORDING_SAMPLE, RECORDING_BAD_LINE, RECORDING_END };
 struct recording *recording_open(const char *path, char *why, size_t why_bytes);
 void recording_close(struct recording **recording);
 
-/* The next snapshot, with at_ms counted from the first one and the time of day it was taken; or a
- * line that is none, and why. Settings are those of the last line that had them. Cost: O(line). */
+/* Reads the next snapshot, at_ms counted from the first one, and its time of day; or reports a bad
+ * line, and why. Settings are those of the last line that had them. Cost: O(line). */
 enum recording_result recording_next(struct recording *recording, struct snapshot *snapshot,
                                      int64_t *wall_ms, char *why, size_t why_bytes);
 
-/* The snapshot read last as a whole line without its end, which the caller frees; NULL before the
+/* The last snapshot as a complete line without a newline; the caller frees it. NULL before the
  * first, and when out of memory. */
 char *recording_line(const struct recording *recording);
-/* The server of the line read last; "" before the first. */
+/* The server of the last line; "" before the first. */
 const char *recording_server(const struct recording *recording);
 /* Share of the file that has been read. */
 double recording_progress(const struct recording *recording);
@@ -41,22 +41,22 @@ struct raw_replies {
     char *text[GROUP_COUNT];
     size_t bytes[GROUP_COUNT], capacity[GROUP_COUNT];
 };
-/* Keeps a copy of a reply; one that memory has no room for is absent from the line. */
+/* Copies a reply. Without memory for the copy, the line lacks the reply. */
 void raw_take(struct raw_replies *raw, enum stats_group group, const char *text, size_t bytes);
 void raw_forget(struct raw_replies *raw); /* keeps the memory for the next refresh */
 void raw_fini(struct raw_replies *raw);
 
-/* What the replies are of. */
+/* The origin of the replies. */
 struct raw_about {
-    const char *server, *own_version; /* slated's, "" for memcached */
+    const char *server, *own_version; /* own_version: slated's; "" for memcached */
     int64_t wall_ms;
 };
 
-/* The snapshot as a whole line with its end, which the caller frees; NULL when it cannot be
- * made. */
+/* The snapshot as a complete line with its newline; the caller frees it. NULL when the line cannot
+ * be made. */
 char *recording_whole(const struct raw_replies *raw, const struct raw_about *about);
 
-/* A file that is appended to: whole snapshots, and between them lines of what changed. */
+/* A file under recording: complete snapshots, and between them lines of changes. */
 struct recording_writer {
     int fd;     /* -1: none is open */
     bool has_begun;
@@ -67,7 +67,7 @@ struct recording_writer {
  * sentence in why. */
 bool recording_append_to(struct recording_writer *writer, const char *path, char *why,
                          size_t why_bytes);
-/* Appends a snapshot. False with a sentence in why when its line could not be written whole. */
+/* Appends a snapshot. False with a sentence in why when not all of its line was written. */
 bool recording_write(struct recording_writer *writer, const struct raw_replies *raw,
                      const struct raw_about *about, char *why, size_t why_bytes);
 void recording_end(struct recording_writer *writer);

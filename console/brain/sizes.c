@@ -61,7 +61,7 @@ static void push_asked(lua_State *L, const struct model *model) {
     }
 }
 
-/* The choice on top of the stack. */
+/* Reads the choice on top of the stack. */
 static void take_choice(lua_State *L, struct size_plan *plan) {
     struct size_choice *choice = &plan->of[plan->count++];
     lua_values_text(L, "order", choice->order, sizeof choice->order);
@@ -96,7 +96,7 @@ static int find_sizes(lua_State *L) {
     return 0;
 }
 
-/* The times of what the plan rests on, summed up: any that comes changes it. */
+/* The sum of the times of the replies that the plan uses: any new reply changes the sum. */
 static uint64_t replies_ms(const struct model *model) {
     const struct details *details = model_details(model);
     const struct answers *answers = model_answers(model);

@@ -1,5 +1,5 @@
-/* Other chunk sizes and what each would bring, by lua/slate/judge/prediction.lua. Sizes are bytes,
- * ascending; the last one is the largest chunk there is. One thread. */
+/* Other chunk sizes and their predicted gain, by lua/slate/judge/prediction.lua. Sizes are bytes,
+ * ascending; the last is the largest possible chunk. One thread. */
 #ifndef CONSOLE_BRAIN_SIZES_H
 #define CONSOLE_BRAIN_SIZES_H
 #include "facts/model.h"
@@ -11,18 +11,18 @@ struct size_list {
     double bytes[SIZES_MOST];
 };
 
-/* What one order would bring. */
+/* The prediction for one order. */
 struct size_choice {
     char order[OUTLOOK_ORDER_BYTES]; /* "factor 1.25" */
     bool is_known, is_worth_it, is_best;
-    /* of the items that as much memory holds, as a ratio; NAN: not known */
+    /* items_change: of the items in the same memory, a ratio; NAN: not known */
     double classes, waste_ratio, items_change;
-    char words[OUTLOOK_WORDS_BYTES];           /* the server's, when it has no figures; "" else */
+    char words[OUTLOOK_WORDS_BYTES];           /* the server's, if without figures; else "" */
 };
 
 struct size_plan {
     struct size_list now, best; /* best: empty unless a factor is the best order */
-    double waste_ratio;         /* of now; NAN: not known */
+    double waste_ratio;         /* of `now`; NAN: not known */
     unsigned count;
     struct size_choice of[SIZE_CHOICES_MOST];
 };
@@ -31,6 +31,6 @@ struct size_plan {
  * changes; valid until then. */
 const struct size_plan *brain_sizes(const struct model *model);
 
-/* The orders that a slated is to be asked about; returns how many. */
+/* Writes the orders whose outlook slatetop requests from slated; returns how many. */
 unsigned brain_size_orders(char out[SIZE_CHOICES_MOST][OUTLOOK_ORDER_BYTES]);
 #endif

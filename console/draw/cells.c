@@ -9,7 +9,7 @@
 static const uint32_t spark_glyphs[8] = {0x2581, 0x2582, 0x2583, 0x2584,
                                          0x2585, 0x2586, 0x2587, 0x2588};
 
-/* What an ASCII terminal shows for the glyphs that the console draws with. */
+/* The ASCII characters in place of the glyphs with which slatetop draws. */
 static const struct {
     uint32_t glyph;
     char ascii;
@@ -141,8 +141,8 @@ static bool is_digit(uint32_t glyph) {
     return glyph >= '0' && glyph <= '9';
 }
 
-/* Where a text of n glyphs is cut so that an ellipsis fits into width: a number goes as a whole,
- * for half of one is a wrong one. */
+/* The number of glyphs that stay when a text is cut so that an ellipsis fits into width. A cut
+ * drops complete numbers: half a number is a wrong number. */
 static int cut_of(const uint32_t *glyphs, int n, int width) {
     int cut = width - 1, begin = cut;
     while (begin > 0 && glyphs[begin - 1] != ' ') {
@@ -239,7 +239,7 @@ void cells_head(struct cells *cells, int y, int x, int width, const char *text) 
     cells_text_fit(cells, y, x, width, STYLE_HEADER, text);
 }
 
-/* The newest `width` values: their largest, never below a hair above low. */
+/* The largest of the values; at least low. */
 static float largest(const float *values, int count, float low) {
     float high = low;
     for (int i = 0; i < count; i++) {

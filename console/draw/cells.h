@@ -1,9 +1,9 @@
-/* A grid of character cells: what views draw on, what the terminal shows, what tests read.
+/* A grid of character cells: views draw on it, the terminal shows it, tests read it.
  *
  * Coordinates are row y and column x from 0. Everything outside the grid is clipped, so a view
  * needs no size checks to be safe. A cell holds one glyph of one column; bytes that are not UTF-8,
- * control characters and wide glyphs become '?', so nothing a server says can reach the terminal as
- * a control sequence. In an ASCII grid the drawing glyphs turn into ASCII. A grid belongs to one
+ * control characters and wide glyphs become '?', so no text of a server reaches the terminal as a
+ * control sequence. In an ASCII grid the drawing glyphs turn into ASCII. A grid belongs to one
  * thread. */
 #ifndef CONSOLE_DRAW_CELLS_H
 #define CONSOLE_DRAW_CELLS_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a cell means; term turns it into colour and attributes. Meaning is never in
- * the style alone. */
+/* The meaning of a cell; term turns it into colour and attributes. Words or marks always show the
+ * meaning, too. */
 enum style {
     STYLE_PLAIN,
     STYLE_DIM,
@@ -49,14 +49,14 @@ struct rect {
     int y, x, height, width;
 };
 
-/* What a click does where: whoever draws something that can be clicked says so. Of two that overlap
- * the later one counts. */
+/* An area that can be clicked, and the effect of a click. The code that draws the thing adds it. Of
+ * two that overlap the later one counts. */
 enum hot_kind {
-    HOT_NOTHING, /* hides what is below */
+    HOT_NOTHING, /* hides the areas below */
     HOT_KEY,     /* value: a key */
-    HOT_VIEW,    /* value: its place in view_list */
+    HOT_VIEW,    /* value: the view's index in view_list */
     HOT_SORT,    /* value: a column */
-    HOT_ROW      /* value: what the row is about */
+    HOT_ROW      /* value: the row's class id or index */
 };
 struct hotspot {
     struct rect area;
@@ -77,16 +77,16 @@ void cells_fill(struct cells *cells, struct rect area, uint32_t glyph, uint8_t s
 int cells_text(struct cells *cells, int y, int x, uint8_t style, const char *text);
 int cells_printf(struct cells *cells, int y, int x, uint8_t style, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* As cells_text within width columns; a text that does not fit ends in "…",
- * never within a number. */
+/* As cells_text within width columns; a text that does not fit is cut with "…", never within a
+ * number. */
 void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style, const char *text);
-/* Text broken at blanks into lines of at most area.width columns, from the area's top, and a word
- * that is wider at its commas or where the line ends. Returns the rows it took, area.height at
- * most: text beyond that is left out. The first `skip` rows are only counted, and the next one
- * stands at the area's top; NULL cells counts all. */
+/* Draws text in lines of at most area.width columns from the area's top. Lines break at blanks; a
+ * wider word breaks at its commas, or at the line's end. Returns the rows taken, area.height at
+ * most: text beyond that is left out. The first `skip` rows are only counted, and the next one is
+ * at the area's top. With NULL for cells all rows are only counted. */
 int cells_paragraph(struct cells *cells, struct rect area, int skip, uint8_t style,
                     const char *text);
-/* As cells_text, right-aligned so that the text ends before column x_end. */
+/* As cells_text, right-aligned: the text ends before column x_end. */
 void cells_text_right(struct cells *cells, int y, int x_end, uint8_t style, const char *text);
 
 /* A rule across the area's first row, with a title in it. */
@@ -102,18 +102,18 @@ void cells_head(struct cells *cells, int y, int x, int width, const char *text);
 float cells_graph(struct cells *cells, struct rect area, uint8_t style, const float *values,
                   int count, float low);
 
-/* Cuts what stands out from values that are to be drawn, so that one spike does not flatten the
- * rest: at most SPIKE_TIMES what nine of ten values stay under. True when something was cut; count
- * is at most 1000. */
+/* Cuts values before a graph is drawn, so that one spike does not flatten the others: to
+ * SPIKE_TIMES the bound under which nine of ten values are. True when a value was cut; count is at
+ * most 1000. */
 enum { SPIKE_TIMES = 4 };
 bool cells_cut_spikes(float *values, int count);
 
 /* A horizontal bar in three parts: used, slack and the empty rest; shares are 0..1. */
 void cells_bar(struct cells *cells, int y, int x, int width, double used_share, double slack_share);
 
-/* The area may be clicked until the grid is cleared. */
+/* Makes the area clickable until the grid is cleared. */
 void cells_hot(struct cells *cells, struct rect area, enum hot_kind kind, unsigned value);
-/* What is at (y, x); NULL when nothing is. */
+/* The clickable area at (y, x); NULL when there is none. */
 const struct hotspot *cells_hot_at(const struct cells *cells, int y, int x);
 
 /* A frame with a title and a blank inside. */

@@ -11,7 +11,7 @@ struct term {
     double bound;
 };
 
-/* One term of n bytes; false when it is none. */
+/* Parses a term of n bytes; false when the text is no term. */
 static bool parse_term(const char *text, size_t n, struct term *term) {
     char word[FILTER_BYTES];
     if (n >= sizeof word) {
@@ -45,7 +45,7 @@ static bool parse_term(const char *text, size_t n, struct term *term) {
     return known_op && end != number && *end == '\0' && isfinite(term->bound);
 }
 
-/* The next word of *text, which moves behind it; 0 at the end. */
+/* Finds the next word of *text and moves *text after it. Returns its bytes; 0 at the end. */
 static size_t next_word(const char **text, const char **word) {
     *word = *text + strspn(*text, " ");
     size_t n = strcspn(*word, " ");

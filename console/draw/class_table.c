@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* columns of an operator's own come before those that say the same in other units */
+/* the operator's own columns come before columns that show known figures in other units */
 enum { OWN_AFTER_RANK = 4 };
 enum {
     MARK_WIDTH = 2,
@@ -80,8 +80,8 @@ static struct sortable sortable_of(const struct model *model, const struct class
                              brain_own_value(model, column, id), id};
 }
 
-/* Unknown values go last in either direction; texts by letters; equal ones by class id, so that
- * rows do not dance. */
+/* Orders two rows. Unknown values go last in either direction; texts go by letters; equal rows go
+ * by class id, so that they do not change places. */
 static int compare_rows(const struct sortable *a, const struct sortable *b, bool is_ascending) {
     if (isnan(a->key) || isnan(b->key)) {
         int order = strcmp(a->text, b->text);
@@ -120,19 +120,19 @@ unsigned class_table_rows(const struct model *model, const struct class_table_ui
     return count;
 }
 
-/* Where a column stands, from the left edge of the table. */
+/* The position of a column, from the left edge of the table. */
 struct placed {
-    unsigned column; /* as class_table_ui.sort */
+    unsigned column; /* numbered as in class_table_ui.sort */
     int end, width;
 };
 
-/* Which columns fit, where the rest goes. */
+/* The columns that fit, and the use of the space left. */
 struct layout {
     bool shown[COLUMN_COUNT];
-    unsigned own;   /* of the operator's own columns the first so many */
-    unsigned count; /* of both */
+    unsigned own;   /* how many of the operator's own columns */
+    unsigned count; /* count of all columns */
     struct placed placed[COLUMN_COUNT + OWN_COLUMNS_MOST];
-    int end; /* of the last, and a blank */
+    int end; /* end of the last column, and a blank */
     bool has_state;
     int trends; /* 0, 1 (evictions) or 2 (pages too) */
     int trend_width;
@@ -164,9 +164,9 @@ static void place(struct layout *layout, unsigned column, int width) {
     layout->end += width + 1;
 }
 
-/* The class id and what the operator chose come first, then the main columns, a short trend, the
- * state in words and the rest; what is left makes the trends longer, and when there is much left
- * there are two. */
+/* Chooses columns in this order: the class id, the operator's choices, the main columns, a short
+ * trend, the state in words, other columns. Space left makes the trend longer; much space makes two
+ * trends. */
 static struct layout lay_out(const struct class_table_ui *ui, int width) {
     struct layout layout = {0};
     int left = take_column(&layout, width - MARK_WIDTH, COLUMN_ID);
@@ -205,7 +205,7 @@ static struct layout lay_out(const struct class_table_ui *ui, int width) {
     return layout;
 }
 
-/* Whether the table, as it was drawn last, has the column. */
+/* True if the table, as last drawn, has the column. */
 static bool is_drawn(const struct class_table_ui *ui, const struct layout *layout, int place) {
     if (ui->width == 0) {
         return place >= COLUMN_COUNT || ui->choice[ui->order[place]] != COLUMN_NEVER;
@@ -268,7 +268,7 @@ static void draw_trend(const struct model *model, struct cells *cells, int y, in
                        unsigned id, enum class_metric metric) {
     float values[1000];
     int count = model_class_history(model, id, metric, values, width < 1000 ? width : 1000);
-    if (metric == CLASS_METRIC_EVICTIONS) { /* of rates; pages come in steps that matter */
+    if (metric == CLASS_METRIC_EVICTIONS) { /* only for rates: every step of pages matters */
         cells_cut_spikes(values, count);
     }
     cells_graph(cells, (struct rect){y, x, 1, width}, STYLE_GRAPH, values, count, 0);

@@ -1,5 +1,5 @@
-/* The table of slab classes: which rows and columns are shown and in what order, and its drawing.
- * Used by the classes view, by the overview and by batch mode. Functions do no I/O. One thread. */
+/* The table of slab classes: choice and order of its rows and columns, and its drawing. The classes
+ * view, the overview and batch mode use it. Functions do no I/O. One thread. */
 #ifndef CONSOLE_DRAW_CLASS_TABLE_H
 #define CONSOLE_DRAW_CLASS_TABLE_H
 #include "draw/cells.h"
@@ -7,17 +7,17 @@
 #include "draw/class_filter.h"
 #include "draw/keys.h"
 
-/* What the operator wants of a column. */
+/* The operator's choice for a column. */
 enum column_choice {
     COLUMN_AUTO,   /* shown while there is room, by its rank */
-    COLUMN_ALWAYS, /* gets its room first */
+    COLUMN_ALWAYS, /* placed before all others */
     COLUMN_NEVER
 };
 
 struct class_table_ui {
     unsigned cursor; /* class id under the cursor; 0: the first row */
     unsigned top;    /* first row shown */
-    int width;       /* of the last drawing; 0: there was none */
+    int width;       /* width of the last drawing; 0: there was none */
     int source;      /* class marked as the source of a move; -1: none */
     unsigned sort;   /* a class_column; from COLUMN_COUNT on, the columns of the operator's own */
     bool is_ascending;
@@ -26,7 +26,7 @@ struct class_table_ui {
     char filter[FILTER_BYTES];
     bool edits_filter;
     char typed[FILTER_BYTES]; /* the filter being edited */
-    char typed_why[120];      /* why it was not taken; empty: it was not tried as it stands */
+    char typed_why[120];      /* why `typed` was refused; empty: not tried since the last key */
     uint8_t order[COLUMN_COUNT]; /* columns from left to right */
     enum column_choice choice[COLUMN_COUNT];
 };
@@ -45,16 +45,16 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
 /* Moves the cursor by rows; keeps it on a row that exists. */
 void class_table_move_cursor(const struct model *model, struct class_table_ui *ui, int rows);
 
-/* Columns back to their order and choice at the start. */
+/* Resets the columns to their first order and choice. */
 void class_table_reset_columns(struct class_table_ui *ui);
 
-/* The head of a column, the operator's own among them. */
+/* The head of a column, also of the operator's own. */
 const char *class_table_head(unsigned column);
 
 /* Sorts by the next (1) or previous (-1) column of those that were drawn last. */
 void class_table_step_sort(struct class_table_ui *ui, int step);
 
-/* A key while the filter is typed. COMMAND_ACCEPT takes it and ends the typing; when it is none,
- * typing goes on and typed_why says what is wrong. */
+/* Handles a key while the filter is typed. COMMAND_ACCEPT takes the filter and ends the typing. If
+ * the text is no filter, typing goes on and typed_why has the reason. */
 void class_table_edit(struct class_table_ui *ui, enum command command, uint32_t key);
 #endif

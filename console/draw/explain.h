@@ -1,4 +1,4 @@
-/* What every figure and setting means: the entries of man/explain.txt, built into the program. The
+/* The meaning of every figure and setting: the entries of man/explain.txt, built into slatetop. The
  * text is read once, at the first call. One thread. */
 #ifndef CONSOLE_DRAW_EXPLAIN_H
 #define CONSOLE_DRAW_EXPLAIN_H
@@ -7,13 +7,13 @@
 
 struct explanation {
     const char *term, *also, *unit, *meaning, *source, *formula, *what_to_do;
-    /* also and formula may be ""; the others are never */
+    /* only also and formula may be "" */
 };
 
-/* The entry of a term; NULL when there is none. Other names are not looked at: views know terms. */
+/* The entry of a term; NULL when there is none. Not searched by other names: views know terms. */
 const struct explanation *explain_term(const char *term);
 
-/* In the order of the text; NULL past the end. */
+/* The entry at an index, in the order of the text; NULL past the end. */
 const struct explanation *explain_at(unsigned index);
 
 /* The terms that a view shows, in reading order, and which of them is under the cursor. */
@@ -22,7 +22,7 @@ struct terms {
     unsigned count, current;
     char name[TERMS_MOST][TERM_BYTES];
 };
-/* Adds "prefix" and "name" as one term; is_current makes it the one under the cursor. What does not
- * fit is left out. */
+/* Adds "prefix" and "name" as one term; is_current makes it the one under the cursor. A term that
+ * does not fit is left out. */
 void terms_add(struct terms *terms, const char *prefix, const char *name, bool is_current);
 #endif

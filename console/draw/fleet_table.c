@@ -71,7 +71,7 @@ struct fleet {
     unsigned count;
 };
 
-/* What slate.judge.attention compares, by its names. */
+/* The figures that slate.judge.attention compares, by its names for them. */
 static const struct {
     const char *name;
     enum fleet_column column;
@@ -80,7 +80,7 @@ static const struct {
                 {"evictions_per_s", FLEET_EVICTIONS}};
 enum { COMPARED = sizeof compared / sizeof *compared };
 
-/* What was found of a row is on top of the stack. */
+/* Reads the finding about a row from the top of the stack. */
 static void take_found(lua_State *L, struct fleet_row *row) {
     char by[20];
     lua_values_text(L, "by", by, sizeof by);
@@ -121,12 +121,12 @@ void fleet_compare(struct fleet_row *rows, unsigned count) {
         rows[i].value[FLEET_Z] = NAN;
         rows[i].is_odd = false;
     }
-    lua_values_call(find_outliers, &fleet, why, sizeof why); /* short of memory it finds none */
+    lua_values_call(find_outliers, &fleet, why, sizeof why); /* without memory: no outliers */
 }
 
 /* ---- order ---- */
 
-static const struct fleet_ui *order; /* qsort has no room for it */
+static const struct fleet_ui *order; /* qsort passes no argument */
 
 static int worse_first(const struct fleet_row *a, const struct fleet_row *b) {
     bool a_is_odd = a->is_odd, b_is_odd = b->is_odd;
@@ -221,7 +221,7 @@ const char *fleet_text(const struct fleet_row *row, enum fleet_column column, ch
     return format_count(out, value);
 }
 
-/* Which columns fit: the host takes what is left of the width. */
+/* Chooses the columns that fit. The host gets the width that is left. */
 static int choose_columns(int width, bool shown[FLEET_COLUMNS]) {
     int used = 2;
     for (int i = 0; i < FLEET_COLUMNS; i++) {
@@ -244,7 +244,7 @@ static int choose_columns(int width, bool shown[FLEET_COLUMNS]) {
     return width - used < 34 ? width - used : 34;
 }
 
-/* The end of a long path tells more than its beginning. */
+/* Draws a host, or the end of a long path: the end says more than the beginning. */
 static void draw_host(const char *name, struct cells *cells, int y, int x, int width) {
     int excess = cells_width_of(name) - width;
     if (name[0] == '/' && excess > 0 && excess + 1 < (int)strlen(name)) {
@@ -255,7 +255,7 @@ static void draw_host(const char *name, struct cells *cells, int y, int x, int w
     }
 }
 
-/* Whether the trends fit behind the columns, which end at x. */
+/* True if the trends fit after the columns, which end at x. */
 static bool has_trends(struct rect area, int x) {
     return area.x + area.width - x > TRENDS_WIDTH;
 }

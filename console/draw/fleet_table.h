@@ -1,4 +1,4 @@
-/* The table of servers: a row each, how far each is from the rest of the pool (which is told by
+/* The table of servers: a row each, the distance of each from the rest of the pool (by
  * slate.judge.attention), and their order. Pure functions of models. One thread. */
 #ifndef CONSOLE_DRAW_FLEET_TABLE_H
 #define CONSOLE_DRAW_FLEET_TABLE_H
@@ -24,9 +24,9 @@ enum fleet_column {
 };
 
 struct fleet_column_row {
-    const char *head; /* as in the table */
-    const char *name; /* as in the man page */
-    int width;        /* 0: what is left */
+    const char *head; /* the name in the table */
+    const char *name; /* the name in the man page */
+    int width;        /* 0: the space left */
     int rank;         /* columns leave a narrow table from the highest rank down */
     const char *meaning;
 };
@@ -37,21 +37,21 @@ enum { FLEET_TREND = 12 }; /* samples of a trend */
 struct fleet_row {
     unsigned server; /* its place in the fleet */
     const struct model *model;
-    bool is_up; /* has figures of now */
-    bool is_odd; /* so far from the others that it is marked */
-    enum tone tone; /* of words */
-    char words[NOTE_BYTES]; /* the worst that health has to say, or why it is down */
+    bool is_up; /* has current figures */
+    bool is_odd; /* an outlier, which is marked */
+    enum tone tone; /* of `words` */
+    char words[NOTE_BYTES]; /* the worst line of health, or why the server is down */
     uint64_t retry_ms;
     double value[FLEET_COLUMNS]; /* NAN where unknown, and for HOST and VERSION */
-    enum fleet_column odd;       /* the figure that FLEET_Z is about */
+    enum fleet_column odd;       /* the figure from which FLEET_Z comes */
     float hits[FLEET_TREND], evictions[FLEET_TREND]; /* the newest samples of both, oldest first */
     int hits_count, evictions_count;
 };
 
 struct fleet_ui {
-    unsigned cursor; /* 1 + place in the fleet of the server under the cursor; 0: the first row */
+    unsigned cursor; /* 1 + index in the fleet of the server under the cursor; 0: the first row */
     unsigned top;
-    bool marked[SERVER_LIMIT]; /* by its place in the fleet */
+    bool marked[SERVER_LIMIT]; /* by index in the fleet */
     bool has_order; /* sorted by a column; else worst first */
     enum fleet_column sort;
     bool is_ascending;
@@ -61,7 +61,7 @@ struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64
                               uint64_t retry_ms);
 /* Fills in FLEET_Z, odd and is_odd. Cost: O(n log n). */
 void fleet_compare(struct fleet_row *rows, unsigned count);
-/* Sorts: worst first is down, then outliers and bad health, then evictions; else by the column. */
+/* Sorts worst first (down, then outliers and bad health, then evictions), or by the column. */
 void fleet_sort(struct fleet_row *rows, unsigned count, const struct fleet_ui *ui);
 
 /* One figure as text, at most the column's width. */
@@ -70,8 +70,8 @@ const char *fleet_text(const struct fleet_row *row, enum fleet_column column, ch
 /* The sorted row under the cursor; rows are not empty. */
 unsigned fleet_row_at(const struct fleet_row *rows, unsigned count, const struct fleet_ui *ui);
 
-/* Draws heads and sorted rows, where there is room with the trends of hits and evictions and with
- * words; the cursor's row is marked and scrolled to. */
+/* Draws heads and sorted rows; if there is room, also the trends of hits and evictions, and words.
+ * Marks the row under the cursor and scrolls to it. */
 void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet_ui *ui,
                       uint64_t now_ms, struct cells *cells, struct rect area);
 #endif

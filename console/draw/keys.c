@@ -184,7 +184,7 @@ int command_rows(enum command command, int screen_rows) {
         return -LIST_MOST;
     case COMMAND_BOTTOM:
         return LIST_MOST;
-    default: /* any other does not move through a list */
+    default: /* no other command moves through a list */
         return 0;
     }
 }

@@ -1,5 +1,5 @@
-/* The one table of keys: from it come the bindings, the key bar, the help overlay and the man
- * page's list. */
+/* The only table of keys: the bindings, the key bar, the help overlay and the list of the man page
+ * come from it. */
 #ifndef CONSOLE_DRAW_KEYS_H
 #define CONSOLE_DRAW_KEYS_H
 #include <stdbool.h>
@@ -21,7 +21,7 @@ enum key {
     KEY_RETURN,
     KEY_ERASE,
     KEY_BACK_TAB,
-    KEY_POINTER, /* the mouse did something */
+    KEY_POINTER, /* a mouse event */
     KEY_FUNCTION, /* KEY_FUNCTION + n is Fn */
     KEY_FUNCTION_LAST = KEY_FUNCTION + 12
 };
@@ -107,7 +107,7 @@ enum command {
     COMMAND_COMPLETE
 };
 
-/* Where a binding holds. */
+/* The views and overlays in which a binding holds. */
 enum scope {
     SCOPE_OVERVIEW = 1,
     SCOPE_CLASSES = 2,
@@ -153,22 +153,21 @@ extern const unsigned key_row_count;
 /* COMMAND_NONE when the key means nothing in this scope. */
 enum command key_command(uint32_t key, enum scope scope);
 
-/* How many rows down (negative: up) a command takes the cursor of a list, whose screen is moved by
- * screen_rows; to its ends by LIST_MOST, which no list is longer than. 0: the command is none of
- * these. */
+/* How many rows down (negative: up) a command moves the cursor of a list. A page is screen_rows. A
+ * move to an end is LIST_MOST; no list is longer. 0: the command does not move the cursor. */
 enum { LIST_MOST = 10000 };
 int command_rows(enum command command, int screen_rows);
 
-/* The row that many rows from `at`, or the end that is nearer: 0 or last. */
+/* The row `rows` rows from `at`, at most up to the ends: 0 or last. */
 unsigned list_step(unsigned at, int rows, unsigned last);
 
-/* The first row shown of a list, of which `rows` fit: as it was, or the nearest from which the row
- * of the cursor is shown, and no row of the screen stays empty. A list without a cursor: that is
- * top. */
+/* The first row to show of a list, of which `rows` fit: top, or the nearest row from which the
+ * cursor's row is shown and no row of the screen stays empty. A list without a cursor passes top as
+ * cursor. */
 unsigned list_top(unsigned top, unsigned cursor, unsigned rows, unsigned count);
 
-/* A line that is typed, of so many bytes with its end: puts a printable key in at its end, or takes
- * the last character back (COMMAND_BACK). False when the key does neither. */
+/* Edits a typed line of at most line_bytes with its NUL: appends a printable key, or removes the
+ * last character (COMMAND_BACK). False for any other key. */
 bool line_type(char *line, size_t line_bytes, enum command command, uint32_t key);
 
 /* The first key of a command, 0 when it has none. */
@@ -180,6 +179,6 @@ const char *key_label(uint32_t key, char out[KEY_NAME_BYTES]);
 /* All the keys of a row: "m F5". */
 const char *key_row_names(const struct key_row *row, char *out, size_t out_bytes);
 
-/* The key that stands in the bar. */
+/* The key that the key bar shows. */
 uint32_t key_row_bar_key(const struct key_row *row);
 #endif

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <ncursesw/term.h> /* <term.h> would find our own */
+#include <ncursesw/term.h> /* <term.h> would find slatetop's */
 #include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -23,8 +23,8 @@
 
 static struct {
     bool is_open, is_ascii, has_colour, has_mouse;
-    int tty_fd;   /* the terminal, while standard output is caught */
-    int frame_fd; /* memory that a frame is gathered in; -1: none, and frames go out piecemeal */
+    int tty_fd;   /* the terminal, while standard output is redirected */
+    int frame_fd; /* memory file that collects a frame; -1: none, frames go out in parts */
     char *frame;
     size_t frame_bytes;
     struct pointer pointer;
@@ -34,8 +34,8 @@ static struct {
     int signal_pipe[2];
 } term = {.signal_pipe = {-1, -1}, .frame_fd = -1, .tty_fd = STDOUT_FILENO};
 
-/* Kept apart from ncurses for the handler of fatal signals, which may call only what is
- * async-signal-safe. */
+/* Saved apart from ncurses for the handler of fatal signals, which may call only async-signal-safe
+ * functions. */
 static struct termios saved_line;
 static char restore_text[128];
 static size_t restore_bytes;
@@ -53,7 +53,7 @@ static void on_fatal(int number) {
 static void on_loop_signal(int number) {
     unsigned char byte = (unsigned char)number;
     ssize_t written = write(term.signal_pipe[1], &byte, 1);
-    (void)written; /* a full pipe means that the loop has enough to wake up for */
+    (void)written; /* a full pipe wakes up the loop anyway */
 }
 
 static void append_restore(const char *capability) {
@@ -93,7 +93,7 @@ static void release_signals(void) {
 
 /* ---- themes ---- */
 
-/* A colour of the first eight, and the nicer one where there are 256; -1: the terminal's own. */
+/* One of the first eight colours, and a better one of 256; -1: the terminal's own. */
 struct ink {
     short of_8, of_256;
 };
@@ -103,7 +103,7 @@ struct dress {
 };
 #define OWN {-1, -1}
 #define PLAIN {A_NORMAL, OWN, OWN}
-/* colour-blind: blue, orange and vermillion of Okabe and Ito, which are told apart by all. */
+/* colour-blind: blue, orange and vermillion of Okabe and Ito, which everybody can distinguish. */
 static const struct dress dresses[THEME_COUNT - 1][STYLE_COUNT] = {
     {[STYLE_PLAIN] = PLAIN,
      [STYLE_DIM] = {A_DIM, OWN, OWN},
@@ -151,8 +151,7 @@ static const struct dress dresses[THEME_COUNT - 1][STYLE_COUNT] = {
      [STYLE_DIALOG] = {A_NORMAL, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}}},
 };
 
-/* Without colour, weight and reverse carry the same distinctions; words and marks carry them
- * anyway. */
+/* Without colour, bold and reverse carry the same distinctions; words and marks always do. */
 static const attr_t mono_attributes[STYLE_COUNT] = {
     [STYLE_DIM] = A_DIM,          [STYLE_STRONG] = A_BOLD,    [STYLE_TITLE] = A_REVERSE,
     [STYLE_HEADER] = A_UNDERLINE, [STYLE_KEYBAR] = A_REVERSE, [STYLE_WARN] = A_BOLD,
@@ -205,9 +204,9 @@ bool term_open(const struct term_options *options, char *why, size_t why_bytes) 
         return false;
     }
     set_term(term.screen);
-    /* A terminal that only goes on to the next line, as TERM=dumb, would show rubbish. */
+    /* A terminal that cannot place the cursor, such as TERM=dumb, would show rubbish. */
     const char *place = tigetstr("cup");
-    if (place == NULL || place == (const char *)-1) { /* -1: ncurses knows no such ability */
+    if (place == NULL || place == (const char *)-1) { /* -1: ncurses does not know "cup" */
         snprintf(why, why_bytes,
                  "the terminal type '%.40s' cannot place the cursor: set TERM, or use -b",
                  getenv("TERM"));
@@ -219,7 +218,7 @@ bool term_open(const struct term_options *options, char *why, size_t why_bytes) 
     append_restore("sgr0");
     append_restore("rmkx");
     append_restore("cnorm");
-    append_restore("kmous"); /* a terminal that has a mouse: it is to forget ours */
+    append_restore("kmous"); /* ends mouse reports, if the terminal has a mouse */
     append_restore("rmcup");
     term.is_ascii = options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     const char *no_colour = getenv("NO_COLOR");
@@ -278,7 +277,7 @@ void term_size(int *width, int *height) {
     getmaxyx(stdscr, *height, *width);
 }
 
-/* The terminal's drawing of one cell. */
+/* Converts a cell for ncurses. */
 static void to_curses(const struct cell *cell, cchar_t *out) {
     wchar_t glyph[2] = {(wchar_t)cell->glyph, L'\0'};
     unsigned style = cell->style & ~(unsigned)CELL_SELECTED;
@@ -300,7 +299,7 @@ static void release_output(void) {
         }
     }
     lseek(term.frame_fd, 0, SEEK_SET);
-    /* All of it at once, or, when memory is out, as much at a time as there is room for. */
+    /* Writes all of the frame at once; without memory for it, in parts. */
     ssize_t got;
     while (term.frame_bytes > 0 && (got = read(term.frame_fd, term.frame, term.frame_bytes)) > 0) {
         for (ssize_t sent = 0; sent < got;) {
@@ -308,14 +307,14 @@ static void release_output(void) {
             if (n < 0 && errno == EAGAIN) {
                 poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, 1000);
             } else if (n < 0 && errno != EINTR) {
-                break; /* the terminal is gone: the loop will notice */
+                break; /* the terminal is gone, which the loop notices */
             }
             sent += n > 0 ? n : 0;
         }
     }
     lseek(term.frame_fd, 0, SEEK_SET);
     int cut = ftruncate(term.frame_fd, 0);
-    (void)cut; /* memory can be cut */
+    (void)cut; /* truncation of memory does not fail */
 }
 
 void term_show(const struct cells *cells) {
@@ -337,7 +336,7 @@ void term_redraw(void) {
     clearok(curscr, TRUE);
 }
 
-/* ncurses handles SIGTSTP: it puts the terminal back, stops the process, and draws everything again
+/* ncurses handles SIGTSTP: it restores the terminal, stops the process, and draws everything again
  * afterwards. */
 void term_suspend(void) {
     raise(SIGTSTP);
@@ -388,7 +387,7 @@ static uint32_t from_curses(wint_t code) {
     if (code >= (wint_t)KEY_F(1) && code <= (wint_t)KEY_F(12)) {
         return (uint32_t)KEY_FUNCTION + (code - (wint_t)KEY_F(0));
     }
-    return KEY_NONE + 0xffff; /* a key without meaning here */
+    return KEY_NONE + 0xffff; /* a key that slatetop does not know */
 }
 
 uint32_t term_key(void) {

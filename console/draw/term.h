@@ -1,9 +1,9 @@
-/* The terminal: cells out, keys in, and everything put back as it was, whatever happens.
+/* The terminal: shows cells, returns keys, and is restored at every end of the program.
  *
  * The only file that knows ncurses. One terminal a process, one thread. After term_open a fatal
  * signal (SEGV, ABRT, BUS, FPE, ILL, QUIT) restores the screen and the line settings before the
  * process dies of it; SIGINT, SIGTERM, SIGHUP and SIGWINCH become readable on term_signal_fd(), so
- * that the loop sees them as it sees keys. */
+ * that the loop polls for them as for keys. */
 #ifndef CONSOLE_DRAW_TERM_H
 #define CONSOLE_DRAW_TERM_H
 #include "draw/cells.h"
@@ -11,10 +11,10 @@
 #include "draw/theme.h"
 
 struct term_options {
-    bool ascii; /* no glyph above 126, whatever the locale says */
+    bool ascii; /* no glyph above 126, in any locale */
     bool mono;  /* no colour; also when NO_COLOR is set */
     bool mouse;
-    unsigned theme; /* its place in theme_names */
+    unsigned theme; /* its index in theme_names */
 };
 
 /* False with a sentence in why when there is no usable terminal. */
@@ -25,18 +25,18 @@ void term_close(void);
 bool term_is_ascii(void);
 void term_size(int *width, int *height);
 
-/* Shows the grid; only what changed goes to the terminal, in one write. */
+/* Shows the grid; only changes go to the terminal, in one write. */
 void term_show(const struct cells *cells);
-/* Forgets what is on the screen, so that the next term_show draws all of it. */
+/* Makes the next term_show draw the complete screen. */
 void term_redraw(void);
-/* Stops the process as ^Z does, with the terminal put back; returns when it is continued. */
+/* Restores the terminal and stops the process as ^Z does; returns when the process continues. */
 void term_suspend(void);
 /* Follows a changed window size. */
 void term_resize(void);
 
-/* Other colours, where there are any: false when there are none. */
+/* Changes the colours; false when the terminal has none. */
 bool term_set_theme(unsigned theme);
-/* While the mouse is ours, the terminal's own selection needs Shift. */
+/* While slatetop has the mouse, the terminal's own selection needs Shift. */
 void term_set_mouse(bool is_on);
 
 enum pointer_act { POINTER_CLICK, POINTER_WHEEL_UP, POINTER_WHEEL_DOWN };
@@ -44,12 +44,12 @@ struct pointer {
     enum pointer_act act;
     int y, x;
 };
-/* What KEY_POINTER, just read, was about. */
+/* The mouse event of the KEY_POINTER just read. */
 struct pointer term_pointer(void);
 
-/* The next key, KEY_NONE when none waits; KEY_POINTER when the mouse did something. */
+/* The next key, KEY_NONE when none waits; KEY_POINTER for a mouse event. */
 uint32_t term_key(void);
-/* True when nobody is there any more: reading would report an end for ever. */
+/* True when the terminal is gone: every read reports the end. */
 bool term_is_gone(void);
 
 int term_signal_fd(void);

@@ -1,9 +1,9 @@
-/* The names of the themes. What each looks like is the terminal's business. */
+/* The names of the themes. term.c has their colours. */
 #ifndef CONSOLE_DRAW_THEME_H
 #define CONSOLE_DRAW_THEME_H
 
 enum { THEME_COUNT = 5 };
 extern const char *const theme_names[THEME_COUNT];
-/* Its place in theme_names; THEME_COUNT when there is none of that name. */
+/* The index of a theme in theme_names; THEME_COUNT when the name is unknown. */
 unsigned theme_named(const char *name);
 #endif

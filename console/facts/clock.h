@@ -1,11 +1,11 @@
-/* The time, and waiting: no other file asks the system for either. A loop takes the time once a
- * turn and hands it to everything that it calls. */
+/* The time, and waiting: no other file calls the system for either. A loop reads the time once a
+ * turn and hands it to all functions that it calls. */
 #ifndef CONSOLE_FACTS_CLOCK_H
 #define CONSOLE_FACTS_CLOCK_H
 #include <poll.h>
 #include <stdint.h>
 
-/* Monotonic microseconds; the loops' milliseconds; those of the time of day. */
+/* Monotonic microseconds; monotonic milliseconds, for loops; the time of day in milliseconds. */
 uint64_t clock_us(void);
 uint64_t clock_ms(void);
 int64_t clock_wall_ms(void);

@@ -1,8 +1,8 @@
-/* What slated predicts of orders for other chunk sizes, asked for with `slabs geometry ... dry`:
- * the answer is a sentence with figures, and nothing changes. The server counts whole pages and the
- * page that each class has at least, which nobody can from outside.
+/* slated's predictions for orders of other chunk sizes, requested with `slabs geometry ... dry`:
+ * the answer is a sentence with figures, and nothing changes. The server counts complete pages and
+ * the page that each class has at least, which a client cannot.
  *
- * A view names the orders it wants to know about; each is asked again every OUTLOOK_EVERY_MS. Plain
+ * A view names the orders that it shows; each is requested again every OUTLOOK_EVERY_MS. Plain
  * data. Pure functions. */
 #ifndef CONSOLE_FACTS_DETAIL_OUTLOOK_H
 #define CONSOLE_FACTS_DETAIL_OUTLOOK_H
@@ -13,20 +13,20 @@
 enum {
     OUTLOOK_LIMIT = 8,
     OUTLOOK_ORDER_BYTES = 160,
-    OUTLOOK_ANSWER_BYTES = 1024, /* with all chunk sizes */
+    OUTLOOK_ANSWER_BYTES = 1024, /* an answer has all chunk sizes */
     OUTLOOK_WORDS_BYTES = 256,
     OUTLOOK_EVERY_MS = 10000,
-    OUTLOOK_OLD_MS = 20000, /* from then on its age is worth a word */
-    OUTLOOK_TICKETS = 64 /* more than there are answers under way */
+    OUTLOOK_OLD_MS = 20000, /* an older outlook is shown with its age */
+    OUTLOOK_TICKETS = 64 /* more than answers under way */
 };
 
 struct outlook {
     char order[OUTLOOK_ORDER_BYTES]; /* "factor 1.25", without "dry" */
     bool is_asked, is_known;
-    unsigned ticket; /* of the question, by which its answer is told from others */
+    unsigned ticket; /* of the request; finds the request of an answer */
     uint64_t asked_ms, known_ms; /* known_ms: when the newest answer came */
-    bool would_be_made;              /* the server would take the order, without force */
-    /* of the prediction: more items, and what the memory of the items would waste; NAN: none */
+    bool would_be_made;              /* the server would obey it without force */
+    /* the prediction: classes, more items, wasted share of the items' memory; NAN: none */
     double classes, items_pct, waste_pct;
     char words[OUTLOOK_WORDS_BYTES]; /* the server's, without the first word */
 };
@@ -35,20 +35,20 @@ struct outlook_list {
     struct outlook of[OUTLOOK_LIMIT];
 };
 
-/* From now on these orders are wanted; what is known of them already stays. */
+/* Sets the wanted orders; known outlooks of them stay. */
 void outlook_want(struct outlook_list *list, const char orders[][OUTLOOK_ORDER_BYTES],
                   unsigned count);
 
-/* The next one to ask, with the line to send; NULL when none is due. It counts as asked. */
+/* The next order to request, with the line to send; NULL when none is due. Counts as requested. */
 const struct outlook *outlook_next(struct outlook_list *list, uint64_t now_ms,
                              char line[OUTLOOK_ORDER_BYTES + 24]);
 
-/* Takes the server's line to the question of that ticket; nobody may want it any more. That it is
- * BUSY with another's is no answer: what is known stays, and it is asked again with the next
- * refresh. */
+/* Takes the server's line for the request with this ticket; the order may be unwanted by now. BUSY
+ * (with another client's order) is no answer: the known outlook stays, and the order is requested
+ * again with the next refresh. */
 void outlook_take(struct outlook_list *list, unsigned ticket, const char *text, size_t text_bytes,
                   uint64_t now_ms);
 
-/* What is known about an order; NULL when nothing is. */
+/* The outlook of an order; NULL when it is unknown. */
 const struct outlook *outlook_of(const struct outlook_list *list, const char *order);
 #endif

@@ -12,7 +12,7 @@ void page_list_fini(struct page_list *list) {
     *list = (struct page_list){0};
 }
 
-/* Room for a page of this number; false: out of memory. */
+/* Makes room for a page of this number; false: out of memory. */
 static bool make_room(struct page_list *list, unsigned number) {
     if (number >= list->room) {
         unsigned room = list->room > 0 ? list->room : 64;
@@ -31,7 +31,7 @@ static bool make_room(struct page_list *list, unsigned number) {
     return true;
 }
 
-/* "5 owned 5400 5461 123 -"; false: it is something else. */
+/* "5 owned 5400 5461 123 -"; false: not such a text. */
 static bool parse_page(const char *text, struct page_info *page) {
     char state[16], unused[16];
     unsigned class_id;
@@ -65,7 +65,7 @@ void page_list_parse(struct page_list *list, const char *text, size_t text_bytes
     unsigned first = list->next;
     double next = next_of(text, text_bytes);
     bool goes_on = next > first && next < PAGES_KEPT;
-    /* pages that a part does not list have no class any more */
+    /* pages that a part does not list no longer have a class */
     for (unsigned i = first; i < list->count && (!goes_on || i < next); i++) {
         list->pages[i] = (struct page_info){0};
     }

@@ -36,7 +36,7 @@ void curve_parse(struct curve *curve, const char *text, size_t text_bytes) {
 }
 
 bool curve_is_known(const struct curve *curve) {
-    return curve->bytes != 0; /* which is NAN where the server did not tell */
+    return curve->bytes != 0; /* NAN if the server did not report it */
 }
 
 double curve_value_at(const struct curve *curve, double bytes) {
@@ -53,7 +53,7 @@ double curve_value_at(const struct curve *curve, double bytes) {
 
 /* --- what if --- */
 
-/* The policy of this name, made when it is new; NULL when there are too many. */
+/* Finds the policy of this name, or adds it. NULL: there are too many policies. */
 static struct policy_guess *guess_named(struct whatif *whatif, const char *name, size_t n) {
     struct policy_guess blank = {.hit_ratio = NAN, .difference = NAN};
     memcpy(blank.name, name, n < POLICY_NAME_BYTES ? n : POLICY_NAME_BYTES - 1);
@@ -80,7 +80,7 @@ void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
             STAT_LINE_TAKE(slots, line.name, line.value);
             whatif->is_sampling |= stat_line_is(line.name, "sampling") &&
                                    stat_line_is(line.value, "1");
-        /* those of classes are for Lua: slate.judge.prediction */
+        /* stats of classes are for Lua: slate.judge.prediction */
         } else if (strncmp(line.name, "class:", 6) != 0) {
             struct policy_guess *guess =
                 guess_named(whatif, line.name, (size_t)(colon - line.name));

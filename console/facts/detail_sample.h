@@ -1,8 +1,8 @@
-/* What slated tells from sampled keys, and how large items are: stats curve, whatif, hotkeys and
+/* Answers from sampled keys, and sizes of items: slated's stats curve, whatif, hotkeys and
  * sizehist, and memcached's stats sizes.
  *
- * Plain data and its parsers; each parser begins anew. What was not said is NAN, or a count of 0.
- * Pure functions. */
+ * Plain data and its parsers; each parser overwrites all. A value that the server did not send is
+ * NAN, or a count of 0. Pure functions. */
 #ifndef CONSOLE_FACTS_DETAIL_SAMPLE_H
 #define CONSOLE_FACTS_DETAIL_SAMPLE_H
 #include "facts/stats.h"
@@ -18,7 +18,7 @@ enum { SIZE_BINS = 216 }; /* eight an octave, from 8 bytes to 1 GiB */
 /* The hit ratio that other amounts of memory would give under the LRU. */
 struct curve {
     double bytes, reads; /* memory now; sampled reads the curve is made from */
-    double hit_ratio;    /* with the bytes of now */
+    double hit_ratio;    /* with today's bytes */
     unsigned count;
     struct {
         double bytes, hit_ratio;
@@ -27,16 +27,16 @@ struct curve {
                                     times the memory */
 };
 void curve_parse(struct curve *curve, const char *text, size_t text_bytes);
-/* False for one that was never parsed. One of too few reads is known, and has no points. */
+/* False if the curve was never parsed. A curve of too few reads is known, but has no points. */
 bool curve_is_known(const struct curve *curve);
-/* Hit ratio at a number of bytes, between the points in a straight line; NAN outside of them. */
+/* The hit ratio at a number of bytes, by straight lines between the points; NAN outside of them. */
 double curve_value_at(const struct curve *curve, double bytes);
 
 struct policy_guess {
     char name[POLICY_NAME_BYTES];
     double hit_ratio, difference; /* the difference is from today's policy */
 };
-/* What other eviction policies would do. */
+/* The hit ratios that other eviction policies would have. */
 struct whatif {
     bool is_sampling;
     char policy[POLICY_NAME_BYTES], why[SAMPLE_WHY_BYTES];
@@ -47,7 +47,7 @@ void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes);
 
 struct hot_key {
     char key[HOT_KEY_BYTES];
-    /* at least requests - error - doubt, at most requests + doubt; doubt: zero if not told */
+    /* at least requests - error - doubt, at most requests + doubt; doubt: zero if not reported */
     double requests, error, doubt;
 };
 struct hot_keys {
@@ -64,10 +64,10 @@ struct size_bins {
     double bins[SIZE_BINS];
 };
 void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_bytes);
-/* Items made up from each class's mean, for servers that do not tell sizes: a rough picture. */
+/* Fills bins by each class's mean size, for servers that report no sizes: a rough picture. */
 void size_bins_by_class(struct size_bins *sizes, const struct snapshot *now);
-/* Share of the memory that the items take which they do not fill, as the server counts it, ends of
- * pages included; NAN when it does not tell. */
+/* The share of the items' memory that items do not fill, ends of pages included, as the server
+ * counts it; NAN when the server does not report it. */
 double size_bins_waste(const struct size_bins *sizes);
 /* The largest size of a bin, in bytes, and the bin of a size. */
 double size_bin_end(unsigned bin);

@@ -25,7 +25,7 @@ static void take_move_field(struct page_move *move, const char *field, const cha
     }
 }
 
-/* The move of this number: the last one, or a new one behind it; of too many the oldest goes. */
+/* The move of this number: the last one, or a new one after it. A full list drops the oldest. */
 static struct page_move *move_numbered(struct move_list *list, unsigned number) {
     if (list->count > 0 && list->moves[list->count - 1].number == number) {
         return &list->moves[list->count - 1];

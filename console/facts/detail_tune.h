@@ -1,7 +1,7 @@
-/* What moves pages and what it knows: stats moves, automove, policies, geometry and evictions.
+/* Answers about page moves and tuning: stats moves, automove, policies, geometry and evictions.
  *
- * Plain data and its parsers; each parser begins anew. What was not said is NAN, "" or a count of
- * 0. Pure functions. */
+ * Plain data and its parsers; each parser overwrites all. A value that the server did not send is
+ * NAN, "" or a count of 0. Pure functions. */
 #ifndef CONSOLE_FACTS_DETAIL_TUNE_H
 #define CONSOLE_FACTS_DETAIL_TUNE_H
 #include <stdbool.h>
@@ -20,10 +20,10 @@ struct page_move {
 struct move_list {
     char mode[MODE_BYTES], why[REASON_BYTES], failed[REASON_BYTES];
     unsigned count;
-    struct page_move moves[MOVES_LIMIT]; /* the oldest first, as they come */
+    struct page_move moves[MOVES_LIMIT]; /* the oldest first, in the server's order */
 };
 void move_list_parse(struct move_list *list, const char *text, size_t text_bytes);
-/* An automove mode failed, and the one before took its place. */
+/* True if an automove mode failed, and the previous one took its place. */
 bool move_list_has_failed(const struct move_list *list);
 
 /* Hits a page and 1000 requests. */
@@ -39,7 +39,7 @@ void worth_list_parse(struct worth_list *list, const char *text, size_t text_byt
 
 struct policy_list {
     char active[16];
-    char of_class[TUNE_CLASSES][16]; /* "" where it is the active one */
+    char of_class[TUNE_CLASSES][16]; /* "": the active one */
 };
 void policy_list_parse(struct policy_list *list, const char *text, size_t text_bytes);
 
@@ -51,7 +51,7 @@ void geometry_state_parse(struct geometry_state *geometry, const char *text, siz
 
 /* How long ago the evicted items of each class had been used. */
 struct eviction_ages {
-    char names[AGE_STEPS][24]; /* as the server has them: "under_1s" … "older" */
+    char names[AGE_STEPS][24]; /* the server's: "under_1s" … "older" */
     uint32_t of_class[TUNE_CLASSES][AGE_STEPS];
     bool known[TUNE_CLASSES];
 };

@@ -80,9 +80,9 @@ static void parse(struct details *details, enum inquiry inquiry, unsigned class_
     case INQUIRY_HOTKEYS:
         hot_keys_parse(&details->hot, text, text_bytes);
         break;
-    case INQUIRY_CLASS: /* by details_take_group */
+    case INQUIRY_CLASS: /* parsed by details_take_group */
     case INQUIRY_SETTINGS:
-    case INQUIRY_MEMORY: /* a text, for the judgement */
+    case INQUIRY_MEMORY: /* kept as text, for the judgement */
     case INQUIRY_CONFIG:
     case INQUIRY_OUTLOOKS: /* a line, taken by outlook_take */
     case INQUIRY_COUNT:
@@ -98,8 +98,7 @@ void details_take(struct details *details, enum inquiry inquiry, unsigned class_
     answers_take(&details->answers, inquiry, text, text_bytes, is_stats, now_ms);
 }
 
-/* The stat of this name, a new one behind the others when there is none; NULL when there is no
- * room. */
+/* The stat of this name, appended when it is new; NULL when there is no room. */
 static struct named_stat *stat_named(struct class_detail *focus, const char *name) {
     for (unsigned i = 0; i < focus->count; i++) {
         if (strcmp(focus->stats[i].name, name) == 0) {
@@ -141,7 +140,7 @@ static void take_class(struct details *details, enum stats_group group, const ch
             stat->now = stat_line_number(line.value);
         }
     }
-    if (group == GROUP_SLABS) { /* it is asked for after stats items */
+    if (group == GROUP_SLABS) { /* stats slabs comes after stats items */
         focus->before_ms = focus->at_ms;
         focus->at_ms = now_ms;
         details->answers.of[INQUIRY_CLASS].state = ANSWER_KNOWN;

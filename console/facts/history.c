@@ -44,7 +44,7 @@ void history_break(struct history *history) {
     history->fresh = 0;
 }
 
-/* Whether the newest sample's value goes on with what a series without room was. */
+/* True if the newest value continues the flat line of a series without memory. */
 static bool stays_flat(const struct history *history, struct series *series, float value) {
     if (series->last == 0 || series->first == history->samples) {
         series->first = history->samples;

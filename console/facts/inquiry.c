@@ -6,7 +6,7 @@
 #define INQUIRY_ROW(name, command, server, keeps) {command, server, keeps},
 const struct inquiry_row inquiry_rows[INQUIRY_COUNT] = {INQUIRIES(INQUIRY_ROW)};
 
-/* Why memcached shows nothing there, and what it does tell about the same. */
+/* Why memcached has no such answer, and what it reports on the subject. */
 static const char *stock_reason(enum inquiry inquiry) {
     if (inquiry == INQUIRY_HOTKEYS) {
         return "needs slated; memcached tells keys as they come: w in Events (8)";

@@ -1,11 +1,10 @@
-/* What is asked of a server only while someone looks at it: answers beyond a refresh, most of them
- * slated's alone. A view names what it wants (struct view); the poller asks for that along with
- * every refresh, in the same round trip and before it, and at once when it was not wanted before.
+/* Requests to a server that slatetop sends only while a view shows their answers. Most are slated's
+ * alone. A view names its inquiries (struct view); the poller sends them with every refresh, in the
+ * same round trip and before it, and at once when an inquiry is new.
  *
- * What became of each inquiry is kept here: unasked, known, or refused with the server's words.
- * Those that settings are read from are kept as text, too; what has a shape of its own is parsed
- * (details.h). To add one: a row in the table, and a case in details_take. Functions do no I/O. One
- * thread. */
+ * The state of each inquiry is kept here: unasked, known, or refused with the server's words.
+ * Answers with settings are kept as text, too; answers of another form are parsed (details.h). To
+ * add one: a row in the table, and a case in details_take. Functions do no I/O. One thread. */
 #ifndef CONSOLE_FACTS_INQUIRY_H
 #define CONSOLE_FACTS_INQUIRY_H
 #include "facts/stat_line.h"
@@ -20,8 +19,8 @@ enum inquiry_server {
 };
 
 /* clang-format off */
-/* X(name, command, servers that know it, its text is kept). "" for a command: it comes with replies
- * of a refresh, or the poller makes the line. */
+/* X(name, command, servers that know it, its text is kept). Command "": the answer comes with
+ * replies of a refresh, or the poller makes the line. */
 #define INQUIRIES(X)                                            \
     X(CLASS, "", OF_ALL, false)         /* every stat of one class */ \
     X(SETTINGS, "", OF_ALL, true)       /* with every refresh, not now and then */ \
@@ -53,27 +52,27 @@ struct inquiry_row {
 };
 extern const struct inquiry_row inquiry_rows[INQUIRY_COUNT];
 
-/* Whether this server can be asked at all; why not, as a few words, else. now may be NULL. */
+/* True if this server knows the inquiry; else *why_not has a few words. now may be NULL. */
 bool inquiry_is_offered(enum inquiry inquiry, const struct snapshot *now, const char **why_not);
 
 enum answer_state { ANSWER_NONE, ANSWER_KNOWN, ANSWER_REFUSED };
 
-/* What became of the inquiries to one server. All zero: nothing was asked. */
+/* The states of the inquiries to one server. All zero: none was sent. */
 struct answers {
     struct answer {
         enum answer_state state;
         uint64_t at_ms;
         char refusal[100]; /* the server's words */
-        char *text;        /* STAT lines with a NUL behind; owned. NULL: none, or not kept */
+        char *text;        /* STAT lines, ended by a NUL; owned. NULL: none, or not kept */
     } of[INQUIRY_COUNT];
 };
-void answers_fini(struct answers *answers); /* as before the first */
+void answers_fini(struct answers *answers); /* all zero, as before the first */
 
-/* Notes a reply, and copies it where its text is kept; is_stats is false for a refusal, which
- * forgets the answer of before. */
+/* Notes a reply, and copies it if its text is kept. is_stats is false for a refusal, which drops
+ * the previous answer. */
 void answers_take(struct answers *answers, enum inquiry inquiry, const char *text, size_t bytes,
                   bool is_stats, uint64_t now_ms);
 
-/* NULL when there is none, or it is not kept; valid until the next answer. */
+/* An answer's text; NULL: no answer, or no text kept. Valid until the next answer. */
 const char *answer_text(const struct answers *answers, enum inquiry inquiry);
 #endif

@@ -17,7 +17,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The value that a share of the sorted ones does not exceed. */
+/* The value that `share` of the sorted values does not exceed. */
 static double quantile(const float *sorted, unsigned count, double share) {
     unsigned rank = (unsigned)ceil(share * count);
     return count == 0 ? NAN : (double)sorted[rank > 0 ? rank - 1 : 0];

@@ -37,7 +37,7 @@ const struct metric_row metric_rows[METRIC_COUNT] = {
                               "live items dropped by page moves, not counted as evictions",
                               {GENERAL_slab_reassign_evictions_nomem,
                                GENERAL_slab_reassign_busy_deletes}},
-    /* these two are the judge's */
+    /* the judge computes these two */
     [METRIC_NO_MEMORY] = {"out of memory/s", "out_of_memory", UNIT_PER_SECOND,
                           "sets refused for want of memory", {0}},
     [METRIC_REFUSED] = {"refused conns/s", "refused_connections", UNIT_PER_SECOND,
@@ -72,12 +72,12 @@ struct model {
     struct snapshot now, before;
     double metric[METRIC_COUNT];
     double class_metric[CLASS_LIMIT][CLASS_METRIC_COUNT];
-    uint64_t chunk_bytes[CLASS_LIMIT]; /* as last seen, also of classes that have gone; 0: never */
+    uint64_t chunk_bytes[CLASS_LIMIT]; /* last known, even if the class has gone; 0: unknown */
     struct history history; /* METRIC_COUNT series, then CLASS_METRIC_COUNT for each class */
     struct event events[EVENT_LIMIT]; /* oldest first */
     unsigned events_kept, page_events_kept, events_total;
     struct details *details;
-    const struct model *lent; /* whose details are shown; NULL: its own */
+    const struct model *lent; /* the owner of the details to show; NULL: this model */
     struct judge *judge;
 };
 
@@ -145,8 +145,8 @@ static void forget_rates(struct model *model, double value) {
     }
 }
 
-/* slated changes the chunk sizes of a live cache: an id may come to stand for another class, at
- * once or after a while without any. The past of the one before is not its own. */
+/* slated changes the chunk sizes of a live cache: an id may get another class, at once or after a
+ * time without any. The past of the id's earlier class is dropped. */
 static void forget_other_classes(struct model *model, const struct snapshot *now) {
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         uint64_t bytes = snapshot_class(now, id)->value[CLASS_chunk_size];
@@ -328,8 +328,8 @@ void model_set_link(struct model *model, enum link_state state, const char *note
     words_printf(model->link_note, sizeof model->link_note, "%s", note);
 }
 
-/* Automove can move a page a second, which would push out within minutes what the operator did and
- * what came of it: so page moves have at most half of the room. */
+/* Automove can move a page a second, which would push out within minutes the events of the
+ * operator's changes: so page moves have at most half of the room. */
 static void drop_event(struct model *model) {
     unsigned at = 0;
     while (model->page_events_kept > EVENT_LIMIT / 2 && model->events[at].kind != EVENT_PAGES) {
@@ -411,7 +411,7 @@ double model_class_metric(const struct model *model, unsigned class_id, enum cla
 
 double model_mean(const struct model *model, enum metric metric, uint64_t window_ms) {
     if (metric ==
-        METRIC_HIT_RATIO) { /* a mean of ratios would weigh a quiet second like a busy one */
+        METRIC_HIT_RATIO) { /* a mean of ratios would give all seconds the same weight */
         double gets = history_mean(&model->history, METRIC_GETS, window_ms);
         double hits = history_mean(&model->history, METRIC_HITS, window_ms);
         return gets > 0 ? fmin(hits / gets, 1.0) : NAN;

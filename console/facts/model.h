@@ -1,6 +1,6 @@
-/* What the console knows about one server: the last two snapshots, rates between them, history,
- * events, and the state of the link. Rates are computed here and nowhere else, from two snapshots
- * and the monotonic time between them.
+/* The data about one server: the last two snapshots, rates between them, history, events, and the
+ * state of the link. Only the model computes rates, from two snapshots and the monotonic time
+ * between them.
  *
  * The model knows no view and no socket. Times are monotonic milliseconds handed in by the caller,
  * so tests need no waiting. Memory: about 0.4 MB, plus 0.5 MB per 40 classes of HISTORY_SAMPLES.
@@ -12,7 +12,7 @@
 
 #include <time.h>
 
-/* A rate is never negative: this one says that the counter went backwards. */
+/* The rate of a counter that went backwards; no other rate is negative. */
 #define RATE_RESET (-1.0)
 
 enum {
@@ -22,8 +22,8 @@ enum {
     NOTE_BYTES = 200
 };
 
-/* Figures of the whole server. The table in model.c says how each comes from the stats; names and
- * meaning too. */
+/* Figures of the whole server. The table in model.c has their names, their meaning, and the stats
+ * from which they come. */
 enum metric {
     METRIC_OPS,
     METRIC_GETS,
@@ -63,8 +63,8 @@ struct metric_row {
     const char *key;  /* in JSON; rates are a second, ratios 0..1 */
     enum unit unit;
     const char *meaning; /* one sentence for the operator */
-    /* Counters whose increase a second makes the rate, up to a 0. Those that a server does not have
-     * are left out of the sum. */
+    /* Counters whose increase a second makes the rate, up to a 0. Counters that a server lacks are
+     * left out of the sum. */
     enum general_stat sources[10];
 };
 
@@ -73,44 +73,44 @@ enum link_state { LINK_CONNECTING, LINK_UP, LINK_DOWN };
 enum event_kind { EVENT_SERVER, EVENT_PAGES, EVENT_SETTING, EVENT_YOU, EVENT_ALARM };
 
 struct event {
-    time_t wall; /* when, for people */
+    time_t wall; /* time of day, for people */
     enum event_kind kind;
     char text[NOTE_BYTES];
 };
 
 struct model;
 
-/* Who judges what the model takes in: shown every snapshot after the rates are known, and ended
- * with the model. The judgement of slatetop is brain/brain.h, which stands above the facts and is
- * not known to them. */
+/* The judge of the model's snapshots: look gets each snapshot after the rates are known, end is
+ * called with the model's end. slatetop's judge is brain/brain.h; the files of facts do not know
+ * it. */
 struct judge {
     void (*look)(struct judge *judge, const struct snapshot *now);
     void (*end)(struct judge *judge);
-    /* as of the last look; NAN where the server does not tell, or miscounts */
+    /* as of the last look; NAN if the server does not report it, or miscounts */
     double refused_stores_per_s, refused_connections_per_s;
 };
 
-/* server is the name to show; copied. taken is the model's from now on, also when it returns NULL:
- * out of memory. */
+/* server is the name to show; copied. The model owns `taken` from now on, also when this returns
+ * NULL: out of memory. */
 struct model *model_create(const char *server, struct judge *taken);
 void model_destroy(struct model **model);
 
-/* Makes room for so many samples in place of HISTORY_SAMPLES; before the first snapshot. Without
- * memory for it, all stays as it was. */
+/* Makes room for `samples` in place of HISTORY_SAMPLES; before the first snapshot. Without memory,
+ * nothing changes. */
 void model_expect_samples(struct model *model, unsigned samples);
 
-/* Makes room for 100 s of samples so far apart; before the first snapshot. Without memory for it,
- * means over 100 s are over less. */
+/* Makes room for 100 s of samples at this interval; before the first snapshot. Without memory,
+ * means over 100 s cover less. */
 void model_expect_interval(struct model *model, uint64_t interval_ms);
 
-/* Takes in a complete snapshot; its at_ms must not go backwards. A restart or a reset of the
- * counters makes the rates of that one sample RATE_RESET and writes an event. A class whose
- * chunks have another size than those its id had before is another one: it begins without a past.
- * wall is the time of day for events. */
+/* Takes a complete snapshot; its at_ms must not go backwards. A restart or a reset of the counters
+ * makes the rates of that one sample RATE_RESET and writes an event. A class with another chunk
+ * size than the id's earlier class is a new class: it begins without a past. wall is the time of
+ * day for events. */
 void model_add(struct model *model, const struct snapshot *snapshot, time_t wall);
 
-/* What the link is doing; a note says why it is down. Writes an event when a working link breaks or
- * comes back. */
+/* Sets the state of the link; a note says why it is down. Writes an event when a working link
+ * breaks or comes back. */
 void model_set_link(struct model *model, enum link_state state, const char *note, time_t wall);
 
 void model_note(struct model *model, enum event_kind kind, time_t wall, const char *format, ...)
@@ -125,13 +125,13 @@ const char *model_link_note(const struct model *model);
 /* Age of the newest snapshot in ms; UINT64_MAX before the first. */
 uint64_t model_age_ms(const struct model *model, uint64_t now_ms);
 
-/* What became of inquiries; never NULL. */
+/* The states of inquiries; never NULL. */
 const struct answers *model_answers(const struct model *model);
 
 /* The newest snapshot; NULL before the first. Valid until the next model_add. */
 const struct snapshot *model_now(const struct model *model);
 
-/* The one before it; NULL before the second. Valid as long. */
+/* The previous snapshot; NULL before the second. Valid until the next model_add. */
 const struct snapshot *model_before(const struct model *model);
 
 /* Newest rate or gauge: NAN when unknown (no second sample, stat missing), RATE_RESET when a
@@ -145,10 +145,10 @@ double model_mean(const struct model *model, enum metric metric, uint64_t window
 double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric,
                         uint64_t window_ms);
 
-/* How long such a mean is over: window_ms, or less where less was seen. */
+/* The time that such a mean covers: window_ms, or less if the history is shorter. */
 uint64_t model_covered_ms(const struct model *model, uint64_t window_ms);
 
-/* Who was handed to model_create. */
+/* The judge that was handed to model_create. */
 const struct judge *model_judge(const struct model *model);
 
 /* Change of a class's page count over the last window_ms, or since the first sample when that is
@@ -160,10 +160,10 @@ int model_history(const struct model *model, enum metric metric, float *out, int
 int model_class_history(const struct model *model, unsigned class_id, enum class_metric metric,
                         float *out, int limit);
 
-/* What only some views want; NULL until model_open_details. Filled by whoever polls. */
+/* Answers for some views; NULL until model_open_details. The poller's owner fills them. */
 const struct details *model_details(const struct model *model);
-/* Shows the details of another model as its own: of the live one, which outlives it, at the moment
- * at which that stood still. NULL: its own again. */
+/* Makes model_details return another model's: those of the live model, which outlives this one, at
+ * the moment at which a pause began. NULL: its own again. */
 void model_lend_details(struct model *model, const struct model *from);
 struct details *model_open_details(struct model *model); /* NULL when out of memory */
 

@@ -27,7 +27,7 @@ static void add_page(struct page_summary *summary, const struct page_info *page)
     summary->oldest_s = fmax(summary->oldest_s, page->age_s);
 }
 
-/* Full pages, one that the rest goes into, and empty ones. */
+/* Estimates: full pages, one with the remaining items, and empty ones. */
 static void estimate(struct page_summary *summary, const struct class_stats *stats) {
     double pages = stat_number(stats->value[CLASS_total_pages]);
     double chunks = stat_number(stats->value[CLASS_chunks_per_page]);

@@ -1,6 +1,6 @@
 /* STAT lines one by one, as text: for groups of stats whose names are not in the tables of stats.h.
  *
- * What a line says is copied: printable ASCII only, cut at the buffers' ends. Pure functions. */
+ * Names and values are copied: printable ASCII only, cut at the buffers' ends. Pure functions. */
 #ifndef CONSOLE_FACTS_STAT_LINE_H
 #define CONSOLE_FACTS_STAT_LINE_H
 #include <stdbool.h>
@@ -8,11 +8,11 @@
 
 struct stat_line {
     char name[64];
-    char value[256]; /* all that stands behind the name */
+    char value[256]; /* all text after the name */
 };
 
-/* The next STAT line from *at on, which moves behind it; other lines are skipped. False at the
- * end. */
+/* Reads the next STAT line from *at on, and moves *at after it; other lines are skipped. False at
+ * the end. */
 bool stat_line_next(const char **at, const char *end, struct stat_line *line);
 
 /* A whole decimal number, with a sign or not; NAN for anything else. */
@@ -22,10 +22,10 @@ double stat_line_number(const char *text);
  * limit and a colon. */
 bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, const char **rest);
 
-/* Where one named number goes, or one named text with its end. */
+/* The place for the number of a name, or for its text with a NUL. */
 struct stat_slot {
     const char *name;
-    double *to; /* NULL: it is a text */
+    double *to; /* NULL: a text */
     char *text;
     size_t text_bytes;
 };
@@ -38,13 +38,12 @@ void stat_line_take(const struct stat_slot *slots, size_t count, const char *nam
 #define STAT_LINE_TAKE(slots, name, value)                                                         \
     stat_line_take(slots, sizeof(slots) / sizeof *(slots), name, value)
 
-/* Are the words the same? */
+/* True if the words are the same. */
 bool stat_line_is(const char *a, const char *b);
 
-/* Copies up to n bytes of a line that a server sent, to its end: what is not printable becomes
- * '?'. */
+/* Copies up to n bytes of a server's line, to the line's end: unprintable bytes become '?'. */
 void stat_line_printable(char *out, size_t out_bytes, const char *text, size_t n);
 
-/* Copies text that fits, and the beginning of text that does not. */
+/* Copies a text, or the beginning that fits. */
 void stat_line_copy(char *out, size_t out_bytes, const char *text);
 #endif

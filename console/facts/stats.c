@@ -22,8 +22,8 @@ static int name_index(const char *const names[], int count, const char *name) {
     return i < count ? i : -1;
 }
 
-/* Digits only; anything else, a negative number, and 2^63 and more, is absent: a counter that went
- * below zero is nearly 2^64. Leaves *rest behind the digits, or at the first where they do not
+/* Parses digits. Any other text, a negative number, and 2^63 and more, is absent: a counter that
+ * went below zero is nearly 2^64. Leaves *rest after the digits, or at the first if they do not
  * fit. */
 static uint64_t parse_digits(const char *text, const char **rest) {
     uint64_t value = 0;
@@ -188,7 +188,7 @@ struct class_stats *snapshot_add_class(struct snapshot *snapshot, unsigned id) {
 void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text,
                     size_t text_bytes) {
     struct stat_line line;
-    if (group == GROUP_PROXY_BACKENDS) { /* only bad ones are told */
+    if (group == GROUP_PROXY_BACKENDS) { /* the reply has only bad ones */
         snapshot->general[GENERAL_proxy_links_bad] = 0;
     }
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {

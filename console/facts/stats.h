@@ -1,11 +1,11 @@
-/* What one refresh of one server said, as numbers: the tables of stats the console knows, and their
- * parser.
+/* The answers of one refresh of one server as numbers: the tables of stats that slatetop knows, and
+ * their parser.
  *
- * A snapshot is plain data: '=' copies it, and snapshot_copy does without the classes that are not
- * there: 44 kB for all, 8 kB for forty. A stat the server did not send, or sent as something that
- * is not a number, is STAT_ABSENT; it is never zero. Names the console does not know are skipped,
- * so servers from 1.4 to 1.6 and slated all fit. Adding a stat is one row in a table below.
- * Functions here do no I/O and may be called from any thread. */
+ * A snapshot is plain data: '=' copies it, and snapshot_copy leaves out absent classes: 44 kB for
+ * all, 8 kB for forty. A stat that the server did not send, or whose text is no number, is
+ * STAT_ABSENT, never zero. Unknown names are skipped, so servers from 1.4 to 1.6 and slated all
+ * fit. Adding a stat is one row in a table below. Functions here do no I/O and may be called from
+ * any thread. */
 #ifndef CONSOLE_FACTS_STATS_H
 #define CONSOLE_FACTS_STATS_H
 #include <stdbool.h>
@@ -28,7 +28,7 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(get_extstore) X(get_aborted_extstore) X(get_oom_extstore) X(recache_from_extstore)           \
     X(miss_from_extstore) X(badcrc_from_extstore)
 
-/* memcached as a proxy. The last is of another reply: how many links to backends are bad. */
+/* memcached as a proxy. The last, the number of bad links to backends, is from another reply. */
 #define PROXY_STATS(X)                                                                             \
     X(proxy_conn_requests) X(proxy_conn_errors) X(proxy_backend_total) X(proxy_backend_failed)     \
     X(proxy_links_bad)
@@ -48,7 +48,7 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     EXTSTORE_STATS(X) PROXY_STATS(X)
 
 /* Stats of one class, from "stats slabs" (N:name) and "stats items" (items:N:name). mem_requested
- * has lived in both. */
+ * is in the one or the other, by version. */
 #define CLASS_STATS(X)                                                                             \
     X(chunk_size) X(chunks_per_page) X(total_pages)                                                \
     X(total_chunks) X(used_chunks) X(free_chunks) X(free_chunks_end)                               \
@@ -61,7 +61,7 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
 enum { AUTOMOVE_STOCK_MODES = 3, AUTOMOVE_MODES = 7 };
 
 /* Settings that are numbers or switches: yes/on count as 1, no/off as 0; a mode of automove counts
- * as its place in that order, and one that is not there as absent. */
+ * as its index in that order, an unknown mode as absent. */
 #define SETTING_STATS(X) \
     X(maxconns) X(slab_reassign) X(slab_automove) X(slab_automove_ratio) X(track_sizes) \
     X(growth_factor) X(chunk_size) X(slab_chunk_max) X(item_size_max) \
@@ -76,14 +76,14 @@ enum general_stat { GENERAL_STATS(GENERAL_ENUM) GENERAL_COUNT };
 enum class_stat { CLASS_STATS(CLASS_ENUM) CLASS_COUNT };
 enum setting_stat { SETTING_STATS(SETTING_ENUM) SETTING_COUNT };
 
-/* The replies a snapshot is made of. */
+/* The replies from which a snapshot is made. */
 enum stats_group {
     GROUP_GENERAL,
     GROUP_ITEMS,
     GROUP_SLABS,
     GROUP_SETTINGS,
     GROUP_SLATED,
-    GROUP_PROXY_BACKENDS, /* of a proxy alone */
+    GROUP_PROXY_BACKENDS, /* only of a proxy */
     GROUP_COUNT
 };
 
@@ -98,49 +98,49 @@ struct class_stats {
 struct snapshot {
     uint64_t at_ms;       /* monotonic time of the general reply, set by the poller */
     double reply_ms;      /* time from the write of the request to the last reply */
-    char version[32];     /* "" when absent; printable ASCII only; slated's is the memcached's it is
-                             compatible with */
+    char version[32];     /* "" when absent; printable ASCII only; slated sends the version of
+                             memcached that it is compatible with */
     char own_version[32]; /* slated's own; "" when absent; printable ASCII only */
     char automove[24];    /* slab_automove as the server spells it: slated has modes with names */
     bool is_slated;       /* "stats slated" answered with stats */
-    /* what slated lets us do; "" when absent: all, or the server tells later */
+    /* what slated lets slatetop do; "" when absent: all, or not known yet */
     char role[8];
-    /* slated's --store; "" when absent: classes of chunk sizes then, as in memcached */
+    /* slated's --store; "" when absent: classes of chunk sizes, as in memcached */
     char store[12];
     uint64_t general[GENERAL_COUNT];
     uint64_t setting[SETTING_COUNT]; /* fractions (the automove ratio, the growth factor,
                                          ext_max_frag) in thousandths */
-    uint64_t class_end; /* classes from this id on are absent; what memory holds of them is void */
-    struct class_stats classes[CLASS_LIMIT]; /* of any id: snapshot_class, snapshot_add_class */
+    uint64_t class_end; /* classes from this id on are absent; their memory is void */
+    struct class_stats classes[CLASS_LIMIT]; /* use snapshot_class, snapshot_add_class */
 };
 
-/* Everything absent. */
+/* Makes every stat absent. */
 void snapshot_init(struct snapshot *snapshot);
 
-/* Of what is not void: it, copied as it stands, is a snapshot. */
+/* Bytes of the part that is not void; a plain copy of these bytes is a snapshot. */
 size_t snapshot_bytes(const struct snapshot *snapshot);
 
-/* Touches nothing of the copy that is void. */
+/* Copies a snapshot; does not touch the void part of the copy. */
 void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot);
 
-/* A class by its id, below CLASS_LIMIT, also one that is not there. */
+/* A class by its id, below CLASS_LIMIT; also an absent class. */
 const struct class_stats *snapshot_class(const struct snapshot *snapshot, unsigned id);
 
-/* The same to be written to: absent still, where it was. */
+/* The same class for writing; an absent class stays absent. */
 struct class_stats *snapshot_add_class(struct snapshot *snapshot, unsigned id);
 
-/* Reads the STAT lines of one reply; anything else in it is skipped. Cost: O(bytes). */
+/* Reads the STAT lines of one reply; other lines are skipped. Cost: O(bytes). */
 void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text,
                     size_t text_bytes);
 
-/* Takes what the slow groups (settings, slated) said from an older snapshot. */
+/* Copies the answers of the slow groups (settings, slated) from an older snapshot. */
 void snapshot_inherit(struct snapshot *snapshot, const struct snapshot *older);
 
 /* Free chunks of a class, counting the never-used end of its last page that old servers list apart;
  * STAT_ABSENT if unknown. */
 uint64_t class_free_chunks(const struct class_stats *stats);
 
-/* Pages that the free chunks of a class would fill, were they packed: what it could give away
+/* Pages that the free chunks of a class would fill, were they packed: these it could donate
  * cheaply. NAN if unknown. */
 double class_free_pages(const struct class_stats *stats);
 
@@ -148,26 +148,25 @@ double class_free_pages(const struct class_stats *stats);
  * class. */
 uint64_t class_tail_age(const struct class_stats *stats);
 
-/* Whether the server lets us change it: its role for us is admin, or it has none. */
+/* True if slatetop may change the server: its role is admin, or the server has no roles. */
 bool snapshot_may_change(const struct snapshot *);
 
-/* What the server calls itself: "slated" or "memcached", and the version of that program, "" when
+/* The server's program, "slated" or "memcached"; and the version of this program, "" when
  * unknown. */
 const char *snapshot_software(const struct snapshot *snapshot);
 const char *snapshot_version(const struct snapshot *snapshot);
 
-/* Are there classes of chunk sizes, whose pages can move? Not in slated's heap and blocks. */
+/* True if there are classes of chunk sizes with movable pages: not in slated's heap and blocks. */
 bool snapshot_has_slabs(const struct snapshot *snapshot);
 
-/* Does memcached write to flash here? Its settings for that are shown where it does not, too. */
+/* True if memcached writes to flash. Its settings for flash are there without flash, too. */
 bool snapshot_has_extstore(const struct snapshot *snapshot);
 
-/* Is it a proxy? Such a one may have a cache, too: only then its figures of one say anything. */
+/* True for a proxy; and for a server with a cache: only its figures of a cache mean anything. */
 bool snapshot_is_proxy(const struct snapshot *snapshot);
 bool snapshot_has_cache(const struct snapshot *snapshot);
 
-/* What items take in memory: memcached counts values on flash among the bytes, too. NAN if
- * unknown. */
+/* The memory of items: memcached's `bytes` also counts values on flash. NAN if unknown. */
 double snapshot_item_bytes(const struct snapshot *snapshot);
 
 /* STAT_ABSENT becomes NAN. */

@@ -9,7 +9,7 @@ struct block {
     unsigned samples;
     int64_t wall_ms; /* of the first sample */
     size_t raw_bytes, packed_bytes;
-    uint8_t *packed; /* NULL: it is the last block, or memory ran out and it can't be read */
+    uint8_t *packed; /* NULL: the last block, or unreadable for want of memory */
 };
 
 struct raw {
@@ -23,11 +23,11 @@ struct tape {
     struct block *blocks; /* oldest first */
     unsigned count, capacity;
     struct raw last; /* the samples of the last block */
-    struct raw read; /* those of the packed block read last */
+    struct raw read; /* the samples of the packed block read last */
     uint64_t read_first; /* index of its first sample; UINT64_MAX: none */
 };
 
-/* A sample is its time of day and its snapshot, without the classes that are not there. */
+/* A sample is its time of day and its snapshot, without absent classes. */
 enum { SNAPSHOT_AT = sizeof(int64_t) };
 _Static_assert(offsetof(struct snapshot, classes) % SNAPSHOT_AT == 0 &&
                    sizeof(struct class_stats) % SNAPSHOT_AT == 0,
@@ -72,7 +72,7 @@ static struct block *last_block(const struct tape *tape) {
     return &tape->blocks[tape->count - 1];
 }
 
-/* zlib writes where the block read last is unpacked: how long the result is comes out last. */
+/* Packs the last block, by way of the buffer `read`: the packed size is known only afterwards. */
 static void pack_last_block(struct tape *tape) {
     struct block *block = last_block(tape);
     uLongf bytes = compressBound(block->raw_bytes);

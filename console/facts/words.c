@@ -6,8 +6,8 @@
 
 static const char more[] = "…";
 
-/* A word ends before a blank, and a number of a list before a comma. One word that fills all of
- * the buffer, as a long path does, is cut between two characters. */
+/* Cuts after a word (before a blank) or after a number of a list (before a comma). A word that
+ * fills the buffer, such as a long path, is cut between two characters. */
 static void end_behind_word(char *out, size_t out_bytes) {
     if (out_bytes < sizeof more) {
         out[0] = '\0';
@@ -42,7 +42,7 @@ void words_printf(char *out, size_t out_bytes, const char *format, ...) {
 void plain_make(char *text) {
     for (char *at = text; *at != '\0'; at++) {
         bool is_wide = (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] >= 0x80 &&
-                       (unsigned char)at[1] < 0xa0; /* a control beyond ASCII, in UTF-8 */
+                       (unsigned char)at[1] < 0xa0; /* a control character beyond ASCII, in UTF-8 */
         if ((unsigned char)*at < ' ' || *at == 0x7f || is_wide) {
             *at = '?';
         }

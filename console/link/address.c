@@ -62,13 +62,13 @@ bool address_is_numeric(const struct address *address, struct endpoints *found) 
     return resolve(address, AI_NUMERICHOST | AI_NUMERICSERV, found) == 0;
 }
 
-/* One write that fits the pipe. */
+/* Writes the endpoints in one write, which fits the pipe. */
 static void answer_endpoints(const struct address *address, int pipe_fd) {
     struct endpoints found;
     resolve(address, AI_NUMERICSERV, &found);
     size_t bytes = offsetof(struct endpoints, list) + (size_t)found.count * sizeof *found.list;
     ssize_t written = write(pipe_fd, &found, bytes);
-    (void)written; /* who reads less of it says that the lookup failed */
+    (void)written; /* the reader of a shorter answer reports a failed lookup */
 }
 
 bool lookup_begin(struct lookup *lookup, const struct address *address, lookup_answer *answer) {
@@ -113,6 +113,6 @@ void lookup_cancel(struct lookup *lookup) {
     }
     close(lookup->pipe_fd);
     kill(lookup->child, SIGKILL);
-    waitpid(lookup->child, NULL, 0); /* a killed child is gone at once */
+    waitpid(lookup->child, NULL, 0); /* a short wait: a killed child ends at once */
     *lookup = LOOKUP_NONE;
 }

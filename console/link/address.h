@@ -1,8 +1,8 @@
 /* Where a server is, or where many are, as app/address_word.h reads it; and their numbers.
  *
- * Looking up a name may take as long as a name server likes, so it never happens in this process:
- * numeric addresses and paths are answered at once, names are looked up in a child that writes the
- * answer to a pipe and can be given up at any time. One thread. */
+ * A lookup of a name may take long, so it never happens in this process: numeric addresses and
+ * paths are answered at once; a child looks names up, writes the answer to a pipe, and can be ended
+ * at any time. One thread. */
 #ifndef CONSOLE_LINK_ADDRESS_H
 #define CONSOLE_LINK_ADDRESS_H
 #include <stdbool.h>
@@ -19,13 +19,13 @@ enum address_list {
 };
 
 struct address {
-    char text[ADDRESS_BYTES + 32]; /* to show: host:port or the path */
-    char host[ADDRESS_BYTES];      /* or the path of a socket or a file */
+    char text[ADDRESS_BYTES + 32]; /* for the screen: host:port or the path */
+    char host[ADDRESS_BYTES];      /* host, or path of a socket or a file */
     char port[8];
     bool is_path;
-    enum address_list list; /* many servers, and where they are told */
+    enum address_list list; /* the kind of list of servers */
     bool is_tls;  /* "tls://host:port" */
-    char tls_name[ADDRESS_BYTES]; /* whom the server's certificate must be for */
+    char tls_name[ADDRESS_BYTES]; /* the name that the certificate must have */
 };
 
 struct endpoint {
@@ -35,31 +35,31 @@ struct endpoint {
 
 struct endpoints {
     int count;
-    char why[124]; /* when count is 0: what was wrong */
+    char why[124]; /* when count is 0: the error */
     struct endpoint list[ENDPOINT_LIMIT];
 };
 
-/* A name being looked up. pipe_fd is readable when the answer is there; -1 when nothing runs. */
+/* The lookup of a name. pipe_fd is readable when the answer has come; -1: no lookup runs. */
 struct lookup {
     pid_t child;
     int pipe_fd;
 };
 #define LOOKUP_NONE ((struct lookup){.child = -1, .pipe_fd = -1})
 
-/* A list as lua/slate/wire/lists.lua takes it: without "tls://". */
+/* The text of a list for lua/slate/wire/lists.lua: without "tls://". */
 const char *address_list_word(const struct address *address);
 
-/* The same over TLS; false with a sentence in why for the path of a socket. */
+/* Makes the address use TLS; false with a sentence in why for the path of a socket. */
 bool address_make_tls(struct address *address, char *why, size_t why_bytes);
 
 /* True when no lookup is needed: *found then holds the endpoint (or a reason, for a path that is
  * too long). */
 bool address_is_numeric(const struct address *address, struct endpoints *found);
 
-/* What the child does: writes to the pipe, which may wait. */
+/* The child's function: writes the answer to the pipe, and may wait. */
 typedef void lookup_answer(const struct address *address, int pipe_fd);
-/* Starts a child that answers about an address: its endpoints, or what another `answer` than NULL
- * writes. False with errno when it can't. */
+/* Starts a child that writes the endpoints of an address, or calls `answer` if it is not NULL.
+ * False with errno when there is no child. */
 bool lookup_begin(struct lookup *lookup, const struct address *address, lookup_answer *answer);
 /* Reads the answer (count 0 and a reason when there is none) and ends the lookup. Call when pipe_fd
  * is readable. */

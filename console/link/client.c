@@ -23,13 +23,13 @@ struct request {
 struct client {
     struct address address;
     const struct access *access;
-    /* NULL: it speaks in the clear, or the handshake has not begun */
+    /* NULL: a connection without TLS, or the handshake has not begun */
     struct tls *tls;
-    /* of the handshake: the socket must be writable, else readable */
+    /* the handshake waits until the socket is writable, else readable */
     bool wants_write;
-    bool awaits_login;                   /* the next reply is the one to them */
-    bool is_stream;                      /* lines come unasked */
-    bool has_spoken;                     /* the server has, since the client came up */
+    bool awaits_login;                   /* the next reply is to the credentials */
+    bool is_stream;                      /* the server sends lines unasked */
+    bool has_spoken;                     /* the server has sent bytes since the connect */
     enum client_state state;
     int fd;
     struct lookup lookup;
@@ -46,8 +46,8 @@ struct client {
     char out[OUT_LIMIT];
     size_t out_bytes;
 
-    char *in; /* in_start..in_bytes: not yet handed out; in_scan: lines before it have been looked
-                 at */
+    char *in; /* in_start..in_bytes: not yet returned; in_scan: lines before this are already
+                 scanned */
     size_t in_capacity, in_start, in_scan, in_bytes;
 };
 
@@ -65,7 +65,7 @@ __attribute__((format(printf, 3, 4))) static void go_down(struct client *client,
     va_start(ap, format);
     words_vprintf(client->note, sizeof client->note, format, ap);
     va_end(ap);
-    plain_make(client->note); /* a server's words may be quoted in it */
+    plain_make(client->note); /* it may quote words of a server */
     hang_up(client);
     lookup_cancel(&client->lookup);
     client->first = client->pending = 0;
@@ -101,7 +101,7 @@ static void come_up(struct client *client, uint64_t now_ms) {
     say_credentials(client, now_ms);
 }
 
-/* Goes on with the handshake of TLS, or begins it. */
+/* Begins or continues the handshake of TLS. */
 static void shake_hands(struct client *client, uint64_t now_ms) {
     char why[160] = "out of memory";
     if (client->tls == NULL && client->access->tls != NULL) {
@@ -118,7 +118,7 @@ static void shake_hands(struct client *client, uint64_t now_ms) {
     }
 }
 
-/* The socket is connected. */
+/* Begins TLS or the login, after the socket has connected. */
 static void greet(struct client *client, uint64_t now_ms) {
     if (client->address.is_tls) {
         client->state = CLIENT_CONNECTING;
@@ -129,7 +129,7 @@ static void greet(struct client *client, uint64_t now_ms) {
     }
 }
 
-/* Tries endpoints from client->endpoint on until one connects or is under way. */
+/* Tries endpoints from client->endpoint on, until one is connected or connecting. */
 static void try_connect(struct client *client, uint64_t now_ms) {
     int error = 0;
     for (; client->endpoint < client->endpoints.count; client->endpoint++) {
@@ -214,7 +214,7 @@ static void step_connecting(struct client *client, uint64_t now_ms) {
     }
 }
 
-/* Moves what is left to the front and makes room for one read; false when the reply is too large or
+/* Moves unread bytes to the front and makes room for one read; false when the reply is too large or
  * memory is out. */
 static bool make_room(struct client *client) {
     if (client->in_start > 0) {
@@ -238,7 +238,7 @@ static bool make_room(struct client *client) {
     return true;
 }
 
-/* One read a step: a server that sends without end can't keep the keys waiting. */
+/* Reads once a step, so that keys do not wait while a server sends without end. */
 static void read_some(struct client *client, uint64_t now_ms) {
     if (!make_room(client)) {
         go_down(client, now_ms, "%s sent a reply of more than %d KiB", client->address.text,
@@ -253,7 +253,7 @@ static void read_some(struct client *client, uint64_t now_ms) {
         client->in_bytes += (size_t)got;
         client->deadline_ms = now_ms + SILENCE_MS;
     } else if (got == 0 || (errno == ECONNRESET && !client->has_spoken)) {
-        /* a server that leaves our request unread resets the connection as it closes it */
+        /* a server that closes without reading the request resets the connection */
         bool is_odd = !client->has_spoken && client->tls == NULL;
         go_down(client, now_ms, "%s closed the connection%s", client->address.text,
                 is_odd ? " before it answered: does it want tls://, or the binary protocol alone?"
@@ -360,8 +360,8 @@ void client_flush(struct client *client, uint64_t now_ms) {
         client->out_bytes -= (size_t)sent;
         memmove(client->out, client->out + sent, client->out_bytes);
     } else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-        /* What the server still said before it closed, such as "too many open connections", is
-         * worth more than EPIPE. */
+        /* The server's last line before it closed, such as "too many open connections", says more
+         * than EPIPE. */
         int error = errno;
         client->out_bytes = 0;
         if (!is_readable(client->fd, POLLIN)) {
@@ -375,7 +375,7 @@ static bool starts_with(const char *line, size_t bytes, const char *prefix) {
     return bytes >= strlen(prefix) && memcmp(line, prefix, strlen(prefix)) == 0;
 }
 
-/* What one line is to the reply being read. */
+/* The role of one line in the reply under way. */
 enum line_kind { LINE_GOES_ON, LINE_ENDS_STATS, LINE_IS_REPLY, LINE_IS_GARBAGE };
 
 static enum line_kind judge_line(enum reply_form form, bool is_first, const char *line,
@@ -395,7 +395,7 @@ static enum line_kind judge_line(enum reply_form form, bool is_first, const char
     return is_first && is_answer ? LINE_IS_REPLY : LINE_IS_GARBAGE;
 }
 
-/* The reply to the credentials. False when they were refused, and the connection is given up. */
+/* Takes the reply to the credentials. False when the server refused them: the connection ends. */
 static bool take_login(struct client *client, const char *line, size_t bytes, uint64_t now_ms) {
     if (starts_with(line, bytes, "STORED")) {
         return true;

@@ -5,8 +5,8 @@
  * client_due_ms() has come, queues requests with client_send(), and takes complete replies in order
  * with client_take_reply(). No call blocks. Limits: a reply of more than REPLY_LIMIT bytes, a line
  * that is not an answer, or SILENCE_MS without a byte while an answer is due ends the connection
- * with a note that says so; the next try comes after a pause that doubles from BACKOFF_FIRST_MS to
- * BACKOFF_MOST_MS. One thread; all times are monotonic milliseconds. */
+ * with the reason in its note; the next try comes after a pause that doubles from BACKOFF_FIRST_MS
+ * to BACKOFF_MOST_MS. One thread; all times are monotonic milliseconds. */
 #ifndef CONSOLE_LINK_CLIENT_H
 #define CONSOLE_LINK_CLIENT_H
 #include "link/address.h"
@@ -26,7 +26,7 @@ enum {
 
 enum client_state { CLIENT_LOOKUP, CLIENT_CONNECTING, CLIENT_UP, CLIENT_DOWN };
 
-/* How the end of a reply is known. */
+/* The form of a reply, by which its end is known. */
 enum reply_form {
     REPLY_LINE,
     REPLY_STATS, /* STAT lines and END, or one line */
@@ -37,14 +37,14 @@ struct reply {
     int tag;          /* as given to client_send */
     const char *text; /* not terminated; valid until the next call of any client function */
     size_t text_bytes;
-    bool is_stats; /* ended with END */
+    bool is_stats; /* the reply ended with END */
 };
 
 struct client;
 
-/* What opens a server's door. All zero: nothing is needed. */
+/* The login and TLS for servers. All zero: none. */
 struct access {
-    const char *credentials; /* "user password", said first; NULL or "": none */
+    const char *credentials; /* "user password", sent first; NULL or "": none */
     struct tls_context *tls; /* for addresses that speak TLS; NULL: out of memory */
 };
 
@@ -59,7 +59,7 @@ uint64_t client_due_ms(const struct client *client); /* UINT64_MAX: nothing is d
 void client_step(struct client *client, uint64_t now_ms);
 
 /* Queues one command line (without its line end). False when the connection is not up or
- * REQUEST_LIMIT is reached. What was queued goes out in one write at the next client_flush. */
+ * REQUEST_LIMIT is reached. The next client_flush sends all queued lines in one write. */
 bool client_send(struct client *client, const char *line, enum reply_form form, int tag,
                  uint64_t now_ms);
 void client_flush(struct client *client, uint64_t now_ms);
@@ -69,7 +69,7 @@ bool client_take_reply(struct client *client, struct reply *reply, uint64_t now_
 enum client_state client_state(const struct client *client);
 /* Counts connections made: a change means that every answer under way on the old one is lost. */
 unsigned client_generation(const struct client *client);
-/* Why it is not up, as a sentence; empty before the first failure. */
+/* Why the connection is not up, as a sentence; empty before the first failure. */
 const char *client_note(const struct client *client);
 /* When CLIENT_DOWN: the time of the next try. */
 uint64_t client_retry_ms(const struct client *client);

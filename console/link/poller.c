@@ -29,7 +29,7 @@ static void ask_curve(struct client *client, unsigned id, uint64_t now_ms) {
     client_send(client, line, REPLY_STATS, TAG_CLASS_CURVE + (int)id, now_ms);
 }
 
-/* Those that do not wait, then of classes with pages the next ones in turn. */
+/* Requests urgent curves first, then those of the next classes with pages, in turn. */
 static void ask_curves(struct poller *poller, struct client *client, uint64_t now_ms) {
     unsigned asked = 0, id = poller->curve_class;
     const unsigned *first = poller->details->curves_first;
@@ -52,7 +52,7 @@ static void ask_curves(struct poller *poller, struct client *client, uint64_t no
 
 static void ask_inquiries(struct poller *poller, struct client *client, uint64_t now_ms) {
     if (poller->refreshes == 0 || poller->details == NULL) {
-        return; /* what kind of server it is will be known after the first refresh */
+        return; /* the first refresh shows which kind of server this is */
     }
     for (int inquiry = 0; inquiry < INQUIRY_COUNT; inquiry++) {
         const char *why_not, *command = inquiry_rows[inquiry].command;
@@ -108,7 +108,7 @@ static void ask(struct poller *poller, struct client *client, uint64_t now_ms) {
     poller->next_ms = now_ms + (is_quick ? QUICK_MS : poller->interval_ms);
 }
 
-/* Nothing else is under way, or a refresh would be measured. */
+/* True if a probe may start: with a refresh under way it would measure the refresh. */
 static bool wants_probe_now(const struct poller *poller) {
     return poller->wants_probes && poller->has_answered && !poller->is_waiting &&
            !poller->has_probe;
@@ -169,8 +169,8 @@ void poller_want(struct poller *poller, const struct wants *wants, struct detail
     poller->wants_probes = wants->probes;
 }
 
-/* What was wanted of a refresh; settings also when they are not known yet: the first refresh has
- * them, so that whoever opens their view need not wait. */
+/* Takes the wanted parts of a refresh. The first settings are always taken, so that their view need
+ * not wait when it opens. */
 static void take_details(struct poller *poller, enum stats_group group, const struct reply *reply,
                          uint64_t now_ms) {
     unsigned of_group = group == GROUP_SETTINGS ? INQUIRY_BIT(SETTINGS) : INQUIRY_BIT(CLASS);
@@ -211,7 +211,7 @@ void poller_hurry(struct poller *poller, uint64_t now_ms) {
     poller->next_ms = now_ms;
     if (poller->refreshes > 0) {
         poller->refreshes =
-            /* not 0: what kind of server it is can't have changed */
+            /* not 0: the kind of server can't have changed */
             QUICK_REFRESHES + SETTINGS_EVERY;
     }
 }

@@ -1,11 +1,10 @@
-/* Asks one server for its stats at a steady pace and makes snapshots of the answers.
+/* Requests the stats of one server at a steady interval and makes snapshots of the answers.
  *
  * A refresh is one write with every command pipelined, so it costs one round trip; "stats settings"
- * goes along only every SETTINGS_EVERY refreshes, "stats slated" once a connection. What is wanted
- * beyond that (inquiry.h) goes along with every refresh, before it: when the snapshot is complete,
- * it is there; and what was not wanted before makes a refresh due at once. No new refresh starts
- * while one is under way: a slow server is asked less often, never more. One thread; times are
- * monotonic milliseconds. */
+ * is sent only every SETTINGS_EVERY refreshes, "stats slated" once a connection. Inquiries
+ * (inquiry.h) are sent with every refresh, before it: when the snapshot is complete, their answers
+ * are there. A new inquiry makes a refresh due at once. No new refresh starts while one is under
+ * way, so a slow server gets fewer requests. One thread; times are monotonic milliseconds. */
 #ifndef CONSOLE_LINK_POLLER_H
 #define CONSOLE_LINK_POLLER_H
 #include "facts/details.h"
@@ -17,8 +16,7 @@
  * class id, and of outlooks, by ticket. */
 enum {
     SETTINGS_EVERY = 10,
-    /* The first refreshes of a connection come after one another so fast: a class is judged by the
-       rates of three. */
+    /* The first refreshes of a connection come fast, because a class is judged by three rates. */
     QUICK_REFRESHES = 3,
     QUICK_MS = 200,
     PROBE_EVERY_MS = 100,
@@ -34,22 +32,22 @@ enum {
 struct poller {
     uint64_t interval_ms;
     uint64_t next_ms;      /* when the next refresh is due */
-    double asked_ms;       /* when the one under way was written */
-    unsigned generation;   /* of the connection that the draft belongs to */
+    double asked_ms;       /* when the refresh under way was sent */
+    unsigned generation;   /* of the connection of the draft */
     unsigned refreshes;    /* on this connection */
     enum stats_group last; /* the reply that completes the refresh under way */
     bool is_waiting;
     bool has_answered;      /* on this connection */
     char refusal[120];      /* the server's words when it refused "stats"; empty otherwise */
-    unsigned wanted;        /* INQUIRY_BITs of what is on the screen */
-    /* of the model, where the answers to these go; NULL: nothing is wanted */
+    unsigned wanted;        /* INQUIRY_BITs of the screen */
+    /* the model's, for their answers; NULL: no inquiries */
     struct details *details;
-    unsigned curve_class;   /* the last class whose curve was asked for */
-    bool wants_probes, has_probe; /* has_probe: one is under way */
-    uint64_t probe_ms;            /* when the next one is due */
+    unsigned curve_class;   /* the last class whose curve was requested */
+    bool wants_probes, has_probe; /* has_probe: a probe is under way */
+    uint64_t probe_ms;            /* when the next probe is due */
     double probe_asked_ms;
-    struct latency_log probes; /* on this connection and those before it */
-    struct snapshot draft;     /* being filled */
+    struct latency_log probes; /* on this and earlier connections */
+    struct snapshot draft;     /* incomplete */
     struct snapshot latest;    /* complete */
 };
 
@@ -58,26 +56,25 @@ void poller_init(struct poller *poller, uint64_t interval_ms);
 /* Starts a refresh when one is due and the connection is up. Call after client_step. */
 void poller_step(struct poller *poller, struct client *client, uint64_t now_ms);
 
-/* Takes one reply to a refresh, whose tag is below TAG_INQUIRY. True when it completed a snapshot,
- * which is then poller->latest. */
+/* Takes one reply to a refresh, whose tag is below TAG_INQUIRY. True when the reply completed a
+ * snapshot, which is then poller->latest. */
 bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms);
 
 /* Takes the reply to a probe, whose tag is TAG_PROBE. */
 void poller_take_probe(struct poller *poller);
 
-/* Whether as many samples have come, or are about to, as a class is judged by. */
+/* True if the samples by which a class is judged have come, or are about to. */
 bool poller_is_steady(const struct poller *poller);
 
-/* From now on refreshes ask for these inquiries too, as far as the server knows them; what is new
- * is asked for at once, unless it is unhurried. details NULL: for none of them. Where probes are
- * wanted, round trips of a short command are measured, one every PROBE_EVERY_MS between
- * refreshes. */
+/* Sets the inquiries that go with refreshes, as far as the server knows them. A new inquiry is sent
+ * at once, unless it is unhurried. details NULL: no inquiries. If probes are wanted, a short
+ * command measures a round trip every PROBE_EVERY_MS between refreshes. */
 void poller_want(struct poller *poller, const struct wants *wants, struct details *details,
                  uint64_t now_ms);
 
-/* Makes the next refresh due at once, settings included: something was just changed. */
+/* Makes the next refresh due at once, settings included: after a change of the server. */
 void poller_hurry(struct poller *poller, uint64_t now_ms);
 
-/* When poller_step wants to be called next. */
+/* When to call poller_step next. */
 uint64_t poller_due_ms(const struct poller *poller, const struct client *client);
 #endif

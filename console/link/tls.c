@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* OpenSSL is loaded when the first server wants it: it takes as much memory as the rest of the
- * console, which most never need. */
+/* OpenSSL is loaded for the first server with TLS: it takes as much memory as the rest of slatetop,
+ * and most operators never need it. */
 /* clang-format off */
 #define OPENSSL(X) \
     X(SSL_CTX_new) X(SSL_CTX_free) X(TLS_client_method) \
@@ -64,8 +64,8 @@ struct tls {
     char note[120];
 };
 
-/* The first reason that OpenSSL gives, which has no words for those of the system; the rest of its
-   list is dropped. */
+/* The first error of OpenSSL, in words. OpenSSL has no words for errors of the system. Its other
+ * errors are dropped. */
 static const char *reason(void) {
     unsigned long code = openssl.ERR_get_error();
     const char *text = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
@@ -75,7 +75,7 @@ static const char *reason(void) {
     return text != NULL ? text : "no reason given";
 }
 
-/* OpenSSL would wait for its writer. A shell's <(command) has one. */
+/* True for a named FIFO: OpenSSL would wait for a writer. A shell's <(command) has a writer. */
 static bool is_named_fifo(const char *path) {
     struct stat facts;
     return path != NULL && strncmp(path, "/dev/fd/", 8) != 0 &&
@@ -165,7 +165,7 @@ struct tls *tls_create(struct tls_context *context, int fd, const char *name, ch
         return NULL;
     }
     tls->ssl = openssl.SSL_new(context->ssl);
-    char sni[256]; /* OpenSSL wants it writable, and copies it */
+    char sni[256]; /* OpenSSL wants a writable name, and copies it */
     snprintf(sni, sizeof sni, "%s", name);
     X509_VERIFY_PARAM *wanted = tls->ssl != NULL ? openssl.SSL_get0_param(tls->ssl) : NULL;
     unsigned char bytes[16];
@@ -190,7 +190,7 @@ struct tls *tls_create(struct tls_context *context, int fd, const char *name, ch
 void tls_destroy(struct tls **tls) {
     if (*tls != NULL) {
         if ((*tls)->ssl != NULL && openssl.SSL_is_init_finished((*tls)->ssl)) {
-            openssl.SSL_shutdown((*tls)->ssl); /* says goodbye, if that can be sent at once */
+            openssl.SSL_shutdown((*tls)->ssl); /* ends TLS, if the socket takes that at once */
         }
         openssl.SSL_free((*tls)->ssl);
         free(*tls);
@@ -199,7 +199,7 @@ void tls_destroy(struct tls **tls) {
     }
 }
 
-/* What a call that moved nothing says; a failure leaves its reason in the note. */
+/* The result of a call that moved no bytes; a failure leaves its reason in the note. */
 static enum tls_result result_of(struct tls *tls, int returned) {
     int is_errno = errno;
     switch (openssl.SSL_get_error(tls->ssl, returned)) {
@@ -235,7 +235,7 @@ const char *tls_note(const struct tls *tls) {
     return tls->note;
 }
 
-/* errno of a read or write that moved nothing. */
+/* Sets errno after a read or write that moved no bytes. */
 static ssize_t stopped(struct tls *tls, int returned) {
     bool is_end = openssl.SSL_get_error(tls->ssl, returned) == SSL_ERROR_ZERO_RETURN;
     enum tls_result result = is_end ? TLS_DONE : result_of(tls, returned);
@@ -250,7 +250,7 @@ ssize_t tls_read(struct tls *tls, void *to, size_t bytes) {
     int returned = 1;
     while (got < bytes &&
            (returned = openssl.SSL_read_ex(tls->ssl, (char *)to + got, bytes - got, &once)) == 1) {
-        got += once; /* all that has come: the socket does not say when more waits inside */
+        got += once; /* read all: the socket does not show bytes that wait in OpenSSL */
     }
     return got > 0 ? (ssize_t)got : stopped(tls, returned);
 }

@@ -47,7 +47,7 @@ void watch_stop(struct watch *watch) {
     *watch = (struct watch){0};
 }
 
-/* "skipped=12" stands in the place of lines that did not come. */
+/* Counts lost lines: the server sends "skipped=12" in place of lines that it dropped. */
 static bool take_loss(struct watch_log *log, const char *text, size_t bytes) {
     static const char word[] = "skipped=";
     const char *at = memmem(text, bytes < 12 ? bytes : 12, word, sizeof word - 1);
@@ -74,7 +74,7 @@ void watch_take(struct watch_log *log, const char *text, size_t bytes) {
     log->kept += log->kept < WATCH_LINES;
     struct watch_line *line = &log->lines[log->newest];
     line->at_s = 0;
-    if (bytes > 3 && memcmp(text, "ts=", 3) == 0) { /* the time has a column of its own */
+    if (bytes > 3 && memcmp(text, "ts=", 3) == 0) { /* the view has a column for the time */
         const char *space = memchr(text, ' ', bytes);
         char time_text[40] = "";
         size_t n = space != NULL ? (size_t)(space - text) - 3 : 0;
@@ -86,7 +86,7 @@ void watch_take(struct watch_log *log, const char *text, size_t bytes) {
         }
     }
     if (bytes > 4 && memcmp(text, "gid=", 4) == 0 && memchr(text, ' ', bytes) != NULL) {
-        const char *space = memchr(text, ' ', bytes); /* a number that tells nobody anything */
+        const char *space = memchr(text, ' ', bytes); /* the number says nothing to an operator */
         bytes -= (size_t)(space - text) + 1;
         text = space + 1;
     }

@@ -151,7 +151,7 @@ static void draw_moves_of(const struct frame *frame, struct column *column, unsi
     }
 }
 
-/* How long ago what was evicted had been used, as one line of bars. */
+/* Draws the idle times of evicted items as one line of bars. */
 static void draw_eviction_ages(const struct frame *frame, struct column *column, unsigned id) {
     const struct details *details = model_details(frame->model);
     if (!detail_is_known(details, INQUIRY_EVICTIONS) || !details->ages.known[id]) {

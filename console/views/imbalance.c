@@ -1,6 +1,6 @@
 /* The classes as a picture: each one's share of the pages beside its share of the evictions, and
- * how long an item lives there. Who evicts most stands first, so that a class with one page of a
- * hundred and most of the evictions needs no words. */
+ * how long an item lives there. The class that evicts most is first, so that a class with one
+ * page of a hundred and most of the evictions is seen at once. */
 #include "views/view.h"
 
 #include "brain/brain.h"

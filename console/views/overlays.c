@@ -1,5 +1,5 @@
-/* Overlays over any view: what a figure means, by man/explain.txt; why automove moves pages, or
- * does not; and the columns of the class table, which follows at once. */
+/* Overlays over any view: the meaning of a figure, from man/explain.txt; why automove moves pages,
+ * or does not; the choice of the class table's columns, which the table shows at once. */
 #include "views/view.h"
 
 #include "brain/ask.h"

@@ -98,7 +98,7 @@ static struct intent set(const struct frame *frame, const struct ui *ui, const c
              class_id);
     struct action action = action_set(name, value);
     bool is_for_marked =
-        view_current(ui) == &fleet_view && marked_count(ui) > 0; /* the review asks each of them */
+        view_current(ui) == &fleet_view && marked_count(ui) > 0; /* the review checks each server */
     if (!is_for_marked && !action_check(&action, frame->model, why, sizeof why)) {
         return say("%s", why);
     }

@@ -129,7 +129,7 @@ static void draw_scale(const struct axis *axis, struct cells *cells, int y) {
     }
 }
 
-/* Where only each class's mean is known, other sizes cannot be judged. */
+/* Draws today's waste. Other sizes cannot be judged: only the mean of each class is known. */
 static void draw_waste_now(const struct frame *frame, struct cells *cells, int y, int width) {
     char text[120], waste[FORMAT_BYTES];
     snprintf(text, sizeof text, "waste in chunks and pages: %s %%",
