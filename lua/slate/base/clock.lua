@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Time for the library: one clock that never steps, and sleeps that Ctrl-C can end. No other module asks the system
--- for the time or sleeps, so who puts functions of his own in the place of these owns the time of all.
+--- Time for the library: one clock that never steps, and sleeps that Ctrl-C can end. No other module reads the system's
+-- time or sleeps, so a program that replaces these functions controls the time of all.
 local M = {}
 
 local SLEEP_SLICE_S <const> = 0.1 -- the interpreter sees an interrupt only between two calls
 
-local STEP_LEAST_S <const> = 0.05 -- the system's uptime is told in hundredths
+local STEP_LEAST_S <const> = 0.05 -- the system reports its uptime in hundredths
 
--- For how long the system has been up; nil where it does not tell.
+-- How long the system has been up; nil if the system does not report it.
 local function uptime_s()
     local file = io.open("/proc/uptime")
     local up_s = file and file:read("n")
@@ -17,8 +17,8 @@ local function uptime_s()
     return up_s
 end
 
--- A clock that never steps, made of one that somebody may set: by the system's uptime, steps are taken out. Where the
--- system does not tell its uptime, only steps back are.
+-- Makes a clock that never steps from a clock that may be set: it subtracts steps, which it finds by the system's
+-- uptime. Without an uptime, it subtracts only steps back.
 local function without_steps(gettime)
     local now_s, up_s = gettime(), uptime_s()
     local last_s, apart_s = now_s, up_s and now_s - up_s
@@ -56,7 +56,7 @@ function M.time_s()
     return wall_at_start_s + (steady_s() - steady_at_start_s)
 end
 
---- Sleeps. Ctrl-C is answered within a tenth of a second; as a task of slate.wire.together others go on meanwhile.
+--- Sleeps. Ctrl-C ends it within a tenth of a second; in a task of slate.wire.together, other tasks run meanwhile.
 function M.sleep(seconds)
     local together = package.loaded["slate.wire.together"]
     if together and together.is_task() then

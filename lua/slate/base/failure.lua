@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- How a command of slatectl ends when something that can be expected fails.
+--- Ends a command of slatectl when a call fails for an expected reason.
 --
 -- The library answers nil, message, code. A command that cannot go on without the answer wraps the call in `must`; then
--- the command ends with that message and code, wherever it is. What it holds is given back by its <close> variables.
+-- the command ends with that message and code, at any depth of calls. <close> variables free what the command holds.
 local M = {}
 
---- The arguments as they are; when the first is nil or false, the command ends with the second and the third, a
--- message and a code of slate.cli.main. It is a fault of the caller when there is no message.
+--- Returns its arguments unchanged. If the first is nil or false, the command ends with the second and the third, a
+-- message and a code of slate.cli.main. A missing message is a mistake of the caller.
 function M.must(answer, message, code, ...)
     if not answer then
         assert(message, "an answer is missing, and so is the reason")
@@ -15,7 +15,7 @@ function M.must(answer, message, code, ...)
     return answer, message, code, ...
 end
 
---- Runs a command's function: what it returns, or nil, message, code when it ended so. Other errors pass.
+--- Runs a command's function. Returns its results, or nil, message, code if `must` ended it. Other errors pass.
 function M.caught(f, ...)
     local results = table.pack(pcall(f, ...))
     if results[1] then

@@ -1,20 +1,20 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Files that an operator names, opened without a wait for ever.
+--- Files that an operator names, opened without an endless wait.
 --
--- Opening a FIFO waits for a writer, and a device such as /dev/zero may have no end. So regular files alone are opened,
--- and descriptors that the program was started with: a shell's <(COMMAND) is /dev/fd/63, standard input is /dev/stdin.
+-- Opening a FIFO waits for a writer, and a device such as /dev/zero may have no end. So this module opens only regular
+-- files, and descriptors that the program inherited: a shell's <(COMMAND) is /dev/fd/63, standard input is /dev/stdin.
 -- @module slate.base.input
 local M = {}
 
-M.FIRST_BYTE_S = 30 -- how long a pipe may take until its first byte: a remote login fits into that
+M.FIRST_BYTE_S = 30 -- how long a pipe may take until its first byte: enough for a remote login
 M.NOT_REGULAR = "it is not a regular file"
 
 local KINDS <const>, ENOENT <const> = { [0] = "file", "folder", "device", "socket", "other" }, 2
 
---- What stands at a path: "file" (a regular one), "folder", "device" (of characters), "socket" or "other", such as a
--- FIFO; nil: nothing. Starts a shell, which takes a millisecond, for what is there and no folder.
+--- The kind of a path: "file" (a regular one), "folder", "device" (of characters), "socket" or "other", such as a FIFO;
+-- nil if the path does not exist. If it exists and is no folder, this starts a shell, which takes a millisecond.
 function M.kind(path)
-    local folder, _, problem = io.open(path .. "/.") -- of a FIFO that fails at once
+    local folder, _, problem = io.open(path .. "/.") -- this fails at once for a FIFO
     if folder and path ~= "" then
         folder:close()
         return "folder"
@@ -27,21 +27,21 @@ function M.kind(path)
     return how == "exit" and KINDS[code] or nil
 end
 
--- A descriptor's number by its path, where that is no file of its own.
+-- The number of a descriptor from its path; nil if the path is not one of a descriptor.
 local function descriptor_of(path)
     return path == "/dev/stdin" and 0 or tonumber(path:match("^/dev/fd/(%d+)$") or path:match("^/proc/self/fd/(%d+)$"))
 end
 
--- Does a descriptor have bytes, or an end, in time?
+-- True if a descriptor has bytes, or is at its end, within FIRST_BYTE_S.
 local function is_ready(number)
     local one = { getfd = function() return number end, dirty = function() return false end }
     return #require("socket.core").select({ one }, nil, M.FIRST_BYTE_S) > 0
 end
 
---- Why the file at a path would be waited for: a message that begins with the path; nil: it would not. A descriptor
--- that the program was started with is good once its first byte is there, for which this waits.
+--- The reason that a read of the path could wait: a message that begins with the path; nil if none. A descriptor that
+-- the program inherited is good once its first byte is there; this function waits for that byte.
 -- @tparam string path
--- @tparam ?boolean only_regular no descriptor: the file is opened twice
+-- @tparam ?boolean only_regular refuse descriptors, for a caller that opens the file twice
 function M.problem(path, only_regular)
     local kind = M.kind(path)
     if not kind or kind == "file" or kind == "folder" then
@@ -54,8 +54,7 @@ function M.problem(path, only_regular)
     return not is_ready(number) and ("%s: no byte came within %d s"):format(path, M.FIRST_BYTE_S) or nil
 end
 
---- Opens a regular file, or a descriptor that the program was started with, to read. A folder opens too, and fails when
--- it is read.
+--- Opens a regular file, or a descriptor that the program inherited, to read. A folder opens too, and its read fails.
 -- @tparam string path
 -- @tparam ?boolean only_regular as of `problem`
 -- @treturn[1] file
@@ -72,8 +71,8 @@ end
 
 local PIECE_BYTES <const> = 1 << 16
 
---- The lines of a handle, of which none takes more memory than it may. An iterator of a line without its newline, and
--- whether it was longer than that: then it is "".
+--- Iterates over the lines of a handle in bounded memory. It yields each line without its newline, and true if the line
+-- is longer than most_bytes: then the line is "".
 function M.lines(handle, most_bytes)
     local text, at = "", 1
     return function()
@@ -96,10 +95,10 @@ function M.lines(handle, most_bytes)
     end
 end
 
---- Reads a file as `open` opens it.
+--- Reads a file, opened by `open`.
 -- @tparam string path
--- @tparam ?integer most_bytes no more are read than these; all without it
--- @treturn[1] string its text, "" of an empty one
+-- @tparam ?integer most_bytes reads at most these; nil: all
+-- @treturn[1] string the text, "" if the file is empty
 -- @treturn[2] nil
 -- @treturn[2] string message, which begins with the path
 -- @treturn[2] ?integer the number of the error, of io.open
@@ -110,7 +109,7 @@ function M.read(path, most_bytes)
     end
     local text, unreadable = file:read(most_bytes or "a")
     file:close()
-    if unreadable then -- a folder opens, and fails here
+    if unreadable then -- a folder opens, but its read fails
         return nil, ("%s: %s"):format(path, unreadable)
     end
     return text or ""

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- JSON: our own writer, and lua-cjson as the reader. lua-cjson writes keys in no order, integers of 64 bits with 14
--- digits and any bytes as they are; and slatetop, which has this module built in, writes the record of changes without
+-- digits, and bytes that are not UTF-8. And slatetop has this module built in: it writes the record of changes without
 -- lua-cjson.
 local M = {}
 
@@ -19,7 +19,7 @@ local ESCAPES <const> = {
 }
 local REPLACEMENT <const> = utf8.char(0xFFFD)
 
---- A text as UTF-8: a server may hand us any bytes, and those that are none become U+FFFD.
+--- A text as UTF-8: a server may send any bytes, and each one that is not UTF-8 becomes U+FFFD.
 function M.only_utf8(text)
     local parts, at = {}, 1
     while true do
@@ -57,7 +57,7 @@ local function encode_number(n)
     return ("%.17g"):format(n)
 end
 
--- The keys of an object: those of `order` first, in its order, the others sorted.
+-- The keys of an object: first those in `order`, in that order, then the others, sorted.
 local function ordered_keys(object, order)
     local keys, seen = {}, {}
     for _, key in ipairs(order) do
@@ -110,14 +110,14 @@ function encode_value(value, order)
 end
 
 --- Writes a value as one line of JSON.
--- Tables with an element 1, or marked by `array`, are arrays; all others are objects with string
--- keys. NaN and infinities become null. `order` names the keys that come first in every object.
--- Raises an error for what JSON cannot hold: that is a mistake of the caller.
+-- Tables with an element 1, or marked by `array`, are arrays; all others are objects with string keys. NaN and
+-- infinities become null. `order` names the keys that come first in every object.
+-- Raises an error for a value that JSON cannot hold: that is a mistake of the caller.
 function M.encode(value, order)
     return encode_value(value, order or {})
 end
 
--- cjson hands back floats for all numbers and light userdata for null.
+-- Makes plain Lua values: cjson returns floats for all numbers and light userdata for null.
 local function tidy(value)
     local kind = type(value)
     if kind == "number" then

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Lists with the largest first, and the first of them. Pure.
+--- Sorts lists, the largest first, and takes their first entries. Pure.
 local M = {}
 
 local function receiver(of)
     return type(of) == "function" and of or function(one) return one[of] end
 end
 
---- Sorts a list in place, the largest first, and returns it. of: the name of a number that each has, or a function that
--- returns one; what has none comes last. tie: the same of what equals are sorted by, the least first. Cost: each number
--- is asked for once.
+--- Sorts a list in place, the largest first, and returns it. of: the name of a number in each entry, or a function that
+-- returns a number; entries without one come last. tie: the same for equal entries, the least first. Cost: each number
+-- is read once.
 function M.largest_first(list, of, tie)
     local size, number_of, tie_of = {}, receiver(of), receiver(tie)
     for _, one in ipairs(list) do
@@ -23,7 +23,7 @@ function M.largest_first(list, of, tie)
     return list
 end
 
---- The first `count` of a list, as a list of its own; all without a count.
+--- The first `count` entries of a list, as a new list; all entries without a count.
 function M.first(list, count)
     return table.move(list, 1, math.min(count or #list, #list), 1, {})
 end

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Files that gzip or zstd pack, written and read as streams.
+--- Files packed by gzip or zstd, written and read as streams.
 --
--- What a file is written with follows from its name (.gz, .zst); what it is read with, from its first bytes. A file is
--- written beside its place, under a name of its own that ends with `.part`, and takes its name when it is whole: so no
--- half-written file has it, and two writers do not meet. When the writer is ended by a signal, any, a shell that waits
--- for that removes the part, or, of a writer that was finished, gives it its name.
+-- The name of a file (.gz, .zst) decides how it is packed; its first bytes decide how it is unpacked. A file is written
+-- beside its place, under a unique name that ends with `.part`, and renamed when it is complete: so no half-written
+-- file has the final name, and two writers do not meet. If any signal ends the writer, a waiting shell removes the
+-- part, or, after `name_on_signal`, gives it the final name.
 -- @module slate.base.packed
 local shell = require "slate.base.shell"
 
@@ -15,7 +15,7 @@ local TOOLS <const> = {
     { ends = "%.zst$", begins = "\x28\xb5\x2f\xfd", program = "zstd" },
 }
 
--- "cannot write x: No space left on device", without the name that Lua's own message may have.
+-- "cannot write x: No space left on device", without the file name that Lua's own message may have.
 local function file_error(doing, path, problem)
     return ("cannot %s %s: %s"):format(doing, path, (tostring(problem):gsub("^.*: ", "")))
 end
@@ -42,7 +42,7 @@ local function exists(program)
     return shell.run("command -v " .. program .. " >/dev/null 2>&1") == true
 end
 
--- A device or a pipe is written to, never replaced.
+-- True for a device or a pipe: it is written to, never replaced.
 local function is_special(path)
     local word = shell.word(path)
     return shell.run(("test -e %s -a ! -f %s"):format(word, word)) == true
@@ -56,8 +56,8 @@ local Writer = {}
 Writer.__index = Writer
 Writer.__name = "slate.base.packed.writer"
 
--- A shell whose input ends when this process does. Without a word before that it removes the part; after the word
--- "keep" it gives the part its name; the word "done" ends it. Nil where there is none.
+-- Starts a shell that waits until this process ends, and then removes the part. After the word "keep" it gives the part
+-- its final name instead; the word "done" ends the shell. Nil if the shell cannot start.
 local WAITS <const> = "exec >/dev/null 2>&1; trap '' HUP INT TERM; read -r word; case \"$word\" in done) ;; "
     .. "keep) read -r word || mv -f -- %s %s ;; *) rm -f -- %s ;; esac"
 local function warden_of(part, path)
@@ -65,7 +65,7 @@ local function warden_of(part, path)
     return io.popen(WAITS:format(word, shell.word(path), word), "w")
 end
 
--- The file is whole, or gone: there is nothing left to guard.
+-- Ends the waiting shell: the file is complete, or removed.
 local function dismiss(warden)
     if warden then
         warden:write("done\n")
@@ -73,7 +73,7 @@ local function dismiss(warden)
     end
 end
 
---- Opens a file to write. One that exists stays until the new one is whole.
+--- Opens a file to write. An existing file stays until the new one is complete.
 -- @tparam string path "-" is standard output
 -- @treturn[1] Writer
 -- @treturn[2] nil
@@ -93,7 +93,7 @@ function M.create(path)
     local warden = handle and not is_in_place and warden_of(part, path)
     if handle and program then
         handle:close()
-        -- A signal is for us, also when a whole group gets it: the packer packs what we wrote until its input ends.
+        -- A signal is for this process, even if its whole group gets it: the packer packs its input to the end.
         handle, problem = io.popen(("trap '' HUP INT TERM; exec %s -c >%s"):format(program, shell.word(part)), "w")
     end
     if not handle then
@@ -114,13 +114,13 @@ function Writer:write(...)
     return true
 end
 
---- Writes what is held back, as far as there is a packer to it.
+--- Writes the buffered bytes: to the file, or to the packer, which may buffer them, too.
 function Writer:flush()
     return self.handle:flush()
 end
 
---- From now on a signal that ends this process leaves what was written: the file gets its name, as by `finish`.
--- Some 4 KiB that were written last may be missing, and the last line may be torn. `drop` still removes the file.
+--- From now on, if a signal ends this process, the file gets its final name, as by `finish`. The last 4 KiB or so may
+-- be missing then, and the last line may be torn. `drop` still removes the file.
 function Writer:name_on_signal()
     if self.warden then
         self.warden:write("keep\n")
@@ -128,8 +128,8 @@ function Writer:name_on_signal()
     end
 end
 
---- Ends the file, which now has its name.
--- @treturn boolean true, or nil, message, "file": then it has none, and is to be dropped or left
+--- Ends the file, and gives it its final name.
+-- @treturn boolean true, or nil, message, "file": then call `drop` or `leave`
 function Writer:finish()
     local ok, problem
     if not self.part then
@@ -152,7 +152,7 @@ function Writer:finish()
     return true
 end
 
--- What was written is no longer ours.
+-- Closes the file and forgets the part; the caller has removed the part, or leaves it.
 local function let_go(writer)
     if writer.handle then
         writer.handle:close()
@@ -162,7 +162,7 @@ local function let_go(writer)
     dismiss(writer.warden)
 end
 
---- Takes a file back that was not finished. Does nothing after `finish` and `leave`.
+--- Removes a file that was not finished. Does nothing after `finish` and `leave`.
 function Writer:drop()
     local part = self.part
     if part then
@@ -173,8 +173,8 @@ function Writer:drop()
     end
 end
 
---- Leaves what was written of a file that cannot be finished where it is: beside its place. Returns its name; nil:
--- there is nothing.
+--- Leaves the part of a file that cannot be finished: it stays beside the final place. Returns the part's name; nil if
+-- the part is empty or absent.
 function Writer:leave()
     local part = not self.is_in_place and self.part or nil
     if not part then
@@ -202,7 +202,7 @@ local function begins_with(path)
     end
     local first, unreadable = file:read(4)
     file:close()
-    if unreadable then -- a folder opens, and fails here
+    if unreadable then -- a folder opens, but its read fails
         return nil, unreadable
     end
     return first or ""

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Where an operator's own files are. Pure.
+--- The paths of an operator's own files. Pure.
 --
--- A variable of its own names a file; else it is below a folder of the XDG base directories, of which one that is no
--- absolute path does not count.
+-- Each file may have a variable that names its path. Else the file is below a folder of the XDG base directories; a
+-- variable of these that is no absolute path does not count.
 local M = {}
 
 local FOLDERS <const> = {
@@ -13,7 +13,7 @@ local FILES <const> = {
     rules = { variable = "SLATE_RULES", folder = "config", name = "rules.lua" },
     servers = { variable = "SLATE_SERVERS", folder = "config", name = "servers" },
     audit = { variable = "SLATE_AUDIT", folder = "state", name = "audit.log" },
-    options = { folder = "config", name = "slatetoprc" }, -- of slatetop, as what follows
+    options = { folder = "config", name = "slatetoprc" }, -- of slatetop, and so are the files below
     remembered = { folder = "state", name = "slatetop" },
 }
 

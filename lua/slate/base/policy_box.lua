@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What code of an operator's own (policies, rules) may use, and how much of it: the limits, and its globals.
+--- What an operator's own code (policies, rules) may use, and how much of it: its limits and globals.
 --
--- It is built into slated with slate.base.policy_core, under whose rule it stands: what it uses is looked up once.
+-- slated has this file built in with slate.base.policy_core, whose rule holds here: functions are looked up once.
 local curve = require "slate.base.policy_curve"
 
 local error, getmetatable, ipairs, next, pairs, pcall, select, setmetatable, tonumber, tostring, type =
@@ -13,21 +13,21 @@ local huge, max, min = math.huge, math.max, math.min
 
 local M = {}
 
---- The limits that every host keeps. For one call of a policy: loading it, its init, or a decision.
+--- The limits that every host enforces. For one call of a policy: loading it, its init, or a decision.
 M.LIMITS = {
-    instructions = 10000000,  -- of Lua's machine; library functions are charged by the work they can do
-    memory_bytes = 16 << 20,  -- of the policy with all it keeps
+    instructions = 10000000,  -- of Lua's virtual machine; library functions are charged by the work that they can do
+    memory_bytes = 16 << 20,  -- of the policy with all its values
     text_bytes = 64 << 10,    -- of one text: an instruction can compare or copy texts
     cpu_s = 1,                -- of processor time
     source_bytes = 256 << 10, -- of the file
-    history = 12,             -- decisions that it can look back on
+    history = 12,             -- past decisions that a policy can read
     moves = 8,                -- in one decision
     pages = 8,                -- in one move
     reason_bytes = 159,       -- of a reason, an explanation or an error; the rest is cut off
     lines = 20,               -- printed in one call; further ones are dropped
 }
 
---- A text as it may be shown on a line: what is not printable ASCII becomes '?', and it is cut.
+--- A text for a line of a screen: '?' replaces all but printable ASCII, and the text is cut to reason_bytes.
 function M.printable(text)
     return (gsub(sub(text, 1, M.LIMITS.reason_bytes), "[^\32-\126]", "?"))
 end
@@ -45,12 +45,12 @@ local LIBRARIES <const> = {
     utf8 = { "charpattern", "codepoint", "codes", "len", "offset" },
 }
 
--- The most steps a pattern can take on a text: each unbounded repetition may try every length at every place.
+-- The most steps that a pattern can take on a text: each unbounded repetition may try every length at every place.
 local function pattern_steps(text_bytes, pattern)
     local steps, at = (text_bytes + 1.0) * (#pattern + 1), 1
     while at <= #pattern do
         local c = sub(pattern, at, at)
-        if c == "[" then -- a set: one step, whatever is in it
+        if c == "[" then -- a set is one step, however many characters it has
             at = (find(pattern, "]", at + (sub(pattern, at + 1, at + 1) == "^" and 3 or 2), true)) or #pattern
         elseif c == "%" then
             at = at + 1
@@ -67,7 +67,7 @@ local function pattern_steps(text_bytes, pattern)
     return steps
 end
 
--- Length without metamethods, which could answer differently the next time.
+-- The length without metamethods, which could return another length the next time.
 local function plain_length(list)
     if type(list) ~= "table" or getmetatable(list) ~= nil then
         error("table functions take tables without a metatable here", 3)
@@ -77,7 +77,7 @@ end
 
 local FORMAT_STEPS <const> = 100 -- a number can have some hundred digits
 
--- Longer texts are refused before they are made, or as soon as they are.
+-- Refuses a text that is too long: before it is made, or as soon as it is made.
 local function check_text(bytes)
     if bytes > M.LIMITS.text_bytes then
         error(format("makes a text of more than %d KiB", M.LIMITS.text_bytes >> 10), 0)
@@ -89,7 +89,7 @@ local function checked(text, ...)
     return text, ...
 end
 
--- The bytes of the texts among values of a list, as far as they are no too long text together.
+-- The bytes of the texts among values of a list; raises an error once their sum is too long for a text.
 local function bytes_of(list, first, last)
     local sum = 0
     for i = first, last do
@@ -99,7 +99,7 @@ local function bytes_of(list, first, last)
     return sum
 end
 
--- What gsub puts in the place of matches, counted: a function, or a text that cannot come to much.
+-- The replacement for gsub, checked: a function whose results are counted, or a text that cannot make too long a text.
 local function counted(real, text, pattern, replacement, most)
     local kind, sum = type(replacement), 0
     if kind == "string" then
@@ -124,7 +124,7 @@ local function counted(real, text, pattern, replacement, most)
     end
 end
 
--- Functions that can work for long within one instruction are charged for what they may do first.
+-- Functions that can work for long within one instruction are charged before they run, for the most they may do.
 local function charged_string(charge, real)
     local function on_pattern(name)
         return function(text, pattern, ...)
@@ -196,8 +196,8 @@ local function charged_table(charge, real)
         end,
         sort = function(list, less)
             plain_length(list)
-            local sorted, problem = pcall(real.sort, list, less or is_less) -- by instructions, which are counted
-            if not sorted then -- what sort itself says has no line yet, and it is not this one's fault
+            local sorted, problem = pcall(real.sort, list, less or is_less) -- by instructions: the hook counts them
+            if not sorted then -- an error of sort itself has no line yet, and would get this file's line
                 local own = type(problem) == "string" and (match(problem, "^invalid order function.*")
                     or not less and match(problem, "attempt to compare.*"))
                 error(own or problem, own and 2 or 0)
@@ -211,7 +211,7 @@ local function charged_table(charge, real)
     }
 end
 
---- Copies the fields of these names into a table, and returns that.
+--- Copies the fields with these names into a table, and returns the table.
 function M.copy_names(from, names, to)
     for _, name in ipairs(names) do
         to[name] = from[name]
@@ -219,8 +219,8 @@ function M.copy_names(from, names, to)
     return to
 end
 
--- A finalizer would run outside every limit, and so does the collector, which weak tables can keep busy without end.
--- So a metatable is checked and copied: what the policy does with its own afterwards changes nothing.
+-- A finalizer would run outside every limit. So does the collector, which weak tables can keep busy without end. So a
+-- metatable is checked and copied: later changes of the policy's own table have no effect.
 local function safe_setmetatable(object, metatable)
     if type(metatable) ~= "table" then
         return setmetatable(object, metatable)
@@ -237,8 +237,8 @@ local function safe_setmetatable(object, metatable)
     return setmetatable(object, copy)
 end
 
--- A real xpcall calls its handler where the error is raised: for a limit that is within the hook, where no
--- hook would stop it. This one calls it when the call is over.
+-- A real xpcall calls its handler where the error is raised. For a limit, that is within the hook, where no hook would
+-- stop the handler. This xpcall calls the handler when the call is over.
 local function safe_xpcall(f, handler, ...)
     local results = pack(pcall(f, ...))
     if results[1] then

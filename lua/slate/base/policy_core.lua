@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- How a policy's settings are read, what it is shown and what it may answer.
+--- Reads a policy's settings, makes the snapshots that it sees, and checks its answers.
 --
--- These rules are the same everywhere because they are these lines, with those of slate.base.policy_box (what a policy
--- may use) and slate.base.policy_curve: slate.policy.file runs them outside the daemon, and slated is built with the
--- three files in it (daemon/control/automove/lua_policy.c). So nothing here but Lua's own base, string, table, math and
--- utf8 is used, and nothing of these is looked up after this file has run: a policy cannot change what it is checked
--- with. Mistakes of a policy are raised as errors with a text; the host runs every function under its limits and a
+-- These rules are the same everywhere because every host runs these lines, and those of slate.base.policy_box (what a
+-- policy may use) and slate.base.policy_curve: slate.policy.file runs them outside the daemon, and slated has the three
+-- files built in (daemon/control/automove/lua_policy.c). So this file uses only Lua's own base, string, table, math and
+-- utf8, and looks up none of their functions after it has run: a policy cannot change the functions that check it.
+-- Mistakes of a policy are raised as errors with a text; the host runs every function under its limits and in a
 -- protected call.
 local box = require "slate.base.policy_box"
 
@@ -19,7 +19,7 @@ local LIMITS <const>, printable <const>, copy_names <const> = box.LIMITS, box.pr
 local M = {}
 
 local PAGE_BYTES <const> = 1 << 20
--- A snapshot that comes so much early still ends a window: clocks and servers are never on time.
+-- A snapshot that is early by this time still ends a window: clocks and servers are never exact.
 local EARLY_S <const> = 0.1
 
 -- Settings --------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ local function check_range(name, row, value)
     return value
 end
 
--- A number whose default is whole is whole.
+-- Reads a setting's value by the type of its default: if the default is an integer, the value must be one.
 local function read_value(name, row, text)
     if type(row.default) == "string" then
         return text
@@ -69,7 +69,7 @@ local function read_value(name, row, text)
     return check_range(name, row, value)
 end
 
---- The values of the declared settings, as given in words "name=value" or by default.
+--- The values of the declared settings, from words "name=value", else by default.
 function M.read_settings(declared, words)
     if declared ~= nil and type(declared) ~= "table" then
         error("settings is a table of settings by name", 0)
@@ -123,7 +123,7 @@ local function copy_class(class)
     return copy
 end
 
---- Pages that the server may have, and those that no class has; both nil when it does not say.
+--- The pages that the server may have, and the pages that no class has; both nil if the server does not report them.
 function M.pages(snapshot)
     local general = snapshot.general
     local limit, free = general.limit_maxbytes, general.slab_global_page_pool
@@ -137,7 +137,7 @@ function M.pages(snapshot)
     return snapshot.pages_limit or limit // PAGE_BYTES, snapshot.pages_free or free
 end
 
--- A copy, which the policy may do with as it likes.
+-- A copy, which the policy may change.
 local function copy_snapshot(snapshot)
     local copy = shallow_copy(snapshot)
     for _, name in ipairs({ "general", "settings", "totals" }) do
@@ -145,7 +145,7 @@ local function copy_snapshot(snapshot)
     end
     copy.classes, copy.by_id = {}, {}
     copy.pages_limit, copy.pages_free = M.pages(snapshot)
-    copy.pages_free = copy.pages_free or 0 -- a memcached without a pool of free pages does not tell
+    copy.pages_free = copy.pages_free or 0 -- a memcached without a pool of free pages does not report it
     for i, class in ipairs(snapshot.classes) do
         copy.classes[i] = copy_class(class)
         copy.by_id[class.id] = copy.classes[i]
@@ -153,8 +153,8 @@ local function copy_snapshot(snapshot)
     return copy
 end
 
--- What a class that is new, or was empty, had counted is not known: nothing grew. Counters that went
--- back began anew.
+-- Earlier counters of a class that is new, or was empty, are unknown: they count as unchanged. Counters that fell began
+-- again at 0.
 local function settle_counters(was, class)
     for _, name in ipairs(COUNTERS) do
         class[name] = class[name] or was[name] or 0
@@ -165,18 +165,18 @@ local function settle_counters(was, class)
     end
 end
 
--- A class that was not there, or was another one by the same id: a geometry that changes gives ids to new sizes.
+-- The earlier state of a new class, or of an id with a new chunk size: a change of geometry reuses ids for other sizes.
 local function stand_in(class)
     return copy_class({ id = class.id, chunk_size = class.chunk_size, chunks_per_page = class.chunks_per_page })
 end
 
--- The growth of a counter, which may be missing or have begun anew.
+-- The growth of a counter, which may be missing or have begun again at 0.
 local function grown(was, now, name)
     return max(0, (now[name] or 0) - (was and was[name] or 0))
 end
 
---- What a store of an interval stands for: misses of the server by stores of its classes; 1 where the server counts no
--- misses. Then the misses that no store stands for: all of them in an interval without stores.
+--- The misses of the server for each store of its classes; 1 if the server counts no misses. Then the misses that no
+-- store stands for: all of them in an interval without stores, else 0.
 function M.misses_a_store(before, after)
     local from, to, stored, was = before.general or {}, after.general or {}, 0, {}
     if not (from.get_misses and to.get_misses) then
@@ -209,9 +209,9 @@ local function add_rates(before, after)
     end
 end
 
---- Two snapshots as a policy is shown them: copies in which every class of `after` is in
--- `before.by_id` too, no counter of `before` is above that of `after`, and no field that
--- slate-policies(7) promises is missing. Classes of `after` have what they did between the two.
+--- Two snapshots in the form that a policy sees: copies in which every class of `after` is in `before.by_id` too, no
+-- counter of `before` is above that of `after`, and no field that slate-policies(7) promises is missing. Classes of
+-- `after` have their rates between the two.
 function M.pair(before, after)
     before, after = copy_snapshot(before), copy_snapshot(after)
     for _, class in ipairs(after.classes) do
@@ -224,7 +224,7 @@ function M.pair(before, after)
     end
     before.classes = {}
     for id, class in next, before.by_id do
-        if not after.by_id[id] then -- it is gone
+        if not after.by_id[id] then -- the class is gone
             settle_counters(class, class)
         end
         before.classes[#before.classes + 1] = class
@@ -253,7 +253,7 @@ local function whole(move, i, name, least, most, otherwise)
     return n
 end
 
--- Checks one move against the pages that those before it left: by class, and by 0 of the pool.
+-- Checks one move against `left`, the pages after the earlier moves: by class id, with 0 for the pool.
 local function check_move(i, move, left)
     if type(move) ~= "table" then
         error(format("move %d is not a table", i), 0)
@@ -308,7 +308,7 @@ function M.start(value, words)
         error(format("init is a %s, not a function", type(value.init)), 0)
     end
     local settings = M.read_settings(value.settings, words)
-    randomseed(0) -- so that it decides the same each time
+    randomseed(0) -- so that a policy decides the same in each run
     local policy = { decide_function = value.decide, settings = settings, window_s = settings.window_s or 1,
         wants_curves = value.curves == true, history = {}, ordered = {}, results_before = {} }
     policy.state = settings
@@ -318,12 +318,12 @@ function M.start(value, words)
     return policy
 end
 
---- Is it time to decide: has the policy's window passed between two snapshots?
+--- True if the policy's window has passed between two snapshots.
 function M.is_due(policy, before, after)
     return after.time_s - before.time_s + EARLY_S >= policy.window_s
 end
 
--- What was seen between two decisions, as far as a policy may want to look back.
+-- The fields of each class that the history keeps for policies that read past decisions.
 local SEEN <const> = { "total_pages", "hits_per_s", "misses_per_s", "stores_per_s", "evicted_per_s", "victim_age_s" }
 
 local function remember(policy, after)
@@ -337,8 +337,8 @@ local function remember(policy, after)
     end
 end
 
--- The moves of the decision before, with what became of them: as the host told, and where it did not, pages that the
--- donor has fewer and the receiver more.
+-- The moves of the last decision with their results: those that the host reported, else by the pages that the donor
+-- lost and the receiver got.
 local function last_moves(policy, after)
     for i, one in ipairs(policy.ordered) do
         local results_before, from, to = policy.results_before[i] or {}, after.by_id[one.from], after.by_id[one.to]
@@ -360,8 +360,8 @@ local function note_ordered(policy, moves, after)
     end
 end
 
---- Tells a policy what became of the moves of its last decision: in their order { state, pages_moved, items_lost,
--- items_rescued }, as far as it is known.
+--- Passes on the results of the moves of the last decision, in the same order: { state, pages_moved, items_lost,
+-- items_rescued }, each nil if it is unknown.
 function M.report(policy, results)
     policy.results_before = results
 end
@@ -371,11 +371,11 @@ function M.decide(policy, before, after)
     before, after = M.pair(before, after)
     after.last_moves, after.history = last_moves(policy, after), shallow_copy(policy.history)
     remember(policy, after)
-    local pages = { by_id = {} } -- as of now, however the policy changes its copy
+    local pages = { by_id = {} } -- a copy from before the call, since the policy may change its own
     for _, class in ipairs(after.classes) do
         pages.by_id[class.id] = { total_pages = class.total_pages }
     end
-    local left = { [0] = after.pages_free or 0 } -- noted now: the policy may change its copy
+    local left = { [0] = after.pages_free or 0 } -- read before the call, since the policy may change its copy
     for _, class in ipairs(after.classes) do
         left[class.id] = class.total_pages
     end

@@ -1,18 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What pages are worth to a class, in hits; and curves of its misses over the items that it could hold. Pure.
+--- The worth of pages to a class, in hits; and curves of its misses over the items that it could hold. Pure.
 --
--- Predictions for people (slate.judge.verdict) and policies in Lua ask here. It is built into slated with
--- slate.base.policy_core, under whose rule it stands: what it uses is looked up once.
+-- Predictions for people (slate.judge.verdict) and policies in Lua use this module. slated has it built in with
+-- slate.base.policy_core, whose rule holds here: library functions are looked up once.
 --
--- Hits grow with the logarithm of the pages: by so large a share of the class's reads, its slope, for each unit of the
--- natural logarithm. Where keys are about as popular as Zipf's law has them, with an exponent of 0.8 to 1, the slope is
--- about a tenth whatever the class and its size; where few keys take nearly all reads it is less. Where all keys are
--- alike, hits grow with the pages themselves, and the slope is the hit ratio. Which slope a class has is not known.
--- So slopes from next to none to the hit ratio are weighed: by how far each is from what is expected, halfway between
--- a tenth and the slope of the whole cache's curve, and by how well the class's sampled curve agrees with it at a half,
--- a quarter and an eighth of the memory. What is told is the median of what these slopes mean, with the least and the
--- most between which four of five lie. `make bench-moves` holds predictions against what moves alone brought; the
--- constants are from there.
+-- Hits grow with the logarithm of the pages. The slope is their growth, as a share of the class's reads, for each unit
+-- of the natural logarithm. If keys are about as popular as in Zipf's law with an exponent of 0.8 to 1, the slope is
+-- about a tenth for any class and size; if few keys take nearly all reads, it is less. If all keys are equally popular,
+-- hits grow with the pages themselves, and the slope is the hit ratio. The slope of a class is unknown. So slopes from
+-- almost 0 to the hit ratio are weighted: by their distance from the expected slope, halfway between a tenth and the
+-- slope of the whole cache's curve, and by how well the class's sampled curve agrees with them at a half, a quarter and
+-- an eighth of the memory. The result is the median over these slopes, with a least and a most that enclose four fifths
+-- of the weight. `make bench-moves` compares predictions with the effect of moves alone; the constants are from there.
 local ipairs = ipairs
 local abs, exp, huge, log, max, min, sqrt = math.abs, math.exp, math.huge, math.log, math.max, math.min, math.sqrt
 local unpack = table.unpack
@@ -20,32 +19,32 @@ local unpack = table.unpack
 local M = {}
 
 local PAGE_BYTES <const> = 1 << 20
-local SLOPE <const> = 0.1 -- of classes of many kinds
-local APART <const> = 0.33 -- slopes of classes lie apart from what is expected: the standard error of their logarithm
-local ALIKE <const> = 0.05 -- of the classes have keys that are all alike, as long as nothing is known of them
-local SLOPES <const>, SLOPE_LEAST <const> = 12, 0.02 -- that are weighed, and the least of them
-local LRU_POWER <const>, LRU_ERROR <const> = 0.9, 0.4 -- the curve is the LRU's: what a slope means there, and its error
-local FARTHER <const> = 3 -- so many times that error where the curve is looked at below half of the memory
-local CLUSTERED <const> = 2 -- so many times the error of as many single reads: a sampled key has several
-local CHANCE_LEAST <const> = 0.005 -- of the reads: curves tell no less
-local DOUBT_SHARE <const> = 0.1 -- of the weight lies above the most that may come, and as much below the least
-local SOON_S <const> = 12 -- of a gain half is told of where it takes the class so long to fill the pages
+local SLOPE <const> = 0.1 -- the expected slope, from classes of many kinds
+local APART <const> = 0.33 -- standard error of the logarithm of a class's slope against the expected one
+local ALIKE <const> = 0.05 -- the share of classes whose keys are all equally popular, if no more is known
+local SLOPES <const>, SLOPE_LEAST <const> = 12, 0.02 -- the number of weighted slopes, and the least of them
+local LRU_POWER <const>, LRU_ERROR <const> = 0.9, 0.4 -- the curve is an LRU's: an exponent for a slope there, its error
+local FARTHER <const> = 3 -- multiplies that error where the curve is read below half of the memory
+local CLUSTERED <const> = 2 -- multiplies the error of single reads: a sampled key has several reads
+local CHANCE_LEAST <const> = 0.005 -- a share of the reads: curves are no more exact
+local DOUBT_SHARE <const> = 0.1 -- the share of the weight above the reported most, and below the reported least
+local SOON_S <const> = 12 -- reports half of a gain if the class needs this long to fill the pages
 
 -- (e^z - 1) / z
 local function growth(z)
     return abs(z) < 1e-9 and 1 or (exp(z) - 1) / z
 end
 
---- The misses of a class over the items that it could hold, fitted to what it did with those it has.
+--- The misses of a class over the items that it could hold, fitted to its misses with today's items.
 -- requests, misses: in some time; items: held; age: of the item evicted next, in the same time.
--- By the footprint theory of Xiang et al. (ASPLOS 2013) the items held are what was asked for in the last `age`, and
--- the misses the rate at which that grows. So the curve goes through (0, requests) and (items, misses), and filling
--- it to `items` takes `age`; of the curves requests * (1 + n/a)^-b, from linear to hyperbolic, one fits.
+-- By the footprint theory of Xiang et al. (ASPLOS 2013) the items held are those requested in the last `age`, and the
+-- misses are the rate at which they grow. So the curve goes through (0, requests) and (items, misses), and filling it
+-- to `items` takes `age`; one of the curves requests * (1 + n/a)^-b, from linear to hyperbolic, fits.
 -- Returns a function of items. Cost: some 40 steps to fit.
 function M.miss_curve(requests, misses, items, age)
     if misses >= requests then
         return function() return requests end
-    elseif misses <= 0 or items <= 0 then -- all that is asked for is there: who knows how little would do
+    elseif misses <= 0 or items <= 0 then -- every request hits: how few items would do is unknown
         return function(n) return max(0, requests * (1 - n / max(items, 1))) end
     end
     local fall = log(requests / misses)
@@ -68,7 +67,7 @@ function M.miss_curve(requests, misses, items, age)
     end
 end
 
---- The value at x along straight lines between points { x, y } in ascending order; beyond their ends, that of the end.
+--- The value at x along straight lines between points { x, y } in ascending order; beyond the ends, that of the end.
 function M.between(points, x)
     local last
     for _, point in ipairs(points) do
@@ -83,13 +82,13 @@ function M.between(points, x)
     return last[2]
 end
 
--- The hits that a class has more with so many times its memory, over those of today. power: its slope over its hit
--- ratio, 1 where all keys are alike; then the hits grow as the memory does, and for small powers as its logarithm.
+-- The growth of a class's hits in `times` times its memory, as a share of today's hits. power: its slope over its hit
+-- ratio. With 1, all keys are equally popular and hits grow as the memory does; with small powers, as its logarithm.
 local function growth_of(times, power)
     return (times ^ (power * power) - 1) / power
 end
 
--- The slope to expect of a class of which no more is known. whole: the curve of the whole cache, or nil.
+-- The slope to expect of a class if no more is known. whole: the curve of the whole cache, or nil.
 local function expected_slope(whole)
     if not (whole and #whole >= 2 and whole.bytes) then
         return SLOPE
@@ -98,7 +97,7 @@ local function expected_slope(whole)
     return sqrt(SLOPE * max(SLOPE_LEAST / 2, share / log(2)))
 end
 
--- Slopes that a class may have, in ascending order, and the logarithms of their weights by what is expected.
+-- Slopes that a class may have, in ascending order, and the logarithms of their weights, from the expected slope.
 local function slopes_of(hit_ratio, whole)
     local slopes, weights, sum = {}, {}, 0
     local center, least = min(expected_slope(whole), hit_ratio), min(SLOPE_LEAST, hit_ratio / 5)
@@ -111,8 +110,8 @@ local function slopes_of(hit_ratio, whole)
     return slopes, weights
 end
 
--- Weighs slopes by a class's own curve: by the share of the reads that it tells between each amount of memory and half
--- of that. bytes: the memory of now.
+-- Weights slopes by a class's own curve: by its share of the reads between each amount of memory and half of that
+-- amount. bytes: today's memory.
 local function weigh(slopes, weights, hit_ratio, curve, bytes)
     local reads, error_ratio = curve.reads or huge, LRU_ERROR
     for step = 0, 2 do
@@ -130,8 +129,8 @@ local function weigh(slopes, weights, hit_ratio, curve, bytes)
     end
 end
 
--- The median of values in ascending order, and the least and the most between which four of five lie. weights: their
--- logarithms.
+-- The median of values in ascending order, and the least and the most of the middle four fifths of the weight. weights:
+-- their logarithms.
 local function middle(values, weights)
     local most, sum, below, at = max(unpack(weights)), 0, 0, {}
     for i in ipairs(values) do
@@ -145,7 +144,7 @@ local function middle(values, weights)
     return M.between(at, 0.5), M.between(at, DOUBT_SHARE), M.between(at, 1 - DOUBT_SHARE)
 end
 
--- How many hits a second more, or less, pages in the place of those held mean, as `middle` has it; most_per_s at most.
+-- As `middle`: the change of hits a second if `pages` replace those held, at most most_per_s.
 local function hits_between(class, held, pages, most_per_s)
     if class.hits_per_s == 0 then
         return 0, 0, 0
@@ -161,14 +160,14 @@ local function hits_between(class, held, pages, most_per_s)
     return middle(changes, weights)
 end
 
---- The hits a second that a class wins by pages more, and the least and the most that it may win. Where it fills them
--- slowly, what they bring soon is less. class: of `after` as slate.base.policy_core pairs snapshots; where they are
--- known with `curve` and `whole_curve`, its own and that of the whole cache: lists of { bytes, hit_ratio } in ascending
--- order, with their `reads` (any number unless told), that of the whole with its `bytes` of now.
+--- The hits a second that a class gains by `pages` more, and the least and the most gain. If the class fills them
+-- slowly, the early gain is less. class: of `after`, from slate.base.policy_core's pair; if known with `curve` and
+-- `whole_curve`, its own and that of the whole cache: lists of { bytes, hit_ratio } in ascending order, with their
+-- `reads` (unlimited if absent); that of the whole has today's `bytes`.
 function M.gain(class, pages)
     local held = max(class.total_pages, 1)
     if class.evicted_per_s == 0 or pages <= 0 then
-        return 0, 0, 0 -- it does not fill the pages that it has
+        return 0, 0, 0 -- the class does not fill the pages that it has
     end
     local won, least, most = hits_between(class, held, held + pages, class.misses_per_s)
     local fill_s = pages * class.chunks_per_page / max(class.stores_per_s, 1e-9)
@@ -176,8 +175,8 @@ function M.gain(class, pages)
     return won * soon, least * soon, most * soon
 end
 
---- The hits a second that a class loses by pages less, and the least and the most that it may lose: whole free pages
--- cost nothing.
+--- The hits a second that a class loses by `pages` less, and the least and the most loss: entirely free pages cost
+-- nothing.
 function M.cost(class, pages)
     local free = class.free_chunks // max(class.chunks_per_page, 1)
     local held, missing = class.total_pages - free, pages - free
@@ -189,8 +188,7 @@ function M.cost(class, pages)
     return hits_between(class, held, held - missing, class.hits_per_s)
 end
 
---- For policies: how many hits a second a class would have more with so many pages more; a negative number of pages
--- costs hits.
+--- For policies: the change of a class's hits a second with `pages` more; negative pages cost hits.
 function M.page_gain(class, pages)
     if pages < 0 then
         return -(M.cost(class, -pages))

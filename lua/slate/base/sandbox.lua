@@ -1,38 +1,38 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Runs functions that came from a file under the limits of slate.base.policy_box.
 --
--- A function runs in a coroutine of its own, whose hook counts instructions, memory and processor
--- time: once a limit is reached every further instruction fails, so that no pcall of the function
--- outlives it. slated keeps the same limits with its own allocator, which also stops a single huge
--- allocation. Here an instruction has run when its memory is counted: the library makes no long texts, and what joins
--- many, or long ones, is found by how much memory grew. So the collector rests meanwhile, and from the first large
--- growth on the hook looks at each instruction.
+-- A function runs in a coroutine of its own, whose hook counts instructions, memory and processor time. Once a limit is
+-- reached every further instruction fails, so that no pcall of the function outlives it. slated enforces the same
+-- limits with its own allocator, which also stops a single huge allocation. Here an instruction has run before its
+-- memory is counted. The library makes no long texts, and the growth of memory shows instructions that join many or
+-- long texts. So the collector is stopped meanwhile, and from the first large growth on the hook checks each
+-- instruction.
 --
--- What functions keep from call to call is weighed when they may have come to half of the limit.
+-- Values that functions keep from call to call are weighed when they may have reached half of the limit.
 --
--- What comes out of a call may have metatables, whose functions would run outside every limit: take M.plain of it, or
+-- Results of a call may have metatables, whose functions would run outside every limit: use M.plain of a result, or
 -- only texts and numbers.
 local rules = require "slate.base.policy_box"
 
 local M = {}
 
--- Methods of texts are the policy's while it runs: what is needed here is not looked up then.
+-- Methods of texts are the policy's while it runs, so this module looks up its own before.
 local format = string.format
 
--- Instructions between two looks at memory. Lua counts those of the hook, too: a look has twice as many, so that all
--- are counted right (lua_policy_spec). Texts can grow some thirty times in so many.
+-- Instructions between two checks of memory. Lua counts the hook's own, too: a check has twice as many, so that all are
+-- counted right (lua_policy_spec). Texts can grow some thirty times in this number of instructions.
 local STEP <const> = 13
-local CALM_KB <const> = 8 -- growth between two looks; one instruction can join some 200 texts of such a length
+local CALM_KB <const> = 8 -- growth between two checks; one instruction can join some 200 texts of this length
 local INSTRUCTIONS_A_CLOCK <const> = 1000
-local LONG_SOURCE_BYTES <const> = 16 << 10 -- a shorter one holds no text that matters
+local LONG_SOURCE_BYTES <const> = 16 << 10 -- a shorter source holds no text that matters
 local TABLE_BYTES <const>, ENTRY_BYTES <const>, TEXT_BYTES <const> = 56, 40, 24
 
 local Box = {}
 Box.__index = Box
 Box.__name = "slate.base.sandbox"
 
---- A sandbox. log(text): what becomes of print; nil: nothing. limits: some of rules.LIMITS, to have other ones, and
--- step: instructions between two looks at memory and the clock.
+--- Makes a sandbox. log(text): called by print; nil: prints are dropped. limits: those of rules.LIMITS to replace, and
+-- step: instructions between two checks of memory and the clock.
 function M.new(log, limits)
     local self = setmetatable({ limits = setmetatable(limits or {}, { __index = rules.LIMITS }) }, Box)
     self.host = {
@@ -51,18 +51,18 @@ function M.new(log, limits)
     end
     self.roots = setmetatable({}, { __mode = "k" })
     self:retain(self.environment)
-    self.weight_kb, self.grown_kb = 0, 0 -- of what is kept, when it was weighed; memory that calls took since
+    self.weight_kb, self.grown_kb = 0, 0 -- of the kept values, when last weighed; memory that calls took since
     return self
 end
 
--- Notes a table or a function that leads to what is kept.
+-- Adds a table or a function to the roots from which `weigh` finds kept values.
 function Box:retain(value)
     if type(value) == "table" or type(value) == "function" then
         self.roots[value] = true
     end
 end
 
--- How much memory is kept: texts, tables and functions, by Lua's sizes. What the sandbox gives does not count.
+-- The bytes of kept values: texts, tables and functions, by Lua's sizes. The sandbox's own functions do not count.
 function Box:weigh()
     local bytes, stack, seen = 0, {}, {}
     local function add(value)
@@ -99,7 +99,7 @@ function Box:weigh()
     return bytes
 end
 
---- A copy of a value with the tables in it, so many deep, without metatables and what lies deeper.
+--- A copy of a value and its tables to a depth, without metatables and deeper tables.
 function M.plain(value, depth, seen)
     if type(value) ~= "table" then
         return value
@@ -119,7 +119,7 @@ function M.plain(value, depth, seen)
     return copy
 end
 
--- Ends the running call: from here on each instruction of it fails with the same words.
+-- Ends the running call: from here on each of its instructions fails with the same words.
 function Box:trip(words)
     self.tripped = words
     debug.sethook(self.thread, function() error(words, 0) end, "", 1)
@@ -133,7 +133,7 @@ function Box:spend(steps)
     end
 end
 
--- The function that runs has just made a text: is it too long? level: of the hook.
+-- Ends the call if a local of the running function is too long a text. level: of the hook.
 function Box:check_texts(level)
     local i, name, value = 1, debug.getlocal(level + 1, 1)
     while name do
@@ -145,7 +145,7 @@ function Box:check_texts(level)
     end
 end
 
--- The hook of a call. It runs every few instructions, and so takes most of a call's time: what it needs is at hand.
+-- The hook of a call. It runs every few instructions and takes most of a call's time, so it reads only locals.
 function Box:hook()
     local step, limits, collect, clock_s = self.step, self.limits, collectgarbage, os.clock
     local last_kb, until_s, unclocked = collect("count"), clock_s() + limits.cpu_s, 0
@@ -195,7 +195,7 @@ local function message_of(raised)
     return format("raised a %s instead of a message", type(raised))
 end
 
--- Whether what is kept is within the limit.
+-- True if the kept values are within the limit.
 function Box:is_fit()
     local most_kb = self.limits.memory_bytes / 1024
     if self.weight_kb + self.grown_kb > most_kb / 2 then
@@ -209,7 +209,7 @@ function Box:call(f, ...)
     if not self:is_fit() then
         return false, self:fat()
     end
-    -- Methods of texts are found by a metatable that all of Lua shares.
+    -- All of Lua shares one metatable, by which methods of texts are found.
     local texts = debug.getmetatable("")
     local index, lock = texts.__index, texts.__metatable
     texts.__index, texts.__metatable = self.environment.string, false

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Words for a shell, commands, and what they left in a file.
+--- Quotes words for a shell, runs commands, and reads files that they wrote.
 -- @module slate.base.shell
 local M = {}
 
---- A word as a POSIX shell takes it back unchanged: in quotes, unless it is plain. Good for a line that is run and for
--- one that is shown.
+--- Quotes a word so that a POSIX shell reads it unchanged; a plain word needs no quotes. For lines that are run and for
+-- lines that are shown.
 -- @tparam string|number word
 -- @treturn string
 function M.word(word)
@@ -12,8 +12,8 @@ function M.word(word)
     return text:find("^[%w_./,:@%%+-]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
---- Runs a command that reads nothing: its output goes where ours goes. As os.execute; but that has the process ignore
--- SIGINT for as long as the command runs, and an order to end that comes meanwhile would be lost.
+--- Runs a command that reads nothing; its output goes to that of this process. os.execute would ignore SIGINT while the
+-- command runs, so an interrupt that comes meanwhile would be lost.
 -- @tparam string command
 -- @treturn true|nil whether it ended with 0
 -- @treturn string "exit" or "signal"; or why it did not start
@@ -26,7 +26,7 @@ function M.run(command)
     return pipe:close()
 end
 
---- The text of a file that a command has written, which goes; "" when there is none.
+--- Returns the text of a file that a command has written, and removes the file; "" if there is none.
 function M.read_and_remove(path)
     local file = io.open(path, "r")
     local text = file and file:read("a") or ""

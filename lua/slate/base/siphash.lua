@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- SipHash-2-4: a hash of 64 bits that nobody can turn back, or make collide, without the key.
+--- SipHash-2-4: a hash of 64 bits. Without the key, nobody can invert it or make it collide.
 -- Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012.
 -- @module slate.base.siphash
 local M = {}
@@ -23,7 +23,7 @@ local function rounds(v0, v1, v2, v3, n)
     return v0, v1, v2, v3
 end
 
---- A function that hashes strings by a key of 16 bytes.
+--- Returns a function that hashes strings with a key of 16 bytes.
 -- @tparam string key
 -- @treturn function of a string to an integer
 function M.by(key)
@@ -49,7 +49,7 @@ function M.by(key)
     end
 end
 
---- The same by a key that the kernel draws and nobody is told.
+--- The same with a random key from the kernel, which is never shown.
 -- @treturn function, or nil and a message
 function M.random()
     local file, problem = io.open("/dev/urandom", "rb")

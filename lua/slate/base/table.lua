@@ -9,7 +9,7 @@ local function printable(text)
     return (text:gsub("%c", "?"))
 end
 
---- A message of one or more lines, which may quote what stands in a file or an answer of somebody else's.
+--- A message of one or more lines for a terminal; it may quote a file or the answer of a server.
 function M.for_terminal(text)
     return (text:gsub("[^\n\t\32-\126\128-\255]", "?"):gsub("\xc2[\x80-\x9f]", "?"))
 end
@@ -23,7 +23,7 @@ local function padded(text, columns, to_left)
     return to_left and text .. fill or fill .. text
 end
 
--- "CLASS|PAGES|NOTE<" as a list of columns: "<" is behind the title of a text column.
+-- "CLASS|PAGES|NOTE<" as a list of columns: "<" marks the title of a text column.
 local function columns_of(text)
     local columns = {}
     for title, mark in (text .. "|"):gmatch("([^|<]*)(<?)|") do

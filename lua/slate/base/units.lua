@@ -16,7 +16,7 @@ local function scaled(value, base, limit)
     return value, SCALES[step]
 end
 
--- One decimal at most, none where it is zero or the number is long enough without.
+-- At most one decimal; none if it is zero or the number is long without it.
 local function short(value, whole_from)
     local text = (math.abs(value) < whole_from and "%.1f" or "%.0f"):format(value)
     return (text:gsub("%.0$", ""))
@@ -54,7 +54,7 @@ function M.count(n)
     return short(value, COUNT_WHOLE_FROM) .. unit
 end
 
---- A rate per second: one decimal under ten, unless that is zero; whole above. A little is not zero: "<0.1".
+--- A rate per second: one decimal under ten, unless that is zero; whole above. A small rate is not 0: "<0.1".
 function M.rate(n)
     if not n then
         return "-"
@@ -74,8 +74,8 @@ function M.percent(ratio, decimals)
     return ("%." .. (decimals or 0) .. "f%%"):format(ratio * 100)
 end
 
---- A share from 0 to 1 as per cent under a head that says so: "91.8", "100". What is not all is not "100", and a little
--- is not zero: "<0.1".
+--- A share from 0 to 1 as per cent, without "%", for a column with it in the title: "91.8", "100". Less than all is not
+-- "100", and a small share is not 0: "<0.1".
 function M.share(ratio)
     if not ratio then
         return "-"
@@ -140,13 +140,13 @@ function M.whole(least, most)
     return function(text) return M.parse_whole(text, least, most) end
 end
 
--- A word of a message. What is as long as a file is none.
+-- A word for a message. A text as long as a file is cut.
 local MOST_SHOWN_BYTES <const> = 200
 local function shown(text)
     return #text > MOST_SHOWN_BYTES and text:sub(1, MOST_SHOWN_BYTES) .. "..." or text
 end
 
---- Reads a server's address: "host", "host:port", ":port" (of loopback), "[v6]:port", "v6", "tls://host:port",
+--- Reads a server's address: "host", "host:port", ":port" (on loopback), "[v6]:port", "v6", "tls://host:port",
 -- "unix:path", or the path of a socket, which has a slash: "/run/one.sock", "run/one.sock".
 -- Returns { path = } or { host =, port =, tls = true or nil }, each with `name` for messages; or nil and a message.
 function M.parse_server(text)
@@ -182,7 +182,7 @@ function M.parse_server(text)
     return { host = host, port = port, name = (host:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(host, port) }
 end
 
---- A text without the blanks at its end. Cost: its length, whatever is in it: "%s+$" would try each blank as the first.
+--- A text without the blanks at its end. Cost: linear in its length; "%s+$" would start a match at each blank.
 function M.trimmed(text)
     return text:match("^.*%S") or ""
 end

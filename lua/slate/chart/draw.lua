@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Charts: figures, and how they are drawn. With gnuplot as a picture, without it as text.
+--- Charts: figures, drawn with gnuplot as a picture, without gnuplot as text.
 --
 -- A figure is { title, note, panels, columns }: one or more panels, below each other or in columns. A panel has a kind,
--- axes x and y { label, min, max, log, ticks = list of { value, text } }, and what the kind draws:
+-- axes x and y { label, min, max, log, ticks = list of { value, text } }, and the fields of its kind:
 --
 --     stack      at (x of each sample), gaps, series of { label, values, grey, colour }: areas of steps, from 0 up
 --     lines      series of { label, points = list of { x, y or false } }; points = true marks each
 --     histogram  bars = list of { from, to, count }, limits
 --
--- marks, a list of { x, label }, are lines from top to bottom; limit = { value, label } of a stack lies across. An axis
--- of time has start_s (what its 0 stands for) and unit_s. Figures are made by the modules of slate.chart.kinds, each
--- with figure(list of snapshots) -> figure, or nil and a message.
+-- marks, a list of { x, label }, are lines from top to bottom; limit = { value, label } of a stack is a line across. An
+-- axis of time has start_s (the time of its 0) and unit_s. The modules of slate.chart.kinds make figures, each with
+-- figure(list of snapshots) -> figure, or nil and a message.
 local gnuplot = require "slate.chart.gnuplot"
 local shell = require "slate.base.shell"
 local trimmed = require("slate.base.units").trimmed
@@ -26,14 +26,13 @@ M.KINDS = {
     { name = "fleet", summary = "the hit ratio of many servers" },
 }
 
---- Feeds a script to gnuplot. Returns true; or nil, message and code: "missing" when there is no gnuplot,
--- "chart" when it fails.
+--- Feeds a script to gnuplot. Returns true; or nil, message and code: "missing" without gnuplot, "chart" if it fails.
 function M.run(script, program)
     program = program or os.getenv("SLATE_GNUPLOT") or "gnuplot"
     local errors = os.tmpname()
     io.stdout:flush()
-    -- After an early failure the shell itself drains the rest of the script, so that writing never
-    -- meets a closed pipe.
+    -- If the program fails early, the shell itself reads the rest of the script, so that writing never meets a closed
+    -- pipe.
     local pipe, problem = io.popen(("{ %s; status=$?; while read -r _; do :; done; exit $status; } 2>%s"):format(
         shell.word(program), shell.word(errors)), "w")
     if not pipe then
@@ -58,7 +57,7 @@ end
 
 local ENDINGS <const> = { png = "IEND\xae\x42\x60\x82$", svg = "</svg>%s*$", html = "</html>%s*$" }
 
---- Does a picture end as its format says? gnuplot reports success on a full disk too.
+--- True if a picture ends as its format requires: gnuplot reports success on a full disk, too.
 function M.is_whole(path, terminal)
     local file = io.open(path, "rb")
     if not file then
@@ -74,7 +73,7 @@ end
 --- Writes a picture of a figure. options: terminal "png", "svg" or "html", width and height in pixels,
 -- program (gnuplot). Returns true, or nil, message, code.
 function M.write(figure, path, options)
-    if options.terminal == "html" then -- gnuplot's SVG knows neither a pointer nor the dark
+    if options.terminal == "html" then -- gnuplot's SVG has neither values under the pointer nor a dark style
         return require("slate.chart.picture").write_file(path, require("slate.chart.html_panels").page(figure))
     end
     local terminal = options.terminal
@@ -89,14 +88,14 @@ function M.write(figure, path, options)
     return true
 end
 
---- The figure as text: options as of slate.chart.text.
+--- The figure as text; options: as for slate.chart.text.
 function M.text(figure, options)
     return require("slate.chart.text").draw(figure, options)
 end
 
 local TERMINALS <const> = { png = "png", svg = "svg", html = "html", txt = "text" }
 
---- The chart format that a file name asks for, or nil and a message.
+--- The chart format by the ending of a file's name, or nil and a message.
 function M.terminal_for(path)
     local terminal = TERMINALS[(path:match("%.(%w+)$") or ""):lower()]
     if terminal then
@@ -107,7 +106,7 @@ end
 
 --- A figure of curves over a size, one for each name, in the given order.
 -- series: { title, note, x_label, y_label, tic = function(x) -> text, curves = list of { label, points }, sizes = list
--- of the sizes with a tic (all that were looked at), marks }. Points are marked: nothing is known of what is between.
+-- of the sizes with a tic (all that were tried), marks }. Points are marked: values between them are unknown.
 function M.curves(series)
     local least, most, ticks, seen = math.huge, 0, {}, {}
     for _, curve in ipairs(series.curves) do
@@ -123,7 +122,7 @@ function M.curves(series)
         ticks[i] = { size, series.tic(size) }
     end
     table.sort(ticks, function(a, b) return a[1] < b[1] end)
-    local far = most / math.max(least, 1e-300) >= 8 -- else a linear axis shows more
+    local far = most / math.max(least, 1e-300) >= 8 -- over a smaller range a linear axis shows more
     local highest = 0
     for _, curve in ipairs(series.curves) do
         for _, point in ipairs(curve.points) do

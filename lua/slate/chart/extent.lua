@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- How far the values of a panel (slate.chart.draw) go, for whoever draws it. Pure.
+--- The highest values of the panels of slate.chart.draw, for the drawing modules. Pure.
 local M = {}
 
---- The highest sum of the series of a stack; its `limit` counts.
+--- The highest sum of the series of a stack, or its `limit` if that is higher.
 function M.highest_sum(panel)
     local most = panel.limit and panel.limit.value or 0
     for i = 1, #panel.at do

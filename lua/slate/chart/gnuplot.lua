@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A figure (slate.chart.draw tells what that is) as a script for gnuplot. Pure: the same figure gives the same text.
+--- A figure (slate.chart.draw defines it) as a script for gnuplot. Pure: the same figure gives the same text.
 local extent = require "slate.chart.extent"
 
 local M = {}
@@ -10,9 +10,9 @@ M.PALETTE = {
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#f0e442", "#cc79a7", "#004466", "#8c510a", "#8a8a8a",
 }
 local LETTER_PIXELS <const>, TIC_PIXELS <const> = 8.5, 45
-local PLOT_SHARE <const> = 0.68 -- of a panel's width, at least: what its labels leave to it
+local PLOT_SHARE <const> = 0.68 -- the least share of a panel's width for the plot; labels get the remainder
 
---- A gnuplot string: single quotes doubled, nothing in it is interpreted, one line.
+--- A gnuplot string of one line: in single quotes, doubled inside, so that gnuplot interprets nothing in it.
 function M.quoted(text)
     return "'" .. text:gsub("%c", " "):gsub("'", "''") .. "'"
 end
@@ -24,7 +24,7 @@ end
 
 local SCALES <const> = { "", "K", "M", "G", "T" }
 
--- In at most four figures, in thousands from 10,000 on.
+-- A number with at most four figures, in thousands from 10,000 on.
 local function in_thousands(value)
     local step = 1
     while math.abs(value) >= 10000 and step < #SCALES do
@@ -77,7 +77,7 @@ local function add_x_axis(lines, axis, pixels)
     end
 end
 
--- highest: what is drawn; pixels: of the panel's height, of which a tic needs some.
+-- highest: the highest value drawn; pixels: of the panel's height, which limits the number of tics.
 local function add_y_axis(lines, axis, highest, pixels)
     local tics, step = {}, M.tic_step(math.max((axis.max or highest) - (axis.min or 0), 1e-6),
         math.max(2, math.min(8, pixels // TIC_PIXELS)))
@@ -90,7 +90,7 @@ local function add_y_axis(lines, axis, highest, pixels)
     add(lines, "set grid ytics back linetype 1 linecolor '#e4e4e4' linewidth 1")
 end
 
--- Where a value stands on an axis, from 0 to 1; the axis of a chart with marks has its ends.
+-- The position of a value on an axis, from 0 to 1; the axis of a chart with marks has min and max.
 local function fraction(axis, x)
     local least = axis.min or 0
     if axis.log then
@@ -99,8 +99,8 @@ local function fraction(axis, x)
     return (x - least) / (axis.max - least)
 end
 
--- Lines from top to bottom. A label stands at the first of two heights where the one before it leaves it room; the line
--- of one without room stays alone.
+-- Draws lines from top to bottom. A label takes the first of two heights where the label before it leaves room; without
+-- room, the line has no label.
 local function add_marks(lines, panel, pixels)
     local heights <const>, free = { 0.6, 1.6 }, { -math.huge, -math.huge }
     for _, mark in ipairs(panel.marks or {}) do
@@ -124,7 +124,7 @@ local function longest_label(series)
     return longest
 end
 
--- A line from side to side, which the axis always reaches.
+-- Draws a line from side to side; the axis always reaches it.
 local function add_limit(lines, limit)
     local value = number(limit.value)
     add(lines, "set arrow from graph 0, first %s to graph 1, first %s nohead front linecolor '%s' dashtype 3 "
@@ -154,7 +154,7 @@ end
 
 local kinds = {}
 
--- A band as a polygon of steps: what was counted jumps, a slope between samples would be a lie.
+-- A band as a polygon of steps: counts jump, so a slope between samples would be wrong.
 local function band_rows(panel, lower, upper)
     local rows = {}
     for i, x in ipairs(panel.at) do
@@ -246,7 +246,7 @@ function M.size(figure)
     return 1100, height
 end
 
--- Where each panel lies, from 0 to 1: x, y, width, height; the first on top.
+-- The place of each panel, from 0 to 1: x, y, width, height; the first on top.
 local function places(figure, top, bottom)
     local columns, list, sum = figure.columns or 1, {}, 0
     local rows = math.ceil(#figure.panels / columns)
@@ -264,7 +264,7 @@ local function places(figure, top, bottom)
     return list
 end
 
--- labels: the longest of the figure, so that panels above each other have their axes above each other.
+-- labels: the length of the figure's longest, so that the axes of panels above each other align.
 local function add_panel(lines, panel, i, place, width, height, labels)
     add(lines, "reset")
     add(lines, "set encoding utf8\nset border 3\nset style fill solid 1.0 noborder")
@@ -302,7 +302,7 @@ function M.script(figure, options)
         add(lines, "set label 2 %s at screen 0.01, screen %g left font ',9' textcolor '#505050'", quoted(figure.note),
             13 / height)
     end
-    -- A multiplot draws labels with its plots: this one is nothing but them.
+    -- A multiplot draws labels only with a plot: this plot has nothing but the labels.
     add(lines, "unset border\nunset tics\nunset key\nset xrange [0:1]\nset yrange [0:1]\nplot NaN notitle")
     local where, labels = places(figure, top, bottom), 0
     for _, panel in ipairs(figure.panels) do

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Pages of HTML that need nothing but themselves: text made safe, and the document around a body.
+--- Self-contained pages of HTML: escaped text, and the document around a body.
 --
--- A page asks no other machine for anything, and its policy forbids it: whatever a server calls itself, its keys and
--- its settings are shown as text and never run.
+-- A page loads nothing from other machines, and its policy forbids it: the name of a server, its keys and its settings
+-- are shown as text and never run.
 local json = require "slate.base.json"
 local script = require "slate.chart.html_script"
 local style = require "slate.chart.html_style"
@@ -12,20 +12,20 @@ local M = {}
 local ENTITIES <const> = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
 local REPLACEMENT <const> = utf8.char(0xFFFD)
 
---- Any bytes as UTF-8 of one line: what is none, control characters and those that turn the direction of text become
--- U+FFFD.
+--- Any bytes as one line of UTF-8: bytes that are not UTF-8, control characters and marks that change the direction of
+-- text become U+FFFD.
 function M.clean(text)
     text = json.only_utf8(text):gsub("%c", REPLACEMENT)
     return (text:gsub("\xe2\x80[\xaa-\xae]", REPLACEMENT):gsub("\xe2\x81[\xa6-\xa9]", REPLACEMENT)
         :gsub("\xc2[\x80-\x9f]", REPLACEMENT))
 end
 
---- Text between tags or in the quotes of an attribute. Numbers are taken, too.
+--- Escapes a text or a number for use between tags or in the quotes of an attribute.
 function M.escape(text)
     return (M.clean(tostring(text)):gsub("[&<>\"']", ENTITIES))
 end
 
---- A value as JSON that may stand within a script: it holds no "<".
+--- A value as JSON for use within a script: it has no "<".
 function M.json(value)
     return (json.encode(value, {}):gsub("<", "\\u003c"))
 end
@@ -52,7 +52,7 @@ function M.document(title, body)
         '<div id="tip" hidden></div>\n<script>\n', script.text(), "</script>\n</body>\n</html>\n" })
 end
 
---- The button that goes from the system's colours to the others and back.
+--- The button that switches between the system's colours and the others.
 M.TOGGLE = '<button id="theme" type="button" hidden>dark or light</button>\n'
 
 return M

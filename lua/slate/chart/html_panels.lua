@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A figure (slate.chart.draw tells what that is) as HTML with inline SVG. Pure.
+--- A figure (slate.chart.draw defines it) as HTML with inline SVG. Pure.
 --
--- The SVG of a plot is stretched over its box, and all words stand beside it as HTML: so a chart is as wide as its
--- page, and its letters keep their size. What the script (slate.chart.html_script) tells under the pointer comes as
--- JSON in the plot, or as words in data-tip.
+-- The SVG of a plot is stretched over its box, and all words are HTML beside it: so a chart is as wide as its page, and
+-- its letters keep their size. The script (slate.chart.html_script) shows values under the pointer; they are JSON in
+-- the plot, or words in data-tip.
 local extent = require "slate.chart.extent"
 local gnuplot = require "slate.chart.gnuplot"
 local html = require "slate.chart.html"
@@ -11,7 +11,7 @@ local html = require "slate.chart.html"
 local M = {}
 
 local COLOURS <const> = #gnuplot.PALETTE
-local SIDE <const> = 1000 -- of the square that is stretched over a plot
+local SIDE <const> = 1000 -- the side of the square that is stretched over a plot
 local escape <const> = html.escape
 
 local function add(parts, format, ...)
@@ -24,12 +24,12 @@ end
 
 M.number = gnuplot.in_thousands
 
--- A number for JSON: no more figures than are told.
+-- A number for JSON, with no more figures than the page shows.
 local function short(value)
     return value and tonumber(("%.5g"):format(value)) or require("slate.base.json").null
 end
 
--- Where a value stands on an axis, from 0 to 1.
+-- The position of a value on an axis, from 0 to 1.
 local function fraction(axis, value)
     if axis.log then
         return math.log(math.max(value, axis.min) / axis.min) / math.log(axis.max / axis.min)
@@ -73,7 +73,7 @@ local function even_ticks(axis, most)
     return list
 end
 
--- Powers of ten, or of two where those are too few.
+-- Powers of ten, or of two if those of ten are too few.
 local function log_ticks(axis)
     local list = {}
     local base = axis.max / axis.min >= 100 and 10 or 2
@@ -128,7 +128,7 @@ end
 
 -- plots: a box with an SVG, ticks and values ------------------------------------------------------------
 
--- What the script tells; series: list of { label, colour, x = fractions, y = values }.
+-- The data of a plot for the script; series: list of { label, colour, x = fractions, y = values }.
 local function values_of(panel, series, about)
     local json = require "slate.base.json"
     local data = { unit = panel.y.label, series = json.array(), sum = about.sum, nearest = about.nearest }
@@ -145,7 +145,7 @@ local function values_of(panel, series, about)
     return ('<script type="application/json" class="values">%s</script>'):format(html.json(data))
 end
 
--- Two series of the same places share nothing in JSON, but a place is written with few figures.
+-- The x positions of samples. Each series repeats them in JSON, so they have few figures.
 local function places_of(axis, at)
     local list = {}
     for i, x in ipairs(at) do
@@ -189,18 +189,18 @@ end
 
 local kinds = {}
 
--- Up to the next round step, so that the highest value is not at the very top.
+-- The axis up to the next round step, so that the highest value is not at the very top.
 local function with_top(axis, highest)
     if axis.max then
         return { label = axis.label, min = axis.min or 0, max = axis.max }
     end
-    highest = highest > 0 and math.max(highest, 1e-3) or 1 -- of nothing but zeros the axis is readable, too
+    highest = highest > 0 and math.max(highest, 1e-3) or 1 -- with nothing but zeros the axis is readable, too
     local step = gnuplot.tic_step(highest * 1.02, MOST_Y_TICKS)
     return { label = axis.label, min = axis.min or 0,
         max = math.ceil(highest * 1.02 / step) * step }
 end
 
--- A band is steps: forth over its top, back over its foot; a gap of the recording ends one and begins another.
+-- A band is steps: forth along its top, back along its foot; a gap of the recording ends one band and begins another.
 local function band_path(panel, lower, upper)
     local pieces, forth, back = {}, {}, {}
     local function close()
@@ -311,7 +311,7 @@ function kinds.histogram(panel, figure)
     return parts
 end
 
---- The figure as an element. Panels are changed: their y axes get their ends.
+--- The figure as an element. Changes the panels: their y axes get min and max.
 function M.figure(figure)
     local parts = {}
     add(parts, "<figure>\n<figcaption>%s</figcaption>\n", escape(figure.title))

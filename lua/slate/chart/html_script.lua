@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The script of pages of HTML: colours by button, and values under the pointer, a finger or the arrow keys. All text
---- is set as text, never as HTML. Without it a page shows all but these values.
+--- The script of HTML pages: the colour button, and values under the pointer, a finger or the arrow keys. It inserts
+--- text only as text, never as HTML. Without the script, a page shows all but these values.
 local M = {}
 
 local SCRIPT <const> = [[

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The style of pages of HTML: light and dark by the system's wish or the page's button, from 320 pixels of width on.
--- The ten colours of series are those of slate.chart.gnuplot; on dark ground the darkest of them are lighter.
+--- The style of HTML pages: light or dark by the system's setting or the page's button, for widths from 320 pixels. The
+-- ten colours of series are those of slate.chart.gnuplot; in the dark style the darkest of them are lighter.
 local DARK <const> = [[
   color-scheme: dark; --ground: #14171b; --raised: #1e2329; --ink: #e6e9ed; --faint: #9aa4b0;
   --line: #343b44; --bad: #ff8a80; --warn: #ffc766; --note: #8ec5f5; --good: #7fd6a2; --bad-ground: #3a1c1a;

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Charts in files: drawn beside the wanted file, which is replaced only by a finished one.
+--- Charts in files: drawn into a file beside the wanted one, which only a finished chart replaces.
 -- Every function returns true, or nil, message and code.
 local chart = require "slate.chart.draw"
 
 local M = {}
 
---- Writes a file at once; a failure may leave a part of it.
+--- Writes a file directly; a failure may leave a part of it.
 function M.write_file(path, text)
     local file, problem = io.open(path, "w")
     if not file then
@@ -19,7 +19,7 @@ function M.write_file(path, text)
     return true
 end
 
--- `write` gets the path of the unfinished file.
+-- Replaces a file if `write`, called with the path of an unfinished file, succeeds.
 local function replace_file(path, write)
     local unfinished = path .. ".unfinished"
     local ok, message, code = write(unfinished)
@@ -34,19 +34,19 @@ local function replace_file(path, write)
     return ok, message, code
 end
 
---- Writes text to a file that is replaced only when all of it is there.
+--- Writes text to a file, which it replaces only when the text is complete.
 function M.save_text(path, text)
     return replace_file(path, function(unfinished) return M.write_file(unfinished, text) end)
 end
 
---- Draws a figure of slate.chart.draw into a file. options: as of chart.write, or for terminal "text" of
+--- Draws a figure of slate.chart.draw into a file. options: as for chart.write; for terminal "text", as for
 -- slate.chart.text.
 function M.save(path, figure, options)
     if options.terminal == "text" then
         return M.save_text(path, chart.text(figure, options))
     end
     return replace_file(path, function(unfinished)
-        local ok, message, code = M.write_file(unfinished, "") -- says why not, where gnuplot would not
+        local ok, message, code = M.write_file(unfinished, "") -- this reports why it fails, as gnuplot would not
         if not ok then
             return nil, message, code
         end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A figure (slate.chart.draw tells what that is) as text, without gnuplot: every kind, readable without colour. Pure.
+--- A figure (slate.chart.draw defines it) as text, without gnuplot: every kind, readable without colour. Pure.
 local extent = require "slate.chart.extent"
 local tic_step = require("slate.chart.gnuplot").tic_step
 local trimmed = require("slate.base.units").trimmed
@@ -21,7 +21,7 @@ local function canvas(width, height)
     return self
 end
 
--- Writes a text at a place; what does not fit is cut.
+-- Writes a text at a place; cuts what is outside of the canvas.
 function Canvas:put(column, row, text, colour)
     for i = 1, #text do
         local at = column + i - 1
@@ -57,7 +57,7 @@ local function short(n)
     return ("%.4g"):format(n)
 end
 
--- Letters go on from panel to panel: one stands for one thing in a figure.
+-- The letter and colour of a series. Letters go on from panel to panel: each has one meaning in a figure.
 local function sign_of(panel, i)
     local series = panel.series[i]
     if series.grey then
@@ -68,7 +68,7 @@ local function sign_of(panel, i)
     return LETTERS:sub(letter, letter), COLOURS[((series.colour or i) - 1) % #COLOURS + 1]
 end
 
--- The plane of a panel: where its cells lie, and how values become places --------------------------
+-- The plane of a panel: the place of its cells, and functions from values to places ---------------------
 
 local function plane_of(top, height, left, width, x, y)
     local function scale(axis, cells)
@@ -153,14 +153,14 @@ local function draw_marks(page, plane, panel)
             dot(page, plane, column, row, "!")
         end
         local start = math.min(math.max(plane.left + column, free), page.width - #mark.label + 1)
-        if start >= free and start <= plane.left + column + 9 then -- a label that has no room is left out
+        if start >= free and start <= plane.left + column + 9 then -- a label without room is left out
             page:put(start, plane.top - 1, mark.label)
             free = start + #mark.label + 1
         end
     end
 end
 
--- A line from side to side, over what is drawn, with its label at the right end above it.
+-- Draws a line from side to side over the plot, with its label above the right end.
 local function draw_limit(page, plane, limit)
     local row = math.floor(plane.row_of(limit.value) + 0.5)
     for column = 0, plane.width - 1 do
@@ -181,7 +181,7 @@ local function with_axes(page, panel, top, height, y)
     return plane
 end
 
--- The sample that holds at a place, or nil in a gap.
+-- The sample that is valid at a place, or nil in a gap.
 local function sample_at(panel, x)
     local low, high = 1, #panel.at
     while low < high do
@@ -260,7 +260,7 @@ end
 
 -- figure ------------------------------------------------------------------------------------------
 
--- What the letters mean, as many to a line as fit.
+-- The meanings of the letters, as many to a line as fit.
 local function legend_lines(figure, width)
     local lines, seen = {}, {}
     local function item(text)
@@ -285,7 +285,7 @@ local function legend_lines(figure, width)
     return lines
 end
 
--- A text in lines that fit.
+-- A text in lines of at most `width` characters.
 local function wrapped(text, width)
     local lines, line = {}, ""
     for word in text:gmatch("%S+") do

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What may stand at a place of a command line: for the shells' completion.
+--- The candidates for a word of a command line: for the shells' completion.
 --
--- slatectl's own words come from its parser, those of the other programs from what they say of themselves with
--- --describe. Classes and settings are asked of the server, which gets a moment to answer: without it there are none.
+-- slatectl's own words come from its parser, those of the other programs from their --describe. Classes and settings
+-- come from the server, which has SERVER_TIMEOUT_S to answer: without an answer there are none.
 local M = {}
 
---- In the place of a word: files are to be completed.
+--- A candidate that means: complete names of files.
 M.FILES = ":files"
 
 local SERVER_TIMEOUT_S <const> = 0.3
 
--- { word, what it is } each
+-- A candidate: { word, description }.
 local function row(word, about)
     return { word, about or "" }
 end
@@ -23,10 +23,10 @@ local function rows_of(words)
     return rows
 end
 
--- Lists of rows by the name of an argument; from: { context =, server = text or nil, word = what is completed }.
+-- Lists of rows by the name of an argument; from: { context =, server = text or nil, word = the word to complete }.
 local VALUES = {}
 
--- Of several servers, and of a name for several, the first.
+-- A client of the server; of the first one if there are several, or a name stands for several.
 local function client_of(from)
     local server = from.server or from.context.server
     if type(server) == "string" then
@@ -75,7 +75,7 @@ function VALUES.PART(from)
     return rows
 end
 
--- What a setting may be, of one that has choices.
+-- The choices of a setting, if it has any.
 local function choices_of(from, name)
     local settings = require "slate.facts.settings"
     local known = settings.row(name)
@@ -92,7 +92,7 @@ local function choices_of(from, name)
     return rows
 end
 
--- Names with the sign behind them after which a value follows; after the sign, values.
+-- Names, each with "=", after which a value follows; once the word has a "=", values.
 VALUES["NAME=VALUE"] = function(from)
     local name = from.word:match("^([%w_]+)=")
     local rows = name and choices_of(from, name) or VALUES.PART(from)
@@ -132,7 +132,7 @@ function VALUES.MODE()
     return table.move(VALUES.LUA_MODE(), 1, 99, #rows + 1, rows)
 end
 
--- Those with names, the default, that of SLATE_SERVER, and those that were changed by slatectl or slatetop before.
+-- Servers with names, the default, that of SLATE_SERVER, and those that slatectl or slatetop changed before.
 function VALUES.SERVER()
     local seen, rows = {}, {}
     local function add(name, about)
@@ -182,7 +182,7 @@ for _, name in ipairs({ "FILE", "FOLDER", "TRACE", "OLD", "NEW", "PATH", "file",
     VALUES[name] = function() return { row(M.FILES) } end
 end
 
--- Some arguments have the name of what they hold for a reader, and hold what others do.
+-- Arguments whose name tells a reader their content, by the argument with the same candidates.
 local BY_ARGUMENT = { term = "TERM", setting = { set = "NAME=VALUE" } }
 
 local function values_of(argument, command, from)
@@ -195,7 +195,7 @@ local function values_of(argument, command, from)
     return values and values(from) or {}
 end
 
--- An argument or option of argparse, as far as it concerns us.
+-- The fields of an argparse argument or option that completion uses.
 local function plain(element)
     local argname = element._argname
     return {
@@ -234,7 +234,7 @@ local function option_rows(options)
     return rows
 end
 
--- Rows for a word --OPTION=VALUE; nil where the word is none of an option that takes a value.
+-- Rows for a word --OPTION=VALUE; nil if the option does not exist or takes no value.
 local function of_joined(options, word, from)
     local name, rows = word:match("^(%-%-[%w-]+)="), {}
     local option = name and option_named(options, name)
@@ -247,7 +247,7 @@ local function of_joined(options, word, from)
     return rows
 end
 
--- Of slatectl: what was written before the last word, and the last word.
+-- For slatectl: splits the words into the last word and those before it, and completes the last.
 local function of_slatectl(context, words)
     local main = require "slate.cli.main"
     local last = words[#words] or ""
@@ -289,7 +289,7 @@ local function of_slatectl(context, words)
     return {}
 end
 
--- The options of another program: { words =, argname =, choices =, sub = } each, from its --describe.
+-- The options of another program, from its --describe: { words =, argname =, choices =, sub = } each.
 local function described(context, program)
     local shell = require "slate.base.shell"
     local pipe = io.popen(shell.word((context.bin_dir or ".") .. "/" .. program) .. " --describe 2>/dev/null")
@@ -317,7 +317,7 @@ local function described(context, program)
                 option.words[#option.words + 1] = word
             end
             option.argname = fields[2]:match(" (%u+)$")
-        elseif program == "slatetop" and fields[1] == "choice" then -- below the options
+        elseif program == "slatetop" and fields[1] == "choice" then -- these lines follow the options
             local of = option_named(options, fields[2])
             of.choices = of.choices or {}
             table.insert(of.choices, fields[3])
@@ -331,7 +331,7 @@ local function described(context, program)
     return options
 end
 
--- Of the list of -o the last sub-option is completed.
+-- Completes the last sub-option in the list of -o.
 local function sub_options(options, list, from)
     local rows, head, word = {}, list:match("^(.*,)([^,]*)$")
     head, word = head or "", word or list
@@ -370,14 +370,14 @@ local function of_described(context, program, words)
     return program == "slatetop" and VALUES.SERVER() or {}
 end
 
--- Shells put a candidate on the command line as it is: one that a server or a file made up must not be a command there.
+-- Shells insert a candidate unquoted: a name that a server or a file has must not become a command there.
 local function is_plain(word)
     return not word:find("[^%w_.,:=/@%%+%-%[%]]")
 end
 
---- Rows { word, what it is } for the last of the words, which may be empty, of a command line of `program`. Those that
--- do not begin with it, or that a shell would not take as they are, are left out. The word M.FILES means that files may
--- stand there too.
+--- Rows { word, description } for the last of the words, which may be empty, of a command line of `program`. Leaves out
+-- rows that do not begin with that word, or that a shell would change. The word M.FILES means that files may be
+-- completed, too.
 function M.of(context, program, words)
     local rows = program == "slatectl" and of_slatectl(context, words) or
         (program == "slated" or program == "slatetop" or program == "slate-load")

@@ -1,25 +1,25 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What a sub-command of slatectl works with: its options, the connection, and where its words go.
--- Standard output is data, standard error is talk.
+--- The context of a sub-command of slatectl: its options, its connection, and its output.
+-- Standard output has data, standard error messages.
 local M = {}
 
 local Context = {}
 Context.__index = Context
 Context.__name = "slate.cli.context"
 
---- options: servers (a list, from units.parse_server), server, its first, and lists, the words they came of (of
--- slate.wire.addresses.parse), is_named, whether a server was named at all; timeout_s; trace and read_only
--- (booleans); format ("json", "jsonl", "csv" or nil for text); color ("auto", "always" or "never"; nil is auto); and
--- the launcher's version and bin_dir.
--- The field json is true when the output is for a program. lines: a list that gets the output in place of standard
+--- options: servers (a list, from units.parse_server), server, its first, and lists, the words for them (of
+-- slate.wire.addresses.parse), is_named, true if any server was named; timeout_s; trace and read_only (booleans);
+-- format ("json", "jsonl", "csv" or nil for text); color ("auto", "always" or "never"; nil is auto); and the launcher's
+-- version and bin_dir.
+-- The field json is true if the output is for a program. lines: a list that gets the output in place of standard
 -- output.
 function M.new(options)
     options.json = options.format ~= nil
-    options.command = {} -- what this command changes is one for undo: slate.facts.audit
+    options.command = {} -- undo takes all changes of this command as one: slate.facts.audit
     return setmetatable(options, Context)
 end
 
---- A context like this one for another server, whose name stands before what it says.
+--- A context like this one for another server, whose name begins each of its notes.
 function Context:of(server)
     local own = {}
     for name, value in pairs(self) do
@@ -30,8 +30,8 @@ function Context:of(server)
     return setmetatable(own, Context)
 end
 
---- Writes to standard output. A reader that has gone away or a full disk ends the program with a
--- raised table { message =, code = "output" }, which slate.cli.main turns into an exit code.
+--- Writes to standard output. A closed pipe or a full disk ends the program with a raised table { message =,
+-- code = "output" }, which slate.cli.main turns into an exit code.
 function Context:out(...)
     if self.lines then
         table.move({ ... }, 1, select("#", ...), #self.lines + 1, self.lines)
@@ -43,7 +43,7 @@ function Context:out(...)
     end
 end
 
---- Pushes out what has been written, so that a follower of the output sees whole records.
+--- Flushes the output, so that its reader gets whole records.
 function Context:flush()
     if self.lines then
         return
@@ -54,14 +54,14 @@ function Context:flush()
     end
 end
 
---- One line on standard error, or several, each with the program's name.
+--- Prints a line, or several, on standard error, each with the program's name.
 function Context.print_note(_, text)
     io.stderr:write("slatectl: ", (require("slate.base.table").for_terminal(text):gsub("\n", "\nslatectl: ")), "\n")
 end
 
 local KEY_ORDER <const> = { "schema", "server", "version", "slated", "time_s", "id", "name" }
 
---- One JSON document on a line of its own, or its rows as lines of JSON or CSV. `fields` gets the schema's name.
+--- Prints one JSON document as a line, or its rows as lines of JSON or CSV. `fields` gets the schema's name.
 function Context:out_json(schema, fields)
     fields.schema = schema
     if self.format == "json" then
@@ -101,8 +101,8 @@ function Context:contexts_of(names)
     return list
 end
 
---- Looks up again what the words of --server stand for: names of which the addresses change, files that are written
--- anew. What cannot be looked up is said once, and the servers stay those of before.
+--- Looks up the words of --server again: names whose addresses change, files that are written again. A failure is
+-- printed once, and the servers stay the same.
 function Context:renew_servers()
     local servers, message = require("slate.wire.addresses").expand(self.lists)
     if servers then
@@ -113,7 +113,7 @@ function Context:renew_servers()
     self.renew_problem = message
 end
 
---- Connects anew, to the server or to another one. Returns the client, or nil, message, code.
+--- Connects again, to the server or to another one. Returns the client, or nil, message, code.
 function Context:connect(server)
     local options, message, code = require("slate.wire.access").options(os.getenv)
     if not options then
@@ -125,8 +125,7 @@ function Context:connect(server)
     return require("slate.wire.client").connect(server or self.server, options)
 end
 
---- Connects to the server or to another one, and asks who is there: client and { version, slated }, or nil, message,
--- code.
+--- Connects to the server or to another one, and identifies it: client and { version, slated }, or nil, message, code.
 function Context:meet(server)
     local client, message, code = self:connect(server)
     local who
@@ -139,14 +138,14 @@ function Context:meet(server)
     return client, who
 end
 
---- The same of the server, and keeps who it is.
+--- Connects to the server as `meet` does, and stores its identity in `who`.
 function Context:open()
     local client, who, code = self:meet()
     self.who = client and who or self.who
     return client, who, code
 end
 
---- The snapshots of all recordings of these names in order of time, or nil, message, code.
+--- The snapshots of all recordings with these paths, in order of time, or nil, message, code.
 function Context:recordings(paths)
     local record, all = require "slate.facts.record", {}
     for _, path in ipairs(paths) do
@@ -170,7 +169,7 @@ function Context:snapshot(client)
     })
 end
 
---- A snapshot of the server by a connection of its own; or nil, message, code.
+--- A snapshot of the server, over a connection of its own; or nil, message, code.
 function Context:observe()
     local client, message, code = self:open()
     if not client then
@@ -182,9 +181,9 @@ function Context:observe()
     return now, message, code
 end
 
---- Takes two snapshots `interval_s` apart, so that there are rates; only one when it is 0. Those between them are for
--- the judge of which classes starve. Returns the later one, the earlier one, the rates, the judge, the course of
--- slate.judge.view and the observer that saw them all (these five nil for a single one); or nil, message, code.
+--- Takes two snapshots `interval_s` apart, for rates; only one if interval_s is 0. Samples between them are for the
+-- judge of starving classes. Returns the later one, the earlier one, the rates, the judge, the course of
+-- slate.judge.view and the observer of all of them (these five nil for a single one); or nil, message, code.
 function Context:pair(client, interval_s)
     local before, message, code = self:snapshot(client)
     if not before or interval_s == 0 then
@@ -211,7 +210,7 @@ function Context:pair(client, interval_s)
         observer
 end
 
---- Is one of our standard streams (1 or 2) a terminal?
+--- True if a standard stream of ours (1 or 2) is a terminal.
 function Context:is_terminal(stream)
     self.terminals = self.terminals or {}
     if self.terminals[stream] == nil then
@@ -222,8 +221,8 @@ end
 
 local INKS <const> = { head = "1", bad = "1;31", warn = "1;33", good = "32", dim = "2" }
 
---- Colours are for people at a terminal that has some: never in a pipe or a file, unless --color=always asks for them,
--- and never in a document.
+--- Colours are for people at a terminal with colours: never in a pipe or a file, unless by --color=always, and never in
+-- a document.
 function Context:has_colour()
     if self.colours == nil then
         local no_colour, terminal = os.getenv("NO_COLOR"), os.getenv("TERM")
@@ -235,13 +234,13 @@ function Context:has_colour()
     return self.colours
 end
 
---- A text in a colour: "head", "bad", "warn", "good" or "dim"; as it is without one, and where there are none. The
--- words must say as much without it.
+--- A text in a colour: "head", "bad", "warn", "good" or "dim"; unchanged without an ink, or without colours. The words
+-- alone must be enough.
 function Context:paint(ink, text)
     return ink and text ~= "" and self:has_colour() and ("\27[%sm%s\27[0m"):format(INKS[ink], text) or text
 end
 
---- A table of slate.base.table as text. ink_of: a function of a row's number that names its colour, if any.
+--- A table of slate.base.table as text. ink_of: a function from a row's number to its colour, or nil.
 function Context:table(columns, rows, ink_of)
     local row = -1
     return (require("slate.base.table").render(columns, rows):gsub("[^\n]+", function(line)
@@ -260,7 +259,7 @@ function Context:out_table(columns, rows, ink_of)
     self:out(self:table(columns, rows, ink_of))
 end
 
---- Columns and rows of the terminal, or nil.
+--- The columns and rows of the terminal, or nil.
 function Context.terminal_size(_)
     local pipe = io.popen("stty size </dev/tty 2>/dev/null")
     local rows, columns = (pipe and pipe:read("a") or ""):match("^(%d+) (%d+)")

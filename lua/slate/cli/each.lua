@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- One command on many servers: all are asked at once, and what each brings is printed in the order of the servers.
+--- One command on many servers: it runs on all at once, and prints their outputs in the order of the servers.
 local caught = require("slate.base.failure").caught
 
 local M = {}
 
--- What would not end, or would be written over by the next server.
+-- Options for one server only: the command would not end, or the next server would overwrite the file.
 local FOR_ONE <const> = { watch = "-w repeats for one server; many are shown by 'slatectl fleet'",
     output = "-o writes what one server says" }
 
--- CSV has its heading once.
+-- Drops the heading of CSV, which is printed once.
 local function without_heading(text)
     return (text:gsub("^[^\n]*\n", "", 1))
 end

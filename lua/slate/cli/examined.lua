@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What the commands that judge a server have in common: what they ask it beside its snapshots, and an operator's own
+--- Shared by the commands that judge a server: the queries that they need besides its snapshots, and an operator's own
 --- rules among the findings.
 local doctor = require "slate.judge.doctor"
 
 local M = {}
 
---- Adds to `known` (of slate.judge.doctor) what a server itself tells; what it does not tell is absent. connect: see
+--- Adds the server's own figures to `known` (of slate.judge.doctor); unreported ones are absent. connect: see
 -- slate.facts.expired.
 function M.query(client, connect, known)
     local totals, moves = require("slate.facts.moves").read(client)
@@ -27,7 +27,7 @@ function M.own_of(context)
     return require("slate.judge.rules").own(function(message) context:print_note(message) end)
 end
 
---- What the doctor finds, and own rules (nil: none).
+--- The findings of the doctor, and of own rules (nil: none).
 function M.findings(own, known)
     local findings = doctor.findings(known)
     for _, finding in ipairs(own and own:named_findings(known) or {}) do

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The names and labels of memcached_exporter, so that dashboards and rules made for it go on. Pure.
+--- The names and labels of memcached_exporter, so that its dashboards and rules keep working. Pure.
 --
--- What ends in _total is a counter, all else a gauge. memcached_exporter also calls a few others counters, and how many
--- backends a proxy has a gauge, which its own checker does not allow; queries see no difference.
+-- Names that end in _total are counters, all others gauges. memcached_exporter also calls a few others counters, and
+-- the number of a proxy's backends a gauge, which its own checker rejects; queries see no difference.
 local M = {}
 
 -- The rows of a table as a list of { statistic, metric, kind, labels }. slated's own page has the same tables: the
--- Makefile reads what stands between [[ and ]].
+-- Makefile reads the text between [[ and ]].
 local function rows_of(text)
     local rows = {}
     for name, metric, labels in text:gmatch("(%S+)%s+([%w_]+)({?%S*)") do
@@ -19,7 +19,7 @@ local function rows_of(text)
     return rows
 end
 
--- A statistic and the metric behind memcached_.
+-- A statistic, and its metric without "memcached_".
 local GENERAL <const> = rows_of [[
     uptime uptime_seconds                          time time_seconds
     rusage_user process_user_cpu_seconds_total     rusage_system process_system_cpu_seconds_total
@@ -74,7 +74,7 @@ local GENERAL <const> = rows_of [[
     cmd_set commands_total{command="set",status="hit"}
 ]]
 
--- Of all classes together, from `stats slabs`.
+-- Statistics of all classes together, from `stats slabs`.
 local TOTALS <const> = rows_of [[
     total_malloced malloced_bytes
 ]]
@@ -87,7 +87,7 @@ local SETTINGS <const> = rows_of [[
     hot_max_factor lru_crawler_hot_max_factor      warm_max_factor lru_crawler_warm_max_factor
 ]]
 
--- Of a class; the metric behind memcached_slab_.
+-- Statistics of a class, each with its metric without "memcached_slab_".
 local CLASS <const> = rows_of [[
     number current_items                           age items_age_seconds
     crawler_reclaimed items_crawler_reclaimed_total evicted items_evicted_total
@@ -115,7 +115,7 @@ local CLASS <const> = rows_of [[
     hits_to_cold lru_hits_total{lru="cold"}        hits_to_temp lru_hits_total{lru="temporary"}
 ]]
 
--- A cas counts as a set too, there and here.
+-- Takes cas out of sets: memcached and slated count a cas as a set, too.
 local function value_of(values, name)
     local value = values[name]
     if name == "cmd_set" and value then
@@ -138,7 +138,7 @@ local function add_rows(families, prefix, rows, values, labels, help_of)
     end
 end
 
---- Adds a snapshot's, of these classes. help_of(name) tells what a statistic means.
+--- Adds the metrics of a snapshot, for these classes. help_of(name): the meaning of a statistic.
 function M.add(families, now, classes, help_of)
     families:add("memcached_up", "gauge", "1: the server answered", nil, 1)
     families:add("memcached_version", "gauge", "which version it is, in the label",

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Families of metrics, and how they are written: in Prometheus' text format or in OpenMetrics. Pure.
+--- Families of metrics, written in Prometheus' text format or in OpenMetrics. Pure.
 local M = {}
 
---- By format, what a web server calls it.
+--- The content type of each format.
 M.KINDS = {
     prometheus = "text/plain; version=0.0.4; charset=utf-8",
     openmetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -12,7 +12,7 @@ local Families = {}
 Families.__index = Families
 Families.__name = "slate.cli.families"
 
---- No metrics yet. `common`, a list of { label, value }, may be set anew before more are added: each sample gets them.
+--- Makes an empty set. `common`, a list of { label, value } in each sample, may be replaced before more are added.
 function M.new()
     return setmetatable({ common = {}, texts = {} }, Families)
 end
@@ -22,7 +22,7 @@ local function escaped(text, quotes)
     return quotes and text:gsub('"', '\\"') or text
 end
 
--- As short as it can be without being another number.
+-- The shortest text of a number from which it can be read back exactly.
 local function written(value)
     if math.type(value) == "integer" then
         return tostring(value)
@@ -33,7 +33,7 @@ end
 
 local NONE <const> = {}
 
--- The common labels and these as text, {a="1",b="2"}, or "" without any; made once for each list and common labels.
+-- The common labels and these as text, {a="1",b="2"}, or "" without any; cached for each list and common labels.
 local function text_of(families, labels)
     if families.texts.common ~= families.common then
         families.texts = { common = families.common }
@@ -52,9 +52,9 @@ local function text_of(families, labels)
     return text
 end
 
---- Adds a sample, unless the value is none or the series is there: what a server calls by a name of ours, or two names
--- that become one, must not spoil the page. kind is "counter" or "gauge"; labels a list of { name, value }, which does
--- not change afterwards. The first help of a family is its help.
+--- Adds a sample, unless the value is no number or the series exists: a server's statistic with one of our names, or
+-- two names that become the same, must not spoil the page. kind is "counter" or "gauge"; labels a list of { name,
+-- value }, which must not change afterwards. The first help of a family is its help.
 function Families:add(metric, kind, help, labels, value)
     if not math.type(value) or value ~= value then
         return
@@ -76,7 +76,7 @@ end
 function Families:text(format)
     local open, lines = format == "openmetrics", {}
     for _, family in ipairs(self) do
-        -- In OpenMetrics a counter's family has the name without the ending of its samples.
+        -- In OpenMetrics the name of a counter's family lacks the ending of its samples.
         local name = open and family.kind == "counter" and family.metric:gsub("_total$", "") or family.metric
         lines[#lines + 1] = ("# HELP %s %s"):format(name, escaped(family.help, open))
         lines[#lines + 1] = ("# TYPE %s %s"):format(name, family.kind)

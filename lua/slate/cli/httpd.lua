@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- A web server for a few pages of text: one request a connection, each bounded in bytes and time. Connections are
--- tasks (slate.wire.together): one that is slow, or asks for what is slow, holds up no other.
+-- tasks (slate.wire.together): a slow one, or one that requests a slow page, delays no other.
 local clock = require "slate.base.clock"
 local together = require "slate.wire.together"
 
@@ -8,8 +8,8 @@ local M = {}
 
 M.MAX_REQUEST_BYTES = 8192
 local REQUEST_S <const>, POLL_S <const>, BACKLOG <const> = 5, 0.2, 128
-local MOST_PEERS <const> = 200 -- each may hold a connection to a target besides: select knows descriptors below 1024
-local MOST_OF_A_PAGE <const> = 80 -- at once: a mute target's page leaves places for those of another
+local MOST_PEERS <const> = 200 -- each may also hold a connection to a target: select knows descriptors below 1024
+local MOST_OF_A_PAGE <const> = 80 -- at once: requests for a silent target's page leave room for other pages
 local MOST_DRAINED_BYTES <const> = 1 << 16
 
 local REASONS <const> = { [200] = "OK", [400] = "Bad Request", [404] = "Not Found", [405] = "Method Not Allowed",
@@ -33,7 +33,7 @@ function M.listen(host, port)
     return socket, math.tointeger(tonumber(bound))
 end
 
--- Reads a request up to its empty line: its text, or nil and the status to answer with.
+-- Reads a request up to its empty line: its text, or nil and the status of the answer.
 local function read_request(peer)
     local until_s, text = clock.steady_s() + REQUEST_S, ""
     while not text:find("\r?\n\r?\n") do
@@ -68,7 +68,7 @@ local function answer(peer, status, kind, body, only_head)
     end
 end
 
--- What a peer still sends would end the connection before it has read the answer.
+-- Reads further bytes of a peer: unread ones would reset the connection before the peer has read the answer.
 local function drain(peer)
     peer:shutdown("send")
     local until_s, left_bytes = clock.steady_s() + POLL_S, MOST_DRAINED_BYTES
@@ -82,7 +82,7 @@ local function drain(peer)
     end
 end
 
--- What stands behind the %XX and + of a part of an address.
+-- Decodes the %XX and + in a part of an address.
 local function decoded(text)
     return (text:gsub("+", " "):gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
 end
@@ -98,15 +98,15 @@ local function query_of(text)
     return values
 end
 
--- A request as a handler sees it: path, query (values by their names) and accept, which kinds of answers are liked.
+-- A request in the form for handlers: path, query (values by name) and accept, the kinds of answers preferred.
 local function parsed(text, target)
     local path, query = target:match("^([^?]*)%??(.*)$")
     local accept = text:match("\n[Aa][Cc][Cc][Ee][Pp][Tt]:%s*([^\r\n]*)")
     return { path = path, query = query_of(query), accept = accept or "" }
 end
 
--- What a handler answers: status, kind and body. An error in it is told to say, and must not end the other connections.
--- under_way counts the requests of each page.
+-- Returns a handler's answer: status, kind and body. An error in the handler goes to print_note, and must not end the
+-- other connections. under_way counts the requests for each page.
 local function handled(handler, request, print_note, under_way)
     local count = under_way[request.path] or 0
     if count >= MOST_OF_A_PAGE then
@@ -147,9 +147,9 @@ local function serve(peer, note_request, handler, print_note, under_way)
     end
 end
 
---- Answers requests until it is interrupted: handler({ path =, query =, accept = }) returns a status of those above,
--- a kind and a body. An error in the handler is answered with 500, and goes to print_note(message). 200 connections are
--- at once, of one page 80: further requests for that page are answered with 503.
+--- Answers requests until interrupted: handler({ path =, query =, accept = }) returns a status of those above, a kind
+-- and a body. An error in the handler is answered with 500, and goes to print_note(message). Serves 200 connections at
+-- once, 80 for one page: further requests for that page are answered with 503.
 function M.run(socket, handler, print_note)
     local under_way = {}
     together.serve(socket, MOST_PEERS, function(peer, note_request)

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl's command line: one table of sub-commands, the options they share, and the exit codes.
 --
--- A sub-command is a module with declare(command), which adds its arguments to an argparse
--- command, and run(context, arguments), which returns an exit code or nil, message, code.
--- Only the module of the command that was asked for is loaded: starting up takes most of the time.
+-- A sub-command is a module with declare(command), which adds its arguments to an argparse command, and run(context,
+-- arguments), which returns an exit code or nil, message, code.
+-- Only the module of the requested command is loaded: the start takes most of the time.
 local M = {}
 
 --- The sub-commands, in the order of `slatectl help`.
@@ -85,7 +85,7 @@ local function module_of(name)
     return require("slate.commands." .. name:gsub("-", "_"))
 end
 
---- Makes one argument of a command's name in two words: `fleet warm` is fleet-warm.
+--- Joins a command's name in two words into one argument: `fleet warm` is fleet-warm.
 function M.join_names(arguments)
     local joined, i = {}, 1
     while i <= #arguments do
@@ -100,8 +100,8 @@ function M.join_names(arguments)
     return joined
 end
 
---- The argparse parser. Commands other than `chosen` have only their name and summary, and with `alone` they are not
--- there at all, which takes most of the parser's time; "*" chooses all.
+--- The argparse parser. Commands other than `chosen` have only a name and a summary; with `alone` they are left out,
+-- since they take most of the parser's time; "*" chooses all.
 function M.parser(chosen, alone)
     local units = require "slate.base.units"
     local parser = require "argparse"("slatectl", "Inspect and tune the slab caches slated and memcached.")
@@ -174,7 +174,7 @@ local function protect_negatives(arguments, chosen)
     return copy
 end
 
--- The servers to speak to as they are written; or nil, message, code.
+-- The lists of servers to connect to; or nil, message, code.
 local function lists_of(parsed, environment)
     if #parsed.server > 0 then
         return parsed.server
@@ -195,7 +195,7 @@ local function row_of(name)
     return {}
 end
 
--- Whether nothing before the command's name may ask for the help of all commands: -h, alone or amid other letters.
+-- True if no argument before the command's name may request the help of all commands: -h, alone or in other letters.
 local function asks_for_no_help(arguments, at)
     for i = 1, at - 1 do
         local word = arguments[i]
@@ -216,15 +216,15 @@ local function parse(arguments, at)
     return parsed, parser
 end
 
--- Is a word a server's address? Keys (user:17) and moves (3:5) look like one, but for the dots, colons and brackets of
--- most addresses, and the usual port.
+-- True if a word is a server's address. Keys (user:17) and moves (3:5) look like one, but most addresses have dots,
+-- colons or brackets, or the usual port.
 local function is_address(word)
     local host, port = word:match("^([^-=]+):(%d+)$")
     return host and (host:find("[.:%]]") or host == "localhost"
         or tonumber(port) == require("slate.base.units").DEFAULT_PORT)
 end
 
--- What to write where a word of a line that was refused is a server's address without its option, or "".
+-- A hint for a refused command line if one of its words is a server's address without the option, else "".
 local function server_hint(arguments)
     for i, word in ipairs(arguments) do
         if is_address(word) and not TAKES_VALUE[arguments[i - 1]] then
@@ -239,7 +239,7 @@ end
 local function dispatch(arguments, launcher)
     arguments = M.join_names(arguments)
     local at = M.find_command(arguments)
-    local words -- for slate-load, which has options of its own: nothing after "bench" belongs to us
+    local words -- for slate-load, which has its own options: slatectl reads nothing after "bench"
     if at and arguments[at] == "bench" then
         words = table.move(arguments, at + 1, #arguments, 1, {})
         arguments, at = table.move(arguments, 1, at - 1, 1, {}), nil
@@ -258,7 +258,7 @@ local function dispatch(arguments, launcher)
         io.stderr:write(parser:get_usage(), "\n")
         return nil, "a command is needed; see 'slatectl help'", "usage"
     end
-    if parsed.csv and row_of(name).no_rows then -- before anything is done
+    if parsed.csv and row_of(name).no_rows then -- before the command runs
         return nil, ("%s has no rows: use --json"):format(name), "usage"
     end
     local lists, problem, code = lists_of(parsed, os.getenv)
@@ -288,12 +288,12 @@ local function dispatch(arguments, launcher)
     return module_of(name).run(M.context, parsed)
 end
 
--- The reader of our output may have had enough (slatectl stats | head): that is no failure.
+-- True if the reader of the output has closed it (slatectl stats | head): that is no failure.
 local function is_broken_pipe(problem)
     return problem and problem:find("Broken pipe", 1, true) ~= nil
 end
 
--- An error that was raised on purpose is a table; all else is a mistake of ours, or Ctrl-C.
+-- An error raised on purpose is a table; all others are our mistakes, or Ctrl-C.
 local function explain(raised)
     if type(raised) == "table" and raised.message then
         return raised
@@ -305,8 +305,8 @@ end
 
 local EBADF <const> = 9
 
--- A connection must not get the number of a standard stream that is closed: what is printed would go to the server.
--- So each that is closed is opened for reading alone, which keeps the number and fails when it is written to.
+-- A connection must not get the number of a closed standard stream: output would go to the server. So each closed
+-- stream is opened for reading only: that holds the number, and a write fails.
 local function hold_standard_streams()
     for _, stream in ipairs({ io.stdin, io.stdout, io.stderr }) do
         local _, _, problem = stream:seek()
@@ -316,7 +316,7 @@ local function hold_standard_streams()
     end
 end
 
---- Runs a command line and returns the exit code; whatever went wrong has been said.
+--- Runs a command line and returns the exit code; prints every failure.
 function M.main(arguments, launcher)
     hold_standard_streams()
     collectgarbage("stop") -- the start leaves no garbage: what it loads is used to the end

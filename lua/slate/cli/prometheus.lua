@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What a server tells as metrics: names, types, units and help come from `stats describe` of slated, else from what
--- the library knows of memcached's statistics. Pure.
+--- A server's statistics as metrics: names, types, units and help come from `stats describe` of slated, else from the
+-- library's knowledge of memcached's statistics. Pure.
 --
--- A statistic NAME is slate_NAME, one of a class slate_class_NAME{class="ID"}. A counter ends in _total; seconds and
--- bytes stand in the name, microseconds are seconds, and _count at the end is left out, since only histograms have it.
--- Values that are no numbers are left out. The same figures follow by the names of memcached_exporter. The page of
--- slated itself has the same names (daemon/metrics/exposition.c); a spec compares both.
+-- A statistic NAME is slate_NAME, one of a class slate_class_NAME{class="ID"}. A counter ends in _total; names have
+-- seconds or bytes, microseconds become seconds, and _count at the end is dropped, since only histograms have it.
+-- Values that are no numbers are left out. The same figures follow with the names of memcached_exporter. slated's own
+-- page has the same names (daemon/metrics/exposition.c); a spec compares both.
 local order = require "slate.base.order"
 local stats = require "slate.facts.stats"
 
 local M = {}
 
--- Statistics that number or date something: no series anybody would draw.
+-- Statistics that number or date something: nobody draws a series of them.
 local LEFT_OUT <const> = { pid = true, pointer_size = true, time = true, id = true }
 local CLASS_LEFT_OUT <const> = { id = true }
 -- The groups of `stats describe` that may have a statistic.
@@ -31,7 +31,7 @@ function M.descriptions(lines)
     return found
 end
 
--- Units of memcached's own statistics, so that a series has the same name on either server.
+-- The units of memcached's own statistics, so that a series has the same name for memcached and slated.
 local UNITS <const> = { chunk_size = "bytes", mem_requested = "bytes", uptime = "seconds", age = "seconds",
     age_hot = "seconds", age_warm = "seconds", evicted_time = "seconds", rusage_user = "seconds",
     rusage_system = "seconds", time_in_listen_disabled_us = "microseconds" }
@@ -41,7 +41,7 @@ local function explained(name)
     return entries and entries[1] and entries[1].meaning or nil
 end
 
--- What is known of a statistic: { kind, unit, help }.
+-- The description of a statistic: { kind, unit, help }.
 local function about(name, groups, descriptions)
     for _, group in ipairs(groups) do
         local known = descriptions[group .. ":" .. name]
@@ -56,7 +56,7 @@ local function about(name, groups, descriptions)
     }
 end
 
--- The name of a metric and what its value is multiplied with.
+-- The name of a metric, and the factor of its value.
 local function named(prefix, name, known)
     local metric, factor = name, 1
     if known.unit == "microseconds" then
@@ -77,7 +77,7 @@ end
 local NO_DESCRIPTIONS <const> = {}
 local METRICS <const> = setmetatable({}, { __mode = "k" }) -- by descriptions, prefix and name: most names come again
 
--- The metric of a statistic: { name, kind, help, factor (which its value is multiplied with; nil: none) }.
+-- The metric of a statistic: { name, kind, help, factor (multiplies the value; nil: none) }.
 local function metric_of(prefix, name, groups, descriptions)
     local of_all = METRICS[descriptions] or {}
     METRICS[descriptions] = of_all
@@ -107,15 +107,15 @@ local function sorted(values)
     return names
 end
 
--- The classes to show, by id: all, none, or those with most pages.
+-- The classes to show, by id: all, none, or those with the most pages.
 local function chosen_classes(now, most)
     local list = order.first(order.largest_first(order.first(now.classes), "total_pages", "id"), most)
     table.sort(list, function(a, b) return a.id < b.id end)
     return list
 end
 
--- How the server moves pages: a series whose label is the mode; what moved so far, and whether a mode failed (where a
--- slated tells).
+-- Adds the mode in which the server moves pages, as a label; the pages moved so far, and whether a mode failed (if a
+-- slated reports them).
 local function add_automove(families, now, moves, descriptions)
     local mode = require("slate.judge.view").automove_mode(now)
     families:add("slate_automove_mode", "gauge", "how the server moves pages by itself, in the label",
@@ -131,14 +131,14 @@ local function add_automove(families, now, moves, descriptions)
     end
 end
 
--- Where the memory of the process is (where a slated tells).
+-- Adds the uses of the process's memory (if a slated reports them).
 local function add_process(families, process, descriptions)
     for _, name in ipairs(sorted(process or {})) do
         add_figure(families, metric_of("slate_memory_", name, OF_MEMORY, descriptions), nil, process[name])
     end
 end
 
--- What would be: the hit ratio of other amounts of memory and of other policies, by sampled keys.
+-- Adds predictions from sampled keys: the hit ratio of other amounts of memory and of other policies.
 local function add_curve_and_policies(families, curve, policies)
     for _, point in ipairs(curve and curve.sizes or {}) do
         families:add("slate_forecast_hit_ratio", "gauge", "hit ratio to expect with a multiple of the memory",
@@ -160,9 +160,9 @@ local function add_starving(families, rows, shown)
     end
 end
 
---- Adds what a snapshot tells. options: moves (totals of slate.facts.moves, of a slated), process (`memory` of
--- slate.facts.stats, likewise), policy, curve, policies and hotkeys (of slate.facts.sampled, likewise), rows (of an
--- observer that saw several snapshots), descriptions (of `descriptions`), classes (how many at most, those with most
+--- Adds the metrics of a snapshot. options: moves (totals of slate.facts.moves, of a slated), process (`memory` of
+-- slate.facts.stats, of a slated), policy, curve, policies and hotkeys (of slate.facts.sampled, of a slated), rows (of
+-- an observer of several snapshots), descriptions (of `descriptions`), classes (the most to show, those with the most
 -- pages; nil: all).
 function M.add(families, now, options)
     local descriptions, shown = options.descriptions or NO_DESCRIPTIONS, {}
@@ -199,7 +199,7 @@ function M.add(families, now, options)
     end)
 end
 
---- Adds what there is of a server that does not answer.
+--- Adds the metrics of a server that does not answer.
 function M.add_down(families)
     families:add("slate_up", "gauge", "1: the server answered", nil, 0)
     families:add("memcached_up", "gauge", "1: the server answered", nil, 0)

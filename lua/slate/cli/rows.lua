@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Documents as rows: lines of JSON, or comma-separated values with columns that never vary.
+--- Documents as rows: lines of JSON, or comma-separated values with fixed columns.
 --
--- A document has a schema; TABLES tells which of its fields is the list of rows and which columns a
--- row has, in the order of the CSV. A document without such a list is a row by itself. slate-json(7) has
--- the same columns, and a spec compares them.
+-- A document has a schema. TABLES has the field with its list of rows, and the columns of a row, in the order of the
+-- CSV. A document without such a list is a row by itself. slate-json(7) has the same columns, and a spec compares them.
 local M = {}
 
 local HEAD <const> = { "server", "time_s" }
@@ -19,7 +18,7 @@ local function columns(text)
     return list
 end
 
--- Both lists of a curve: the points of the LRU's, then those of the cache's own policy.
+-- Both lists of a curve: the points of the LRU model, then those of the cache's own policy.
 local function curve_rows(curve)
     local list = {}
     for _, point in ipairs(curve.points) do
@@ -32,8 +31,8 @@ local function curve_rows(curve)
     return list
 end
 
--- list: the field that holds the rows; pairs: a field with values by name, each pair a row; rows: a function that makes
--- them of the document; head: fields of the document that stand before each row.
+-- list: the field with the rows; pairs: a field with values by name, each pair a row; rows: a function that makes rows
+-- of the document; head: fields of the document that begin each row.
 local TABLES <const> = {
     ["slate/top/1"] = { columns = columns("version interval_s reset uptime_s connections items used_bytes limit_bytes "
         .. "used_ratio free_pool_pages get_per_s set_per_s hit_ratio hit_ratio_total evictions_per_s item_loss_per_s "
@@ -96,7 +95,7 @@ local TABLES <const> = {
 
 M.TABLES = TABLES
 
--- Fields are quoted when they hold what would end them. Lists are words; what is absent is empty.
+-- Quotes a field that has a separator. A list becomes words; an absent value is empty.
 local function cell(value)
     if value == nil or value == require("slate.base.json").null then
         return ""
@@ -133,8 +132,8 @@ local function rows_of(document, form)
     return form.list and document[form.list] or { document }
 end
 
---- A document as lines of CSV, behind a line of column names when `with_heading`.
--- Raises { message, code = "usage" } for a document that has no such form.
+--- A document as lines of CSV, after a line of column names if `with_heading`.
+-- Raises { message, code = "usage" } for a document without rows.
 function M.csv(document, with_heading)
     local form = TABLES[document.schema]
     if not form then

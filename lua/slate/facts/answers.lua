@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Replies to stats as slatetop has them, in one text, as tables. A reply that is not there (nil) gives nil. The last
--- reply of each group is kept with its table, which callers only read: several judges want the same one in a refresh,
--- and a server's samples change once in some seconds.
+--- Parses replies to stats, which slatetop has as one text each, into tables. A missing reply (nil) gives nil. The last
+-- reply of each group is cached with its table, which callers only read: several judges need the same table in a
+-- refresh, and a server's samples change only every few seconds.
 local M = {}
 
 --- The lines of a reply.
@@ -13,7 +13,7 @@ function M.lines(text)
     return lines
 end
 
--- parse: from a reply's lines to one or two values.
+-- Makes a cached parser. parse: from a reply's lines to one or two values.
 local function of_text(parse)
     local last_text, first, second
     return function(text)
@@ -38,7 +38,7 @@ M.moves = of_text(function(lines)
 end)
 
 --- `stats automove`: { is_weighed, classes = { [id] = { gain, gain_doubt, loss, loss_doubt } } }, in hits of 1,000
--- requests that a page more brings and a page less costs.
+-- requests: the gain of a page more and the loss of a page less.
 M.automove = of_text(function(lines)
     local totals, rows = require("slate.facts.stats").numbered(lines, "id", {}, {})
     local classes = {}
@@ -53,12 +53,12 @@ M.memory = of_text(function(lines)
     return require("slate.facts.stats").figures(lines)
 end)
 
---- `stats curve`: of slate.facts.sampled.parse_curve.
+--- `stats curve`: as from slate.facts.sampled.parse_curve.
 M.curve = of_text(function(lines)
     return require("slate.facts.sampled").parse_curve(lines)
 end)
 
---- `stats whatif`: { totals, policies, classes }, of slate.facts.sampled.parse_whatif.
+--- `stats whatif`: { totals, policies, classes }, as from slate.facts.sampled.parse_whatif.
 M.whatif = of_text(function(lines)
     local totals, policies, classes = require("slate.facts.sampled").parse_whatif(lines)
     return { totals = totals, policies = policies, classes = classes }

@@ -3,17 +3,16 @@
 --
 -- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
 -- { schema, id, time_s, who, server, what = "set" | "move" | "geometry", and for a set name, was, is; for a move src,
--- dst, pages; for a geometry is, the order as it was sent, and generation, the server's number of the
--- change; undoes = the id of an entry that this one took back; fleet = the id of the first entry of a change to a fleet
--- that this one is of }. Of a set, back is the value that goes back to the
--- letter, where was does not; with is the id of the first change that the same command made, where it made several.
--- A line with what = "outcome" has no id: it tells in
--- words and figures what came of the change whose id is `of`.
+-- dst, pages; for a geometry is, the order as sent, and generation, the server's number of the change; undoes = the id
+-- of an entry that this one took back; fleet = the id of the first entry of the fleet's change, of which this is a
+-- part }. In a set, back is a value that restores the setting exactly, if was does not; with is the id of the command's
+-- first change, if the command made several. A line with what = "outcome" has no id: it has the outcome, in words and
+-- figures, of the change whose id is `of`.
 local M = {}
 
 M.SCHEMA = "slate/audit/1"
 
---- The path of the record; nil where there is no home to put it in.
+--- The path of the record; nil without a home.
 function M.path(environment)
     return require("slate.base.places").path("audit", environment or os.getenv)
 end
@@ -31,7 +30,7 @@ local WHOLE <const> = {
     geometry = function(entry) return type(entry.is) == "string" end,
 }
 
--- Has an entry all that taking it back needs? A damaged record, or one of a later version, may have others.
+-- True if an entry has all fields that an undo needs. A damaged or later record may have other fields.
 local function is_whole(entry)
     return math.type(entry.id) == "integer" and WHOLE[entry.what] ~= nil and WHOLE[entry.what](entry)
         and type(entry.server) == "string" and (entry.undoes == nil or math.type(entry.undoes) == "integer")
@@ -39,16 +38,15 @@ local function is_whole(entry)
         and (entry.fleet == nil or math.type(entry.fleet) == "integer")
 end
 
--- The entry of a line; an empty one when it is none.
+-- The entry of a line; {} if the line is no entry.
 local function entry_of(line)
     local entry = require("slate.base.json").decode(line)
     return type(entry) == "table" and entry.schema == M.SCHEMA and entry or {}
 end
 
---- All entries of a text, the oldest first; lines that are none are skipped. What came of a change stands in its
--- entry: outcome, the words; and of the hit ratio, as far as it is known, predicted_change, predicted_least,
--- predicted_most, measured_change and drift (1: it rose before the change already, the cache was
--- still filling, or the load changed; -1: it fell so).
+--- All entries of a text, the oldest first; other lines are skipped. An entry has the outcome of its change: outcome,
+-- the words; and for the hit ratio, if known, predicted_change, predicted_least, predicted_most, measured_change and
+-- drift (1: it rose before the change already, the cache was still filling, or the load changed; -1: it fell so).
 function M.entries(text)
     local list, by_id = {}, {}
     for line in text:gmatch("[^\n]+") do
@@ -67,7 +65,7 @@ function M.entries(text)
     return list
 end
 
---- An iterator over the entries of a list or of a text, the last first; of a text no more are read than are asked for.
+--- Iterates over the entries of a list or a text, the last first. A text is parsed only as far as needed.
 function M.backwards(from)
     local list, is_of_text = from, type(from) == "string"
     if is_of_text then
@@ -90,7 +88,7 @@ end
 
 local ENOENT <const>, ENOTDIR <const> = 2, 20
 
---- The entries of the file at a path; none when it is not there, or is a device such as /dev/null. Or nil, message,
+--- The entries of the file at a path; none if the file is absent, or is a device such as /dev/null. Or nil, message,
 -- "input".
 function M.read(path)
     local input = require "slate.base.input"
@@ -106,10 +104,10 @@ function M.read(path)
     return M.entries(text)
 end
 
---- How good predictions were, by the entries that have one and its outcome, but for those of a hit ratio that moved
--- before the change already, of which nobody knows what the change did: { predictions, median, p90 (how far off, of
--- the hit ratio), within (how many came true between the least and the most that was told), left_out (how many hit
--- ratios moved before) }; the first is 0 without any, and median, p90 and within are absent then.
+--- The accuracy of predictions, from the entries with a prediction and an outcome. It leaves out hit ratios that moved
+-- before the change already: the effect of the change on them is unknown. { predictions (a count), median, p90 (errors
+-- of the hit ratio), within (how many outcomes were between the least and the most predicted), left_out (how many hit
+-- ratios moved before) }; without predictions, the first is 0, and median, p90 and within are absent.
 function M.accuracy(entries)
     local off, within, left_out = {}, 0, 0
     for _, entry in ipairs(entries) do
@@ -136,13 +134,13 @@ function M.line(entry)
     return require("slate.base.json").encode(entry, KEY_ORDER) .. "\n"
 end
 
--- A line to stand behind a text. A full disk may have cut the last one: it must not take this one with it.
+-- A line to append to a text. If a full disk has cut the text's last line, this one begins a new line.
 local function line_behind(text, entry)
     return (text:find("[^\n]$") and "\n" or "") .. M.line(entry)
 end
 
---- Gives an entry the id behind the last one of a text, the time and who did it; its line. One whose fleet is true is
--- the first of a change to a fleet.
+--- Gives an entry the id after the last one of a text, the time and the user. Returns its line. An entry with
+-- fleet = true is the first of a change to a fleet.
 function M.number(entry, text, who)
     local last = M.backwards(text)()
     entry.schema, entry.id = M.SCHEMA, (last and last.id or 0) + 1
@@ -161,9 +159,9 @@ local function open_to_append(path)
     return file, problem
 end
 
--- Waits for the lock of a file that we have open, which slatetop takes too, and keeps it until the file is closed. Lua
--- cannot lock a file; but a lock belongs to the open file, which a child shares: so flock(1) takes it for us. After 5 s
--- without it the change is noted all the same: two of one number do less harm than one that is not on record.
+-- Waits for the lock of a file that this process has open; slatetop takes the lock, too. Closing the file releases it.
+-- Lua cannot lock a file. But a lock belongs to the open file, which a child shares: so flock(1) takes it. After 5 s
+-- without the lock the change is recorded all the same: two entries with one id do less harm than a missing one.
 local LOCK <const> = [[for fd in /dev/fd/*; do
     case ${fd##*/} in [012]) continue ;; esac
     if [ "$fd" -ef %s ]; then flock -w 5 "${fd##*/}"; break; fi
@@ -190,9 +188,9 @@ local function append_to(path, compose)
     return ok and true or nil, not ok and ("cannot write %s: %s"):format(path, problem) or nil
 end
 
---- The record at a path: who, and append, a function that hands another one the text of the record and appends the
--- line that this returns; append returns true, or nil and a message. It does so in a coroutine: Lua raises an interrupt
--- (Ctrl-C) in the main one alone, so the change that was made is on record before the program ends.
+--- The record at a path: who, and append(compose), which calls compose with the record's text and appends the line that
+-- compose returns. append returns true, or nil and a message. It runs in a coroutine: Lua raises an interrupt (Ctrl-C)
+-- only in the main one, so a change is recorded before the program ends.
 function M.file(path)
     local function append(compose)
         if not path then
@@ -207,7 +205,7 @@ local function record_of(context)
     return context.record or M.file(M.path())
 end
 
---- Whether a change could be put on record now, as far as that can be told before: true, or nil and a message.
+--- Checks beforehand, as far as possible, that a change can be recorded: true, or nil and a message.
 function M.can_note(context)
     return record_of(context).append(function() return "" end)
 end
@@ -240,10 +238,10 @@ function M.note_outcome(context, id, outcome)
     end
 end
 
---- Notes a change that was made, and gives its entry an id; when that fails it is said, for the change stands. Returns
--- the id. context: as for note_outcome, and command, a table that all changes of one command share: it keeps the id of
--- the first; and perhaps fleet: true for
--- the first entry of a change to a fleet, which makes it the number that the others are to have.
+--- Records a change that was made, and gives its entry an id. A failure is only printed, because the change stands.
+-- Returns the id. context: as for note_outcome, and command, a table that all changes of one command share, with the id
+-- of the first; and fleet, which may be absent: true for the first entry of a change to a fleet; it becomes that
+-- entry's id, for the others.
 function M.note(context, entry)
     local record, command = record_of(context), context.command or {}
     entry.server, entry.with = context.server.name, command.first
@@ -253,13 +251,13 @@ function M.note(context, entry)
         entry.id, entry.fleet = nil, nil
         context:print_note("the change is made, but not on record: " .. problem)
     end
-    context.fleet = entry.fleet or context.fleet -- what follows is of the same change
+    context.fleet = entry.fleet or context.fleet -- later entries belong to the same change
     command.first = command.first or entry.id
     return entry.id
 end
 
---- The last entry for a server that can be taken back and was not; or the one with that id. nil and a message. from: a
--- list of entries, or the text of the record.
+--- The last entry for a server that can be undone and was not; or the one with that id. nil and a message if there is
+-- none. from: a list of entries, or the text of the record.
 function M.last_undone(from, server, id)
     local undone = {}
     for entry in M.backwards(from) do
@@ -279,8 +277,8 @@ function M.last_undone(from, server, id)
         .. " is on record that was not taken back"
 end
 
---- The entries of a change to a fleet that were not taken back, the last first: of the one with that id, or of the last
--- that has some. Returns them and the id; or nil and a message.
+--- The entries of a change to a fleet that were not undone, the last first: of the change with that id, or of the last
+-- change with such entries. Returns them and the id; or nil and a message.
 function M.fleet_change(entries, id)
     local undone, found = {}, {}
     for entry in M.backwards(entries) do
@@ -297,7 +295,7 @@ function M.fleet_change(entries, id)
     return found, id
 end
 
---- The changes of the command that made an entry, as far as they were not taken back, the first one first. from: as for
+--- The changes of the command that made an entry, without undone ones, the first change first. from: as for
 -- last_undone.
 function M.of_command(from, entry)
     local first, undone, list = entry.with or entry.id, {}, {}

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The modes of automove: what each is called, by name and by number, and what it does. Pure.
+--- The modes of automove: their names, numbers and effects. Pure.
 local M = {}
 
---- In the order in which they are told. number: by which every server knows the mode; those without one are slated's
--- alone. A name that ends with ":" has the name of a policy behind it.
+--- In the order of listings. number: by which every server knows the mode; a mode without a number is slated's alone. A
+-- name that ends with ":" is followed by the name of a policy.
 M.MODES = {
     { name = "off", number = 0, words = "pages stay where they are" },
     { name = "ratio", number = 1, words = "a page a second at most, to the class whose items die youngest" },
@@ -15,7 +15,7 @@ M.MODES = {
     { name = "lua:", words = "a policy in Lua decides" },
 }
 
---- A mode by its name or number, given as a text or a number: { name, number (of some), words }; nil of another one.
+--- A mode by its name or number, as a text or a number: { name, number (if it has one), words }; nil if there is none.
 function M.of(word)
     word = tostring(word)
     for _, mode in ipairs(M.MODES) do
@@ -28,7 +28,7 @@ function M.of(word)
     return nil
 end
 
---- The mode as a server spells it, its name and what it does: "1 (ratio): a page ..."; "" when there is none.
+--- The mode as a server spells it, its name and its effect: "1 (ratio): a page ..."; "" if there is none.
 function M.reported(word)
     local mode = word ~= nil and M.of(word)
     if not mode then

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Chunk sizes of a server, those of empty classes too, and the class in which a size lands.
+--- Chunk sizes of a server, those of empty classes too, and the class of an item by its size.
 --
--- memcached lists only classes that hold pages. The others are computed from its settings, as it does at its start, and
--- believed only when every class that it does list has the size computed for it; a list of sizes (-o slab_sizes) may
+-- memcached lists only classes that hold pages. The others are computed from its settings, as memcached does at its
+-- start. Computed sizes count only if every listed class has its computed size; a list of sizes (-o slab_sizes) may
 -- share one with them by chance.
 local M = {}
 
@@ -10,14 +10,14 @@ M.PAGE_BYTES = 1048576
 M.ALIGN_BYTES = 8
 M.MOST_CLASSES = 63
 M.MEMCACHED_HEADER_BYTES = 48
-local AGREEING_LEAST <const> = 2 -- listed classes of the sizes computed: one may be alike by chance
+local AGREEING_LEAST <const> = 2 -- listed classes with computed sizes: one may be the same by chance
 
 --- Rounds a size up to the alignment of chunks.
 function M.aligned(bytes)
     return (bytes + M.ALIGN_BYTES - 1) // M.ALIGN_BYTES * M.ALIGN_BYTES
 end
 
---- The chunk sizes that memcached makes of a growth factor, ascending. Pure.
+--- The ascending chunk sizes that memcached computes from a growth factor. Pure.
 -- room_bytes: its option -n; chunk_max_bytes: slab_chunk_max; header_bytes: of an item.
 function M.by_factor(factor, room_bytes, chunk_max_bytes, header_bytes)
     local sizes, size = {}, (header_bytes or M.MEMCACHED_HEADER_BYTES) + room_bytes
@@ -48,21 +48,21 @@ local function computed(now)
     return list, agreeing >= AGREEING_LEAST and "all" or "computed"
 end
 
---- Whether values longer than the largest chunk are chained: a server that does so tells slab_chunk_max.
+--- True if values longer than the largest chunk are chained: then the server reports slab_chunk_max.
 function M.has_chains(now)
     return (now.settings or {}).slab_chunk_max ~= nil or now.slated ~= nil
 end
 
---- What to say of classes that are known in this way (of M.classes); nil: nothing.
+--- A warning about classes whose sizes are known in this way (of M.classes); nil if none is needed.
 function M.doubt(known_by)
     return known_by == "listed" and "this server does not tell the chunk sizes of classes without pages: a class may "
         .. "be too large" or known_by == "computed" and "computed from growth_factor: the server lists too few classes "
         .. "to tell whether it has these chunk sizes" or nil
 end
 
---- The classes of a server: list of { id, chunk_bytes }, smallest chunks first, and how they are known: "all", or
--- "computed" from its settings, where fewer than two listed classes agree, or "listed", which are not all; or nil,
--- message, code. client: an open one, asked for `stats geometry` when the snapshot `now` (with settings) is a slated's.
+--- The classes of a server: a list of { id, chunk_bytes }, smallest chunks first, and the source: "all"; or "computed"
+-- from its settings, if fewer than two listed classes agree; or "listed", an incomplete list. Or nil, message, code.
+-- client: open; answers `stats geometry` if `now`, a snapshot with settings, is of a slated.
 function M.classes(client, now)
     if now.slated then
         local change, classes, code = require("slate.facts.geometry").read(client)
@@ -92,14 +92,14 @@ function M.classes(client, now)
     return list, "listed"
 end
 
--- What an item takes beside its key and value: slated's header, which has a count of readers where the value is lent to
--- be sent; memcached's with the ends of key and value, which are stored.
+-- The bytes of an item besides its key and value: slated's header, plus a count of readers if the value is lent for
+-- sending; or memcached's header and the ends of key and value, which are stored.
 local SLATED_HEADER_BYTES <const>, BORROWED_ABOVE_BYTES <const>, BORROWED_BYTES <const> = 24, 2048, 4
 local MEMCACHED_ENDS_BYTES <const> = 3
 local CAS_BYTES <const>, FLAGS_BYTES <const> = 8, 4
 
 --- The bytes of an item of a slated, or of a memcached from 1.5 on. now: a snapshot of the server, with settings;
--- has_flags: whether the client's flags are other than 0.
+-- has_flags: true if the client's flags are not 0.
 function M.item_bytes(now, value_bytes, key_bytes, has_flags)
     local bytes = key_bytes + value_bytes + (has_flags and FLAGS_BYTES or 0)
     if (now.settings or {}).cas_enabled ~= false then
@@ -111,7 +111,7 @@ function M.item_bytes(now, value_bytes, key_bytes, has_flags)
     return bytes + M.MEMCACHED_HEADER_BYTES + MEMCACHED_ENDS_BYTES
 end
 
---- The class in which an item of so many bytes, header included, lands; nil when it needs a chain of chunks.
+--- The class for an item of this size, header included; nil if the item needs a chain of chunks.
 function M.class_of(classes, bytes)
     for _, class in ipairs(classes) do
         if class.chunk_bytes >= bytes then

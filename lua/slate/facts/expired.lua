@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- How many items have expired and still take memory. No server tells: its dump of keys leaves such items out, so what
---- a class holds beyond what its dump lists has expired.
+--- How many items have expired and still take memory. No server reports it. But a server's dump of keys leaves expired
+--- items out, so the items of a class that its dump does not list have expired.
 --
--- Cost: up to half of a class's items are listed, the largest classes first, and at most MOST_LISTED keys in all; a
--- class whose half is more than is left is not looked at. A slated frees what has expired while it lists the others.
+-- Cost: lists up to half of a class's items, the largest classes first, and at most MOST_LISTED keys in all; skips a
+-- class whose half exceeds the keys left. A slated frees expired items while it lists the others.
 local keydump = require "slate.wire.keydump"
 
 local M = {}
 
---- At most so many keys are listed: more would take a second.
+--- The most keys to list: more would take a second.
 M.MOST_LISTED = 200000
 
 local LEAST_ITEMS <const> = 1000
 
--- Expired items of a class, 0 when half of it is listed, whatever the rest is; then how many keys were listed.
+-- The expired items of a class, 0 if half of it is listed, as the rest may be live; then the number of listed keys.
 local function of_class(connect, class)
     local client, message, code = connect()
     if not client then
@@ -27,8 +27,8 @@ local function of_class(connect, class)
     return listed < most and class.number - listed or 0, listed
 end
 
---- Counts them. connect: a function that returns a client for one dump, or nil, message, code. Returns the number, of
--- classes of which at least half has expired; or nil, message, code where the server does not list keys.
+--- Counts expired items. connect: a function that returns a client for one dump, or nil, message, code. Returns the
+-- number in classes of which at least half has expired; or nil, message, code if the server does not list keys.
 function M.count(connect, now)
     local classes, expired, left = {}, 0, M.MOST_LISTED
     for _, class in ipairs(now.classes) do

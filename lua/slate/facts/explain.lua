@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What every figure and setting means: the entries of man/explain.txt (installed as share/slate/explain.txt), which
--- slatetop's `?` and slate-terms(7) come from too.
+--- The meaning of every figure and setting: the entries of man/explain.txt (installed as share/slate/explain.txt),
+-- which is also the source of slatetop's `?` and slate-terms(7).
 local M = {}
 
---- The fields of an entry in the order in which they are read, `term` first. Each is a string, but `also`, which is a
--- list of other names. `formula` may be nil, `also` is empty then; the others are always there.
+--- The fields of an entry in their order in the file, `term` first. Each is a string, except `also`, a list of other
+-- names. `formula` may be nil and `also` empty; the others are always present.
 M.FIELDS = { "term", "also", "unit", "meaning", "source", "formula", "do" }
 
 local KNOWN <const> = {}
@@ -14,7 +14,7 @@ end
 local REQUIRED <const> = { "unit", "meaning", "source", "do" }
 local SUGGESTIONS <const> = 5
 
--- From lua/slate/facts in the source, or share/lua/5.4/slate/facts when installed; a rock has it above that folder.
+-- Paths of explain.txt from this folder in the source, from share/lua/5.4/slate/facts, and in a rock, one folder up.
 local function places()
     local here = assert(package.searchpath("slate.facts.explain", package.path)):gsub("[^/]*$", "")
     return { here .. "../../../man/explain.txt", here .. "../../../../slate/explain.txt", here .. "../explain.txt" }
@@ -70,7 +70,7 @@ local function names_of(entry)
     return names
 end
 
--- The entries of each name, in lower case, in the order of the file.
+-- Maps each name, in lower case, to its entries, in the order of the file.
 local function index_of(list)
     local index = {}
     for _, entry in ipairs(list) do
@@ -85,7 +85,7 @@ local function index_of(list)
     return index
 end
 
---- All entries, in the order of the file; read once. nil and a sentence when the file is not there or is wrong.
+--- All entries, in the order of the file; read once. nil and a sentence if the file is absent or wrong.
 function M.entries()
     if loaded then
         return loaded
@@ -107,7 +107,7 @@ function M.entries()
     return nil, "the explanations are missing: no " .. table.concat(tried, ", no ")
 end
 
---- The names of all entries, in the order of the file. nil and a sentence as entries() has it.
+--- The names of all entries, in the order of the file. nil and a sentence, as from entries().
 function M.list()
     local entries, why = M.entries()
     if not entries then
@@ -120,8 +120,8 @@ function M.list()
     return names
 end
 
---- The entries of a name: its term or one of its other names, in any case. More than one when a name stands for
--- several things; empty when nobody has it. nil and a sentence as entries() has it.
+--- The entries of a name: a term or one of its other names, in any case. More than one if a name stands for several
+-- things; empty if no entry has the name. nil and a sentence, as from entries().
 function M.find(name)
     local entries, why = M.entries()
     if not entries then
@@ -130,7 +130,7 @@ function M.find(name)
     return by_name[name:lower()] or {}
 end
 
--- How many characters have to be put in, left out or changed (Levenshtein).
+-- The number of characters to insert, delete or replace (Levenshtein).
 local function distance(a, b)
     local row = {}
     for j = 0, #b do
@@ -147,7 +147,7 @@ local function distance(a, b)
     return row[#b]
 end
 
--- How unlike a name is to what was typed: part of it counts as near; nil: not alike at all.
+-- The distance of a name from the typed word: a part of the name counts as near; nil: too far.
 local function unlikeness(typed, name)
     if name:find(typed, 1, true) then
         return (#name - #typed) / #name
@@ -156,8 +156,8 @@ local function unlikeness(typed, name)
     return apart <= math.max(2, #typed // 3) and 1 + apart or nil
 end
 
---- Names like the one typed, the likeliest first, at most `limit` (5). Only names that find() knows. Cost: the lengths
--- of all names times that of the one typed.
+--- Names like the typed word, the likeliest first, at most `limit` (5). Only names that find() knows. Cost: the lengths
+-- of all names times that of the typed word.
 function M.suggest(typed, limit)
     local entries, why = M.entries()
     if not entries then

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Faults of versions of memcached, as its releases and public threads tell them: what a command can bring out, and
+--- Faults of memcached's versions, from its releases and public threads: crashes that a command can cause, and
 --- counters that count wrongly. Pure.
--- tests/memcached-faults.md has the whole list, and what holds here.
+-- tests/memcached-faults.md has the whole list, with slated's behaviour.
 local automove = require "slate.facts.automove"
 
 local M = {}
 
--- from, to: the 1.6.x that have it; remedy: what to do about it; setting, mode: what brings it out.
+-- from, to: the first and last 1.6.x with the fault; remedy: how to avoid it; setting, mode: the value that causes it.
 local ROWS <const> = {
     mover_class = { from = 34, to = 41,
         words = "crashes when it is told to move a page to a class that it does not use",
@@ -20,10 +20,10 @@ local ROWS <const> = {
         remedy = "watch no mutations where clients speak that protocol, or update to 1.6.42 or later" },
 }
 
--- Counters by the versions that count them wrongly: there each accepted connection counts as rejected (memcached#619).
+-- Counters by the versions that count them wrongly: these count each accepted connection as rejected (memcached#619).
 local MISCOUNTED <const> = { ["1.5.21"] = "rejected_connections", ["1.5.22"] = "rejected_connections" }
 
---- The name of the counter that a version counts wrongly; nil: there is none.
+--- The name of the counter that a version counts wrongly; nil if there is none.
 function M.miscounted(version)
     return MISCOUNTED[(version or ""):match("^%d+%.%d+%.%d+")]
 end
@@ -36,8 +36,8 @@ function M.leave_out(version, figures)
     end
 end
 
---- The fault with a name, where a version has it: a sentence and the remedy; else nil. version: of a memcached, nil of
--- another server.
+--- The fault with this name, if the version has it: a sentence and the remedy; else nil. version: of a memcached, nil
+-- of another server.
 function M.of(version, name)
     local minor, row = tonumber((version or ""):match("^1%.6%.(%d+)$")), ROWS[name]
     if minor and row and minor >= row.from and minor <= row.to then
@@ -45,7 +45,7 @@ function M.of(version, name)
     end
 end
 
---- What a setting would bring out on a server: a sentence; nil: nothing. who: { version, slated } of a client.
+--- The fault that a setting's value would cause on a server: a sentence, or nil. who: { version, slated } of a client.
 function M.of_setting(who, name, value)
     if who.slated then
         return nil
@@ -59,7 +59,7 @@ function M.of_setting(who, name, value)
     end
 end
 
---- What `watch` of some streams, a list of their names, would bring out on a server, likewise.
+--- The fault that `watch` of some streams, a list of their names, would cause on a server; returned as in of_setting.
 function M.of_watch(who, streams)
     for _, stream in ipairs(not who.slated and streams or {}) do
         local words, remedy = M.of(who.version, stream == "mutations" and "watch_mutations")

@@ -9,14 +9,14 @@ local NEEDED <const> = { "state", "why", "generation", "classes", "classes_retir
     "pages_drained", "items_copied", "chunks_copied", "items_dropped", "waste_before", "waste_predicted", "waste_now",
     "seconds" }
 
--- Words with which slated refuses an order, and what kind of refusal each is.
+-- The words with which slated refuses an order, and the code of each refusal.
 local REFUSALS <const> = {
     NOGAIN = "no", SAME = "no", NOIDS = "no", NOREVERT = "no", NOTRUNNING = "no", NOTPAUSED = "no", BADSIZES = "usage",
     BUSY = "busy", AUTO = "no",
 }
 
 --- Parses the lines of `stats geometry`.
--- Returns the change's figures by name, and the classes whose chunks are told, smallest first:
+-- Returns the change's figures by name, and the classes with a known chunk size, smallest first:
 -- { id, chunk_size, class_state, total_pages }.
 function M.parse(lines)
     local change, classes = stats.numbered(lines, "id", TEXT, { "chunk_size" })
@@ -24,7 +24,7 @@ function M.parse(lines)
     return change, classes
 end
 
--- What sizes fitted anew must hold more, in per cent, to be worth a word; slated refuses an order for less.
+-- The least gain of new sizes that is worth a sentence, in per cent of items; slated refuses an order for less.
 M.GAIN_LEAST_PCT = 2
 
 --- A sentence: how much more fitted sizes would hold. nil while a change is under way, or if the gain is small.
@@ -36,7 +36,7 @@ function M.advice(change)
     return ("chunk sizes fitted to the present items would hold %.1f %% more of them"):format(gain_pct)
 end
 
---- Asks a server. Returns the change and the classes; or nil, message, code ("unsupported": it is no slated).
+--- Queries a server. Returns the change and the classes; or nil, message, code ("unsupported": it is no slated).
 function M.read(client)
     local lines, message, code = stats.query_slated(client, "geometry",
         "a change of the chunk sizes needs slated: this server keeps those of its start")
@@ -57,10 +57,10 @@ function M.read(client)
     return change, classes
 end
 
--- A prediction for another client takes a while, of which the server is busy: how long to try again for.
+-- A prediction for another client keeps the server busy for a while: how long to retry.
 local BUSY_PAUSE_S <const>, BUSY_LIMIT_S <const> = 0.05, 10
 
--- The server's line to a command, sent again for as long as it is busy; or nil, message, code.
+-- Sends a command again for as long as the server is busy. Returns the server's line; or nil, message, code.
 local function command_when_free(client, command, limit_s)
     local clock = require "slate.base.clock"
     local until_s = clock.steady_s() + limit_s
@@ -73,8 +73,8 @@ local function command_when_free(client, command, limit_s)
     end
 end
 
---- Sends an order, for limit_s (10) again and again while the server is busy with another's. Returns true, or the
--- prediction when the order ends with `dry`; or nil, message, code.
+--- Sends an order, again for up to limit_s (10) while the server is busy with another one. Returns true, or the
+-- prediction if the order ends with `dry`; or nil, message, code.
 function M.order(client, command, limit_s)
     local line, message, code = command_when_free(client, command, limit_s or BUSY_LIMIT_S)
     if not line then
@@ -92,7 +92,7 @@ function M.order(client, command, limit_s)
     return nil, require("slate.facts.runtime").refusal(line)
 end
 
---- A prediction in two: the sentence without the list of sizes, and the sizes, which a server of before did not tell.
+--- Splits a prediction: the sentence without the list of sizes, and the sizes, which an older server does not report.
 function M.split_prediction(text)
     local sentence, list = text:match("^(.*); the sizes: ([%d,]+)$")
     if not list then
@@ -105,15 +105,14 @@ function M.split_prediction(text)
     return sentence, sizes
 end
 
---- The shares of their memory that items will waste by a prediction, and waste now, as ratios; nil where it does not
--- tell.
+--- The shares of their memory that items will waste by a prediction, and waste now, as ratios; nil if it has none.
 function M.predicted_waste(text)
     local after, now = text:match("waste ([%d.]+) %% of their memory instead of ([%d.]+) %%")
     return after and tonumber(after) / 100, now and tonumber(now) / 100
 end
 
---- Sends an order that changes the sizes, and puts it on record with the number the server gives to the change.
--- undoes: the id of a change taken back by it. Returns true, the id on record and the entry; or nil, message, code.
+--- Sends an order that changes the sizes, and records it with the server's number of the change. undoes: the id of a
+-- change that it takes back. Returns true, the id on record and the entry; or nil, message, code.
 function M.change(context, client, command, undoes)
     local ok, message, code = M.order(client, command)
     if not ok then

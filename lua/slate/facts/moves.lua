@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `stats moves` of slated as tables: how pages move, and the last moves one by one.
+--- `stats moves` of slated as tables: the totals of page moves, and each of the last moves.
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -11,8 +11,8 @@ local NEEDED <const> = { "time", "mode", "from", "to", "pages", "wanted", "rescu
 local NO_TIME_S <const> = 1e11 -- thousands of years from now
 
 --- Parses the lines of `stats moves`.
--- Returns { mode =, why =, … } with the totals by their names, and a list of moves, oldest first, those that are told
--- whole: { number, time_s, mode, from, to, pages, wanted, rescued, lost, expired, duration_us, outcome, reason }.
+-- Returns { mode =, why =, … } with the totals by their names, and a list of the complete moves, oldest first:
+-- { number, time_s, mode, from, to, pages, wanted, rescued, lost, expired, duration_us, outcome, reason }.
 function M.parse(lines)
     local totals, rows = stats.numbered(lines, "number", TEXT, NEEDED)
     local moves = {}
@@ -23,20 +23,20 @@ function M.parse(lines)
     return totals, moves
 end
 
---- Which mode of automove failed, and why, in words; nil where none did since a mode was set.
+--- The mode of automove that failed, and the reason, in words; nil if none has failed since a mode was set.
 function M.failed(totals)
     local failed = totals and totals.failed
     return type(failed) == "string" and failed ~= "none" and failed ~= "" and failed or nil
 end
 
---- That a mode failed, why, and which one took its place, as a sentence; nil where none did since a mode was set.
--- The server tells both in one answer: its settings may be older, and name the mode that failed.
+--- A sentence: the mode that failed, the reason, and the mode in its place; nil if none has failed since a mode was
+-- set. One answer of the server has both modes: its settings may be older, and name the mode that failed.
 function M.failure(totals)
     local failed = M.failed(totals)
     return failed and ("automove failed: %s; now it is %s"):format(failed, totals.mode or "off")
 end
 
---- Asks a server. Returns totals and moves; or nil, message, code ("unsupported": it is no slated).
+--- Queries a server. Returns totals and moves; or nil, message, code ("unsupported": it is no slated).
 function M.read(client)
     local lines, message, code = stats.query_slated(client, "moves",
         "a record of moves needs slated: this server keeps none")

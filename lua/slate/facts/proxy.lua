@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- memcached as a proxy (-o proxy_config): what it was asked for, and how its backends are.
+--- memcached as a proxy (-o proxy_config): its requests, and the state of its backends.
 --
--- Its general statistics are those of a cache, which it has only where its routes use one; `stats proxy` counts what
--- it was asked for, `stats proxybe` names the backends that it takes for bad. Each worker thread has a link of its own
--- to each backend; links are what memcached counts. It tells no latency of them.
+-- Its general statistics are those of a cache, which the proxy has only if its routes use one. `stats proxy` counts its
+-- requests, `stats proxybe` names the backends marked bad. Each worker thread has its own link to each backend;
+-- memcached counts links. It reports no latency of backends.
 local stats = require "slate.facts.stats"
 local units = require "slate.base.units"
 
@@ -12,18 +12,18 @@ local M = {}
 local GETS <const> = { "cmd_get", "cmd_gets", "cmd_gat", "cmd_gats", "cmd_mg" }
 local SETS <const> = { "cmd_set", "cmd_add", "cmd_cas", "cmd_append", "cmd_prepend", "cmd_replace", "cmd_ms" }
 
---- Is the server of a snapshot with settings a proxy?
+--- True if the server of a snapshot with settings is a proxy.
 function M.is_one(now)
     return (now.settings or {}).proxy_enabled == true
 end
 
---- Has it a cache of its own with something in it? Figures of a cache mean nothing without.
+--- True if a proxy has a cache of its own with items. Without items, the figures of a cache mean nothing.
 function M.has_cache(now)
     return (now.general.curr_items or 0) > 0
 end
 
 --- Parses the lines of `stats proxy` and `stats proxybe`; either may be nil. Returns { gets, sets, bad = a list of
--- { name, links }, by name }; what is not told is absent. Pure.
+-- { name, links }, by name }; unreported fields are absent. Pure.
 function M.parse(lines, backend_lines)
     local counters, counts = {}, lines and stats.figures(lines) or {}
     for field, names in pairs({ gets = GETS, sets = SETS }) do
@@ -42,7 +42,7 @@ function M.parse(lines, backend_lines)
     return counters
 end
 
---- Asks a proxy, and keeps the answers in the snapshot as `proxy`. Returns true; or nil, message, code.
+--- Queries a proxy, and stores the answers in the snapshot as `proxy`. Returns true; or nil, message, code.
 function M.query(client, now)
     local groups, refused, code = client:stats_groups({ "proxy", "proxybe" })
     if not groups then
@@ -57,9 +57,9 @@ local function increase_per_s(before, now, field, interval_s)
     return was and is and is >= was and interval_s > 0 and (is - was) / interval_s or nil
 end
 
---- What there is to see of a proxy: { requests_per_s, get_per_s, set_per_s, errors_per_s, failed_per_s (links that
--- broke), active (requests under way), links, links_bad, bad }; what is not told is absent. before and rates may be
--- nil. slatetop keeps no names of backends, but how many links are bad, as general.proxy_links_bad.
+--- The figures of a proxy: { requests_per_s, get_per_s, set_per_s, errors_per_s, failed_per_s (links that broke),
+-- active (requests under way), links, links_bad, bad }; unreported ones are absent. before and rates may be nil.
+-- slatetop stores no names of backends, but the number of bad links, as general.proxy_links_bad.
 function M.of(now, before, rates)
     local general, per_s = now.general, rates and rates.general or {}
     local interval_s = rates and not rates.reset and rates.interval_s or 0
@@ -76,7 +76,7 @@ function M.of(now, before, rates)
     }
 end
 
--- What there is to say of its backends: a list of { text, tone }.
+-- Texts about the proxy's backends: a list of { text, tone }.
 local function parts_of(seen)
     local parts = {}
     if (seen.links_bad or 0) > 0 then
@@ -98,7 +98,7 @@ local function parts_of(seen)
     return parts
 end
 
---- What it says of its backends, in words: "proxy, 2 of 8 links to backends bad: b1, b2".
+--- The state of the proxy's backends in words: "proxy, 2 of 8 links to backends bad: b1, b2".
 function M.words(seen)
     local words = { "proxy" }
     for i, part in ipairs(parts_of(seen)) do
@@ -107,7 +107,7 @@ function M.words(seen)
     return table.concat(words)
 end
 
---- The same as sentences, each with its tone, and how much it was asked for: a list of { text, tone }, for slatetop.
+--- The same as sentences, each with its tone, the first with the request rate: a list of { text, tone }, for slatetop.
 -- seen: of M.of.
 function M.sentences(seen)
     local list = parts_of(seen)

@@ -1,21 +1,21 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Recordings: files of snapshots, one line of JSON each, only ever appended to.
 --
--- A line is written whole in one call, so a recording stays readable after a crash or on a full
--- disk: the reader skips what is not a whole snapshot and says how many lines it skipped.
+-- Each line is written in one call, so a recording stays readable after a crash or on a full disk: the reader skips
+-- lines that are no complete snapshot, and reports how many.
 local record_line = require "slate.facts.record_line"
 local snapshot = require "slate.facts.snapshot"
 
 local M = {}
 
-M.LINE_BYTES = 4 << 20 -- ten times as many as 255 classes with their curves take; a longer line is skipped
+M.LINE_BYTES = 4 << 20 -- ten times the size of 255 classes with their curves; a longer line is skipped
 
 local Writer = {}
 Writer.__index = Writer
 Writer.__name = "slate.facts.record"
 
---- A writer over an open handle (anything with write and flush). `name` is for messages. has_changes: between whole
--- snapshots only what changed is written (slate.facts.record_line).
+--- A writer over an open handle (anything with write and flush). `name` is for messages. has_changes: whole snapshots
+-- alternate with lines of changes only (slate.facts.record_line).
 function M.writer(handle, name, has_changes)
     if handle.setvbuf then
         handle:setvbuf("full", 1 << 20) -- so that flush writes a line with one system call
@@ -23,8 +23,8 @@ function M.writer(handle, name, has_changes)
     return setmetatable({ handle = handle, name = name, written = 0, chain = record_line.chain(has_changes) }, Writer)
 end
 
---- Appends one snapshot, which belongs to the writer from now on. Returns true, or nil, message, "output"; the lines
--- before stay good.
+--- Appends one snapshot, which belongs to the writer from now on. Returns true, or nil, message, "output"; earlier
+-- lines stay valid.
 function Writer:append(one)
     local ok, problem = self.handle:write(self.chain:encode(one), "\n")
     if ok then
@@ -44,7 +44,7 @@ function Writer:close()
     self.handle:close()
 end
 
--- Looks at a file that exists: is it a recording, and does it end with a whole line?
+-- Examines an existing file: is it a recording, and is its last line complete?
 local function examine(file, path)
     local first = file:read(65536)
     if not first then
@@ -57,10 +57,10 @@ local function examine(file, path)
     return true, file:read(1) == "\n"
 end
 
---- Opens a recording to append to: a new file, or with `may_append` one that exists already. is_whole: every snapshot
--- is written whole.
--- Returns the writer, or nil, message and code: "usage" when the file must not be touched,
--- "output" when it cannot be opened.
+--- Opens a recording to append to: a new file, or with `may_append` an existing one. is_whole: every snapshot is
+-- written whole.
+-- Returns the writer, or nil, message and code: "usage" if the file must not be changed, "output" if it cannot be
+-- opened.
 function M.create(path, may_append, is_whole)
     local ends_whole, input = true, require "slate.base.input"
     local kind = input.kind(path)
@@ -90,7 +90,7 @@ function M.create(path, may_append, is_whole)
     return writer
 end
 
--- A snapshot carries settings only when they changed: those of a server hold until the next ones.
+-- A snapshot has settings only if they changed: a server's settings hold until its next ones.
 local function hold_settings(list)
     local last = {}
     for _, one in ipairs(list) do
@@ -100,9 +100,9 @@ local function hold_settings(list)
     end
 end
 
---- Reads a recording from a handle. Each snapshot gets the settings that held then. Returns the list of snapshots, how
--- many lines were skipped and what is wrong with the first of them (nil: none was); or nil and a message when not one
--- line is a snapshot.
+--- Reads a recording from a handle. Each snapshot gets the settings of its time. Returns the list of snapshots, the
+-- number of skipped lines, and the problem of the first of these (nil if none); or nil and a message if no line is a
+-- snapshot.
 function M.read(handle, name)
     local list, skipped, number, first_problem, chain = {}, 0, 0, nil, record_line.chain()
     for line, is_too_long in require("slate.base.input").lines(handle, M.LINE_BYTES) do
@@ -128,13 +128,13 @@ function M.read(handle, name)
     return list, skipped, first_problem
 end
 
---- Reads a recording from a file. As `read`, with the code "input" on failure.
+--- Reads a recording from a file. Like `read`, with the code "input" on failure.
 function M.load(path)
     local file, problem = require("slate.base.input").open(path)
     if not file then
         return nil, "cannot read " .. problem, "input"
     end
-    local _, unreadable = file:read(0) -- a folder opens, and fails here
+    local _, unreadable = file:read(0) -- a folder opens, but its read fails
     if unreadable then
         file:close()
         return nil, ("cannot read %s: %s"):format(path, unreadable), "input"

@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What changed between two snapshots of a recording, as a short text; and the second one made of the first and the
--- text. So an hour of a busy server takes three megabytes.
+--- The changes between two snapshots of a recording as a short text, and the second snapshot from the first and the
+-- text. An hour of a busy server takes 3 MB.
 --
--- A line of changes is { schema = "slate/change/1", time_s, of, d }: `of` counts from the last whole snapshot, which is
--- 0, so that a line that is missing is noticed; `d` has the numbers that changed, in the order of `numbers`: how many
--- were skipped, then twice the difference, plus 1 where it is in millionths, for a number that is not whole. Each is a
--- varint of 5 bits a letter, the lowest first; letters from the second half of the alphabet go on. Differences are
--- zigzagged: 0, -1, 1, -2 are 0, 1, 2, 3. Whatever else changed (a text, a class that came) has to be written whole.
+-- A line of changes is { schema = "slate/change/1", time_s, of, d }. `of` is the line's distance from the last whole
+-- snapshot: it shows a missing line. `d` has the changed numbers, in the order of `numbers`: for each, the count of
+-- skipped numbers, then twice the difference, plus 1 if it is in millionths (of a number not whole). Each is a varint
+-- of 5 bits a letter, the lowest first; letters of the alphabet's second half mean that more follow. Differences are
+-- zigzagged: 0, -1, 1, -2 are 0, 1, 2, 3. After other changes (a text, a new class) the snapshot is written whole.
 local class_figure = require("slate.facts.stats").class_figure
 
 local M = {}
 
 M.SCHEMA = "slate/change/1"
---- A whole snapshot is written at least once in so many lines: what a damaged line costs is bounded.
+--- At least one line in this many is a whole snapshot: this limits the loss by a damaged line.
 M.WHOLE_EVERY = 300
 
 local ALPHABET <const> = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -31,7 +31,7 @@ local function put(out, value)
     out[#out + 1] = ALPHABET:sub(value + 1, value + 1)
 end
 
--- The number at a place and the place behind it; nil when there is none.
+-- The number at a position and the position after it; nil if there is no number.
 local function take(text, at)
     local value, shift = 0, 0
     while shift < 65 do
@@ -66,7 +66,7 @@ local function keys_of(part, is_top)
     return is_top and { "pages_free", "pages_limit" } or sorted_keys(part)
 end
 
---- Where the numbers of a snapshot stand, in their order: { part, key } each, the part by its place in `parts_of`.
+--- The places of a snapshot's numbers, in their order: { part, key } each; part is an index into `parts_of`.
 function M.places(one)
     local list = {}
     for i, part in ipairs(parts_of(one)) do
@@ -79,7 +79,7 @@ function M.places(one)
     return list
 end
 
--- All but the numbers, as one text that must stay the same.
+-- All fields except the numbers, as one text; a line of changes needs it unchanged.
 local function rest_of(one)
     local fields = { tostring(one.server), tostring(one.version), tostring(one.slated) }
     for i, part in ipairs(parts_of(one)) do
@@ -117,8 +117,8 @@ local function code_of(before, after)
     return ((difference << 1) ~ (difference < 0 and -1 or 0)) << 1 | scale, value
 end
 
---- The changes from one snapshot to the next as the text d; nil when it has to be written whole. Numbers of `after`
--- that are not whole are rounded to millionths, as a reader will have them.
+--- The changes from one snapshot to the next as the text d; nil if the next must be written whole. Rounds numbers of
+-- `after` that are not whole to millionths, as a reader will have them.
 function M.between(before, after)
     if after.settings or rest_of(before) ~= rest_of(after) then
         return nil
@@ -129,7 +129,7 @@ function M.between(before, after)
         local old, new = was[i][key], is[i][key]
         if old == new then
             skipped = skipped + 1
-            is[i][key] = old -- of the type that a reader has
+            is[i][key] = old -- with the type that a reader has
         else
             local code, value = code_of(old, new)
             if not code then
@@ -152,7 +152,7 @@ local function copy(one)
     return new
 end
 
--- A snapshot of its own, but for the settings, which hold on.
+-- A copy of a snapshot without its settings, which still hold.
 local function copy_of(before)
     local one = copy(before)
     one.general, one.totals, one.classes = copy(before.general or {}), before.totals and copy(before.totals), {}
@@ -170,8 +170,8 @@ local function changed(value, code)
     return math.tointeger(value) and math.tointeger(value) + difference
 end
 
---- The snapshot after a line of changes. before: the one before it; places: of that, or of any since which only numbers
--- changed. is_in_place: it is `before`, changed, else a table of its own. Returns it; or nil and what is wrong.
+--- The snapshot after a line of changes. before: the last snapshot; places: of `before`, or of any snapshot since which
+-- only numbers changed. is_in_place: changes and returns `before`, else a new table. Or nil and the problem.
 function M.apply(before, line, places, is_in_place)
     local one = is_in_place and before or copy_of(before)
     local parts, at, place = parts_of(one), 1, 0

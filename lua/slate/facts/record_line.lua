@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The lines of a recording: as what a snapshot is written, and what is read of a line. Pure.
+--- Writes snapshots as lines of a recording, and reads them. Pure.
 --
--- slatectl and slatetop write and read them by this module; the files themselves are each program's own.
+-- slatectl and slatetop write and read lines by this module; each has its own code for the files.
 local answers = require "slate.facts.answers"
 local change = require "slate.facts.record_change"
 local snapshot = require "slate.facts.snapshot"
@@ -12,14 +12,14 @@ local Chain = {}
 Chain.__index = Chain
 Chain.__name = "slate.facts.record_line"
 
---- The begin of a recording that is written or read: each line of it may tell what changed since the line before.
--- has_changes: between whole snapshots only what changed is written. is_in_place: a snapshot that was read is the one
--- before it, changed; else each is a table of its own.
+--- Begins a recording to write or read, in which a line may have only the changes since the line before. has_changes:
+-- writes only changes between whole snapshots. is_in_place: each snapshot that is read is the table of the last one,
+-- changed; else each is a new table.
 function M.chain(has_changes, is_in_place)
     return setmetatable({ has_changes = has_changes, is_in_place = is_in_place, of = 0 }, Chain)
 end
 
---- The line of the next snapshot, without the newline: what changed, where that can be told, else the whole. The
+--- The line of the next snapshot, without the newline: its changes if these can be coded, else the whole snapshot. The
 -- snapshot belongs to the chain from now on.
 function Chain:encode(one)
     local of = self.of + 1
@@ -33,7 +33,7 @@ end
 
 local CHANGE <const> = '^{"schema":"' .. change.SCHEMA .. '"'
 
--- The snapshot after a line of changes; or nil and what is wrong.
+-- The snapshot after a line of changes; or nil and the problem.
 function Chain:follow(line)
     local parsed = require("slate.base.json").decode(line)
     if type(parsed) ~= "table" or not snapshot.is_time(parsed.time_s) then
@@ -46,12 +46,12 @@ function Chain:follow(line)
     if one then
         self.last, self.of = one, parsed.of
     elseif self.is_in_place then
-        self.last = nil -- a part of it may be changed
+        self.last = nil -- an error may leave its parts half changed
     end
     return one, problem
 end
 
---- Reads the next line. Returns its snapshot; or nil and what is wrong.
+--- Reads the next line. Returns its snapshot; or nil and the problem.
 function Chain:decode(line)
     if line:find(CHANGE) then
         return self:follow(line)
@@ -63,8 +63,8 @@ function Chain:decode(line)
     return one, problem
 end
 
---- Settings seldom change: takes those from a snapshot that are as they were before. Returns those that hold now.
--- known: what it returned of the snapshot before; nil: none.
+--- Removes the settings of a snapshot if all are as before: settings seldom change. Returns the settings that hold now.
+-- known: the result for the snapshot before; nil if none.
 function M.drop_known(one, known)
     local is_known = one.settings and known
     for name, value in pairs(one.settings or {}) do
@@ -83,8 +83,8 @@ local function built(texts, about)
     return snapshot.build(groups, about)
 end
 
---- For slatetop: the whole line of a snapshot. texts: by group of `stats` ("", "slabs", "items", "settings") what the
--- server answered; about: as for slate.facts.snapshot.build.
+--- For slatetop: a snapshot as a whole line. texts: the server's answers by group of `stats` ("", "slabs", "items",
+-- "settings"); about: as for slate.facts.snapshot.build.
 function M.whole(texts, about)
     return snapshot.encode(built(texts, about))
 end
@@ -96,7 +96,7 @@ function Chain:next(texts, about)
     return self:encode(one)
 end
 
---- For slatetop: the snapshot that was read last as a whole line; nil before the first.
+--- For slatetop: the last snapshot that was read, as a whole line; nil before the first.
 function Chain:shown()
     return self.last and snapshot.encode(self.last)
 end

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Settings of a running server: read, changed and verified. What each of them takes is in slate.facts.settings_change.
+--- Settings of a running server: read, changed and verified. slate.facts.settings_change has the values they accept.
 local settings = require "slate.facts.settings"
 
 local M = {}
 
---- The settings as the server writes them, those of slated alone and its eviction policies among them: values and what
--- else is told, of slate.facts.settings.values; or nil, message, code. who: of Client:identify; neither program
--- is asked what only the other one tells.
+--- The settings as the server writes them, with slated's own and its eviction policies: values and traits, of
+-- slate.facts.settings.values; or nil, message, code. who: of Client:identify; each program is queried only for the
+-- groups that it knows.
 function M.read(client, who)
     local wanted = { "settings", "", "config", "policies" }
     if who then
@@ -22,11 +22,11 @@ function M.read(client, who)
     return settings.values(groups)
 end
 
--- What a server forbids, rather than finds wrong.
+-- Words of answers by which a server forbids an order, rather than finds it wrong.
 local FORBIDDEN <const> = { "not allowed", "disabled", "authent", "cannot change" }
 
---- What is to blame for an order that a server knows and refused, by what it answered: "usage", a word of it is wrong;
--- "refused", such orders are not allowed; or "unsupported", its store has nothing that they would change.
+--- Why a server refused an order that it knows, from its answer: "usage", a word of the order is wrong; "refused", such
+-- orders are not allowed; or "unsupported", the server's store has nothing that the order would change.
 function M.blame(answer)
     if answer:find("needs? %-%-store=") then
         return "unsupported"
@@ -39,8 +39,7 @@ function M.blame(answer)
     return "usage"
 end
 
---- Says what is wrong with an order that the server knows by its answer: a message, and a code of `blame` or of
--- slate.wire.request.
+--- Turns the answer to an order that the server knows into a message, and a code of `blame` or of slate.wire.request.
 function M.refusal(line)
     local request = require "slate.wire.request"
     local limit_problem = line:match("^MEMLIMIT_[%u_]+ (.+)$") -- memcached's words for cache_memlimit
@@ -57,7 +56,7 @@ end
 -- Some servers show a new value a moment after their OK.
 local SHOWN_WITHIN_S <const>, PAUSE_S <const> = 1, 0.02
 
--- Reads the setting back until it is what was wanted: true; or nil, message, code.
+-- Reads the setting back until it has the wanted value: true; or nil, message, code.
 local function await(client, change, who)
     local clock = require "slate.base.clock"
     local until_s = clock.steady_s() + SHOWN_WITHIN_S
@@ -67,7 +66,7 @@ local function await(client, change, who)
             return nil, message, code
         end
         local now = settings.value(values, change.name, change.is)
-        -- With auto, classes keep their own.
+        -- With auto, classes keep their own policies: the policy of the whole decides.
         local has_whole = change.name == "policy" and (now or ""):match("^%S+") == change.is
         if has_whole or settings.same(change.name, change.is, now or "") then
             change.is = now
@@ -79,8 +78,8 @@ local function await(client, change, who)
     end
 end
 
---- Sends a change (of slate.facts.settings_change.plan) and reads the setting back: true; or nil, message, code when
--- the server refused it or does not have the value afterwards. change.is becomes what the server says.
+--- Sends a change (of slate.facts.settings_change.plan) and reads the setting back: true; or nil, message, code if the
+-- server refused or does not have the value afterwards. change.is becomes the value that the server reports.
 function M.apply(client, change, who)
     for _, line in ipairs(change.lines) do
         local reply, message, code = client:command(line)

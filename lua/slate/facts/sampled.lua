@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What slated tells from its sample of the keys, as tables: `stats curve`, `stats whatif`, `stats hotkeys`.
--- The parsers take the lines of a reply; the readers ask a server and return nil, message, code when it cannot tell.
+--- Figures from slated's sample of the keys, as tables: `stats curve`, `stats whatif`, `stats hotkeys`.
+-- Parsers take the lines of a reply. Readers query a server, and return nil, message, code if it has no figures.
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -14,18 +14,18 @@ local function read(client, group, parse)
     return parse(lines)
 end
 
---- What to say while there is too little to tell: `what` it would be for.
+--- The message while the sample is too small. what: the use of the sample, such as "for a curve".
 function M.too_few(what)
     return ("too few reads were sampled %s: traffic brings more, unless sample_rate is 0"):format(what)
 end
 
--- A figure; nil when it is none.
+-- The value of a figure; nil if it is no number.
 local function number_of(name, text)
     local value = stats.typed(name, text)
     return type(value) == "number" and value or nil
 end
 
--- What is no point is left out.
+-- Appends a point; without a number it is left out.
 local function add_point(points, at, text)
     local ratio = number_of("", text)
     if at and ratio then
@@ -35,9 +35,9 @@ end
 
 --- { bytes =, reads =, lru_hit_ratio =, points = { { bytes, hit_ratio }, … }, sizes = { { factor, hit_ratio, least,
 -- most }, … } }, both lists in ascending order, and empty before enough was sampled; sizes are of the whole cache only.
--- Four of five predictions are meant to come true between the least and the most, which today's size lacks. Of the
--- whole cache also lacks (a text: what the sample has not enough of), predictions (how many were compared with the hit
--- ratio after a change) and predictions_within (how many of them came true).
+-- Four of five hit ratios should come between the least and the most, which today's size lacks. The whole cache's curve
+-- also has lacks (a text: what the sample has too few of), predictions (the number compared with the hit ratio after a
+-- change) and predictions_within (the number that came true).
 function M.parse_curve(lines)
     local curve = { points = {}, sizes = {} }
     for _, line in ipairs(lines) do
@@ -65,7 +65,7 @@ end
 
 local WORDS <const> = { policy = true, why = true, changed = true }
 
--- Without those that are not told whole.
+-- The complete entries of a list.
 local function whole(list)
     local chosen = {}
     for _, one in ipairs(list) do
@@ -75,8 +75,7 @@ local function whole(list)
 end
 
 --- The totals by their names; then the policies, the best first: { policy, hit_ratio, difference, doubt, reads, record
--- (what one of s3fifo's structure goes by, as text) };
--- then the same by class: { [id] = { … } }.
+-- (the state of a policy with s3fifo's structure, as text) }; then the same by class: { [id] = { … } }.
 function M.parse_whatif(lines)
     local totals, policies, classes, at = {}, {}, {}, {}
     for _, line in ipairs(lines) do
@@ -102,7 +101,7 @@ function M.parse_whatif(lines)
             totals[name] = WORDS[name] and text or number_of(name, text)
         end
     end
-    -- The policy none is last: it hits well because it refuses what is new. Of equals the one that runs is first.
+    -- The policy none is last: it hits well because it refuses new items. Of equal policies the running one is first.
     local function best_first(a, b)
         if (a.policy == "none") ~= (b.policy == "none") then
             return b.policy == "none"
@@ -123,8 +122,8 @@ function M.parse_whatif(lines)
     return totals, policies, classes
 end
 
---- The best of policies (of parse_whatif) that evicts; nil without one. `none` keeps what it has and refuses every
--- store once memory is full: many hits, and no cache to advise.
+--- The best of policies (of parse_whatif) that evicts; nil without one. `none` keeps its items and refuses every store
+-- once memory is full: many hits, but no cache to recommend.
 function M.best_that_evicts(policies)
     for _, one in ipairs(policies) do
         if one.policy ~= "none" then
@@ -133,7 +132,7 @@ function M.best_that_evicts(policies)
     end
 end
 
---- The policy that runs, and what chose it, in words. totals: of parse_whatif.
+--- The running policy, and whether auto or s3auto chose it, in words. totals: of parse_whatif.
 function M.policy_in_words(totals)
     return totals.policy .. (totals.auto == 1 and ", chosen by auto" or totals.s3auto == 1 and ", chosen by s3auto"
         or "")
@@ -142,11 +141,11 @@ end
 --- The value at x of points { x, y }: see slate.base.policy_curve.
 M.between = require("slate.base.policy_curve").between
 
--- Half a band holds four of five of a normal distribution, so many standard errors.
+-- Half of a band in standard errors: a band holds four of five values of a normal distribution.
 local BAND_DEVIATIONS <const> = 1.2816
 
---- The standard error of what the miniatures tell of so many times the memory, by the server's bands; nil where it
--- tells none. Beyond the last band it grows as if each further doubling added as much variance as those before.
+--- The standard error of the miniatures' hit ratio at this multiple of the memory, from the server's bands; nil if the
+-- server reports none. Beyond the last band, each doubling adds as much variance as those before.
 function M.error_at(curve, times)
     local bands = {}
     for _, size in ipairs(curve.sizes) do
@@ -164,7 +163,7 @@ function M.error_at(curve, times)
     return M.between(bands, times) * beyond / BAND_DEVIATIONS
 end
 
--- The same along the logarithm of x.
+-- The value at x along straight lines over the logarithm of x.
 local function between_logs(points, x)
     local logs = {}
     for i, point in ipairs(points) do
@@ -173,8 +172,8 @@ local function between_logs(points, x)
     return M.between(logs, math.log(x))
 end
 
--- By how much the miniatures differ from the LRU model at their sizes, { bytes, difference }; without that model what
--- they tell. Empty without miniatures.
+-- The differences of the miniatures from the LRU model at their sizes, { bytes, difference }; without that model, the
+-- hit ratios of the miniatures. Empty without miniatures.
 local function shifts_of(curve)
     local shifts, has_model = {}, #curve.points >= 2
     for i, size in ipairs(#curve.sizes >= 2 and (curve.bytes or 0) > 0 and curve.sizes or {}) do
@@ -190,13 +189,13 @@ local function ratio_at(curve, shifts, bytes)
     return math.max(0, math.min(1, ratio))
 end
 
-local STEPS <const> = 8 -- sizes told between two of the miniatures
+local STEPS <const> = 8 -- the number of sizes from one miniature to the next
 
---- The hit ratio over the bytes of memory, a list of { bytes, hit_ratio } in ascending order; nil before enough was
--- sampled. The miniatures tell what the policy that runs would have at a few sizes, the LRU model has many: so its
--- points are shifted by as much as the miniatures differ from it, between two of them along the logarithm of the
--- memory, beyond their ends by as much as there. (A straight line between them tells too little: misses fall steeply
--- first. `PARTS=between make bench-predictions` holds the ways against each other.)
+--- The hit ratio over the bytes of memory, a list of { bytes, hit_ratio } in ascending order; nil if the sample is too
+-- small. The miniatures have the hit ratio of the running policy at a few sizes; the LRU model has many sizes. So its
+-- points are shifted by the miniatures' differences from it: between two miniatures along the logarithm of the memory,
+-- beyond the ends by the last difference. (Straight lines between miniatures are too low: misses fall steeply first.
+-- `PARTS=between make bench-predictions` compares the ways.)
 function M.points(curve)
     local shifts, sizes, points = shifts_of(curve), {}, {}
     if #shifts == 0 then
@@ -219,8 +218,8 @@ function M.points(curve)
     return points
 end
 
---- How much the hit ratio would rise with so many times the memory, by the curve of M.points; then the standard error
--- of it, by the server's band or by what so few reads tell. nil before enough was sampled.
+--- The gain of hit ratio with this multiple of the memory, by the curve of M.points; then its standard error, from the
+-- server's band or the number of reads. nil if the sample is too small.
 function M.gain_at(curve, times)
     local shifts = shifts_of(curve)
     if not curve.bytes or #shifts == 0 and #curve.points < 2 then
@@ -231,8 +230,8 @@ function M.gain_at(curve, times)
     return ratio_at(curve, shifts, curve.bytes * times) - here, M.error_at(curve, times) or chance
 end
 
---- All requests; the keys that are told whole, the hottest first: { key (escaped as in a URI), requests, error,
--- doubt }; then how many requests had their keys noted.
+--- All requests; the complete keys, the hottest first: { key (escaped as in a URI), requests, error, doubt }; then the
+-- number of requests whose keys were noted.
 function M.parse_hotkeys(lines)
     local totals, rows = stats.numbered(lines, "number", { key = true }, { "key", "requests", "error" })
     table.sort(rows, function(a, b) return a.number < b.number end)
@@ -245,15 +244,15 @@ function M.parse_hotkeys(lines)
     return math.tointeger(totals.requests) or 0, keys, math.tointeger(totals.noted)
 end
 
---- How many requests a key had, at least and at most: where its counter was another's before, and by chance, because
--- only some requests are noted.
+--- The least and the most requests of a key: its counter may have belonged to another key before, and only some
+-- requests are noted, by chance.
 function M.hotkey_bounds(one)
     local doubt = one.doubt or 0
     return math.max(one.requests - one.error - doubt, 0), one.requests + doubt
 end
 
---- Asks a server for its curve, of the whole cache or of one class; with `sizes`, curve.policy is whose they
--- are, curve.measured_hit_ratio what the server lately had, and keys and rate those of the sample.
+--- Queries a server for its curve, of the whole cache or of one class. With `sizes`, curve.policy is their policy,
+-- curve.measured_hit_ratio the server's recent one, and keys and rate are those of the sample.
 function M.curve(client, class)
     local curve, message, code = read(client, class and "curve " .. class or "curve", M.parse_curve)
     if curve and not (curve.bytes and curve.reads) then
@@ -270,8 +269,8 @@ function M.curve(client, class)
     return curve, message, code
 end
 
---- Asks a server for the curves of these classes (0: of the whole cache), as far as it can tell them. Returns for each
--- id a list of points { bytes, hit_ratio } with reads (sampled) and bytes (of now).
+--- Queries a server for the curves of these classes (0: of the whole cache); a missing curve is absent. Returns for
+-- each id a list of points { bytes, hit_ratio } with reads (sampled) and bytes (today's).
 function M.curves(client, ids)
     local curves = {}
     for _, id in ipairs(ids) do
@@ -284,7 +283,7 @@ function M.curves(client, ids)
     return curves
 end
 
---- Asks a server what the other policies would do.
+--- Queries a server for the hit ratios of the other policies.
 function M.whatif(client)
     local totals, policies, classes = read(client, "whatif", M.parse_whatif)
     if totals and not totals.policy then
@@ -293,7 +292,7 @@ function M.whatif(client)
     return totals, policies, classes
 end
 
---- Asks a server for its hottest keys, `count` of them or as many as it shows by itself.
+--- Queries a server for its hottest keys: `count` of them, or the server's default number.
 function M.hotkeys(client, count)
     return read(client, count and "hotkeys " .. count or "hotkeys", M.parse_hotkeys)
 end

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The settings that can change while a server runs: what each is, how it is read and shown. Pure. What may be sent,
--- and how, is in slate.facts.settings_change.
+--- The settings that can change while a server runs: their limits, and how they are read and shown. Pure.
+-- slate.facts.settings_change has the values that may be sent, and the commands.
 --
 -- To add one, add a row. Names and texts are those of `stats settings`, of slated's `stats config`, or our own: policy,
--- class_policy, geometry, lru_tune. Of a server three things matter, its who: { version, slated, store }, as of
+-- class_policy, geometry, lru_tune. Three facts of a server matter, its who: { version, slated, store }, as of
 -- Client:identify.
 local stats = require "slate.facts.stats"
 
@@ -16,17 +16,17 @@ local U32_MOST <const> = 4294967295
 
 --- The rows, in the order of slatetop's Tune view:
 --
---     name      its own, or of `stats settings`
---     label     on the screen; term: its entry in man/explain.txt, when that is not the name
---     words     the command that sets it on memcached and on slated; without it `config set` does, of slated alone
+--     name      our own, or of `stats settings`
+--     label     on the screen; term: its entry in man/explain.txt, if that is not the name
+--     words     the command that sets it on memcached and on slated; if absent, `config set`, on slated alone
 --     least, most, step
---               of a number, a whole one when the step is, but for one that is_broken; slated tells limits of its own
---     choices   "a|b" of others; slated tells choices of its own
---     shown     what the server's text is called on the screen; sent: what it is called in the command
---     unit      of a number of bytes: what the screen counts in
+--               of a number, which is whole if the step is, unless is_broken; slated reports its own limits
+--     choices   "a|b", of texts; slated reports its own choices
+--     shown     from the server's texts to the screen's; sent: from the server's texts to the command's
+--     unit      of a number of bytes: the unit on the screen
 --     from      the first 1.6.x of memcached that can change it
 --     stock, slated
---               why it cannot change there
+--               why it cannot change on memcached, on slated
 M.ROWS = {
     { name = "slab_automove", label = "automove mode", words = "slabs automove", choices = "0|1|2" },
     { name = "slab_automove_ratio", label = "automove ratio", words = "slabs automove ratio", least = 0.01, most = 1,
@@ -65,7 +65,7 @@ M.ROWS = {
     { name = "verbosity", label = "verbosity", words = "verbosity", least = 0, most = 2, step = 1 },
     { name = "detail_enabled", label = "stats by prefix", words = "stats detail", choices = "no|yes",
         sent = { no = "off", yes = "on" } },
-    -- Those of storage on flash are the last: slatetop leaves them out where there is none.
+    -- The settings of storage on flash are last: slatetop leaves them out on a server without it.
     { name = "ext_item_size", label = "flash item size", words = "extstore item_size", least = 1, most = MIB,
         step = 128, slated = NO_FLASH },
     { name = "ext_item_age", label = "flash item age s", words = "extstore item_age", least = 0, most = U32_MOST,
@@ -86,11 +86,11 @@ M.ROWS = {
         step = 10000, slated = NO_FLASH }, -- at 0 its threads never sleep
 }
 
---- "lru tune" takes these four at once, whether one changes or, as the setting lru_tune, all.
+--- "lru tune" sends these four at once, whether one of them changes or, by the setting lru_tune, all.
 M.TUNE = { "hot_lru_pct", "warm_lru_pct", "hot_max_factor", "warm_max_factor" }
 local LRU_TUNE <const> = { name = "lru_tune", label = "lru tune", term = "hot_lru_pct" }
 
---- Shorter names that are taken, too.
+--- Shorter names that `row` knows, too.
 M.ALIASES = { automove = "slab_automove", memory = "maxbytes" }
 local AUTOMOVE_NUMBERS <const> = { off = "0", ratio = "1", eviction = "2" }
 
@@ -99,7 +99,7 @@ for _, row in ipairs(M.ROWS) do
     by_name[row.name] = row
 end
 
---- The row of a name, lru_tune among them, which sets four at once; nil when it has none.
+--- The row of a name; also of lru_tune, which sets four at once. nil if there is none.
 function M.row(name)
     return by_name[M.ALIASES[name] or name]
 end
@@ -109,7 +109,7 @@ end
 --- Calls take(name, text) for each statistic of a reply: a list of lines, or one text. A reply of nil has none.
 function M.each_stat(reply, take)
     if type(reply) == "string" then
-        reply = reply:gsub("[^\r\n\x20-\x7e]", "?") -- it is shown
+        reply = reply:gsub("[^\r\n\x20-\x7e]", "?") -- screens show it
         for name, text in reply:gmatch("STAT (%S+) ?([^\r\n]*)") do
             take(name, text)
         end
@@ -123,8 +123,8 @@ function M.each_stat(reply, take)
     end
 end
 
--- `policy`, that of the whole and then of classes with one of their own, "s3fifo 5=sieve,7=lru"; `class_policy`, what
--- the other classes have.
+-- Reads `policy`: that of the whole and of classes with their own, "s3fifo 5=sieve,7=lru"; and `class_policy`, the
+-- policy of the other classes.
 local function read_policies(values, reply)
     local own = {}
     M.each_stat(reply, function(name, text)
@@ -137,7 +137,7 @@ local function read_policies(values, reply)
     end
 end
 
--- Beyond -I memcached takes the item size for 0, and writes all items there are to flash.
+-- memcached takes an item size above -I as 0, and then writes all items to flash.
 local function read_storage(values, traits, reply)
     M.each_stat(reply, function(name, text)
         values.extstore_limit_maxbytes = name == "extstore_limit_maxbytes" and text or values.extstore_limit_maxbytes
@@ -145,13 +145,13 @@ local function read_storage(values, traits, reply)
     traits["ext_item_size:max"] = values.item_size_max
 end
 
---- What the server has, as it writes it. replies: settings, config, policies and general, each as lines or as one text,
--- as far as they are there. Returns values, a table from name to text, and the traits of settings: from "NAME:min",
--- "NAME:max", "NAME:choices" and "NAME:source", of slated, and from "temporary_ttl:kept" to text.
+--- The settings of a server, as it writes them. replies: settings, config, policies and general, each as lines or one
+-- text, or absent. Returns values, a table from name to text, and the traits of settings: from "NAME:min", "NAME:max",
+-- "NAME:choices" and "NAME:source", of slated, and from "temporary_ttl:kept" to text.
 function M.values(replies)
     local values, traits = {}, {}
     M.each_stat(replies.settings, function(name, text) values[name] = text end)
-    if values.temp_lru == "no" then -- off is a value, too, which keeps the seconds
+    if values.temp_lru == "no" then -- off is a value, too; the seconds stay for later
         traits["temporary_ttl:kept"], values.temporary_ttl = values.temporary_ttl, "-1"
     end
     M.each_stat(replies.config, function(name, text)
@@ -167,8 +167,8 @@ function M.values(replies)
     return values, traits
 end
 
---- What a setting is where `wanted` is asked for: "sieve 5" means the policy of class 5, and is answered in the same
--- form. nil: the server has no such setting.
+--- The value of a setting, in the form of `wanted`: "sieve 5" is the policy of class 5, and so is the result. nil: the
+-- server has no such setting.
 function M.value(values, name, wanted)
     if name == "class_policy" then
         local id = values.class_policy and wanted:match("^[%w_-]+ (%d+)$")
@@ -192,14 +192,14 @@ function M.words(text)
     return words
 end
 
--- A number as shown has so many digits behind the point that another one means the same.
+-- True if two numbers are equal within the digits that the server shows.
 local function same_number(wanted, found)
     local digits = #(tostring(found):match("%.(%d+)$") or "")
     local room = digits > 0 and 0.5005 * 10.0 ^ -digits or 0
     return math.abs(tonumber(wanted) - tonumber(found)) <= room
 end
 
---- Do two texts mean the same value of a setting? found: as the server has it, with the digits it shows.
+--- True if two texts mean the same value of a setting. found: of the server, with the digits that it shows.
 function M.same(name, wanted, found)
     if name == "lru_tune" then
         local a, b = M.words(wanted), M.words(found)
@@ -223,7 +223,7 @@ end
 
 -- on the screen -------------------------------------------------------------------------------
 
---- A server's text as the screen has it, "64" (MiB), "segmented", "off"; and the other way round.
+--- Converts a server's text to the screen's: "64" (MiB), "segmented", "off".
 function M.shown(row, text)
     if row.unit and tonumber(text) then
         return ("%.0f"):format(tonumber(text) // row.unit)
@@ -231,7 +231,7 @@ function M.shown(row, text)
     return row.shown and row.shown[text] or text
 end
 
---- What the server is to be told for what a screen shows.
+--- Converts the screen's text of a value to the server's.
 function M.text(row, shown)
     if row.unit and shown:find("^%d+$") then
         return ("%.0f"):format(tonumber(shown) * row.unit)
@@ -243,7 +243,7 @@ function M.text(row, shown)
     return word .. tail
 end
 
---- Choices as the screen has them.
+--- Converts choices to the screen's texts.
 function M.shown_choices(row, choices)
     return (choices:gsub("[^|]+", row.shown or {}))
 end

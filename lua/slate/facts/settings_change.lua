@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Changes of settings: which a server can make, what it takes, and the commands that bring a change about. Pure.
--- The table of settings, and what who, values and told are, is in slate.facts.settings.
+--- Changes of settings: those that a server can make, the values that it accepts, and the commands. Pure.
+-- slate.facts.settings has the table of settings, and describes who, values and traits.
 local settings = require "slate.facts.settings"
 
 local M = {}
@@ -10,7 +10,7 @@ local HOT_AND_WARM_MOST_PCT <const> = 80
 
 -- what may be sent ----------------------------------------------------------------------------
 
--- "1.6.45" -> 1, 6, 45
+-- True if a version is 1.6.`patch` or later: "1.6.45" -> 1, 6, 45.
 local function is_from(version, patch)
     local major, minor, last = (version or ""):match("^(%d+)%.(%d+)%.?(%d*)")
     major, minor, last = tonumber(major), tonumber(minor), tonumber(last) or 0
@@ -24,12 +24,12 @@ local function is_of_lru(row)
     return row.label:find("^lru ") ~= nil
 end
 
--- memcached shows the settings of storage on flash where it has none, too.
+-- memcached shows the settings of storage on flash even without such storage.
 local function lacks_storage(row, values)
     return row.name:find("^ext_") and not values.extstore_limit_maxbytes
 end
 
---- Why a setting cannot change on this server, in a few words, and a code; nil when it can.
+--- Why a setting cannot change on this server, in a few words, and a code; nil if it can.
 function M.refusal(row, who, values, has_value)
     local own = who.slated
     if own and row.slated or not own and row.stock then
@@ -49,13 +49,13 @@ function M.refusal(row, who, values, has_value)
     end
 end
 
---- The least, the most and the choices of a row on this server, as it writes them.
+--- The least, the most and the choices of a row on this server, in the server's form.
 function M.limits(row, traits)
     local least, most = tonumber(traits[row.name .. ":min"]), tonumber(traits[row.name .. ":max"])
     local choices = traits[row.name .. ":choices"]
-    if row.name == "class_policy" then -- as for the whole, but auto is the whole's
+    if row.name == "class_policy" then -- the policies of the whole, except auto
         choices = (traits["policy:choices"] or ""):gsub("|auto.*", "")
-    elseif row.name == "verbosity" then -- more says nothing more
+    elseif row.name == "verbosity" then -- higher levels log nothing more
         most = nil
     end
     return least or row.least, most or row.most, choices or row.choices or ""
@@ -64,7 +64,7 @@ end
 local SWITCHES <const> = { on = "yes", ["1"] = "yes", off = "no", ["0"] = "no" }
 local SCALES <const> = { [""] = 1, k = 1 << 10, m = MIB, g = 1 << 30, t = 1 << 40 }
 
--- Each returns the server's text, or nil and what is taken.
+-- Each check returns the server's text, or nil and a description of valid values.
 local function check_bytes(text, least, most)
     local amount, unit = text:match("^(%d+)([kmgtKMGT]?)$")
     local bytes = (tonumber(amount) or 0) * SCALES[(unit or ""):lower()]
@@ -85,7 +85,7 @@ local function check_number(row, text, least, most)
 end
 
 local function check_choice(row, text, choices)
-    local word = text:match("^%S+") or "" -- behind it the class of class_policy, the classes of policy
+    local word = text:match("^%S+") or "" -- after it: the class of class_policy, the classes of policy
     if choices == "no|yes" then
         text = SWITCHES[text] or text
         word = text
@@ -113,7 +113,7 @@ local function check_geometry(text)
     return nil, "factor N, sizes N,N,..., auto [CLASSES], pause, resume or revert"
 end
 
--- Two limits hold between settings: queues hot and warm leave a part of the memory to the others.
+-- A limit across two settings: the hot and warm queues leave a part of the memory to the others.
 local function check_shares(hot, warm)
     if (tonumber(hot) or 0) + (tonumber(warm) or 0) > HOT_AND_WARM_MOST_PCT then
         return nil, ("hot and warm of at most %d together"):format(HOT_AND_WARM_MOST_PCT)
@@ -149,7 +149,7 @@ function check(row, text, values, traits)
     elseif not row.step then
         return check_choice(row, text, choices)
     elseif row.name == "temporary_ttl" and text:find("^%-1 %d+$") then
-        return text -- off, and the seconds that it keeps
+        return text -- off, and the seconds to store for later
     end
     local ok, takes = check_number(row, text, least, most)
     if ok and row.name == "hot_lru_pct" then
@@ -160,8 +160,8 @@ function check(row, text, values, traits)
     return ok and text, takes
 end
 
---- May a text be sent? Returns the server's text for it; or nil, a message and a code. who, values and traits: of the
--- server. called: what the setting is called in the message.
+--- Checks if a text may be sent. Returns the server's text for it; or nil, a message and a code. who, values and
+-- traits: of the server. called: the name of the setting in the message.
 function M.check(row, text, who, values, traits, called)
     local why, code = M.refusal(row.name == "lru_tune" and settings.row("hot_lru_pct") or row, who, values,
         row.name == "geometry" or settings.value(values, row.name, text))
@@ -179,7 +179,7 @@ end
 
 -- sending -------------------------------------------------------------------------------------
 
--- The commands that bring such a `policy` about; nil when it is none. The classes take the policy of the whole, too.
+-- The commands that set such a `policy`; nil if it is malformed. The classes take the policy of the whole, too.
 local function policy_lines(text)
     local first, own = text:match("^([%w_]+) ?([%w=,_]*)$")
     local lines, at = { "evict policy " .. (first or "") }, 1
@@ -192,7 +192,7 @@ local function policy_lines(text)
     return first and lines
 end
 
---- The commands that set a text that was checked; nil when it has not the form of one.
+--- The commands that set a checked text; nil if it is malformed.
 function M.lines(row, text, who, values)
     local name = row.name
     if name == "policy" then
@@ -223,7 +223,7 @@ local function names_of(values, slated)
     return table.concat(names, ", ") .. (slated and ", policy, class_policy and what config get calls runtime" or "")
 end
 
--- A setting of slated that has no row: the server checks it itself.
+-- Plans a setting of slated that has no row: the server checks the value itself.
 local function plan_without_row(values, name, value, who)
     if values[name] == nil then
         return nil, ("this server has no setting %s"):format(name), "unsupported"
@@ -236,18 +236,18 @@ end
 
 local CHECKED_BY_SLATED <const> = { policy = true, class_policy = true, lru_segmented = true }
 
--- What sets a text again to the letter, where the text itself does not.
+-- A text that restores the old value exactly, if `was` itself does not.
 local function back_of(row, was, traits)
     local seconds = traits["temporary_ttl:kept"]
     if row.name == "temporary_ttl" and was == "-1" and seconds and seconds ~= "-1" then
         return "-1 " .. seconds
-    elseif row.unit and tonumber(was) and tonumber(was) % row.unit ~= 0 then -- memcached takes whole ones only
+    elseif row.unit and tonumber(was) and tonumber(was) % row.unit ~= 0 then -- memcached takes only whole units
         return settings.text(row, settings.shown(row, was))
     end
 end
 
---- Plans a change. Returns { name, was, is (texts of the server), back (as in the record of changes), lines }, or nil,
--- message, code; nothing is sent.
+--- Plans a change. Returns { name, was, is (texts of the server), back (see slate.facts.audit), lines }, or nil,
+-- message, code; sends nothing.
 function M.plan(values, traits, name, value, who)
     name = settings.ALIASES[name] or name
     local row, was = settings.row(name), settings.value(values, name, value)

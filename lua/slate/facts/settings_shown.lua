@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Settings as slatetop shows them: the rows of its Tune view, steps between values, and whether one may be sent. Pure.
--- The table of settings is in slate.facts.settings.
+--- Settings as slatetop shows them: the rows of its Tune view, the steps between values, and checks before a value is
+-- sent. Pure. slate.facts.settings has the table of settings.
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"
 
 local M = {}
 
---- What does not depend on a server: a list of { name, label, term }.
+--- The parts of the settings that are the same for every server: a list of { name, label, term }.
 function M.all()
     local list = {}
     for i, row in ipairs(settings.ROWS) do
@@ -16,7 +16,7 @@ function M.all()
     return list
 end
 
--- Of these the answer to `stats settings` does not show all.
+-- Settings that `stats settings` does not show, or not completely.
 local SHOWN_ELSEWHERE <const> = { policy = true, class_policy = true, geometry = true, slab_geometry_rate = true,
     sample_rate = true }
 
@@ -44,7 +44,7 @@ local function geometry_now(replies, values)
     return ("%s sizes%s"):format(geometry.classes, geometry.state == "steady" and "" or ", " .. (geometry.state or ""))
 end
 
--- What a row has now, as it is shown; nil when the server does not say.
+-- The present value of a row, as shown; nil if the server does not report it.
 local function now_of(row, replies, values, class_id)
     local name = row.name
     if name == "geometry" then
@@ -58,8 +58,8 @@ local function now_of(row, replies, values, class_id)
 end
 
 --- The rows of the Tune view: { name, label, form = "number" | "choice" | "text", now, source, choices, least, most,
--- step, refusal }, values as they are shown; what is not known is absent. replies: settings, config, policies and
--- geometry; class_id: whose policy class_policy means, 0 for none.
+-- step, refusal }, values as shown; unknown ones are absent. replies: settings, config, policies and geometry;
+-- class_id: the class of class_policy, 0 for none.
 function M.list(who, replies, class_id)
     local values, traits = settings.values(replies)
     local list = {}
@@ -82,7 +82,7 @@ end
 
 local ORDERS <const> = "auto|factor 1.08|factor 1.15|factor 1.25|pause|resume|revert"
 
---- What a value of a setting does, in words; "" where there is nothing to say.
+--- The effect of a value of a setting, in words; "" if there is no text.
 function M.value_words(name, shown)
     local mode = name == "slab_automove" and require("slate.facts.automove").of(shown)
     return mode and mode.words or ""
@@ -91,13 +91,13 @@ end
 local function next_choice(choices, is_automove, shown, by)
     local list, at = {}, nil
     for choice in choices:gmatch("[^|]+") do
-        if not choice:find("NAME", 1, true) then -- lua:NAME is typed
+        if not choice:find("NAME", 1, true) then -- lua:NAME must be typed
             list[#list + 1] = choice
             at = choice == shown and #list or at
         end
     end
     if not at and is_automove and shown:find("^[012]$") then
-        at = tonumber(shown) + 1 -- slated lists its modes by name and shows these by number
+        at = tonumber(shown) + 1 -- slated lists its modes by name, but shows these by number
     end
     if #list == 0 then
         return shown

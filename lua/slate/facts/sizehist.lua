@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- How large the items of a server are: a histogram from `stats sizehist` (slated), `stats sizes`
--- (memcached, where it keeps track), or a bounded dump of keys.
+--- The sizes of a server's items: a histogram from `stats sizehist` (slated), `stats sizes` (memcached, if it tracks
+-- sizes), or a bounded dump of keys.
 --
--- A histogram is { source = "sizehist" | "sizes" | "metadump", why = what to know about it, items, bytes (at most),
--- item_bytes (what they need exactly, where the source tells), exact (true: sizes are no steps), sizes = list of
--- { bytes = the most that its items take, header included, above_bytes (all take more), items }, smallest first }.
+-- A histogram is { source = "sizehist" | "sizes" | "metadump", why = a remark on its accuracy, items, bytes (at most),
+-- item_bytes (the exact bytes of items, if the source has them), exact (true: sizes are no steps), sizes = list of
+-- { bytes = the largest size of its items, header included, above_bytes (all are larger), items }, smallest first }.
 local chunks = require "slate.facts.chunks"
 
 local M = {}
@@ -15,7 +15,7 @@ M.MOST_KEYS = 100000
 -- No server reports larger items, or more of them. Up to these, sums stay whole numbers.
 local MOST_BYTES <const>, MOST_ITEMS <const> = 1 << 31, 1 << 40
 
--- width(bytes): how wide the step is that ends at so many bytes.
+-- width(bytes): the width of the step whose upper end is `bytes`.
 local function finish(histogram, width)
     table.sort(histogram.sizes, function(a, b) return a.bytes < b.bytes end)
     histogram.items, histogram.bytes = 0, 0
@@ -63,8 +63,8 @@ function M.of_sizehist(lines)
     return histogram
 end
 
---- The histogram of the lines of `stats sizes`; nil where the server does not keep track. now: a snapshot, for what the
--- items need as exactly as the server tells it; may be nil. Pure.
+--- The histogram of the lines of `stats sizes`; nil if the server does not track sizes. now: a snapshot with exact
+-- bytes of items, if the server reports these; may be nil. Pure.
 function M.of_sizes(lines, now)
     local sizes, totals = M.parse(lines)
     if totals.sizes_status == "disabled" then
@@ -132,8 +132,8 @@ end
 
 local READERS <const> = { sizehist = from_sizehist, sizes = from_sizes, metadump = from_metadump }
 
---- Asks a server for its histogram. source: one of SOURCES, or nil for the best that answers without a dump. now: a
--- snapshot of it, may be nil. Returns it, or nil, message, code. A dump closes the client.
+--- Queries a server for its histogram. source: one of SOURCES, or nil for the best that answers without a dump. now: a
+-- snapshot of the server, may be nil. Returns the histogram, or nil, message, code. A dump closes the client.
 function M.read(client, source, now)
     if source then
         return READERS[source](client, now)

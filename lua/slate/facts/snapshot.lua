@@ -1,23 +1,23 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A snapshot: everything a decision, a chart or a screen may look at, with the time it was taken.
+--- A snapshot: all figures that a decision, a chart or a screen may use, and their time.
 --
 -- One snapshot is one table and one line of JSON, schema "slate/snapshot/1":
 --
 --     schema    "slate/snapshot/1"
 --     time_s    seconds since 1970 of the observer's clock, a float
---     server    the address asked
---     version   what the server calls itself ("1.6.45")
+--     server    the address of the server
+--     version   the version that the server reports ("1.6.45")
 --     slated    slated's own version; absent on memcached
 --     general   `stats`, name to value
 --     pages_limit, pages_free
---               pages that the server may have, and those that no class has
---     settings  `stats settings`, name to value; absent from snapshots that did not ask
+--               pages that the server may have, and pages that no class has
+--     settings  `stats settings`, name to value; absent if not requested
 --     classes   list by class id: { id, chunk_size, total_pages, used_chunks, age, evicted, ... },
 --               `stats slabs` and `stats items` merged, names unchanged
 --     totals    the values of `stats slabs` that belong to no class
 --
--- A value that the server does not report is absent. New names may appear; a name never changes
--- its meaning under the same schema.
+-- A value that the server does not report is absent. New names may appear; a name never changes its meaning under the
+-- same schema.
 local faults = require "slate.facts.faults"
 local stats = require "slate.facts.stats"
 
@@ -54,8 +54,8 @@ function M.build(groups, about)
 end
 
 --- Takes a snapshot of a server in one round trip.
--- options: server (name to record), slated (as found by identify), settings (true to ask for them too).
--- Returns it, or nil, message, code.
+-- options: server (name to record), slated (as found by identify), settings (true to request them too).
+-- Returns the snapshot, or nil, message, code.
 function M.take(client, options)
     local wanted = { "", "slabs", "items" }
     if options.settings then
@@ -79,12 +79,12 @@ function M.encode(snapshot)
     return json.encode(snapshot, KEY_ORDER)
 end
 
---- Is it a time that a snapshot may have been taken at?
+--- True if a number can be the time of a snapshot.
 function M.is_time(seconds)
     return type(seconds) == "number" and seconds >= 0 and seconds < TIME_END_S
 end
 
--- The first name of figures, in order, whose value no server's statistics would give; nil: there is none.
+-- The first name of figures, in order, with a value that no server reports; nil if there is none.
 local function wrong_name(figures, is_right)
     local wrong
     for name, value in pairs(figures) do
@@ -116,7 +116,7 @@ local PARTS <const> = { { "general", stats.is_figure }, { "totals", stats.is_fig
 local FIELDS <const> = { server = "string", version = "string", slated = "string", pages_limit = "integer",
     pages_free = "integer" }
 
--- What a snapshot tells of the whole must be what readers take it for, as far as it is there.
+-- Checks that the fields about the whole server, if present, have the types that readers expect.
 local function check_fields(value)
     for name, kind in pairs(FIELDS) do
         local one = value[name]
@@ -177,13 +177,13 @@ local function went_back(before, after)
     return false
 end
 
---- Was the server restarted between two snapshots?
+--- True if the server was restarted between two snapshots.
 function M.is_restart(before, after)
     local a, b = before.general, after.general
     return a.pid ~= b.pid or (a.uptime or 0) > (b.uptime or 0)
 end
 
---- Was the server restarted, or were its counters reset, between two snapshots?
+--- True if the server was restarted, or its counters reset, between two snapshots.
 function M.is_reset(before, after)
     return M.is_restart(before, after) or went_back(before.general, after.general)
 end
@@ -197,8 +197,8 @@ function M.by_id(snapshot)
     return classes
 end
 
---- The classes of an earlier snapshot by id, without those whose id has gone to a class of other chunks since: a slated
--- changes chunk sizes while it serves.
+--- The classes of an earlier snapshot by id, without those whose id now belongs to other chunk sizes: a slated changes
+-- chunk sizes while it serves.
 function M.earlier_by_id(before, after)
     local classes = M.by_id(before)
     for _, class in ipairs(after.classes) do
@@ -219,7 +219,7 @@ function M.reports_classes(snapshot)
     return nil, "this server does not report its classes", "unsupported"
 end
 
---- Whether a server tells which classes have pages.
+--- True if a server reports which classes have pages.
 function M.reports_pages(snapshot)
     for _, class in ipairs(snapshot.classes) do
         if not class.total_pages then
@@ -229,8 +229,8 @@ function M.reports_pages(snapshot)
     return (M.reports_classes(snapshot))
 end
 
---- The stores that a server refused for want of memory: counted for the whole since 1.6.13, and by class before; nil
--- where neither is told.
+--- The stores that a server refused for want of memory: counted for the whole since 1.6.13, by class before; nil if
+-- neither is reported.
 function M.refused_stores(snapshot)
     local sum = snapshot.general.store_no_memory
     for _, class in ipairs(sum and {} or snapshot.classes) do
@@ -239,7 +239,7 @@ function M.refused_stores(snapshot)
     return sum
 end
 
---- The connections that a server refused, or made to wait, at its limit; nil where neither is told, or miscounted.
+--- The connections that a server refused or delayed at its limit; nil if neither is reported, or both are miscounted.
 function M.refused_connections(snapshot)
     if faults.miscounted(snapshot.version) == "rejected_connections" then
         return nil
@@ -248,17 +248,17 @@ function M.refused_connections(snapshot)
     return refused and made_to_wait and refused + made_to_wait or refused or made_to_wait
 end
 
--- Increase a second of what f tells of a snapshot; nil where it is not told, or fell.
+-- The increase a second of f(snapshot); nil if it is not reported, or fell.
 local function rate_of(f, before, after, interval_s)
     local was, is = f(before), f(after)
     return was and is and is >= was and (is - was) / interval_s or nil
 end
 
---- What happened per second between two snapshots of one server.
+--- The rates per second between two snapshots of one server.
 -- Returns { interval_s =, reset =, general = { name = per second }, classes = { [id] = { ... } },
 -- refused_stores_per_s =, refused_connections_per_s = }.
--- A counter that is missing on either side has no rate. After a restart or `stats reset` no rate
--- is known at all and `reset` is true. Returns nil and a message when no time has passed.
+-- A counter that is missing on either side has no rate. After a restart or `stats reset` no rate is known at all and
+-- `reset` is true. Returns nil and a message if no time has passed.
 function M.rates(before, after)
     local interval_s = after.time_s - before.time_s
     if interval_s <= 0 then
@@ -268,7 +268,7 @@ function M.rates(before, after)
     if result.reset then
         return result
     end
-    for _, one in ipairs({ before, after }) do -- a recording, or slatetop's reader, has them still
+    for _, one in ipairs({ before, after }) do -- recordings and slatetop's reader have these figures
         faults.leave_out(one.version, one.general)
     end
     result.general = rates_of(before.general, after.general, interval_s)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Statistics: the lines of `stats`, `stats items`, `stats slabs` and `stats settings` as typed tables.
 --
--- Names are the server's. Every version of memcached has its own set and its own places for them,
--- so nothing here expects a name: what a server does not say is nil, never zero.
+-- Names are the server's. Every version of memcached has its own set and its own places for them, so this module
+-- requires no name: an unreported value is nil, never zero.
 local M = {}
 
 -- Values that look like numbers and are not.
@@ -13,7 +13,7 @@ local TEXT <const> = {
 local WORDS <const> = { yes = true, no = false }
 local NOTHING <const> = { ["NULL"] = true, ["(null)"] = true }
 
---- What `stats` may be asked for besides the general ones; and what only slated knows.
+--- The groups of `stats` besides the general one; and those that only slated has.
 M.GROUPS = { "items", "slabs", "settings", "sizes", "conns" }
 M.SLATED_GROUPS = {
     "slated", "policies", "pages", "moves", "geometry", "curve", "whatif", "hotkeys", "automove", "audit", "sizehist",
@@ -46,11 +46,11 @@ for name in ([[
     M.COUNTERS[name] = true
 end
 
--- No server counts that far; arithmetic and formats do not hold it.
+-- No server counts to this number; arithmetic and formats do not hold it.
 local BEYOND <const> = 1e24
 
 --- One value with its type: integer, float, boolean (yes/no), string; nil for the server's "NULL".
--- Numbers above 2^63 become floats, those that no server can mean are nil.
+-- Numbers above 2^63 become floats, impossible ones are nil.
 function M.typed(name, text)
     if NOTHING[text] then
         return nil
@@ -65,8 +65,8 @@ function M.typed(name, text)
     return text
 end
 
---- Asks a server for a group that only slated has. Returns its lines; or nil, message, code, of "unsupported" with the
--- message `needs`. A slated answers each with a line at least; some servers answer every group with none.
+--- Queries a server for a group that only slated has. Returns its lines; or nil, message, code, of "unsupported" with
+-- the message `needs`. A slated answers each with a line at least; some servers answer any group with none.
 function M.query_slated(client, group, needs)
     local lines, message, code = client:stats(group)
     if lines and #lines == 0 then
@@ -95,8 +95,8 @@ local function has_all(row, fields)
 end
 
 --- Groups with rows of their own, "STAT 7:state moved" beside "STAT mode off": a table from name to value, and a list
--- of rows in the server's order, each with its number under `key`. is_text: names whose values are text, whatever they
--- look like; of all others what is no number is absent. needed: fields without which a row is left out.
+-- of rows in the server's order, each with its number under `key`. is_text: names whose values are always text; values
+-- of other names are absent if they are no numbers. needed: rows without one of these fields are left out.
 function M.numbered(lines, key, is_text, needed)
     local values, rows, at = {}, {}, {}
     for _, line in ipairs(lines) do
@@ -132,16 +132,16 @@ function M.flat(lines)
     return values
 end
 
--- Counts, sizes and limits end before 2^63. A server writes -1 for what it does not know, and 2^64 - 1 for a counter
--- that went below zero.
+-- Counts, sizes and limits are below 2^63. A server writes -1 for an unknown value, and 2^64 - 1 for a counter that
+-- went below zero.
 local COUNT_BEYOND <const> = 2.0 ^ 63
 
 local function is_count(value)
     return math.type(value) ~= nil and value >= 0 and value < COUNT_BEYOND
 end
 
---- Plain groups of which all values are counts, sizes and limits, or texts of known names: what is neither is absent,
--- as if the server had not told it. So is a negative number.
+--- Plain groups in which all values are counts, sizes and limits, or texts of known names. Other values, and negative
+-- numbers, are absent, as if the server had not reported them.
 function M.figures(lines)
     local figures = {}
     for name, value in pairs(M.flat(lines)) do
@@ -150,8 +150,8 @@ function M.figures(lines)
     return figures
 end
 
---- `stats memory` of a slated: where the memory of the process is, and what is left of its limit, in bytes by the
--- server's names; or nil, message, code ("unsupported": it is no slated, or an older one).
+--- `stats memory` of a slated: the uses of the process's memory, and the bytes left of its limit, by the server's
+-- names; or nil, message, code ("unsupported": it is no slated, or an older one).
 function M.memory(client)
     local lines, message, code = client:stats("memory")
     return lines and M.figures(lines), message, code
@@ -161,12 +161,12 @@ local function is_number(value)
     return math.type(value) ~= nil and value > -BEYOND and value < BEYOND
 end
 
---- Is a value one that `figures` gives for a name?
+--- True if `figures` can give this value for a name.
 function M.is_figure(name, value)
     return is_number(value) or TEXT[name] == true and type(value) == "string"
 end
 
--- Settings that something is reckoned from.
+-- Settings that are used in calculations.
 local SETTING_NUMBERS <const> = {}
 for name in ([[
     maxbytes maxconns item_size_max growth_factor chunk_size slab_chunk_max slab_automove_ratio slab_automove_window
@@ -175,7 +175,7 @@ for name in ([[
     SETTING_NUMBERS[name] = true
 end
 
---- `stats settings`: what should be a number and is none is absent, and so is a negative number.
+--- `stats settings`. A setting that should be a number and is none is absent, and so is a negative number.
 function M.settings(lines)
     local values = {}
     for name, value in pairs(M.flat(lines)) do
@@ -186,17 +186,17 @@ function M.settings(lines)
     return values
 end
 
---- Is a value one that `settings` gives for a name?
+--- True if `settings` can give this value for a name.
 function M.is_setting(name, value)
     return is_number(value) or not SETTING_NUMBERS[name] and (type(value) == "string" or type(value) == "boolean")
 end
 
--- No counter of a class comes so far, and the product of two that belong together does not either.
+-- No counter of a class reaches this number, nor does the product of two counters that are multiplied.
 local CLASS_BEYOND <const> = 1 << 53
 
 local NEVER_ZERO <const> = { chunk_size = true, chunks_per_page = true }
 
---- The value as a figure of a class of this name, all of which are whole numbers; nil when it is none.
+--- The value of a class's figure, which must be a whole number; nil if it is none.
 function M.class_figure(name, value)
     local whole = math.type(value) and math.tointeger(value)
     local is_one = whole and whole > -CLASS_BEYOND and whole < CLASS_BEYOND
@@ -205,7 +205,7 @@ end
 
 local function add_class_value(classes, id, name, text)
     id = math.tointeger(tonumber(id))
-    if not id then -- no class has so large a number
+    if not id then -- no class has an id that large
         return
     end
     local class = classes[id]
@@ -218,8 +218,8 @@ local function add_class_value(classes, id, name, text)
 end
 
 --- Merges `stats slabs` and `stats items` into one record for each class.
--- Some names have lived in either group (mem_requested moved in 1.5.17): the record has one place for them.
--- A class without pages is missing from the one, a class without items from the other.
+-- Some names were in either group (mem_requested moved in 1.5.17): the record has one place for them.
+-- A class without pages is missing in the first group, a class without items in the second.
 -- Returns the classes as a list sorted by id, and a table of the values that belong to no class.
 function M.classes(slab_lines, item_lines)
     local classes, totals = {}, {}

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- memcached's storage on flash (extstore): what a snapshot and `stats extstore` tell of it. Pure.
+--- memcached's storage on flash (extstore): its figures in a snapshot and in `stats extstore`. Pure.
 --
--- Large items that were not read for a while are written to pages of a file; a header stays in memory. A page is freed
--- whole: when nothing in it is left, when compaction has written what is left elsewhere, or by eviction.
+-- memcached writes large items that were not read for a while to pages of a file; a header stays in memory. It frees
+-- whole pages: empty ones, those whose items compaction has written elsewhere, or by eviction.
 local M = {}
 
---- The settings, by their names in `stats settings`, in memcached's order; the command has them without "ext_".
+--- The settings, by their names in `stats settings`, in memcached's order; the command's names lack "ext_".
 M.SETTINGS = { "ext_item_size", "ext_item_age", "ext_low_ttl", "ext_recache_rate", "ext_max_frag", "ext_drop_unread",
     "ext_compact_under", "ext_drop_under", "ext_max_sleep" }
 
--- By the number that `stats extstore` has.
+-- The kinds of pages, by their number in `stats extstore`.
 local BUCKETS <const> = { [0] = "default", "compact", "chunked", "lowttl", "coldcompact", "old" }
 
 local RATES <const> = {
@@ -28,7 +28,7 @@ local function ratio(part, whole)
     return part and whole and whole > 0 and part / whole or nil
 end
 
---- Why there is no storage on flash here, in a sentence; nil where there is some.
+--- Why a server has no storage on flash, in a sentence; nil if it has some.
 function M.absent(now)
     if now.general.extstore_limit_maxbytes then
         return nil
@@ -42,7 +42,7 @@ end
 
 --- The storage of a snapshot; rates (of slate.facts.snapshot) may be nil. Returns { limit_bytes, page_bytes, pages,
 -- pages_free, pages_used, objects, objects_ratio (of all items), used_bytes, fragmented_bytes, fragmented_ratio (of the
--- pages in use), io_queue, memory_pressure_ratio, and RATES }; what is not told is absent. nil: there is none.
+-- pages in use), io_queue, memory_pressure_ratio, and RATES }; unreported figures are absent. nil without storage.
 function M.of(now, rates)
     local general, per_s = now.general, rates and rates.general or {}
     local limit = general.extstore_limit_maxbytes
@@ -67,7 +67,7 @@ function M.of(now, rates)
     return storage
 end
 
---- The settings of a snapshot: { name, value } in the order of SETTINGS, those that the server shows.
+--- The settings of a snapshot: { name, value } in the order of SETTINGS, if the server shows them.
 function M.settings(now)
     local list = {}
     for _, name in ipairs(M.SETTINGS) do
@@ -80,7 +80,7 @@ function M.settings(now)
 end
 
 --- The classes of a snapshot: { id, chunk_bytes, items, requested_bytes, age_s, is_written }. memcached writes items of
--- those whose chunks are not smaller than ext_item_size; headers of what was written lie in the smaller ones.
+-- classes with chunks of ext_item_size or more to flash; the headers of written items are in smaller classes.
 function M.classes(now)
     local least, rows = (now.settings or {}).ext_item_size, {}
     for i, class in ipairs(now.classes) do
@@ -93,9 +93,9 @@ function M.classes(now)
     return rows
 end
 
---- The pages by what is written to them, from the lines of `stats extstore`: { name, pages, pages_free, used_bytes,
--- fill_ratio (of those in use), sparse_pages (in use, and less full than max_frag: what compaction may take) }, those
--- without pages left out. page_bytes and max_frag may be nil.
+--- The pages by kind, from the lines of `stats extstore`: { name, pages, pages_free, used_bytes, fill_ratio (of those
+-- in use), sparse_pages (in use, and less full than max_frag, so that compaction may take them) }, without kinds that
+-- have no pages. page_bytes and max_frag may be nil.
 function M.buckets(lines, page_bytes, max_frag)
     local stats, pages, list = require "slate.facts.stats", {}, {}
     for _, line in ipairs(lines) do

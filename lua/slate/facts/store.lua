@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What a slated of another store than slab lacks: classes of chunk sizes, whose pages can move. Pure.
+--- Checks for classes of chunk sizes, whose pages can move: only the store slab of slated has them. Pure.
 local M = {}
 
---- Has the server such classes? who: of Client:identify; what: the subject of the refusal, in the plural.
+--- Checks if a server has such classes. who: of Client:identify; what: the subject of the refusal, in the plural.
 -- Returns true; or nil, message, code.
 function M.needs_slab(who, what)
     if not who.store or who.store == "slab" then

@@ -1,22 +1,22 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Requests as a trace: lines of `milliseconds verb key size ttl class`, made of the lines that a server's watchers
--- get. Pure.
+--- Requests as a trace: lines of `milliseconds verb key size ttl class`, from the lines that a server's watchers get.
+-- Pure.
 --
 --     local maker = trace.new({ sampled = function(key) … end, name = function(key) … end })
 --     for each line of the log: for _, text in ipairs(maker:take(line)) do write(text) end
 --     for _, text in ipairs(maker:remainder()) do write(text) end
 --
--- A command of any kind looks its key up first, and the log tells that as a read. So a read is held back until it is
--- clear that no store or delete of the same key by the same connection follows it, which it does at once.
+-- Every command looks its key up first, and the log shows that as a read. So a read waits until it is clear that no
+-- store or delete of the same key by the same connection follows; such a command follows at once.
 local M = {}
 
-local HELD_MS <const> = 1000 -- a read that old is one
+local HELD_MS <const> = 1000 -- a read of this age is a real one
 local SECONDS_MOST <const> = 1 << 40
 local HELD_MOST <const> = 10000
 local COUNT_MOST <const> = 1 << 53
-local TTL_MOST_S <const> = 0x7fffffff -- more is a wrapped number: what has expired already
+local TTL_MOST_S <const> = 0x7fffffff -- a larger one is a wrapped number, of an item that has expired already
 
---- The first line of a trace. from: what it was taken from.
+--- The first line of a trace. from: the source of the trace.
 function M.head(one_in, from)
     return ("# slate trace 1 sample=1/%d from=%s\n"):format(one_in, from)
 end
@@ -25,8 +25,8 @@ local function unescaped(key)
     return (key:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
 end
 
---- Names for keys that tell nothing of them but their length, by a hash: 11 letters for 64 bits, and dots behind, for
--- how much memory an item takes hangs on its key's length too.
+--- Makes names for keys by a hash, which reveal only the length of the key: 11 letters for 64 bits, followed by dots.
+-- The length stays because an item's memory depends on it.
 function M.anonymous(hash)
     local letters <const> = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
     return function(key)
@@ -41,7 +41,7 @@ function M.anonymous(hash)
     end
 end
 
---- A name as a trace may have it: without blanks and control characters, up to 250 bytes.
+--- A key in the form of a trace: without blanks and control characters, up to 250 bytes.
 function M.plain(key)
     if key:find("[%c ]") then
         key = key:gsub("[%c %%]", function(c) return ("%%%02X"):format(c:byte()) end)
@@ -53,16 +53,16 @@ local Maker = {}
 Maker.__index = Maker
 Maker.__name = "slate.facts.trace"
 
---- options: sampled, whether a key is one of the sample (nil: the server has seen to it); name, what a key is called in
--- the trace.
+--- options: sampled(key), true if a key is in the sample (nil: the server samples); name(key), the key's name in the
+-- trace.
 function M.new(options)
     return setmetatable({ options = options, queue = {}, first = 1, last = 0, written = 0, skipped = 0,
-        open = {}, -- the read that is held back, by connection,
-        of_key = {}, -- and the last one by key
+        open = {}, -- the waiting read of each connection,
+        of_key = {}, -- and the last one of each key
     }, Maker)
 end
 
--- The read is held back no longer.
+-- Ends the wait of a read.
 local function close(self, one)
     if one.is_open then
         one.is_open = false
@@ -71,7 +71,7 @@ local function close(self, one)
     end
 end
 
--- What is ready to be written: all before the oldest read of which more may come.
+-- The lines to write: all before the oldest read that still waits.
 local function ready(self, now_ms)
     local list = {}
     while self.first <= self.last do
@@ -91,8 +91,8 @@ local function ready(self, now_ms)
     return list
 end
 
--- The read that the log told before, by the same connection: it was one of its own, unless this is of the same key. A
--- delete does not tell its connection.
+-- Settles the waiting read of the same connection: the read was a command of its own, unless this event is a store or
+-- delete of its key. The log of a delete lacks the connection.
 local function settle(self, connection, event)
     local held = connection and self.open[connection] or not connection and self.of_key[event.key]
     if held then
@@ -117,7 +117,7 @@ local function event_of(line)
         class = math.tointeger(tonumber(remainder:match(" clsid=(%d+)"))) }
 end
 
--- As the trace has it; nil: it says nothing.
+-- The request of an event, in the trace's form; nil for a store that failed.
 local function request_of(event)
     if event.verb == "get" then
         local found = event.status == "found"
@@ -132,7 +132,7 @@ local function request_of(event)
     return { verb = "delete", class = event.class }
 end
 
---- Takes a line of the log. Returns a list of lines of the trace that are ready, with their line feeds.
+--- Takes a line of the log. Returns the lines of the trace that are ready, with their line feeds.
 function Maker:take(line)
     local skipped = line:match("^skipped=(%d+)")
     if skipped then
@@ -161,7 +161,7 @@ function Maker:take(line)
     return ready(self, ms)
 end
 
---- The lines that were held back, when no more come.
+--- The lines of waiting reads, after the last line of the log.
 function Maker:remainder()
     return ready(self, math.huge)
 end

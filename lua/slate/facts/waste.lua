@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Where a server's memory goes: into items, and into what is no item. Pure.
+--- The uses of a server's memory: for items, and for other things. Pure.
 local M = {}
 
 local PAGE_BYTES <const> = require("slate.facts.chunks").PAGE_BYTES
-local CHUNKS_OF_PAGE_MOST_BYTES <const>, PAGES_MOST <const> = 1 << 31, 1 << 31 -- no server has more
+local CHUNKS_OF_PAGE_MOST_BYTES <const>, PAGES_MOST <const> = 1 << 31, 1 << 31 -- no server reports more
 
--- Long values are chained: their bytes are all counted in the class of their first piece, or of none that has items,
--- and their other pieces fill chunks elsewhere. In which classes the pieces lie is not told. They go to large chunks
--- first, so there the ends of chunks cannot be told from pieces.
+-- Long values are chained. All bytes of a value count in the class of its first piece, or in one without items. Its
+-- other pieces fill chunks of classes that the server does not name. Pieces go to large chunks first, so in large
+-- classes the ends of chunks cannot be told from pieces.
 local function leave_chains_open(rows)
     local spilled = 0
     for _, row in ipairs(rows) do
@@ -26,7 +26,7 @@ local function leave_chains_open(rows)
     end
 end
 
--- Whether a server tells the pages and chunks of a class, in numbers that pages and chunks can have.
+-- True if a server reports the pages and chunks of a class, in possible numbers.
 local function is_reported(class)
     local size, of_page, pages = class.chunk_size or 0, class.chunks_per_page or 0, class.total_pages
     return size > 0 and of_page > 0 and size * 1.0 * of_page <= CHUNKS_OF_PAGE_MOST_BYTES and pages
@@ -45,11 +45,11 @@ local function row_of(class)
         tail_bytes = tail_bytes }
 end
 
---- One row for each class whose pages and chunks are told, by id: { id, chunk_bytes, pages, page_bytes (all its pages),
--- used_bytes (its used chunks), requested_bytes (what items asked for, headers included), slack_bytes (ends of used
--- chunks), free_bytes (free chunks), tail_bytes (ends of pages, too short for a chunk), waste_ratio (slack and tails by
--- all bytes but those of free chunks) }. page_bytes = used_bytes + free_bytes + tail_bytes, whatever the server counts.
--- slack_bytes and waste_ratio are absent where pieces of long values may lie: they cannot be told there.
+--- One row for each class with reported pages and chunks, by id: { id, chunk_bytes, pages, page_bytes (all its pages),
+-- used_bytes (its used chunks), requested_bytes (of items, headers included), slack_bytes (ends of used chunks),
+-- free_bytes (free chunks), tail_bytes (ends of pages, too short for a chunk), waste_ratio (slack and tails by all
+-- bytes but those of free chunks) }. page_bytes = used_bytes + free_bytes + tail_bytes, whatever the server counts.
+-- slack_bytes and waste_ratio are unknown, so absent, in classes that may have pieces of long values.
 function M.classes(now)
     local rows = {}
     for _, class in ipairs(now.classes) do
@@ -62,7 +62,7 @@ function M.classes(now)
     return rows
 end
 
---- How many classes may have pages that are in no row of M.classes: the server does not tell them, or nonsense.
+--- The number of classes that may have pages, but no row in M.classes: their pages are not reported, or impossible.
 function M.unreported(now, rows)
     local count = -#rows
     for _, class in ipairs(now.classes) do
@@ -72,11 +72,11 @@ function M.unreported(now, rows)
 end
 
 --- The same for the whole server: { limit_bytes, page_bytes, used_bytes, requested_bytes, slack_bytes (used chunks
--- but what items asked for, which is known here with long values, too), free_bytes, tail_bytes, pool_bytes (pages that
--- no class has), header_bytes (within requested_bytes), index_bytes, buffer_bytes (of connections; both beside the
--- limit), waste_ratio }. page_bytes = requested_bytes + slack_bytes + free_bytes + tail_bytes, none below 0: an upload
--- may be counted before its chunks, and what is asked for beyond these is left out. Sums of classes are absent where
--- not all of them are told.
+-- minus requested_bytes, here known with long values, too), free_bytes, tail_bytes, pool_bytes (pages that no class
+-- has), header_bytes (within requested_bytes), index_bytes, buffer_bytes (of connections; both beside the limit),
+-- waste_ratio }. page_bytes = requested_bytes + slack_bytes + free_bytes + tail_bytes, none below 0: an upload may be
+-- counted before its chunks, and its bytes beyond these are left out. Sums of classes are absent unless all classes are
+-- reported.
 function M.total(now, rows)
     local general = now.general
     local total = { limit_bytes = general.limit_maxbytes, index_bytes = general.hash_bytes,

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- How slatectl proves itself to a server: certificates and passwords, from the environment.
+--- Certificates and passwords of slatectl for servers, from the environment.
 --
 -- `SLATE_TLS_CA` names the file of the certificates to trust instead of the system's, `SLATE_TLS_CERT` and
 -- `SLATE_TLS_KEY` our own, and `SLATE_AUTH_FILE` a file whose first line is `user:password`, as in memcached's
--- --auth-file, or `user:password:role`, as slated's may be. Nothing secret stands on a command line.
+-- --auth-file, or `user:password:role`, as in slated's. No secret is on a command line.
 -- @module slate.wire.access
 local M = {}
 

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Lists of servers as people write them: several with commas between, names of one's own, and words that stand for
--- many: names that are looked up, and files.
+--- Lists of servers as people write them, with commas: addresses, the operator's own names, and words for many servers:
+-- names to look up, and files.
 local lists = require "slate.wire.lists"
 local names = require "slate.wire.names"
 
 local M = {}
 
--- The text with names of one's own in it replaced by what they stand for; or nil and a message.
+-- The text with the operator's own names replaced by their addresses; or nil and a message.
 local function without_names(text)
     local words, known = {}, nil
     for word in text:gmatch("[^,]+") do
@@ -22,9 +22,8 @@ local function without_names(text)
     return table.concat(words, ",")
 end
 
---- Reads "a:11211,/run/b.sock,dns:caches.example.org:11211,file:fleet.txt,mine". Returns
--- a list of what units.parse_server returns, where a word that stands for several is not looked up yet and has
--- `is_list`; or nil and a message.
+--- Reads "a:11211,/run/b.sock,dns:caches.example.org:11211,file:fleet.txt,mine". Returns a list of servers, as from
+-- units.parse_server; a word for many servers is not looked up yet, and has `is_list`; or nil and a message.
 function M.parse(text)
     local list, plain, problem = {}, without_names(text)
     if not plain then
@@ -43,8 +42,8 @@ function M.parse(text)
     return list
 end
 
---- One list of the servers of lists that `parse` returned: words that stand for several have become their servers.
--- Returns it, or nil, message, code.
+--- Joins lists from `parse` into one list of servers; words for many servers become their servers. Returns the list, or
+-- nil, message, code.
 function M.expand(given)
     local servers = {}
     for _, list in ipairs(given) do
@@ -62,8 +61,7 @@ function M.expand(given)
     return servers
 end
 
---- Reads where to listen: HOST, HOST:PORT or :PORT, which is one of loopback. Returns { host, port }, or nil and a
--- message.
+--- Reads an address to listen on: HOST, HOST:PORT or :PORT, on loopback. Returns { host, port }, or nil and a message.
 function M.parse_listen(text, default_port)
     local host, port = text:match("^(.-):(%d*)$")
     host, port = host or text, math.tointeger(tonumber(port == "" and default_port or port or default_port))

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A checksum of a stream, whatever pieces it comes in: XXH64 of each block of 64 KiB, with that of the block before as
--- its seed (the first: 0), and of what is left at the end, which may be nothing.
+--- A checksum of a stream, the same for pieces of any size: XXH64 of each block of 64 KiB, seeded with the sum of the
+-- block before (the first: 0). The last block is the remainder, which may be empty.
 -- @module slate.wire.block_sum
 local xxh64 <const> = require("slate.wire.xxh").xxh64
 
@@ -12,13 +12,13 @@ local Sum = {}
 Sum.__index = Sum
 Sum.__name = "slate.wire.block_sum"
 
---- Begins.
+--- Begins a sum.
 -- @treturn Sum
 function M.new()
     return setmetatable({ hash = 0, parts = {}, bytes = 0 }, Sum)
 end
 
---- Takes the next bytes.
+--- Adds the next bytes.
 -- @tparam string text
 function Sum:add(text)
     self.parts[#self.parts + 1] = text
@@ -34,7 +34,7 @@ function Sum:add(text)
     self.parts, self.bytes = { all:sub(at) }, #all - at + 1
 end
 
---- Ends.
+--- Ends the sum.
 -- @treturn string 16 hexadecimal digits
 function Sum:text()
     return ("%016x"):format(xxh64(table.concat(self.parts), self.hash))

@@ -5,11 +5,11 @@
 --     client:set("greeting", "hello", { ttl_s = 60 })
 --     print(client:get("greeting").value)
 --
--- A method returns its result, or nil, message, code when it could not be had. "No" is not an
--- error: a missing key gives false. Codes: "connect", "missing" (no TLS on this machine), "timeout", "closed" and
--- "protocol" (the connection is gone and every later call says so), "unsupported", "refused", "busy", "server"
--- (the server's answer) and "usage" (nothing was sent). One client is one connection and one
--- request at a time; each call has its own deadline, `timeout_s` in its options or that of the client.
+-- A method returns its result, or nil, message, code if it failed. "No" is not an error: a missing key gives false.
+-- Codes: "connect", "missing" (no TLS on this machine), "timeout", "closed" and "protocol" (the connection is gone and
+-- later calls return the same error), "unsupported", "refused", "busy", "server" (the server's answer) and "usage"
+-- (nothing was sent). One client is one connection and one request at a time; each call has its own deadline,
+-- `timeout_s` in its options or that of the client.
 -- @module slate.wire.client
 local clock = require "slate.base.clock"
 local requests = require "slate.wire.request"
@@ -26,14 +26,14 @@ local Client = {}
 Client.__index = Client
 Client.__name = "slate.wire.client"
 
---- Says whether a reply line is an error: see `slate.wire.request.refusal`.
+--- Classifies a reply line as an error or not: see `slate.wire.request.refusal`.
 M.refusal = requests.refusal
 
 --- Makes a client over a transport.
 -- @tparam table transport see slate.wire.transport; it belongs to the client from now on
 -- @tparam[opt] table options `timeout_s` for each call (5), `max_value_bytes` of a reply (1 GiB), `trace`, a function
--- that gets every command line sent, `trace_reply`, one that gets every line answered, `read_only`: what could change
--- the server is refused and not sent
+-- that gets every command line sent, `trace_reply`, one that gets every line answered, `read_only`: refuses commands
+-- that could change the server
 -- @treturn Client
 function M.new(transport, options)
     options = options or {}
@@ -47,10 +47,10 @@ function M.new(transport, options)
     }, Client)
 end
 
---- Connects, and gives the password when there is one.
--- @tparam string|table server "host:port", "tls://host:port", "/path/to.sock", or what `units.parse_server` returns
--- @tparam[opt] table options those of `new`, `tls` (see slate.wire.tls), `user` and `password` for a server with
--- an --auth-file
+--- Connects, and logs in if options has a password.
+-- @tparam string|table server "host:port", "tls://host:port", "/path/to.sock", or a result of `units.parse_server`
+-- @tparam[opt] table options those of `new`, `tls` (see slate.wire.tls), `user` and `password` for a server with an
+-- --auth-file
 -- @treturn[1] Client
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -81,7 +81,7 @@ function M.connect(server, options)
     return client
 end
 
--- After a failed transfer nobody knows what the next byte belongs to, so the connection ends.
+-- Closes the connection after a failed transfer: the meaning of its next byte is unknown.
 function Client:lost(message, code)
     self.transport:close()
     self.broken = { message, code }
@@ -95,7 +95,7 @@ function Client:close()
     end
 end
 
--- Sends bytes, and starts the clock for their answer.
+-- Sends bytes, and starts the time-out of their answer.
 function Client:send(bytes, timeout_s)
     if self.broken then
         return nil, table.unpack(self.broken, 1, 2)
@@ -108,7 +108,7 @@ function Client:send(bytes, timeout_s)
     return true
 end
 
---- Starts the clock anew for what is still to come of an answer in several parts.
+--- Restarts the time-out for the next part of an answer in several parts.
 function Client:extend()
     self.deadline_s = clock.steady_s() + self.timeout_s
 end
@@ -135,7 +135,7 @@ function Client:bytes(count)
     return bytes
 end
 
---- Whether a command line may be sent: a client that only reads refuses what could change the server.
+--- Checks if a command line may be sent: a read-only client refuses a command that could change the server.
 -- @tparam string line
 -- @treturn boolean true, or nil, message, "refused"
 function Client:permits(line)
@@ -145,7 +145,7 @@ function Client:permits(line)
     return true
 end
 
--- Every command line passes here right before it is sent. True, or nil, message, code.
+-- Checks and traces a command line; every line passes here right before it is sent. True, or nil, message, code.
 function Client:admit(line)
     local ok, message, code = self:permits(line)
     if ok and self.trace then
@@ -154,8 +154,8 @@ function Client:admit(line)
     return ok, message, code
 end
 
---- Sends a request of slate.wire.request without reading its answer: `request.read(client)` must do that before
--- anything else is asked. So several servers can work at once.
+--- Sends a request of slate.wire.request without reading its answer: call `request.read(client)` before the next
+-- request. So several servers can work at once.
 -- @tparam table request
 -- @treturn boolean true, or nil, message, code
 function Client:begin(request)
@@ -167,10 +167,10 @@ function Client:begin(request)
 end
 
 --- Sends a request of slate.wire.request and reads its answer. `client:get(key)` is `client:run(requests.get(key))`.
--- @tparam ?table request nil passes on the message and code of the builder that made none
+-- @tparam ?table request nil: the builder failed, with this message and code
 -- @tparam[opt] string message
 -- @tparam[opt] string code
--- @return what the request's builder says
+-- @return the answer that the request's builder documents
 function Client:run(request, message, code)
     if not request then
         return nil, message, code
@@ -186,7 +186,7 @@ end
 --- Sends a command that has a one-line reply.
 -- @tparam string command one line
 -- @tparam[opt] table options `timeout_s`
--- @treturn string that line, whatever it says, or nil, message, code
+-- @treturn string that line, even if it is an error, or nil, message, code
 function Client:command(command, options)
     if command:find("[\r\n]") then
         return nil, "a command is one line", "usage"
@@ -194,12 +194,12 @@ function Client:command(command, options)
     return self:run({ line = command, read = self.line, timeout_s = options and options.timeout_s })
 end
 
---- Sends a command whose reply has many lines and hands each to `on_line`, until one equals an entry of `ends`, the
+--- Sends a command with a reply of many lines and calls `on_line` for each, until a line equals an entry of `ends`, the
 -- function returns false, or the reply is an error. A caller that stops early must close the client.
 -- @tparam string command one line
 -- @tparam table ends from a line to true
 -- @tparam function on_line gets each other line
--- @treturn string the line that ended it, or nil, message, code
+-- @treturn string the line that ended the reply, or nil, message, code
 function Client:each_line(command, ends, on_line)
     local line, message, code = self:command(command)
     local refused, refusal_code = M.refusal(line or "")
@@ -216,7 +216,7 @@ function Client:each_line(command, ends, on_line)
     return nil, message, code
 end
 
---- Gives user and password to a server that was started with an --auth-file. `connect` does so by itself.
+--- Logs in to a server that was started with an --auth-file. `connect` does so by itself.
 -- @tparam string user
 -- @tparam string password
 -- @treturn boolean true, or nil, message, code
@@ -224,7 +224,7 @@ function Client:authenticate(user, password)
     if (user .. password):find("[%s%c]") or user == "" then
         return nil, "user and password hold no blanks or control characters", "usage"
     end
-    -- memcached takes the two in a `set` of any key, which is the first command of the connection.
+    -- memcached takes user and password in a `set` of any key, which must be the connection's first command.
     local read_only = self.read_only
     self.read_only = false
     local stored, message, code = self:run(requests.set("auth", user .. " " .. password))
@@ -248,23 +248,23 @@ local function read_stats(client)
         if line == "END" then
             return lines
         end
-        if not line:find("^STAT ") then -- as most lines are
+        if not line:find("^STAT ") then -- most lines are STAT lines
             local refused, refusal_code = M.refusal(line)
             if refused then
-                -- "bad stats command", as proxies say it, is no lack of rights
+                -- "bad stats command" is how proxies refuse a group that they do not know; it is no lack of rights
                 return false, refused, line:find("^CLIENT_ERROR bad ") and "unsupported" or refusal_code
             elseif line == "RESET" or line == "OK" then
                 return { line }
             end
         end
-        lines[#lines + 1] = requests.printable(line) -- statistics are words and numbers; what is read of them is shown
+        lines[#lines + 1] = requests.printable(line) -- screens show statistics, and all of them are words and numbers
         if #lines > M.MAX_STATS_LINES then
             return client:lost(("statistics of more than %d lines"):format(M.MAX_STATS_LINES), "protocol")
         end
     end
 end
 
---- Asks for several groups of statistics in one round trip, "" being the general one.
+--- Requests several groups of statistics in one round trip; "" is the general group.
 -- @tparam {string,...} groups
 -- @treturn table from group to its raw lines, or nil, message, code
 -- @treturn table from each group that the server refused to { message, code }
@@ -312,7 +312,7 @@ function Client:stats(group)
     return found[group]
 end
 
--- Why a server may hang up on the first line of text, as a hint.
+-- A hint why a server may close the connection at the first line of text.
 local function silence(client, message)
     local name = client.transport.name or "it"
     local encrypted = name:find("^tls://") ~= nil
@@ -320,7 +320,7 @@ local function silence(client, message)
         :format(message, encrypted and "a certificate of ours (SLATE_TLS_CERT)" or "tls:// before its address")
 end
 
--- What a server means that answers `version` with a refusal.
+-- The meaning of a refusal in answer to `version`.
 local function refusal_of(line)
     if line:find("^CLIENT_ERROR unauthenticated") then
         return "the server wants a login: SLATE_AUTH_FILE names a file whose first line is user:password", "refused"
@@ -330,8 +330,8 @@ local function refusal_of(line)
     return nil
 end
 
---- Who answers, in one round trip.
--- slated answers `version` with the version of memcached it stands in for; only it knows `stats slated`.
+--- Identifies the server, in one round trip.
+-- slated answers `version` with the version of the memcached that it replaces; only slated knows `stats slated`.
 -- @treturn table { version =, slated = version or nil }, or nil, message, code
 function Client:identify()
     self:admit("version")
@@ -370,7 +370,7 @@ end
 -- items ---------------------------------------------------------------------------------------
 
 -- The operations of slate.wire.request, sent and answered at once: `client:get(key, options)` is
--- `client:run(requests.get(key, options))`. What each takes and returns is said there.
+-- `client:run(requests.get(key, options))`. slate.wire.request documents their arguments and results.
 for name, build in pairs(requests.OPERATIONS) do
     Client[name] = function(self, ...)
         return self:run(build(...))

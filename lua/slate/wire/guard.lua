@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Which commands of the protocol leave a server as it is. Whatever is not known to is taken for a write.
+--- Which commands of the protocol leave a server unchanged. An unknown command counts as a write.
 local M = {}
 
 local READS <const> = {
     version = true, get = true, gets = true, me = true, mn = true, watch = true, quit = true, verbosity = false,
 }
--- Groups of statistics that switch or forget something.
+-- Groups of statistics that switch a collection on or off, or reset counters.
 local WRITING_GROUPS <const> = { reset = true, sizes_enable = true, sizes_disable = true }
 -- Flags with which a meta get only reads. The other flags store, touch or delete.
 local READING_FLAGS <const> = "^[bcfhklOqstuvx]"
@@ -18,7 +18,7 @@ local SECOND_WORDS <const> = {
     config = function(second) return second == "get" end,
 }
 
---- Does a command line only read? Pure.
+--- True if a command line only reads. Pure.
 function M.is_read(line)
     local words = {}
     for word in line:gmatch("%S+") do

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The functions that clients of memcached hash keys with, each with the results of libmemcached.
+--- The functions with which clients of memcached hash keys, each with the results of libmemcached.
 --
 --     require("slate.wire.hash").one_at_a_time("some key")   -- 32 bits, as an integer that is never negative
 --
--- Those of libmemcached take the bytes of a key for signed characters where its C does, so that keys in UTF-8 land
--- where they do there; `fnv1a_64` is its 32-bit arithmetic of that name, and `crc` its 15 bits. twemproxy has the
--- same functions (`crc` is its crc32, `crc32` its crc32a). `xxh32` and `xxh64` are xxHash's own.
+-- libmemcached's functions read the bytes of a key as signed characters where its C does, so that keys in UTF-8 get the
+-- same hashes; `fnv1a_64` is its 32-bit arithmetic of that name, and `crc` its 15 bits. twemproxy has the same
+-- functions (`crc` is its crc32, `crc32` its crc32a). `xxh32` and `xxh64` are xxHash's own.
 -- The cost is linear in the key: one to three microseconds for a short one, five for MD5.
 -- @module slate.wire.hash
 local M = {}
@@ -59,7 +59,7 @@ function M.crc32(key)
     return ~crc & MASK
 end
 
---- What libmemcached calls CRC: bits 16 to 30 of the CRC-32.
+--- libmemcached's CRC: bits 16 to 30 of the CRC-32.
 -- @tparam string key
 -- @treturn integer 15 bits
 function M.crc(key)
@@ -152,12 +152,12 @@ function M.hsieh(key)
     return (hash + (hash >> 6)) & MASK
 end
 
--- Both murmurs are seeded like this by libmemcached.
+-- libmemcached's seed of both murmurs.
 local function murmur_seed(key)
     return (0xdeadbeef * #key) & MASK
 end
 
--- The bytes behind the last whole word, as a little-endian number.
+-- The bytes after the last whole word, as a little-endian number.
 local function rest_of(key, at)
     return at <= #key and string.unpack("<I" .. #key - at + 1, key, at) or 0
 end
@@ -261,7 +261,7 @@ function M.xxh64(key)
     return require("slate.wire.xxh").xxh64(key)
 end
 
---- A hash function by its name, which may be another client's word for it ("default", "crc32a").
+--- A hash function by its name here, or by another client's name ("default", "crc32a").
 -- @tparam string name
 -- @treturn[1] function from a key to an integer
 -- @treturn[2] nil

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Files of items: what a cache held, to warm another one with.
+--- Files of items: the content of a cache, to warm another cache.
 --
--- A file is text around the values' bytes, and each item is the meta set that stores it:
+-- A file has lines of text around the bytes of values; each item is the meta set that stores it:
 --
 --     # slate-items 1 {"server":"127.0.0.1:11211","time_s":1795575824}
 --     ms greeting 5 F0 T1795575924
@@ -10,25 +10,25 @@
 --     bar
 --     # end 2 items 8 bytes xxh64 3d6f28e0c3a3f0b1
 --
--- T is the moment at which the item expires, in seconds since 1970; an item without lives as long as it is kept. `b`:
--- the key is in base64. Lines end with CR LF. The last line tells that the file is whole, and the checksum of all bytes
--- before it (slate.wire.block_sum); a file without one is taken, too.
+-- T is the moment at which the item expires, in seconds since 1970; an item without T does not expire. `b`: the key is
+-- in base64. Lines end with CR LF. The last line shows that the file is complete, and has the checksum of all bytes
+-- before it (slate.wire.block_sum); a file without a checksum is read, too.
 --
--- An item's value is a string, or, where that would be long, `value_bytes` and `next_piece`, a function that returns
--- the next piece, false when all have come, or nil, message, code: no long value is ever held as a whole.
+-- An item's value is a string. A long value is `value_bytes` and `next_piece`, a function that returns the next piece,
+-- false after the last, or nil, message, code: no long value is ever in memory as a whole.
 -- @module slate.wire.items_file
 local block_sum = require "slate.wire.block_sum"
 local json = require "slate.base.json"
 
 local M = {}
 
---- No key, and no line of a file, is longer.
+--- The longest key or line of a file.
 M.MAX_LINE_BYTES = 2048
---- No value is longer: memcached's own limit for -I.
+--- The longest value: memcached's own limit for -I.
 M.MAX_VALUE_BYTES = 1 << 30
---- A value that is longer comes in pieces.
+--- A longer value comes in pieces.
 M.WHOLE_VALUE_BYTES = 1 << 18
---- Of so many bytes, the last one fewer.
+--- The bytes of a piece; the last piece may have fewer.
 M.PIECE_BYTES = 1 << 16
 
 local HEAD <const> = "# slate%-items (%d+) (%b{})$"
@@ -43,7 +43,7 @@ Writer.__name = "slate.wire.items_file.writer"
 
 --- Begins a file.
 -- @tparam table out `write`, as of slate.base.packed
--- @tparam table about what the first line tells: `server`, `time_s`
+-- @tparam table about the fields of the first line: `server`, `time_s`
 -- @treturn Writer with `items` and `value_bytes` written so far; or nil, message, code
 function M.writer(out, about)
     local self = setmetatable({ out = out, items = 0, value_bytes = 0, sum = block_sum.new() }, Writer)
@@ -62,7 +62,7 @@ end
 
 --- Writes an item.
 -- @tparam table item `key` (as on the wire), `is_binary` (the key is in base64), `flags` (a string of digits),
--- `expires_s` (a moment, or nil), and its value: see above
+-- `expires_s` (a moment, or nil), and its value: see the head of this file
 -- @treturn boolean true, or nil, message, code
 function Writer:append(item)
     local line = M.line(item, item.expires_s)
@@ -87,7 +87,7 @@ function Writer:finish()
         self.sum:text()))
 end
 
---- Hands a value that comes in pieces to `put`, which returns true, or nil, message, code.
+--- Passes each piece of a value to `put`, which returns true, or nil, message, code.
 -- @treturn boolean true, or nil, message, code: of the value, or of `put`
 function M.put_pieces(item, put)
     local piece, message, code = item.next_piece()
@@ -104,8 +104,8 @@ end
 
 --- The meta set of an item, without its value.
 -- @tparam table item
--- @tparam ?integer ttl what goes behind T; nil: none
--- @tparam ?string more further flags
+-- @tparam ?integer ttl the number after T; nil: no T
+-- @tparam ?string more flags to append
 -- @treturn string
 function M.line(item, ttl, more)
     return ("ms %s %d%s F%s%s%s"):format(item.key, item.value_bytes or #item.value, item.is_binary and " b" or "",
@@ -120,7 +120,7 @@ function Reader:bad(problem)
     return nil, ("%s, byte %d: %s"):format(self.name, self.passed + self.at, problem), "input"
 end
 
--- Reads on. False at the end of the file.
+-- Reads more of the file into the buffer. False at the end of the file.
 function Reader:fill()
     local bytes = self.handle:read(BLOCK_BYTES)
     if not bytes then
@@ -145,13 +145,13 @@ function Reader:line()
     end
 end
 
--- Goes on behind what was read, which the checksum is made of.
+-- Moves on to next_at, and adds the bytes before it to the checksum.
 function Reader:pass(next_at)
     self.sum:add(self.buffer:sub(self.at, next_at - 1))
     self.at = next_at
 end
 
--- The next bytes of a value, at least one of `most`. Memory is taken as they come, not as they are announced.
+-- The next bytes of a value, 1 to `most`. Memory grows with the bytes read, not with the announced size.
 function Reader:take(most)
     if self.at > #self.buffer and not self:fill() then
         return self:bad("the file ends within a value: it is not whole")
@@ -161,7 +161,7 @@ function Reader:take(most)
     return part
 end
 
--- So many bytes, which are few.
+-- The next `count` bytes, which are few.
 function Reader:block(count)
     local parts, missing = {}, count
     while missing > 0 do
@@ -175,7 +175,7 @@ function Reader:block(count)
     return table.concat(parts)
 end
 
--- The line's end behind a value. True, or nil, message, "input".
+-- Reads the line end after a value. True, or nil, message, "input".
 function Reader:value_end()
     local data, message, code = self:block(2)
     if not data then
@@ -186,7 +186,7 @@ function Reader:value_end()
     return true
 end
 
--- For `next_piece` of an item.
+-- The next piece of an item's value, for its `next_piece`.
 function Reader:piece()
     if self.value_left == 0 then
         return false
@@ -206,7 +206,7 @@ function Reader:piece()
     return part
 end
 
--- Passes over what nobody has taken of the last item's value. True, or nil, message, "input".
+-- Skips the unread rest of the last item's value. True, or nil, message, "input".
 function Reader:skip()
     while true do
         local part, message, code = self:piece()
@@ -219,8 +219,8 @@ end
 --- Begins to read a file.
 -- @tparam file handle
 -- @tparam string name for messages
--- @tparam[opt] integer most_bytes values larger than this are passed over, and memory is not taken for them
--- @treturn Reader whose `about` is what the first line tells; or nil, message, "input"
+-- @tparam[opt] integer most_bytes larger values are skipped, without memory for them @treturn Reader whose `about` has
+-- the fields of the first line; or nil, message, "input"
 function M.reader(handle, name, most_bytes)
     local self = setmetatable({ handle = handle, name = name, buffer = "", at = 1, passed = 0, items = 0,
         value_bytes = 0, value_left = 0, sum = block_sum.new(), most_bytes = most_bytes or M.MAX_VALUE_BYTES }, Reader)
@@ -253,7 +253,7 @@ local function parse(line)
         math.tointeger(tonumber(bytes))
 end
 
--- Whether the last line tells of what was read. False, which ends the items, or nil, message, "input".
+-- Compares the last line with the items read. False, which ends the items, or nil, message, "input".
 function Reader:check_end(items, bytes, sum)
     if tonumber(items) ~= self.items or tonumber(bytes) ~= self.value_bytes then
         return self:bad(("the last line tells of %s items, %d were found"):format(items, self.items))
@@ -263,9 +263,9 @@ function Reader:check_end(items, bytes, sum)
     return false
 end
 
---- The next item. A value that comes in pieces need not be taken.
--- @treturn[1] table item as `append` takes it; of a value that was passed over `value` is nil, `passed_bytes` its size
--- @treturn[2] boolean false at the end of a whole file
+--- The next item. The caller need not read a value that comes in pieces.
+-- @treturn[1] table item as `append` takes it; if its value was skipped, `value` is nil and `passed_bytes` its size
+-- @treturn[2] boolean false at the end of a complete file
 -- @treturn[3] nil
 -- @treturn[3] string message
 -- @treturn[3] string "input"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The keys of a server, one by one, from `lru_crawler metadump`; never more than a limit.
+--- Lists the keys of a server, one by one, from `lru_crawler metadump`; never more than a limit.
 local M = {}
 
 local ENDS <const> = { END = true }
@@ -23,14 +23,14 @@ function M.parse(line)
     }
 end
 
---- Turns %3A and its like, in a key of a dump, into the bytes they stand for.
+--- Replaces %3A and other escapes in a key of a dump by their bytes.
 function M.unescaped(key)
     return (key:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
 end
 
---- Dumps keys and hands each to on_key. options: limit (most keys read), class (only this one).
--- The client is closed: a dump that is not read to its end would stand before the next reply.
--- Returns nil, or message, code; then how many keys were read.
+--- Dumps keys and calls on_key for each. options: limit (most keys read), class (only this one).
+-- Closes the client: the unread lines of a dump would come before the next reply.
+-- Returns nil, nil, or message, code; then the number of keys read.
 function M.each(client, options, on_key)
     local read = 0
     local refused, code

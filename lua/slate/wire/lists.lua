@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Words that stand for many servers: dns:NAME:PORT and file:PATH. How names are looked up and files are read, the
--- caller tells by its `ways`:
+--- Words for many servers: dns:NAME:PORT and file:PATH. The caller's `ways` look up names and read files:
 --
 --     addresses(host)               the texts of the addresses that the system finds; or nil and a message
---     read_file(path, most_bytes)   the text of a file, so many bytes of it at most; or nil and a message
+--     read_file(path, most_bytes)   the text of a file, at most most_bytes of it; or nil and a message
 local units = require "slate.base.units"
 
 local M = {}
@@ -30,15 +29,15 @@ local function servers_of_name(one, ways)
     return servers
 end
 
--- A line of a fleet's file, without its comment: a server, perhaps with nutcracker's dash before and weight and name
--- behind.
+-- The server of a line of a fleet's file, without its comment. nutcracker's dash may be before it, its weight and name
+-- after it.
 local function server_of_line(text)
     local word = text:match("^[%s-]*(%S+)")
     local is_path = word and word:find("/", 1, true) and not word:find("://", 1, true)
     return units.parse_server(word and (word:match(is_path and "^(.*):%d+$" or "^(.*:%d+):%d+$") or word))
 end
 
--- A server a line.
+-- The servers of a file, one a line.
 local function servers_of_file(one, ways)
     local text, problem = ways.read_file(one.path, MOST_FILE_BYTES + 1)
     if not text then
@@ -47,7 +46,7 @@ local function servers_of_file(one, ways)
         return nil, ("%s has more than %d bytes: that is no list of servers"):format(one.path, MOST_FILE_BYTES), "input"
     end
     local servers, number = {}, 0
-    text = text:gsub("^\xef\xbb\xbf", "") -- some editors' sign of UTF-8, which no message would show
+    text = text:gsub("^\xef\xbb\xbf", "") -- a mark of UTF-8 that some editors write, and that no message would show
     for line in (text .. "\n"):gmatch("(.-)\n") do
         number = number + 1
         line = line:gsub("#.*", "")
@@ -67,8 +66,8 @@ end
 
 local KINDS <const> = { dns = servers_of_name, file = servers_of_file }
 
---- A word that stands for a list of servers, as `servers` takes it: { is_list = its kind, name, host and port or
--- path }; nil when it is none of these; nil and a message when it is a wrong one.
+--- Reads a word for a list of servers, as `servers` takes it: { is_list = its kind, name, host and port or path }; nil
+-- if it is no such word; nil and a message if it is a wrong one.
 function M.parse(word)
     local kind, value = word:match("^(%l+):(.+)$")
     if not KINDS[kind or ""] then
@@ -86,7 +85,7 @@ function M.parse(word)
     return server
 end
 
---- One word: a server, as of units.parse_server, or a list of them, as of `parse`; or nil and a message.
+--- Reads one word: a server, as of units.parse_server, or a list of servers, as of `parse`; or nil and a message.
 function M.word(text)
     local one, message = M.parse(text)
     if one or message then

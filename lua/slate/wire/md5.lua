@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- MD5 (RFC 1321), for placing keys: the ketama family of rings is made of it. Not for secrets.
--- Debian's md5 library does not load under Lua 5.4, hence these lines.
+--- MD5 (RFC 1321), for placing keys: rings of the ketama family use it. Not for secrets.
+-- Debian's md5 library does not load under Lua 5.4, hence our own.
 -- @module slate.wire.md5
 local M = {}
 
 local MASK <const> = 0xffffffff
 local SHIFTS <const> = { { 7, 12, 17, 22 }, { 5, 9, 14, 20 }, { 4, 11, 16, 23 }, { 6, 10, 15, 21 } }
 
--- One row a step: the additive constant, the word of the block that it takes, and the rotation.
+-- One row a step: the additive constant, the index of its word in the block, and the rotation.
 local SINES <const>, WORDS <const>, TURNS <const> = {}, {}, {}
 for i = 0, 63 do
     local round = i // 16
@@ -38,7 +38,7 @@ local function mix(a, b, c, d, words)
 end
 
 --- The digest of a string as four 32-bit words in the order of its bytes (the first word holds the first four,
--- little-endian), which is how ketama cuts it into points. Cost: some 5 microseconds for each 64 bytes.
+-- little-endian), as ketama cuts it into points. Cost: some 5 microseconds for each 64 bytes.
 -- @tparam string text any bytes
 -- @treturn integer word 1, followed by words 2 to 4
 function M.words(text)

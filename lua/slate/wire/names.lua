@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Servers by names of one's own: lines "NAME = ADDRESS" in a file, which slatetop reads, too.
+--- The operator's own names of servers: lines "NAME = ADDRESS" in a file, which slatetop reads, too.
 --
--- The file is that of slate.base.places. A name may stand for several servers, with commas between. "#" begins a
+-- slate.base.places has the file's path. A name may stand for several servers, with commas between. "#" begins a
 -- comment line.
 local places = require "slate.base.places"
 local trimmed = require("slate.base.units").trimmed
@@ -10,21 +10,21 @@ local M = {}
 
 M.MAX_BYTES = 64 * 1024
 
---- The path of the file; nil where there is no home.
+--- The path of the file; nil without a home.
 function M.path(environment)
     return places.path("servers", environment or os.getenv)
 end
 
---- Whether a word may be a name: an address has a colon or a slash.
+--- True if a word may be a name: an address has a colon or a slash.
 function M.is_name(word)
     return word:find("^[%w][%w_.-]*$") ~= nil
 end
 
---- Reads the text of such a file. Returns a table from each name to its addresses as they are written, and the names in
--- their order; or nil and a message.
+--- Reads the text of such a file. Returns a table from each name to its addresses as written, and the names in their
+-- order; or nil and a message.
 function M.read(text, path)
     local addresses, order, number = {}, {}, 0
-    text = text:gsub("^\xef\xbb\xbf", "") -- some editors' sign of UTF-8, which no message would show
+    text = text:gsub("^\xef\xbb\xbf", "") -- a mark of UTF-8 that some editors write, and that no message would show
     for line in (text .. "\n"):gmatch("([^\n]*)\n") do
         number = number + 1
         line = trimmed(line:match("^%s*(.*)$"))
@@ -42,8 +42,8 @@ function M.read(text, path)
     return addresses, order
 end
 
---- The servers of the file, as `read`; none when the usual file is not there. One that SLATE_SERVERS names must be
--- there. ways: environment and read_file, as of slate.wire.resolver, which has them when there are none.
+--- The names of the file, as from `read`; none if the usual file is absent. A file that SLATE_SERVERS names must exist.
+-- ways: environment and read_file, as in slate.wire.resolver; nil: those of slate.wire.resolver.
 function M.load(ways)
     ways = ways or require("slate.wire.resolver").WAYS
     local path = M.path(ways.environment)
@@ -61,7 +61,7 @@ function M.load(ways)
     return M.read(text, path)
 end
 
---- What a word stands for: the addresses of that name, or the word itself when there is none; or nil and a message.
+--- The addresses of a name, or the word itself if no name is equal to it; or nil and a message.
 function M.resolve(word, ways)
     if not M.is_name(word) then
         return word

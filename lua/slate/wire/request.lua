@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What is sent for each operation on items, and how its answer is read. Pure: no socket, no client.
+--- The request of each operation on items, and how its answer is read. Pure: no socket, no client.
 --
--- slate.wire.client works with these. A request is a table `{ line =, data =, read =, timeout_s = }`: the command line,
--- the data block behind it if any, a function that reads the answer from a client, and the time-out if it is not the
--- client's. A builder returns nil, message, "usage" for what no server would take, and nothing is sent.
+-- slate.wire.client sends these. A request is a table `{ line =, data =, read =, timeout_s = }`: the command line, the
+-- data block after it if any, a function that reads the answer from a client, and the time-out if it differs from the
+-- client's. A builder returns nil, message, "usage" for a request that every server would refuse.
 --
--- Every builder takes `options` last, of which `timeout_s` is for all.
+-- Every builder takes `options` last; all builders know `timeout_s`.
 -- @module slate.wire.request
 local M = {}
 
@@ -13,10 +13,10 @@ M.MAX_KEY_BYTES = 250
 
 local REFUSALS <const> = {
     { "^ERROR$", "unsupported" }, { "^ERROR ", "refused" }, { "^CLIENT_ERROR", "refused" },
-    { "^SERVER_ERROR", "server" }, { "^BUSY", "busy" }, { "^%-ERR", "protocol" }, -- the last of a server of Redis' kind
+    { "^SERVER_ERROR", "server" }, { "^BUSY", "busy" }, { "^%-ERR", "protocol" }, -- the last is of a Redis-like server
 }
 
---- A server's words, for a message or a table: a terminal must not obey what they hold.
+--- A server's words, for a message or a table: a terminal must not obey escape sequences in them.
 -- @tparam string text
 -- @treturn string
 function M.printable(text)
@@ -27,14 +27,14 @@ function M.printable(text)
     if not utf8.len(plain) then
         return (plain:gsub("[\x80-\xff]", "?"))
     end
-    -- Controls beyond ASCII, and marks that turn the direction of writing round.
+    -- Controls beyond ASCII, and marks that change the direction of writing.
     return (plain:gsub("\xc2[\x80-\x9f]", "?"):gsub("\xe2\x80[\x8e\x8f\xaa-\xae]", "?")
         :gsub("\xe2\x81[\xa6-\xa9]", "?"))
 end
 
---- Says whether a reply line is an error.
+--- Classifies a reply line as an error or not.
 -- @tparam string line
--- @treturn[1] nil when it is none
+-- @treturn[1] nil if it is no error
 -- @treturn[2] string message
 -- @treturn[2] string code: "unsupported", "refused", "server" or "busy"
 function M.refusal(line)
@@ -61,7 +61,7 @@ local function check_key(key)
     return true
 end
 
--- A number that goes into a command line.
+-- Checks a number that goes into a command line.
 local function check_number(name, value, least)
     local number = math.tointeger(value)
     if not number or number < least then
@@ -76,7 +76,7 @@ local function request(line, read, options, fields)
     return made
 end
 
--- A reader of a one-line reply: words[line] when listed, and the word; else an error. A line that is no answer at all
+-- A reader of a one-line reply: words[line] if listed, and the word; else an error. A line that is no possible answer
 -- means that we have lost our place in the stream, and ends the connection.
 local function outcome(words)
     return function(client)
@@ -96,7 +96,7 @@ local function outcome(words)
     end
 end
 
--- How many bytes of a data block are announced.
+-- The announced size of a data block.
 local function block_bytes(client, size, what)
     size = math.tointeger(tonumber(size))
     if not size or size > client.max_value_bytes then
@@ -109,7 +109,7 @@ local function misplaced(client, what)
     return client:lost(what .. " does not end where it should", "protocol")
 end
 
--- A data block of `size` bytes and its line end.
+-- Reads a data block of `size` bytes and its line end.
 local function read_block(client, size, what)
     local bytes, message, code = block_bytes(client, size, what)
     if not bytes then
@@ -125,7 +125,7 @@ local function read_block(client, size, what)
     return data:sub(1, -3)
 end
 
--- The line end of a block that was read.
+-- Reads the line end of a block.
 local function block_end(client, what)
     local data, message, code = client:bytes(2)
     if not data then
@@ -136,7 +136,7 @@ local function block_end(client, what)
     return true
 end
 
--- The items of a get, up to END. Only what was asked for may come: so a reply is bounded.
+-- The items of a get, up to END. Only requested keys may come: so a reply is bounded.
 local function read_values(client, requested)
     local items = {}
     while true do
@@ -167,7 +167,7 @@ local function read_values(client, requested)
     end
 end
 
---- Several keys with their CAS values. Answer: a table from each key found to { value, flags, cas }.
+--- Gets several keys with their CAS values. Answer: a table from each key found to { value, flags, cas }.
 -- @tparam {string,...} keys one or more
 -- @tparam[opt] table options
 -- @treturn table request, or nil, message, "usage"
@@ -188,7 +188,7 @@ function M.get_many(keys, options)
     end, options)
 end
 
---- One key. Answer: { value, flags, cas }, or false when the server has no such item.
+--- Gets one key. Answer: { value, flags, cas }, or false when the server has no such item.
 -- @tparam string key
 -- @tparam[opt] table options
 -- @treturn table request, or nil, message, "usage"
@@ -211,7 +211,7 @@ end
 local STORE_MODES <const> = { set = true, add = true, replace = true, append = true, prepend = true, cas = true }
 local read_stored <const> = outcome({ STORED = true, NOT_STORED = false, EXISTS = false, NOT_FOUND = false })
 
---- Stores a value. Answer: true, or false and the server's word for why not.
+--- Stores a value. Answer: true, or false and the server's word for the reason.
 -- @tparam string key
 -- @tparam string value
 -- @tparam[opt] table options `mode` ("set" by default; add, replace, append, prepend, cas), `flags`, `ttl_s`, and `cas`
@@ -246,7 +246,7 @@ end
 local read_deleted <const> = outcome({ DELETED = true, NOT_FOUND = false })
 local read_ok <const> = outcome({ OK = true })
 
---- Deletes a key. Answer: true, or false when there was none.
+--- Deletes a key. Answer: true, or false if there was none.
 -- @tparam string key
 -- @tparam[opt] table options
 -- @treturn table request, or nil, message, "usage"
@@ -265,7 +265,7 @@ function M.flush_all(delay_s, options)
     return ok and request(line, read_ok, options), message, code
 end
 
---- Reads the answer to a meta command but for the value, of which `value_bytes` tells.
+--- Reads the answer to a meta command except for the value, whose size is in `value_bytes`.
 -- @treturn table { status = "HD", flags = {...} }, or nil, message, code
 function M.read_meta_line(client)
     local line, message, code = client:line()
@@ -296,17 +296,17 @@ function M.read_meta_line(client)
     return reply
 end
 
---- Reads a value that was announced.
+--- Reads a value of an announced size.
 -- @treturn string the value, or nil, message, code
 function M.read_value(client, value_bytes)
     return read_block(client, value_bytes, "a value")
 end
 
---- Reads a value that was announced piece by piece.
+--- Reads a value of an announced size, piece by piece.
 -- @tparam Client client
 -- @tparam integer value_bytes
 -- @tparam integer piece_bytes
--- @treturn function returns the next piece, false behind the last, or nil, message, code
+-- @treturn function returns the next piece, false after the last, or nil, message, code
 function M.value_pieces(client, value_bytes, piece_bytes)
     local left = value_bytes
     return function()

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- How slatectl looks names up, by the system, and reads the files that name servers. slatetop has its own ways for the
--- same readers, slate.wire.lists and slate.wire.names.
+--- How slatectl looks up names, by the system, and reads files of servers. slatetop has its own functions for the same
+-- readers, slate.wire.lists and slate.wire.names.
 local M = {}
 
 local ENOENT <const>, ENOTDIR <const> = 2, 20
 
--- Up to so many bytes of a file; or nil, a message and whether the file is not there at all.
+-- At most most_bytes of a file; or nil, a message, and true if the file does not exist.
 local function read_file(path, most_bytes)
     local text, problem, number = require("slate.base.input").read(path, most_bytes)
     if not text then
@@ -15,7 +15,7 @@ local function read_file(path, most_bytes)
     return text
 end
 
--- The texts of a host's addresses, as the system finds them; or nil and a message.
+-- The texts of a host's addresses, from the system; or nil and a message.
 local function addresses(host)
     local list, problem = require("socket.core").dns.getaddrinfo(host)
     local texts = {}
@@ -25,7 +25,7 @@ local function addresses(host)
     return list and texts, problem
 end
 
---- What slate.wire.lists and slate.wire.names want of a program.
+--- The functions that slate.wire.lists and slate.wire.names need from a program.
 M.WAYS = { environment = os.getenv, read_file = read_file, addresses = addresses }
 
 return M

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- TLS over a connected socket, by LuaSec (Debian: lua-sec), which is loaded only when TLS is asked for.
--- The server's certificate is verified, and must be for the host that was dialled, unless `verify` is false.
--- @module slate.wire.tls
+--- TLS over a connected socket, by LuaSec (Debian: lua-sec), which is loaded only for TLS.
+-- The server's certificate is verified, and must be for the host of the address, unless `verify` is false. @module
+-- slate.wire.tls
 local clock = require "slate.base.clock"
 local together = require "slate.wire.together"
 
@@ -10,7 +10,7 @@ local M = {}
 local SYSTEM_CERTIFICATES <const> = "/etc/ssl/certs"
 local ALTERNATIVE_NAMES <const> = "2.5.29.17"
 
--- "*.example.org" stands for one label in front of "example.org".
+-- True if a name of a certificate is for a host: "*.example.org" stands for one label before "example.org".
 local function matches(pattern, host)
     pattern, host = pattern:lower(), host:lower()
     if pattern:sub(1, 2) == "*." then
@@ -35,7 +35,7 @@ local function names_of(certificate)
     return names
 end
 
---- Is a certificate for this host? Its alternative names count, and only where it has none its common name.
+--- True if a certificate is for this host. Its alternative names count; its common name only if it has none.
 -- @tparam {string,...} names those of the certificate
 -- @tparam string host a name or an address
 -- @treturn boolean
@@ -74,9 +74,9 @@ end
 
 --- Speaks TLS on a connected socket, which it then owns; on failure the socket is closed.
 -- @param socket of luasocket
--- @tparam string host that was dialled
--- @tparam table options `ca_file` (instead of the system's certificates), `cert_file` and `key_file` (ours, where the
--- server wants one), `server_name` (when the certificate is for another name than the host), `verify`
+-- @tparam string host of the server's address
+-- @tparam table options `ca_file` (instead of the system's certificates), `cert_file` and `key_file` (ours, if the
+-- server requires one), `server_name` (if the certificate is for a name other than the host), `verify`
 -- @tparam number deadline_s a moment of `clock.steady_s`
 -- @return[1] a socket with the methods of luasocket's
 -- @treturn[2] nil

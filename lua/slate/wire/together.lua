@@ -1,23 +1,23 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Several conversations at once on one thread: tasks are coroutines that pass the turn whenever they would wait.
+--- Several conversations at once on one thread: tasks are coroutines that yield whenever they would wait.
 --
 --     local together = require "slate.wire.together"
 --     together.run({ function() one:stats("") end, function() other:stats("") end })
 --
--- slate.wire.transport and slate.base.clock wait through this module, so whatever is built on them can be a task as
--- it is. What blocks by itself, such as the look-up of a name, holds up the others for as long.
+-- slate.wire.transport and slate.base.clock wait through this module, so any function that waits through them can be a
+-- task. A call that blocks the thread, such as the look-up of a name, delays all tasks.
 local clock_s -- of slate.base.clock, which needs this module
 
 local M = {}
 
-local AT_ONCE <const> = 500 -- tasks; select knows descriptors below 1024 only, so a higher limit of files is no use
-local BESIDE_MOST <const> = 300 -- tasks that others run beside themselves: their connections come atop of those
-local FILES_RESERVED <const> = 32 -- descriptors for what is no connection of a task
-local SLICE_S <const> = 0.1 -- Ctrl-C is seen only between two calls
+local AT_ONCE <const> = 500 -- tasks; select knows descriptors below 1024 only, so a higher limit of files does not help
+local BESIDE_MOST <const> = 300 -- tasks beside other tasks, for all of these; their connections come on top of AT_ONCE
+local FILES_RESERVED <const> = 32 -- descriptors that are no connection of a task
+local SLICE_S <const> = 0.1 -- Ctrl-C takes effect only between two calls
 
 local running = {} -- tasks by their coroutines
-local spawned = {} -- tasks that others have begun, which the batch takes in at its next turn
-local beside, queue = 0, { first = 1, last = 0 } -- tasks beside others: how many run, and those that wait for room
+local spawned = {} -- tasks that other tasks have begun; the batch takes them in at its next turn
+local beside, queue = 0, { first = 1, last = 0 } -- tasks beside others: the number running, and those waiting for room
 
 local files -- the limit of open files, read once
 
@@ -39,12 +39,12 @@ local function now_s()
     return clock_s()
 end
 
---- Is the caller a task?
+--- True if the caller is a task.
 function M.is_task()
     return running[coroutine.running()] ~= nil
 end
 
---- As luasocket's select, except that a task passes the turn meanwhile.
+--- luasocket's select, except that other tasks run while a task waits.
 function M.select(readers, writers, timeout_s)
     if M.is_task() then
         return coroutine.yield(readers, writers, timeout_s)
@@ -59,7 +59,7 @@ local function gather(waiting, from, field, to)
     end
 end
 
--- Waits until some task may go on; marks those.
+-- Waits until some tasks may go on, and marks them.
 local function await(tasks)
     local readers, writers, reader_of, writer_of, until_s = {}, {}, {}, {}, now_s() + SLICE_S
     for _, task in ipairs(tasks) do
@@ -86,7 +86,7 @@ local function await(tasks)
     end
 end
 
--- Lets a task go on until it waits again or ends.
+-- Resumes a task until it waits again or ends.
 local function go_on(task, ...)
     local thread = task.thread
     running[thread] = task
@@ -140,7 +140,7 @@ local function begin_queued()
     end
 end
 
--- Runs functions beside the task that calls, which waits for them. They call no M.run: all of the room may be theirs.
+-- Runs functions beside the calling task, which waits for them. They must not call M.run: they may fill all the room.
 local function run_beside(functions)
     local parent, left, tasks, raised = running[coroutine.running()], #functions, {}, nil
     for i, f in ipairs(functions) do
@@ -150,7 +150,7 @@ local function run_beside(functions)
             if not results[1] then
                 raised = raised or results
             end
-            left, parent.until_s = left - 1, 0 -- the parent looks again
+            left, parent.until_s = left - 1, 0 -- wakes the parent, which checks `left`
             beside = beside - 1
             begin_queued()
             return table.unpack(results, 2, results.n)
@@ -168,15 +168,15 @@ local function run_beside(functions)
     return tasks
 end
 
---- How many tasks run at once, each with a connection: 500, or fewer where files are limited.
+--- The number of tasks that run at once, each with a connection: 500, or fewer by the limit of open files.
 function M.at_once()
     return room_for(AT_ONCE)
 end
 
---- Runs functions, so many at once as at_once() says, and returns when all have returned: a list of what each returned,
--- packed.
--- Those of all tasks that call this run 300 at a time together, and call it no more themselves.
--- An error in one is raised again; the others are given up then, or, where a task calls, run to their end before.
+--- Runs functions, at most at_once() of them at a time, and returns when all have returned: a list of the packed
+-- results of each.
+-- Functions of tasks that call this run 300 at a time in all, and must not call it again.
+-- An error in one is raised again; the others are abandoned before that or, if a task called, run to their end.
 function M.run(functions)
     local results, at_once = {}, M.at_once()
     for first = 1, #functions, at_once do
@@ -197,7 +197,7 @@ function M.run(functions)
     return results
 end
 
---- Calls f with each of a list, all at once: a list of what it returned for each, packed.
+--- Calls f with each entry of a list, all at once. Returns a list of the packed results of each call.
 function M.each(list, f)
     local functions = {}
     for i, one in ipairs(list) do
@@ -206,14 +206,14 @@ function M.each(list, f)
     return M.run(functions)
 end
 
-local ACCEPT_S <const> = 0.2 -- how often Ctrl-C is seen while nobody connects
+local ACCEPT_S <const> = 0.2 -- how often Ctrl-C is checked while nobody connects
 
 --- Serves the connections of a listening socket, each as a task, until the program is interrupted.
 -- serve(peer, asked) gets a peer that does not block; the peer is closed when serve returns.
--- For a connection beyond most_peers the one is closed that came first of those for which asked() was not called, so
--- that silent ones keep nobody waiting; where all have asked, it waits for its turn.
+-- serve calls asked() once the peer has sent a request. For a connection beyond most_peers, the oldest silent peer is
+-- closed. If no peer is silent, the connection waits for its turn.
 function M.serve(listening, most_peers, serve)
-    local peers, silent = 0, {} -- silent: { peer, task } by the order in which they came
+    local peers, silent = 0, {} -- silent: { peer, task }, the oldest first; asked() removes its peer
     listening:settimeout(0)
     local function leave_silent(peer)
         for i, one in ipairs(silent) do
@@ -234,7 +234,7 @@ function M.serve(listening, most_peers, serve)
     local function close_first_silent()
         local first = table.remove(silent, 1)
         first.peer:close()
-        first.task.until_s = 0 -- it sees that, and ends
+        first.task.until_s = 0 -- the task wakes, finds its peer closed, and ends
     end
     local function take_connections()
         while true do

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- A byte stream to a server over TCP, TLS or a UNIX socket, every wait bounded by a deadline.
 --
--- The client talks to anything with these four methods, so a test may hand it a table instead:
+-- The client needs only these four methods, so a test may pass a table instead:
 --
 -- * `send(bytes, deadline_s)`: true, or nil, message, code
 -- * `receive_line(deadline_s)`: the line without its CR LF, or nil, message, code
--- * `receive_bytes(count, deadline_s)`: exactly that many bytes, or nil, message, code
+-- * `receive_bytes(count, deadline_s)`: exactly `count` bytes, or nil, message, code
 -- * `close()`
 --
--- Deadlines are moments of `clock.steady_s`. Codes: "connect", "exhausted" (this process or machine has no
--- descriptor or port left, which says nothing of the server), "missing", "timeout", "closed", "protocol".
+-- Deadlines are moments of `clock.steady_s`. Codes: "connect", "exhausted" (this process or machine has no descriptor
+-- or port left: no fault of the server), "missing", "timeout", "closed", "protocol".
 -- @module slate.wire.transport
 local clock = require "slate.base.clock"
 local together = require "slate.wire.together"
@@ -17,8 +17,8 @@ local together = require "slate.wire.together"
 local M = {}
 
 local READ_BYTES <const> = 16384
-M.MAX_LINE_BYTES = 65536 -- no server sends such a line; without a limit a hostile one could fill memory
---- What a server may answer while it is still being sent to.
+M.MAX_LINE_BYTES = 65536 -- no server sends a longer line; without a limit a hostile server could fill memory
+--- The most bytes that a server may answer while the client is still sending to it.
 M.MAX_EARLY_BYTES = 256 << 20
 
 local Stream = {}
@@ -29,7 +29,7 @@ local function left_s(deadline_s)
     return math.max(0, deadline_s - clock.steady_s())
 end
 
--- Words of luasocket and LuaSec for "not now".
+-- The words of luasocket and LuaSec for "not now".
 local WAITING <const> = { timeout = true, wantread = true, wantwrite = true }
 
 function Stream:failed(problem)
@@ -41,8 +41,8 @@ function Stream:failed(problem)
     return nil, ("%s: %s"):format(self.name, problem), "closed"
 end
 
--- Takes what has come while we were sending. A server that can get no answer out stops reading: with both sides
--- sending and nobody reading, a long pipeline would hang.
+-- Reads answers that came while we send. A server that cannot send its answers stops reading, so a long pipeline would
+-- hang if both sides sent and neither read.
 function Stream:take_early()
     while true do
         local bytes, problem, partial = self.socket:receive(READ_BYTES)
@@ -58,7 +58,7 @@ function Stream:take_early()
     end
 end
 
---- Sends all the bytes; what arrives meanwhile is kept for the next receive.
+--- Sends all the bytes; bytes that arrive meanwhile are stored for the next receive.
 -- @tparam string bytes
 -- @tparam number deadline_s
 -- @treturn boolean true, or nil, message, code
@@ -86,7 +86,7 @@ function Stream:send(bytes, deadline_s)
     end
 end
 
--- Appends what came early, or what the socket holds, to the buffer; waits for the first byte only.
+-- Appends early bytes, or those that the socket holds, to the buffer; waits for the first byte only.
 function Stream:fill(deadline_s)
     local bytes, problem, partial
     if #self.early > 0 then
@@ -105,7 +105,7 @@ function Stream:fill(deadline_s)
             return self:failed("timeout")
         end
         bytes = nil
-        -- Renegotiation aside, a TLS socket that wants to write wants it for a moment only.
+        -- Except in a renegotiation, a TLS socket needs to write only for a moment.
         together.select({ self.socket }, problem == "wantwrite" and { self.socket } or nil, left_s(deadline_s))
     end
     self.buffer = self.buffer:sub(self.at) .. bytes
@@ -139,12 +139,12 @@ function Stream:receive_line(deadline_s)
     end
 end
 
---- Receives so many bytes. Memory is taken as they arrive, not as they are announced.
+--- Receives `count` bytes. Memory grows with the bytes that arrive, not with the announced size.
 -- @tparam integer count
 -- @tparam number deadline_s
 -- @treturn string the bytes, or nil, message, code
 function Stream:receive_bytes(count, deadline_s)
-    if #self.buffer - self.at + 1 >= count then -- mostly all of it is there
+    if #self.buffer - self.at + 1 >= count then -- mostly all bytes are in the buffer
         local bytes = self.buffer:sub(self.at, self.at + count - 1)
         self.at = self.at + count
         return bytes
@@ -170,7 +170,7 @@ function Stream:close()
     self.socket:close()
 end
 
--- Dials without blocking. True, or nil and a message.
+-- Connects without blocking the thread. True, or nil and a message.
 local function dial(socket, host, port, deadline_s)
     socket:settimeout(0)
     local ok, problem = socket:connect(host, port)
@@ -184,13 +184,13 @@ local function dial(socket, host, port, deadline_s)
     return ok or problem == "already connected", problem
 end
 
--- Words of the C library for EMFILE, ENFILE and EADDRNOTAVAIL.
+-- The C library's messages of EMFILE, ENFILE and EADDRNOTAVAIL.
 local EXHAUSTED <const> = { ["Too many open files"] = true, ["Too many open files in system"] = true,
     ["Cannot assign requested address"] = true }
 
--- A socket that is connected; or nil and why.
+-- A socket that is connected; or nil and a message.
 local function open_socket(server, deadline_s)
-    local core = require "socket.core" -- it also has SIGPIPE ignored: a server that hangs up is an error, not our end
+    local core = require "socket.core" -- loading this ignores SIGPIPE: a server that hangs up causes an error
     local socket, ok, problem
     if server.path then
         socket, problem = require("socket.unix").stream()
@@ -213,7 +213,7 @@ end
 -- @treturn[1] Stream
 -- @treturn[2] nil
 -- @treturn[2] string message
--- @treturn[2] string "connect", "exhausted", or "missing" when there is no TLS to be had
+-- @treturn[2] string "connect", "exhausted", or "missing" if LuaSec is not installed
 function M.connect(server, deadline_s, tls)
     local socket, problem = open_socket(server, deadline_s)
     if not socket then

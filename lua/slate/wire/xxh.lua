@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- XXH32 and XXH64, as the xxHash specification has them.
+--- XXH32 and XXH64, by the xxHash specification.
 -- @module slate.wire.xxh
 local M = {}
 
@@ -18,7 +18,7 @@ local function round32(lane, word)
     return (left32(lane + word * B32, 13) * A32) & MASK
 end
 
--- Four lanes eat stripes of 16 bytes; returns the sum and where the rest begins.
+-- Runs the stripes of 16 bytes through four lanes; returns the sum and the start of the remainder.
 local function stripes32(text, seed)
     local a, b, c, d = seed + A32 + B32, seed + B32, seed, seed - A32
     local at = 1
@@ -65,7 +65,7 @@ local function merge64(hash, lane)
     return (hash ~ round64(0, lane)) * A64 + D64
 end
 
--- Written out, as half of the time went into calls: files of items are summed by it.
+-- Rounds are written out, because half of the time went into calls: sums of items files use this.
 local function stripes64(text, seed)
     local unpack <const> = string.unpack
     local a, b, c, d = seed + A64 + B64, seed + B64, seed, seed - A64

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- How many would miss with other amounts of memory: an estimate for any server, from what it counts.
+--- The misses with other amounts of memory: an estimate for any server, from its counters.
 --
--- Misses are counted for the server as a whole, and shared out among the classes as their stores are.
--- Each class's curve is fitted as slate.base.policy_curve does (miss_curve); of the whole it is supposed that all
--- classes grow and shrink alike. `slatectl curve -o` draws what slated has measured instead.
+-- Servers count misses for the whole; each class gets a share by its stores.
+-- Each class's curve is fitted by slate.base.policy_curve (miss_curve). The curve of the whole supposes that all
+-- classes grow and shrink by the same factor. `slatectl curve -o` draws slated's measurements instead.
 local core = require "slate.base.policy_core"
 local order = require "slate.base.order"
 local policy_curve = require "slate.base.policy_curve"
@@ -14,8 +14,8 @@ local M = {}
 local MAX_CLASSES <const> = 5
 local STEPS_A_DOUBLING <const>, DOUBLINGS <const> = 8, 3
 
--- The classes that were asked for something in the later half of the samples, those with most misses first. The
--- earlier half may have seen other sizes and other pages.
+-- The classes with requests in the later half of the samples, those with the most misses first. In the earlier half,
+-- sizes and pages may have been different.
 local function classes_of(list)
     local half, last, classes, first = list[(#list + 1) // 2], list[#list], {}, {}
     local seconds = math.max(last.time_s - half.time_s, 1e-3)
@@ -61,7 +61,7 @@ function M.figure(list)
         return nil, "a curve needs two snapshots between which something was asked for"
     end
     local series = { { label = "all classes", points = points_of(classes), wide = true } }
-    local idle = 0 -- who misses nothing has no curve: all that is known is that less would be too little at some point
+    local idle = 0 -- a class without misses has no curve: only that some smaller size would be too small is known
     for i, class in ipairs(classes) do
         idle = idle + (class.stores == 0 and 1 or 0)
         if class.stores > 0 and i <= MAX_CLASSES then

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The hit ratio of many servers, a small panel for each with the same scale, the worst first.
+--- The hit ratio of many servers: a small panel for each, with the same scale, the worst first.
 local hits = require "slate.chart.kinds.hits"
 local order = require "slate.base.order"
 local time = require "slate.chart.kinds.time"

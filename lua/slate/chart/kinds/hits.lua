@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The hit ratio over time, and below it what was lost: two panels with one axis of time, never two scales in one.
+--- The hit ratio over time, and below it the losses: two panels with one axis of time, never two scales in one.
 local time = require "slate.chart.kinds.time"
 
 local M = {}
 
--- Of each interval between two snapshots: hits of gets in percent, evictions and refused stores a second.
+-- The figures of each interval between two snapshots: hits of gets in percent, evictions and refused stores a second.
 local function intervals(list)
     local hits, evicted, refused = {}, {}, {}
     for i = 2, #list do
@@ -20,7 +20,7 @@ local function intervals(list)
     return hits, evicted, refused
 end
 
---- The points of the hit ratio of a list of snapshots, each { x, percent or false }, and whether there is any.
+--- The points of the hit ratio over a list of snapshots, each { x, percent or false }, and true if any has a ratio.
 function M.ratio_points(list, at, gaps)
     local hits, points, any = intervals(list), {}, false
     for i = 1, #list - 1 do

@@ -5,9 +5,9 @@ local time = require "slate.chart.kinds.time"
 
 local M = {}
 
-M.MAX_BANDS = 10 -- more cannot be told apart; the smallest are drawn as one
+M.MAX_BANDS = 10 -- readers cannot tell more apart; the smallest classes become one band
 
--- Every class that ever held a page: its largest page count and chunk size.
+-- Every class that held a page in any snapshot: its largest page count and chunk size.
 local function classes_seen(list)
     local seen, ids = {}, {}
     for _, one in ipairs(list) do
@@ -44,7 +44,7 @@ local function choose_bands(list)
     return bands, function(id) return band_of[id] or own + 1 end
 end
 
--- As many pages as the memory limit has room for: a server may hold more, for each class keeps one.
+-- The number of pages for which the memory limit has room. A server may hold more, because each class keeps one.
 local function limit_of(last)
     local pages = last.pages_limit
     return pages and pages > 0 and { value = pages, label = ("limit: %d pages"):format(pages) } or nil

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- How large items are, with the limits of the classes drawn over that.
+--- The sizes of items, with the limits of the classes.
 local time = require "slate.chart.kinds.time"
 
 local M = {}
 
 local BINS_A_DOUBLING <const> = 4
 
--- Sizes by the items of each class, all of the mean size: what a recording has.
+-- Sizes from the items of each class, all of its mean size: a recording has no others.
 local function from_classes(last)
     local sizes = {}
     for _, class in ipairs(last.classes) do
@@ -24,11 +24,11 @@ local function limits_of(last)
             limits[#limits + 1] = class.chunk_size
         end
     end
-    table.sort(limits) -- ids of classes that were fitted later are not in the order of their sizes
+    table.sort(limits) -- ids of classes that were fitted later do not follow the order of sizes
     return limits
 end
 
--- The least and the largest size that is told of.
+-- The least and the largest size that has items.
 local function reach_of(sizes)
     local least, most = math.huge, 0
     for _, size in ipairs(sizes) do
@@ -39,8 +39,8 @@ local function reach_of(sizes)
     return least, most
 end
 
--- Edges from the class below the least size to the one that takes the largest. No bin lies in two classes; with sizes
--- of single items a class has several.
+-- The edges of bins, from the class below the least size to the class of the largest. No bin is in two classes; if
+-- single sizes of items are known, a class has several bins.
 local function edges_of(limits, least, most, parts_a_doubling)
     local edges, low = {}, nil
     for _, limit in ipairs(limits) do
@@ -57,7 +57,7 @@ local function edges_of(limits, least, most, parts_a_doubling)
         low = limit
     end
     edges[1] = edges[1] or least / 2
-    if edges[#edges] < most then -- larger than any chunk: a value in several
+    if edges[#edges] < most then -- larger than any chunk: the value fills several chunks
         edges[#edges + 1] = most
     end
     return edges
@@ -78,7 +78,7 @@ local function bars_of(sizes, edges)
     return bars
 end
 
---- The figure, or nil and a message. histogram: of slate.facts.sizehist, or nil: the means of the classes.
+--- The figure, or nil and a message. histogram: of slate.facts.sizehist, or nil to use the mean size of each class.
 function M.figure(list, histogram)
     local last = list[#list]
     local sizes, limits = histogram and histogram.sizes or from_classes(last), limits_of(last)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What all charts over time share: the axis, gaps of a recording, marks where automove changed, titles.
+--- Shared by all charts over time: the axis, gaps of a recording, marks where automove changed, titles.
 local snapshot = require "slate.facts.snapshot"
 
 local M = {}
 
 local MAX_MARKS <const> = 8
-local GAP_FACTOR <const> = 5 -- a pause of so many usual intervals is drawn as a gap
+local GAP_FACTOR <const> = 5 -- a pause of this many usual intervals is drawn as a gap
 
 local function unit_of(span_s)
     if span_s <= 180 then
@@ -27,8 +27,8 @@ local function usual_interval_s(list)
     return gaps[(#gaps + 1) // 2] or 0
 end
 
---- The axis of a list of snapshots: { label, min, max, start_s (what 0 stands for), unit_s }, the position of each, and
--- where gaps are: gaps[i] is true when there is one before snapshot i.
+--- The axis of a list of snapshots: { label, min, max, start_s (the time of 0), unit_s }, the position of each
+-- snapshot, and the gaps: gaps[i] is true if there is one before snapshot i.
 function M.axis(list)
     local start_s = list[1].time_s
     local unit_s, unit = unit_of(list[#list].time_s - start_s)
@@ -43,7 +43,7 @@ function M.axis(list)
     }, at, gaps
 end
 
---- Where the mode of automove changed, at most eight: a list of { x, label }.
+--- The first eight changes of automove's mode: a list of { x, label }.
 function M.marks(list, at)
     local marks, last = {}, nil
     for i, one in ipairs(list) do
@@ -58,7 +58,7 @@ function M.marks(list, at)
     return marks
 end
 
---- "What, server, its version" of the last snapshot.
+--- A title "WHAT, SERVER, VERSION" for the last snapshot.
 function M.title(what, list)
     local last = list[#list]
     return ("%s, %s, %s %s"):format(what, last.server or "unknown server", last.slated and "slated" or "memcached",
@@ -70,13 +70,13 @@ function M.class_name(id, chunk_bytes)
     return ("class %d (%s B)"):format(id, chunk_bytes and ("%d"):format(chunk_bytes) or "?")
 end
 
---- Growth of a counter between two snapshots; nil when it is not known or began anew.
+--- The growth of a counter between two snapshots; nil if it is unknown or began again at 0.
 function M.growth(before, after, name)
     local a, b = before[name], after[name]
     return math.type(a) and math.type(b) and b >= a and b - a or nil
 end
 
---- Growth of the stores that were refused for want of memory; nil likewise.
+--- The growth of stores refused for want of memory; nil if it is unknown or began again at 0.
 function M.refused(before, after)
     local a, b = snapshot.refused_stores(before), snapshot.refused_stores(after)
     return a and b and b >= a and b - a or nil
