@@ -1,5 +1,5 @@
-/* One class: its state in words, rates over three windows with their past, what automove said and
- * did about it, how old what it evicts had become, and every stat of it that the server has. */
+/* One class: its state in words, rates over three windows with their past, automove's opinion and
+ * moves, the ages of its evicted items, and every stat of it that the server has. */
 #include "views/view.h"
 
 #include "brain/brain.h"
@@ -22,7 +22,7 @@ static const struct {
     {CLASS_METRIC_NO_MEMORY, "no memory/s"}, {CLASS_METRIC_PAGES, "pages"},
 };
 
-/* What is left of the area, from the top. */
+/* The free part of the area, from the top. */
 struct column {
     struct cells *cells;
     int y, end, width;
@@ -104,7 +104,7 @@ static void draw_rates(const struct frame *frame, struct column *column, unsigne
     }
 }
 
-/* What an automove that weighs pages makes of a page more, and of a page less. */
+/* Draws the value of a page more and a page less, from an automove that weighs pages. */
 static void draw_worth(const struct frame *frame, struct column *column, unsigned id) {
     const struct details *details = model_details(frame->model);
     char text[200];
@@ -200,7 +200,7 @@ static void draw_stat(struct cells *cells, int y, int x, int width, const struct
     cells_text_right(cells, y, x + width - 1, STYLE_DIM, rate);
 }
 
-/* The past has the stats that the tape keeps, not all that the server had. */
+/* Takes the stats from a snapshot of the past: the tape has fewer stats than the server had. */
 static void take_recorded(const struct snapshot *now, unsigned id, struct class_detail *out) {
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < CLASS_COUNT; i++) {
@@ -285,7 +285,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     draw_stats(frame, ui, &column);
 }
 
-/* The next class of the table, in its order. */
+/* Shows the next class of the table, in the table's order. */
 static void step_class(const struct frame *frame, struct ui *ui, int step) {
     ui->classes.cursor = ui->focus;
     class_table_move_cursor(frame->model, &ui->classes, step);
@@ -308,7 +308,7 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     case COMMAND_CLOSE_CLASS:
         ui->class_is_open = false;
         return none;
-    default: /* the rest of the commands belong to other views and to the app */
+    default: /* other views and the app handle the other commands */
         return none;
     }
 }

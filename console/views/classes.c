@@ -32,7 +32,7 @@ static void draw_status(const struct frame *frame, const struct ui *ui, struct c
 }
 
 int class_hint(const struct frame *frame, unsigned id, char *out, size_t out_bytes) {
-    /* of old figures nothing follows that could be mended now */
+    /* old figures show no fault that one could mend now */
     if (model_link(frame->model) == LINK_DOWN) {
         snprintf(out, out_bytes, "the server is down: these are its last figures");
         return STYLE_PLAIN;
@@ -47,7 +47,7 @@ int class_hint(const struct frame *frame, unsigned id, char *out, size_t out_byt
     return count > 0 && said[0].tone == TONE_BAD ? STYLE_BAD : STYLE_PLAIN;
 }
 
-/* What the row under the cursor means, in a sentence. */
+/* Draws the meaning of the row under the cursor, in a sentence. */
 static void draw_hint(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
                       int width) {
     unsigned id = ui->classes.cursor;
@@ -80,7 +80,7 @@ static void draw_segments(const struct class_stats *stats, struct cells *cells, 
                  format_count(temp, stat_number(stats->value[CLASS_number_temp])));
 }
 
-/* The class under the cursor: figures, then its evictions, hits and pages over time. */
+/* Draws the class under the cursor: figures, then its evictions, hits and pages over time. */
 static void draw_detail(const struct frame *frame, const struct ui *ui, struct cells *cells,
                         struct rect area) {
     unsigned id = ui->classes.cursor;
@@ -188,7 +188,7 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     case COMMAND_COLUMNS:
         ui->columns.is_open = true;
         return none;
-    default: /* the rest of the commands belong to other views and to the app */
+    default: /* other views and the app handle the other commands */
         return none;
     }
 }
@@ -201,7 +201,7 @@ static void terms(const struct ui *ui, struct terms *out) {
 
 static const char *const shown[] = {"class.state", "starving", NULL};
 
-/* The same head again turns the order round. */
+/* A second click on the same head reverses the order. */
 static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
     struct class_table_ui *table = &ui->classes;
     if (kind == HOT_ROW) {

@@ -1,5 +1,5 @@
-/* Curves: the miss ratio that other amounts of memory would give, what a page is worth to each
- * class, and what other eviction policies would do. All from sampled keys. */
+/* Curves: the miss ratio with other amounts of memory, the value of a page for each class, and the
+ * hit ratio of other eviction policies. All from sampled keys. */
 #include "views/view.h"
 
 #include "brain/ask.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { AXIS_WIDTH = 7, SCREEN_STEP = 10, WORTH_WIDTH = 58, GRAPH_COLUMNS = 400 };
-enum { POLICY_WIDTH_LEAST = 52, POLICY_WIDTH_MOST = 63 }; /* with the most nothing is cut */
+enum { POLICY_WIDTH_LEAST = 52, POLICY_WIDTH_MOST = 63 }; /* no text is wider than the most */
 
 static void draw_axis(const struct curve *curve, struct cells *cells, int y, int x, int width) {
     double first = curve->points[0].bytes, last = curve->points[curve->count - 1].bytes;
@@ -81,8 +81,8 @@ static void draw_curve(const struct details *details, const struct ui *ui, struc
                (struct rect){area.y + 1, area.x, area.height - 1, area.width});
 }
 
-/* What the cache itself had, and what miniatures of its policy have with other memory: no points of
- * the curve, which is the LRU's. */
+/* Draws the hit ratios of the cache itself, and of miniatures of its policy with other memory. They
+ * are no points of the curve, which is the LRU's. */
 static void draw_sizes(const struct details *details, struct cells *cells, int y, int x,
                        int width) {
     const double *at = details->curve.at_size;
@@ -100,8 +100,8 @@ static void draw_sizes(const struct details *details, struct cells *cells, int y
     cells_text_fit(cells, y, x, width, STYLE_PLAIN, text);
 }
 
-/* Whether more memory, and whether another policy, would help: the answers of slatectl doctor and
- * advise. A line each. */
+/* Draws whether more memory or another policy would help, a line each: the answers of slatectl
+ * doctor and advise. Returns the rows. */
 static int draw_answers(const struct frame *frame, struct cells *cells, int y, int width) {
     struct sentence sentences[SENTENCES_MOST];
     struct question question = {.module = "slate.judge.relief", .function = "sentences"};
@@ -114,8 +114,7 @@ static int draw_answers(const struct frame *frame, struct cells *cells, int y, i
     return (int)count;
 }
 
-/* What is to be thought of a policy, of those that Lua rated; in the style of a warning where too
- * few reads were sampled for figures. */
+/* Lua's rating of a policy; in the style of a warning if too few reads were sampled for figures. */
 static const char *rating_of(const struct sentence *ratings, unsigned count, const char *policy,
                              uint8_t *style) {
     *style = STYLE_PLAIN;
@@ -136,7 +135,7 @@ static bool goes_before(const struct whatif *whatif, unsigned a, unsigned b) {
     return x_is_today != y_is_today ? x_is_today : x->difference > y->difference;
 }
 
-/* Today's policy, then the others, the best first. */
+/* Orders policies: today's, then the others, the best first. */
 static unsigned sort_policies(const struct whatif *whatif, unsigned order[POLICY_LIMIT]) {
     for (unsigned i = 0; i < whatif->count; i++) {
         unsigned at = i;
@@ -211,7 +210,7 @@ static void draw_worth_row(struct cells *cells, struct rect row, const struct cl
     }
 }
 
-/* One line: the move that every screen and slatectl advise, or why none. */
+/* Draws one line: the move that every screen and slatectl advise, or why there is none. */
 static void draw_advice(const struct frame *frame, struct cells *cells, int y, int x, int width) {
     struct sentence sentences[SENTENCES_MOST];
     struct question question = {.module = "slate.judge.relief", .function = "relief_sentence"};
@@ -309,7 +308,7 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
                             ui->curves.cursor > 0 ? (int)ui->curves.cursor
                                                   : brain_said(brain_of(frame->model))->worst,
                             -1);
-    default: /* the rest of the commands belong to other views and to the app */
+    default: /* other views and the app handle the other commands */
         return none;
     }
 }

@@ -1,5 +1,5 @@
-/* Diff: what changed between the snapshot that D took and the moment on the screen: the whole
- * server, its settings, and the classes that differ, the largest change of pages first. */
+/* Diff: the changes between the snapshot that D took and the moment on the screen: the server as a
+ * whole, its settings, and the changed classes, the largest change of pages first. */
 #include "views/view.h"
 
 #include "brain/brain.h"
@@ -19,7 +19,7 @@ static double change(uint64_t before, uint64_t now) {
     return now >= before ? (double)(now - before) : -(double)(before - now);
 }
 
-/* A counter only grows; one that fell began anew, and the difference means nothing. */
+/* The growth of a counter. A counter that fell began anew, so its difference means nothing. */
 static double growth(uint64_t before, uint64_t now) {
     double grown = change(before, now);
     return grown < 0 ? RATE_RESET : grown;
@@ -36,7 +36,7 @@ static const char *signed_count(double value, char out[FORMAT_BYTES + 2]) {
     return out;
 }
 
-/* What changed of the whole server: counters at the left, gauges at the right. */
+/* The figures of the server as a whole: counters at the left, gauges at the right. */
 static const struct {
     const char *name;
     enum general_stat stat; /* GENERAL_pid: counted by Lua */
@@ -92,8 +92,8 @@ static void draw_general(const struct brain *brain, const struct snapshot *a,
     }
 }
 
-/* An id whose chunks have another size since is of two classes: one that went,
- * and one that came. */
+/* An id with another chunk size than before has two entries: a class that went, and one that
+ * came. */
 struct changed {
     unsigned id;
     const struct class_stats *was, *is;
@@ -114,7 +114,7 @@ static uint64_t or_zero(const struct class_stats *stats, enum class_stat stat) {
     return !stats->present ? 0 : stats->value[stat];
 }
 
-/* Adds a class of which something changed; returns how many there are then. */
+/* Adds a class if one of its stats has changed; returns the new count. */
 static unsigned add_changed(unsigned id, const struct class_stats *was,
                             const struct class_stats *is, struct changed out[CHANGED_LIMIT],
                             unsigned count) {
@@ -133,7 +133,7 @@ static unsigned add_changed(unsigned id, const struct class_stats *was,
     return count;
 }
 
-/* The classes of which something changed; returns how many. */
+/* Writes the classes with a changed stat; returns how many. */
 static unsigned changed_classes(const struct snapshot *a, const struct snapshot *b,
                                 struct changed out[CHANGED_LIMIT]) {
     static const struct class_stats none = {.present = false};
@@ -152,7 +152,7 @@ static unsigned changed_classes(const struct snapshot *a, const struct snapshot 
     return count;
 }
 
-/* The columns of the classes, and where they end; AGE takes what is left of 80. */
+/* The columns of the classes, and their ends; AGE takes the space left of 80. */
 enum column { ID, SIZE, PAGES, MOVED, ITEMS, HITS, SETS, EVICTED, AGE, COLUMNS };
 static const struct {
     int end;
@@ -161,7 +161,7 @@ static const struct {
                       [MOVED] = {33, "Δ"},   [ITEMS] = {41, "ITEMS Δ"}, [HITS] = {48, "HITS"},
                       [SETS] = {55, "SETS"}, [EVICTED] = {63, "EVICTED"}, [AGE] = {80, "AGE"}};
 
-/* A column is there whole or not at all. */
+/* Draws a column, but never a part of one. */
 static void put(struct cells *cells, int y, int width, enum column column, enum style style,
                 const char *text) {
     if (columns[column].end > width) {

@@ -1,4 +1,4 @@
-/* Events: page moves, settings, restarts and what was sent from here, newest first. */
+/* Events: page moves, settings, restarts and changes by slatetop, newest first. */
 #include "views/view.h"
 
 #include "brain/format.h"
@@ -31,7 +31,7 @@ void events_draw_list(const struct frame *frame, struct cells *cells, struct rec
     }
 }
 
-/* An event without its type where the stream has only one: its end says more. */
+/* The text of an event, without its type if the stream has only one: the end says more. */
 static const char *told_of(const struct watch_log *log, const char *text) {
     const char *space = strchr(text, ' ');
     bool is_known = log->stream != STREAM_CONNECTIONS && strncmp(text, "type=", 5) == 0;

@@ -1,5 +1,5 @@
-/* Fleet: one row a server, worst first, a dead one among them; below it the pool as a whole and
- * what is odd about the server under the cursor. */
+/* Fleet: one row a server, worst first, including dead ones; below them the pool as a whole, and
+ * the oddities of the server under the cursor. */
 #include "views/view.h"
 
 #include "brain/format.h"
@@ -13,7 +13,7 @@ enum { POOL_ROWS = 4, SAID_ROWS_MOST = 3, SCREEN_STEP = 15 };
 
 static struct fleet_row sorted[SERVER_LIMIT]; /* 40 kB: too large for a stack frame */
 
-/* Sorts a copy: the rows are not ours to change. */
+/* Sorts a copy: a view must not change the frame's rows. */
 static void sort_rows(const struct fleet_row *rows, unsigned count, const struct ui *ui) {
     for (unsigned i = 0; i < count; i++) {
         sorted[i] = rows[i];
@@ -56,8 +56,8 @@ static void draw_pool(const struct frame *frame, const struct fleet_row *rows, u
     cells_text_fit(cells, y, 0, width, up < count ? STYLE_WARN : STYLE_PLAIN, text);
 }
 
-/* What the server under the cursor has to say for itself, and how it differs from the rest; the
- * rows that it takes. NULL cells: it is only counted. */
+/* Draws the words of the server under the cursor, and how it differs from the others. Returns the
+ * rows. NULL cells: only counts them. */
 static int draw_selected(const struct fleet_row *row, struct cells *cells, int y, int width) {
     char text[2 * NOTE_BYTES], figure[40];
     bool is_odd = row->is_up && row->is_odd;
@@ -104,7 +104,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
                      marked_count(ui));
         }
         bool has_note =
-            frame->fleet_note[0] != '\0'; /* a list that is wrong goes before what a key does */
+            frame->fleet_note[0] != '\0'; /* a wrong list is worth more than a hint on keys */
         cells_text_fit(cells, y, 0, area.width, has_note ? STYLE_WARN : STYLE_DIM,
                        has_note ? frame->fleet_note : text);
     }
@@ -124,7 +124,7 @@ static void move_cursor(const struct frame *frame, struct ui *ui, int step) {
     }
 }
 
-/* Worst first, then by each column, then worst first again. */
+/* Steps through the orders: worst first, then by each column, then worst first again. */
 static void step_sort(struct fleet_ui *fleet, int step) {
     int at = (fleet->has_order ? (int)fleet->sort + 1 : 0) + step;
     at = (at + FLEET_COLUMNS + 1) % (FLEET_COLUMNS + 1);
@@ -155,9 +155,9 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
         }
         return none;
     case COMMAND_OPEN_SERVER:
-        move_cursor(frame, ui, 0); /* the first row, when nobody chose another */
+        move_cursor(frame, ui, 0); /* the first row, unless another was chosen */
         return (struct intent){.kind = INTENT_OPEN_SERVER, .server = ui->fleet.cursor - 1};
-    default: /* the rest of the commands belong to other views and to the app */
+    default: /* other views and the app handle the other commands */
         return none;
     }
 }

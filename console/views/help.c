@@ -1,5 +1,5 @@
 /* The list of keys, from the key table: those of the current view first, then those of the dialogs;
- * two columns where the screen is wide, and only the lines that hold what is searched for. */
+ * two columns on a wide screen, and during a search only the lines with the searched text. */
 #include "views/view.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static bool holds(const struct key_row *row, const char *searched) {
            strcasestr(row->help, searched) != NULL;
 }
 
-/* Adds the heading and the rows of a scope; nothing when no row holds what is searched for. */
+/* Adds the heading and the rows of a scope that contain the searched text; none: no heading. */
 static unsigned gather_scope(struct line *lines, unsigned count, unsigned scope,
                              const char *heading, const char *searched) {
     unsigned begin = count;

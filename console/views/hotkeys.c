@@ -1,4 +1,4 @@
-/* Hot keys: what is asked for most, from a sample, with what the counts may be wrong by. */
+/* Hot keys: the keys with the most requests, from a sample, with the error of the counts. */
 #include "views/view.h"
 
 #include "brain/format.h"
@@ -9,7 +9,7 @@
 
 enum { SCREEN_STEP = 15, BAR_LEAST = 12, KEY_LEAST = 16 };
 
-/* Shares of all requests: at least, and at most. */
+/* Bounds of a key's share of all requests. */
 struct share {
     double least, most;
 };

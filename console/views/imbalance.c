@@ -12,8 +12,8 @@
 
 enum {
     WINDOW_MS = 10000, /* evictions are means over this */
-    BARS_X = 19,       /* behind mark, id, size and pages */
-    TAIL_WIDTH = 19,   /* of life and state */
+    BARS_X = 19,       /* after mark, id, size and pages */
+    TAIL_WIDTH = 19,   /* width of life and state */
     PERCENT_WIDTH = 7,
     LEAST_WIDTH = 56 /* below it there is no room for two bars */
 };
@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b) {
     return x->id < y->id ? -1 : 1;
 }
 
-/* The classes with pages, who evicts most first; the sums of both. */
+/* Writes the classes with pages, the one that evicts most first; *sum: all pages and evictions. */
 static unsigned gather(const struct model *model, struct share list[CLASS_LIMIT],
                        struct share *sum) {
     const struct snapshot *now = model_now(model);
@@ -53,7 +53,7 @@ static unsigned gather(const struct model *model, struct share list[CLASS_LIMIT]
     return count;
 }
 
-/* A share in per cent, and a bar of it; most is the longest of all. */
+/* Draws a share in per cent and as a bar; `most` is the largest share of all. */
 static void draw_share(struct cells *cells, int y, int x, int width, uint8_t style, double share,
                        double most) {
     char text[FORMAT_BYTES];
@@ -87,7 +87,7 @@ static void draw_row(const struct frame *frame, struct cells *cells, struct rect
     cells_text(cells, row.y, tail + 8, style, class_state_word(verdict->state));
 }
 
-/* The worst class in one sentence; "classes" when none starves. */
+/* Writes a title: the worst class in one sentence; "classes" when none starves. */
 static void title_of(const struct frame *frame, const struct share *list, unsigned count,
                      const struct share *sum, char *out, size_t bytes) {
     int worst = brain_said(brain_of(frame->model))->worst;

@@ -1,5 +1,5 @@
-/* Latency: how long round trips to the server take, as slatetop itself measures them from here: a
- * probe, `version`, ten times a second while this view is open, and every refresh. */
+/* Latency: the time of round trips to the server, measured by slatetop: a probe, `version`, ten
+ * times a second while this view is open, and every refresh. */
 #include "views/view.h"
 
 #include "brain/format.h"
@@ -36,7 +36,7 @@ static void quantile_words(const struct latency_summary *summary, char *out, siz
              time_text(p99, summary->p99_us), time_text(most, summary->most_us));
 }
 
-/* The first and the last bucket with anything in it. */
+/* Finds the first and the last bucket that is not empty. */
 static void reach_of(const struct latency_summary *summary, int *first, int *last) {
     *first = LATENCY_BUCKETS;
     *last = 0;
@@ -59,7 +59,7 @@ static void bucket_words(int bucket, char *out, size_t out_bytes) {
     }
 }
 
-/* A row a bucket; returns the rows it took. */
+/* Draws a row a bucket; returns the rows. */
 static int draw_buckets(const struct latency_summary *summary, struct cells *cells,
                         struct rect area) {
     int first, last, rows = 0;
@@ -82,12 +82,12 @@ static int draw_buckets(const struct latency_summary *summary, struct cells *cel
     return rows;
 }
 
-/* Why no time is shown. */
+/* The reason why no time is shown. */
 static const char *nothing_yet(const struct model *model) {
     return model_link(model) == LINK_UP ? "measuring" : "no connection: nothing is measured";
 }
 
-/* The probes of this server. */
+/* Draws the probes of this server. */
 static int draw_probes(const struct frame *frame, struct cells *cells, struct rect area) {
     char words[160], title[80];
     struct latency_summary summary = {.count = 0};
@@ -112,7 +112,7 @@ static int draw_probes(const struct frame *frame, struct cells *cells, struct re
                             (struct rect){area.y + 2, area.x, area.height - 2, area.width});
 }
 
-/* Refreshes take longer: each is some 50 KB of statistics. */
+/* The times of refreshes, which take longer than probes: each is some 50 KB of statistics. */
 static unsigned refreshes_of(const struct model *model, float us[REFRESHES_MOST]) {
     int count = model_history(model, METRIC_REPLY_MS, us, REFRESHES_MOST);
     for (int i = 0; i < count; i++) {
@@ -141,7 +141,7 @@ static void draw_refreshes(const struct frame *frame, struct cells *cells, struc
                             area.width - SCALE_WIDTH};
         int count = (int)refreshes_of(frame->model, us);
         int newest = count > plot.width ? count - plot.width
-                                        : 0; /* what is drawn: an older spike cuts nothing */
+                                        : 0; /* the first value drawn: older spikes cut no values */
         bool is_cut = cells_cut_spikes(us + newest, count - newest);
         float high = cells_graph(cells, plot, STYLE_GRAPH, us + newest, count - newest, 0);
         cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, time_text(top, (double)high));

@@ -23,7 +23,7 @@ bool marked_takes(const struct plan *plan) {
     return plan->count > 0;
 }
 
-/* "0.5" is "0.50". */
+/* True for equal values: "0.5" is "0.50". */
 static bool is_same(const char *a, const char *b) {
     char *a_end, *b_end;
     double left = strtod(a, &a_end), right = strtod(b, &b_end);

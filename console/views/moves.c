@@ -1,5 +1,5 @@
-/* The last page moves as lines, where the server lists them; else the last events. A part of
- * several views. */
+/* The last page moves as lines, if the server lists them; else the last events. A part of several
+ * views. */
 #include "views/view.h"
 
 #include "brain/format.h"
@@ -21,7 +21,7 @@ void move_draw_line(const struct page_move *move, struct cells *cells, int y, in
     cells_text_fit(cells, y, 0, width, STYLE_PLAIN, text);
 }
 
-/* Pages that went from one class to another, as pairs, the most pages first. */
+/* The pages that moved from one class to another: pairs of classes, the most pages first. */
 struct flow {
     unsigned from, to;
     double pages;
@@ -88,7 +88,7 @@ void moves_draw(const struct frame *frame, struct cells *cells, struct rect area
     if (y < end) {
         draw_flows(moves, cells, y++, area.width);
     }
-    if (y < end && strcmp(moves->mode, "off") != 0) { /* off: the heading says so already */
+    if (y < end && strcmp(moves->mode, "off") != 0) { /* the heading already says "off" */
         char text[NOTE_BYTES];
         snprintf(text, sizeof text, "now: %s", moves->why);
         cells_text_fit(cells, y++, 0, area.width, STYLE_PLAIN, text);

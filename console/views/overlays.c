@@ -9,7 +9,7 @@
 
 enum { LABEL_WIDTH = 9 };
 
-/* ---- what a figure means ---- */
+/* ---- the meaning of a figure ---- */
 
 void explain_open(struct ui *ui, const struct view *view) {
     ui->explain = (struct explain_ui){.is_open = true};
@@ -33,12 +33,12 @@ void explain_command(struct ui *ui, enum command command) {
     case COMMAND_CANCEL:
         explain->is_open = false;
         break;
-    default: /* any other key means nothing here */
+    default: /* other keys do nothing */
         break;
     }
 }
 
-/* The whole entry from `line` on; returns the row behind it. */
+/* Draws an entry from row `line` on; returns the row after its last. */
 static int draw_entry(struct cells *cells, struct rect inside, int line,
                       const struct explanation *entry) {
     const struct {
@@ -57,7 +57,7 @@ void explain_draw(struct ui *ui, struct cells *cells) {
     const char *term = explain->terms.name[explain->terms.current];
     const struct explanation *entry = explain_term(term);
     if (entry == NULL) {
-        return; /* a test sees to it that every term has one */
+        return; /* a test checks that every term has an entry */
     }
     int lines = draw_entry(NULL, overlay_inside(cells), 0, entry);
     char title[80];
@@ -77,7 +77,7 @@ void why_command(struct ui *ui, enum command command) {
     }
 }
 
-/* Draws the server's name and all lines from `line` on; returns the row behind them. */
+/* Draws the server's name and all lines from `line` on; returns the row after the last. */
 static int draw_lines(struct cells *cells, struct rect inside, int line, const char *server,
                       const struct sentence *lines, unsigned count) {
     static const char *const marks[] = {[TONE_PLAIN] = " ", [TONE_GOOD] = "○", [TONE_NOTE] = "·",
@@ -168,7 +168,7 @@ void columns_command(struct ui *ui, enum command command) {
     case COMMAND_CANCEL:
         ui->columns.is_open = false;
         break;
-    default: /* the rest of the commands belong to other places */
+    default: /* other places handle the other commands */
         break;
     }
 }

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What a small screen shows of the rates; the rest is flat on most servers and gives way to the
- * classes. */
+/* The rates of a small screen. The others are flat on most servers, and the classes take their
+ * room. */
 static const enum metric few_lines[] = {METRIC_OPS, METRIC_HIT_RATIO, METRIC_EVICTIONS, METRIC_GETS,
                                         METRIC_SETS};
 static const enum metric rate_lines[] = {
@@ -33,16 +33,16 @@ static const enum metric rate_lines[] = {
 enum {
     RATE_LINES = sizeof rate_lines / sizeof *rate_lines,
     FEW_LINES = 3,    /* of few_lines, on a screen of 24 rows */
-    MIDDLE_LINES = 5, /* on one that is not tall */
-    SCALE_X = 43,     /* of the graphs' scales, where there are means beside them */
+    MIDDLE_LINES = 5, /* on a screen that is not tall */
+    SCALE_X = 43,     /* column of the graphs' scales, after the means */
     SCALE_WIDTH = 8,
     MEMORY_ROWS = 4,
-    MARK_WIDTH = 8, /* of "! BAD   " */
+    MARK_WIDTH = 8, /* width of "! BAD   " */
     HEALTH_ROWS_MOST = 2 * HEALTH_LIMIT
 };
 
-/* Where a graph begins: at zero, but for the hit ratio a little below its lowest value, or every
- * change would drown. */
+/* The value at a graph's bottom: zero; for the hit ratio a little below its lowest value, so that
+ * changes are visible. */
 static float floor_of(enum metric metric, const float *values, int count) {
     float low = 1.0f;
     for (int i = 0; i < count && metric == METRIC_HIT_RATIO; i++) {
@@ -51,7 +51,7 @@ static float floor_of(enum metric metric, const float *values, int count) {
     return metric == METRIC_HIT_RATIO ? fmaxf(low - 0.02f, 0) : 0;
 }
 
-/* Draws lines of health below each other, each as long as it is; without cells it only counts the
+/* Draws lines of health below each other, each wrapped, not cut; without cells it only counts the
  * rows. */
 static int draw_lines(const struct health_line *lines, int count, struct cells *cells,
                       struct rect area) {
@@ -75,8 +75,8 @@ static int draw_lines(const struct health_line *lines, int count, struct cells *
     return rows;
 }
 
-/* On a small screen lines about what is well give way to the classes while something is wrong:
- * their figures stand below, among the rates and the memory. */
+/* How many lines of health are drawn. While there is a fault, a small screen has no good lines, to
+ * give room to classes: the figures of these lines are among the rates and the memory. */
 static int urgent_lines(const struct health_line *lines, int count, bool is_tall) {
     int urgent = 0;
     while (urgent < count && lines[urgent].tone != TONE_GOOD) {
@@ -85,8 +85,7 @@ static int urgent_lines(const struct health_line *lines, int count, bool is_tall
     return is_tall || urgent == 0 || lines[0].tone < TONE_WARN ? count : urgent;
 }
 
-/* How many columns of the graphs have a value: rates need two refreshes,
- * and the past may be short. */
+/* The number of graph columns with a value: rates need two refreshes, and the past may be short. */
 static int drawn_samples(const struct model *model, int columns) {
     float values[1000];
     int drawn = 0,
@@ -97,11 +96,11 @@ static int drawn_samples(const struct model *model, int columns) {
     return drawn;
 }
 
-/* What a graph shows. */
+/* The range of a drawn graph. */
 struct graph {
     float low, high;
-    bool is_cut;   /* a spike goes higher than the top */
-    bool is_known; /* it has a value */
+    bool is_cut;   /* a spike is higher than the top */
+    bool is_known; /* the graph has a value */
 };
 
 static struct graph draw_history(const struct frame *frame, struct cells *cells, struct rect area,
@@ -118,7 +117,7 @@ static struct graph draw_history(const struct frame *frame, struct cells *cells,
     return graph;
 }
 
-/* A graph of one row with what its top stands for before it; "+" behind that when a spike goes
+/* Draws a graph of one row, and before it the value of its top, with a "+" when a spike is
  * higher. */
 static void draw_spark(const struct frame *frame, struct cells *cells, struct rect area,
                        enum metric metric, bool has_scale) {
@@ -236,7 +235,7 @@ static void draw_memory(const struct frame *frame, struct cells *cells, struct r
                  format_age((char[FORMAT_BYTES]){0}, stat_number(now->general[GENERAL_uptime])));
 }
 
-/* A graph of some rows with its scale at the left and the figure in its heading. */
+/* Draws a graph of some rows, its scale at the left, and the figure in its heading. */
 static void draw_graph(const struct frame *frame, struct cells *cells, struct rect area,
                        enum metric metric) {
     char text[FORMAT_BYTES], top[FORMAT_BYTES];
@@ -263,14 +262,14 @@ static int at_most(int value, int limit) {
     return value < limit ? value : limit;
 }
 
-/* Sections from the top; each takes what it needs and leaves the rest to the next. */
+/* Draws sections from the top; each takes the rows that it needs. */
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
     (void)ui;
     struct rect left = area;
     struct health_line lines[HEALTH_LIMIT];
     int health_count = health_assess(frame->model, frame->now_ms, frame->interval_ms, lines);
     for (int i = 0; i < health_count && (frame->is_past || frame->is_replay); i++) {
-        lines[i].key = '\0'; /* nothing can be changed from the past */
+        lines[i].key = '\0'; /* the past offers no changes */
     }
     bool is_tall = area.height >= 30;
     health_count = urgent_lines(lines, health_count, is_tall);
@@ -307,7 +306,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 }
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
-    (void)ui; /* a source that is marked elsewhere is not on this screen */
+    (void)ui; /* this screen ignores a source that another view has marked */
     if (given == COMMAND_MOVE_PAGES) {
         return propose_move(frame, brain_said(brain_of(frame->model))->worst, -1);
     }

@@ -72,7 +72,7 @@ static uint32_t fill_glyph(double percent) {
 
 enum { MARK_GLYPH = 0x25c6, DRAIN_GLYPH = 0x21af };
 
-/* Hands out the pages of a class one by one, the fullest (or the oldest) first. */
+/* Deals the pages of a class one by one, the fullest (or the oldest) first. */
 struct dealer {
     const unsigned *steps;
     int at;
@@ -105,7 +105,7 @@ struct cell_look {
     uint8_t style;
 };
 
-/* What a cell that stands for `count` pages shows. */
+/* The look of a cell that stands for the next `count` pages. */
 static struct cell_look look_of(struct dealer *dealer, enum page_mode mode, unsigned count) {
     static const char letters[AGE_KINDS] = {'s', 'm', 'h', 'd'};
     double sum = 0;
@@ -119,7 +119,7 @@ static struct cell_look look_of(struct dealer *dealer, enum page_mode mode, unsi
     return (struct cell_look){fill_glyph(mean), mean < 10 ? STYLE_GOOD : STYLE_GRAPH};
 }
 
-/* Cells from the fullest to the emptiest; those being emptied and those marked to go come last. */
+/* Draws cells from the fullest to the emptiest. Pages under drain or marked to move come last. */
 static void draw_cells(struct cells *cells, struct rect area, const struct page_summary *summary,
                        enum page_mode mode, unsigned scale, unsigned marked) {
     struct dealer dealer = dealer_for(summary, mode);
@@ -180,7 +180,7 @@ void page_map_draw(const struct frame *frame, struct ui *ui, struct cells *cells
     unsigned cursor = page_map_row_of(map, ui->pages.cursor);
     ui->pages.top = ui->pages.top < map->count ? ui->pages.top : 0;
     ui->pages.top = cursor < ui->pages.top ? cursor : ui->pages.top;
-    for (;; ui->pages.top++) { /* scrolls until the cursor's row is whole */
+    for (;; ui->pages.top++) { /* scrolls until the cursor's row is completely shown */
         unsigned lines = 0;
         for (unsigned i = ui->pages.top; i <= cursor; i++) {
             lines += page_map_lines(page_map_pages(now, map->rows[i].class_id), width, scale);

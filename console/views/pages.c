@@ -1,6 +1,6 @@
-/* Pages: a cell a page, a row a class. Shows where memory lies unused, and moves it: f marks a
- * class as the source, + and - say how many of its emptiest pages, m on another class opens the
- * review. The map is page_map's. */
+/* Pages: a cell a page, a row a class. Shows unused memory, and moves pages: f marks a class as the
+ * source, + and - choose how many of its emptiest pages, m on another class opens the review.
+ * page_map draws the map. */
 #include "views/page_map.h"
 
 #include "act/forecast.h"
@@ -15,7 +15,7 @@
 
 enum { PANEL_LEAST = 3, PANEL_MOST = 14 };
 
-/* The cursor begins where something is wrong. */
+/* Puts the cursor on a row; at first on the worst class. */
 static void place_cursor(const struct frame *frame, struct ui *ui, const struct page_map *map) {
     int worst = brain_said(brain_of(frame->model))->worst;
     unsigned wanted = ui->pages.cursor == 0 && worst > 0 ? (unsigned)worst : ui->pages.cursor;
@@ -37,7 +37,7 @@ static void draw_head(const struct frame *frame, const struct ui *ui, struct cel
                          : now != NULL && now->is_slated && !frame->is_past && !frame->is_replay
                              ? "READING"
                                                           : "ESTIMATED";
-    if (width < 60) { /* the legend is in the help and in the manual */
+    if (width < 60) { /* no legend: help and manual have it */
         snprintf(text, sizeof text, "%s: a cell is %s page%s", source,
                  format_count(scale_text, scale), scale > 1 ? "s" : "");
         cells_text_fit(cells, y, 0, width, STYLE_HEADER, text);
@@ -52,8 +52,8 @@ static void draw_head(const struct frame *frame, const struct ui *ui, struct cel
                        : "  s seconds m minutes h hours d days ◆marked");
 }
 
-/* The move to the class under the cursor that m would review: from the class that is marked, or
- * from the best donor to one that evicts. */
+/* The move to the class under the cursor that m would review: from the marked class, or from the
+ * best donor if the class evicts. */
 static bool move_of(const struct frame *frame, const struct ui *ui, struct action *out) {
     const struct brain *brain = brain_of(frame->model);
     unsigned to = ui->pages.cursor;
@@ -67,7 +67,7 @@ static bool move_of(const struct frame *frame, const struct ui *ui, struct actio
     return donor.class_id >= 0 && brain_class(brain, to)->evicted_per_s > 0;
 }
 
-/* "m: 3 pages from class 4: +3.1 points of hits (+1.9 to +7.0)", as the review has it. */
+/* "m: 3 pages from class 4: +3.1 points of hits (+1.9 to +7.0)", as in the review. */
 static void draw_expected(const struct frame *frame, const struct action *action,
                           struct cells *cells, int y, int width) {
     struct sentence sentences[SENTENCES_MOST];
@@ -78,8 +78,8 @@ static void draw_expected(const struct frame *frame, const struct action *action
     cells_text_fit(cells, y, 0, width, STYLE_STRONG, text);
 }
 
-/* "class 4: 12 empty, 9 more under 10 %, 30 more under half" and what giving costs, or what would
- * come of a move. */
+/* "class 4: 12 empty, 9 more under 10 %, 30 more under half" and the cost of donating them, or the
+ * forecast of a move. */
 static void draw_selection(const struct frame *frame, const struct ui *ui, struct cells *cells,
                            struct rect area) {
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], title[80];
@@ -130,7 +130,7 @@ static void draw_selection(const struct frame *frame, const struct ui *ui, struc
     cells_text_fit(cells, y, 0, area.width, STYLE_STRONG, text);
 }
 
-/* Moves get what the map leaves, and a few rows of a screen of any size. */
+/* The rows of the panel: all that the map leaves, and a few on a screen of any size. */
 static int panel_rows(const struct snapshot *now, const struct page_map *map, unsigned width,
                       int height) {
     int lines = 0, least = height >= 14 ? PANEL_LEAST : 0;
@@ -240,7 +240,7 @@ static struct intent next_mode(const struct frame *frame, struct ui *ui) {
     }
     ui->pages.mode = (enum page_mode)((ui->pages.mode + 1) % PAGE_MODES);
     if (ui->pages.mode == PAGE_MODE_USE && !details->pages.notes_use) {
-        ui->pages.mode = PAGE_MODE_FILL; /* nothing notes it but automove lra */
+        ui->pages.mode = PAGE_MODE_FILL; /* only automove lra notes the use of pages */
     }
     return (struct intent){0};
 }
@@ -267,7 +267,7 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
             class_open(ui, ui->pages.cursor);
         }
         return none;
-    default: /* the rest of the commands belong to other views and to the app */
+    default: /* other views and the app handle the other commands */
         return none;
     }
 }

@@ -126,7 +126,7 @@ static struct intent served(const struct frame *frame, const char *name) {
     return say("no server '%.80s' is watched", name);
 }
 
-/* What a whole line wants done, as it stands. */
+/* The intent of a complete line. */
 static struct intent run(const struct frame *frame, struct ui *ui, const char *line,
                          const struct palette_choice *list, unsigned count) {
     const char *rest;
@@ -162,7 +162,7 @@ static struct intent run(const struct frame *frame, struct ui *ui, const char *l
     return say("there is no command '%.40s' here: Tab completes", line);
 }
 
-/* Enter takes a line that is whole as it stands, else the choice that is marked. */
+/* Handles Enter: takes the typed line if it is complete, else the marked choice. */
 static struct intent take(const struct frame *frame, struct ui *ui) {
     static struct palette_choice list[PALETTE_CHOICES];
     struct palette_ui *palette = &ui->palette;
@@ -180,7 +180,7 @@ static struct intent take(const struct frame *frame, struct ui *ui) {
         const char *chosen = list[palette->choice].line;
         snprintf(palette->typed, sizeof palette->typed, "%s", chosen);
         palette->choice = 0;
-        if (strchr(" >", chosen[strlen(chosen) - 1]) != NULL) { /* more is to follow */
+        if (strchr(" >", chosen[strlen(chosen) - 1]) != NULL) { /* the line goes on */
             return (struct intent){0};
         }
         intent = run(frame, ui, chosen, list, count);

@@ -10,12 +10,12 @@
 struct choices {
     struct palette_choice *list;
     unsigned count;
-    const char *typed; /* what a choice must fit */
+    const char *typed; /* the text that a choice must fit */
 };
 
 static const struct {
     const char *name, *help;
-    enum command command; /* of the key that does the same a step at a time */
+    enum command command; /* the key's command, which does the same in steps */
 } words[PALETTE_WORDS] = {
     [WORD_SORT] = {"sort", "by a column; again: the other way round", COMMAND_SORT_NEXT},
     [WORD_FILTER] = {"filter", "show some classes: ev>0 size>=1000", COMMAND_FILTER},
@@ -37,7 +37,7 @@ enum palette_word palette_word_of(const char *typed, const char **rest) {
     return (enum palette_word)word;
 }
 
-/* A single letter stands somewhere in nearly every text: it must begin the name. */
+/* How a choice fits. A single letter must begin the name: nearly every text contains it. */
 static enum palette_fit fit_of(const char *typed, const char *name, const char *help) {
     enum palette_fit fit = FIT_NAME;
     if (strncasecmp(name, typed, strlen(typed)) == 0) {
@@ -70,13 +70,13 @@ static struct palette_choice *add(struct choices *choices, const char *before, c
     *choice = (struct palette_choice){.fit = fit, .place = choices->count};
     int bytes = snprintf(choice->line, sizeof choice->line, "%s%.80s%s", before, name, after);
     snprintf(choice->help, sizeof choice->help, "%s", help);
-    choices->count += (size_t)bytes < sizeof choice->line; /* a longer one could not be typed */
+    choices->count += (size_t)bytes < sizeof choice->line; /* a longer line could not be typed */
     return choice;
 }
 
-/* ---- what can be typed first ---- */
+/* ---- the first word of a line ---- */
 
-/* A key is called as in the key bar, or by the first words of its help. */
+/* Adds a key. Its name is that of the key bar, or the first words of its help. */
 static void add_key(struct choices *choices, const struct key_row *row) {
     char name[NOTE_BYTES], help[NOTE_BYTES], keys[40];
     size_t bytes = strcspn(row->help, ":;,");
@@ -95,7 +95,7 @@ static void add_key(struct choices *choices, const struct key_row *row) {
     }
 }
 
-/* Of the keys of the view those through a list are left out, and those that words stand for. */
+/* Adds the keys of the view, without those that move through a list or that a word replaces. */
 static void add_keys(struct choices *choices, const struct ui *ui) {
     unsigned scope = (unsigned)view_current(ui)->scope;
     for (unsigned i = 0; i < key_row_count; i++) {
@@ -112,7 +112,7 @@ static void add_keys(struct choices *choices, const struct ui *ui) {
     }
 }
 
-/* ---- what stands behind a word ---- */
+/* ---- the argument of a word ---- */
 
 static void add_columns(struct choices *choices, const struct ui *ui) {
     bool is_in_fleet = view_current(ui) == &fleet_view;
@@ -124,7 +124,7 @@ static void add_columns(struct choices *choices, const struct ui *ui) {
     }
 }
 
-/* The column of the last term, while its name is typed. */
+/* Adds columns for the last term, while its column is typed. */
 static void add_filter(struct choices *choices, const char *rest) {
     const char *last = strrchr(rest, ' ');
     char before[PALETTE_LINE_BYTES];
@@ -145,7 +145,7 @@ static void add_themes(struct choices *choices) {
 unsigned palette_class(const struct ui *ui) {
     enum scope scope = view_current(ui)->scope;
     return scope == SCOPE_CLASS    ? ui->focus
-           : scope == SCOPE_PAGES  ? ui->pages.cursor % CLASS_LIMIT /* the pool is at it */
+           : scope == SCOPE_PAGES  ? ui->pages.cursor % CLASS_LIMIT /* 0 for the pool */
            : scope == SCOPE_CURVES ? ui->curves.cursor
            : scope == SCOPE_CLASSES || scope == SCOPE_TUNE ? ui->classes.cursor
                                                            : 0;
@@ -163,7 +163,7 @@ static void tell_setting(const struct tunable *row, bool is_told, char help[NOTE
     }
 }
 
-/* The values of a setting; of a number what is being typed. */
+/* Adds the values of a setting; for a number the typed text. */
 static void add_values(struct choices *choices, const struct tunable *row, const char *value,
                        const char *help) {
     char before[PALETTE_LINE_BYTES];
@@ -183,8 +183,8 @@ static void add_values(struct choices *choices, const struct tunable *row, const
     }
 }
 
-/* The settings; behind `set` of the one whose name is typed, with a blank, the values. A slated
- * tells its settings when it is asked, which it is while the palette is open. */
+/* Adds the settings; after `set`, a name and a blank, the values of that setting. slated reports
+ * its settings only on request; an open palette requests them. */
 static void add_settings(struct choices *choices, const struct frame *frame, const struct ui *ui,
                          bool is_behind_set) {
     static struct tunable rows[SETTINGS_MOST];
@@ -215,7 +215,7 @@ static void add_settings(struct choices *choices, const struct frame *frame, con
 static void add_servers(struct choices *choices, const struct frame *frame) {
     for (unsigned i = 0; i < frame->server_count; i++) {
         const char *name = model_server(frame->servers[i].model);
-        if (strcasestr(name, choices->typed) != NULL) { /* its words are about its health */
+        if (strcasestr(name, choices->typed) != NULL) { /* its words, on health, are not searched */
             add(choices, "server ", name, "", frame->servers[i].words);
         }
     }
@@ -267,7 +267,7 @@ static void add_arguments(struct choices *choices, const struct frame *frame, co
     }
 }
 
-/* Everything there is, by what is typed of its name or its help. */
+/* Adds all choices whose name or help fits the typed text. */
 static void add_all(struct choices *choices, const struct frame *frame, const struct ui *ui) {
     add_keys(choices, ui);
     for (int word = 0; word < PALETTE_WORDS; word++) {

@@ -1,9 +1,9 @@
-/* What a key proposes: moves of pages and modes of automove, as plans to be reviewed. */
+/* The proposals of keys: moves of pages and modes of automove, as plans to be reviewed. */
 #include "views/view.h"
 
 #include "brain/brain.h"
 
-/* The class with the most pages, for want of a better donor; -1 when none has two. */
+/* The class with the most pages, if there is no better donor; -1 when no class has two pages. */
 static int largest_class(const struct snapshot *now, unsigned except) {
     int largest = -1;
     double most = 1;
@@ -50,6 +50,6 @@ struct intent propose_automove(const struct frame *frame) {
     if (mode == STAT_ABSENT && now->automove[0] == '\0') {
         return say("this server does not report an automove setting");
     }
-    const char *on = now->is_slated ? "utility" : "1"; /* as slatectl advise automove has it */
+    const char *on = now->is_slated ? "utility" : "1"; /* as in slatectl advise automove */
     return review_of(action_set("slab_automove", mode == 0 ? on : "0"));
 }

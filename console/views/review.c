@@ -1,5 +1,5 @@
-/* The review of a plan: what will be sent word for word, to which server, what it should bring,
- * what it may cost and what can't be undone. Nothing leaves this dialog but by a capital S. */
+/* The review of a plan: its exact commands, the server, the expected gain, the possible cost, and
+ * the limits of undo. Only a capital S in this dialog sends. */
 #include "views/review_notes.h"
 
 #include "act/forecast.h"
@@ -16,7 +16,7 @@ enum { BOX_WIDTH = 76, EVICTIONS_PCT = 20, HIT_POINTS = 1 };
 
 enum { FIELDS_MOST = 7 };
 
-/* The fields that this review has, in their order. An undo has none: it goes back as it came. */
+/* The fields of this review, in their order. An undo has none: its values are fixed. */
 static unsigned fields_of(const struct review *review, enum field out[FIELDS_MOST]) {
     unsigned count = 0;
     if (review->is_undo) {
@@ -50,7 +50,7 @@ void review_open(struct review *review, const struct plan *plan, const char *und
 static const struct {
     const char *label;
     unsigned most;
-    size_t at; /* its number in the review; 0: it is a text */
+    size_t at; /* offset of its number in struct review; 0: a text */
 } field_rows[] = {
     [FIELD_FROM] = {"from", 999, offsetof(struct review, plan.steps[0].from)},
     [FIELD_TO] = {"to", 999, offsetof(struct review, plan.steps[0].to)},
@@ -86,7 +86,7 @@ static void step_value(struct action *action, const struct model *model, int ste
     if (now == NULL || !settings_find(now, model_answers(model), action->name, 0, &row)) {
         return;
     }
-    if (strcmp(action->name, "class_policy") == 0) { /* the class stays */
+    if (strcmp(action->name, "class_policy") == 0) { /* keeps the class */
         const char *blank = strchr(action->value, ' ');
         snprintf(behind, sizeof behind, "%.20s", blank != NULL ? blank : "");
     }
@@ -126,7 +126,7 @@ void review_command(struct review *review, const struct model *model, enum comma
     } else if (command == COMMAND_MORE) {
         step_field(review, model, fields[review->field], 1);
     }
-    count = fields_of(review, fields); /* those of a trial come and go */
+    count = fields_of(review, fields); /* the fields of a trial come and go */
     review->field = review->field < count ? review->field : count - 1;
 }
 
@@ -155,14 +155,14 @@ void review_type(struct review *review, char typed) {
 
 /* ---- drawing ---- */
 
-/* The inside of the dialog, filled from the top; what does not fit is left out, so the order is
- * that of importance. cells NULL: only counts the rows. */
+/* The inside of the dialog, filled from the top. Texts that do not fit are left out, so the most
+ * important come first. cells NULL: only counts the rows. */
 struct sheet {
     struct cells *cells;
     struct rect inside;
     int y;
-    bool is_compact; /* no blank lines: a small terminal still shows what is sent */
-    bool lacks_room; /* for what is sent, or to whom: some of it was left out */
+    bool is_compact; /* no blank lines, to fit the commands on a small terminal */
+    bool lacks_room; /* a part of the commands or servers did not fit */
 };
 
 static int rows_left(const struct sheet *sheet) {
@@ -210,20 +210,20 @@ static void need_room(struct sheet *sheet, const char *text) {
 
 static void draw_one_field(struct sheet *sheet, const struct frame *frame, const struct ui *ui,
                            enum field field, bool is_current) {
-    struct review copy = ui->review; /* number_of gives out what may be changed */
+    struct review copy = ui->review; /* number_of returns a pointer that is not const */
     const unsigned *number = number_of(&copy, field);
     char note[NOTE_BYTES] = "", value[SETTING_VALUE_BYTES];
     snprintf(value, sizeof value, "%.60s", copy.plan.steps[0].value);
     if (number != NULL) {
         snprintf(value, sizeof value, "%u", *number);
     }
-    if (sheet->cells != NULL) { /* of many servers it takes a while */
+    if (sheet->cells != NULL) { /* for many servers a note takes a while */
         review_note(frame, ui, field, number != NULL ? *number : 0, note, sizeof note);
     }
     draw_field(sheet, is_current, field_rows[field].label, value, note);
 }
 
-/* Those of the change above what is sent, those of the trial below it. */
+/* Draws the fields of the change (above the commands) or of the trial (below them). */
 static void draw_fields(struct sheet *sheet, const struct frame *frame, const struct ui *ui,
                         bool of_trial) {
     enum field fields[FIELDS_MOST];
@@ -235,9 +235,9 @@ static void draw_fields(struct sheet *sheet, const struct frame *frame, const st
     }
 }
 
-/* ---- what is sent ---- */
+/* ---- the commands to send ---- */
 
-/* The lines of one step. A line may be long: it is shown whole. */
+/* Draws the lines of one step. A long line is wrapped, not cut. */
 static void draw_step(struct sheet *sheet, const struct action *action, const struct model *model,
                       bool is_first) {
     char line[ACTION_LINE_BYTES], text[ACTION_LINE_BYTES + 40];
@@ -251,7 +251,7 @@ static void draw_step(struct sheet *sheet, const struct action *action, const st
     }
 }
 
-/* To how many of the marked servers, or which of them refuses. */
+/* Draws how many marked servers get the change, or which one refuses. True: it may be sent. */
 static bool draw_marked(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
     char text[2 * NOTE_BYTES];
     unsigned changed, unchanged;
@@ -270,7 +270,7 @@ static bool draw_marked(struct sheet *sheet, const struct frame *frame, const st
     return is_allowed;
 }
 
-/* What is sent and to whom, or why nothing is; true when it may be sent. */
+/* Draws the commands and the server, or why they can't be sent; true when they may be sent. */
 static bool draw_commands(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
     const struct review *review = &ui->review;
     const struct model *model = frame->live;
@@ -300,9 +300,9 @@ static bool draw_commands(struct sheet *sheet, const struct frame *frame, const 
     return true;
 }
 
-/* ---- what may come of it ---- */
+/* ---- the forecast ---- */
 
-/* A forecast is that of one server, which is named where several are changed. */
+/* Draws a forecast. With several servers it is for one of them, which is named. */
 static void draw_forecast(struct sheet *sheet, const struct review *review,
                           const struct sentence *sentence, const struct model *model) {
     char text[SENTENCE_BYTES + NOTE_BYTES];
@@ -318,7 +318,7 @@ static void draw_effects(struct sheet *sheet, const struct review *review,
     for (unsigned i = 0; i < review->plan.count; i++) {
         unsigned count = forecast_ask(&review->plan.steps[i], model, sentences);
         for (unsigned n = 0; n < count; n++) {
-            if (strcmp(sentences[n].label, "undo") != 0) { /* draw_way_back has it */
+            if (strcmp(sentences[n].label, "undo") != 0) { /* draw_way_back draws it */
                 draw_forecast(sheet, review, &sentences[n], model);
             }
         }

@@ -1,5 +1,5 @@
-/* What stands behind the fields of a review: what a class has, what a setting is now, what a bound
- * does. Functions of the frame. */
+/* The notes after the fields of a review: the figures of a class, the present value of a setting,
+ * the effect of a bound. Functions of the frame. */
 #ifndef CONSOLE_VIEWS_REVIEW_NOTES_H
 #define CONSOLE_VIEWS_REVIEW_NOTES_H
 #include "views/view.h"
@@ -14,7 +14,7 @@ enum field {
     FIELD_HITS
 };
 
-/* number: what the field has; of FIELD_VALUE the review's plan has it. */
+/* number: the field's number; the value of FIELD_VALUE is in the review's plan. */
 void review_note(const struct frame *frame, const struct ui *ui, enum field field, unsigned number,
                  char *out, size_t out_bytes);
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "PAUSED 13:58:40, 3m12s ago": where in time the screen is. */
+/* "PAUSED 13:58:40, 3m12s ago": the time that the screen shows. */
 static int past_words(const struct frame *frame, char *out, size_t out_bytes) {
     char clock_text[24], age[FORMAT_BYTES];
     struct tm local;
@@ -26,7 +26,7 @@ static int past_words(const struct frame *frame, char *out, size_t out_bytes) {
     return STYLE_WARN;
 }
 
-/* "live 1s", or how old the figures of the one server are and when the next try comes. */
+/* "live 1s", or the age of the figures of a single server and the time of the next try. */
 static int link_words(const struct frame *frame, bool shows_fleet, char *out, size_t out_bytes) {
     char age[FORMAT_BYTES];
     if (frame->is_past) {
@@ -57,7 +57,7 @@ static int link_words(const struct frame *frame, bool shows_fleet, char *out, si
     return STYLE_TITLE;
 }
 
-/* "  TRIAL 4:30": how long what is on trial stays; "" without one. */
+/* "  TRIAL 4:30": the time left of the trial; "" without a trial. */
 static void trial_words(const struct frame *frame, char *out, size_t out_bytes) {
     out[0] = '\0';
     if (frame->has_trial && frame->trial_left_s == 0) {
@@ -100,15 +100,15 @@ static void draw_title(const struct frame *frame, bool shows_fleet, struct cells
     cells_text_fit(cells, 0, 0, words_x - 2, STYLE_TITLE, left);
 }
 
-/* Views with a number have a tab; the others, and there is a letter for each, only while open. */
+/* True if a view has a tab: views whose key is a number do; those with a letter only while open. */
 static bool has_tab(const struct ui *ui, unsigned view) {
     uint32_t key = key_of_command(view_list[view]->open);
     return ui->view == view || (key >= '0' && key <= '9');
 }
 
-/* Names while they fit; on a narrow screen the name of the open view and the keys of the others. */
+/* Draws names if all fit; else the name of the open view and the keys of the others. */
 static void draw_tabs(const struct ui *ui, struct cells *cells) {
-    int x = 0, width = 1; /* less the last blank, with two brackets */
+    int x = 0, width = 1; /* minus the last blank, plus two brackets */
     for (unsigned i = 0; view_list[i] != NULL; i++) {
         width += has_tab(ui, i) ? cells_width_of(view_list[i]->name) + 3 : 0;
     }
@@ -152,7 +152,7 @@ static bool is_in_bar(const struct key_row *row, enum scope scope) {
     return (row->scopes & (unsigned)scope) && row->bar != NULL;
 }
 
-/* Keys from the left while there is room; the last one, which leads out, has its room kept. */
+/* Draws keys from the left while there is room; the last one, which leaves, always has room. */
 static void draw_key_bar(enum scope scope, struct cells *cells) {
     int y = cells->height - 1, x = 0;
     cells_fill(cells, (struct rect){y, 0, 1, cells->width}, ' ', STYLE_KEYBAR);
@@ -179,8 +179,7 @@ static void draw_key_bar(enum scope scope, struct cells *cells) {
     }
 }
 
-/* What came of a change must not be cut: a second line above takes what the first has
- * no room for. */
+/* Draws a message, never cut: an outcome of a change may need lines above the first. */
 static void draw_wrapped(struct cells *cells, uint8_t style, const char *text) {
     struct rect area = {0, 0, 3, cells->width};
     int rows = cells_paragraph(NULL, area, 0, style, text);
@@ -190,7 +189,7 @@ static void draw_wrapped(struct cells *cells, uint8_t style, const char *text) {
     cells_paragraph(cells, area, 0, style, text);
 }
 
-/* What is being typed, and above it why it was not taken. */
+/* Draws the typed line, and above it the reason why it was refused. */
 static void draw_typed(struct cells *cells, const char *what, const char *typed, const char *why) {
     int y = cells->height - 2;
     cells_printf(cells, y, 0, STYLE_STRONG, what[0] != '\0' ? "%s: %s_" : "%s:%s_", what, typed);
@@ -200,7 +199,7 @@ static void draw_typed(struct cells *cells, const char *what, const char *typed,
     }
 }
 
-/* The operator's line: what is being typed, what just happened, or what is under way. */
+/* Draws the operator's line: typed text, a message, or the change under way. */
 static void draw_message(const struct frame *frame, const struct ui *ui, struct cells *cells) {
     int y = cells->height - 2;
     if (ui->help_is_open && ui->help_is_searched) {
@@ -220,7 +219,7 @@ static void draw_message(const struct frame *frame, const struct ui *ui, struct 
     }
 }
 
-/* Old figures are shown dim, so that nobody takes them for now; the words are in the title. */
+/* Dims old figures, so that nobody takes them for current ones; the title says so, too. */
 static void dim(struct cells *cells, struct rect area) {
     for (int y = area.y; y < area.y + area.height; y++) {
         for (int x = area.x; x < area.x + area.width; x++) {

@@ -6,12 +6,12 @@
 /* Draws a whole screen: title, tabs, the current view, overlays, message line and key bar. */
 void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
 
-/* What is to be asked of the server for what is on the screen. */
+/* Adds the inquiries that the screen needs of the server. */
 void screen_wants(const struct ui *ui, struct wants *wants);
 
-/* Where a key goes: to the uppermost overlay, a line that is typed, or the view. */
+/* The scope that gets a key: the uppermost overlay, a line that is typed, or the view. */
 enum scope screen_scope(const struct ui *ui);
 
-/* The smallest screen that is drawn; below it one line says so. */
+/* The smallest screen that is drawn; on a smaller one, one line says so. */
 enum { SCREEN_LEAST_WIDTH = 40, SCREEN_LEAST_HEIGHT = 10 };
 #endif

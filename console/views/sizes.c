@@ -1,5 +1,5 @@
-/* Sizes: how many items there are of each size, over the sizes that chunks have, now and by what
- * would hold more of them. */
+/* Sizes: the number of items of each size, over the chunk sizes: today's, and those that would hold
+ * more items. */
 #include "views/view.h"
 
 #include "act/forecast.h"
@@ -16,7 +16,7 @@
 enum { AXIS_WIDTH = 7, GRAPH_LEAST = 3, MARGIN = 3, COLUMNS_A_BIN = 8, SIZE_CHOICES_ROWS = 9 };
 #define SIZES_NEED_SLABS "chunk sizes need --store=slab; this server has %s"
 
-/* Where the sizes come from. */
+/* The source of the sizes. */
 enum origin { ORIGIN_NONE, ORIGIN_CLASSES, ORIGIN_TRACKED, ORIGIN_LIVE };
 static const char *const origin_words[] = {"", "ESTIMATED, a bar a class",
                                            "as the server tracks them", "EXACT, of live items"};
@@ -39,7 +39,7 @@ static enum origin find_sizes(const struct frame *frame, struct size_bins *sizes
 /* Bins on columns: a column shows one bin, or the sum of several. */
 struct axis {
     unsigned first, bins; /* shown */
-    int x, width;         /* on the screen */
+    int x, width;         /* columns of the screen */
 };
 
 static struct axis make_axis(const struct size_bins *sizes, int x, int room) {
@@ -57,7 +57,7 @@ static struct axis make_axis(const struct size_bins *sizes, int x, int room) {
     return axis;
 }
 
-/* The column of a size; -1: it is not shown. */
+/* The column of a size; -1: not shown. */
 static int column_of(const struct axis *axis, double bytes) {
     unsigned bin = size_bin_of(bytes);
     if (bin < axis->first || bin >= axis->first + axis->bins) {
@@ -88,7 +88,7 @@ static void draw_bars(const struct size_bins *sizes, const struct axis *axis, st
     cells_text_right(cells, area.y + area.height - 1, axis->x - 1, STYLE_DIM, "0");
 }
 
-/* A mark at each size; a digit where several fall together. */
+/* Draws a mark at each size; a digit for several sizes in one column. */
 static void draw_limits(const struct size_list *list, const struct axis *axis, struct cells *cells,
                         int y, const char *label, uint32_t glyph, uint8_t style) {
     unsigned at[1000] = {0};
@@ -149,7 +149,7 @@ static void draw_geometry(const struct frame *frame, struct cells *cells, int y,
     }
     const struct geometry_state *geometry = &details->geometry;
     int n = snprintf(text, sizeof text, "geometry %s", geometry->state);
-    if (geometry->waste_before_pct > 0) { /* the table has that of now */
+    if (geometry->waste_before_pct > 0) { /* the table has today's waste */
         n += snprintf(text + n, sizeof text - (size_t)n, ", waste %s %% before, %s %% predicted",
                       format_percent(before, geometry->waste_before_pct / 100),
                       format_percent(predicted, geometry->waste_predicted_pct / 100));
@@ -158,11 +158,11 @@ static void draw_geometry(const struct frame *frame, struct cells *cells, int y,
     cells_text_fit(cells, y, 0, width, STYLE_PLAIN, text);
 }
 
-/* ---- other chunk sizes, and what each would bring: on slated as it predicts itself, else reckoned
- * from the sizes that the server tracks, and said to be ---- */
+/* ---- other chunk sizes, and the gain of each: slated's own prediction, else computed from the
+ * sizes that the server tracks, and called an estimate ---- */
 
-/* For how long the server's answer about an order has been known, when that is worth a word; NAN
- * else. */
+/* The age of the server's outlook for an order, in seconds, if it is old enough to show; else
+ * NAN. */
 static double age_of(const struct details *details, const char *order, uint64_t now_ms) {
     const struct outlook *outlook = details != NULL ? outlook_of(&details->outlooks, order) : NULL;
     bool is_old = outlook != NULL && now_ms >= outlook->known_ms + OUTLOOK_OLD_MS;
@@ -209,7 +209,7 @@ static void draw_choices(const struct frame *frame, const struct ui *ui,
                               .classes = plan->now.count,
                               .waste_ratio = is_slated ? size_bins_waste(sizes) : plan->waste_ratio,
                               .items_change = NAN};
-    /* memcached refuses none: it takes them as options of its start. */
+    /* memcached refuses no sizes: they are options of its start. */
     const char *no_gain = is_slated ? "no gain: refused" : "no gain";
     draw_row(&now, no_gain, NAN, cells, y++, area.width);
     unsigned cursor = plan->count == 0                 ? 0
@@ -250,7 +250,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     }
     const struct size_plan *plan = brain_sizes(frame->model);
     if (plan == NULL) {
-        return; /* the health lines say why nothing is judged */
+        return; /* the health lines say why judging has ended */
     }
     char title[120], text[FORMAT_BYTES];
     snprintf(title, sizeof title, "%s items by size, header included: %s",

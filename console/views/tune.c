@@ -1,4 +1,4 @@
-/* Tune: every setting that this server can change while it runs, what it is and what it is to be.
+/* Tune: every setting that this server can change while it runs, its value and the wanted value.
  * Values are chosen here and sent from the review. */
 #include "views/view.h"
 
@@ -26,8 +26,8 @@ void tune_forget(struct ui *ui) {
     ui->tune.edits = false;
 }
 
-/* The settings of memcached's storage on flash are the last; they are left out where there is
- * none. The cursor stands on one of the rows. */
+/* Lists the rows. The last settings, of memcached's storage on flash, are left out if there is
+ * none. Puts the cursor on one of the rows. */
 static unsigned rows_of(const struct frame *frame, struct ui *ui,
                         struct tunable rows[SETTINGS_MOST]) {
     const struct snapshot *now = model_now(frame->model);
@@ -55,8 +55,8 @@ static bool is_lru(const char *name) {
            strcmp(name, "hot_max_factor") == 0 || strcmp(name, "warm_max_factor") == 0;
 }
 
-/* One command sets the four of lru tune: where more than one changes, at once, so that none is in
- * the way of another. */
+/* The one action that sets the four values of lru tune. Together they cannot be in each other's
+ * way. */
 static struct action lru_action(const struct tune_ui *tune, const struct tunable *rows,
                                 unsigned count) {
     char value[SETTING_VALUE_BYTES] = "";
@@ -70,7 +70,7 @@ static struct action lru_action(const struct tune_ui *tune, const struct tunable
     return action_set("lru_tune", value);
 }
 
-/* The policy of a class is that of the one under the cursor in Classes. */
+/* The action for a setting. class_policy is for the class under the cursor in Classes. */
 static struct action value_action(const struct ui *ui, const char *name, const char *wanted) {
     char value[SETTING_VALUE_BYTES];
     snprintf(value, sizeof value, strcmp(name, "class_policy") == 0 ? "%.100s %u" : "%.150s",
@@ -111,8 +111,7 @@ static void note_of(const struct tunable *row, bool changed, char *out, size_t o
     }
 }
 
-/* A text up to the end of the last part that fits;
- * a part ends in one of the characters of `ends`. */
+/* Cuts a text after the last part that fits; a part ends in one of the characters of `ends`. */
 static void cut_to_parts(char *text, int width, const char *ends) {
     size_t cut = 0;
     for (size_t at = 0; text[at] != '\0'; at++) {
@@ -125,8 +124,8 @@ static bool fits(const char *text, int width) {
     return cells_width_of(text) <= width;
 }
 
-/* A row that cannot be set has no new value: the reason has its room, and that of the source, where
- * it is too long to stand behind them. */
+/* The column of a row's note. A row that cannot be set has no new value: a long reason takes the
+ * room of the new value and the source. */
 static int note_column(const struct tunable *row, int width) {
     bool is_behind = row->refusal[0] == '\0' ||
                      (row->source[0] != '\0' && fits(row->refusal, width - NOTE_X));
@@ -158,13 +157,13 @@ static void draw_row(const struct ui *ui, struct cells *cells, struct rect area,
     if (note_x == NOTE_X) {
         cells_text_fit(cells, y, area.x + SOURCE_X, NOTE_X - SOURCE_X - 1, style, row->source);
     }
-    if (!fits(note, room)) { /* the panel has it whole */
+    if (!fits(note, room)) { /* the panel has the complete note */
         cut_to_parts(note, room, " |");
     }
     cells_text_fit(cells, y, area.x + note_x, room, changed ? STYLE_STRONG : STYLE_DIM, note);
 }
 
-/* ---- the panel: what it has no room for ends at a comma or a full stop ---- */
+/* ---- the panel: a text that does not fit ends at a comma or a full stop ---- */
 
 /* Draws the text and takes its rows from `left`. */
 static void put_text(struct cells *cells, struct rect *left, uint8_t style, const char *text) {
@@ -183,7 +182,7 @@ static void put_text(struct cells *cells, struct rect *left, uint8_t style, cons
     left->height -= rows;
 }
 
-/* What the row above had no room for. */
+/* Draws the parts of the row that the table had no room for. */
 static void put_whole_row(struct cells *cells, struct rect *left, const struct tunable *row,
                           bool changed) {
     char note[SETTING_VALUE_BYTES], text[TEXT_BYTES];
@@ -205,7 +204,7 @@ static void put_whole_row(struct cells *cells, struct rect *left, const struct t
     put_text(cells, left, row->refusal[0] != '\0' ? STYLE_WARN : STYLE_STRONG, text);
 }
 
-/* All policies at once, as the miniature caches have them: "lru 91.0 -1.2 ± 0.3". */
+/* Draws all policies with the hit ratios of their miniature caches: "lru 91.0 -1.2 ± 0.3". */
 static void put_policies(const struct frame *frame, struct cells *cells, struct rect *left) {
     const struct details *details = model_details(frame->model);
     if (left->height <= 0 || !detail_ready(frame, INQUIRY_WHATIF, cells, *left)) {
@@ -230,7 +229,7 @@ static struct action chosen(const struct ui *ui, const char *name) {
     return value_action(ui, name, ui->tune.wanted[ui->tune.cursor]);
 }
 
-/* What the row under the cursor means, what the new value would bring, and what the server says. */
+/* Draws the meaning of the row under the cursor, the new value's effect, and the server's words. */
 static void draw_panel(const struct frame *frame, const struct ui *ui, struct cells *cells,
                        struct rect area, const struct tunable *rows) {
     const struct tunable *row = &rows[ui->tune.cursor];
@@ -347,13 +346,13 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
         return review.plan.count > 0
                    ? review
                    : say("no new value is chosen: - and + choose one, Enter types one");
-    default: /* the rest of the commands belong to other views and to the app */
+    default: /* other views and the app handle the other commands */
         return none;
     }
 }
 
-/* Whether the typed value may be reviewed. The shares and factors of the LRU are checked one by one
- * only in their ranges: what they may be together the review says, when all of them are chosen. */
+/* True if the typed value may be reviewed. The shares and factors of the LRU are checked here only
+ * for their ranges; the review checks them together, when all of them are chosen. */
 static bool is_sound(const struct frame *frame, struct ui *ui, const struct tunable *row) {
     struct tune_ui *tune = &ui->tune;
     if (strcmp(tune->typed, row->now) == 0) {

@@ -1,4 +1,4 @@
-/* The views that there are, and which is open: what view.h says of all of them. */
+/* The list of all views, and the open one: the functions of view.h on views. */
 #include "views/view.h"
 
 const struct view *const view_list[] = {
