@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl advise pages|sizes|memory|automove|policy: what to change, from what the server does now.
+--- slatectl advise pages|sizes|memory|automove|policy: the change to make, from the server's present figures.
 local must = require("slate.base.failure").must
 
 local M = {}
@@ -47,7 +47,7 @@ function M.declare(command)
         :argname("TIME"):convert(units.parse_duration)
 end
 
--- What is wrong with the prices; nil: nothing.
+-- The problem of the given prices; nil if there is none.
 local function wrong_prices(parsed)
     local given = parsed.price_per_gb or parsed.price_per_miss or parsed.reads_per_s
     if given and parsed.subject ~= "memory" then
@@ -84,7 +84,7 @@ function M.run(context, parsed)
     local code = advice.reads_needed and 1 or 0
     if context.json then
         require("slate.base.json").array(advice.commands)
-        advice.facts, advice.table = nil, nil -- the figures themselves stand beside them
+        advice.facts, advice.table = nil, nil -- the other fields have the figures
         context:out_json("slate/advice/1", advice)
         return code
     end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl apply FILE: carries a plan out, step by step, each verified and put on record.
+--- slatectl apply FILE: carries a plan out, step by step; verifies and records each step.
 local must = require("slate.base.failure").must
 local steps = require "slate.act.steps"
 
@@ -42,7 +42,7 @@ function M.load(path)
     return plan
 end
 
--- Does one step, or says what it would do. Returns a sentence and its id, or nil, message, code.
+-- Carries out one step, or returns what it would do: a sentence and its id, or nil, message, code.
 local function do_step(context, client, step, dry_run)
     if not dry_run then
         return steps.carry_out(context, client, step)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl audit: the changes on record, with what came of them, and how good predictions were.
+--- slatectl audit: the recorded changes, with their outcomes and the accuracy of predictions.
 local audit = require "slate.facts.audit"
 local must = require("slate.base.failure").must
 local steps = require "slate.act.steps"
@@ -29,7 +29,7 @@ local function what_of(entry)
         or steps.words({ kind = "move", src = entry.src, dst = entry.dst, pages = entry.pages })
 end
 
--- The names of the servers whose changes are asked for, as a set and a list; nil for all servers.
+-- The names of the servers whose changes to list, as a set and a list; nil for all servers.
 local function selected_servers(context, parsed)
     if parsed.all or not context.is_named then
         return nil
@@ -41,7 +41,7 @@ local function selected_servers(context, parsed)
     return names, list
 end
 
--- The entries asked for, and how many are of other servers but otherwise as asked.
+-- The entries that match all options, and the number of those that match except for their server.
 local function chosen(entries, parsed, names)
     local since_s = parsed.since and require("slate.base.clock").time_s() - parsed.since
     local list, elsewhere = {}, 0
@@ -56,7 +56,7 @@ local function chosen(entries, parsed, names)
     return list, elsewhere
 end
 
--- Which changes are shown, as a sentence for people.
+-- The selection of changes, as a sentence for people.
 local function scope(shown, selected, servers, elsewhere)
     local units = require "slate.base.units"
     local words = ("%d of %s, of %s"):format(shown, units.plural(selected, "change"), servers

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl automove [MODE]: shows or sets how the server moves pages by itself.
+--- slatectl automove [MODE]: shows or sets the mode in which the server moves pages by itself.
 local automove = require "slate.facts.automove"
 local must = require("slate.base.failure").must
 
@@ -23,7 +23,7 @@ function M.declare(command)
         end)
 end
 
--- The state as the server reports it, and that a mode failed, as a sentence, or nil; or nil, message, code.
+-- The state as the server reports it, and a sentence if a mode failed, or nil; or nil, message, code.
 local function read_state(context, client)
     local now = must(context:snapshot(client))
     local settings = now.settings or {}
@@ -61,7 +61,7 @@ local function out_state(context, state, failure)
     context:out(context:pairs(rows, true), failure and failure .. "\n" or "")
 end
 
--- The modes of a server, when its refusal does not list them.
+-- The modes of a server, for a refusal that does not list them.
 local function known_modes(who)
     local names = {}
     for _, mode in ipairs(automove.MODES) do
@@ -70,7 +70,7 @@ local function known_modes(who)
     return table.concat(names, ", ", 1, #names - 1) .. " and " .. names[#names] .. " are known"
 end
 
--- Sets the mode; a word that is not known here is the server's to judge.
+-- Sets the mode; the server checks a word that the library does not know.
 -- Returns the mode, or nil, message, code.
 local function set_mode(client, who, word)
     local mode = automove.of(word) or { name = word }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl bench ...: hands everything after the word to slate-load, which is installed beside us.
+--- slatectl bench ...: passes everything after "bench" to slate-load, which is installed in the same folder.
 local access = require "slate.wire.access"
 local shell = require "slate.base.shell"
 
@@ -10,7 +10,7 @@ function M.declare(command)
         :argname("ARGUMENT")
 end
 
---- The shell command for slate-load with our words as its own. Pure.
+--- The shell command for slate-load with these words. Pure.
 function M.command(program, words)
     local parts = { "exec", shell.word(program) }
     for _, word in ipairs(words) do
@@ -28,7 +28,7 @@ local function has(words, option)
     return false
 end
 
--- The words, and behind them what stood before "bench" and slate-load has an option for, unless they give it.
+-- The words, followed by slatectl's own options that slate-load also knows, unless the words have them.
 local function with_ours(words, server, parsed)
     local all = table.move(words, 1, #words, 1, {})
     local function add(option, ...)

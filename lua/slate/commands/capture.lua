@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl capture -o FILE [SERVER]: a sample of a server's requests as a trace, which simulate and slate-load play.
+--- slatectl capture -o FILE [SERVER]: a sample of a server's requests as a trace, for simulate and slate-load.
 local clock = require "slate.base.clock"
 local must = require("slate.base.failure").must
 local trace = require "slate.facts.trace"
@@ -41,14 +41,14 @@ function M.declare(command)
         :convert(bytes)
 end
 
--- What the log has dropped so far; nil when the server does not count it.
+-- The events that the log has dropped so far; nil if the server does not count them.
 local function dropped(client)
     local lines = client:stats("")
     local count = lines and require("slate.facts.stats").figures(lines).log_worker_dropped
     return math.type(count) == "integer" and count or nil
 end
 
--- The words of watch, those first that spare the server most: a slated samples by itself, a memcached may know no
+-- The watch commands, the cheapest for the server first: a slated samples by itself; a memcached may not know
 -- deletions.
 local function orders_of(who, one_in)
     local orders = { "watch fetchers mutations deletions", "watch fetchers mutations" }
@@ -58,7 +58,7 @@ local function orders_of(who, one_in)
     return orders
 end
 
--- A connection that gets the events, and whether the server samples them; or nil, message, code.
+-- A connection that gets the events, and true if the server samples them; or nil, message, code.
 local function begin(context, server, one_in)
     local answer
     local fault = require("slate.facts.faults").of_watch(context.who, { "mutations" })
@@ -66,7 +66,7 @@ local function begin(context, server, one_in)
         context:print_note("caution: " .. fault)
     end
     for _, order in ipairs(orders_of(context.who, one_in)) do
-        local client, message, code = context:connect(server) -- anew: a refused watch may have ended the connection
+        local client, message, code = context:connect(server) -- a refused watch may have ended the last connection
         local line
         if client then
             line, message, code = client:command(order)
@@ -84,7 +84,7 @@ local function begin(context, server, one_in)
         refused and code or "protocol"
 end
 
--- How keys are called and chosen; or nil and a message.
+-- A maker of the trace, with names for keys and the choice of the sample; or nil and a message.
 local function maker_of(parsed, one_in, is_sampled)
     local siphash = require "slate.base.siphash"
     local hash, problem = siphash.random()
@@ -112,7 +112,7 @@ function Capture:write(lines)
     return true
 end
 
--- Reads events until time or size are over. Returns true, or nil, message, code.
+-- Reads events until the time or the size is reached. Returns true, or nil, message, code.
 function Capture:follow(for_s, max_bytes)
     local until_s = clock.steady_s() + for_s
     while clock.steady_s() < until_s and self.bytes < max_bytes do
@@ -130,7 +130,7 @@ function Capture:follow(for_s, max_bytes)
     return true
 end
 
--- Watches the server, and reads until it is over. Returns true, or nil, message, code.
+-- Watches the server until the capture is complete. Returns true, or nil, message, code.
 function Capture:run(context, server, parsed, one_in)
     local client, is_sampled, code = begin(context, server, one_in)
     if not client then
@@ -223,7 +223,7 @@ function M.run(context, parsed)
     local writer = must(require("slate.base.packed").create(parsed.output))
     local capture <close> = setmetatable({ writer = writer, bytes = 0, started_s = clock.steady_s() },
         { __index = Capture, __close = function() writer:drop() end })
-    -- Whatever ends it, an interrupt too: what was captured is a trace.
+    -- After any end, even an interrupt, the captured part is a valid trace.
     local ran, followed, why, how = pcall(capture.run, capture, context, server, parsed, one_in)
     if capture.client then
         capture.client:close()

@@ -57,7 +57,7 @@ local function drawing_options(context, parsed)
     return options
 end
 
--- Connections to all servers. Returns a list of { client, slated, name }, or nil, message, code.
+-- Connects to all servers. Returns a list of { client, slated, name }, or nil, message, code.
 local function connect(context)
     local peers = {}
     for i, server in ipairs(context.servers) do
@@ -67,7 +67,7 @@ local function connect(context)
     return peers
 end
 
--- Samples the servers; on a terminal the chart is drawn anew with each sample.
+-- Samples the servers; a terminal shows the chart again with each sample.
 -- Returns the snapshots and, for a chart of sizes, the histogram.
 local function sample(context, parsed, on_sample)
     local clock = require "slate.base.clock"
@@ -75,7 +75,7 @@ local function sample(context, parsed, on_sample)
     local until_s = clock.steady_s() + (parsed["for"] or LIVE_DURATION_S)
     local interval_s = math.max(parsed.interval or 1, 0.01)
     local list, histogram = {}, nil
-    if parsed.kind == "sizes" then -- of this moment
+    if parsed.kind == "sizes" then -- one sample is enough
         until_s = 0
     end
     while true do
@@ -92,7 +92,7 @@ local function sample(context, parsed, on_sample)
         clock.sleep(interval_s)
     end
     if parsed.kind == "sizes" then
-        histogram = require("slate.facts.sizehist").read(peers[1].client) -- nil: the means of the classes have to do
+        histogram = require("slate.facts.sizehist").read(peers[1].client) -- nil: then the mean size of each class
     end
     for _, peer in ipairs(peers) do
         peer.client:close()

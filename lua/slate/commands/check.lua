@@ -9,7 +9,7 @@ local units = require "slate.base.units"
 local M = {}
 
 local EXITS <const> = { ok = 0, warning = 1, critical = 2, unknown = 3 }
--- Which state a line is called by when there are several.
+-- The order of states: a line with several gets the state with the highest rank.
 local RANK <const> = { ok = 0, unknown = 1, warning = 2, critical = 3 }
 
 function M.declare(command)
@@ -36,7 +36,7 @@ local function by_name(list)
     return values
 end
 
--- Monitoring takes no exponents.
+-- A number without an exponent, which monitoring programs do not read.
 local function number(value)
     if not value then
         return ""
@@ -46,7 +46,7 @@ local function number(value)
     return (("%.3f"):format(value):gsub("%.?0+$", ""))
 end
 
--- 'label'=value;warn;crit, the label with the server's name before it where there are several.
+-- 'label'=value;warn;crit; with several servers, the label begins with the server's name.
 local function performance(server, figures)
     local parts = {}
     for _, figure in ipairs(figures) do
@@ -62,7 +62,7 @@ local function performance(server, figures)
     return table.concat(parts, " ")
 end
 
--- What is wrong with a figure, in words: "starving=2 (classes 14, 7)", "failed=1 (lua:mine: line 3)".
+-- The problem of a figure in words: "starving=2 (classes 14, 7)", "failed=1 (lua:mine: line 3)".
 local function words_of(figure)
     if figure.state == "unknown" then
         return figure.name .. " is unknown: the server does not report it"
@@ -73,7 +73,7 @@ local function words_of(figure)
         or (#ids == 1 and " (class %s)" or " (classes %s)"):format(table.concat(ids, ", ")))
 end
 
--- Adds what an operator's own rules find: critical and warning count as the states of these names.
+-- Adds the findings of an operator's own rules: critical and warning are also states of these names.
 local function judge_by(own, member, result)
     for _, finding in ipairs(own:named_findings(member)) do
         if finding.severity ~= "note" then
@@ -83,7 +83,7 @@ local function judge_by(own, member, result)
     end
 end
 
--- The figures that other servers tell and this one does not, in words; "" without any.
+-- The figures that other servers report and this one does not, in words; "" if there are none.
 local function lacking(figures)
     local names = {}
     for _, figure in ipairs(figures) do
@@ -92,7 +92,7 @@ local function lacking(figures)
     return #names > 0 and (" in what it reports (not %s)"):format(table.concat(names, ", ")) or ""
 end
 
--- One member as { server, state, words (what is wrong), figures }. own: of slate.judge.rules, or nil.
+-- The result for one member: { server, state, words (problems), figures }. own: of slate.judge.rules, or nil.
 local function judge(member, given, own)
     local result = { server = member.server.name, state = "ok", words = {}, figures = {} }
     if member.code == "unsupported" then
@@ -144,7 +144,7 @@ function M.run(context, parsed)
     local own = require("slate.judge.rules").own(function(message) context:print_note(message) end)
     local results, state = {}, "ok"
     local sampled, message, code = caught(require("slate.fleet.members").sample, context, servers, parsed.interval)
-    if code == "exhausted" and not context.json then -- of no server is anything known
+    if code == "exhausted" and not context.json then -- the state of every server is unknown
         context:out(("UNKNOWN - %s\n"):format(message))
         return EXITS.unknown
     end

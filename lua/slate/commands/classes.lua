@@ -8,7 +8,7 @@ local view = require "slate.judge.view"
 
 local M = {}
 
--- The columns: heading, the field of a row that it shows and sorts by, how it is written.
+-- The columns: heading, the key for --sort, the field of a row with its value, the function that formats the value.
 local COLUMNS <const> = {
     { title = "CLASS", key = "id", field = "id", show = tostring },
     { title = "SIZE", key = "size", field = "chunk_bytes", show = units.bytes },
@@ -65,8 +65,8 @@ local function ink_of(row)
     end
 end
 
---- The rows of a snapshot as a table for people. own: further columns, of slate.judge.rules, whose values are in the
--- rows' own; nil for none.
+--- The rows of a snapshot as a table for people. own: further columns, of slate.judge.rules, with values in each row's
+-- field own; nil for none.
 function M.text(context, now, rows, own)
     local has_classes, message = snapshot.reports_classes(now)
     if #rows == 0 then
@@ -93,7 +93,7 @@ function M.text(context, now, rows, own)
     return context:table(columns, cells, function(r) return ink_of(rows[r]) end)
 end
 
---- Rows for JSON: flags is a list even when it is empty.
+--- Rows for JSON: flags is a list even if it is empty.
 function M.as_json(rows)
     local json = require "slate.base.json"
     for _, row in ipairs(rows) do

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl completion SHELL: a script that completes the command lines of all four programs.
 --
--- The scripts ask `slatectl completion words`, so that what may stand where is told once, in slate.cli.candidates.
+-- The scripts call `slatectl completion words`, so that slate.cli.candidates alone decides the candidates.
 local M = {}
 
 local SCRIPTS <const> = {

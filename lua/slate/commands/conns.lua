@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl conns: who is connected, what each connection does and how long it has been idle.
+--- slatectl conns: the connections, with the state and the idle time of each.
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
 local units = require "slate.base.units"
@@ -59,7 +59,7 @@ function M.run(context, parsed)
     local client = must(context:connect())
     local lines = must(client:stats("conns"))
     client:close()
-    if #lines == 0 then -- this connection is one
+    if #lines == 0 then -- a full list would have this connection
         return nil, "this server does not report its connections", "unsupported"
     end
     local chosen, states = {}, {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl curve [CLASS]: which hit ratio to expect with other amounts of memory, and how sure that is.
+--- slatectl curve [CLASS]: the expected hit ratio with other amounts of memory, and its error.
 local must = require("slate.base.failure").must
 local relief = require "slate.judge.relief"
 local stats = require "slate.facts.stats"
@@ -9,14 +9,14 @@ local M = {}
 
 local POINTS_STEP <const> = 4 -- of slated's 17 points, so that both tables fit a screen; JSON and charts have all
 
--- Three hit ratios of one server that need not agree: below the tables it is said why.
+-- Explains below the tables why three hit ratios of one server need not agree.
 local NOTE <const> = [[
 The server counts its hits lately itself, and those of x1 over about five turnovers of the cache. The other rows of that
 table come from miniature caches of %s; four of five are meant to come true within the band. The LRU model is
 reckoned from how long ago sampled keys were read. Compare rows within a table, not across the two.
 ]]
 
--- What an operator of a memcached can do.
+-- The way to a curve for the operator of a memcached.
 local INSTEAD <const> = "; slatectl chart curve --live estimates one from what any server counts. For more, write its "
     .. "requests into a file, slatectl capture -o day.trace.gz, and play them to caches of other sizes: slatectl "
     .. "simulate day.trace.gz --memory 512m,1g,2g"
@@ -31,7 +31,7 @@ local function share(ratio)
     return units.percent(ratio, 2)
 end
 
--- How predictions came true after the memory or the policy had changed.
+-- How many predictions came true after a change of the memory or the policy.
 local function earlier(curve)
     if curve.predictions == 0 then
         return "none compared yet: that takes a change of the memory or the policy, and four turnovers"
@@ -57,7 +57,7 @@ local function facts_of(curve)
     return facts
 end
 
--- What the policy that runs would hit; today's hits are counted, and have no band.
+-- The hit ratios of the running policy; today's is counted, and has no band.
 local function size_rows(curve)
     local rows, now = {}, nil
     for _, size in ipairs(curve.sizes) do
@@ -99,7 +99,7 @@ local function out_text(context, curve)
     end
 end
 
--- The sizes from an eighth to eight times today's, doubled each time.
+-- The sizes from an eighth to eight times today's, each twice the last.
 local function doublings(bytes)
     local sizes = {}
     for doubling = -3, 3 do

@@ -8,7 +8,7 @@ function M.declare(command)
     command:argument("key", "The key."):argname("KEY")
 end
 
---- Exits with 1 when there was no such item.
+--- Exits with 1 if there was no such item.
 function M.run(context, parsed)
     local client = must(context:connect())
     local was_there, message, code = client:delete(parsed.key)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl doctor: what is wrong with the server, in words, the worst first, and what to do.
+--- slatectl doctor: the problems of the server, in words, the worst first, each with a remedy.
 local limits = require "slate.judge.thresholds"
 local attention = require "slate.judge.attention"
 local clock = require "slate.base.clock"
@@ -50,7 +50,7 @@ local function out_text(context, findings, now, rates, not_looked_at)
     end
 end
 
--- The worst that was found, as an exit code.
+-- The exit code: 1 for a finding worse than a note.
 local function exit_code(findings)
     for _, finding in ipairs(findings) do
         if finding.severity ~= "note" then
@@ -60,8 +60,8 @@ local function exit_code(findings)
     return 0
 end
 
--- From when to when a finding of a recording held: by the clock of here, with the day where there are several, and
--- since the recording's beginning.
+-- The begin and end of a finding in a recording: by the local clock, with the day if the recording has several, and
+-- since the recording's begin.
 local function when(list, episode)
     local begin_s, end_s = list[1].time_s, list[#list].time_s
     local form = os.date("%F", begin_s // 1) == os.date("%F", end_s // 1) and "%H:%M:%S" or "%F %H:%M:%S"
@@ -100,8 +100,8 @@ local function has_few_hits(one)
     return false
 end
 
--- That few reads hit for a second may be chance: then it looks on until it has seen as long as slatetop judges by, or
--- enough of them hit.
+-- Observes for longer after few hits, which for a second may be chance: for as long as slatetop averages, or until
+-- enough reads hit.
 local function observe_on(context, client, one)
     local until_s = clock.steady_s() + limits.lately_s - POLL_S
     while clock.steady_s() < until_s and has_few_hits(one) do
@@ -110,21 +110,21 @@ local function observe_on(context, client, one)
     end
 end
 
--- What two snapshots, and an observer that saw them and those between, tell. Where nobody chose the time between them,
--- few hits are looked at for longer.
+-- The facts from two snapshots, and from an observer of these and of those between. Without a chosen interval, few hits
+-- are observed for longer.
 local function observe(context, client, interval_s)
     local now, before, rates, _, _, one = must(context:pair(client, interval_s))
     if one and not interval_s then
         observe_on(context, client, one)
     end
     local known = one and attention.known_of(one) or { now = now }
-    if known.now == now then -- it looked no further: rates are of the whole time
+    if known.now == now then -- no longer observation: rates are of the whole time
         known.before, known.rates, known.rows, known.judge = before, rates, nil, one and one.judge
     end
     return known
 end
 
---- Exits with 0 when nothing worse than a note was found, else with 1.
+--- Exits with 0 if no finding is worse than a note, else with 1.
 function M.run(context, parsed)
     if parsed.recording then
         return over_recording(context, parsed.recording)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl explain [TERM]: what a figure or setting means, where it comes from and what to do about it.
+--- slatectl explain [TERM]: the meaning and source of a figure or setting, and what to do about it.
 local M = {}
 
 local wrapped <const> = require("slate.base.table").wrap

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl export prometheus|openmetrics: the statistics as metrics, once, or to each program that scrapes.
+--- slatectl export prometheus|openmetrics: the statistics as metrics, once, or for each scrape.
 local families = require "slate.cli.families"
 local prometheus = require "slate.cli.prometheus"
 local units = require "slate.base.units"
 
 local M = {}
 
-local LOOPBACK <const>, PORT <const> = "127.0.0.1", 9150 -- as memcached_exporter has it
+local LOOPBACK <const>, PORT <const> = "127.0.0.1", 9150 -- memcached_exporter's port
 local METRICS <const>, SCRAPE <const> = "/metrics", "/scrape"
 local MOST_OBSERVED <const> = 256 -- servers whose classes are judged from scrape to scrape
 
@@ -26,7 +26,7 @@ function M.declare(command)
         :argname("N"):convert(units.whole(1, 128))
 end
 
--- What only a slated tells.
+-- Reads the figures that only a slated reports.
 local function query_slated(client, parsed, options)
     local sampled = require "slate.facts.sampled"
     options.descriptions = prometheus.descriptions(client:stats("describe") or nil)
@@ -55,8 +55,8 @@ local function forget_oldest(observed)
     observed.by_name[oldest], observed.count = nil, observed.count - 1
 end
 
--- The classes as an observer sees them that has seen the scrapes before; nil where nobody scrapes again. Servers that
--- only scrapers name make room for each other, and for none of the command line's.
+-- The classes, from an observer of this server's scrapes; nil without further scrapes. At the limit, a server that only
+-- scrapers name replaces another such server, but none of the command line's.
 local function observe(observers, server, now)
     if not observers then
         return nil
@@ -78,7 +78,7 @@ local function observe(observers, server, now)
     return observer.rows
 end
 
--- Asks the server behind a client for all that it tells. Returns a snapshot and the options of prometheus.add; or nil,
+-- Queries the server of a client for all its figures. Returns a snapshot and the options of prometheus.add; or nil,
 -- message, code.
 local function query(client, parsed, server, observers)
     local who, message, code = client:identify()
@@ -103,7 +103,7 @@ local function query(client, parsed, server, observers)
     return now, options
 end
 
--- One scrape of a server over a connection of its own. As `query`.
+-- One scrape of a server over a connection of its own. Returns the results of `query`.
 local function scrape(client, message, code, ...)
     if not client then
         return nil, message, code
@@ -114,8 +114,8 @@ local function scrape(client, message, code, ...)
     return now, message, code
 end
 
--- Adds what `scrape` returned of a server. What failed goes to `print_note`, and is returned: message and code. A
--- server that could not be asked for want of descriptors here is not down.
+-- Adds the result of `scrape` for a server. A failure goes to `print_note`, and is returned: message and code. A server
+-- that was not reached for want of descriptors here does not count as down.
 local function add(into, print_note, now, options, code)
     if now then
         prometheus.add(into, now, options)
@@ -128,7 +128,7 @@ local function add(into, print_note, now, options, code)
     return { options, code }
 end
 
--- All servers of the command line at once: mute ones cost one time-out together. Returns the first failure.
+-- Scrapes all servers of the command line at once: silent ones cost one time-out together. Returns the first failure.
 local function scrape_all(context, parsed, into, observers, print_note)
     local servers, failed = context.servers, nil
     local results = require("slate.wire.together").each(servers, function(server)
@@ -143,8 +143,8 @@ local function scrape_all(context, parsed, into, observers, print_note)
     return failed
 end
 
--- A server that a scraper names. One of the command line's is as it is there; to another no login is sent, and no file
--- is opened for it.
+-- Connects to a server that a scraper names. A server of the command line keeps its options there. For another server,
+-- no login is sent and no file opened.
 local function connect_target(context, target)
     for _, server in ipairs(context.servers) do
         if server.name == target then
@@ -166,7 +166,7 @@ local function connect_target(context, target)
     return server, require("slate.wire.client").connect(server, options)
 end
 
--- What a web server answers: status, kind, body.
+-- The web server's answer to a request: status, kind, body.
 local function answer(context, parsed, observers, request)
     local format = request.accept:find("application/openmetrics-text", 1, true) and "openmetrics" or "prometheus"
     local into = families.new()

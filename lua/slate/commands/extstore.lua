@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl extstore [NAME VALUE]: memcached's storage on flash, and its settings by memcached's own words for them.
+--- slatectl extstore [NAME VALUE]: memcached's storage on flash, and its settings by memcached's own names.
 local must = require("slate.base.failure").must
 local storage = require "slate.facts.storage"
 local units = require "slate.base.units"
@@ -111,7 +111,7 @@ local function show(context, parsed)
     return 0
 end
 
---- Shows the storage, or changes a setting of it.
+--- Shows the storage, or changes one of its settings.
 function M.run(context, parsed)
     if #parsed.setting == 0 then
         return show(context, parsed)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl fit BYTES...: the class that values of so many bytes go to, what they waste there, and how it does.
+--- slatectl fit BYTES...: the class for values of these sizes, their waste there, and the state of the class.
 local chunks = require "slate.facts.chunks"
 local must = require("slate.base.failure").must
 local snapshot = require "slate.facts.snapshot"
@@ -31,8 +31,8 @@ local function by_id(rows)
     return map
 end
 
--- Where one value goes. rows: of slate.judge.view.classes, by id; has_chains: all chunk sizes are known, and longer
--- values are chained; is_reported: the server lists all classes with pages.
+-- The class and chunk of one value. rows: of slate.judge.view.classes, by id; has_chains: all chunk sizes are known,
+-- and longer values are chained; is_reported: the server lists all classes with pages.
 local function place(value_bytes, item_bytes, classes, rows, item_most, has_chains, is_reported)
     local one = { value_bytes = value_bytes, item_bytes = item_bytes, fits = "chunk", flags = {} }
     local class = chunks.class_of(classes, item_bytes)
@@ -45,7 +45,7 @@ local function place(value_bytes, item_bytes, classes, rows, item_most, has_chai
         one.class, one.chunk_bytes, one.waste_bytes = class.id, class.chunk_bytes, class.chunk_bytes - item_bytes
         one.waste_ratio = one.waste_bytes / class.chunk_bytes
         one.pages, one.items, one.age_s = row.pages, row.items, row.age_s
-        if not row.id and is_reported then -- a class without pages is not listed
+        if not row.id and is_reported then -- servers do not list a class without pages
             one.pages, one.items = 0, 0
         end
         one.evicted_per_s, one.flags, one.note = row.evicted_per_s, row.flags or {}, row.flags and view.note(row)

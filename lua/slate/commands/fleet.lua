@@ -36,11 +36,11 @@ local function out_text(context, rows, down)
         units.plural(#rows, "server"), down))
 end
 
--- Is the only word a sub-command that is not there? It may be a server's name without a port: then it has an address.
--- Returns true; or nil, message, code.
+-- Refuses a single word that looks like an unknown sub-command. If it is a server's name without a port, it has an
+-- address. Returns true; or nil, message, code.
 local function is_no_command(members)
     local word = #members == 1 and members[1].word:match("^[%w_-]+$")
-    if not word or members[1][1].host ~= word then -- of a name of one's own, the host is another
+    if not word or members[1][1].host ~= word then -- a name of the operator's own has another host
         return true
     end
     local found, problem = require("slate.wire.resolver").WAYS.addresses(word)
@@ -52,7 +52,7 @@ local function is_no_command(members)
         :format(word, table.concat(names, ", "), problem), "usage"
 end
 
---- Exits with 0; with 1 when a server is down.
+--- Exits with 0; with 1 if a server is down.
 function M.run(context, parsed)
     must(is_no_command(parsed.members))
     local servers = must(context:servers_of(parsed.members))

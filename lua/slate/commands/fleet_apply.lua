@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl fleet apply PLAN [SERVER...]: a plan carried out on many servers, one after the other, under guards.
+--- slatectl fleet apply PLAN [SERVER...]: carries a plan out on many servers, one after the other, under guards.
 local bounds = require "slate.judge.bounds"
 local must = require("slate.base.failure").must
 local rolling = require "slate.fleet.rolling"
@@ -64,7 +64,7 @@ local function out_text(context, rows, words)
         function(i) return INKS[rows[i].state] end), words, "\n")
 end
 
--- Takes back the servers that were changed before the one that ended the round. Returns how many changes stay.
+-- Undoes the changes of the servers before the one that ended the round. Returns the number of changes that stay.
 local function take_all_back(context, contexts, rows)
     local entries, place = {}, {}
     for i = #rows, 1, -1 do
@@ -90,7 +90,7 @@ local function count_changed(rows)
     return count
 end
 
--- What has become of the fleet, in a sentence.
+-- The state of the fleet at the end, in a sentence.
 local function outcome(rows, fleet, ended)
     local changed = count_changed(rows)
     local undo = fleet and changed > 0 and ("; slatectl fleet undo %d takes all of it back"):format(fleet) or ""
@@ -101,7 +101,7 @@ local function outcome(rows, fleet, ended)
         changed > 0 and undo or "")
 end
 
---- Exits with 0 when all servers have the change; 1 when a guard was crossed.
+--- Exits with 0 if all servers have the change; 1 if a guard was crossed.
 function M.run(context, parsed)
     if parsed.for_s == 0 then
         return nil, "--for takes more than 0: a server must be watched for some time", "usage"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl fleet flush [SERVER...]: flushes one server after the other, the next when the hits of the last are back.
+--- slatectl fleet flush [SERVER...]: flushes one server after the other, each after the last one's hits have recovered.
 local clock = require "slate.base.clock"
 local limits = require "slate.judge.thresholds"
 local guarded = require "slate.act.guarded"
@@ -21,7 +21,7 @@ function M.declare(command)
     command:flag("--dry-run", "Show the hit ratio of each server; flush nothing.")
 end
 
--- Waits until the hit ratio of the last seconds is back. Fills in row.after; ends the turn when it is not back in time.
+-- Waits until the recent hit ratio has recovered. Sets row.after; fails if that takes too long.
 local function wait_for_hits(context, client, row, parsed)
     local began_s, lately = clock.steady_s(), { must(context:snapshot(client)) }
     repeat
@@ -40,7 +40,7 @@ local function wait_for_hits(context, client, row, parsed)
         units.percent(row.after, 1), units.age(row.took_s)), "no")
 end
 
--- Flushes a server, and waits where its hits are known: a server that nobody reads has none to wait for.
+-- Flushes a server, and waits for its hits if they are known: a server without reads has none to wait for.
 local function turn(context, row, parsed)
     local client = must(context:open())
     must(client:permits("flush_all"))
@@ -68,8 +68,8 @@ local function out_text(context, rows)
     context:out_table("SERVER<|STATE<|HITS|THEN|AFTER|WHY<", cells, function(i) return rows[i].why and "bad" or nil end)
 end
 
---- Exits with 0 when all servers are flushed; with 1 at the first that fails or whose hits are not back in time: those
--- behind it are not flushed.
+--- Exits with 0 if all servers are flushed; with 1 at the first that fails or whose hits do not recover in time: later
+-- servers are not flushed.
 function M.run(context, parsed)
     local rows, ended = {}, false
     for i, one in ipairs(must(context:contexts_of(parsed.members))) do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl fleet undo [ID]: takes a change to a fleet back, on all of its servers.
+--- slatectl fleet undo [ID]: undoes a change to a fleet, on all of its servers.
 local audit = require "slate.facts.audit"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
@@ -13,7 +13,7 @@ function M.declare(command)
     command:flag("--dry-run", "Show what would be done; change nothing.")
 end
 
---- Exits with 0 when all is taken back, else with 1.
+--- Exits with 0 if all changes are undone, else with 1.
 function M.run(context, parsed)
     local entries, id = audit.fleet_change(must(audit.read(audit.path())), parsed.id)
     if not entries then

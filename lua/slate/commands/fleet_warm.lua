@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl fleet warm NEW --from PEERS: fills a cold server with the items that its peers hold.
+--- slatectl fleet warm NEW --from PEERS: fills a cold server with the items of its peers.
 local load = require "slate.commands.load"
 local load_items = require "slate.act.load_items"
 local must = require("slate.base.failure").must
@@ -24,7 +24,7 @@ function M.declare(command)
     progress.declare_pace(command)
 end
 
--- A function that tells whether NEW holds an item by the rule; or nil, message, code.
+-- A function that returns true if NEW holds an item by the rule of keys; or nil, message, code.
 local function rule_of(parsed)
     if not parsed.servers then
         return function() return true end
@@ -51,8 +51,8 @@ local function rule_of(parsed)
     end
 end
 
--- The items of a peer that NEW holds, in the order in which the peer would evict them: a reader for load_items. A
--- peer that fails is at its end; row.why tells why.
+-- The items of a peer that NEW should hold, in the order in which the peer would evict them: a reader for load_items.
+-- If the peer fails, the items end, and row.why has the reason.
 local function peer_reader(client, spool, row, is_held)
     return { next = coroutine.wrap(function()
         local ok, message = save_items.read(client, spool, row, function(item)
@@ -70,8 +70,8 @@ local function peer_reader(client, spool, row, is_held)
     end) }
 end
 
--- Copies the items of a peer to NEW. A peer that fails leaves its reason in row.why. True, or nil, message, code when
--- NEW fails.
+-- Copies the items of a peer to NEW. If the peer fails, row.why gets the reason. True, or nil, message, code if NEW
+-- fails.
 local function copy(peer, new, row, parsed, is_held)
     local client, message = peer:open()
     local walk = client and peer:connect()
@@ -121,7 +121,7 @@ local function out_text(context, rows, evicted)
     end
 end
 
---- Exits with 0; with 1 when a peer failed or NEW refused items.
+--- Exits with 0; with 1 if a peer failed or NEW refused items.
 function M.run(context, parsed)
     local is_held = must(rule_of(parsed))
     local peers = must(context:contexts_of(parsed.from))
@@ -134,7 +134,7 @@ function M.run(context, parsed)
     for _, peer in ipairs(peers) do
         local row = { server = peer.server.name, read = 0, stored = 0, kept = 0, expired = 0, refused = 0,
             elsewhere = 0, gone = 0, stale = 0, unaskable = 0, missing = 0 }
-        if row.server ~= parsed.new.name then -- a list of the whole fleet has NEW in it
+        if row.server ~= parsed.new.name then -- skips NEW in a list of the whole fleet
             rows[#rows + 1] = row
             must(copy(peer, new, row, parsed, is_held))
             failed = failed or row.why ~= nil or row.refused > 0

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl fleet where KEY...: which server of a fleet holds a key.
+--- slatectl fleet where KEY...: the server of a fleet that holds a key.
 local must = require("slate.base.failure").must
 local trimmed = require("slate.base.units").trimmed
 
@@ -7,7 +7,7 @@ local M = {}
 
 local KINDS <const> = { "ketama", "consistent", "modula", "jump" }
 
---- Adds the options of the rule by which keys find their servers.
+--- Adds the options of the rule that maps keys to servers.
 function M.declare_rule(command)
     command:option("--kind", "The rule: ketama, consistent, modula or jump. Default: ketama"):choices(KINDS)
     command:option("--hash", "The hash of keys, such as md5 or fnv1a_64. Default: md5 for ketama"):argname("NAME")
@@ -52,7 +52,7 @@ function M.ring_of(parsed)
     return require("slate.fleet.ring").new(servers, { kind = parsed.kind, hash = parsed.hash, sorted = parsed.sorted })
 end
 
---- What of a key is hashed: all of it, where the tag's two characters do not enclose anything.
+--- The part of a key to hash: the text between the tag's two characters, or the whole key if these enclose no text.
 function M.hashed_part(key, tag)
     local first = tag and key:find(tag:sub(1, 1), 1, true)
     local last = first and key:find(tag:sub(2, 2), first + 1, true)

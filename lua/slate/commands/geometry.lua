@@ -9,7 +9,7 @@ local M = {}
 local POLL_S <const>, DEFAULT_LIMIT_S <const> = 0.2, 300
 local MAX_SIZES <const>, MAX_CLASSES <const> = 254, 255
 
--- What each verb takes: a check of its value that returns the value's words, or nil and what is allowed.
+-- For each verb, a check of its value that returns the value's words, or nil and a description of valid values.
 local VERBS <const> = {
     show = false, pause = false, resume = false, revert = false,
     factor = function(text)
@@ -41,7 +41,7 @@ local VERBS <const> = {
     end,
 }
 
--- The verbs whose outcome is predicted before.
+-- The verbs with a predicted outcome.
 local PREDICTED <const> = { factor = true, sizes = true, auto = true, revert = true }
 
 function M.declare(command)
@@ -81,7 +81,7 @@ local function progress_of(change)
         units.plural(change.items_copied + change.chunks_copied, "item"), change.items_dropped)
 end
 
--- The conclusion first, and no table: what is looked for is one sentence, and the sizes.
+-- Prints the prediction first, without a table: the reader needs one sentence and the sizes.
 local function out_dry_run(context, line, prediction)
     local wrap = require("slate.base.table").wrap
     if prediction then
@@ -157,7 +157,7 @@ function M.run(context, parsed)
         return nil, wrong, "usage"
     end
     local client = must(context:connect())
-    local change, classes = must(geometry.read(client)) -- also tells whether the server knows such orders
+    local change, classes = must(geometry.read(client)) -- fails if the server does not know such orders
     local prediction
     if line and parsed.dry_run then
         prediction = PREDICTED[parsed.verb] and must(geometry.order(client, line .. " dry"))

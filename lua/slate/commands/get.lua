@@ -9,7 +9,7 @@ function M.declare(command)
     command:argument("key", "The key."):argname("KEY")
 end
 
--- JSON is text: a value that is none goes as base64.
+-- JSON is text: a value that is no text becomes base64.
 local function out_json(context, key, item)
     local is_text = utf8.len(item.value) ~= nil
     context:out_json("slate/get/1", {
@@ -29,7 +29,7 @@ local function out_value(context, value)
     end
 end
 
---- Exits with 1 when the server has no such item. Reading counts as a use, as every get does.
+--- Exits with 1 if the server has no such item. As with every get, the read counts as a use.
 function M.run(context, parsed)
     local client = must(context:connect())
     local item, message, code = client:get(parsed.key)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl hotkeys [COUNT]: the keys asked for most.
+--- slatectl hotkeys [COUNT]: the keys with the most requests.
 local must = require("slate.base.failure").must
 local sampled = require "slate.facts.sampled"
 local units = require "slate.base.units"
@@ -8,7 +8,7 @@ local M = {}
 
 local COLUMNS <const> = "AT LEAST|AT MOST|SHARE|KEY<"
 
--- What is certain comes first: a key that was seen a little may have the count of one that gave way to it.
+-- Rows by their least number of requests: a key with few may have inherited the count of a key that it replaced.
 local function cells_of(keys, requests)
     local rows, ranges = {}, {}
     for i, one in ipairs(keys) do

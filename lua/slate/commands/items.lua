@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl items [CLASS...]: what each class holds by eviction queue, and what it has lost.
+--- slatectl items [CLASS...]: the items of each class by eviction queue, and its losses.
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
 
--- Heading, field of a row, name of the statistic, how it is written.
+-- Heading, field of a row, name of the statistic, function that formats it.
 local COLUMNS <const> = {
     { "CLASS", "id", "id", tostring },
     { "ITEMS", "items", "number", units.count },
@@ -40,7 +40,7 @@ local function rows_of(now, ids)
                 row[column[2]] = class[column[3]]
             end
             if class.evicted == 0 then
-                row.evicted_age_s = nil -- servers say 0, which reads as if it had been just in use
+                row.evicted_age_s = nil -- servers report 0, which reads as if the item had just been used
             end
             rows[#rows + 1] = row
         end
@@ -48,7 +48,7 @@ local function rows_of(now, ids)
     return rows
 end
 
--- TEMP is empty on most servers, and without it the table fits a terminal.
+-- The columns without TEMP if it is empty, as on most servers: then the table fits a terminal.
 local function shown(rows)
     local columns = {}
     for _, column in ipairs(COLUMNS) do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl keys: what keys there are, from a bounded dump: summed up by prefix, or one by one.
+--- slatectl keys: the keys of a server, from a bounded dump: summed up by prefix, or one by one.
 local clock = require "slate.base.clock"
 local keydump = require "slate.wire.keydump"
 local must = require("slate.base.failure").must
@@ -30,7 +30,7 @@ local function escaped(text)
     return (text:gsub("[^%w._~-]", function(c) return ("%%%02X"):format(c:byte()) end))
 end
 
--- A function that tells whether a key is wanted. now_s is the server's time.
+-- A function that returns true if a key matches the options. now_s is the server's time.
 local function filter(parsed, now_s)
     return function(key)
         return (not parsed.prefix or keydump.unescaped(key.key):sub(1, #parsed.prefix) == parsed.prefix)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl load FILE: the items of a file that save wrote, stored in a server.
+--- slatectl load FILE: stores the items of a file, which save wrote, in a server.
 local items_file = require "slate.wire.items_file"
 local load_items = require "slate.act.load_items"
 local must = require("slate.base.failure").must
@@ -16,7 +16,7 @@ function M.declare(command)
     progress.declare_pace(command)
 end
 
---- How many items a server has evicted; or nil, message, code.
+--- The number of items that a server has evicted; or nil, message, code.
 function M.evictions(client)
     local lines, message, code = client:stats("")
     if not lines then
@@ -68,7 +68,7 @@ local function report(context, parsed, reader, tally)
     end
 end
 
--- What the server takes of a value at most; nil where it does not say.
+-- The largest value that the server accepts; nil if it does not report a limit.
 local function most_bytes_of(client)
     local lines = client:stats("settings")
     local most = lines and require("slate.facts.stats").settings(lines).item_size_max

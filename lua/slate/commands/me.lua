@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl me KEY: what the server knows of one item, without using it.
+--- slatectl me KEY: the server's data about one item, without counting as a use.
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
@@ -9,7 +9,7 @@ function M.declare(command)
     command:argument("key", "The key."):argname("KEY")
 end
 
--- The words of an answer "KEY exp=-1 la=3 cas=7 fetch=no cls=5 size=120", without the key.
+-- The item of an answer's words "KEY exp=-1 la=3 cas=7 fetch=no cls=5 size=120".
 local function item_of(words)
     local fields = {}
     for i = 2, #words do
@@ -19,7 +19,7 @@ local function item_of(words)
         end
     end
     local expires_in_s = math.tointeger(tonumber(fields.exp))
-    if expires_in_s and expires_in_s < -1 then -- memcached 1.6.18 counts the other way round
+    if expires_in_s and expires_in_s < -1 then -- memcached 1.6.18 reports it with the opposite sign
         expires_in_s = -expires_in_s
     end
     return {
@@ -41,7 +41,7 @@ local function out_text(context, item)
     }))
 end
 
---- Exits with 1 when the server has no such item.
+--- Exits with 1 if the server has no such item.
 function M.run(context, parsed)
     local client = must(context:connect())
     local reply, message, code = client:meta("me", parsed.key)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl move SRC DST [PAGES]: see slate.act.move for what it checks and how it verifies.
+--- slatectl move SRC DST [PAGES]: see slate.act.move for its checks and its verification.
 local move = require "slate.act.move"
 local must = require("slate.base.failure").must
 local limits = require "slate.judge.thresholds"
@@ -32,12 +32,12 @@ function M.declare(command)
     command:option("--limit", "Give up after this long. Default: 60s"):argname("TIME"):convert(units.parse_duration)
 end
 
--- What speaks against the move; nil where nothing does. one: of slate.judge.view.
+-- The reason against the move; nil if there is none. one: of slate.judge.view.
 local function caution_of(one, plan)
     return require("slate.judge.prediction").caution(one, { from = plan.src, to = plan.dst, pages = plan.pages })
 end
 
--- What it would do, what speaks against it, and what it will bring. 0; or nil, message, code.
+-- Prints what the move would do, the reason against it, and its predicted gain. 0; or nil, message, code.
 local function rehearse(context, client, plan, interval_s)
     local seen = must(witness.before(context, client, interval_s))
     local caution = caution_of(seen.observer, plan)
@@ -62,7 +62,7 @@ local function rehearse(context, client, plan, interval_s)
     return 0
 end
 
--- outcome: of slate.act.witness; nil without --verdict.
+-- Prints the result. outcome: of slate.act.witness; nil without --verdict.
 local function out_result(context, plan, result, outcome)
     if context.json then
         local words = move.words(plan, result)
@@ -73,7 +73,7 @@ local function out_result(context, plan, result, outcome)
         fields.pages_seen, fields.code = nil, nil
         fields.outcome = outcome and require("slate.facts.audit").outcome_fields(outcome)
         if result.state ~= "accepted" and fields.items_lost == nil then
-            fields.items_lost = require("slate.base.json").null -- unknown, which is not none
+            fields.items_lost = require("slate.base.json").null -- null is unknown; 0 would mean none
         end
         context:out_json("slate/move/1", fields)
     elseif outcome then
@@ -81,7 +81,7 @@ local function out_result(context, plan, result, outcome)
     end
 end
 
--- A line on the terminal that overwrites itself while pages move.
+-- Shows a line on the terminal that is overwritten while pages move.
 local function progress_line(context)
     if not context:is_terminal(2) then
         return nil, function() end
@@ -144,7 +144,7 @@ function M.run(context, parsed)
     local id = pages > 0 and require("slate.facts.audit").note(context, { what = "move", src = plan.src, dst = plan.dst,
         pages = pages, items_lost = result.items_lost }) or nil
     if not context.json then
-        context:out(move.words(plan, result), "\n") -- a verdict takes its time
+        context:out(move.words(plan, result), "\n") -- printed before the verdict, which takes time
         context:flush()
     end
     local outcome

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl moves: what moved pages lately, why, and what it cost.
+--- slatectl moves: the last page moves, with their reasons and costs.
 local must = require("slate.base.failure").must
 
 local M = {}
@@ -13,7 +13,7 @@ local function last_of(moves, count)
     return table.move(moves, math.max(1, #moves - (count or #moves) + 1), #moves, 1, {})
 end
 
--- A class, or the pool.
+-- The name of a class, or of the pool.
 local function place(id)
     return id == 0 and "pool" or tostring(id)
 end

@@ -7,7 +7,7 @@ local M = {}
 
 local MAP_COLUMNS <const> = 60
 local PAGES_MOST <const> = 1 << 22 -- 4 TiB
--- Shares of a page's chunks in use, and the column that counts pages up to there.
+-- Upper bounds of the share of a page's chunks in use, each with the title of its column.
 local BANDS <const> = {
     { most = 0, title = "EMPTY" }, { most = 0.25, title = "<=25%" }, { most = 0.5, title = "<=50%" },
     { most = 0.75, title = "<=75%" }, { most = 0.9999, title = "<100%" }, { most = 1, title = "FULL" },
@@ -32,7 +32,7 @@ function M.parse(line)
     }
 end
 
--- Every page of a slated, in as many answers as it takes; false when the server does not list them.
+-- Every page of a slated, from as many answers as needed; false if the server does not list its pages.
 local function exact(client)
     local pages, first = {}, 0
     repeat
@@ -160,7 +160,7 @@ end
 function M.run(context, parsed)
     local client = must(context:open())
     local now = must(context:snapshot(client))
-    if context.who.store == "heap" then -- its pages are pieces of one whole; blocks has pages of blocks
+    if context.who.store == "heap" then -- heap's pages are pieces of one area; blocks has pages of blocks
         return nil, select(2, require("slate.facts.store").needs_slab(context.who, "pages of classes"))
     end
     local pages, message, code = exact(client)

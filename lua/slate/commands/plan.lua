@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl plan: writes what to change into a file, checked against the server; slatectl apply carries it out.
+--- slatectl plan: writes changes into a file, checked against the server; slatectl apply carries them out.
 local must = require("slate.base.failure").must
 local limits = require "slate.judge.thresholds"
 local steps = require "slate.act.steps"
@@ -31,14 +31,14 @@ function M.declare(command)
     command:option("-o --output", "The file to write. Default: standard output"):argname("FILE")
 end
 
--- What the server did in the time that policies and predictions go by: an earlier snapshot and the observer that saw
--- it.
+-- Observes the server for the time that policies and predictions need: an earlier snapshot, and the observer from it
+-- on.
 local function watch(context, client, parsed)
     local _, before, _, _, _, one = must(context:pair(client, math.max(parsed.interval or limits.lately_s, 0.01)))
     return before, one
 end
 
--- What a policy would move now, as steps, the reason to move nothing, and the observer; or nil, message, code.
+-- The moves that a policy decides now, as steps, its reason to move nothing, and the observer; or nil, message, code.
 local function decided(context, client, parsed)
     local one = must(require("slate.policy.file").open(parsed.policy))
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
@@ -59,14 +59,14 @@ local function decided(context, client, parsed)
     return list, why, seen
 end
 
--- Does a step switch automove off? Such a step goes before moves: so nothing else moves pages meanwhile, nor while the
--- plan is taken back, from its end on.
+-- True if a step switches automove off. Such a step goes before moves: so automove moves no pages meanwhile. An undo
+-- goes from the plan's end to its begin, so automove stays off there, too.
 local function stops_automove(step)
     local settings = require "slate.facts.settings"
     return settings.row(step.name) == settings.row("slab_automove") and settings.same("slab_automove", step.value, "0")
 end
 
--- The steps, and the observer where a policy was asked; or nil, message, code.
+-- The steps, and the observer if a policy decided; or nil, message, code.
 local function gather(context, client, parsed)
     local list, why, seen = {}, nil, nil
     if parsed.policy then
@@ -83,7 +83,7 @@ local function gather(context, client, parsed)
     return list, seen
 end
 
--- Adds to each step of the list that moves pages what it would bring by itself.
+-- Adds the predicted effect to each step of the list that moves pages.
 local function predict_moves(context, client, parsed, list, seen)
     for _, step in ipairs(list) do
         if step.kind == "move" and not seen then

@@ -8,8 +8,8 @@ local units = require "slate.base.units"
 local M = {}
 
 local LEAST_INTERVAL_S <const> = 0.01
-local TRACE_MEMORY <const> = "64m" -- as slated has it
-local PAGES_PER_MINUTE <const> = 60 -- memcached's own pace, but they may come at once
+local TRACE_MEMORY <const> = "64m" -- slated's default
+local PAGES_PER_MINUTE <const> = 60 -- memcached's own rate, but the pages may move at once
 
 function M.declare(command)
     command:argument("action", "list the policies that come with slatectl; show, test, simulate or run one.")
@@ -106,7 +106,7 @@ end
 
 local function test(context, one, words)
     local settled, wrong = one:start(words)
-    if not settled then -- the words are wrong, not the policy
+    if not settled then -- an error in the words, not in the policy
         return nil, ("policy %s: %s"):format(one.name, wrong), "usage"
     end
     local report, problem = require("slate.policy.test").test(one, words)
@@ -135,7 +135,7 @@ local function place(id)
     return id == 0 and "the pool" or "class " .. id
 end
 
--- Prints decisions: every one as JSON; for people what has nothing new to say is left out.
+-- Prints decisions: every one as JSON; for people, it leaves out those without news.
 local function printer(context, name, clock_of)
     local last
     return function(decision)
@@ -178,7 +178,7 @@ local function replay(context, one, running, path)
     return 0
 end
 
--- The decisions before which a policy that looks at so many samples moves nothing.
+-- The number of decisions in which a policy moves nothing, because it needs this number of samples first.
 local function samples_wanted(one, running)
     local most = 1
     for _, row in ipairs(one:setting_list()) do
@@ -187,8 +187,8 @@ local function samples_wanted(one, running)
     return most
 end
 
--- Rounds until there is nothing left to do. once: the decisions after which --once ends it; nil: none. true, or nil,
--- message, code.
+-- Makes rounds until --for or --once ends them, or the runner is done. once: the decisions after which --once ends;
+-- nil: without --once. true, or nil, message, code.
 local function run_rounds(runner, parsed, once, each)
     local clock = require "slate.base.clock"
     local interval_s = math.max(parsed.interval or 1, LEAST_INTERVAL_S)
@@ -211,7 +211,7 @@ local function run_rounds(runner, parsed, once, each)
     end
 end
 
--- Rounds on a server that is ours. Returns an exit code, or nil, message, code.
+-- Makes rounds on a live server; with --apply, after a takeover of its page moves. An exit code, or nil, message, code.
 local function live_on(context, client, who, one, running, parsed)
     context.command = nil -- each page is a change of its own: undo takes them back one by one
     local runner = require("slate.act.policy_run").new(client, running, {
@@ -251,7 +251,7 @@ local function live(context, one, running, parsed)
     end
     local outcome = table.pack(pcall(live_on, context, client, who, one, running, parsed))
     local given_back = taken:give_back()
-    if not outcome[1] then -- Ctrl-C, or an output that nobody reads
+    if not outcome[1] then -- Ctrl-C, or a closed output
         error(outcome[2], 0)
     elseif outcome[2] and not given_back then
         return nil, "automove could not be given back", "server"
@@ -274,7 +274,7 @@ local function run(context, one, words, parsed)
     return live(context, one, running, parsed)
 end
 
--- The policies that words name, each with the settings behind it; all of the folder when there are none.
+-- The policies that words name, each followed by its settings; all policies of the folder if there are no words.
 -- Returns a list of { name, words }.
 local function named(words)
     local chosen = {}

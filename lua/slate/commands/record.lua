@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl record -o FILE: snapshots of a server, one line of JSON each, until it is told to stop.
+--- slatectl record -o FILE: snapshots of a server, one line of JSON each, until it is stopped.
 local clock = require "slate.base.clock"
 local must = require("slate.base.failure").must
 local record = require "slate.facts.record"
@@ -29,7 +29,7 @@ local function open_writer(parsed)
     return record.create(parsed.output, parsed.append, parsed.whole or parsed.recording)
 end
 
--- Writes a recording out whole. Returns an exit code.
+-- Writes a recording again, with every snapshot whole. Returns an exit code.
 local function expand(context, parsed)
     local list = must(context:recordings({ parsed.recording }))
     local writer = must(open_writer(parsed))
@@ -39,8 +39,7 @@ local function expand(context, parsed)
     return 0
 end
 
--- Takes snapshots and survives a server that goes away: a missed sample is counted, and the next
--- round connects anew.
+-- Takes snapshots and survives the loss of the server: a missed sample is counted, and the next round connects again.
 local Sampler = {}
 Sampler.__index = Sampler
 
@@ -70,8 +69,7 @@ local function note_missed(context, tally, message)
     end
 end
 
--- One round: 0-based number `n` falls due at start + n * interval, so that a slow answer does not
--- shift those that follow.
+-- Waits for round `n`, from 0: it is due at start + n * interval, so that a slow answer does not delay later rounds.
 local function await_round(start_s, n, interval_s)
     local due_s = start_s + n * interval_s
     local wait_s = due_s - clock.steady_s()
@@ -85,7 +83,7 @@ local function is_done(parsed, n, start_s, interval_s)
         or parsed["for"] and clock.steady_s() + interval_s > start_s + parsed["for"] + 1e-6
 end
 
--- Runs until count, duration or an error ends it. true, or nil, message, code.
+-- Runs until the count, the duration or an error ends it. true, or nil, message, code.
 local function run_rounds(context, parsed, sampler, writer, tally)
     local interval_s = math.max(parsed.interval or 1, LEAST_INTERVAL_S)
     local start_s, n = clock.steady_s(), 0
@@ -116,7 +114,7 @@ function M.run(context, parsed)
         return expand(context, parsed)
     end
     local sampler = setmetatable({ context = context }, Sampler)
-    sampler.client = must(context:open()) -- before the file: no server, no empty file
+    sampler.client = must(context:open()) -- before the file: without a server, no empty file
     local writer = must(open_writer(parsed))
     local tally = { missed = 0, is_down = false }
     local function summary()

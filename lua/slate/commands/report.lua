@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl report FILE...|SERVER... -o report.html: one page that says what went on, from recordings or from servers.
+--- slatectl report FILE...|SERVER... -o report.html: one page on the events at servers, from recordings or live.
 local clock = require "slate.base.clock"
 local examined = require "slate.cli.examined"
 local moments = require "slate.report.moments"
@@ -26,7 +26,7 @@ function M.declare(command)
     command:option("--title", "The heading of the page, such as the name of an incident."):argname("TEXT")
 end
 
--- True for a recording: an existing path that is no socket, or a name in .json or .jsonl. Else it is a server.
+-- True for a recording: an existing path that is no socket, or a name in .json or .jsonl. Other words are servers.
 local function is_file(name)
     local kind = require("slate.base.input").kind(name)
     return kind and kind ~= "socket" or name:find("%.jsonl?$") ~= nil
@@ -70,7 +70,7 @@ local function sample(peer)
     end
 end
 
--- What is asked once, at the end.
+-- Reads the figures that are needed once, at the end.
 local function query(context, peer)
     if not peer.client then
         return
@@ -78,14 +78,14 @@ local function query(context, peer)
     peer.live = { now = peer.list[#peer.list] }
     examined.query(peer.client, function() return context:connect(peer.server) end, peer.live)
     peer.live.now = nil
-    if peer.who.slated then -- memcached's own histogram may hold up its clients
+    if peer.who.slated then -- memcached's own histogram may delay its clients
         peer.histogram = require("slate.facts.sizehist").read(peer.client, "sizehist")
     end
     peer.client:close()
 end
 
--- Samples servers side by side. A list of { server, list (snapshots), asked, histogram, message, code }; or nil,
--- message, code when none answers.
+-- Samples servers at the same time. A list of { server, list (snapshots), live, histogram, message, code }; or nil,
+-- message, code if none answers.
 local function watch(context, servers, duration_s, interval_s)
     local peers, any = {}, false
     for i, opened in ipairs(together.each(servers, function(server) return open(context, server) end)) do
@@ -120,7 +120,7 @@ local function span_of(parsed, first_s)
     return from_s, to_s
 end
 
--- sources: list of { list, asked }. Stories of those of which something is known in the span; or nil, message, code.
+-- sources: list of { list, live }. The stories of servers with snapshots in the span; or nil, message, code.
 local function stories_of(context, parsed, sources)
     local entries = require("slate.facts.audit").read(require("slate.facts.audit").path())
     local own, first_s, incidents, why = examined.own_of(context), math.huge, {}, nil
@@ -180,7 +180,7 @@ local function from_servers(context, parsed)
     return sources, about
 end
 
--- Recordings or servers, not both.
+-- The kind of the sources: recordings or servers, not both.
 local function kind_of(sources)
     local files = 0
     for _, name in ipairs(sources) do

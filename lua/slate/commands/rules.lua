@@ -47,7 +47,7 @@ local function out(context, findings, about)
     context:out(#findings == 0 and "nothing was found\n" or units.plural(#findings, "finding") .. "\n")
 end
 
--- A broken rule fails the test. Returns 0; or nil, message, code.
+-- Fails the test if a rule is broken. Returns 0; or nil, message, code.
 local function judged(own)
     local name, problem = next(own.off)
     if name then
@@ -56,7 +56,7 @@ local function judged(own)
     return 0
 end
 
--- What a server is known by, for rules; or nil, message, code.
+-- The facts of the server that rules may use; or nil, message, code.
 local function observe(context, interval_s)
     local client = must(context:open())
     local now, before, rates, judge, course = context:pair(client, interval_s)

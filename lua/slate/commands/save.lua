@@ -36,7 +36,7 @@ local function summary(writer, tally)
         #left > 0 and "; " .. table.concat(left, ", ") or "")
 end
 
--- The walk needs a connection of its own: a dump that is broken off would stand before the next reply.
+-- The walk needs a connection of its own: the rest of a dump that ends early would come before the next reply.
 local function walk(context, parsed)
     return save_items.walk(must(context:connect()), parsed.prefix, context.who.slated ~= nil)
 end
@@ -63,7 +63,7 @@ function M.run(context, parsed)
     if parsed.file == "-" and context.json then
         return nil, "save - writes the items to standard output: it takes no --json", "usage"
     end
-    local client = must(context:open()) -- before the file: no server, no file
+    local client = must(context:open()) -- before the file: without a server, no file
     local out <close> = must(packed.create(parsed.file))
     local tally = { gone = 0, stale = 0, unaskable = 0, read = 0 }
     local writer = write_all(context, parsed, client, out, tally)

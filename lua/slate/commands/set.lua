@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl set NAME=VALUE...: changes settings of a running server, verifies them and puts them on record.
+--- slatectl set NAME=VALUE...: changes settings of a running server, verifies and records them.
 local must = require("slate.base.failure").must
 local witness = require "slate.act.witness"
 
@@ -21,7 +21,7 @@ function M.declare(command)
     witness.declare(command)
 end
 
--- The settings asked for: a list of { name, value }; or nil and a message.
+-- The requested settings: a list of { name, value }; or nil and a message.
 local function pairs_of(words)
     if #words == 2 and not words[1]:find("=", 1, true) then
         return { { name = words[1], value = words[2] } }
@@ -37,9 +37,9 @@ local function pairs_of(words)
     return list
 end
 
---- Carries out settings one after the other and says how each went; the first that fails ends it. steps: of
--- slate.act.steps, all of kind "set". verdict_s: how long to watch before and after; nil: not. Returns an exit code,
--- or nil, message, code.
+--- Carries out settings one after the other and prints each result; the first failure ends it. steps: of
+-- slate.act.steps, all of kind "set". verdict_s: how long to observe before and after; nil: no verdict. Returns an exit
+-- code, or nil, message, code.
 function M.apply(context, client, steps, dry_run, verdict_s)
     local changes = {}
     for i, step in ipairs(steps) do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl settings [PART]: the server's settings, all or those whose name contains PART; of a slated also those that
+--- slatectl settings [PART]: the server's settings, all or those whose name contains PART; on slated also those that
 --- memcached does not have.
 local must = require("slate.base.failure").must
 local settings = require "slate.facts.settings"
@@ -11,7 +11,7 @@ function M.declare(command)
     command:argument("part", "Only settings whose name contains this."):args("?"):argname("PART")
 end
 
--- Names and texts in the server's order: of stats settings, then those that only stats config has.
+-- Names and texts in the server's order: of stats settings, then those that only slated's stats config has.
 local function read(client, who)
     local groups, refused = must(client:stats_groups(who.slated and { "settings", "config" } or { "settings" }))
     local list, seen = {}, {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl simulate TRACE: a grid of policies and sizes played by `slated --simulate`, as a table and a chart.
+--- slatectl simulate TRACE: `slated --simulate` runs a grid of policies and sizes; prints a table and a chart.
 local must = require("slate.base.failure").must
 local simulate = require "slate.policy.simulate"
 local units = require "slate.base.units"
@@ -13,7 +13,7 @@ local processes <const> = units.whole(1, 256)
 
 local pixels <const> = units.whole(20, 10000)
 
---- The options that say how a trace is to be read, which become options of slated.
+--- The options for the reading of a trace, which become options of slated.
 function M.declare_trace(command)
     command:option("--format", "Form of the trace: keys, slate, twitter, cachelib or oracle. Default: told by what it "
         .. "holds"):argname("FORM"):choices({ "auto", "keys", "slate", "twitter", "cachelib", "oracle" })
@@ -26,7 +26,7 @@ function M.declare_trace(command)
         end)
 end
 
---- These as words for slated.
+--- These options as words for slated.
 function M.trace_words(parsed)
     local words = {}
     words[1] = parsed.format and "--format=" .. parsed.format or nil
@@ -75,7 +75,7 @@ local function grid_of(parsed, known)
     }
 end
 
--- What would be found out only after the work was done.
+-- Checks options first: otherwise these errors would come only after the work.
 local function check(parsed)
     if parsed.objects and parsed.memory then
         return nil, "--memory and --objects exclude each other", "usage"

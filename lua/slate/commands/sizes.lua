@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl sizes: how large the items are, over the boundaries of the classes.
+--- slatectl sizes: the sizes of the items, over the boundaries of the classes.
 local chunks = require "slate.facts.chunks"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
@@ -19,7 +19,7 @@ local function bar(share, widest)
     return ("#"):rep(math.ceil(share / widest * BAR_COLUMNS))
 end
 
--- Rows of a table: label, items, share and a bar that is longest for the largest.
+-- Prints the rows of a table: label, items, share and a bar, the longest for the largest share.
 local function out_bars(context, columns, rows, items)
     local widest = 0
     for _, row in ipairs(rows) do

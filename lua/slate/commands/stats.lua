@@ -22,7 +22,7 @@ local function explain(group, message, code)
     return nil, ("this server does not know 'stats %s'"):format(group), code
 end
 
--- Typed values by name, NULL as null; lines that are no STAT lines are kept as they are.
+-- Typed values by name, NULL as null; lines that are no STAT lines stay as text in a list.
 local function as_json(lines)
     local json = require "slate.base.json"
     local values, others = {}, json.array()

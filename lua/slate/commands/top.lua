@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl top: the server at a glance, once or again and again.
+--- slatectl top: the server at a glance, once or repeatedly.
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
 local relief = require "slate.judge.relief"
@@ -9,7 +9,7 @@ local view = require "slate.judge.view"
 local M = {}
 
 local ROWS_WITHOUT_TERMINAL <const> = 10
-local HEAD_LINES <const> = 6 -- what stands above and below the class rows, advice apart
+local HEAD_LINES <const> = 6 -- lines above and below the class rows, without advice
 
 function M.declare(command)
     command:option("-w --watch", "Repeat every so often until Ctrl-C. Default: 2s"):args("?"):argname("TIME")
@@ -36,7 +36,7 @@ local function line(...)
     return table.concat(parts, "   ") .. "\n"
 end
 
--- The lines above the table. What is unknown is left out.
+-- The lines above the table. Unknown figures are left out.
 local function heading(o)
     local kind = o.slated and "slated " .. o.slated or "memcached " .. (o.version or "?")
     return line(o.server, kind, known("up %s", o.uptime_s and units.age(o.uptime_s)),
@@ -53,7 +53,7 @@ local function heading(o)
             known("pool %s", o.free_pool_pages and units.plural(o.free_pool_pages, "page")))
 end
 
--- The classes that matter come first: in trouble, then busy.
+-- Sorts classes by weight: those that refuse stores first, then those that evict, then busy ones.
 local function by_weight(rows)
     return order.largest_first(rows, function(row)
         return (row.out_of_memory_per_s or 0) * 1e6 + (row.evicted_per_s or 0) * 1e3
@@ -82,13 +82,13 @@ local function out_json(context, now, rates, rows, advice)
     context:out_json("slate/top/1", fields)
 end
 
--- Repaints in place: home, each line to its end, then whatever an earlier, longer text left below.
+-- Repaints in place: from the top, clears each line's end, and then the lines that an earlier, longer text left below.
 local function repaint(context, text)
     context:out("\27[H", (text:gsub("\n", "\27[K\n")), "\27[J")
     context:flush()
 end
 
--- rows: of slate.judge.view.classes; advice: of slate.judge.relief.
+-- Prints one state. rows: of slate.judge.view.classes; advice: of slate.judge.relief.
 local function show(context, now, rates, rows, advice, in_place)
     if context.json then
         return out_json(context, now, rates, rows, advice)
@@ -101,7 +101,7 @@ local function show(context, now, rates, rows, advice, in_place)
     context:flush()
 end
 
--- What to do about classes that starve. one: of slate.judge.view, nil of a server that was seen once.
+-- Advice about starving classes. one: of slate.judge.view, nil for a server with a single sample.
 local function advice_of(client, one, rows)
     local curves = one and one.now.slated and require("slate.facts.sampled").curves(client, relief.wanted(one))
         or nil

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl trial NAME=VALUE... --for TIME: changes settings for a while, and goes back when a bound is crossed.
+--- slatectl trial NAME=VALUE... --for TIME: changes settings for a while, and restores them if a bound is crossed.
 local limits = require "slate.judge.thresholds"
 local bounds = require "slate.judge.bounds"
 local guarded = require "slate.act.guarded"
@@ -22,12 +22,12 @@ function M.declare(command)
     command:flag("--keep", "Keep the settings when the time is over and no guard was crossed.")
 end
 
--- The guards that were named, or those of who names none.
+-- The guards of the options; without any, the default ones.
 local function guards_of(parsed)
     return #parsed.guard > 0 and parsed.guard or bounds.default_guards()
 end
 
--- That the time is over, and what would have crossed a guard if hits had not risen.
+-- A sentence: the time is over, and which guard would have been crossed if hits had not risen.
 local function over_in_words(parsed, base, last)
     local waiting = bounds.first_guard_crossed(guards_of(parsed), base, last, true)
     return ("the time is over and no guard was crossed%s"):format(waiting
@@ -50,7 +50,7 @@ local function report(context, base, last, words)
             row("out of memory/s", "out_of_memory_per_s", units.rate) }), words, "\n")
 end
 
--- Everything between the first change and the last; raises for an interrupt.
+-- Makes the changes, and watches the guards to the end; raises for an interrupt.
 local function try(context, client, parsed, base, done)
     local list = {}
     for i, pair in ipairs(parsed.settings) do
@@ -69,7 +69,7 @@ function M.run(context, parsed)
         return nil, "--for takes more than 0: a trial needs some time", "usage"
     end
     local client = must(context:open())
-    -- What the trial is held against: as long a time as guards judge it by.
+    -- The baseline of the trial covers the same time as the guards' averages.
     local now, _, rates = must(context:pair(client, math.min(limits.lately_s, parsed.for_s or DEFAULT_FOR_S)))
     local base = require("slate.judge.view").overview(now, rates)
     local done = {}
@@ -78,7 +78,7 @@ function M.run(context, parsed)
         report(context, base, last, over_in_words(parsed, base, last) .. ": the settings stay")
         return 0
     end
-    -- An interrupt may have left an answer unread: go back over a connection of its own.
+    -- An interrupt may have left an answer unread: the undo uses a connection of its own.
     client:close()
     local other, message, code = context:open()
     if not other then

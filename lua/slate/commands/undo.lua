@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl undo [ID]: takes a change back that slatectl made.
+--- slatectl undo [ID]: undoes a change by slatectl.
 local audit = require "slate.facts.audit"
 local must = require("slate.base.failure").must
 local steps = require "slate.act.steps"
@@ -14,10 +14,10 @@ function M.declare(command)
     command:flag("--dry-run", "Show what would be done; do nothing.")
 end
 
--- Codes that say of the change that it cannot be taken back, rather than that the server was not reached.
+-- Codes of a change that cannot be undone; others mean that the server was not reached.
 local AT_FAULT <const> = { no = true, usage = true, unsupported = true, refused = true, input = true }
 
--- How to get past a change that cannot be taken back: "" when none is on record before it.
+-- A hint how to skip a change that cannot be undone; "" if none is recorded before it.
 local function way_past(entries, stuck)
     for i = #entries, 1, -1 do
         local entry = entries[i]
@@ -39,7 +39,7 @@ local function dry_run(context, client, list, force)
     return 0
 end
 
--- Takes one entry back: { id, undoes, words }; or nil, message, code.
+-- Undoes one entry: { id, undoes, words }; or nil, message, code.
 local function take_back(context, client, entry, force)
     local words, id, why = steps.take_back(context, client, entry, force)
     if not words then
@@ -57,7 +57,7 @@ local function take_back(context, client, entry, force)
     return { id = id, undoes = entry.id, words = words }
 end
 
--- Takes a list back, the last first. An exit code; or nil, message, code and the entry that stands in the way.
+-- Undoes a list, the last first. An exit code; or nil, message, code and the entry that cannot be undone.
 local function take_all_back(context, list, parsed)
     for _, entry in ipairs(list) do -- before anything is sent
         local can, problem = steps.reverse(entry)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl watch CLASS...: the server's own stream of events, and how many of them were lost.
+--- slatectl watch CLASS...: the server's own stream of events, and the number of lost ones.
 local clock = require "slate.base.clock"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
@@ -8,18 +8,18 @@ local M = {}
 
 local CLASSES <const> = { "fetchers", "mutations", "evictions", "deletions", "connevents", "sysevents" }
 local POLL_S <const> = 0.1
--- Names of the log's fields, and ours with their units.
+-- Names of the log's fields, and our names, with units.
 local FIELDS <const> = {
     key = "key", type = "type", status = "status", cmd = "command", fetch = "fetched", ttl = "ttl_s",
     la = "last_access_s", clsid = "class", cfd = "connection", size = "size_bytes", rip = "address",
     transport = "transport", reason = "reason", src = "src", dst = "dst", state = "state", what = "what", was = "was",
     is = "is", by = "by",
 }
--- Fields of a change, which are escaped as keys are; they hold text for people.
+-- Fields of a change, which are escaped as keys are; they have text for people.
 local ESCAPED <const> = { what = true, was = true, is = true, by = true }
 local NUMBERS <const> = { ttl_s = true, last_access_s = true, class = true, connection = true,
     size_bytes = true, src = true, dst = true }
--- What of an event a person is shown, in this order; its type and key stand before it.
+-- The fields of an event that people see, in this order, after its type and key.
 local SHOWN <const> = { "command", "status", "class", "size_bytes", "ttl_s", "last_access_s", "fetched", "connection",
     "address", "transport", "reason", "src", "dst", "state", "what", "was", "is", "by" }
 
@@ -94,7 +94,7 @@ local function out_event(context, event)
     context:flush()
 end
 
--- What the server says it has told and lost so far, to all who watch; nil when it does not count.
+-- The server's counts of events sent and lost so far, for all watchers; nil if it does not count.
 local function counts_of(client)
     local lines = client:stats("")
     local general = lines and require("slate.facts.stats").figures(lines) or {}
@@ -115,7 +115,7 @@ local function begin(context, classes)
     return client
 end
 
--- Reads events until time or count are over. Returns true, or nil, message, code.
+-- Reads events until the time or the count is reached. Returns true, or nil, message, code.
 local function follow(context, client, parsed, sofar)
     local until_s = parsed.for_s and clock.steady_s() + parsed.for_s or math.huge
     while clock.steady_s() < until_s and sofar.events < (parsed.count or math.huge) do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl whatif: which hit ratio the other policies would have.
+--- slatectl whatif: the hit ratios that the other policies would have.
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
