@@ -18,7 +18,7 @@ enum {
 
 enum acting_kind { ACTING_CHANGE, ACTING_UNDO, ACTING_REDO };
 
-/* What the operator chose in the review. minutes 0: no trial. */
+/* The operator's choices in the review. minutes 0: no trial. */
 struct trial_terms {
     unsigned minutes;
     /* undo it when evictions rise by more than this share; 0: never for evictions */
@@ -29,7 +29,7 @@ struct trial_terms {
 
 /* A change that undo takes back, or that redo makes again. */
 struct proposal {
-    char title[NOTE_BYTES]; /* of the change */
+    char title[NOTE_BYTES]; /* title of the change */
     struct plan plan;
 };
 

@@ -41,8 +41,8 @@ struct fleet {
     struct server_list lists[LIST_LIMIT];
     unsigned list_count;
     uint64_t interval_ms;
-    size_t tape_bytes;       /* for each server */
-    const struct access *access; /* for all of them; borrowed */
+    size_t tape_bytes;       /* each server's share of memory for the past */
+    const struct access *access; /* for all servers; borrowed */
 };
 
 /* Starts with no server. The memory for the past is divided by `expected`, the number of servers to

@@ -63,7 +63,7 @@ static void step_session(struct app *app, struct session *session, bool is_marke
     session->acting.audit_path = app->audit_path;
     session_step(session, now_ms);
     while (session_take(session, &reply, now_ms, wall_ms)) {
-        /* nobody else sends anything */
+        /* ignored: only acting sends other lines */
     }
     bool is_open = session == app->open;
     struct wants wants = {.inquiries = 0};

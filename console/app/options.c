@@ -26,7 +26,7 @@ static const struct {
     const char *help;
     bool in_file; /* also a setting of the configuration file */
     enum taken taken;
-    size_t at; /* in struct options */
+    size_t at; /* offset in struct options */
 } rows[] = {
     {'s', "server", "ADDRESS",
      "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket; dns:name:port "

@@ -6,7 +6,7 @@
 
 enum { CREDENTIALS_MOST = 250 }; /* "user password" */
 
-/* Reads "user:password" in the first line, with or without one of slated's roles behind it. `out`:
+/* Reads "user:password" in the first line, with or without one of slated's roles after it. `out`:
  * "user password". False: `why` has the reason. */
 bool password_file_read(const char *path, char out[CREDENTIALS_MOST + 1], char *why,
                         size_t why_bytes);

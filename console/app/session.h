@@ -10,7 +10,7 @@
 #include "link/poller.h"
 #include "link/watch.h"
 
-enum { ALARM_AFTER_MS = 5000, LOAD_MS = 5 /* of a recording in one step */ };
+enum { ALARM_AFTER_MS = 5000, LOAD_MS = 5 /* loading of a recording in one step */ };
 
 /* A state of the server of which events report the beginning and the end. */
 struct alarm {
@@ -28,11 +28,11 @@ struct session {
     struct model *model;
     struct acting acting; /* the changes under way on this server, and their undo */
     struct tape *tape;
-    struct raw_replies raw; /* of the last refresh, when keeps_raw */
+    struct raw_replies raw; /* replies of the last refresh, if keeps_raw */
     bool keeps_raw;
     struct recording_writer record; /* the recording's file; not open: no recording */
     char record_name[200];
-    unsigned bad_lines; /* of the replayed recording */
+    unsigned bad_lines; /* bad lines of the replayed recording */
     struct watch watch;
     struct alarm starvation[CLASS_LIMIT]; /* the class starves */
     struct alarm overrun;                 /* more memory is held than the limit allows */

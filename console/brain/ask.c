@@ -216,7 +216,7 @@ const struct sentence *brain_findings(const struct model *model, unsigned *count
     return findings->of;
 }
 
-/* ---- what a page is worth ---- */
+/* ---- the value of a page ---- */
 
 /* (model, worths), both as light userdata -> nothing */
 static int find_worths(lua_State *L) {

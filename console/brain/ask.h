@@ -33,7 +33,7 @@ const struct sentence *brain_findings(const struct model *model, unsigned *count
  * unknown. */
 struct class_worth {
     unsigned class_id;
-    double pages, hit_ratio, read_share; /* by its curve; share of all sampled reads */
+    double pages, hit_ratio, read_share; /* by its curve; share of sampled reads */
     double gain, loss;                   /* hits a second, by a page more or less */
     char policy[POLICY_NAME_BYTES];      /* a better policy for the class; "" none */
     double policy_gain;                  /* its gain of hit ratio */

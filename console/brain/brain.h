@@ -14,7 +14,7 @@ enum class_state {
     CLASS_UNKNOWN,  /* has pages, but rates need a second sample */
     CLASS_EMPTY,    /* no pages */
     CLASS_CALM,     /* no remark */
-    CLASS_SPARE,    /* whole pages free, and nothing is evicted */
+    CLASS_SPARE,    /* complete pages are free, none evicted */
     CLASS_EVICTING, /* evicts, as a full cache does */
     CLASS_STARVING  /* see lua/slate/judge/starving.lua */
 };
@@ -80,7 +80,7 @@ const struct brain *brain_of(const struct model *model);
 /* Valid as long as the brain. */
 const struct verdict *brain_said(const struct brain *brain);
 
-/* What the last look made of a class; all unknown before the first. Valid as long as the brain. */
+/* The last look's results for a class; all unknown before the first. Valid as long as the brain. */
 const struct class_verdict *brain_class(const struct brain *brain, unsigned class_id);
 
 /* The text in place of a table without rows. */

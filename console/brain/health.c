@@ -71,7 +71,7 @@ static void report_findings(struct report *report, const struct model *model) {
     }
 }
 
-/* ---- how things stand, without a judgement ---- */
+/* ---- the general state, without a judgement ---- */
 
 static void report_evictions(struct report *report, const struct model *model) {
     char rate[FORMAT_BYTES];

@@ -33,6 +33,6 @@ void brain_find(const struct brain *brain, lua_CFunction find, const void *of, v
 void *brain_kept(const struct model *model, enum kept_kind kind, size_t bytes, uint64_t replies_ms,
                  bool *is_old);
 
-/* Pushes the operator's own rules, nil where there are none. */
+/* Pushes the operator's own rules, nil if there are none. */
 void own_rules_push(lua_State *L);
 #endif

@@ -35,7 +35,7 @@ struct recording {
 /* One call of Lua for a recording. */
 struct reading {
     struct recording *recording;
-    size_t bytes; /* of the line */
+    size_t bytes; /* bytes of the line */
     struct snapshot *snapshot;
     int64_t wall_ms;
     char *text;

@@ -1,11 +1,11 @@
-/* Recordings as slatectl writes and reads them: one snapshot a line, JSON of the schema
- * "slate/snapshot/1" (slatectl(1)), or the changes since the previous line ("slate/change/1").
+/* Recordings, in the format of slatectl: one snapshot a line, JSON of the schema "slate/snapshot/1"
+ * (slatectl(1)), or the changes since the previous line ("slate/change/1").
  * lua/slate/facts/record_line.lua makes and reads the lines; the files are handled here.
  *
- * Reading checks everything: a line that is not a whole snapshot is reported and skipped, and a
- * line of more than RECORDING_LINE_LIMIT bytes is such a line. Writing appends whole lines with one
- * write each, so that a recording stays readable after any crash. Only regular files, so no call
- * waits for another process. One thread. */
+ * Reading checks everything: a line that is not a complete snapshot is reported and skipped, and a
+ * line of more than RECORDING_LINE_LIMIT bytes is such a line. Writing appends complete lines with
+ * one write each, so that a recording stays readable after any crash. Only regular files, so no
+ * call waits for another process. One thread. */
 #ifndef CONSOLE_BRAIN_RECORDING_H
 #define CONSOLE_BRAIN_RECORDING_H
 #include "facts/stats.h"
@@ -60,7 +60,7 @@ char *recording_whole(const struct raw_replies *raw, const struct raw_about *abo
 struct recording_writer {
     int fd;     /* -1: none is open */
     bool has_begun;
-    int chain;  /* of slate.facts.record_line, in Lua's registry, once it has begun */
+    int chain;  /* a chain of slate.facts.record_line, in Lua's registry, if has_begun */
 };
 
 /* Opens a recording to append to: a new file, or one that is a recording already. False with a

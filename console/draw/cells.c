@@ -56,8 +56,8 @@ static uint32_t utf8_next(const char **text) {
     return glyph >= least[tail] ? glyph : '?';
 }
 
-/* One column wide in every terminal: Latin, Greek, Cyrillic, arrows and blocks. The rest is not
- * worth a broken layout. */
+/* True for glyphs of one column in every terminal: Latin, Greek, Cyrillic, arrows and blocks. Other
+ * glyphs are not worth a broken layout. */
 static bool is_narrow(uint32_t glyph) {
     return (glyph >= 0x20 && glyph < 0x7f) || (glyph >= 0xa1 && glyph < 0x300 && glyph != 0xad) ||
            (glyph >= 0x370 && glyph < 0x483) || (glyph >= 0x2010 && glyph < 0x2028) ||

@@ -108,7 +108,7 @@ float cells_graph(struct cells *cells, struct rect area, uint8_t style, const fl
 enum { SPIKE_TIMES = 4 };
 bool cells_cut_spikes(float *values, int count);
 
-/* A horizontal bar in three parts: used, slack and the empty rest; shares are 0..1. */
+/* A horizontal bar in three parts: used, slack and empty; shares are 0..1. */
 void cells_bar(struct cells *cells, int y, int x, int width, double used_share, double slack_share);
 
 /* Makes the area clickable until the grid is cleared. */
@@ -119,7 +119,7 @@ const struct hotspot *cells_hot_at(const struct cells *cells, int y, int x);
 /* A frame with a title and a blank inside. */
 void cells_box(struct cells *cells, struct rect area, const char *title);
 
-/* Marks a whole row of the area as selected. */
+/* Marks a row of `width` columns as selected. */
 void cells_select(struct cells *cells, int y, int x, int width);
 
 /* Columns that UTF-8 text takes in a grid. */

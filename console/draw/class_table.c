@@ -62,7 +62,7 @@ static bool is_idle(const struct model *model, unsigned id, uint64_t window_ms) 
 
 struct sortable {
     double key;
-    const char *text; /* of an own column; "" else */
+    const char *text; /* text of an own column; else "" */
     unsigned id;
 };
 

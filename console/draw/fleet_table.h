@@ -39,10 +39,10 @@ struct fleet_row {
     const struct model *model;
     bool is_up; /* has current figures */
     bool is_odd; /* an outlier, which is marked */
-    enum tone tone; /* of `words` */
+    enum tone tone; /* the tone of `words` */
     char words[NOTE_BYTES]; /* the worst line of health, or why the server is down */
     uint64_t retry_ms;
-    double value[FLEET_COLUMNS]; /* NAN where unknown, and for HOST and VERSION */
+    double value[FLEET_COLUMNS]; /* NAN if unknown, and for HOST and VERSION */
     enum fleet_column odd;       /* the figure from which FLEET_Z comes */
     float hits[FLEET_TREND], evictions[FLEET_TREND]; /* the newest samples of both, oldest first */
     int hits_count, evictions_count;

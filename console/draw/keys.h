@@ -141,8 +141,7 @@ enum {
 struct key_row {
     enum command command;
     unsigned scopes;             /* enum scope, or'ed */
-    uint32_t keys[KEYS_PER_ROW]; /* 0 ends; the first that is an F-key, else the first, stands in
-                                    the key bar */
+    uint32_t keys[KEYS_PER_ROW]; /* 0 ends; the key bar shows the first F-key, else the first key */
     const char *bar;             /* label in the key bar, NULL for none */
     const char *help;
 };

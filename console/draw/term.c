@@ -286,8 +286,8 @@ static void to_curses(const struct cell *cell, cchar_t *out) {
     setcchar(out, glyph, attributes, term.pairs[style], NULL);
 }
 
-/* ncurses writes a few bytes at a time, and a terminal that draws between them flickers. So its
- * output is caught in memory, and goes out as one write. */
+/* ncurses writes a few bytes at a time, and a terminal that draws between them flickers. So
+ * slatetop redirects its output to memory, and sends it in one write. */
 static void release_output(void) {
     off_t bytes = lseek(term.frame_fd, 0, SEEK_END);
     dup2(term.tty_fd, STDOUT_FILENO);

@@ -23,7 +23,7 @@ enum {
 struct outlook {
     char order[OUTLOOK_ORDER_BYTES]; /* "factor 1.25", without "dry" */
     bool is_asked, is_known;
-    unsigned ticket; /* of the request; finds the request of an answer */
+    unsigned ticket; /* the request's number, by which its answer is found */
     uint64_t asked_ms, known_ms; /* known_ms: when the newest answer came */
     bool would_be_made;              /* the server would obey it without force */
     /* the prediction: classes, more items, wasted share of the items' memory; NAN: none */

@@ -20,7 +20,7 @@ struct page_info {
 };
 
 struct page_list {
-    struct page_info *pages; /* by number */
+    struct page_info *pages; /* the pages by number */
     unsigned count, room;    /* highest number seen, plus one; allocated entries */
     unsigned next;           /* first page of the next part; 0 after the last part */
     bool is_whole;           /* every part was seen once */

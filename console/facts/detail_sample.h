@@ -23,8 +23,8 @@ struct curve {
     struct {
         double bytes, hit_ratio;
     } points[CURVE_POINTS];      /* ascending */
-    double at_size[CURVE_SIZES]; /* of the whole cache under its own policy, with 0.5, 1, 2 and 4
-                                    times the memory */
+    double at_size[CURVE_SIZES]; /* hit ratios of the cache under its own policy, with 0.5, 1, 2
+                                    and 4 times the memory */
 };
 void curve_parse(struct curve *curve, const char *text, size_t text_bytes);
 /* False if the curve was never parsed. A curve of too few reads is known, but has no points. */
@@ -51,7 +51,7 @@ struct hot_key {
     double requests, error, doubt;
 };
 struct hot_keys {
-    double requests; /* of all keys */
+    double requests; /* requests for all keys */
     unsigned count;
     struct hot_key keys[HOT_KEYS_SHOWN];
 };

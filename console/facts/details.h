@@ -20,7 +20,7 @@ enum { NAMED_STATS = 96 };
 
 struct class_detail {
     unsigned class_id;
-    uint64_t at_ms, before_ms; /* of the newest refresh and the one before it */
+    uint64_t at_ms, before_ms; /* times of the last two refreshes */
     unsigned count;
     struct named_stat stats[NAMED_STATS];
 };

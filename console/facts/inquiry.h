@@ -38,7 +38,7 @@ enum inquiry_server {
     X(WHATIF, "stats whatif", OF_SLATED, true)                  \
     X(MEMORY, "stats memory", OF_SLATED, true)                  \
     X(HOTKEYS, "stats hotkeys 64", OF_SLATED, false)            \
-    X(OUTLOOKS, "", OF_SLATED, false)   /* of orders of chunk sizes, "slabs geometry ... dry" */
+    X(OUTLOOKS, "", OF_SLATED, false)   /* for chunk sizes, "slabs geometry ... dry" */
 /* clang-format on */
 
 #define INQUIRY_ENUM(name, command, server, keeps) INQUIRY_##name,

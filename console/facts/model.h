@@ -16,14 +16,14 @@
 #define RATE_RESET (-1.0)
 
 enum {
-    HISTORY_SAMPLES = 416, /* as wide as a graph gets, and 100 s; the hour is on the tape */
+    HISTORY_SAMPLES = 416, /* for the widest graph, and for 100 s; the tape has the hour */
     HISTORY_MOST = 1024,   /* 100 s of the shortest interval */
     EVENT_LIMIT = 256,
     NOTE_BYTES = 200
 };
 
-/* Figures of the whole server. The table in model.c has their names, their meaning, and the stats
- * from which they come. */
+/* Figures of the server as a whole. The table in model.c has their names, their meaning, and the
+ * stats from which they come. */
 enum metric {
     METRIC_OPS,
     METRIC_GETS,
@@ -60,7 +60,7 @@ enum unit { UNIT_PER_SECOND, UNIT_BYTES_PER_SECOND, UNIT_RATIO, UNIT_MS, UNIT_CO
 
 struct metric_row {
     const char *name; /* short, for a table */
-    const char *key;  /* in JSON; rates are a second, ratios 0..1 */
+    const char *key;  /* name in JSON; rates a second, ratios 0..1 */
     enum unit unit;
     const char *meaning; /* one sentence for the operator */
     /* Counters whose increase a second makes the rate, up to a 0. Counters that a server lacks are

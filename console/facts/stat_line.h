@@ -1,4 +1,4 @@
-/* STAT lines one by one, as text: for groups of stats whose names are not in the tables of stats.h.
+/* Reads STAT lines one by one, as text, for stats that are not in the tables of stats.h.
  *
  * Names and values are copied: printable ASCII only, cut at the buffers' ends. Pure functions. */
 #ifndef CONSOLE_FACTS_STAT_LINE_H
@@ -15,7 +15,7 @@ struct stat_line {
  * the end. */
 bool stat_line_next(const char **at, const char *end, struct stat_line *line);
 
-/* A whole decimal number, with a sign or not; NAN for anything else. */
+/* The number of a text that is a decimal number, with a sign or not; NAN for any other text. */
 double stat_line_number(const char *text);
 
 /* "12:chunk_size" is 12 and "chunk_size"; false when the name does not begin with a number below

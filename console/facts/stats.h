@@ -16,7 +16,7 @@
 enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to 200 */
 
 /* clang-format off */
-/* memcached's storage on flash; the memory pressure is kept in hundredths of a per cent. */
+/* memcached's storage on flash; the memory pressure is in hundredths of a per cent. */
 #define EXTSTORE_STATS(X)                                                                          \
     X(extstore_limit_maxbytes) X(extstore_pages_free) X(extstore_pages_used)                       \
     X(extstore_objects_used) X(extstore_bytes_used) X(extstore_bytes_fragmented)                   \
@@ -33,7 +33,7 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(proxy_conn_requests) X(proxy_conn_errors) X(proxy_backend_total) X(proxy_backend_failed)     \
     X(proxy_links_bad)
 
-/* General stats: X(name on the wire). rusage_* arrive as seconds and are kept in microseconds;
+/* General stats: X(name on the wire). rusage_* arrive as seconds and become microseconds;
  * total_malloced comes with "stats slabs". */
 #define GENERAL_STATS(X)                                                                           \
     X(pid) X(uptime) X(rusage_user) X(rusage_system) X(threads)                                    \

@@ -7,7 +7,7 @@
 struct block {
     uint64_t first; /* index of its first sample */
     unsigned samples;
-    int64_t wall_ms; /* of the first sample */
+    int64_t wall_ms; /* time of the first sample */
     size_t raw_bytes, packed_bytes;
     uint8_t *packed; /* NULL: the last block, or unreadable for want of memory */
 };

@@ -1,8 +1,8 @@
-/* Where a server is, or where many are, as app/address_word.h reads it; and their numbers.
+/* The address of a server or of a list of servers (text: app/address_word.h), and its endpoints.
  *
- * A lookup of a name may take long, so it never happens in this process: numeric addresses and
- * paths are answered at once; a child looks names up, writes the answer to a pipe, and can be ended
- * at any time. One thread. */
+ * A lookup of a name may take long, so slatetop itself never does one: numeric addresses and paths
+ * are answered at once; a child looks names up, writes the answer to a pipe, and can be ended at
+ * any time. One thread. */
 #ifndef CONSOLE_LINK_ADDRESS_H
 #define CONSOLE_LINK_ADDRESS_H
 #include <stdbool.h>

@@ -33,7 +33,7 @@ struct poller {
     uint64_t interval_ms;
     uint64_t next_ms;      /* when the next refresh is due */
     double asked_ms;       /* when the refresh under way was sent */
-    unsigned generation;   /* of the connection of the draft */
+    unsigned generation;   /* connection of the draft */
     unsigned refreshes;    /* on this connection */
     enum stats_group last; /* the reply that completes the refresh under way */
     bool is_waiting;

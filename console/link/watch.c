@@ -86,7 +86,7 @@ void watch_take(struct watch_log *log, const char *text, size_t bytes) {
         }
     }
     if (bytes > 4 && memcmp(text, "gid=", 4) == 0 && memchr(text, ' ', bytes) != NULL) {
-        const char *space = memchr(text, ' ', bytes); /* the number says nothing to an operator */
+        const char *space = memchr(text, ' ', bytes); /* operators have no use for this number */
         bytes -= (size_t)(space - text) + 1;
         text = space + 1;
     }

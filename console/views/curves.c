@@ -285,7 +285,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 static void move_cursor(const struct frame *frame, struct ui *ui, int rows) {
     const struct class_worth *worth;
     unsigned count = brain_worth(frame->model, &worth);
-    unsigned at = 0; /* the whole cache; class i of the list is at i + 1 */
+    unsigned at = 0; /* 0: the cache as a whole; class i of the list is at i + 1 */
     for (unsigned i = 0; i < count; i++) {
         at = worth[i].class_id == ui->curves.cursor ? i + 1 : at;
     }

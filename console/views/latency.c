@@ -146,7 +146,7 @@ static void draw_refreshes(const struct frame *frame, struct cells *cells, struc
         float high = cells_graph(cells, plot, STYLE_GRAPH, us + newest, count - newest, 0);
         cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, time_text(top, (double)high));
         cells_text(cells, plot.y, plot.x - 1, STYLE_DIM,
-                   is_cut ? "+" : ""); /* a spike goes higher */
+                   is_cut ? "+" : ""); /* a spike is higher */
         cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, "0");
     }
 }

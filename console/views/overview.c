@@ -32,7 +32,7 @@ static const enum metric rate_lines[] = {
 };
 enum {
     RATE_LINES = sizeof rate_lines / sizeof *rate_lines,
-    FEW_LINES = 3,    /* of few_lines, on a screen of 24 rows */
+    FEW_LINES = 3,    /* lines of few_lines, on a screen of 24 rows */
     MIDDLE_LINES = 5, /* on a screen that is not tall */
     SCALE_X = 43,     /* column of the graphs' scales, after the means */
     SCALE_WIDTH = 8,
@@ -55,7 +55,7 @@ static float floor_of(enum metric metric, const float *values, int count) {
  * rows. */
 static int draw_lines(const struct health_line *lines, int count, struct cells *cells,
                       struct rect area) {
-    static const char *const marks[] = {"○", "○", "·", "●", "!"}; /* by tone */
+    static const char *const marks[] = {"○", "○", "·", "●", "!"}; /* marks by tone */
     int rows = 0;
     for (int i = 0; i < count && rows < area.height; i++) {
         char words[NOTE_BYTES + 16];

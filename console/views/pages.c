@@ -145,7 +145,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     struct page_map map;
     const struct snapshot *now = model_now(frame->model);
     page_map_list(now, &map);
-    /* pieces of one whole; blocks has pages of blocks */
+    /* a heap's pages are parts of one heap; blocks has pages of blocks */
     if (now != NULL && strcmp(now->store, "heap") == 0) {
         cells_text_fit(cells, area.y, 0, area.width, STYLE_DIM,
                        "pages of classes need --store=slab; this server has heap");

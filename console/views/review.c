@@ -202,7 +202,7 @@ static void draw_line(struct sheet *sheet, const char *label, uint8_t style, con
     sheet->y += cells_paragraph(sheet->cells, area, 0, style, text);
 }
 
-/* Notes if the next text does not fit: nobody may send what the review did not show. */
+/* Notes if the next text does not fit: a review that does not show all must not send. */
 static void need_room(struct sheet *sheet, const char *text) {
     struct rect endless = {0, 0, 1000, sheet->inside.width - 12};
     sheet->lacks_room |= cells_paragraph(NULL, endless, 0, STYLE_PLAIN, text) > rows_left(sheet);

@@ -3,7 +3,7 @@
 #define CONSOLE_VIEWS_SCREEN_H
 #include "views/view.h"
 
-/* Draws a whole screen: title, tabs, the current view, overlays, message line and key bar. */
+/* Draws the screen: title, tabs, the current view, overlays, message line and key bar. */
 void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
 
 /* Adds the inquiries that the screen needs of the server. */

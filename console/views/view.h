@@ -30,7 +30,7 @@ struct frame {
     const struct model *model; /* the model of the moment shown */
     const struct model *live;  /* the live model */
     const char *under_way;     /* a change or a trial, in words; "" for none */
-    const char *audit_path;    /* where changes are logged */
+    const char *audit_path;    /* the file of the record of changes */
     uint64_t now_ms, interval_ms;
     uint64_t retry_ms; /* while the link is down: time of the next try; 0: one is under way */
     time_t wall;
@@ -44,7 +44,7 @@ struct frame {
     double loaded_share;    /* share of the recording */
     time_t moment;          /* time of day of the figures shown */
     const struct mark *mark;
-    const struct fleet_row *servers; /* in the order of the fleet */
+    const struct fleet_row *servers; /* rows in the order of the fleet */
     unsigned server_count;
     const char *fleet_note; /* an error of a list of servers; "" for none */
     const struct latency_log *probes; /* round trips of a short command; NULL: none is measured */
@@ -112,7 +112,7 @@ struct pages_ui {
 };
 
 struct curves_ui {
-    unsigned cursor; /* class id; 0: the whole cache */
+    unsigned cursor; /* class id; 0: the cache as a whole */
     unsigned top;
 };
 
