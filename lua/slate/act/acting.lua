@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The changes that slatetop makes to one server: checked, sent and verified by the steps that slatectl takes, on
---- record, taken back and done again, on trial, and followed by what came of them.
+--- The changes that slatetop makes to one server: checked, sent and verified by the same steps as in slatectl, on
+-- record, taken back and done again, on trial, and followed by a verdict.
 --
--- It does no I/O: its owner hands it replies and times (by slate.base.clock), and sends what `step` returns. A plan is
--- carried out step by step and stops at the first that fails; what was done is one entry of the list of undo.
+-- No I/O: the owner passes in replies and times (by slate.base.clock), and sends the lines that `step` returns. A plan
+-- is carried out step by step and stops at the first failure; its changes are one entry of the list of undo.
 local audit = require "slate.facts.audit"
 local clock = require "slate.base.clock"
 local limits = require "slate.judge.thresholds"
@@ -23,10 +23,10 @@ local Acting = {}
 Acting.__index = Acting
 Acting.__name = "slate.act.acting"
 
---- about: server (its name), observer (of slate.judge.view, which the owner shows each snapshot) and record (of
--- slate.facts.audit.file, and read, a function that returns the end of its text). Fields for the owner: notes, a list
--- of { kind = "you" | "alarm", text } to tell and clear; news, the last outcome; run (a change is under way), trial
--- and outcome (what came of the last change is told), nil when there is none.
+--- about: server (its name), observer (of slate.judge.view; the owner shows each snapshot to it) and record (of
+-- slate.facts.audit.file, with read, a function that returns the end of its text). Fields for the owner: notes, a list
+-- of { kind = "you" | "alarm", text } to show and clear; news, the last outcome; run (a change is under way), trial and
+-- outcome (the verdict of the last change is shown), nil when there is none.
 function M.new(about)
     return setmetatable({ server = about.server, observer = about.observer, record = about.record, undo = {}, redo = {},
         notes = {} }, Acting)
@@ -36,7 +36,7 @@ function Acting:note(kind, text)
     self.notes[#self.notes + 1] = { kind = kind, text = text }
 end
 
--- What slate.act.steps work with.
+-- The context of slate.act.steps.
 function Acting:context()
     local server, who = self.server, self.who
     return {
@@ -50,7 +50,7 @@ end
 
 -- what came of it -----------------------------------------------------------------------------
 
--- Another change, or the end of the minute: what is known by now stays.
+-- Another change, or the end of the minute, ends the verdict: its words of now are final.
 function Acting:end_outcome()
     local one = self.outcome
     self.outcome = nil
@@ -80,7 +80,7 @@ end
 
 -- a plan --------------------------------------------------------------------------------------
 
--- What was done goes to the list of what can be taken back, or done again.
+-- Adds a change to the list of changes to take back, or to do again.
 local function remember(list, entries, title)
     if #entries == 0 then
         return nil
@@ -101,7 +101,7 @@ local function forget(list, one)
     end
 end
 
--- The steps that take a list of entries back, the last first; nil and a message when one cannot be.
+-- The steps that take a list of entries back, the last first; nil and a message if one entry cannot be taken back.
 local function way_back(entries)
     local list = {}
     for i = #entries, 1, -1 do
@@ -114,7 +114,7 @@ local function way_back(entries)
     return list
 end
 
--- One step of the run: a sentence and whether it is done. Entries of what was changed are kept.
+-- Does one step of the run and stores the entry of its change. Returns a sentence and whether the step is done.
 function Acting:do_step(client, run, i)
     local context, step = self:context(), run.steps[i]
     run.at, run.progress = i, shown.progress(step)
@@ -155,7 +155,7 @@ function Acting:end_change(run, is_whole, entry)
     if run.kind == "redo" then
         forget(self.redo, is_whole and run.taken or nil)
     else
-        self.redo = {} -- what would be done again came before this
+        self.redo = {} -- the changes to do again are older than this one
     end
     if is_whole and run.guards and entry then
         self.trial = { title = run.title, guards = run.guards, minutes = run.minutes, entry = entry,
@@ -163,7 +163,7 @@ function Acting:end_change(run, is_whole, entry)
     end
 end
 
--- The items that moves are known to have cost; nil where none is known.
+-- The items that moves are known to have cost; nil if unknown.
 local function lost_by(entries)
     local lost
     for _, entry in ipairs(entries) do
@@ -200,7 +200,7 @@ function Acting:end_run()
     self.is_changed = true
 end
 
--- Begins a run. taken: what it takes back, or does again.
+-- Begins a run. taken: the change that the run takes back, or does again.
 function Acting:start(kind, list, taken, title)
     self:end_outcome()
     local run = { kind = kind, steps = list, taken = taken, title = title, done = {}, at = 1, progress = title,
@@ -211,10 +211,10 @@ function Acting:start(kind, list, taken, title)
     return run
 end
 
---- Begins a plan, changes (of slate.act.shown) that were found sound, or takes back or does again what was proposed
--- last. kind: "change", "undo" or "redo". who: of the server; is_up: whether there is a connection. terms: minutes,
--- evictions_pct and hit_points of a trial, minutes 0 for none. curves: for what a move is predicted to bring, as
--- slate.judge.prediction takes them. True; or nil and a message, and nothing is sent.
+--- Begins a plan, changes (of slate.act.shown) that passed their checks, or takes back or does again the last proposal.
+-- kind: "change", "undo" or "redo". who: of the server; is_up: there is a connection. terms: minutes, evictions_pct and
+-- hit_points of a trial, minutes 0 for none. curves: for the prediction of a move, as slate.judge.prediction takes
+-- them. True; or nil and a message, and nothing is sent.
 function Acting:begin(kind, changes, who, is_up, terms, curves)
     if self.run then
         return nil, "one change at a time: the last one is still under way"
@@ -245,7 +245,7 @@ end
 
 -- taking back ---------------------------------------------------------------------------------
 
--- A change from here, unless others have taken its entries back meanwhile.
+-- The last change from here, unless others have taken its entries back meanwhile.
 function Acting:own_change(last)
     while #self.undo > 0 do
         local top = self.undo[#self.undo]
@@ -291,7 +291,7 @@ function Acting:propose_undo()
     return self:propose({ title = title, entries = entries }, title)
 end
 
---- What was undone last from here: as propose_undo; `begin` of kind redo does it again.
+--- The last undone change from here: as propose_undo; `begin` of kind redo does the change again.
 function Acting:propose_redo()
     local top = self.redo[#self.redo]
     if not top then
@@ -312,7 +312,7 @@ function Acting:why_over(trial)
     return from_s and bounds.first_guard_crossed(trial.guards, trial.before, self.observer.past:since(from_s))
 end
 
--- A trial that is over begins its way back; while that can't be sent, it waits.
+-- Takes back a trial that is over; without a connection the trial waits.
 function Acting:watch_trial(is_up)
     local trial = self.trial
     if not trial or self.run then
@@ -324,14 +324,14 @@ function Acting:watch_trial(is_up)
         trial.entry.is_own = true
         if list then
             self:start("trial", list, trial.entry, shown.title(list))
-        else -- the operator must see to it
+        else -- the operator has to do it
             self.trial, self.news = nil, "the trial cannot go back: " .. message
             self:note("alarm", self.news)
         end
     end
 end
 
---- Ends the trial, the change stays. False when there is none.
+--- Ends the trial; the change stays. False when there is no trial.
 function Acting:accept_trial()
     local trial = self.trial
     if not trial or trial.why then
@@ -344,8 +344,8 @@ end
 
 -- the world -----------------------------------------------------------------------------------
 
---- Goes on with what is due. is_up: there is a connection, the one on which the change under way began. Returns the
--- line to send, if any, and whether statistics answer it. is_changed is set when the server was changed.
+--- Does what is due. is_up: the connection on which the change under way began still stands. Returns the line to send,
+-- if any, and whether its answer is statistics. Sets is_changed when the server was changed.
 function Acting:step(is_up)
     self:watch_trial(is_up)
     self:follow_outcome()
@@ -363,14 +363,14 @@ function Acting:step(is_up)
     return run.talk:take_line()
 end
 
---- The reply to what `step` returned.
+--- Takes the reply to the line from `step`.
 function Acting:reply(text)
     if self.run then
         self.run.talk:take(text)
     end
 end
 
---- When something is due, by slate.base.clock; nil for nothing.
+--- When the next work is due, by slate.base.clock; nil if none is.
 function Acting:due_s()
     local run, trial = self.run, self.trial
     if run then
@@ -379,15 +379,15 @@ function Acting:due_s()
     return trial and not trial.why and trial.begun_s + trial.minutes * 60 or nil
 end
 
---- slatetop is left: a trial has to go back now, a plan stops behind the step under way. True while something is still
--- to be done.
+--- Call this when slatetop exits: a trial has to go back now, and a plan stops after the step under way. True while
+-- work is left.
 function Acting:leave()
     local run = self.run
     self:end_outcome()
     if run and (run.kind == "change" or run.kind == "redo") then
         run.stops = true
         if not run.guards then
-            return false -- what is sent is sent; the rest is not
+            return false -- the step under way was sent; later steps are not
         end
     end
     if self.trial then
@@ -396,7 +396,7 @@ function Acting:leave()
     return (self.run or self.trial) ~= nil
 end
 
---- What is left undone when slatetop ends, in lines for the shell; "" when nothing is.
+--- The work that is left undone when slatetop ends, in lines for the shell; "" for none.
 function Acting:leftovers()
     local list = {}
     if self.run then
@@ -410,7 +410,7 @@ function Acting:leftovers()
     return table.concat(list, "\n")
 end
 
---- What is under way, for the message line; "" for nothing.
+--- The work under way, for the message line; "" for none.
 function Acting:words()
     local run, trial, outcome = self.run, self.trial, self.outcome
     if run then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A server watched after a change, against figures of before it, and what was changed taken back. What `trial` and
--- `fleet apply` share.
+--- Watches a server after a change, against figures from before it, and takes changes back. `trial` and `fleet apply`
+-- share this.
 local clock = require "slate.base.clock"
 local bounds = require "slate.judge.bounds"
 
@@ -11,9 +11,9 @@ function M.overview_between(before, now)
     return require("slate.judge.view").overview(now, require("slate.facts.snapshot").rates(before, now))
 end
 
---- Watches a server that was just changed, for options.for_s with a sample each options.interval_s, and holds it
--- against `base`, an overview of before. Ends when one of options.guards is crossed. Returns the overview since the
--- change and the sentence of a crossed guard, or nil for it; or nil, message, code.
+--- Watches a server that was just changed, for options.for_s with a sample each options.interval_s, and compares it
+-- with `base`, an overview from before. Ends when one of options.guards is crossed. Returns the overview since the
+-- change and the sentence of a crossed guard (nil without one); or nil, message, code.
 function M.watch(context, client, base, options)
     local first, message, code = context:snapshot(client)
     if not first then
@@ -40,8 +40,8 @@ function M.watch(context, client, base, options)
     return last
 end
 
---- Carries steps out, one after the other. The entries of the record go to the list `done`, so that they can be taken
--- back, also when a step fails or an error is raised. Returns their sentences; or nil, message, code.
+--- Carries steps out, one after the other. Appends the entries of the record to `done`, for the way back, also when a
+-- step fails or an error is raised. Returns the sentences of the steps; or nil, message, code.
 function M.carry_out(context, client, list, done)
     local steps, sentences = require "slate.act.steps", {}
     for i, step in ipairs(list) do
@@ -56,7 +56,7 @@ function M.carry_out(context, client, list, done)
     return sentences
 end
 
---- Takes back what was changed, entries of the record, the last first. Returns how many could not be.
+--- Takes back the changes in `done`, entries of the record, the last first. Returns the number of failures.
 function M.go_back(context, client, done)
     local failed = 0
     for i = #done, 1, -1 do

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Stores the items of a file (slate.wire.items_file) in a server, slated or memcached, while it serves.
 --
--- What the server has already is newer than the file: it stays, unless told otherwise. What has expired since is left
--- out. What the server refuses, such as a value that is too large for it, is counted, and the rest goes on.
+-- An item that the server has already is newer than the file and stays, by default. Items that have expired since are
+-- left out. Items that the server refuses, such as a value that is too large, are counted, and the rest goes on.
 -- @module slate.act.load_items
 local clock = require "slate.base.clock"
 local items_file = require "slate.wire.items_file"
@@ -10,13 +10,13 @@ local requests = require "slate.wire.request"
 
 local M = {}
 
--- What is sent before its answers are read: enough to make the round trip nothing, little enough for any buffer.
+-- The most to send before the answers are read: enough to hide the round trip, little enough for any buffer.
 local BATCH_ITEMS <const>, BATCH_BYTES <const> = 128, 256 << 10
--- Longer times to live are told as moments, in this protocol.
+-- The protocol writes longer times to live as points in time.
 local LONGEST_TTL_S <const> = 30 * 86400
 
--- What goes behind T for an item that expires then: so that a server whose clock differs keeps it as long. Or nil and
--- true when that is past.
+-- The argument of T for an item that expires: a time to live, so that a server with another clock keeps the item as
+-- long. nil if the item does not expire. nil and true if it has expired.
 local function ttl_of(item, now_s)
     if not item.expires_s then
         return nil, false
@@ -28,7 +28,7 @@ local function ttl_of(item, now_s)
     return left_s <= LONGEST_TTL_S and left_s or item.expires_s, false
 end
 
--- The next item that is to be stored, and what goes behind its T; false at the end, or nil, message, code.
+-- The next item to store, and its argument of T; false at the end, or nil, message, code.
 local function next_item(reader, tally)
     while true do
         local item, message, code = reader:next()
@@ -52,13 +52,13 @@ end
 local function send_pieces(client, item)
     local ok, message, code = items_file.put_pieces(item, function(piece) return client:send(piece) end)
     if not ok then
-        client:close() -- which waits for the rest of the value
+        client:close() -- the server waits for the rest of the value
         return nil, message, code
     end
     return client:send("\r\n")
 end
 
--- Sends the next items, whose answers are to be read together. How many, or nil, message, code.
+-- Sends the next items; their answers are read together. Returns their number, or nil, message, code.
 local function send_batch(client, reader, tally, mode)
     local parts, bytes, count, long = {}, 0, 0, false
     while count < BATCH_ITEMS and bytes < BATCH_BYTES and not long do
@@ -110,13 +110,13 @@ end
 -- @tparam Client client
 -- @tparam Reader reader of slate.wire.items_file
 -- @tparam table tally `stored`, `kept`, `expired` and `refused` are counted up; `refusal` is the first one's words
--- @tparam table options `overwrite`: what the server has already is replaced, too
+-- @tparam table options `overwrite`: items that the server has already are replaced, too
 -- @tparam function between is called after each batch
 -- @treturn boolean true when the file was read to its end, or nil, message, code
 function M.store(client, reader, tally, options, between)
     local mode = options.overwrite and "" or " ME"
     local ok, message, code = client:permits("ms" .. mode)
-    -- A server without meta commands would take the values for commands.
+    -- A server without meta commands would read the values as commands.
     if ok then
         ok, message, code = client:meta("mn")
     end

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Moving pages between slab classes: plan, send, and verify what really happened.
+--- Moves pages between slab classes: plans, sends, and verifies the outcome.
 --
--- The server's OK says that a move is scheduled, not that a page has moved. So the outcome is read
--- from page counts and from slabs_moved before and after. What the server would refuse, and what
--- would crash some versions of memcached, is refused here before anything is sent.
+-- The server's OK says that a move is scheduled, not that a page has moved. So the outcome comes from page counts and
+-- from slabs_moved before and after. A request that the server would refuse, or that would crash some versions of
+-- memcached, is refused here before anything is sent.
 local clock = require "slate.base.clock"
 local requests = require "slate.wire.request"
 local snapshot = require "slate.facts.snapshot"
@@ -15,14 +15,14 @@ M.ANY, M.POOL, M.MAX_CLASS = -1, 0, 255
 
 local POLL_FIRST_S <const>, POLL_MOST_S <const> = 0.002, 0.05
 local BUSY_FIRST_S <const>, BUSY_MOST_S <const> = 0.005, 0.5
--- The mover may take this long to start after an OK. If no page moves for longer, it has given the page up.
+-- The mover may take this long to start after an OK. If no page moves for longer, the mover has given up.
 local SILENCE_S <const> = 2
 
 local function class_name(id)
     return id == M.ANY and "any class" or id == M.POOL and "the global pool" or "class " .. id
 end
 
--- Pages of a class or of the pool; nil when the server does not say.
+-- Pages of a class or of the pool; nil if the server does not report them.
 local function pages_of(now, id)
     if id == M.POOL then
         local pages = now.general.slab_global_page_pool
@@ -48,7 +48,7 @@ local function unknown_class(now, request, id)
         or ", because some versions of memcached crash when asked for a class they do not use"), "no"
 end
 
--- The classes that any may mean, each with the pages that it can give, and how many these are together.
+-- The classes that M.ANY may mean, each with the pages that it can give, and the sum of these pages.
 local function sources_of(now, request)
     local sources, spare = {}, 0
     for _, class in ipairs(now.classes) do
@@ -76,7 +76,7 @@ local function check_source(now, request)
     elseif not held then
         return unknown_class(now, request, src)
     end
-    -- Servers begin a move only from where there are two pages; slated then takes the pool's last one, too.
+    -- Servers begin a move only if the source has two pages; slated then takes the pool's last one, too.
     local least_left = src == M.POOL and request.slated and held > 1 and 0 or 1
     if held - least_left < pages then
         local why = least_left == 0 and "" or src == M.POOL and ", of which the server leaves the last one"
@@ -87,7 +87,7 @@ local function check_source(now, request)
     return true
 end
 
--- slated has classes that hold no page yet; those that are being emptied get none.
+-- slated has classes that hold no page yet; classes that are being emptied get none.
 local function check_slated_class(request)
     local state = request.class_states and request.class_states[request.dst]
     if not request.class_states or state == "active" then
@@ -125,7 +125,7 @@ local function check_ids(request)
     return true
 end
 
--- The most items that can be lost: those in the pages that free chunks cannot take in.
+-- The most items that can be lost: the chunks of the pages, less the free chunks.
 local function items_at_risk(now, request)
     local class = snapshot.by_id(now)[request.src]
     if not (class and class.free_chunks and class.chunks_per_page) then
@@ -148,9 +148,9 @@ end
 --- Checks a request against a snapshot (taken with settings). Pure; nothing is sent.
 -- request: src (-1 any, 0 pool, or a class), dst (0 pool, or a class), pages, slated (version or nil), and of slated
 -- class_states, the states of its classes by id (of slate.facts.geometry).
--- Returns a plan { src, dst, pages, slated, commands, sources, src_pages, dst_pages, items_at_risk, automove, before },
--- of which a source of any has sources, a list of { class, pages_at_most }, and neither src_pages nor items_at_risk;
--- or nil, message, code.
+-- Returns a plan { src, dst, pages, slated, commands, sources, src_pages, dst_pages, items_at_risk, automove, before };
+-- or nil, message, code. Only a plan from any class has sources, a list of { class, pages_at_most }; it has neither
+-- src_pages nor items_at_risk.
 function M.plan(now, request)
     local ok, message, code = check_ids(request)
     if ok then
@@ -178,7 +178,7 @@ function M.plan(now, request)
     }
 end
 
---- As `plan`, with a snapshot and the states of the classes asked of the server. context: of slate.cli.context, opened.
+--- As `plan`, after a snapshot and a query for the states of the classes. context: of slate.cli.context, opened.
 function M.prepare(context, client, request)
     local ok, now, message, code
     ok, message, code = require("slate.facts.store").needs_slab(context.who, "pages that move")
@@ -192,7 +192,7 @@ function M.prepare(context, client, request)
     request.slated = context.who.slated
     if request.slated then
         local change, classes = require("slate.facts.geometry").read(client)
-        request.class_states = change and {} or nil -- a version that does not tell answers for itself
+        request.class_states = change and {} or nil -- else the server itself accepts or refuses
         for _, class in ipairs(change and classes or {}) do
             request.class_states[class.id] = class.class_state
         end
@@ -200,7 +200,7 @@ function M.prepare(context, client, request)
     return M.plan(now, request)
 end
 
--- The server picks when it carries out a page's move: what can be known is from where at most how much goes.
+-- The server picks the source when it moves a page: only the most pages from each class are known.
 local function describe_sources(plan)
     local each = {}
     for i, source in ipairs(plan.sources) do
@@ -210,7 +210,7 @@ local function describe_sources(plan)
         plan.slated and ", a page of least worth each time" or "", table.concat(each, ", "))
 end
 
---- What the plan would do, in sentences.
+--- The effect of the plan, in sentences.
 function M.describe(plan)
     local lines = {}
     local times = #plan.commands > 1 and (" (%d times, one after the other)"):format(#plan.commands) or ""
@@ -244,7 +244,7 @@ local function growth(before, after, name)
     return math.type(was) and math.type(is) and is - was or nil
 end
 
--- slated counts what its moves evict; nil when it did not say, or when counters began anew.
+-- slated counts the items that its moves evict; nil if not reported, or if counters began anew.
 local function evicted_by_moves(lines_before, lines_after)
     local stats = require "slate.facts.stats"
     local before = { general = stats.figures(lines_before or {}) }
@@ -264,14 +264,14 @@ local function note_losses(result, plan, after)
         result.items_lost = evicted and evicted + dropped
         return
     end
-    -- memcached evicts from the source to make room for rescued items, and counts that with the evictions by stores:
-    -- the sum is a bound, and no number of lost items follows from it.
+    -- memcached evicts from the source to make room for rescued items, and counts these with the evictions by stores:
+    -- the sum is a bound, and the number of lost items is unknown.
     local class, class_after = snapshot.by_id(before)[plan.src], snapshot.by_id(after)[plan.src]
     local first, last = class and class.evicted, class_after and class_after.evicted
     result.items_evicted_at_most = first and last and last >= first and last - first + dropped or nil
 end
 
--- Why pages that moved are not where they were sent: only what was seen is said to be possible.
+-- Why pages that moved are not where they were sent: names only causes that were seen.
 local function why_not_there(plan, after, counted)
     local stored = growth(plan.before, after, "total_items") or growth(plan.before, after, "cmd_set")
     local seen = {}
@@ -289,8 +289,8 @@ local function why_not_there(plan, after, counted)
         plan.pages == 1 and "it" or "them all", #seen > 0 and " (" .. table.concat(seen, "; ") .. ")" or "")
 end
 
--- Pages that changed hands, by the page counts. The larger of the two sides counts: a class may
--- get or give other pages of its own accord meanwhile.
+-- Pages that changed hands, by the page counts. The larger of the two sides counts: meanwhile a class may get or give
+-- other pages by itself.
 local function note_pages(result, plan, after)
     result.src_pages_before, result.src_pages_after = plan.src_pages, plan.src_pages and pages_of(after, plan.src)
     result.dst_pages_before, result.dst_pages_after = plan.dst_pages, pages_of(after, plan.dst) or 0
@@ -299,8 +299,8 @@ local function note_pages(result, plan, after)
     result.pages_moved = math.max(0, math.min(plan.pages, math.max(given, gained)))
 end
 
---- Sees the outcome of a move by comparing page counts and counters with those of the plan.
--- Fills `result`; state becomes "moved", "partly" or "not moved".
+--- Finds the outcome of a move by comparing page counts and counters with those of the plan. Fills `result`; state
+-- becomes "moved", "partly" or "not moved".
 function M.verify(result, plan, after)
     note_pages(result, plan, after)
     note_losses(result, plan, after)
@@ -389,9 +389,9 @@ local function send(client, command, result, until_s)
 end
 
 --- Carries a plan out.
--- options: wait (verify each move by its outcome), limit_s (for the whole), progress (function of
--- pages moved, wanted, busy retries), result (a table to fill, so that an interrupted caller still
--- sees how far it got). Returns the result:
+-- options: wait (verify each move by its outcome), limit_s (for all moves), progress (function of pages moved, wanted,
+-- busy retries), result (a table to fill, so that an interrupted caller still sees how far the moves got). Returns the
+-- result:
 -- { state = "accepted" | "moved" | "partly" | "not moved", pages_wanted, pages_accepted, pages_moved,
 --   src_pages_before/after, dst_pages_before/after, items_rescued, items_lost (on slated),
 --   items_evicted_at_most (on memcached), busy_retries, elapsed_s, why },

@@ -9,7 +9,7 @@ local M = {}
 local MINUTE_S <const> = 60
 local MOVE_LIMIT_S <const> = 30 -- for one move, of up to eight pages
 
---- Who moves pages on the server by itself: nil for nobody, else the mode as the server names it.
+--- The mode in which the server moves pages by itself, as the server names it; nil when it does not.
 function M.automove(now)
     local mode = now.settings and now.settings.slab_automove
     if mode == nil or mode == 0 or mode == "off" then
@@ -64,8 +64,8 @@ function Runner:add_curves(now)
     return true
 end
 
--- Is somebody else moving pages? nil, or a sentence. A move that was given up here may still be made: what was
--- asked for is counted, not what was seen to move.
+-- A sentence if another program moves pages, else nil. A move that was given up here may still be made: so the bound is
+-- the pages that were requested, not those that were seen to move.
 function Runner:rival(now)
     local mode, moved = M.automove(now), now.general.slabs_moved
     if mode then
@@ -78,7 +78,7 @@ function Runner:rival(now)
     end
 end
 
--- Pages that may still be asked for now, and what holds them.
+-- The pages that may still be requested now, and the limit that ends them.
 function Runner:allowance()
     local now_s, sum = clock.steady_s(), 0
     while self.lately[1] and self.lately[1].at_s <= now_s - MINUTE_S do
@@ -95,7 +95,7 @@ function Runner:allowance()
     return a_minute, "the limit of pages a minute was reached"
 end
 
--- One move. Fills in how it ended; true, or nil, message, code when the server is gone.
+-- Makes one move and fills in how it ended; true, or nil, message, code when the server is gone.
 function Runner:carry_out(one, now)
     local plan, message, code = move.plan(now, {
         src = one.from, dst = one.to, pages = one.pages, slated = self.options.slated,
@@ -182,13 +182,13 @@ function Runner:round()
     return { time_s = now.time_s, moves = moves, why = why }
 end
 
---- Have as many pages been asked for as may be?
+--- True if all pages that the limit allows were requested.
 function Runner:is_done()
     return self.options.max_pages ~= nil and self.pages_wanted >= self.options.max_pages
 end
 
---- What a policy would have done over a recording, a list of snapshots; what it would have changed is not in them.
--- each: function of a decision. Returns how many decisions, moves and pages, or nil and what broke the policy.
+--- Replays a recording, a list of snapshots, to a policy; the snapshots do not show the effect of its moves. each: a
+-- function of a decision. Returns the numbers of decisions, moves and pages, or nil and the policy's fault.
 function M.replay(list, running, each)
     local tally = { snapshots = #list, decisions = 0, moves = 0, pages = 0 }
     for _, now in ipairs(list) do

@@ -1,20 +1,20 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Reads all items of a server, slated or memcached, while it serves.
 --
--- The keys come first, from one walk of the crawler, and wait in a temporary file: so the walk ends soon, and memory
--- does not grow with the cache. Then the values are read in batches, by `mg` with `u`, which leaves an item's place in
--- its queue and its marks as they were. Items come as the server's queues have them, the next victims first: stored
--- again in this order they make the same queues.
+-- The keys come first, from one walk of the crawler, into a temporary file: so the walk ends soon, and memory does not
+-- grow with the cache. Then the values are read in batches, by `mg` with `u`, which does not change an item's place in
+-- its queue nor its marks. Items come in the order of the server's queues, the next victims first: stored again in this
+-- order they make the same queues.
 --
--- A memcached's walk may miss items: its crawler walks all queues of a class at once, and items go on moving between
--- them, out of a queue that it has not walked yet into one that it has. Where the walk found fewer keys than the server
--- holds, and items moved meanwhile, it is done anew; what may be missing after the last one is told.
+-- A memcached's walk may miss items: its crawler walks all queues of a class at once, and items move meanwhile from a
+-- queue that it has not walked yet into a queue that it has. If the walk found fewer keys than the server holds, and
+-- items moved meanwhile, another walk follows; the items that the last walk may have missed are reported.
 --
--- slated is walked by `mgdump`. memcached's writes keys of the binary protocol as they are, and one may hold a line's
--- end, or a line that looks like the end of the dump; its `metadump` escapes them.
+-- slated is walked by `mgdump`. memcached's `mgdump` writes keys of the binary protocol as they are, and such a key may
+-- hold a line's end, or a line that looks like the end of the dump; its `metadump` escapes them.
 --
--- What changes meanwhile is read as it is when its turn comes. An item that went is counted. A stale one is left out;
--- when the read won the right to renew it, that is given back: the item is marked stale once more.
+-- An item that changes meanwhile is read as it is at its turn. An item that went is counted. A stale item is left out;
+-- if the read won the right to renew the item, it gives the right back: it marks the item stale once more.
 -- @module slate.act.save_items
 local clock = require "slate.base.clock"
 local items_file = require "slate.wire.items_file"
@@ -24,19 +24,19 @@ local requests = require "slate.wire.request"
 
 local M = {}
 
-local BATCH <const> = 64 -- items asked for at once: enough to make the round trip nothing
--- Not the key (`k`): memcached writes one of the binary protocol as it is.
+local BATCH <const> = 64 -- items requested at once: enough to hide the round trip
+-- Without the key (`k`): memcached writes a key of the binary protocol as it is.
 local READ_FLAGS <const> = { "u", "f", "t", "c", "v" }
 local STALE_AGAIN <const> = "I"
 local BUSY_PAUSE_S <const>, BUSY_MOST_S <const> = 0.05, 60
 local WALKS <const> = 4 -- at most; of a memcached that was just written to, one walk in 40 missed a key
 local WALKS_APART_S <const> = 0.05 -- times 4, 8 and 16: a memcached tends its queues once a second, or more often
--- A cache may fill while it is walked.
+-- A cache may fill during the walk.
 local MOST_TIMES <const>, MOST_BESIDE <const> = 4, 1000000
 
 local ENDS <const> = { EN = true, END = true }
 
--- In base64 a key can be asked for whatever its bytes are.
+-- In base64 any key can be requested, whatever its bytes are.
 local function wanted_by(key)
     return key:find("[%s%c]") and (mime.b64(key)) .. " b" or key
 end
@@ -53,7 +53,7 @@ local function of_metadump(line)
     return found and wanted_by(keydump.unescaped(found.key))
 end
 
--- Writes the keys of a dump to `spool`, a line each; how many, and how many the dump had, or nil, message, code.
+-- Writes the keys of a dump to `spool`, a line each. Returns their number and that of all keys, or nil, message, code.
 local function spool_keys(client, command, key_of, prefix, spool, most)
     local count, seen, problem = 0, 0, nil
     local ended, message, code = client:each_line(command, ENDS, function(line)
@@ -73,7 +73,7 @@ local function spool_keys(client, command, key_of, prefix, spool, most)
         return nil, ("the walk over the keys did not end after %d keys, many times what the "
             .. "server holds"):format(most), "protocol"
     end
-    if not problem and ended then -- what was held back until now
+    if not problem and ended then -- the lines still in the buffer
         problem = select(2, spool:flush())
     end
     if problem then
@@ -88,8 +88,8 @@ end
 local MGDUMP <const> = { command = "lru_crawler mgdump all", key_of = of_mgdump }
 local METADUMP <const> = { command = "lru_crawler metadump all", key_of = of_metadump, may_miss = true }
 
--- A memcached walks for one at a time: for another who saves, or for itself, and is busy meanwhile. Then it has written
--- nothing. Asks again while that lasts, up to a bound.
+-- A memcached walks for one client at a time, or for itself; meanwhile it answers that it is busy, and writes no key.
+-- Repeats the request while that lasts, up to a bound.
 local function when_free(walk)
     local until_s = clock.steady_s() + BUSY_MOST_S
     while true do
@@ -101,7 +101,7 @@ local function when_free(walk)
     end
 end
 
--- How many items a server says it holds, and how often items moved from one queue to another; or nil, message, code.
+-- How many items a server reports, and how often items moved from one queue to another; or nil, message, code.
 local function holdings(client)
     local lines, message, code = client:stats("")
     if not lines then
@@ -112,8 +112,8 @@ local function holdings(client)
         moves = (figures.moves_to_cold or 0) + (figures.moves_to_warm or 0) }
 end
 
--- One walk: { spool, keys (how many), missing (how many keys more there may be) }; or nil, message, code. Where fewer
--- keys came than the server holds, but no item moved, the others have expired.
+-- One walk: { spool, keys (how many), missing (how many keys more there may be) }; or nil, message, code. If fewer keys
+-- came than the server holds, but no item moved, the others have expired.
 local function walk_once(client, prefix, dump)
     local before, message, code = holdings(client)
     if not before then
@@ -141,12 +141,12 @@ local function walk_once(client, prefix, dump)
         or 0 }
 end
 
--- Of some walks the one that misses least; or nil, message, code.
+-- The walk that misses least, of several; or nil, message, code.
 local function walk_well(client, prefix, dump)
     local best
     for i = 1, WALKS do
         if best then
-            clock.sleep(WALKS_APART_S * 2 ^ i) -- items that were stored lately move at first, and then rest
+            clock.sleep(WALKS_APART_S * 2 ^ i) -- new items move at first, and then stay
         end
         local one, message, code = walk_once(client, prefix, dump)
         if best and (not one or one.missing < best.missing) then
@@ -202,7 +202,7 @@ local function next_batch(spool, tally)
         if made then
             batch[#batch + 1] = { key = key, is_binary = binary == " b", request = made }
             text[#text + 1] = requests.text(made)
-        else -- no server takes it in text: in base64 it is too long
+        else -- a key for the binary protocol only: in base64 it is too long
             tally.unaskable = tally.unaskable + 1
         end
     end
@@ -218,8 +218,7 @@ local function by_letter(reply)
     return flags
 end
 
--- The item that a reply's line tells of, with its value: whole, or piece by piece where it is long. Or nil, message,
--- code.
+-- The item of a reply's line, with its value: whole, or in pieces if the value is long. Or nil, message, code.
 local function item_of(client, wanted, reply, flags)
     local ttl_s = math.tointeger(tonumber(flags.t)) or -1
     local item = {
@@ -236,7 +235,7 @@ local function item_of(client, wanted, reply, flags)
     return item.value and item, message, code
 end
 
---- Reads the value of an item that nobody wants. True, or nil, message, code.
+--- Reads and drops the value of an item that the caller leaves out. True, or nil, message, code.
 function M.drop(item)
     local piece, message, code = item.next_piece and item.next_piece() or false, nil, nil
     while piece do
@@ -245,7 +244,7 @@ function M.drop(item)
     return piece == false or nil, message, code
 end
 
--- What a stale item's reader won, others shall win: the item is marked anew, unless it has changed since.
+-- Gives back the right to renew that a read of a stale item won: marks the item anew, unless it has changed since.
 local function give_back(client, won)
     for _, one in ipairs(client.read_only and {} or won) do
         local flags = { STALE_AGAIN, "C" .. one.cas }
@@ -294,8 +293,8 @@ end
 --- Reads the items of walked keys and hands each to `on_item`, which returns true, or nil, message, code.
 -- @tparam Client client
 -- @tparam file spool from `walk`
--- @tparam table tally `gone`, `stale` and `unaskable` (keys that no request can hold) are counted up, `read` tells how
--- many keys were asked for
+-- @tparam table tally `gone`, `stale` and `unaskable` (keys that no request can hold) are counted up, `read` counts the
+-- keys that were requested
 -- @tparam function on_item gets an item as slate.wire.items_file writes it, and takes its value before it returns
 -- @tparam function between is called after each batch
 -- @treturn boolean true, or nil, message, code

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Changes as slatetop shows them: may they be sent, what exactly is, and what is said of them. Pure.
+--- Changes as slatetop shows them: whether they may be sent, which lines are sent, and their words. Pure.
 --
--- Its review has changes { from, to, pages } (class ids; to 0: the pool) and { name, value }, values as the screen has
--- them. A step is of slate.act.steps.
+-- slatetop's review has changes { from, to, pages } (class ids; to 0: the pool) and { name, value }, with values as on
+-- the screen. A step is of slate.act.steps.
 local move = require "slate.act.move"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"
@@ -14,7 +14,7 @@ local M = {}
 
 local GEOMETRY <const> = "slabs geometry "
 
---- The step of a change, and the change of a step.
+--- The step of a change.
 function M.step(change)
     if change.pages then
         return { kind = "move", src = change.from, dst = change.to, pages = change.pages }
@@ -25,7 +25,7 @@ function M.step(change)
     return { kind = "set", name = change.name, value = row and settings.text(row, change.value) or change.value }
 end
 
---- The change that a step is: the other way round.
+--- The change of a step: the inverse of M.step.
 function M.change(step)
     if step.kind == "move" then
         return { from = step.src, to = step.dst, pages = step.pages }
@@ -47,7 +47,7 @@ local function why_not_moved(one, who, change)
     return not ok and message:gsub("; nothing was sent", "") or nil
 end
 
---- Why a change may not be sent to a server; nil when it may. one: of slate.judge.view; replies: as for
+--- Why a change may not be sent to a server; nil if it may. one: of slate.judge.view; replies: as for
 -- slate.facts.settings_shown.list.
 function M.why_not(one, who, replies, change)
     if not one.now then
@@ -68,7 +68,7 @@ function M.why_not(one, who, replies, change)
     return settings_shown.check_shown(who, replies, change.name, change.value)
 end
 
---- What is sent for a change: a list of { line, times }.
+--- The lines to send for a change: a list of { line, times }.
 function M.lines(who, replies, change)
     if change.pages then
         local commands = move.commands({ src = change.from, dst = change.to, pages = change.pages,
@@ -93,7 +93,7 @@ local function label(step)
     return id and "policy of class " .. id or row and row.label or step.name
 end
 
--- A server's text as the screen has it; of a class's policy without the class.
+-- A server's text in the form of the screen; the policy of a class without the class.
 local function value(step, text)
     local row = settings.row(step.name)
     text = step.name == "class_policy" and text:match("^%S+") or text
@@ -150,7 +150,7 @@ function M.done(step, entry, words)
     return ("%s %s → %s"):format(name, with_unit(was, unit), with_unit(is, unit))
 end
 
---- What was done, in few words: the figures behind them are what counts. entries: of the record; text: of the end.
+--- A change in few words, which stand before its figures. entries: of the record; text: of the end.
 function M.short(list, entries, title, text)
     local entry = entries[1]
     if #list > 1 then

@@ -2,8 +2,8 @@
 --- Steps that change a server: settings and page moves, planned, carried out, verified, put on record and taken back.
 --
 -- A step is { kind = "set", name, value }, { kind = "move", src, dst, pages, reason } or { kind = "geometry", line }.
--- All is asked of a client: a blocking one (slate.wire.client) or that of a talk (slate.act.talk). A context has who
--- (of Client:identify), server.name, say and snapshot, as slate.cli.context, and perhaps a record, of
+-- All requests go through a client: a blocking one (slate.wire.client) or that of a talk (slate.act.talk). A context
+-- has who (of Client:identify), server.name, print_note and snapshot, as slate.cli.context, and perhaps a record, of
 -- slate.facts.audit.
 local audit = require "slate.facts.audit"
 local faults = require "slate.facts.faults"
@@ -70,7 +70,7 @@ local function order(context, client, step, undoes)
     return M.words(step), id, entry
 end
 
--- Pages that moved are on record, also when others did not, or when the connection broke.
+-- Pages that moved go on record, even if others did not move, or the connection broke.
 local function move_pages(context, client, plan, undoes, progress)
     local seen = {}
     local result, message, code = move.run(client, plan, { wait = true, limit_s = MOVE_LIMIT_S, result = seen,
@@ -87,9 +87,9 @@ local function move_pages(context, client, plan, undoes, progress)
     return move.words(plan, result), id, entry
 end
 
---- Prepares a step, carries it out, verifies it and puts it on record. undoes: the id of a change taken back by it.
--- progress: a function of pages moved and wanted, while they move. Returns a sentence on the outcome, the id on record
--- and its entry (nil when nothing had to change); or nil, message, code, and the entry of what was changed even so.
+--- Prepares a step, carries it out, verifies it and puts it on record. undoes: the id of the change that the step takes
+-- back. progress: a function of pages moved and wanted, during a move. Returns a sentence on the outcome, the id on
+-- record and its entry (nil if nothing had to change); or nil, message, code, and the entry of a change made even so.
 function M.carry_out(context, client, step, undoes, progress)
     local prepared, message, code = M.prepare(context, client, step)
     if not prepared then
@@ -107,9 +107,9 @@ end
 local OPPOSITE <const> = { ["slabs geometry pause"] = "slabs geometry resume",
     ["slabs geometry resume"] = "slabs geometry pause" }
 
---- The step that takes an entry of the record back; nil and a message when none can.
+--- The step that takes an entry of the record back; nil and a message if there is none.
 function M.reverse(entry)
-    if entry.what == "set" and entry.name == "geometry" then -- by a slatetop of before, with the verb that goes back
+    if entry.what == "set" and entry.name == "geometry" then -- of an older slatetop: was holds the verb back
         return { kind = "geometry", line = "slabs geometry " .. tostring(entry.was) }
     elseif entry.what == "set" then
         return { kind = "set", name = entry.name, value = tostring(entry.back or entry.was), was = tostring(entry.is) }
@@ -136,7 +136,7 @@ local function is_untouched(context, client, entry)
     return true
 end
 
--- A server goes back by one change of its chunk sizes: to undo an earlier one would take back another.
+-- A server can take back only the last change of its chunk sizes: an undo of an earlier one would hit another.
 local function is_last_geometry(client, entry)
     local change, message, code = require("slate.facts.geometry").read(client)
     if not change then
@@ -148,8 +148,8 @@ local function is_last_geometry(client, entry)
     return true
 end
 
---- May an entry be taken back now? force: also when somebody changed the setting since. Returns the step, or nil,
--- message, code.
+--- Checks that an entry can be taken back now. force: even if another client changed the setting since. Returns the
+-- step, or nil, message, code.
 function M.check_back(context, client, entry, force)
     local step, message = M.reverse(entry)
     if not step then

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Conversations with a server for a program that must not wait: what slatectl does over a blocking client, as a
---- coroutine that hands out lines to send and takes replies in.
+--- Conversations with a server for a program that must not wait: a coroutine does the work that slatectl does over a
+-- blocking client; it hands out lines to send and takes replies in.
 --
 -- The body of a talk is a function of a client with the methods that changes need: command, stats and stats_groups. It
 -- may call slate.base.clock.sleep, which in such a program yields the seconds. The owner sends `line` when there is one
--- and hands the reply to `take`; without one it calls `go_on` at `due_s`.
+-- and hands the reply to `take`; without a line it calls `go_on` at `due_s`.
 local clock = require "slate.base.clock"
 local request = require "slate.wire.request"
 
@@ -26,7 +26,7 @@ local function exchange(client, line, is_stats)
     return coroutine.yield(line, is_stats)
 end
 
---- As slate.wire.client's: the line that answers, or nil, message, code.
+--- As in slate.wire.client: the line of the answer, or nil, message, code.
 function Client:command(line)
     local reply, message, code = exchange(self, line, false)
     return reply and reply:match("^[^\r\n]*"), message, code
@@ -52,7 +52,7 @@ function Client:stats(group)
     return lines
 end
 
---- Several groups: from each to its lines, and from each that was refused to { message, code }; or nil, message, code.
+--- Several groups: the lines of each, by group, and { message, code } of each refused one; or nil, message, code.
 function Client:stats_groups(groups)
     local found, refused = {}, {}
     for _, group in ipairs(groups) do
@@ -65,15 +65,15 @@ function Client:stats_groups(groups)
     return found, refused
 end
 
---- A talk that has begun: its body has run up to the first line or pause. Fields: line and is_stats (what to send, and
--- whether statistics answer it), due_s (when to go on without a reply), results (packed, when it is over) or failure.
+--- A talk that has begun: its body has run up to the first line or pause. Fields: line and is_stats (what to send; the
+-- answer is statistics), due_s (when to go on without a reply), results (packed, at the end) or failure.
 function M.new(body)
     local one = setmetatable({ client = setmetatable({}, Client), thread = coroutine.create(body) }, Talk)
     one:go_on(one.client)
     return one
 end
 
---- Goes on with what the body waits for.
+--- Resumes the body with the values for which it waits.
 function Talk:go_on(...)
     local results = table.pack(coroutine.resume(self.thread, ...))
     self.line, self.due_s, self.is_waiting = nil, nil, nil
@@ -88,28 +88,28 @@ function Talk:go_on(...)
     end
 end
 
---- Goes on behind a pause that is over.
+--- Goes on after a pause that is over.
 function Talk:step()
     if self.due_s and clock.steady_s() >= self.due_s then
         self:go_on()
     end
 end
 
---- The line, which the owner sends now; nil when there is none.
+--- The line for the owner to send now; nil when there is none.
 function Talk:take_line()
     local line, is_stats = self.line, self.is_stats
     self.line = nil
     return line, is_stats
 end
 
---- The reply to the line that was sent.
+--- Takes the reply to the line that was sent.
 function Talk:take(reply)
     if self.is_waiting then
         self:go_on(reply)
     end
 end
 
---- The connection is gone: whatever is asked from now on is not answered, and why is said.
+--- The connection is gone: every request of the body from now on fails with the message `why`.
 function Talk:break_off(why)
     self.client.broken = why
     while not self.is_over do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Watches a server before and after a change, so that slatectl can tell what came of it (see slate.judge.verdict).
+--- Watches a server before and after a change, so that slatectl can report what came of it (see slate.judge.verdict).
 local limits = require "slate.judge.thresholds"
 local verdict = require "slate.judge.verdict"
 local audit = require "slate.facts.audit"
@@ -25,13 +25,13 @@ function M.declare(command)
     end)
 end
 
---- How long the option asks for, in seconds; nil without it.
+--- The time of the option --verdict, in seconds; nil without the option.
 function M.wanted(parsed)
     return parsed.verdict and (parsed.verdict[1] or M.DEFAULT_S) or nil
 end
 
---- Predicts what moving pages will bring (slate.judge.verdict), from what a witness saw before. Returns the prediction
--- and its words; nil and why where too little was seen. client: asked for the curves of the classes, of a slated.
+--- Predicts the effect of moving pages (slate.judge.verdict), from the samples of a witness. Returns the prediction and
+-- its words; nil and a message if too little was seen. client: queried for the curves of a slated's classes.
 function M.predict(client, witness, src, dst, pages)
     local one = witness.observer
     local curves = one.now.slated and require("slate.facts.sampled").curves(client, { 0, src, dst }) or {}
@@ -40,7 +40,7 @@ function M.predict(client, witness, src, dst, pages)
     return made, made and "expected: " .. verdict.prediction_words(made) or why
 end
 
--- Lets an observer see the server for for_s seconds. True; or nil, message, code.
+-- Shows the server to an observer for for_s seconds. True; or nil, message, code.
 local function watch(context, client, one, for_s)
     local until_s = clock.steady_s() + for_s
     while true do
@@ -67,9 +67,9 @@ function M.before(context, client, for_s)
     return { observer = one, for_s = for_s, began_s = one.now.time_s }
 end
 
---- Watches after the change, puts what came of it on record for the change of this id (nil: none is on record), with
--- the items that it is known to have cost (may be nil), and returns the outcome with its words in the field words; or
--- nil, message, code. The change stands in any case.
+--- Watches after the change, and records what came of it with the change of this id (nil: none is on record) and the
+-- items that the change is known to have cost (may be nil). Returns the outcome with its words in the field words; or
+-- nil, message, code. The change stays in any case.
 function M.after(context, client, witness, id, items_lost)
     local one = witness.observer
     local ok, message, code = watch(context, client, one, 0)

@@ -13,11 +13,11 @@ local units = require "slate.base.units"
 
 local M = {}
 
--- How much worse a server is for each of these. Only the order matters.
+-- The badness of a server for each of these troubles. Only the order matters.
 local DOWN <const>, OUT_OF_MEMORY <const>, OVER_LIMIT <const>, STARVING <const>, OUTLIER <const> = 1000, 100, 50, 10, 5
 local BAD_LINKS <const> = 80 -- of a proxy with a backend to which requests fail
 
--- What this process itself has not enough of ends the command: the servers are not known to be down.
+-- If slatectl itself lacks a resource, the command ends: then the servers are not known to be down.
 local function open(context, server)
     local client, who, code = context:meet(server)
     if code == "exhausted" then
@@ -28,7 +28,7 @@ local function open(context, server)
     return { server = server, client = client, who = who, observer = view.observer() }
 end
 
--- Takes a snapshot of a member that is there; one that fails is down from then on.
+-- Takes a snapshot of a connected member; a member that fails is down from then on.
 local function sample(one)
     if not one.client then
         return
@@ -49,7 +49,7 @@ local function sample(one)
     one.observer:observe(now)
 end
 
--- Further samples of all, as slate.judge.starving has it: as long as any server needs them.
+-- Takes further samples of all members, by slate.judge.starving: as long as any server needs them.
 local function observe(members, interval_s)
     local samples, step_s = starving.samples_in(interval_s)
     for _ = 1, interval_s == 0 and 0 or samples do
@@ -65,7 +65,7 @@ local function observe(members, interval_s)
     end
 end
 
--- What a slated tells beside its statistics.
+-- Queries a slated for facts that are not in its statistics.
 local function query(one)
     if one.client and one.who.slated then
         one.automove = require("slate.facts.moves").read(one.client) or nil
@@ -73,7 +73,7 @@ local function query(one)
     end
 end
 
--- Two samples of each of so few servers that all may be connected at once.
+-- Two samples of each server. The servers are so few that slatectl may connect to all at once.
 local function sample_wave(context, servers, interval_s)
     local members = {}
     for i, opened in ipairs(together.each(servers, function(server) return open(context, server) end)) do
@@ -95,11 +95,11 @@ local function sample_wave(context, servers, interval_s)
     return members
 end
 
---- Two samples of each server, interval_s apart (one when it is 0; nil: as far as a judgement needs). All are asked at
--- once, 500 at a time, so that however many servers are down, they cost one time-out together. Returns a list in the
--- order of the servers: { server, who, observer, before, now, rates, judge, automove (totals of slate.facts.moves) and
--- curves (of slate.judge.relief; both of a slated) } or { server, message, code }. Where slatectl itself has no
--- descriptor or port left, the command ends with that.
+--- Two samples of each server, interval_s apart (one if interval_s is 0; nil: as far as a judgement needs). All are
+-- queried at once, 500 at a time, so that any number of servers that are down costs one time-out together. Returns a
+-- list in the order of the servers: { server, who, observer, before, now, rates, judge, automove (totals of
+-- slate.facts.moves) and curves (of slate.judge.relief; both of a slated) } or { server, message, code }. If slatectl
+-- itself has no descriptor or port left, the command ends with that error.
 function M.sample(context, servers, interval_s)
     local members, at_once = {}, together.at_once()
     for first = 1, #servers, at_once do
@@ -110,12 +110,12 @@ function M.sample(context, servers, interval_s)
     return members
 end
 
--- The figures of a cache, which a proxy without one has as zeros.
+-- The figures of a cache; a proxy without a cache reports zeros for them.
 local CACHE_FIGURES <const> = { "items", "used_bytes", "limit_bytes", "used_ratio", "free_pool_pages", "hit_ratio",
     "hit_ratio_total", "evictions_per_s", "item_loss_per_s", "out_of_memory_per_s", "pages_moved", "pages_moved_per_s",
     "automove", "age_spread" }
 
--- Makes the row of a cache that of a proxy.
+-- Turns the row of a cache into that of a proxy.
 local function as_proxy(row, one)
     row.proxy = proxy.of(one.now, one.before, one.rates)
     row.get_per_s, row.set_per_s = row.proxy.get_per_s, row.proxy.set_per_s
@@ -128,7 +128,7 @@ end
 
 local function row_of(one)
     if not one.client then
-        if one.code == "unsupported" then -- it answers, but not this
+        if one.code == "unsupported" then -- it answers, but without statistics
             return { server = one.server.name, notes = { "reports no statistics: " .. one.message }, badness = 0 }
         end
         return { server = one.server.name, why = one.message, notes = { "down" }, badness = DOWN }
@@ -164,15 +164,15 @@ local function row_of(one)
     if row.reset then
         row.notes[#row.notes + 1] = "counters were reset"
     end
-    -- Among those with equal trouble, who loses most items a second.
+    -- Of servers with equal trouble, the one that loses most items a second is the worst.
     row.badness = row.badness + (row.item_loss_per_s or 0) / ((row.item_loss_per_s or 0) + 1000)
     return row
 end
 
 --- One row for each member, the worst first. Pure.
--- A row has the fields of view.overview, age_spread, notes (a list of words) and badness (only their order means
--- something); that of a proxy has proxy (of slate.facts.proxy.of), too, and no figures of a cache unless it has one;
--- that of a server that is down has server, why, notes and badness; of one that reports no statistics no why.
+-- A row has the fields of view.overview, age_spread, notes (a list of words) and badness (only the order matters). The
+-- row of a proxy has proxy (of slate.facts.proxy.of), too, and figures of a cache only if it has one. The row of a
+-- server that is down has server, why, notes and badness; that of a server without statistics has no why.
 function M.rows(members)
     local rows, figures = {}, {}
     for i, one in ipairs(members) do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Which server of several holds a key: the rule that all clients of a fleet must share.
+--- Finds the server that holds a key, among several: all clients of a fleet must share this rule.
 --
 --     local ring = assert(require("slate.fleet.ring").new({ "10.0.0.1:11211", "10.0.0.2:11211:3" }))
 --     print(ring:server("some key").name)
@@ -9,10 +9,10 @@
 -- * `ketama` (the default): consistent hashing over 160 points a server, by weight. Places keys where libmemcached
 --   does with MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED, and twemproxy with `distribution: ketama` and the same hash.
 -- * `consistent`: libmemcached's MEMCACHED_DISTRIBUTION_CONSISTENT: 100 points a server, hashed like the keys.
---   It knows no weights; libmemcached leaves it for `ketama`, with the hash of keys that it had, as soon as a server
+--   It has no weights; libmemcached leaves it for `ketama`, with the hash of keys that it had, as soon as a server
 --   has a weight other than 1.
--- * `modula`: the hash modulo the number of servers, of which one of weight w counts as w in a row, as in twemproxy,
---   which sorts them first: `sorted`. libmemcached takes them as they come and ignores weights.
+-- * `modula`: the hash modulo the number of slots: a server of weight w has w slots in a row, as in twemproxy, which
+--   first sorts the servers (option `sorted`). libmemcached takes servers in the given order and ignores weights.
 -- * `jump`: jump consistent hash (Lamping and Veach, 2014) of 64 bits over the same slots as `modula`. Servers can
 --   be added at the end, or taken from there, with the fewest moves; it needs no memory.
 --
@@ -25,7 +25,7 @@ local trimmed = require("slate.base.units").trimmed
 local M = {}
 
 local MAX_WEIGHT <const> = 10000
--- Slots of `modula` and `jump`, and points of the other kinds, that a ring may have.
+-- The most slots of `modula` and `jump`, and points of the other kinds, in a ring.
 local MAX_POINTS <const> = 1 << 22
 
 local KETAMA_POINTS <const>, POINTS_A_DIGEST <const>, CONSISTENT_POINTS <const> = 160, 4, 100
@@ -34,7 +34,7 @@ local Ring = {}
 Ring.__index = Ring
 Ring.__name = "slate.fleet.ring"
 
--- The text that a server's points are made of. Both libmemcached and twemproxy leave the default port out.
+-- The text from which a server's points are computed. libmemcached and twemproxy leave the default port out.
 local function ring_name_of(server)
     if server.path then
         return server.path
@@ -42,8 +42,8 @@ local function ring_name_of(server)
     return server.port == units.DEFAULT_PORT and server.host or server.host .. ":" .. server.port
 end
 
---- Reads a server of a fleet as twemproxy writes it: an address, its weight, and the name that its points are made
--- of instead of the address: "host:port", "host:port:weight", "host:port:weight name", "/path:weight name".
+--- Reads a server of a fleet as twemproxy writes it: an address, its weight, and a name that replaces the address in
+-- the computation of points: "host:port", "host:port:weight", "host:port:weight name", "/path:weight name".
 -- @tparam string text
 -- @treturn[1] table what `units.parse_server` returns, with `weight` (1) and `ring_name`
 -- @treturn[2] nil
@@ -68,7 +68,7 @@ function M.parse_server(text)
     return server
 end
 
--- C calculates shares of the ring in single precision, and rounds its points down.
+-- Clients in C calculate shares of the ring in single precision, and round the points down.
 local function single(x)
     return (string.unpack("f", string.pack("f", x)))
 end
@@ -100,7 +100,7 @@ local function add_ketama_points(points, server, index, total_weight, servers)
     end
 end
 
--- Sorts the points into two lists: where each stands, and whose it is.
+-- Sorts the points into two lists: their values, and the indexes of their servers.
 local function continuum(points)
     table.sort(points)
     local values, owners = {}, {}
@@ -111,7 +111,7 @@ local function continuum(points)
     return values, owners
 end
 
--- The first point that is not before the hash of a key; behind the last comes the first.
+-- The first point at or after the hash of a key; after the last point comes the first.
 local function point_of(ring, key)
     local values, key_hash = ring.values, ring.hash(key) & 0xffffffff
     local low, high = 1, #values + 1
@@ -140,7 +140,7 @@ function M.jump(key_hash, buckets)
     return at
 end
 
--- One slot for each unit of weight, holding the server's index.
+-- One slot for each unit of weight, with the server's index.
 local function build_slots(ring)
     local slots = {}
     local order = table.move(ring.members, 1, #ring.members, 1, {})
@@ -160,8 +160,8 @@ local function build_slots(ring)
     ring.owners = slots
 end
 
--- A kind: the hash it takes unless told, how many points it will have, what it prepares, and the place of a key in
--- `owners`, the list that `servers` walks on from.
+-- A kind: its default hash, the number of its points, its preparation, and the place of a key in `owners`, the list in
+-- which Ring:servers goes on from that place.
 local KINDS <const> = {
     ketama = {
         hash = "md5",

@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- One change made to many servers, one after the other, and taken back from all of them.
+--- One change on many servers, one after the other, and the way back on all of them.
 --
--- Before anything is sent every server is asked whether it can take every step: a change that a server would refuse
--- begins nowhere. Each server is then measured, changed and watched; the first guard that is crossed, or the first
--- failure, ends the round, and that server is put back as it was. The entries of the record have the round's number in
--- common, by which `undo` finds them.
+-- First every server is checked for every step: a change that one server would refuse begins nowhere. Then each server
+-- is measured, changed and watched; the first crossed guard, or the first failure, ends the round, and the changes of
+-- that server are taken back. The entries of the record share the round's number, by which `undo` finds them.
 local limits = require "slate.judge.thresholds"
 local guarded = require "slate.act.guarded"
 local snapshot = require "slate.facts.snapshot"
@@ -13,8 +12,8 @@ local together = require "slate.wire.together"
 
 local M = {}
 
--- Can a server take the steps? { sizes = chunk sizes by the classes that pages move between, words }; or nil, message,
--- code.
+-- Checks that a server can take the steps. Returns { sizes = chunk sizes by the classes that pages move between, words
+-- }; or nil, message, code.
 local function check(context, list)
     local client, message, code = context:open()
     if not client then
@@ -38,7 +37,7 @@ local function check(context, list)
     return found
 end
 
--- "class 5" must mean the same everywhere. true, or nil, message, code.
+-- "class 5" must mean the same class on every server. true, or nil, message, code.
 local function same_classes(contexts, found)
     for i = 2, #found do
         for id, bytes in pairs(found[1].sizes) do
@@ -52,8 +51,8 @@ local function same_classes(contexts, found)
     return true
 end
 
---- Asks all servers at once whether they can take the steps. Returns a list with, for each, a list of sentences; or
--- nil, message, code of the first that cannot.
+--- Checks all servers at once for the steps. Returns a list with a list of sentences for each server; or nil, message,
+-- code of the first server that cannot take them.
 function M.check(contexts, list)
     local found = {}
     for i, result in ipairs(together.each(contexts, function(context) return check(context, list) end)) do
@@ -82,8 +81,8 @@ local function on_record(entries)
     return true
 end
 
--- Measures a server, changes it and watches it. Fills in row.before, row.during, row.steps and row.done; returns true,
--- or nil and why the round ends here: a sentence and its code ("guard" for a guard).
+-- Measures a server, changes it and watches it. Fills in row.before, row.during, row.steps and row.done. Returns true,
+-- or nil and the reason that ends the round: a sentence and its code ("guard" for a guard).
 local function change(context, client, row, list, options)
     local now, before, rates = context:pair(client, math.min(limits.lately_s, options.for_s))
     if not now then
@@ -111,7 +110,7 @@ local function change(context, client, row, list, options)
     return true
 end
 
--- Puts a server back over a connection of its own: what is left of the old one is not known. Returns how many changes
+-- Puts a server back over a new connection: the state of the old one is unknown. Returns the number of changes that
 -- could not be taken back.
 local function put_back(context, done)
     if #done == 0 then
@@ -154,10 +153,9 @@ local function turn(context, list, options)
 end
 
 --- Carries a list of steps out on the servers of contexts (of slate.cli.context), one after the other, after `check`.
--- options: guards, for_s, interval_s. each: a function of the row of a server that has had its turn.
--- Returns the rows, in order, those of servers that had no turn with the state "not begun"; the id of the change on
--- record (nil: nothing is); and the row at which the round ended, or nil when none ended it. A raised error (Ctrl-C)
--- puts back the server whose turn it is first.
+-- options: guards, for_s, interval_s. each: called with the row of each server after its turn. Returns the rows, in
+-- order, with the state "not begun" for servers without a turn; the id of the change on record (nil: none is); and the
+-- row that ended the round, or nil. A raised error (Ctrl-C) first puts back the server in turn.
 function M.apply(contexts, list, options, each)
     local rows, fleet, ended = {}, true, nil
     for i, context in ipairs(contexts) do
@@ -176,9 +174,9 @@ function M.apply(contexts, list, options, each)
     return rows, fleet ~= true and fleet or nil, ended
 end
 
---- Takes entries of the record back, in the order in which they are given, each on its server, and goes on when one
--- cannot be. context_of: a function of the name of a server. force, dry_run: as for undo. Returns a list of { server,
--- id, state = "taken back" | "would be taken back" | "failed", words }, and how many failed.
+--- Takes entries of the record back, in the given order, each on its server, and goes on after a failure. context_of: a
+-- function of the name of a server. force, dry_run: as for undo. Returns a list of { server, id, state = "taken back" |
+-- "would be taken back" | "failed", words }, and the number of failures.
 function M.take_back(entries, context_of, force, dry_run)
     local results, failed, clients = {}, 0, {}
     local function connected(name)

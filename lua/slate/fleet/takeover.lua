@@ -1,24 +1,24 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Being the only one who moves pages on a server, and leaving it as it was found.
+--- Makes slatectl the only program that moves pages on a server, and leaves the server as it was found.
 --
--- A guard, a process beside slatectl, holds a lock for the server's address, turns the server's own automove off and,
--- as soon as slatectl is gone, gives it back as it was. It notices that by the end of a pipe, so it does not matter
--- how slatectl ended: by itself, by an error, by Ctrl-C, by SIGTERM or by kill -9. The kernel frees the
--- lock with the guard.
+-- A guard, a process beside slatectl, holds a lock for the server's address and turns the server's own automove off. As
+-- soon as slatectl is gone, the guard sets the old mode again. The end of a pipe tells the guard that, so it does not
+-- matter how slatectl ended: by itself, by an error, by Ctrl-C, by SIGTERM or by kill -9. The kernel frees the lock
+-- with the guard.
 -- Movers on other machines do not see the lock: slate.act.policy_run stops when automove or the count of moved pages
--- says that somebody else is at work.
+-- shows another mover.
 local clock = require "slate.base.clock"
 local policy_run = require "slate.act.policy_run"
 local shell = require "slate.base.shell"
 
 local M = {}
 
--- In the environment of a guard: the file where it says whether it holds the server.
+-- In the environment of a guard: the file to which the guard writes whether it holds the server.
 local STATUS <const> = "SLATE_GUARD"
 local POLL_S <const> = 0.01
 local GRACE_S <const> = 10 -- beyond the time-out of the connection, for a guard to start
 
---- The file whose lock stands for the right to move pages on a server. One for all names of this machine.
+--- The file with the lock for moving pages on a server. All names of this machine have the same file.
 function M.lock_path(server_name)
     local folder = os.getenv("SLATE_LOCK_DIR") or "/run/lock"
     if not shell.run(("test -d %s -a -w %s"):format(shell.word(folder), shell.word(folder))) then
@@ -28,7 +28,7 @@ function M.lock_path(server_name)
     return ("%s/slate-mover-%s.lock"):format(folder, (name:gsub("[^%w.:_-]", "_")))
 end
 
--- Opened for reading only: a lock needs no more, and in /tmp nobody may open another's file to write.
+-- Opened for reading only: a lock needs no more, and in /tmp one user cannot open another's file to write.
 local GUARD <const> = [[
     trap '' INT TERM HUP
     lock=%s; status=%s
@@ -38,7 +38,7 @@ local GUARD <const> = [[
     { echo "$PPID" >"$lock"; } 2>/dev/null
     exec %s]]
 
--- This very command line once more, so that the guard reaches the server by the same options.
+-- The same command line once more, so that the guard reaches the server by the same options.
 local function same_command()
     local words = { shell.word(arg[-1] or "lua5.4"), shell.word(arg[0]) }
     for _, word in ipairs(arg) do
@@ -53,7 +53,7 @@ local function read_line(path)
     if file then
         file:close()
     end
-    return line and line:match("^(.*)\n$") -- a line that is whole
+    return line and line:match("^(.*)\n$") -- a complete line
 end
 
 local Takeover = {}
@@ -69,8 +69,8 @@ local function refused(context, word, text)
     return nil, text, word
 end
 
---- Takes the server over. Returns what `give_back` is to be called on, or nil, message, code.
--- `mode` of it is the server's automove as it was, nil when it was off.
+--- Takes the server over. Returns an object for `give_back`, or nil, message, code. Its field `mode` is the server's
+-- automove before; nil if that was off.
 function M.begin(context)
     local status = os.tmpname()
     local script = GUARD:format(shell.word(M.lock_path(context.server.name)), shell.word(status), same_command())
@@ -91,12 +91,12 @@ function M.begin(context)
     return setmetatable({ pipe = pipe, mode = text ~= "off" and text or nil }, Takeover)
 end
 
---- Gives the server back and waits for that. Returns true, or false when the guard could not; it has said why.
+--- Gives the server back and waits for that. Returns true, or false if the guard failed; the guard has printed why.
 function Takeover:give_back()
     return (self.pipe:close()) == true
 end
 
---- Is this process the guard of another?
+--- True if this process is the guard of another.
 function M.is_guard()
     return os.getenv(STATUS) ~= nil
 end
@@ -107,7 +107,7 @@ local function answer(text)
     file:close()
 end
 
--- Over a connection of its own: hours may have passed. Returns true, or nil, message, code.
+-- Over a new connection: hours may have passed. Returns true, or nil, message, code.
 local function restore(context, mode)
     local client, message, code = context:open()
     if not client then
@@ -130,7 +130,7 @@ local function restore(context, mode)
     return true
 end
 
---- What the guard does; its lock is held already. Returns an exit code, or nil, message, code.
+--- The work of the guard, which holds its lock already. Returns an exit code, or nil, message, code.
 function M.guard(context)
     local client, message, code = context:open()
     local now

@@ -1,16 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- After a shift of sizes: pages go at once where memory is asked for most, ever more of them, but no more than needed.
+-- After a shift of sizes: pages go at once to the class that needs most, ever more of them, but no more than needed.
 --
 -- Evictions are compared in bytes of chunks (an item of 100 KB is as dear as a thousand of 100 B).
--- The receiver evicted at least `least_kb` a second; a donor evicted less than `share` of the
--- receiver's bytes, oldest tails first. While the same class is in need the pages double, up to
--- `pages_max`; when the receiver changes they start again with one. They are never more than the
--- class still lacks: if a share h of its requests hit while it held n items, and its requests go
--- to all of its keys alike, it has n / h keys. Of a class whose keys are asked for unevenly that is
--- too many, and doubling is what holds it; of one that grew meanwhile, too few, and it asks again.
--- Who has just given gets none in the next window: memcached counts what a move drops as evictions,
+-- The receiver evicted at least `least_kb` a second; a donor evicted less than `share` of the receiver's bytes, oldest
+-- tails first. While the same class is the receiver the pages double, up to `pages_max`; a new receiver starts with
+-- one. No class gets more than it still lacks: if a share h of its requests hit while it held n items, and its requests
+-- go to all of its keys alike, it has n / h keys. For a class with uneven requests that is too many, and the doubling
+-- limits the pages; for a class that grew meanwhile it is too few, and the class gets more later.
+-- A class that just gave pages gets none in the next window: memcached counts the items that a move drops as evictions,
 -- and the page would come back.
--- Quick and blind: it serves whoever stores most, also a scan whose items nobody reads again.
+-- Quick and blind: it serves the class that stores most, even a scan of items that no client reads again.
 -- Source: our own; the pace is that of memcached's mode 2, the donors are those of its mode 1.
 
 local PAGES_A_MOVE <const> = 8
@@ -30,7 +29,7 @@ local function receiver_of(before, after, gave)
     return receiver, most
 end
 
--- Who may give, the oldest tail first.
+-- The classes that may give, the oldest tail first.
 local function donors_of(before, after, receiver, least)
     local donors = {}
     for _, class in ipairs(after.classes) do
@@ -48,8 +47,8 @@ local function donors_of(before, after, receiver, least)
     return donors
 end
 
--- Pages that a class lacks until all that is asked of it fits. It held the mean of both moments at least, since it
--- fills the quicker the emptier it is. Free chunks came with pages that are not filled yet: it evicted before.
+-- The pages that a class lacks to hold all requested keys. It held at least the mean of both moments, as an emptier
+-- class fills more quickly. Free chunks came with pages that are not filled yet: the class evicted before that.
 local function lacking_pages(was, class)
     local hits, stores = class.get_hits - was.get_hits, class.cmd_set - was.cmd_set
     local least = class.free_chunks > 0 and 0 or 1
@@ -101,7 +100,7 @@ local function starving(second)
     return { { id = 3 }, { id = 7, total_pages = 5, age = 10, evicted = second * 600, cmd_set = second * 600 } }
 end
 
--- Nine of ten requests hit: of 5,120 items one tenth more are asked for, half a page's worth.
+-- Nine of ten requests hit 5,120 items: clients request one tenth more items, half a page's worth.
 local function nearly_there(second)
     return { { id = 3 }, { id = 7, total_pages = 5, age = 10, evicted = second * 600, cmd_set = second * 600,
         get_hits = second * 5400 } }

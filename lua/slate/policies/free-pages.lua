@@ -1,11 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Give away only what nobody uses: pages whose chunks are free.
+-- Gives away only pages without use: those of free chunks.
 --
--- A class that has had more free chunks than `spare_pages` make, in both snapshots, and evicted
--- nothing in between, has pages to give. They go to the class that evicted most, or to the pool
--- when none did, one page a window for each donor. No item is lost by such a move: what lives in
--- a page that leaves fits into the chunks that are free.
--- This is what CacheLib calls the free-memory strategy, and the safe part of memcached's automove.
+-- A class can give pages if it had more free chunks than `spare_pages` pages have, in both snapshots, and evicted
+-- nothing in between. The pages go to the class that evicted most, or to the pool when none did, one page a window for
+-- each donor. Such a move loses no item: the items of the page fit into the free chunks of the class.
+-- CacheLib calls this the free-memory strategy; it is the safe part of memcached's automove.
 
 local function pages_to_spare(class, settings)
     local spare = class.chunks_per_page > 0 and class.free_chunks / class.chunks_per_page or 0

@@ -1,16 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- memcached's rule, which slated has built in as automove mode 1: ages should be equal.
+-- memcached's rule, which is built into slated as automove mode 1: ages should be equal.
 --
--- The class whose tail is oldest gives a page to the class whose tail is youngest, if that one
--- evicts now and its age is below `ratio` of the other's. Ages are means over the window, and no
--- page moves before the window has filled once. Before that, once all pages were in use, a class
--- with free chunks for more than `spare_pages` that neither evicted nor got a page during a whole
--- window gives to the pool what is beyond.
+-- The class with the oldest tail gives a page to the class with the youngest tail, if the receiver evicts now and its
+-- age is below `ratio` of the donor's. Ages are means over the window, and no page moves before the window has filled
+-- once. Another rule comes first, once all pages were in use: a class with free chunks for more than `spare_pages` that
+-- neither evicted nor got a page during a whole window gives the pages beyond to the pool.
 -- Fair by time, not by hits: a class of large items that are never read again keeps its pages as
 -- long as one of small items that are read all day.
 -- Source of the rule: memcached's slab_automove.c.
 
--- One sample of a class: what happened in the last second.
+-- One sample of a class: its events of the last second.
 local function sample_of(was, class)
     local evicted = class.evicted - was.evicted
     return {

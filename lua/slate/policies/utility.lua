@@ -1,15 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- A page goes where it promises most hits, if that is more than its donor would lose.
+-- A page goes where it promises most hits, if these are more than its donor would lose.
 --
--- Of each class are known the items it holds, its hits, and its stores, which are taken for misses
--- that were filled. Misses are taken to fall with every item by the same share (s = r e^-kn), so
--- both what a page more brings and what a page less costs follow from the three. A class that does
--- not evict could lose the average of its pages; free chunks for a page cost nothing. Sums of
--- earlier windows count half. A move needs a gain above `margin` times the loss, and `min_hits` more;
--- a pair that is confirmed moves twice as many pages, and who has got does not give, nor who has
--- given get, for `hold` windows.
--- Source: marginal utility as in Dynacache (HotCloud 2015) and Cliffhanger (NSDI 2016), by a fitted curve. slated's
--- own mode `utility` measures instead: hits on what it has just evicted, and in the last page of each queue.
+-- Each class has known items, hits and stores; stores count as misses that were filled. Misses are assumed to fall with
+-- every item by the same share (s = r e^-kn), so these three give both the gain of a page more and the cost of a page
+-- less. A class that does not evict could lose the average of its pages; free chunks for a page cost nothing. Sums of
+-- earlier windows count half. A move needs a gain above `margin` times the loss, and `min_hits` more. If the next
+-- window confirms a pair, twice as many pages move. For `hold` windows a receiver does not give, and a donor does not
+-- get.
+-- Source: marginal utility as in Dynacache (HotCloud 2015) and Cliffhanger (NSDI 2016), by a fitted curve. slated's own
+-- mode `utility` measures instead: hits on items that it just evicted, and hits in the last page of each queue.
 
 local function smoothed(state, id, hits, stores)
     local seen = state.seen[id] or { hits = 0, stores = 0 }
@@ -18,7 +17,7 @@ local function smoothed(state, id, hits, stores)
     return seen.hits, seen.stores
 end
 
--- Hits a window that a page more brings, and that a page less costs.
+-- The hits a window that a page more brings, and that a page less costs.
 local function worth(class, evicts, hits, stores)
     if class.free_chunks >= class.chunks_per_page then
         return 0, 0

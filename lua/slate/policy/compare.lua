@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Several policies over the same past: a trace of requests, which is played to a cache of slated's for each policy.
+--- Several policies over the same past: a trace of requests, played to one cache of slated for each policy.
 local policy = require "slate.policy.file"
 
 local M = {}
@@ -21,7 +21,7 @@ local function open(each)
     return one
 end
 
--- How slated plays each: { name = for the table, automove = its mode, words = options }; or nil, message, code.
+-- The plays for slated: { name = for the table, automove = its mode, words = options }; or nil, message, code.
 local function plays_of(chosen, default_mode)
     local plays = { { name = "automove off", automove = "off", words = {} } }
     if default_mode ~= "off" then
@@ -41,11 +41,11 @@ local function plays_of(chosen, default_mode)
     return plays
 end
 
---- Over a trace: { program = slated's path, trace = file, sizes = memory limits, words = further options of slated },
--- played by at most `processes` at once. First without moves and with slated's own default, then the policies of
--- `chosen`, a list of { name =, words = settings as "name=value" }. Returns rows { name, pages, lost, hits, requests,
--- hit_ratio, evicted, memory_bytes, held_bytes (of it, in the end) }, by memory and in the order of `chosen`, and what
--- slated remarked; or nil, message, code.
+--- Plays a trace. grid: { program = slated's path, trace = file, sizes = memory limits, words = further options of
+-- slated }, for at most `processes` at once. First without moves and with slated's default mode, then with the policies
+-- of `chosen`, a list of { name =, words = settings as "name=value" }. Returns rows { name, pages, lost, hits,
+-- requests, hit_ratio, evicted, memory_bytes, held_bytes (of the memory, at the end) }, by memory and in the order of
+-- `chosen`, and slated's remark; or nil, message, code.
 function M.over_trace(grid, chosen, processes)
     local simulate = require "slate.policy.simulate"
     local known, problem, code = simulate.describe(grid.program)

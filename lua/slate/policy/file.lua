@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Policies: files in Lua that decide which pages should move. slate-policies(7) tells how to write one.
+--- Policies: files in Lua that decide which pages should move. slate-policies(7) describes how to write one.
 --
 --     local policy = require "slate.policy.file"
 --     local one = assert(policy.open("utility"))
 --     local running = assert(one:start({ "window_s=30" }))
 --     local moves, why = running:decide(before, after) -- of slate.facts.snapshot
 --
--- A policy runs in a sandbox, under limits, by the rules of slate.base.policy_core: the same that slated
--- keeps for `slabs automove lua:NAME`, so that it decides the same everywhere.
+-- A policy runs in a sandbox, under limits, by the rules of slate.base.policy_core. slated applies the same rules to
+-- `slabs automove lua:NAME`, so a policy decides the same everywhere.
 local core = require "slate.base.policy_core"
 local input = require "slate.base.input"
 local policy_box = require "slate.base.policy_box"
@@ -18,15 +18,15 @@ local M = {}
 M.NAME = "^[%w_-]+$"
 M.NAME_BYTES = 48
 
-local SHOWN_DEPTH <const> = 3 -- of the file's table: a setting's default, a check's name
+local SHOWN_DEPTH <const> = 3 -- levels of the file's table: down to a setting's default, a check's name
 
 --- The folder of the policies that come with Slate.
 function M.folder()
     return (assert(package.searchpath("slate.policy.file", package.path)):gsub("policy/file%.lua$", "policies"))
 end
 
---- The path of a policy: a file when it is named with a slash or .lua, else by name from a folder
--- (SLATE_POLICY_DIR, or those that come with Slate). Returns nil, message, code when there is none.
+--- The path of a policy: the file if its name has a slash or ends in .lua, else NAME.lua in a folder (SLATE_POLICY_DIR,
+-- or that of the policies that come with Slate). Returns nil, message, code when there is none.
 function M.find(name)
     local path = name
     if not name:find("/", 1, true) and not name:find("%.lua$") then
@@ -94,7 +94,7 @@ function M.load(text, name, options)
     }, Policy)
 end
 
---- Finds, reads and loads a policy by its name or file. Returns it with `path`, or nil, message, code.
+--- Finds, reads and loads a policy by its name or file. Returns the policy with `path`, or nil, message, code.
 function M.open(name, options)
     local path, message, code = M.find(name)
     if not path then
@@ -113,8 +113,8 @@ function M.open(name, options)
     return policy
 end
 
---- Starts a policy with settings, a list of "name=value". Returns what decides, with `settings` (by name), `window_s`
--- and `wants_curves` (of its classes, where the server samples keys), or nil and a message.
+--- Starts a policy with settings, a list of "name=value". Returns the running policy, with `settings` (by name),
+-- `window_s` and `wants_curves` (of its classes, if the server samples keys), or nil and a message.
 function Policy:start(words)
     local ok, ready = self.box:call(core.start, self.value, words or {})
     if not ok then
@@ -125,8 +125,8 @@ function Policy:start(words)
     return setmetatable(running, Running)
 end
 
---- Decides. before, after: snapshots. Returns a list of { from =, to =, pages =, reason = }, and a sentence
--- when the policy gave one; or nil and a message when it is broken.
+--- Decides. before, after: snapshots. Returns a list of { from =, to =, pages =, reason = }, and a sentence if the
+-- policy gave one; or nil and a message when the policy is broken.
 function Running:decide(before, after)
     local ok, moves, why = self.box:call(core.decide, self.ready, before, after)
     if not ok then
@@ -135,21 +135,21 @@ function Running:decide(before, after)
     return moves, why
 end
 
---- Tells the policy what became of the moves of its last decision: in their order { state, pages_moved, items_lost,
--- items_rescued }, as far as it is known.
+--- Reports the results of the last decision's moves to the policy: in their order { state, pages_moved, items_lost,
+-- items_rescued }, as far as they are known.
 function Running:report(results)
     core.report(self.ready, results)
 end
 
---- Will the policy decide at this snapshot?
+--- True if the policy decides at this snapshot.
 function Running:is_due(snapshot)
     local before = self.before
     return before ~= nil and not require("slate.facts.snapshot").is_restart(before, snapshot)
         and core.is_due(self.ready, before, snapshot)
 end
 
---- Takes snapshots one after the other and decides when the policy's window is over, as slated does each second.
--- Returns nothing when it is too early; else what `decide` returns. A restarted server begins a new window.
+--- Takes one snapshot after the other and decides at the end of the policy's window, as slated does each second.
+-- Returns nothing when it is too early; else the results of `decide`. A restarted server begins a new window.
 function Running:feed(snapshot)
     local before, is_due = self.before, self:is_due(snapshot)
     if is_due or not before or require("slate.facts.snapshot").is_restart(before, snapshot) then

@@ -8,12 +8,12 @@ local shell = require "slate.base.shell"
 
 local M = {}
 
-local NICENESS <const> = 10 -- of the processes: nobody waits for them as for a server
-local BEGINS_WITH <const> = { auto = "s3fifo", s3auto = "s3fifo" } -- policies that follow the others
+local NICENESS <const> = 10 -- of the processes: a simulation is less urgent than a server
+local BEGINS_WITH <const> = { auto = "s3fifo", s3auto = "s3fifo" } -- the first policy of those that switch
 local AUTOMOVE_NAMES <const> = { ["0"] = "off", ["1"] = "ratio", ["2"] = "eviction" }
 
---- What slated says of itself: { policies = those that can be simulated, policy = the one it begins with by default,
--- automove = its default, by name }; or nil, message and code.
+--- slated's description of itself: { policies = those that can be simulated, policy = the first one by default,
+-- automove = the default mode, by name }; or nil, message and code.
 function M.describe(program)
     local pipe = assert(io.popen(shell.word(program) .. " --describe 2>/dev/null", "r"))
     local text = pipe:read("a")
@@ -52,8 +52,8 @@ local function command_of(program, trace, ...)
     return table.concat(words, " ")
 end
 
---- The shell commands that share the grid among at most `processes`. Pure.
--- A trace that can be read but once is for one process.
+--- Shares the grid among at most `processes` shell commands. Pure.
+-- A trace that can be read only once goes to one process.
 function M.commands(program, grid, processes)
     processes = grid.trace == "-" and 1 or math.min(processes, #grid.policies)
     local shares, commands = {}, {}
@@ -72,7 +72,7 @@ end
 -- Exit statuses of slated as codes of slate.cli.main.
 local CODES <const> = { [64] = "usage", [65] = "input", [66] = "input", [71] = "internal" }
 
--- Reads to its end what one process says, and adds to rows. Returns its standard error, and on failure a code.
+-- Reads the output of one process to its end, and adds its rows. Returns its standard error, and on failure a code.
 local function collect(job, rows)
     for line in job.pipe:lines() do
         local row = json.decode(line)
@@ -85,8 +85,8 @@ local function collect(job, rows)
     return shell.read_and_remove(job.errors), not ok and (CODES[status] or "internal")
 end
 
--- The lines so far, and behind them those of a text of slated's that are not among them: processes report
--- the same of the same trace, each with its own example behind the colon.
+-- Adds the lines of a text of slated's that are new. Processes report the same on the same trace, each with its own
+-- example after the colon, so only the words before the colon are compared.
 local function add_lines(lines, text)
     for line in text:gmatch("[^\n]+") do
         line = line:gsub("^slated: ", "")
@@ -97,7 +97,7 @@ local function add_lines(lines, text)
     return lines
 end
 
--- Runs all commands at once. Returns the rows of each, and what was remarked; or nil, message, code.
+-- Runs all commands at once. Returns the rows of each, and their remarks; or nil, message, code.
 local function run_all(commands)
     local jobs, results, remark, failure, failure_code = {}, {}, "", nil, nil
     for i, command in ipairs(commands) do
@@ -105,7 +105,7 @@ local function run_all(commands)
         local pipe = assert(io.popen(("{ %s; } 2>%s"):format(command, shell.word(errors)), "r"))
         jobs[i] = { errors = errors, pipe = pipe }
     end
-    for i, job in ipairs(jobs) do -- all run meanwhile: what one of them says fits into its pipe
+    for i, job in ipairs(jobs) do -- all run at once: the output of each fits into its pipe
         results[i] = {}
         local text, code = collect(job, results[i])
         if code or #results[i] == 0 then
@@ -121,7 +121,7 @@ local function run_all(commands)
 end
 
 --- Runs the grid: { trace =, policies = list, sizes = text, by_objects =, words = further words for slated }.
--- Returns the rows as slated gives them, by size and then by misses, and what it remarked; or nil, message, code.
+-- Returns slated's rows, by size and then by misses, and its remark; or nil, message, code.
 function M.run(program, grid, processes)
     local results, remark, code = run_all(M.commands(program, grid, processes))
     if not results then
@@ -186,7 +186,7 @@ function M.size_of(row)
 end
 
 --- Compares the rows of each size: row.best is set for those with the fewest misses, row.against[name] is the relative
--- difference in misses to the row of that policy (-0.05: a twentieth fewer), nil where that was not simulated.
+-- difference in misses to the row of that policy (-0.05: a twentieth fewer), nil if the policy was not simulated.
 function M.compare(rows, baselines)
     local by_size = {}
     for _, row in ipairs(rows) do

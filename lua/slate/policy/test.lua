@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Tests a policy: on servers that are made up, which no policy should trip over; by what it should say of itself; and
--- by the checks that its own file declares (slate-policies(7)).
+--- Tests a policy: on made-up servers, on which no policy should fail; by the fields that its file should have; and by
+-- the checks that its own file declares (slate-policies(7)).
 local policy = require "slate.policy.file"
 local policy_box = require "slate.base.policy_box"
 local sandbox = require "slate.base.sandbox"
@@ -9,7 +9,7 @@ local M = {}
 
 local PAGE_BYTES <const> = 1 << 20
 
--- The same numbers in each run: a remark can be looked into.
+-- The same numbers in each run, so that a remark can be reproduced.
 local function generator(seed)
     return function(most)
         seed = (seed * 1103515245 + 12345) & 0x7fffffff
@@ -39,7 +39,7 @@ local function snapshot(second, pages_free, classes)
     }
 end
 
--- One second of life: some classes evict, tails age, a few chunks come free.
+-- One second of a class: hits and stores come, the age of the tail changes, and a busy class evicts.
 local function live(one, random, busy)
     one.get_hits = one.get_hits + random(5000)
     one.cmd_set = one.cmd_set + random(1000)
@@ -61,8 +61,8 @@ local function copy_of(classes)
     return copies
 end
 
--- Seconds of a server with these classes, of which one is busy; `tweak` may change them each second, and returns
--- the pages of the pool.
+-- The snapshots of some seconds of a server with these classes, of which one is busy; `tweak` may change the classes
+-- each second, and returns the pages of the pool.
 local function course(at_start, seconds, busy_id, tweak)
     return function()
         local random, list = generator(#at_start + 1), {}
@@ -86,7 +86,7 @@ local function many(count)
     return classes
 end
 
--- name: what the server is like; course: its snapshots.
+-- name: the state of the server; course: its snapshots.
 local SERVERS <const> = {
     { name = "nothing stored", course = course({}, 5) },
     { name = "one class", course = course({ class(5, 240, 20) }, 30, 5) },
@@ -164,7 +164,7 @@ end
 local FIELDS <const> = { chunk_size = 1024, chunks_per_page = 1024, total_pages = 10, free_chunks = 0, age = 100,
     evicted = 0, outofmemory = 0, get_hits = 0, cmd_set = 0 }
 
--- A class as a check gives it, with all that it left out.
+-- A class as a check gives it, with defaults for the absent fields.
 local function whole_class(given)
     local one = {}
     for name, value in pairs(FIELDS) do
@@ -180,7 +180,7 @@ local function whole_class(given)
     return one
 end
 
--- The snapshot of a second, from what the check's function returns.
+-- The snapshot of a second, from the result of the check's function.
 local function snapshot_of(loaded, check, second)
     local ok, given = loaded.box:call(check.classes, second)
     if not ok then
@@ -213,7 +213,7 @@ local function short_words(moves)
     return table.concat(words, " ")
 end
 
--- The last decision within the seconds of a check: moves and what was said; or nil and what is broken.
+-- The last decision within the seconds of a check: its moves and its sentence; or nil and a message.
 local function last_decision(loaded, running, check)
     local moves, text
     for second = 1, check.seconds do
@@ -252,7 +252,7 @@ local function shape_of(check)
     return check.pool ~= nil and math.type(check.pool) ~= "integer" and "pool is a whole number" or nil
 end
 
--- One check, in a policy loaded anew. nil when it holds, else what was otherwise.
+-- Runs one check, in a policy loaded anew. Returns nil if the check holds, else the difference.
 local function outcome_of(source, file, i)
     local loaded = assert(policy.load(source, file))
     local check = loaded.shown.checks[i]
@@ -281,7 +281,7 @@ local function outcome_of(source, file, i)
     end
 end
 
--- Runs the checks that the file declares. Returns a list of { name, problem }, or nil and what is wrong with them.
+-- Runs the checks that the file declares. Returns a list of { name, problem }, or nil and a message.
 local function own_checks(loaded)
     local checks, results = loaded.shown.checks, {}
     if checks == nil then
@@ -299,9 +299,9 @@ local function own_checks(loaded)
     return results
 end
 
---- Tests a policy that was opened. words: settings, for the servers that are made up.
--- Returns { servers, decisions, moves, remarks, checks } with what could be better, and its own checks, each
--- { name, problem or nil }; or nil and what is broken.
+--- Tests a policy that was opened. words: settings, for the made-up servers.
+-- Returns { servers, decisions, moves, remarks (possible improvements), checks (the policy's own, each { name, problem
+-- or nil }) }; or nil and a message.
 function M.test(loaded, words)
     local report = { servers = 0, decisions = 0, moves = 0, remarks = {} }
     if not loaded.summary then

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What a report tells of one server, as plain tables: figures, findings, changes, classes. Pure.
+--- The report on one server as plain tables: figures, findings, changes, classes. Pure.
 --
--- Nothing is judged here: findings are those of slate.judge, over all snapshots, so that what came before the span of
--- the report is known; the rest are sums and ends of the span.
+-- Nothing is judged here. Findings are those of slate.judge over all snapshots, as those before the report's span
+-- matter, too; the other parts are sums over the span and figures at its ends.
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
 local time = require "slate.chart.kinds.time"
@@ -11,10 +11,10 @@ local view = require "slate.judge.view"
 
 local M = {}
 
-local SAME_CHANGE_S <const> = 5 -- of a change on record and one that was seen
-local ENDS <const> = 5 -- the first and the last fifth of a span are told beside each other
+local SAME_CHANGE_S <const> = 5 -- a change on record and a change in snapshots are the same within this time
+local ENDS <const> = 5 -- the report compares the first and the last fifth of the span
 
--- The snapshots from one time to another.
+-- The snapshots between two times.
 local function part_between(list, from_s, to_s)
     local part = {}
     for _, one in ipairs(list) do
@@ -23,7 +23,7 @@ local function part_between(list, from_s, to_s)
     return part
 end
 
--- How much counters grew from snapshot to snapshot, a restart or a reset apart; nil when no server told it.
+-- The growth of a counter from snapshot to snapshot, without restarts and resets; nil if no server reported it.
 local function growth(list, name, from, to)
     local sum
     for i = from + 1, to do
@@ -52,7 +52,7 @@ local function part_of(list, from, to)
     }
 end
 
--- The figures of a span: of the whole, and at its ends.
+-- The figures of a span: of all of it, of its first fifth and of its last fifth.
 local function figures_of(list)
     local fifth = math.max(1, (#list - 1) // ENDS)
     local last = list[#list].general
@@ -82,7 +82,7 @@ local function class_growth(list, name)
     return sums
 end
 
--- One row for each class of the last snapshot that has, had or lost pages. rows: of slate.judge.view at that moment.
+-- One row for each class of the last snapshot that has or had pages. rows: of slate.judge.view at that moment.
 local function classes_of(list, rows)
     local evicted, hits = class_growth(list, "evicted"), class_growth(list, "get_hits")
     local was, total_pages, total_evicted = {}, 0, 0
@@ -142,9 +142,8 @@ local function words_of(entry)
     return ("%s moved from %s to %s"):format(units.plural(entry.pages, "page"), place(entry.src), place(entry.dst))
 end
 
---- What was changed in a span: the entries of the record of changes (slate.facts.audit) for this server, and the
--- settings that were seen to change and are not among them. In order of time: { time_s, what, who, outcome, id,
--- undoes, seen }.
+--- The changes in a span: the entries of the record of changes (slate.facts.audit) for this server, and the settings
+-- that changed between snapshots without an entry. In order of time: { time_s, what, who, outcome, id, undoes, seen }.
 function M.changes(list, entries)
     local server, from_s, to_s = list[#list].server, list[1].time_s, list[#list].time_s
     local changes = {}
@@ -170,7 +169,7 @@ end
 
 -- findings ------------------------------------------------------------------------------------------------
 
--- All that was found in the span, the worst first, with its times since 1970; and the rows of the classes at its end.
+-- The findings in the span, the worst first, with their times since 1970; and the rows of the classes at its end.
 local function findings_of(list, span, options)
     local rows
     local episodes, problem = attention.findings_over(list, function(known)
@@ -196,7 +195,7 @@ local function findings_of(list, span, options)
     return doctor.sort(found), rows
 end
 
--- The worst that was found, in one sentence.
+-- The worst finding, in one sentence.
 local function verdict_of(found)
     local counts = {}
     for _, one in ipairs(found) do
@@ -213,9 +212,9 @@ local function verdict_of(found)
 end
 
 --- The incident of one server. list: all its snapshots, in order of time; options: from_s, to_s (the span; nil: all),
--- entries (of the record of changes), asked (what a live server told beside its last snapshot, for slate.judge.doctor),
--- findings (in the place of slate.judge.doctor.findings). Returns { server, kind, span = snapshots, from_s, to_s,
--- figures, findings, verdict, changes, classes, settings, automove }; or nil and a message.
+-- entries (of the record of changes), live (facts of a live server besides its last snapshot, for slate.judge.doctor),
+-- findings (in place of slate.judge.doctor.findings). Returns { server, kind, span = snapshots, from_s, to_s, figures,
+-- findings, verdict, changes, classes, settings, automove }; or nil and a message.
 function M.of(list, options)
     local span = part_between(list, options.from_s or list[1].time_s, options.to_s or list[#list].time_s)
     local last = span[#span]

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The two times between which a report looks, as people write them. Pure. All times are UTC.
+--- The two times that bound a report, as people write them. Pure. All times are UTC.
 local units = require "slate.base.units"
 
 local M = {}
@@ -28,8 +28,8 @@ local function date_s(year, month, day)
     return is_date and days_of(year, month, day) * DAY_S or nil
 end
 
---- Reads a time: "14:05" or "14:05:30" of the day on which the recording begins (or of the next, where that is before
--- its beginning), "2026-11-25 14:05", "2026-11-25T14:05:30Z", or a duration since the beginning, "+5m". Returns a
+--- Reads a time: "14:05" or "14:05:30" of the day on which the recording begins (of the next day if that time is before
+-- the beginning), "2026-11-25 14:05", "2026-11-25T14:05:30Z", or a duration since the beginning, "+5m". Returns a
 -- function from the first time of the recording, in seconds, to the time; or nil and a message.
 function M.parse(text)
     local since = text:match("^%+(.+)$")

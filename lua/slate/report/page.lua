@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A report as one page of HTML, of the incidents of one or more servers (slate.report.incident). Pure.
+--- A report as one page of HTML: the incidents of one or more servers (slate.report.incident). Pure.
 local html = require "slate.chart.html"
 local panels = require "slate.chart.html_panels"
 local units = require "slate.base.units"
 
 local M = {}
 
-local MOST_SAMPLES <const> = 600 -- in a chart: finer steps cannot be seen
+local MOST_SAMPLES <const> = 600 -- snapshots in a chart: finer steps would be invisible
 local MOST_CHANGES <const> = 200
--- In the order of a reader's questions: what came of it, where the memory is, who loses.
+-- In the order of a reader's questions: the result, the place of the memory, the classes and sizes that lose.
 local CHARTS <const> = { "hits", "pages", "sizes", "curve" }
 
 local escape <const> = html.escape
@@ -26,12 +26,12 @@ local function span_of(from_s, to_s)
     return utc(from_s, "!%Y-%m-%d %H:%M:%S"), utc(to_s, same_day and "!%H:%M:%S" or "!%Y-%m-%d %H:%M:%S") .. " UTC"
 end
 
--- Commands within a remedy stand out: from "slatectl" or "slatetop" to the end of the command.
+-- Sets commands within a remedy apart: from "slatectl" to the end of the command.
 local function with_commands(text)
     return (escape(text):gsub("%f[%w]slatectl [%w%-=,./: _<>%[%]]*[%w%]/]", "<code>%0</code>"))
 end
 
--- Of a long list every nth snapshot and the last: counters lose nothing by it, for they go on.
+-- Every nth snapshot of a long list, and the last: counters go on, so the events between are not lost.
 local function thinned(list)
     local step, few = math.ceil(#list / MOST_SAMPLES), {}
     for i = 1, #list, step do
@@ -48,7 +48,7 @@ local function add_tile(parts, name, value, more)
         more and "<span>" .. escape(more) .. "</span>" or "")
 end
 
--- "71.2% at first, 93.4% at last"; nil when one is not known or both are told alike.
+-- "71.2% at first, 93.4% at last"; nil if one is unknown or both read the same.
 local function ends(first, last, form)
     if not (first and last) or form(first) == form(last) then
         return nil
@@ -160,7 +160,7 @@ local function add_classes(parts, incident)
     parts[#parts + 1] = "</table></div>\n"
 end
 
--- The changes as lines in the charts over time, by their numbers in the list.
+-- Marks the changes as lines in the charts over time, with their numbers in the list.
 local function mark(figure, changes)
     for _, panel in ipairs(figure.panels) do
         if panel.x.start_s and panel.marks then
@@ -178,7 +178,7 @@ local function add_charts(parts, incident, histogram)
     for _, kind in ipairs(CHARTS) do
         local figure, why = require("slate.chart.kinds." .. kind).figure(list, kind == "sizes" and histogram or nil)
         if figure then
-            figure.title = figure.title:gsub(", [^,]*, [^,]*$", "") -- the page says which server
+            figure.title = figure.title:gsub(", [^,]*, [^,]*$", "") -- the page names the server
             mark(figure, incident.changes)
             drawn[#drawn + 1] = panels.figure(figure)
         else
@@ -219,7 +219,7 @@ end
 
 local RANK <const> = { critical = 3, warning = 2, good = 1 }
 
--- The incidents, the worst first; of those alike, who evicts most.
+-- The incidents, the worst first; of equal ones, the server with most evictions.
 local function worst_first(incidents)
     local sorted = table.move(incidents, 1, #incidents, 1, {})
     table.sort(sorted, function(a, b)
