@@ -4,7 +4,7 @@
 -- lua-cjson.
 local M = {}
 
---- Stands for JSON's null where a key must be present without a value.
+--- JSON's null, for a key that must be present without a value.
 M.null = setmetatable({}, { __tostring = function() return "null" end, __name = "json.null" })
 
 local array_mark <const> = { __name = "json.array" }

@@ -7,8 +7,8 @@ local function receiver(of)
 end
 
 --- Sorts a list in place, the largest first, and returns it. of: the name of a number in each entry, or a function that
--- returns a number; entries without one come last. tie: the same for equal entries, the least first. Cost: each number
--- is read once.
+-- returns a number; entries without one come last. tie: as `of`, to order equal entries, the least first. Cost: each
+-- number is read once.
 function M.largest_first(list, of, tie)
     local size, number_of, tie_of = {}, receiver(of), receiver(tie)
     for _, one in ipairs(list) do

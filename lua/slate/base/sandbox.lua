@@ -51,7 +51,7 @@ function M.new(log, limits)
     end
     self.roots = setmetatable({}, { __mode = "k" })
     self:retain(self.environment)
-    self.weight_kb, self.grown_kb = 0, 0 -- of the kept values, when last weighed; memory that calls took since
+    self.weight_kb, self.grown_kb = 0, 0 -- memory of kept values when last weighed; growth by calls since
     return self
 end
 

@@ -49,7 +49,7 @@ function M.by(key)
     end
 end
 
---- The same with a random key from the kernel, which is never shown.
+--- A function that hashes strings with a random key from the kernel, which is never shown.
 -- @treturn function, or nil and a message
 function M.random()
     local file, problem = io.open("/dev/urandom", "rb")

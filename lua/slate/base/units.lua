@@ -74,7 +74,7 @@ function M.percent(ratio, decimals)
     return ("%." .. (decimals or 0) .. "f%%"):format(ratio * 100)
 end
 
---- A share from 0 to 1 as per cent, without "%", for a column with it in the title: "91.8", "100". Less than all is not
+--- A share from 0 to 1 as per cent, without "%", for a column whose title says so: "91.8", "100". Less than all is not
 -- "100", and a small share is not 0: "<0.1".
 function M.share(ratio)
     if not ratio then

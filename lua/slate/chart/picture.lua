@@ -46,7 +46,7 @@ function M.save(path, figure, options)
         return M.save_text(path, chart.text(figure, options))
     end
     return replace_file(path, function(unfinished)
-        local ok, message, code = M.write_file(unfinished, "") -- this reports why it fails, as gnuplot would not
+        local ok, message, code = M.write_file(unfinished, "") -- reports why a write fails, as gnuplot would not
         if not ok then
             return nil, message, code
         end

@@ -22,7 +22,7 @@ local function escaped(text, quotes)
     return quotes and text:gsub('"', '\\"') or text
 end
 
--- The shortest text of a number from which it can be read back exactly.
+-- The shortest text that reads back as exactly this number.
 local function written(value)
     if math.type(value) == "integer" then
         return tostring(value)

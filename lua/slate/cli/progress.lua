@@ -21,7 +21,7 @@ function M.new(context, words)
     end
 end
 
---- Adds the option --pace to a command: the share of the time in which it works.
+--- Adds the option --pace to a command: the share of the time in which the command works.
 function M.declare_pace(command)
     command:option("--pace", ("Work this share of the time, from 1%% to 100%%, and leave the rest to others. "
         .. "Default: %d%%"):format(require("slate.act.pace").SHARE * 100)):argname("SHARE"):convert(function(text)

@@ -68,7 +68,7 @@ local function report(context, parsed, reader, tally)
     end
 end
 
--- The largest value that the server accepts; nil if it does not report a limit.
+-- The largest value that the server accepts; nil if the server reports no limit.
 local function most_bytes_of(client)
     local lines = client:stats("settings")
     local most = lines and require("slate.facts.stats").settings(lines).item_size_max

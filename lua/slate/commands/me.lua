@@ -19,7 +19,7 @@ local function item_of(words)
         end
     end
     local expires_in_s = math.tointeger(tonumber(fields.exp))
-    if expires_in_s and expires_in_s < -1 then -- memcached 1.6.18 reports it with the opposite sign
+    if expires_in_s and expires_in_s < -1 then -- memcached 1.6.18 reports the time with the opposite sign
         expires_in_s = -expires_in_s
     end
     return {

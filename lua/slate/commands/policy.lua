@@ -135,7 +135,7 @@ local function place(id)
     return id == 0 and "the pool" or "class " .. id
 end
 
--- Prints decisions: every one as JSON; for people, it leaves out those without news.
+-- Prints decisions: every one as JSON; for people, those with something new.
 local function printer(context, name, clock_of)
     local last
     return function(decision)

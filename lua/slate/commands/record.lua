@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl record -o FILE: snapshots of a server, one line of JSON each, until it is stopped.
+--- slatectl record -o FILE: snapshots of a server, one line of JSON each, until a limit or Ctrl-C.
 local clock = require "slate.base.clock"
 local must = require("slate.base.failure").must
 local record = require "slate.facts.record"

@@ -94,7 +94,7 @@ local function out_event(context, event)
     context:flush()
 end
 
--- The server's counts of events sent and lost so far, for all watchers; nil if it does not count.
+-- The server's counts of events sent and lost so far, for all watchers; nil if the server counts none.
 local function counts_of(client)
     local lines = client:stats("")
     local general = lines and require("slate.facts.stats").figures(lines) or {}

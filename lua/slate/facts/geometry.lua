@@ -36,7 +36,7 @@ function M.advice(change)
     return ("chunk sizes fitted to the present items would hold %.1f %% more of them"):format(gain_pct)
 end
 
---- Queries a server. Returns the change and the classes; or nil, message, code ("unsupported": it is no slated).
+--- Queries a server. Returns the change and the classes; or nil, message, code ("unsupported": not a slated).
 function M.read(client)
     local lines, message, code = stats.query_slated(client, "geometry",
         "a change of the chunk sizes needs slated: this server keeps those of its start")

@@ -36,7 +36,7 @@ function M.failure(totals)
     return failed and ("automove failed: %s; now it is %s"):format(failed, totals.mode or "off")
 end
 
---- Queries a server. Returns totals and moves; or nil, message, code ("unsupported": it is no slated).
+--- Queries a server. Returns totals and moves; or nil, message, code ("unsupported": the server is no slated).
 function M.read(client)
     local lines, message, code = stats.query_slated(client, "moves",
         "a record of moves needs slated: this server keeps none")

@@ -3,7 +3,7 @@
 -- text. An hour of a busy server takes 3 MB.
 --
 -- A line of changes is { schema = "slate/change/1", time_s, of, d }. `of` is the line's distance from the last whole
--- snapshot: it shows a missing line. `d` has the changed numbers, in the order of `numbers`: for each, the count of
+-- snapshot: it shows a missing line. `d` has the changed numbers, in the order of `places`: for each, the count of
 -- skipped numbers, then twice the difference, plus 1 if it is in millionths (of a number not whole). Each is a varint
 -- of 5 bits a letter, the lowest first; letters of the alphabet's second half mean that more follow. Differences are
 -- zigzagged: 0, -1, 1, -2 are 0, 1, 2, 3. After other changes (a text, a new class) the snapshot is written whole.

@@ -276,7 +276,7 @@ function M.rates(before, after)
     result.refused_connections_per_s = rate_of(M.refused_connections, before, after, interval_s)
     local earlier = M.earlier_by_id(before, after)
     for _, class in ipairs(after.classes) do
-        -- A class that the earlier snapshot did not list has no rates: what it had counted is unknown.
+        -- A class that the earlier snapshot did not list has no rates: its earlier counts are unknown.
         result.classes[class.id] = rates_of(earlier[class.id] or {}, class, interval_s)
     end
     return result

@@ -251,7 +251,7 @@ local function read_stats(client)
         if not line:find("^STAT ") then -- most lines are STAT lines
             local refused, refusal_code = M.refusal(line)
             if refused then
-                -- "bad stats command" is how proxies refuse a group that they do not know; it is no lack of rights
+                -- Proxies refuse an unknown group with "bad stats command", which is no lack of rights
                 return false, refused, line:find("^CLIENT_ERROR bad ") and "unsupported" or refusal_code
             elseif line == "RESET" or line == "OK" then
                 return { line }

@@ -219,8 +219,8 @@ end
 --- Begins to read a file.
 -- @tparam file handle
 -- @tparam string name for messages
--- @tparam[opt] integer most_bytes larger values are skipped, without memory for them @treturn Reader whose `about` has
--- the fields of the first line; or nil, message, "input"
+-- @tparam[opt] integer most_bytes larger values are skipped, without memory for them
+-- @treturn Reader whose `about` has the fields of the first line; or nil, message, "input"
 function M.reader(handle, name, most_bytes)
     local self = setmetatable({ handle = handle, name = name, buffer = "", at = 1, passed = 0, items = 0,
         value_bytes = 0, value_left = 0, sum = block_sum.new(), most_bytes = most_bytes or M.MAX_VALUE_BYTES }, Reader)

@@ -30,7 +30,7 @@ end
 
 --- Dumps keys and calls on_key for each. options: limit (most keys read), class (only this one).
 -- Closes the client: the unread lines of a dump would come before the next reply.
--- Returns nil, nil, or message, code; then the number of keys read.
+-- Returns nil and nil, or message and code; then the number of keys read.
 function M.each(client, options, on_key)
     local read = 0
     local refused, code

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The request of each operation on items, and how its answer is read. Pure: no socket, no client.
 --
--- slate.wire.client sends these. A request is a table `{ line =, data =, read =, timeout_s = }`: the command line, the
--- data block after it if any, a function that reads the answer from a client, and the time-out if it differs from the
--- client's. A builder returns nil, message, "usage" for a request that every server would refuse.
+-- slate.wire.client sends requests. A request is a table `{ line =, data =, read =, timeout_s = }`: the command line,
+-- the data block after it if any, a function that reads the answer from a client, and the time-out if it differs from
+-- the client's. A builder returns nil, message, "usage" for a request that every server would refuse.
 --
 -- Every builder takes `options` last; all builders know `timeout_s`.
 -- @module slate.wire.request

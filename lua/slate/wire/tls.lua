@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- TLS over a connected socket, by LuaSec (Debian: lua-sec), which is loaded only for TLS.
--- The server's certificate is verified, and must be for the host of the address, unless `verify` is false. @module
--- slate.wire.tls
+-- The server's certificate is verified, and must be for the host of the address, unless `verify` is false.
+-- @module slate.wire.tls
 local clock = require "slate.base.clock"
 local together = require "slate.wire.together"
 
