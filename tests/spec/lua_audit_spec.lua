@@ -9,7 +9,7 @@ local WRITERS <const>, CHANGES <const> = 4, 25
 local NOTE <const> = [[
     package.path = "lua/?.lua;" .. package.path
     local audit = require "slate.facts.audit"
-    local context = { server = { name = "cache:11211" }, say = function(_, text) error(text) end }
+    local context = { server = { name = "cache:11211" }, print_note = function(_, text) error(text) end }
     for _ = 1, tonumber(arg[1]) do
         context.command = {}
         audit.note(context, { what = "set", name = "verbosity", was = "0", is = "1" })
@@ -44,10 +44,11 @@ describe("the record of changes", function()
         local log = folder .. "/audit.log"
         assert.is_true(os.execute(notes(1)))
         local line = server.read_file(log)
+        server.write_file(folder .. "/second", (line:gsub('"id":1', '"id":2')))
         -- The holder writes change 2 at the end of its time: who does not wait for it takes that number, too.
         assert.is_true(os.execute(([[exec 9>>%s; flock 9; %s 9>&- &
             until grep -q -- "-> FLOCK.*:$(stat -c %%i %s) " /proc/locks; do kill -0 $! || break; done
-            sed 's/"id":1/"id":2/' <%s >&9; exec 9>&-; wait $!]]):format(log, notes(1), log, log)))
+            cat %s/second >&9; exec 9>&-; wait $!]]):format(log, notes(1), log, folder)))
         local entries = assert(audit.read(log))
         assert.equal(1, entries[1].id)
         assert.same({ 3, 2 }, { #entries, entries[2].id }, line)
