@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 /* One call of a method of the Lua object. Its argument is the values that push pushes, else the
- * text, else whether the connection is up. Its results: true or words, or nil if it did nothing;
- * then a message with the reason. push and take may raise errors of Lua. */
+ * text, else whether the connection is up. Its first result: whether it did its work, or words; the
+ * second: a message if it did not. push and take may raise errors of Lua. */
 struct call {
     struct acting *acting;
     struct model *model;
@@ -67,7 +67,7 @@ static int read_record(lua_State *L) {
 
 struct record {
     int    fd;
-    char  *end; /* the text of its end */
+    char  *end; /* the text at the end of the file */
     size_t bytes;
     bool   is_written;
 };

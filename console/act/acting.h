@@ -3,8 +3,8 @@
  * is undone at its end. The rules are in lua/slate/act/acting.lua; acting hands it times and
  * replies, and sends its lines.
  *
- * One acting belongs to one session, so a trial goes on while another server is on the screen; it
- * stays where it is. One thread; times are monotonic milliseconds, wall is the time of day. */
+ * One acting belongs to one session, so a trial goes on while another server is on the screen. It
+ * must not be moved. One thread; times are monotonic milliseconds, wall is the time of day. */
 #ifndef CONSOLE_ACT_ACTING_H
 #define CONSOLE_ACT_ACTING_H
 #include "act/action.h"
@@ -41,7 +41,7 @@ struct acting {
     bool has_trial;         /* a trial is on */
     bool is_followed;       /* the last change's outcome is reported */
     bool is_fresh;          /* the change has begun, and no line is sent yet */
-    unsigned generation;    /* of the connection on which the change's first line was sent */
+    unsigned generation;    /* connection on which the change's first line was sent */
     uint64_t due_ms; /* time of the next acting_step; UINT64_MAX: none */
     /* with has_trial, the time of its undo; UINT64_MAX: the undo is under way */
     uint64_t trial_end_ms;

@@ -36,7 +36,7 @@ void audit_make_folders(const char *path) {
 int audit_open_locked(const char *path) {
     audit_make_folders(path);
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
-    /* slatectl holds the lock for some milliseconds. The screen waits no longer for any process. */
+    /* slatectl holds the lock for some milliseconds; the screen waits no longer than that. */
     int tries = 0;
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && tries++ < LOCK_TRIES) {
         clock_wait(NULL, 0, clock_ms() + LOCK_PAUSE_MS);

@@ -55,7 +55,7 @@ static void print_overview(const struct model *model) {
            format_count(pool, stat_number(now->general[GENERAL_slab_global_page_pool])));
 }
 
-/* Text is padded by glyphs, not by bytes: "·" and "Δ" are one column wide. */
+/* Prints a text right-aligned, by glyphs, not by bytes: "·" and "Δ" are one column wide. */
 static void print_right(const char *text, int width) {
     printf(" %*s%s", width - cells_width_of(text), "", text);
 }

@@ -3,7 +3,7 @@
 #define CONSOLE_APP_PAST_H
 #include "app/state.h"
 
-/* Obeys a command that moves in time; false for any other command. */
+/* Obeys a command about time, marks or recording; false for any other command. */
 bool time_command(struct app *app, enum command command, uint64_t now_ms);
 /* Goes to --at once the recording is loaded; before, its samples are not all known. */
 void seek_once_loaded(struct app *app);

@@ -21,7 +21,7 @@ struct alarm {
 struct session {
     struct address address;
     struct client *client;       /* NULL: a recording is replayed */
-    /* under loading; NULL when there is none, or all of it is on the tape */
+    /* the recording under loading; NULL: there is none, or all of it is on the tape */
     struct recording *recording;
     bool is_replay;
     struct poller poller;

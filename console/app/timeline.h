@@ -18,7 +18,7 @@ struct timeline {
     uint64_t due_ms;  /* time of the next step, if it plays */
     struct model *moment;
     uint64_t moment_index;
-    unsigned depth; /* samples before its index for which the moment has room */
+    unsigned depth; /* the moment's room for samples before its index */
     bool was_live; /* a pause began live, at held_index */
     uint64_t held_index;
 };

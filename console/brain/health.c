@@ -134,7 +134,7 @@ static void report_rest(struct report *report, const struct model *model) {
     }
 }
 
-/* Worst first; among equals the order of reporting stays. */
+/* Sorts lines, worst first; lines of the same tone stay in their order. */
 static void sort_lines(struct health_line *lines, int count) {
     for (int i = 1; i < count; i++) {
         struct health_line line = lines[i];

@@ -15,8 +15,8 @@ struct health_line {
     char text[NOTE_BYTES];
 };
 
-/* Writes lines, worst first; returns how many (at least 1). The figures' allowed age follows from
- * now_ms and interval_ms. */
+/* Writes lines, worst first; returns how many (at least 1). now_ms and interval_ms: to judge the
+ * age of the figures. */
 int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
                   struct health_line out[HEALTH_LIMIT]);
 

@@ -321,7 +321,7 @@ static int push_maker(lua_State *L, struct recording_writer *writer) {
         lua_pushboolean(L, true);
         lua_call(L, 1, 1);
         writer->chain = luaL_ref(L, LUA_REGISTRYINDEX);
-        writer->has_begun = lua_state_take() != NULL; /* until recording_end */
+        writer->has_begun = lua_state_take() != NULL; /* recording_end gives it back */
     }
     lua_rawgeti(L, LUA_REGISTRYINDEX, writer->chain);
     lua_getfield(L, -1, "next");

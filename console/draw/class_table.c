@@ -129,7 +129,7 @@ struct placed {
 /* The columns that fit, and the use of the space left. */
 struct layout {
     bool shown[COLUMN_COUNT];
-    unsigned own;   /* how many of the operator's own columns */
+    unsigned own;   /* how many of the operator's own columns are shown */
     unsigned count; /* count of all columns */
     struct placed placed[COLUMN_COUNT + OWN_COLUMNS_MOST];
     int end; /* end of the last column, and a blank */

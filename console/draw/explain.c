@@ -12,7 +12,7 @@ static char text[] =
 static struct explanation entries[ENTRIES_MOST];
 static unsigned entry_count;
 
-/* The field whose name begins the line, and the begin of its value; NULL for any other line. */
+/* The field whose name begins the line, and the start of its value; NULL for any other line. */
 static const char **field_of(struct explanation *entry, char *line, char **value) {
     static const char *const words[] = {"term",   "also",    "unit", "meaning",
                                         "source", "formula", "do"};

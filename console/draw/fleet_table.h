@@ -35,7 +35,7 @@ extern const struct fleet_column_row fleet_columns[FLEET_COLUMNS];
 enum { FLEET_TREND = 12 }; /* samples of a trend */
 
 struct fleet_row {
-    unsigned server; /* its place in the fleet */
+    unsigned server; /* its index in the fleet */
     const struct model *model;
     bool is_up; /* has current figures */
     bool is_odd; /* an outlier, which is marked */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct series {
-    float *values; /* NULL: all were `flat` from sample `first` to `last`; 0: never measured */
+    float *values; /* NULL: `flat` from sample `first` to `last`; last 0: never measured */
     float flat;
     uint64_t first, last;
 };
@@ -16,7 +16,7 @@ struct history {
     unsigned capacity, used, head; /* head: slot of the next sample */
     unsigned fresh;                /* samples since the last history_break */
     unsigned series_count;
-    uint64_t samples; /* count begun so far: the newest one's number */
+    uint64_t samples; /* count begun so far: the newest sample's number */
     uint64_t *at_ms;
     struct series *series;
 };

@@ -1,5 +1,5 @@
-/* How long round trips took: the last LATENCY_SAMPLES of them, their shares by time, and quantiles.
- * One thread. */
+/* The times of round trips: the last LATENCY_SAMPLES, their shares by time, and quantiles. One
+ * thread. */
 #ifndef CONSOLE_FACTS_LATENCY_H
 #define CONSOLE_FACTS_LATENCY_H
 #include <stdint.h>

@@ -59,7 +59,7 @@ enum class_metric {
 enum unit { UNIT_PER_SECOND, UNIT_BYTES_PER_SECOND, UNIT_RATIO, UNIT_MS, UNIT_COUNT };
 
 struct metric_row {
-    const char *name; /* short, for a table */
+    const char *name; /* short name, for a table */
     const char *key;  /* name in JSON; rates a second, ratios 0..1 */
     enum unit unit;
     const char *meaning; /* one sentence for the operator */

@@ -46,7 +46,7 @@ struct lookup {
 };
 #define LOOKUP_NONE ((struct lookup){.child = -1, .pipe_fd = -1})
 
-/* The text of a list for lua/slate/wire/lists.lua: without "tls://". */
+/* The text of a list, without "tls://", for lua/slate/wire/lists.lua. */
 const char *address_list_word(const struct address *address);
 
 /* Makes the address use TLS; false with a sentence in why for the path of a socket. */

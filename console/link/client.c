@@ -34,7 +34,7 @@ struct client {
     int fd;
     struct lookup lookup;
     struct endpoints endpoints;
-    int endpoint; /* the one being tried */
+    int endpoint; /* index of the endpoint that is tried */
     uint64_t deadline_ms;
     uint64_t backoff_ms;
     unsigned generation;

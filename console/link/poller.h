@@ -34,10 +34,10 @@ struct poller {
     uint64_t next_ms;      /* when the next refresh is due */
     double asked_ms;       /* when the refresh under way was sent */
     unsigned generation;   /* connection of the draft */
-    unsigned refreshes;    /* on this connection */
+    unsigned refreshes;    /* refreshes on this connection */
     enum stats_group last; /* the reply that completes the refresh under way */
     bool is_waiting;
-    bool has_answered;      /* on this connection */
+    bool has_answered;      /* the server has answered on this connection */
     char refusal[120];      /* the server's words when it refused "stats"; empty otherwise */
     unsigned wanted;        /* INQUIRY_BITs of the screen */
     /* the model's, for their answers; NULL: no inquiries */

@@ -1,6 +1,6 @@
 /* The client's side of TLS, from 1.2 on, over a connected, non-blocking socket, by OpenSSL, which
- * is loaded when needed. The server's certificate is verified, and must be for the name to which
- * slatetop connects.
+ * is loaded when needed. The server's certificate is verified, and must be for the name that
+ * tls_create gets.
  *
  * A tls_context holds the data that all connections share; a tls belongs to one connection and does
  * not own its socket. No call blocks: the result says if the socket must be readable or writable.

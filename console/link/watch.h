@@ -29,7 +29,7 @@ struct watch_log {
 struct watch {
     struct watch_log *log; /* NULL: nothing is watched */
     struct client *client;
-    unsigned generation; /* of the connection that has the stream */
+    unsigned generation; /* connection that has the stream */
     uint64_t next_ms;    /* no read before this time */
 };
 

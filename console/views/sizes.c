@@ -1,4 +1,4 @@
-/* Sizes: the number of items of each size, over the chunk sizes: today's, and those that would hold
+/* Sizes: the number of items of each size, over the chunk sizes, today's and those that would hold
  * more items. */
 #include "views/view.h"
 
@@ -38,7 +38,7 @@ static enum origin find_sizes(const struct frame *frame, struct size_bins *sizes
 
 /* Bins on columns: a column shows one bin, or the sum of several. */
 struct axis {
-    unsigned first, bins; /* shown */
+    unsigned first, bins; /* bins shown */
     int x, width;         /* columns of the screen */
 };
 

@@ -225,7 +225,7 @@ enum { OVERLAY_ROWS_MOST = 200 };
 /* The inside of a box that shows all rows, to count them. */
 struct rect overlay_inside(const struct cells *cells);
 /* Draws a text that begins `line` rows below the top of the inside, and `indent` columns in, with a
- * mark before its first row. A negative line: so many rows are scrolled off. Returns the rows of
+ * mark before its first row. A negative line: that many rows are scrolled off. Returns the rows of
  * the text; with cells NULL only counts them. */
 int overlay_text(struct cells *cells, struct rect inside, int line, int indent, uint8_t mark_style,
                  const char *mark, uint8_t style, const char *text);
