@@ -36,7 +36,7 @@ function Acting:note(kind, text)
     self.notes[#self.notes + 1] = { kind = kind, text = text }
 end
 
--- The context of slate.act.steps.
+-- The context for the functions of slate.act.steps.
 function Acting:context()
     local server, who = self.server, self.who
     return {
@@ -324,7 +324,7 @@ function Acting:watch_trial(is_up)
         trial.entry.is_own = true
         if list then
             self:start("trial", list, trial.entry, shown.title(list))
-        else -- the operator has to do it
+        else -- the operator has to take the trial back
             self.trial, self.news = nil, "the trial cannot go back: " .. message
             self:note("alarm", self.news)
         end

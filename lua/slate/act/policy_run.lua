@@ -78,7 +78,7 @@ function Runner:rival(now)
     end
 end
 
--- The pages that may still be requested now, and the limit that ends them.
+-- The pages that may still be requested now, and the limit that allows no more.
 function Runner:allowance()
     local now_s, sum = clock.steady_s(), 0
     while self.lately[1] and self.lately[1].at_s <= now_s - MINUTE_S do

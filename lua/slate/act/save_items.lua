@@ -167,7 +167,7 @@ local function walk_well(client, prefix, dump)
 end
 
 --- Walks the keys of a server into a temporary file, a line each as slated's `mgdump` has them: `KEY` or `BASE64 b`.
--- @tparam Client client it is closed afterwards
+-- @tparam Client client is closed afterwards
 -- @tparam ?string prefix only keys that begin with this; those in base64 are left out then
 -- @tparam boolean is_slated
 -- @treturn[1] file to read from its beginning

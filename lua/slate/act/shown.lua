@@ -127,7 +127,7 @@ function M.title(list)
     return ("set %s to %s"):format(label(step), value(step, step.value))
 end
 
---- A step that is under way: pages moved and wanted, nil for a setting.
+--- The words of a step under way. moved, wanted: pages; nil for a setting.
 function M.progress(step, moved, wanted)
     if step.kind == "move" then
         return ("moved %d of %s, class %d to %s"):format(moved or 0, units.plural(wanted or step.pages, "page"),
@@ -136,7 +136,7 @@ function M.progress(step, moved, wanted)
     return "setting " .. label(step)
 end
 
---- A step that is done. entry: of the record; nil when there was nothing to change; words: of slate.act.steps.
+--- The words of a step that is done. entry: of the record; nil if nothing had to change; words: of slate.act.steps.
 function M.done(step, entry, words)
     if step.kind == "move" then
         return words

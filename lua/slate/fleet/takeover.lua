@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Makes slatectl the only program that moves pages on a server, and leaves the server as it was found.
 --
--- A guard, a process beside slatectl, holds a lock for the server's address and turns the server's own automove off. As
--- soon as slatectl is gone, the guard sets the old mode again. The end of a pipe tells the guard that, so it does not
--- matter how slatectl ended: by itself, by an error, by Ctrl-C, by SIGTERM or by kill -9. The kernel frees the lock
--- with the guard.
+-- A guard, a process beside slatectl, holds a lock for the server's address and turns the server's own automove off.
+-- The end of a pipe shows that slatectl is gone, by itself, by an error, by Ctrl-C, by SIGTERM or by kill -9; then the
+-- guard sets the old mode again. The kernel frees the lock with the guard.
 -- Movers on other machines do not see the lock: slate.act.policy_run stops when automove or the count of moved pages
 -- shows another mover.
 local clock = require "slate.base.clock"

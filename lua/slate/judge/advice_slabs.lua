@@ -59,7 +59,7 @@ local function instead_of(client, one, move, is_slated)
         totals and relief.policy({ totals = totals, policies = policies }, about))
 end
 
--- Advice for a class that refuses stores: it gets pages of another class, whatever hits these bring there.
+-- Advice for a class that refuses stores: pages of another class go to this one, whatever hits they bring.
 local function help_refusing(advice, row, move)
     if not move then
         advice.text = ("%s; %s"):format(relief.refusal(row), relief.remedy(nil))

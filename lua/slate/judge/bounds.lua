@@ -21,11 +21,11 @@ local function ids_of(about, is_reported)
     return ids
 end
 
---- The figures that monitoring can check: name, what (in words), get (reads it from { now, automove, over, overview,
--- rows, general, rates, knows_starving, one and curves (as for slate.judge.relief) }), is_low_bad (a low value is the
--- bad one), unit in performance data, classes (their ids), why (the reason), warn and crit: the thresholds when none
--- are given, unless is_expected(the same) finds the value intended. is_common: all memcacheds since 1.6.13 report it.
--- is_missed(the same): without it the state is unknown, even without a given threshold.
+--- The figures that monitoring can check: name, what (in words), get (reads the figure from { now, automove, over,
+-- overview, rows, general, rates, knows_starving, one and curves (as for slate.judge.relief) }), is_low_bad (a low
+-- value is bad), unit in performance data, classes (their ids), why (the reason), warn and crit: the default
+-- thresholds, off if is_expected(the same): the value is meant to be. is_common: all memcacheds since 1.6.13 report the
+-- figure. is_missed(the same): without it the state is unknown, even without a given threshold.
 M.FIGURES = {
     { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
     { name = "loss", what = "items lost a second, by evictions and page moves",

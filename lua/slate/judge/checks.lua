@@ -152,7 +152,7 @@ function CHECKS.idle_pages(about, add)
     end
 end
 
--- Against pages that go to and fro: only the mode ratio uses its window, and utility by itself pauses such classes.
+-- Against pages that go to and fro. Only the mode ratio has a window; utility by itself pauses such classes.
 local function against_ping_pong(about)
     local why = "slatectl moves tells why each moved"
     local mode, window_s = view.automove_mode(about.now), about.settings.slab_automove_window
@@ -246,7 +246,7 @@ end
 
 local CRAWLER_ON <const> = "let the crawler look for them: slatectl set lru_crawler yes"
 
--- Expired items, if slate.facts.expired counted them: it cannot while the crawler is off.
+-- Expired items, if slate.facts.expired counted any: no count is possible while the crawler is off.
 function CHECKS.expired(about, add)
     local expired, items = about.expired_items or 0, about.general.curr_items or 0
     if not about.expired_items and about.settings.lru_crawler == false and items >= limits.expired_least_items then

@@ -2,7 +2,7 @@
 --- What is wrong with a server, in words: findings, the worst first. Pure.
 --
 -- A finding is { name = of the check, severity = "critical" | "warning" | "note", what = a sentence, todo = what to do,
--- a command where there is one; and where there are any, term = a name that `slatectl explain` knows, class = an id }.
+-- with a command if there is one, and perhaps term = a name that `slatectl explain` knows, class = an id }.
 --
 -- The checks of the server stand here, those of its memory and storage in slate.judge.checks.
 local faults = require "slate.facts.faults"

@@ -16,7 +16,7 @@ local CLASSES_MOST <const> = 40 -- classes with items, unless the caller wants m
 local PAGE_BYTES <const> = chunks.PAGE_BYTES
 local FINE_BYTES <const> = 4096
 local ROUNDS <const> = 6
-local SAVING_LEAST <const> = 4 -- pages that one more class must save, multiplied by all pages
+local SAVING_LEAST <const> = 4 -- the least product of the pages that one more class saves and of all pages
 local MINIMUMS_MOST <const> = 1 / 4 -- of all pages: the most for classes that need less than one page
 
 -- The bytes of a page that one chunk uses up.

@@ -287,7 +287,7 @@ local function sizes_now(now, geometry_text)
     return sizes
 end
 
--- slated's prediction of an order: { is_known, is_worth_it, classes, waste_ratio, words, items_change }; empty before.
+-- slated's prediction of an order: { is_known, is_worth_it, classes, waste_ratio, words, items_change }; {} if unknown.
 local function predicted(reply)
     if not reply then
         return {}

@@ -214,7 +214,7 @@ function M.relief_sentence(one, replies)
         .. ": no move is advised; m moves to the class chosen", tone = "note" } }
 end
 
--- ---- what more memory or another policy would bring ----
+-- ---- the gain of more memory or of another policy ----
 
 local WINDOWS_FULL <const> = 8 -- after this many windows reads do not add up any more: the oldest have faded
 
@@ -222,9 +222,9 @@ local UNSEEN_READS <const> = 3 -- rule of three: an event in none of n reads has
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- the gain is computed for these times today's memory
 local BY_LRU <const> = "the LRU model"
 
---- True if anything is evicted. lately: what happened in the last ten seconds (of slate.judge.view), or nil; per_s: the
--- rates of the last sample, used without lately. lately is better: a server that evicts an item now and then goes on in
--- between. nil if the server does not report evictions.
+--- True if anything is evicted. lately: what happened in the last ten seconds (of slate.judge.view); per_s: the rates
+-- of the last sample, used if lately is nil. lately comes first: a server that evicts an item now and then goes on
+-- evicting in between. nil if the server does not report evictions.
 function M.evicts(lately, per_s)
     local evicted_per_s = lately and lately.evictions_per_s or per_s.evictions
     return evicted_per_s and evicted_per_s > 0
@@ -299,7 +299,7 @@ end
 
 -- policies ------------------------------------------------------------------------------------
 
---- How much of a difference may be chance: the server's figure, but never less than what so few reads can hide. If two
+--- How much of a difference may be chance: the server's figure, but at least what this number of reads can hide. If two
 -- policies had the same hits in all n sampled reads, up to 3 of n further reads may still differ.
 function M.doubt(guess)
     return math.max(guess.doubt or 0, UNSEEN_READS / math.max(guess.reads or math.huge, UNSEEN_READS))
@@ -363,7 +363,7 @@ local TOO_FEW <const> = "too few reads"
 local TONES <const> = { better = "good", worse = "note", [TOO_FEW] = "warn" }
 
 --- Both answers as sentences: a list of { label = "memory" | "policy", text, tone }. one: of slate.judge.view; replies:
--- as texts (curve, whatif); without its reply an answer is left out.
+-- as texts (curve, whatif); an answer without its reply is left out.
 function M.sentences(one, replies)
     local list, about = {}, M.about(one, replies.curves)
     local curve, whatif = answers.curve(replies.curve), answers.whatif(replies.whatif)

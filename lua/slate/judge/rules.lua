@@ -12,13 +12,13 @@ local sandbox = require "slate.base.sandbox"
 
 local M = {}
 
--- While the file runs, it can replace the methods of strings: so code that runs then calls these functions by name.
+-- A running file can replace the methods of strings, so code that runs then calls these functions by name.
 local find, format = string.find, string.format
 
 local NAME <const>, NAME_BYTES <const> = "^[%w_-]+$", 48
 local MOST_RULES <const>, MOST_COLUMNS <const>, MOST_FINDINGS <const> = 64, 8, 16
 local TITLE_BYTES <const> = 12
-local WIDTH_LEAST <const> = 7 -- columns on the screen; a number of any size has room in so many
+local WIDTH_LEAST <const> = 7 -- columns on the screen: enough for any number
 local NO_SUCH <const> = { [2] = true, [20] = true } -- ENOENT, ENOTDIR
 local SEVERITIES <const> = { critical = true, warning = true, note = true }
 

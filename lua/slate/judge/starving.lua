@@ -302,14 +302,14 @@ local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_gr
     "advised" }
 
 --- Takes the next sample of a server, and writes the judgement into its rows: mean_evicted_per_s over the judge's
--- samples, life_s (how long evicted items have lived, at most as long as they can have; nil if the class evicts
--- nothing), evicts_lately (anything within ten seconds, also while the class gave pages away), is_growing, starves
--- (true or false; absent, as evicts_lately and mean_evicted_per_s, if evictions are not reported), is_worst (true for
--- the starving class that is reported first; else absent) and advised (the move for a class that starves: { from, pages
--- }; absent if no class can give). about: time_s of the sample and its interval_s; uptime_s of the server, if known;
--- by_hits: pages go to where they bring most hits (automove utility), so lives are not meant to be alike and only free
--- pages count. Rows of a sample that the judge has seen get the same values again. Cost: O(classes) for each class that
--- starves.
+-- samples, life_s (how long evicted items have lived, at most the server's uptime or the age of the oldest item; nil if
+-- the class evicts nothing), evicts_lately (anything within ten seconds, also while the class gave pages away),
+-- is_growing, starves (true or false; absent, as evicts_lately and mean_evicted_per_s, if evictions are not reported),
+-- is_worst (true for the starving class that is reported first; else absent) and advised (the move for a class that
+-- starves: { from, pages }; absent if no class can give). about: time_s and interval_s of the sample; uptime_s of the
+-- server, if known; by_hits: pages go to where they bring most hits (automove utility), so lives need not be alike and
+-- only free pages count. Rows of a sample that the judge has seen get the same values again. Cost: O(classes) for each
+-- class that starves.
 function Judge:observe(rows, about)
     if self.time_s == about.time_s then
         for _, row in ipairs(rows) do

@@ -24,14 +24,14 @@ return {
     starving_ends_at_once_ratio = 1, -- below this ratio starving ends at once: no other class keeps its items as long
     starving_evictions_least_ratio = 0.05, -- of all evictions: a class with fewer does not begin to starve
     clearly_ratio = 2, -- an advice stays until another one is this many times as good
-    hardly_read_ratio = 0.02, -- hits / stores: a class below it is written, hardly read
+    hardly_read_ratio = 0.02, -- hits / stores: below this a class is written, hardly read
     age_spread_most = 4, -- if the ages of evicting classes differ by a larger factor, another mode of automove pays
 
     -- Free pages, and memory beyond the limit.
     idle_pages = 2.5, -- pages of free chunks from which a class is idle
     idle_fills_s = 60, -- free chunks that a class takes within this time are not idle
-    held_most_ratio = 0.1, -- of the limit: more memory beyond the limit is a finding,
-    held_most_bytes = 4 << 20, -- if it is also more than this: a class that just came into use costs a page or two
+    held_most_ratio = 0.1, -- of the limit: the memory beyond the limit is a finding if it exceeds this,
+    held_most_bytes = 4 << 20, -- and this: a class that just came into use costs a page or two
     held_critical_ratio = 1, -- of the limit: the server holds twice its limit
     process_share_ratio = 0.1, -- of the memory requested for items: a limit of the process always takes a little of it
     pressure_least_pct = 10,
@@ -53,7 +53,7 @@ return {
     prediction_band_least_ratio = 0.005, -- of the reads: two periods differ by this much by chance
     prediction_reads_least = 1000, -- in the period seen: fewer reads show chance
     prediction_short_s = 8, -- a prediction from a shorter period says so
-    prediction_unlikely_ratio = -0.002, -- of the reads: an unsure prediction below is rather a loss, above it is either
+    prediction_unlikely_ratio = -0.002, -- of the reads: an unsure prediction below is likelier a loss, above it either
 
     -- What came of a change.
     verdict_lasts_s = 60, -- a verdict is shown for this long after its change
@@ -61,18 +61,18 @@ return {
     verdict_evictions_apart_ratio = 0.1,
     verdict_filled_least_ratio = 0.01, -- of the items: a cache that gained fewer in free memory was not filling
     verdict_shift_least_ratio = 0.05, -- of the requests: if fewer go to other classes, the load is the same
-    verdict_half_least_s = 1, -- each half of the time before, if the halves are to show that hits drift by themselves
+    verdict_half_least_s = 1, -- the least half of the time before; the halves show whether hits moved by themselves
     guard_settle_s = 5, -- after the change, when all figures move; at most a quarter of the trial
     guard_evictions_least_per_s = 10, -- up to this rate a bound that is a share is not crossed
 
     -- The course of a server.
     course_lately_s = 4, -- the recent period, compared with the earlier one:
-    course_before_s = 20, -- the least earlier period; if less was seen, all since the server's start
+    course_before_s = 20, -- the least length of the earlier period; if less was seen, that is all since the start
     course_length_s = 600,
     pause_least_s = 0.9, -- requests come in bursts: a shorter pause shows nothing
     pause_requests_least = 30, -- requests due in the pause: by chance a pause without any happens once in e^30
     fall_reads_least = 100, -- in each period: fewer reads make no hit ratio
-    fall_from_least_ratio = 0.1, -- a lower hit ratio was too small to lose
+    fall_from_least_ratio = 0.1, -- an earlier hit ratio below this was too small to fall
     fall_to_ratio = 0.5, -- of the earlier hit ratio
 
     -- The server as a whole.
@@ -86,7 +86,7 @@ return {
 
     -- More memory, another policy, another amount of money.
     policy_gain_least_ratio = 0.005, -- half a point of hits: a smaller gain is not worth a change
-    sampled_reads_least = 300, -- fewer sampled reads do not tell one point of hits from none
+    sampled_reads_least = 300, -- a gain of one point of hits differs from chance only with so many sampled reads
     price_reads_least = 500, -- sampled reads that a curve needs before a price can rest on the curve
 
     -- Storage on flash.

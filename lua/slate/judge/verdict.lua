@@ -61,7 +61,7 @@ end
 
 --- The counters at the begin of the last ten seconds, or of the first snapshot, as a snapshot with these counters only
 -- and with today's classes; nil before the first snapshot. A class that is newer, or had other chunks, has its first
--- counters: it is known from then on.
+-- counters: its work is known from then on.
 function Recent:begin()
     local last, classes, sizes = self[#self], {}, {}
     if not last then
@@ -308,12 +308,12 @@ local function load_shift(first, turn, start, last)
     return apart > limits.errors_apart * chance and apart or 0
 end
 
---- What came of a change that was made between two times, in seconds; what happened while it was made belongs to
--- neither side. Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), drift (of
--- hits that may not have moved for the change: 1 if they rose before it already, would rise because the cache was still
--- filling, or rose while the load changed, -1 if they fell so; else nil), filling (true if the cache was; else nil),
--- shift (the share of the requests that went to other classes than before, if hits may have changed for that; else
--- nil), items_lost (by page moves, since the change began; nil if not reported), for_s (since it ended) }; or nil if
+--- What came of a change that was made between two times, in seconds; events during the change belong to neither side.
+-- Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), drift (of hits that may
+-- have another cause than the change: 1 if hits rose before it already, would rise because the cache was still filling,
+-- or rose while the load changed, -1 if hits fell so; else nil), filling (true if the cache was; else nil), shift (the
+-- share of the requests that went to other classes than before, if hits may have changed for that; else nil),
+-- items_lost (by page moves, since the change began; nil if not reported), for_s (since the change ended) }; or nil if
 -- too little was seen.
 function Past:outcome(began_s, ended_s)
     local turn, last = last_until(self, began_s), self[#self]
@@ -337,7 +337,7 @@ function Past:outcome(began_s, ended_s)
     }
 end
 
---- The figures from a time on, as far as it was seen: { for_s (the seconds seen), reads, hit_ratio, evictions_per_s,
+--- The figures from a time on, as far as they were seen: { for_s (the seconds seen), reads, hit_ratio, evictions_per_s,
 -- item_loss_per_s, out_of_memory_per_s }, absent when unknown.
 function Past:since(time_s)
     local start, last = first_from(self, time_s), self[#self]

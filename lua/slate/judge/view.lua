@@ -297,7 +297,7 @@ function Course:young_s()
     return not self.restart and last and last.uptime_s and last.uptime_s < limits.new_s and last.uptime_s or nil
 end
 
---- { was_per_s, for_s } if the server got no request lately, though it did before; else nil.
+--- { was_per_s, for_s } if the server got no request lately, but some before; else nil.
 function Course:stopped()
     local from, turn, last = spans(self)
     if not (from and from.requests and last.requests and turn.requests) or last.requests > turn.requests then

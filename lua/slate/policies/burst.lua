@@ -47,8 +47,8 @@ local function donors_of(before, after, receiver, least)
     return donors
 end
 
--- The pages that a class lacks to hold all requested keys. It held at least the mean of both moments, as an emptier
--- class fills more quickly. Free chunks came with pages that are not filled yet: the class evicted before that.
+-- The pages that a class lacks to hold all requested keys. The class held at least the mean of both moments, as an
+-- emptier class fills more quickly. Free chunks came with pages not filled yet: the evictions came before.
 local function lacking_pages(was, class)
     local hits, stores = class.get_hits - was.get_hits, class.cmd_set - was.cmd_set
     local least = class.free_chunks > 0 and 0 or 1

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Gives away only pages without use: those of free chunks.
+-- Gives away only unused pages: those whose chunks are free.
 --
 -- A class can give pages if it had more free chunks than `spare_pages` pages have, in both snapshots, and evicted
 -- nothing in between. The pages go to the class that evicted most, or to the pool when none did, one page a window for

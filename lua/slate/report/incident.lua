@@ -52,7 +52,7 @@ local function part_of(list, from, to)
     }
 end
 
--- The figures of a span: of all of it, of its first fifth and of its last fifth.
+-- The figures of a whole span, of its first fifth and of its last fifth.
 local function figures_of(list)
     local fifth = math.max(1, (#list - 1) // ENDS)
     local last = list[#list].general
