@@ -14,7 +14,7 @@
 enum { SCRATCH_BYTES = 128 << 10, SPARE_BYTES = 16 << 10 };
 
 /* Obeys options that print and end; false when the program goes on. */
-static bool print_and_leave(const struct options *options) {
+static bool main_print_and_leave(const struct options *options) {
     if (options->wants_help) {
         options_help(stdout);
     } else if (options->wants_tables) {
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
         return EXIT_USAGE;
     }
     signal(SIGPIPE, SIG_IGN); /* a failed write shows that the reader has gone */
-    if (print_and_leave(&options)) {
+    if (main_print_and_leave(&options)) {
         int exit_code;
         output_flush(&exit_code);
         return exit_code;

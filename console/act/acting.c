@@ -52,7 +52,7 @@ void acting_fini(struct acting *acting) {
 /* ---- the record of changes; upvalue 1 of both functions: acting ---- */
 
 /* () -> the text at the end of the record */
-static int read_record(lua_State *L) {
+static int acting_read_record(lua_State *L) {
     const struct acting *acting = lua_touserdata(L, lua_upvalueindex(1));
     size_t bytes = 0;
     int fd = audit_open(acting->audit_path);
@@ -73,7 +73,7 @@ struct record {
 };
 
 /* (function from the text at the record's end to a line, record). Errors may be raised in here. */
-static int write_record(lua_State *L) {
+static int acting_write_record(lua_State *L) {
     struct record *r = lua_touserdata(L, 2);
     size_t bytes = 0;
     lua_pushvalue(L, 1);
@@ -85,7 +85,7 @@ static int write_record(lua_State *L) {
 }
 
 /* (function from the text at the record's end to a line) -> true, or nil and a message */
-static int append_record(lua_State *L) {
+static int acting_append_record(lua_State *L) {
     const struct acting *acting = lua_touserdata(L, lua_upvalueindex(1));
     if (acting->audit_path[0] == '\0') {
         lua_pushnil(L);
@@ -97,7 +97,7 @@ static int append_record(lua_State *L) {
     if (r.fd >= 0) {
         r.end = audit_tail(r.fd, &r.bytes);
         errno = ENOSPC; /* the reason if the file takes only part of the line */
-        lua_pushcfunction(L, write_record);
+        lua_pushcfunction(L, acting_write_record);
         lua_pushvalue(L, 1);
         lua_pushlightuserdata(L, &r);
         lua_pcall(L, 2, 0, 0);
@@ -117,15 +117,15 @@ static int append_record(lua_State *L) {
     return 2;
 }
 
-static void set_function(lua_State *L, const char *name, lua_CFunction function,
-                         struct acting *acting) {
+static void acting_set_function(lua_State *L, const char *name, lua_CFunction function,
+                                struct acting *acting) {
     lua_pushlightuserdata(L, acting);
     lua_pushcclosure(L, function, 1);
     lua_setfield(L, -2, name);
 }
 
 /* Pushes the Lua object; the first call makes it. */
-static void push_object(lua_State *L, const struct call *call) {
+static void acting_push_object(lua_State *L, const struct call *call) {
     struct acting *acting = call->acting;
     if (!acting->is_open) {
         lua_values_push_function(L, "slate.act.acting", "new");
@@ -135,8 +135,8 @@ static void push_object(lua_State *L, const struct call *call) {
         lua_setfield(L, -2, "observer");
         lua_createtable(L, 0, 3);
         act_set_text(L, "who", audit_who());
-        set_function(L, "read", read_record, acting);
-        set_function(L, "append", append_record, acting);
+        acting_set_function(L, "read", acting_read_record, acting);
+        acting_set_function(L, "append", acting_append_record, acting);
         lua_setfield(L, -2, "record");
         lua_call(L, 1, 1);
         acting->object = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -148,7 +148,7 @@ static void push_object(lua_State *L, const struct call *call) {
 
 /* ---- state, events and results after every call ---- */
 
-static void take_notes(lua_State *L, const struct call *call) {
+static void acting_take_notes(lua_State *L, const struct call *call) {
     lua_getfield(L, -1, "notes");
     lua_Integer count = luaL_len(L, -1);
     for (lua_Integer i = 1; i <= count; i++) {
@@ -165,9 +165,9 @@ static void take_notes(lua_State *L, const struct call *call) {
 }
 
 /* The object is on top of the stack. */
-static void take_state(lua_State *L, struct call *call) {
+static void acting_take_state(lua_State *L, struct call *call) {
     struct acting *acting = call->acting;
-    take_notes(L, call);
+    acting_take_notes(L, call);
     acting->is_running = lua_values_flag(L, "run");
     acting->has_trial = lua_values_flag(L, "trial");
     acting->is_followed = lua_values_flag(L, "outcome");
@@ -186,7 +186,7 @@ static void take_state(lua_State *L, struct call *call) {
 }
 
 /* The results are at -2 and -1. */
-static void take_results(lua_State *L, struct call *call) {
+static void acting_take_results(lua_State *L, struct call *call) {
     const char *words = lua_tostring(L, -2), *message = lua_tostring(L, -1);
     call->is_so = lua_toboolean(L, -2);
     call->also_so = lua_toboolean(L, -1);
@@ -202,9 +202,9 @@ static void take_results(lua_State *L, struct call *call) {
 }
 
 /* (call) -> nothing */
-static int run(lua_State *L) {
+static int acting_run_method(lua_State *L) {
     struct call *call = lua_touserdata(L, 1);
-    push_object(L, call);
+    acting_push_object(L, call);
     lua_getfield(L, -1, call->method);
     lua_pushvalue(L, -2);
     int count = 1;
@@ -216,21 +216,21 @@ static int run(lua_State *L) {
         lua_pushboolean(L, call->is_up);
     }
     lua_call(L, count + 1, 2);
-    take_results(L, call);
+    acting_take_results(L, call);
     lua_pop(L, 2);
-    take_state(L, call);
+    acting_take_state(L, call);
     return 0;
 }
 
 /* False when Lua failed. Then every change and trial ends, and news has the reason; so has the
  * message, if wanted. now_ms 0: the time of the last call. */
-static bool tell(struct call *call, const char *method, uint64_t now_ms) {
+static bool acting_call(struct call *call, const char *method, uint64_t now_ms) {
     char why[NOTE_BYTES];
     call->method = method;
     if (now_ms != 0) {
         lua_state_set_time(now_ms);
     }
-    bool is_done = lua_values_call(run, call, why, sizeof why);
+    bool is_done = lua_values_call(acting_run_method, call, why, sizeof why);
     if (!is_done) {
         struct acting *acting = call->acting;
         acting_fini(acting); /* the next change begins with a new one */
@@ -245,12 +245,12 @@ static bool tell(struct call *call, const char *method, uint64_t now_ms) {
 
 /* ---- methods ---- */
 
-static void set_integer(lua_State *L, const char *field, unsigned value) {
+static void acting_set_integer(lua_State *L, const char *field, unsigned value) {
     lua_pushinteger(L, value);
     lua_setfield(L, -2, field);
 }
 
-static int push_begin(lua_State *L, const struct call *call) {
+static int acting_push_begin(lua_State *L, const struct call *call) {
     static const char *const kinds[] = {
         [ACTING_CHANGE] = "change", [ACTING_UNDO] = "undo", [ACTING_REDO] = "redo"};
     lua_pushstring(L, kinds[call->kind]);
@@ -262,9 +262,9 @@ static int push_begin(lua_State *L, const struct call *call) {
     act_push_who(L, model_now(call->model));
     lua_pushboolean(L, call->is_up);
     lua_createtable(L, 0, 3);
-    set_integer(L, "minutes", call->terms->minutes);
-    set_integer(L, "evictions_pct", call->terms->evictions_pct);
-    set_integer(L, "hit_points", call->terms->hit_points);
+    acting_set_integer(L, "minutes", call->terms->minutes);
+    acting_set_integer(L, "evictions_pct", call->terms->evictions_pct);
+    acting_set_integer(L, "hit_points", call->terms->hit_points);
     brain_push_curves(L, call->model);
     return 6;
 }
@@ -274,7 +274,7 @@ bool acting_begin(struct acting *acting, enum acting_kind kind, const struct pla
                   time_t wall, char *why, size_t why_bytes) {
     struct call call = {.acting = acting,
                         .model = model,
-                        .push = push_begin,
+                        .push = acting_push_begin,
                         .wall = wall,
                         .kind = kind,
                         .plan = plan,
@@ -291,26 +291,23 @@ bool acting_begin(struct acting *acting, enum acting_kind kind, const struct pla
         snprintf(why, why_bytes, "no connection: nothing was sent");
         return false;
     }
-    bool has_begun = tell(&call, "begin", now_ms) && call.is_so;
+    bool has_begun = acting_call(&call, "begin", now_ms) && call.is_so;
     acting->is_fresh = has_begun;
     return has_begun;
 }
 
 void acting_take_reply(struct acting *acting, struct model *model, const char *text,
                        size_t text_bytes, uint64_t now_ms, time_t wall) {
-    struct call call = {.acting = acting,
-                        .model = model,
-                        .wall = wall,
-                        .text = text,
-                        .text_bytes = text_bytes};
+    struct call call = {
+        .acting = acting, .model = model, .wall = wall, .text = text, .text_bytes = text_bytes};
     if (acting->is_running) {
-        tell(&call, "reply", now_ms);
+        acting_call(&call, "reply", now_ms);
     }
 }
 
 /* True if the connection is up, and the change under way began on this connection. */
-static bool is_same_connection(struct acting *acting, const struct client *client,
-                               const struct model *model) {
+static bool acting_is_same_connection(struct acting *acting, const struct client *client,
+                                      const struct model *model) {
     if (acting->is_fresh || !acting->is_running) {
         acting->generation = client_generation(client);
         acting->is_fresh = false;
@@ -324,28 +321,25 @@ bool acting_step(struct acting *acting, struct client *client, int tag, struct m
                  uint64_t now_ms, time_t wall) {
     char line[ACTION_LINE_BYTES] = "";
     bool was_running = acting->is_running;
-    struct call call = {.acting = acting,
-                        .model = model,
-                        .wall = wall,
-                        .words = line,
-                        .out_bytes = sizeof line};
+    struct call call = {
+        .acting = acting, .model = model, .wall = wall, .words = line, .out_bytes = sizeof line};
     if (!acting->is_running && !acting->has_trial && !acting->is_followed) {
         return false;
     }
-    call.is_up = is_same_connection(acting, client, model);
-    tell(&call, "step", now_ms);
+    call.is_up = acting_is_same_connection(acting, client, model);
+    acting_call(&call, "step", now_ms);
     if (line[0] != '\0') {
         if (client_send(client, line, call.also_so ? REPLY_STATS : REPLY_LINE, tag, now_ms)) {
             client_flush(client, now_ms);
         } else {
             call.is_up = false;
-            tell(&call, "step", now_ms);
+            acting_call(&call, "step", now_ms);
         }
     }
     return was_running && !acting->is_running;
 }
 
-static void take_proposal(lua_State *L, struct call *call) {
+static void acting_take_proposal(lua_State *L, struct call *call) {
     lua_pushvalue(L, -2);
     lua_values_text(L, "title", call->proposal->title, sizeof call->proposal->title);
     lua_getfield(L, -1, "changes");
@@ -371,39 +365,42 @@ bool acting_propose(struct acting *acting, enum acting_kind kind, struct model *
                     struct proposal *out, char *why, size_t why_bytes) {
     struct call call = {.acting = acting,
                         .model = model,
-                        .take = take_proposal,
+                        .take = acting_take_proposal,
                         .proposal = out,
                         .message = why,
                         .out_bytes = why_bytes};
-    return tell(&call, kind == ACTING_REDO ? "propose_redo" : "propose_undo", 0) && call.is_so;
+    return acting_call(&call, kind == ACTING_REDO ? "propose_redo" : "propose_undo", 0) &&
+           call.is_so;
 }
 
-bool acting_keep(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
+bool acting_accept_trial(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
     struct call call = {.acting = acting, .model = model, .wall = wall};
-    return acting->has_trial && tell(&call, "accept_trial", now_ms) && call.is_so;
+    return acting->has_trial && acting_call(&call, "accept_trial", now_ms) && call.is_so;
 }
 
 bool acting_leave(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
     struct call call = {.acting = acting, .model = model, .wall = wall};
-    return (acting->is_running || acting->has_trial) && tell(&call, "leave", now_ms) && call.is_so;
+    return (acting->is_running || acting->has_trial) && acting_call(&call, "leave", now_ms) &&
+           call.is_so;
 }
 
-static void take_words(struct acting *acting, const char *method, bool has_words,
-                       struct model *model, uint64_t now_ms, char *out, size_t out_bytes) {
+static void acting_take_words(struct acting *acting, const char *method, bool has_words,
+                              struct model *model, uint64_t now_ms, char *out, size_t out_bytes) {
     struct call call = {.acting = acting, .model = model, .words = out, .out_bytes = out_bytes};
     out[0] = '\0';
     if (has_words) {
-        tell(&call, method, now_ms);
+        acting_call(&call, method, now_ms);
     }
 }
 
 void acting_leftovers(struct acting *acting, struct model *model, char *out, size_t out_bytes) {
-    take_words(acting, "leftovers", acting->is_running || acting->has_trial, model, 0, out,
-               out_bytes);
+    acting_take_words(acting, "leftovers", acting->is_running || acting->has_trial, model, 0, out,
+                      out_bytes);
 }
 
 void acting_words(struct acting *acting, struct model *model, uint64_t now_ms, char *out,
                   size_t out_bytes) {
-    take_words(acting, "words", acting->is_running || acting->has_trial || acting->is_followed,
-               model, now_ms, out, out_bytes);
+    acting_take_words(acting, "words",
+                      acting->is_running || acting->has_trial || acting->is_followed, model, now_ms,
+                      out, out_bytes);
 }

@@ -11,10 +11,7 @@
 #include "act/audit.h"
 #include "link/client.h"
 
-enum {
-    ACTING_LEAVE_MS = 10000,
-    TRIAL_MINUTES_MOST = 1440
-};
+enum { ACTING_LEAVE_MS = 10000, TRIAL_MINUTES_MOST = 1440 };
 
 enum acting_kind { ACTING_CHANGE, ACTING_UNDO, ACTING_REDO };
 
@@ -76,7 +73,7 @@ bool acting_propose(struct acting *acting, enum acting_kind kind, struct model *
                     struct proposal *out, char *why, size_t why_bytes);
 
 /* Ends the trial; the change stays. False when there is no trial. */
-bool acting_keep(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall);
+bool acting_accept_trial(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall);
 
 /* Prepares the end of the console: a trial is undone now, a plan stops after the step under way.
  * True while work is left. Call it and acting_step until it returns false or time is up. */

@@ -10,7 +10,7 @@
 
 #define MODULE "slate.act.shown"
 
-struct asking {
+struct request {
     const struct action *action;
     const struct model *model;
     char *out;
@@ -36,57 +36,58 @@ struct plan plan_of(struct action action) {
 }
 
 /* Pushes the server's identity, its replies and the action. */
-static void push_asking(lua_State *L, const struct asking *asking) {
-    act_push_who(L, model_now(asking->model));
-    act_push_replies(L, model_now(asking->model), model_answers(asking->model));
-    act_push_change(L, asking->action);
+static void action_push_request(lua_State *L, const struct request *request) {
+    act_push_who(L, model_now(request->model));
+    act_push_replies(L, model_now(request->model), model_answers(request->model));
+    act_push_change(L, request->action);
 }
 
-/* (asking) -> nothing */
-static int check(lua_State *L) {
-    const struct asking *asking = lua_touserdata(L, 1);
+/* (request) -> nothing */
+static int action_find_refusal(lua_State *L) {
+    const struct request *request = lua_touserdata(L, 1);
     lua_values_push_function(L, MODULE, "why_not");
-    brain_push_observer(L, brain_of(asking->model));
-    push_asking(L, asking);
+    brain_push_observer(L, brain_of(request->model));
+    action_push_request(L, request);
     lua_call(L, 4, 1);
-    words_printf(asking->out, asking->out_bytes, "%s",
+    words_printf(request->out, request->out_bytes, "%s",
                  lua_isstring(L, -1) ? lua_tostring(L, -1) : "");
     return 0;
 }
 
-/* (asking) -> nothing */
-static int take_line(lua_State *L) {
-    struct asking *asking = lua_touserdata(L, 1);
+/* (request) -> nothing */
+static int action_take_line(lua_State *L) {
+    struct request *request = lua_touserdata(L, 1);
     lua_values_push_function(L, MODULE, "lines");
-    push_asking(L, asking);
+    action_push_request(L, request);
     lua_call(L, 3, 1);
-    if (lua_geti(L, -1, asking->index + 1) == LUA_TTABLE) {
-        lua_values_text(L, "line", asking->out, asking->out_bytes);
-        asking->times = (unsigned)act_take_number(L, "times");
+    if (lua_geti(L, -1, request->index + 1) == LUA_TTABLE) {
+        lua_values_text(L, "line", request->out, request->out_bytes);
+        request->times = (unsigned)act_take_number(L, "times");
     }
     return 0;
 }
 
 bool action_check(const struct action *action, const struct model *model, char *why,
                   size_t why_bytes) {
-    struct asking asking = {.action = action, .model = model, .out = why, .out_bytes = why_bytes};
+    struct request request = {.action = action, .model = model, .out = why, .out_bytes = why_bytes};
     if (model_now(model) == NULL) {
         snprintf(why, why_bytes, "nothing is known about the server yet");
         return false;
     }
-    return lua_values_call(check, &asking, why, why_bytes) && why[0] == '\0';
+    return lua_values_call(action_find_refusal, &request, why, why_bytes) && why[0] == '\0';
 }
 
 bool action_line(const struct action *action, const struct model *model, unsigned index,
                  char line[ACTION_LINE_BYTES], unsigned *times) {
     char why[NOTE_BYTES];
-    struct asking asking = {.action = action,
-                            .model = model,
-                            .out = line,
-                            .out_bytes = ACTION_LINE_BYTES,
-                            .index = index};
+    struct request request = {.action = action,
+                              .model = model,
+                              .out = line,
+                              .out_bytes = ACTION_LINE_BYTES,
+                              .index = index};
     bool is_there = model_now(model) != NULL &&
-                    lua_values_call(take_line, &asking, why, sizeof why) && asking.times > 0;
-    *times = asking.times;
+                    lua_values_call(action_take_line, &request, why, sizeof why) &&
+                    request.times > 0;
+    *times = request.times;
     return is_there;
 }

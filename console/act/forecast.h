@@ -3,12 +3,12 @@
 #ifndef CONSOLE_ACT_FORECAST_H
 #define CONSOLE_ACT_FORECAST_H
 #include "act/action.h"
-#include "brain/ask.h"
+#include "brain/query.h"
 
 /* Sentences labelled "WARNING", "automove", "expects", "may lose" and "undo", those that apply;
  * returns how many. */
-unsigned forecast_ask(const struct action *action, const struct model *model,
-                      struct sentence out[SENTENCES_MOST]);
+unsigned forecast_query(const struct action *action, const struct model *model,
+                        struct sentence out[SENTENCES_MOST]);
 
 /* The sentence with this label; "" if there is none. */
 const char *forecast_of(const struct sentence *sentences, unsigned count, const char *label);
@@ -16,6 +16,6 @@ const char *forecast_of(const struct sentence *sentences, unsigned count, const 
 /* Adds the inquiries that the forecast of this action reads. */
 void forecast_wants(const struct action *action, struct wants *wants);
 
-/* Adds the outlook of an order of chunk sizes ("factor 1.25"), if there is room for one more. */
-void outlook_wants(const char *order, struct wants *wants);
+/* Adds the prediction of an order of chunk sizes ("factor 1.25"), if there is room for one more. */
+void forecast_wants_order(const char *order, struct wants *wants);
 #endif

@@ -33,7 +33,7 @@ void act_push_replies(lua_State *L, const struct snapshot *now, const struct ans
     act_set_text(L, "geometry", answer_text(answers, INQUIRY_GEOMETRY));
 }
 
-static void set_number(lua_State *L, const char *field, unsigned value) {
+static void act_set_number(lua_State *L, const char *field, unsigned value) {
     lua_pushinteger(L, value);
     lua_setfield(L, -2, field);
 }
@@ -41,9 +41,9 @@ static void set_number(lua_State *L, const char *field, unsigned value) {
 void act_push_change(lua_State *L, const struct action *action) {
     lua_createtable(L, 0, 3);
     if (action->kind == ACTION_MOVE_PAGES) {
-        set_number(L, "from", action->from);
-        set_number(L, "to", action->to);
-        set_number(L, "pages", action->pages);
+        act_set_number(L, "from", action->from);
+        act_set_number(L, "to", action->to);
+        act_set_number(L, "pages", action->pages);
     } else {
         act_set_text(L, "name", action->name);
         lua_pushstring(L, action->value);

@@ -30,7 +30,7 @@ static struct {
     } of[SETTINGS_MOST + 1];
 } names;
 
-static int load_names(lua_State *L) {
+static int setting_load_names(lua_State *L) {
     lua_values_push_function(L, MODULE, "all");
     lua_call(L, 0, 1);
     lua_Integer count = luaL_len(L, -1);
@@ -46,10 +46,10 @@ static int load_names(lua_State *L) {
 }
 
 /* The index of a setting in `names`; names.count when it is absent. */
-static unsigned place_of(const char *name) {
+static unsigned setting_index_of(const char *name) {
     char why[NOTE_BYTES];
     if (names.count == 0) {
-        lua_values_call(load_names, NULL, why, sizeof why);
+        lua_values_call(setting_load_names, NULL, why, sizeof why);
     }
     unsigned at = 0;
     while (at < names.count && strcmp(names.of[at].name, name) != 0) {
@@ -59,24 +59,24 @@ static unsigned place_of(const char *name) {
 }
 
 const char *setting_label(const char *name) {
-    unsigned at = place_of(name);
+    unsigned at = setting_index_of(name);
     return at < names.count ? names.of[at].label : name;
 }
 
 const char *setting_term(const char *name) {
-    unsigned at = place_of(name);
+    unsigned at = setting_index_of(name);
     return at < names.count ? names.of[at].term : name;
 }
 
 const char *setting_name_at(unsigned row) {
-    place_of("");
+    setting_index_of("");
     /* the last name is lru_tune, which has no row */
     return row + 1 < names.count ? names.of[row].name : NULL;
 }
 
 /* ---- the list ---- */
 
-static void take_row(lua_State *L, struct tunable *row) {
+static void setting_take_row(lua_State *L, struct tunable *row) {
     char form[8];
     lua_values_text(L, "name", row->name, sizeof row->name);
     lua_values_text(L, "label", row->label, sizeof row->label);
@@ -92,7 +92,7 @@ static void take_row(lua_State *L, struct tunable *row) {
 }
 
 /* (listing) -> nothing */
-static int list(lua_State *L) {
+static int setting_list_rows(lua_State *L) {
     struct listing *listing = lua_touserdata(L, 1);
     lua_values_push_function(L, MODULE, "list");
     act_push_who(L, listing->now);
@@ -102,7 +102,7 @@ static int list(lua_State *L) {
     lua_Integer count = luaL_len(L, -1);
     for (lua_Integer i = 1; i <= count && listing->count < SETTINGS_MOST; i++) {
         lua_geti(L, -1, i);
-        take_row(L, &listing->rows[listing->count++]);
+        setting_take_row(L, &listing->rows[listing->count++]);
         lua_pop(L, 1);
     }
     return 0;
@@ -112,7 +112,7 @@ unsigned settings_list(const struct snapshot *now, const struct answers *answers
                        struct tunable out[SETTINGS_MOST]) {
     char why[NOTE_BYTES];
     struct listing listing = {.now = now, .answers = answers, .class_id = class_id, .rows = out};
-    return lua_values_call(list, &listing, why, sizeof why) ? listing.count : 0;
+    return lua_values_call(setting_list_rows, &listing, why, sizeof why) ? listing.count : 0;
 }
 
 bool settings_find(const struct snapshot *now, const struct answers *answers, const char *name,
@@ -131,7 +131,7 @@ bool settings_find(const struct snapshot *now, const struct answers *answers, co
 /* ---- changing a value ---- */
 
 /* (stepping) -> nothing */
-static int step(lua_State *L) {
+static int setting_step_row(lua_State *L) {
     static const char *const forms[] = {
         [FORM_NUMBER] = "number", [FORM_CHOICE] = "choice", [FORM_TEXT] = "text"};
     const struct stepping *stepping = lua_touserdata(L, 1);
@@ -160,7 +160,7 @@ void setting_step(const struct tunable *row, const char *value, int by,
     char why[NOTE_BYTES], from[SETTING_VALUE_BYTES];
     snprintf(from, sizeof from, "%s", value); /* value and out may be the same buffer */
     struct stepping stepping = {.row = row, .value = from, .by = by, .out = out};
-    lua_values_call(step, &stepping, why, sizeof why);
+    lua_values_call(setting_step_row, &stepping, why, sizeof why);
 }
 
 /* ---- the effect of a value, in words ---- */
@@ -171,7 +171,7 @@ struct wording {
 };
 
 /* (wording) -> nothing */
-static int find_words(lua_State *L) {
+static int setting_find_words(lua_State *L) {
     const struct wording *wording = lua_touserdata(L, 1);
     lua_values_push_function(L, MODULE, "value_words");
     lua_pushstring(L, wording->name);
@@ -185,5 +185,5 @@ void setting_value_words(const char *name, const char *value, char out[SETTING_W
     char why[NOTE_BYTES];
     struct wording wording = {name, value, out};
     out[0] = '\0';
-    lua_values_call(find_words, &wording, why, sizeof why);
+    lua_values_call(setting_find_words, &wording, why, sizeof why);
 }

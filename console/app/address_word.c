@@ -14,12 +14,10 @@ struct word {
 };
 
 /* Reads the address from the parsed word, a table on top of the stack. */
-static void take(lua_State *L, struct address *address) {
+static void address_take_result(lua_State *L, struct address *address) {
     char kind[8];
     lua_values_text(L, "is_list", kind, sizeof kind);
-    address->list = kind[0] == 'd'   ? LIST_OF_NAME
-                    : kind[0] == 'f' ? LIST_OF_FILE
-                                     : NO_LIST;
+    address->list = kind[0] == 'd' ? LIST_OF_NAME : kind[0] == 'f' ? LIST_OF_FILE : NO_LIST;
     lua_values_text(L, "path", address->host, sizeof address->host);
     address->is_path = address->list == NO_LIST && address->host[0] != '\0';
     if (address->host[0] == '\0') {
@@ -41,7 +39,7 @@ static int read_word(lua_State *L) {
         return lua_error(L);
     }
     lua_pop(L, 1);
-    take(L, word->address);
+    address_take_result(L, word->address);
     return 0;
 }
 
@@ -75,7 +73,7 @@ struct search {
 };
 
 /* (search) -> nothing; raises the mistake if the file is wrong */
-static int resolve(lua_State *L) {
+static int address_resolve_word(lua_State *L) {
     static const luaL_Reg ways[] = {{"environment", lua_outside_environment},
                                     {"read_file", lua_outside_read_file},
                                     {NULL, NULL}};
@@ -96,5 +94,5 @@ bool server_names_resolve(const char *word, char out[SERVER_NAMES_MOST_BYTES], c
     struct search search = {.word = word, .out = out};
     snprintf(out, SERVER_NAMES_MOST_BYTES, "%s", word);
     return strpbrk(word, ":/") != NULL || /* an address */
-           lua_values_call(resolve, &search, why, why_bytes);
+           lua_values_call(address_resolve_word, &search, why, why_bytes);
 }

@@ -2,7 +2,7 @@
 
 #include "app/fleet.h"
 #include "app/timeline.h"
-#include "brain/ask.h"
+#include "brain/query.h"
 #include "brain/brain.h"
 #include "brain/format.h"
 #include "brain/health.h"
@@ -34,12 +34,12 @@ bool output_flush(int *exit_code) {
 
 static volatile sig_atomic_t was_interrupted;
 
-static void on_interrupt(int number) {
+static void batch_on_interrupt(int number) {
     (void)number;
     was_interrupted = 1;
 }
 
-static void print_overview(const struct model *model) {
+static void batch_print_overview(const struct model *model) {
     const struct snapshot *now = model_now(model);
     for (int i = 0; i < METRIC_COUNT; i++) {
         char text[FORMAT_BYTES];
@@ -56,11 +56,11 @@ static void print_overview(const struct model *model) {
 }
 
 /* Prints a text right-aligned, by glyphs, not by bytes: "·" and "Δ" are one column wide. */
-static void print_right(const char *text, int width) {
+static void batch_print_right(const char *text, int width) {
     printf(" %*s%s", width - cells_width_of(text), "", text);
 }
 
-static void print_classes(const struct model *model) {
+static void batch_print_classes(const struct model *model) {
     struct class_table_ui table;
     class_table_init(&table);
     table.sort = COLUMN_ID;
@@ -68,27 +68,27 @@ static void print_classes(const struct model *model) {
     unsigned ids[CLASS_LIMIT];
     unsigned count = class_table_rows(model, &table, ids);
     for (int column = 0; column < COLUMN_COUNT; column++) {
-        print_right(class_columns[column].head, class_columns[column].width);
+        batch_print_right(class_columns[column].head, class_columns[column].width);
     }
     for (unsigned i = 0; i < own_rules_columns(); i++) {
-        print_right(own_rules_title(i), own_rules_width(i));
+        batch_print_right(own_rules_title(i), own_rules_width(i));
     }
     printf("  STATE\n");
     for (unsigned i = 0; i < count; i++) {
         for (int column = 0; column < COLUMN_COUNT; column++) {
             char text[CELL_BYTES];
             class_column_text(model, ids[i], (enum class_column)column, BATCH_WINDOW_MS, text);
-            print_right(text, class_columns[column].width);
+            batch_print_right(text, class_columns[column].width);
         }
         for (unsigned column = 0; column < own_rules_columns(); column++) {
-            print_right(brain_own_value(model, column, ids[i]), own_rules_width(column));
+            batch_print_right(brain_own_value(model, column, ids[i]), own_rules_width(column));
         }
         printf("  %s\n", class_state_word(brain_class(brain_of(model), ids[i])->state));
     }
 }
 
-static void print_text(const struct model *model, time_t wall, uint64_t now_ms,
-                       uint64_t interval_ms) {
+static void batch_print_text(const struct model *model, time_t wall, uint64_t now_ms,
+                             uint64_t interval_ms) {
     const struct snapshot *now = model_now(model);
     char clock_text[32];
     struct tm local;
@@ -101,39 +101,38 @@ static void print_text(const struct model *model, time_t wall, uint64_t now_ms,
     for (int i = 0; i < count; i++) {
         printf("%-6s %s\n", health_word(lines[i].tone), lines[i].text);
     }
-    print_overview(model);
-    print_classes(model);
+    batch_print_overview(model);
+    batch_print_classes(model);
     printf("\n");
 }
 
 /* Unknown and reset values are null: absent is not zero. */
-static json_t *json_figure(double value) {
+static json_t *batch_json_figure(double value) {
     return isnan(value) || value < 0 ? json_null() : json_real(value);
 }
 
-static json_t *json_health(const struct model *model, uint64_t now_ms, uint64_t interval_ms) {
+static json_t *batch_json_health(const struct model *model, uint64_t now_ms, uint64_t interval_ms) {
     struct health_line lines[HEALTH_LIMIT];
     int count = health_assess(model, now_ms, interval_ms, lines);
     json_t *list = json_array();
     for (int i = 0; i < count; i++) {
-        json_array_append_new(list, json_pack("{s:s, s:s}", "severity",
-                                              health_word(lines[i].tone), "text",
-                                              lines[i].text));
+        json_array_append_new(list, json_pack("{s:s, s:s}", "severity", health_word(lines[i].tone),
+                                              "text", lines[i].text));
     }
     return list;
 }
 
-static json_t *json_rates(const struct model *model) {
+static json_t *batch_json_rates(const struct model *model) {
     json_t *rates = json_object();
     for (int i = 0; i < METRIC_COUNT; i++) {
         json_object_set_new(rates, metric_rows[i].key,
-                            json_figure(model_metric(model, (enum metric)i)));
+                            batch_json_figure(model_metric(model, (enum metric)i)));
     }
     return rates;
 }
 
 /* The class table of the screen as JSON; the names of the columns are its keys. */
-static json_t *json_figures(const struct model *model) {
+static json_t *batch_json_figures(const struct model *model) {
     const struct snapshot *now = model_now(model);
     json_t *list = json_array();
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
@@ -147,7 +146,7 @@ static json_t *json_figures(const struct model *model) {
                 class_column_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
             bool may_fall = column == COLUMN_CHANGE && !isnan(value);
             json_object_set_new(one, class_columns[column].name,
-                                may_fall ? json_real(value) : json_figure(value));
+                                may_fall ? json_real(value) : batch_json_figure(value));
         }
         json_array_append_new(list, one);
     }
@@ -155,23 +154,23 @@ static json_t *json_figures(const struct model *model) {
 }
 
 /* Prints a complete line of a recording, with members that slatetop adds, and frees the line. */
-static void print_json(const struct model *model, char *line, uint64_t now_ms,
-                       uint64_t interval_ms) {
+static void batch_print_json(const struct model *model, char *line, uint64_t now_ms,
+                             uint64_t interval_ms) {
     json_t *taken = line != NULL ? json_loads(line, JSON_ALLOW_NUL, NULL) : NULL;
     free(line);
     if (taken == NULL) {
         return;
     }
-    json_object_set_new(taken, "health", json_health(model, now_ms, interval_ms));
-    json_object_set_new(taken, "rates", json_rates(model));
-    json_object_set_new(taken, "figures", json_figures(model));
+    json_object_set_new(taken, "health", batch_json_health(model, now_ms, interval_ms));
+    json_object_set_new(taken, "rates", batch_json_rates(model));
+    json_object_set_new(taken, "figures", batch_json_figures(model));
     json_dumpf(taken, stdout, JSON_COMPACT | JSON_REAL_PRECISION(14));
     putchar('\n');
     json_decref(taken);
 }
 
 /* Prints a field of CSV, in quotes if it holds a comma, a quote or the end of a line. */
-static void print_field(const char *text) {
+static void batch_print_field(const char *text) {
     if (strpbrk(text, ",\"\r\n") == NULL) {
         fputs(text, stdout);
         return;
@@ -185,7 +184,7 @@ static void print_field(const char *text) {
 
 /* Prints the table of classes, a line each; unknown values are empty. The names of the columns come
  * before the first line. */
-static void print_csv(const struct model *model, int64_t wall_ms) {
+static void batch_print_csv(const struct model *model, int64_t wall_ms) {
     static bool has_heads;
     const struct snapshot *now = model_now(model);
     if (!has_heads) {
@@ -201,7 +200,7 @@ static void print_csv(const struct model *model, int64_t wall_ms) {
             continue;
         }
         printf("%.3f,", (double)wall_ms / 1000);
-        print_field(model_server(model));
+        batch_print_field(model_server(model));
         for (int column = 0; column < COLUMN_COUNT; column++) {
             double value =
                 class_column_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
@@ -213,14 +212,14 @@ static void print_csv(const struct model *model, int64_t wall_ms) {
 }
 
 /* Prints a sample in the options' format. `line`, of a recording, is for JSON, which frees it. */
-static void print_sample(const struct options *options, const struct model *model, char *line,
-                         int64_t wall_ms, uint64_t now_ms) {
+static void batch_print_sample(const struct options *options, const struct model *model, char *line,
+                               int64_t wall_ms, uint64_t now_ms) {
     if (options->json) {
-        print_json(model, line, now_ms, options->interval_ms);
+        batch_print_json(model, line, now_ms, options->interval_ms);
     } else if (options->csv) {
-        print_csv(model, wall_ms);
+        batch_print_csv(model, wall_ms);
     } else {
-        print_text(model, (time_t)(wall_ms / 1000), now_ms, options->interval_ms);
+        batch_print_text(model, (time_t)(wall_ms / 1000), now_ms, options->interval_ms);
     }
 }
 
@@ -232,7 +231,7 @@ struct batch {
 };
 
 /* True if the server is given up; prints why. A lost connection ends it: scripts must notice. */
-static bool is_given_up(const struct session *session, struct batch *batch, uint64_t now_ms) {
+static bool batch_is_given_up(const struct session *session, struct batch *batch, uint64_t now_ms) {
     const struct client *client = session->client;
     const char *name = session->address.text;
     if (client_state(client) == CLIENT_DOWN && client_note(client)[0] != '\0') {
@@ -249,8 +248,8 @@ static bool is_given_up(const struct session *session, struct batch *batch, uint
 }
 
 /* Prints a new sample of one server. False when standard output takes no more. */
-static bool step(const struct options *options, struct session *session, struct batch *batch,
-                 uint64_t now_ms, int64_t wall_ms, int *exit_code) {
+static bool batch_step(const struct options *options, struct session *session, struct batch *batch,
+                       uint64_t now_ms, int64_t wall_ms, int *exit_code) {
     struct reply reply;
     session_step(session, now_ms);
     session_take(session, &reply, now_ms, wall_ms);
@@ -262,8 +261,8 @@ static bool step(const struct options *options, struct session *session, struct 
     }
     if (session->has_sample) {
         session->has_sample = false;
-        print_sample(options, session->model,
-                     options->json ? session_line(session, wall_ms) : NULL, wall_ms, now_ms);
+        batch_print_sample(options, session->model,
+                           options->json ? session_line(session, wall_ms) : NULL, wall_ms, now_ms);
         batch->printed++;
         batch->limit_ms = now_ms + FIRST_REPLY_MS + options->interval_ms;
         return output_flush(exit_code);
@@ -272,12 +271,12 @@ static bool step(const struct options *options, struct session *session, struct 
     return true;
 }
 
-static bool is_done(const struct options *options, const struct batch *batch) {
+static bool batch_is_done(const struct options *options, const struct batch *batch) {
     return batch->is_lost || batch->printed >= options->snapshots;
 }
 
 /* Runs until every server has printed its snapshots or is given up. Returns the exit code. */
-static int print_snapshots(const struct options *options, struct fleet *fleet) {
+static int batch_print_snapshots(const struct options *options, struct fleet *fleet) {
     static struct batch batches[SERVER_LIMIT];
     uint64_t now_ms = clock_ms(), first_limit_ms = now_ms + FIRST_REPLY_MS + options->interval_ms;
     int exit_code = EXIT_OK;
@@ -287,22 +286,23 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
         fleet_step_lists(fleet, now_ms);
         for (; begun < fleet->count; begun++) {
             batches[begun].limit_ms = first_limit_ms;
-            fleet->list[begun]->keeps_raw |= options->json; /* a recording needs raw replies, too */
+            fleet->list[begun]->stores_raw |=
+                options->json; /* a recording needs raw replies, too */
         }
         unsigned left = 0;
         for (unsigned i = 0; i < fleet->count; i++) {
-            if (is_done(options, &batches[i])) {
+            if (batch_is_done(options, &batches[i])) {
                 continue;
             }
             int output_code;
-            if (!step(options, fleet->list[i], &batches[i], now_ms, wall_ms, &output_code)) {
+            if (!batch_step(options, fleet->list[i], &batches[i], now_ms, wall_ms, &output_code)) {
                 return output_code;
             }
-            if (!is_done(options, &batches[i]) &&
-                is_given_up(fleet->list[i], &batches[i], now_ms)) {
+            if (!batch_is_done(options, &batches[i]) &&
+                batch_is_given_up(fleet->list[i], &batches[i], now_ms)) {
                 exit_code = EXIT_NO_SERVER;
             }
-            if (is_done(options, &batches[i])) {
+            if (batch_is_done(options, &batches[i])) {
                 client_destroy(&fleet->list[i]->client); /* this server is done */
             } else {
                 left++;
@@ -334,7 +334,7 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
 
 /* The line of a recording for a moment; the caller frees it. NULL when the file no longer has
  * it. */
-static char *line_at(const char *path, int64_t wall_ms) {
+static char *batch_line_at(const char *path, int64_t wall_ms) {
     static struct snapshot snapshot;
     char why[NOTE_BYTES];
     struct recording *recording = recording_open(path, why, sizeof why);
@@ -353,16 +353,16 @@ static char *line_at(const char *path, int64_t wall_ms) {
 }
 
 /* Prints what the console shows at this moment of the recording. */
-static void print_moment(const struct options *options, struct timeline *timeline,
-                         struct session *session) {
+static void batch_print_moment(const struct options *options, struct timeline *timeline,
+                               struct session *session) {
     const struct model *model = timeline_model(timeline, session->tape, session->model, 0);
-    print_sample(options, model,
-                 options->json ? line_at(options->replay, timeline->wall_ms) : NULL,
-                 timeline->wall_ms, model_now(model)->at_ms);
+    batch_print_sample(options, model,
+                       options->json ? batch_line_at(options->replay, timeline->wall_ms) : NULL,
+                       timeline->wall_ms, model_now(model)->at_ms);
 }
 
 /* Prints as many moments as the options want, from --at on; without --at the last one. */
-static int print_replay(const struct options *options) {
+static int batch_print_replay(const struct options *options) {
     char why[NOTE_BYTES];
     struct session *session = session_replay(options->replay, why, sizeof why);
     if (session == NULL) {
@@ -382,7 +382,7 @@ static int print_replay(const struct options *options) {
     int exit_code = EXIT_SUCCESS;
     bool goes_on = true;
     for (unsigned i = 0; goes_on && i < options->snapshots; i++) {
-        print_moment(options, &timeline, session);
+        batch_print_moment(options, &timeline, session);
         goes_on = output_flush(&exit_code) && timeline.index + 1 < tape_end(session->tape);
         timeline_step(&timeline, session->tape, 1);
     }
@@ -396,15 +396,14 @@ static int print_replay(const struct options *options) {
 }
 
 int batch_run(const struct options *options) {
-    struct sigaction action = {.sa_handler = on_interrupt};
+    struct sigaction action = {.sa_handler = batch_on_interrupt};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     if (options->replay != NULL) {
-        return print_replay(options);
+        return batch_print_replay(options);
     }
     static struct fleet fleet;
-    fleet_init(&fleet, options->interval_ms, options->server_count,
-               &options->access);
+    fleet_init(&fleet, options->interval_ms, options->server_count, &options->access);
     int exit_code = EXIT_OK;
     for (unsigned i = 0; i < options->server_count; i++) {
         if (!fleet_add(&fleet, &options->servers[i])) {
@@ -419,7 +418,7 @@ int batch_run(const struct options *options) {
         fprintf(stderr, "slatetop: %s\n", why);
         exit_code = EXIT_OUTPUT;
     } else {
-        exit_code = print_snapshots(options, &fleet);
+        exit_code = batch_print_snapshots(options, &fleet);
     }
     fleet_fini(&fleet);
     return exit_code;

@@ -10,8 +10,8 @@
 enum { LEAVE_STEP_MS = 20 };
 
 /* Shows news; names the server if others are on the screen, too. */
-static void show_of(struct app *app, const struct session *session, const char *news,
-                    uint64_t now_ms) {
+static void change_show_news(struct app *app, const struct session *session, const char *news,
+                             uint64_t now_ms) {
     char text[NOTE_BYTES];
     bool is_named = session != NULL && app->replay == NULL &&
                     (session != app->open || view_current(&app->ui) == &fleet_view);
@@ -22,7 +22,7 @@ static void show_of(struct app *app, const struct session *session, const char *
 
 /* Sends the change to each marked server that has other values. When one refuses now, those before
  * it are changed and the others are not. */
-static void send_to_marked(struct app *app, uint64_t now_ms) {
+static void change_send_to_marked(struct app *app, uint64_t now_ms) {
     const struct review *review = &app->ui.review;
     char why[NOTE_BYTES], text[NOTE_BYTES];
     unsigned sent = 0, changed, unchanged;
@@ -34,7 +34,7 @@ static void send_to_marked(struct app *app, uint64_t now_ms) {
     for (unsigned i = 0; i < app->fleet.count; i++) {
         struct session *session = app->fleet.list[i];
         if (!app->ui.fleet.marked[i] ||
-            marked_ask(session->model, &review->plan, why, sizeof why) == MARKED_HAS_IT) {
+            marked_answer_of(session->model, &review->plan, why, sizeof why) == MARKED_HAS_IT) {
             continue;
         }
         if (!acting_begin(&session->acting, ACTING_CHANGE, &review->plan, &review->terms,
@@ -74,7 +74,7 @@ void send_reviewed(struct app *app, uint64_t now_ms) {
         show_message(app, "this screen has no room for all that would be sent: nothing was sent",
                      now_ms);
     } else if (review->is_for_marked) {
-        send_to_marked(app, now_ms);
+        change_send_to_marked(app, now_ms);
     } else if (!acting_begin(&app->open->acting, kind, &review->plan, &review->terms,
                               app->open->model, now_ms, app_wall(app), why, sizeof why)) {
         show_message(app, why, now_ms);
@@ -85,7 +85,7 @@ void send_reviewed(struct app *app, uint64_t now_ms) {
     }
 }
 
-static void review_taken(struct app *app, bool is_redo, uint64_t now_ms) {
+static void change_review_taken(struct app *app, bool is_redo, uint64_t now_ms) {
     if (app->timeline.is_past) {
         show_message(app, "this is the past: . returns to live, where it can be changed", now_ms);
         return;
@@ -100,9 +100,9 @@ void propose_undo(struct app *app, uint64_t now_ms) {
         show_message(app, "a recording can't be changed", now_ms);
     } else if (!acting_propose(&app->open->acting, ACTING_UNDO, app->open->model, &app->taken, why,
                                sizeof why)) {
-        show_of(app, app->open, why, now_ms);
+        change_show_news(app, app->open, why, now_ms);
     } else {
-        review_taken(app, false, now_ms);
+        change_review_taken(app, false, now_ms);
     }
 }
 
@@ -110,16 +110,16 @@ void propose_redo(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES] = "no change was undone from here that could be made again";
     if (app->open == NULL || !acting_propose(&app->open->acting, ACTING_REDO, app->open->model,
                                              &app->taken, why, sizeof why)) {
-        show_of(app, app->open, why, now_ms);
+        change_show_news(app, app->open, why, now_ms);
     } else {
-        review_taken(app, true, now_ms);
+        change_review_taken(app, true, now_ms);
     }
 }
 
-void keep_trial(struct app *app, uint64_t now_ms) {
+void change_accept_trial(struct app *app, uint64_t now_ms) {
     if (app->open == NULL ||
-        !acting_keep(&app->open->acting, app->open->model, now_ms, app_wall(app))) {
-        show_of(app, app->open, "no trial is under way", now_ms);
+        !acting_accept_trial(&app->open->acting, app->open->model, now_ms, app_wall(app))) {
+        change_show_news(app, app->open, "no trial is under way", now_ms);
     }
 }
 
@@ -128,7 +128,7 @@ void show_outcomes(struct app *app, uint64_t now_ms) {
         struct session *session = app->fleet.list[i];
         char *news = session->acting.news;
         if (news[0] != '\0') {
-            show_of(app, session, news, now_ms);
+            change_show_news(app, session, news, now_ms);
             news[0] = '\0';
         }
     }
@@ -153,8 +153,7 @@ void leave_servers(struct app *app) {
             fprintf(stderr, "slatetop: %s: a trial is on and goes back now\n",
                     model_server(session->model));
         }
-        while (acting_leave(&session->acting, session->model, now_ms,
-                            (time_t)(wall_ms / 1000)) &&
+        while (acting_leave(&session->acting, session->model, now_ms, (time_t)(wall_ms / 1000)) &&
                now_ms < until_ms) {
             struct pollfd polled = {.fd = client_fd(session->client),
                                     .events = client_events(session->client)};
@@ -167,9 +166,9 @@ void leave_servers(struct app *app) {
             session_end(session, now_ms, wall_ms);
         }
         /* Tells the operator which changes are unfinished, and how to finish them by hand. */
-        char lines[4 * NOTE_BYTES], *rest = lines;
+        char lines[4 * NOTE_BYTES], *next = lines;
         acting_leftovers(&session->acting, session->model, lines, sizeof lines);
-        for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0';) {
+        for (char *line; (line = strsep(&next, "\n")) != NULL && line[0] != '\0';) {
             fprintf(stderr, "slatetop: %s: %s\n", model_server(session->model), line);
         }
         if (had_trial && !session->acting.has_trial) {

@@ -8,7 +8,7 @@ void send_reviewed(struct app *app, uint64_t now_ms);
 /* Opens the review of the plan that takes the last change back, or makes it again. */
 void propose_undo(struct app *app, uint64_t now_ms);
 void propose_redo(struct app *app, uint64_t now_ms);
-void keep_trial(struct app *app, uint64_t now_ms);
+void change_accept_trial(struct app *app, uint64_t now_ms);
 /* Shows the outcomes of changes. */
 void show_outcomes(struct app *app, uint64_t now_ms);
 /* Undoes trials before the console ends, which may take ACTING_LEAVE_MS; prints on stderr what it

@@ -14,7 +14,7 @@
 /* ---- functions that slate.wire.lists calls; in the child they may wait ---- */
 
 /* (host) -> a list of addresses; or nil and a message */
-static int system_addresses(lua_State *L) {
+static int discovery_push_addresses(lua_State *L) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
     int error = getaddrinfo(luaL_checkstring(L, 1), NULL, &hints, &found);
     if (error != 0) {
@@ -36,12 +36,12 @@ static int system_addresses(lua_State *L) {
 }
 
 static const luaL_Reg ways[] = {
-    {"read_file", lua_outside_read_file}, {"addresses", system_addresses}, {NULL, NULL}};
+    {"read_file", lua_outside_read_file}, {"addresses", discovery_push_addresses}, {NULL, NULL}};
 
 /* ---- the child ---- */
 
 /* (word) -> lines of servers, or '!' and a message */
-static int list_servers(lua_State *L) {
+static int discovery_list_servers(lua_State *L) {
     luaL_Buffer lines;
     lua_values_push_function(L, MODULE, "parse");
     lua_pushvalue(L, 1);
@@ -75,13 +75,13 @@ static int list_servers(lua_State *L) {
     return 1;
 }
 
-static void answer_servers(const struct address *list, int pipe_fd) {
+static void discovery_answer_servers(const struct address *list, int pipe_fd) {
     size_t bytes = 0;
     lua_State *L = lua_state_take();
     if (L == NULL) {
         return;
     }
-    lua_pushcfunction(L, list_servers);
+    lua_pushcfunction(L, discovery_list_servers);
     lua_pushstring(L, address_list_word(list));
     if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
         lua_pushfstring(L, "!%s", lua_tostring(L, -1));
@@ -97,7 +97,7 @@ static void answer_servers(const struct address *list, int pipe_fd) {
 bool discovery_begin(struct discovery *discovery, const struct address *list) {
     *discovery = (struct discovery){.lookup = LOOKUP_NONE, .text = malloc(DISCOVERY_BYTES)};
     bool has_begun =
-        discovery->text != NULL && lookup_begin(&discovery->lookup, list, answer_servers);
+        discovery->text != NULL && lookup_begin(&discovery->lookup, list, discovery_answer_servers);
     if (!has_begun) {
         free(discovery->text);
         *discovery = DISCOVERY_NONE;

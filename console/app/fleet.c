@@ -24,7 +24,7 @@ void fleet_fini(struct fleet *fleet) {
 }
 
 /* The index of a server; fleet->count when it is absent. */
-static unsigned place_of(const struct fleet *fleet, const char *text) {
+static unsigned fleet_place_of(const struct fleet *fleet, const char *text) {
     unsigned i = 0;
     while (i < fleet->count && strcmp(fleet->list[i]->address.text, text) != 0) {
         i++;
@@ -32,9 +32,9 @@ static unsigned place_of(const struct fleet *fleet, const char *text) {
     return i;
 }
 
-static bool add_server(struct fleet *fleet, const struct address *address,
-                       const struct server_list *list) {
-    unsigned at = place_of(fleet, address->text);
+static bool fleet_add_server(struct fleet *fleet, const struct address *address,
+                             const struct server_list *list) {
+    unsigned at = fleet_place_of(fleet, address->text);
     if (at < fleet->count) { /* named twice, watched once */
         struct origin *origin = &fleet->origins[at];
         if (list == NULL) {
@@ -59,7 +59,7 @@ static bool add_server(struct fleet *fleet, const struct address *address,
 
 bool fleet_add(struct fleet *fleet, const struct address *address) {
     if (address->list == NO_LIST) {
-        return add_server(fleet, address, NULL);
+        return fleet_add_server(fleet, address, NULL);
     }
     if (fleet->list_count == LIST_LIMIT) {
         return false;
@@ -71,56 +71,57 @@ bool fleet_add(struct fleet *fleet, const struct address *address) {
 
 /* ---- lists ---- */
 
-static void complain(struct server_list *list, const char *what) {
+static void fleet_note_fault(struct server_list *list, const char *what) {
     snprintf(list->note, sizeof list->note, "%s", what);
     plain_make(list->note); /* it may quote words of a file */
 }
 
 /* Adds a server of a list, by its address as text. */
-static void add_found(struct fleet *fleet, struct server_list *list, const char *text) {
+static void fleet_add_found(struct fleet *fleet, struct server_list *list, const char *text) {
     char why[100], note[NOTE_BYTES];
     struct address address;
     bool is_right = address_parse(text, &address, why, sizeof why) &&
                     (!list->address.is_tls || address_make_tls(&address, why, sizeof why));
     if (!is_right) {
         words_printf(note, sizeof note, "%.80s: %s", list->address.text, why);
-        complain(list, note);
+        fleet_note_fault(list, note);
         return;
     }
     if (list->address.is_tls &&
         list->address.list == LIST_OF_NAME) { /* certificates have the name, not the addresses */
         snprintf(address.tls_name, sizeof address.tls_name, "%s", list->address.host);
     }
-    if (!add_server(fleet, &address, list)) {
+    if (!fleet_add_server(fleet, &address, list)) {
         snprintf(note, sizeof note, "%.80s names more servers than the %d that can be watched",
                  list->address.text, SERVER_LIMIT);
-        complain(list, note);
+        fleet_note_fault(list, note);
     }
 }
 
-static void take_answer(struct fleet *fleet, struct server_list *list, uint64_t now_ms) {
-    char *rest = list->discovery.text;
+static void fleet_take_answer(struct fleet *fleet, struct server_list *list, uint64_t now_ms) {
+    char *next = list->discovery.text;
     list->note[0] = '\0';
     list->due_ms = now_ms + (list->address.list == LIST_OF_FILE ? FILE_AGAIN_MS : LIST_AGAIN_MS);
-    if (rest[0] == '!' || rest[0] == '\0') {
-        complain(list, rest[0] == '!' ? rest + 1 : "the servers of a list could not be looked up");
+    if (next[0] == '!' || next[0] == '\0') {
+        fleet_note_fault(list, next[0] == '!' ? next + 1
+                                              : "the servers of a list could not be looked up");
         list->due_ms = now_ms + LIST_RETRY_MS;
         return;
     }
     for (unsigned i = 0; i < fleet->count; i++) {
         fleet->origins[i].has_left |= fleet->origins[i].list == list;
     }
-    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+    for (char *line; (line = strsep(&next, "\n")) != NULL;) {
         if (line[0] != '\0') {
-            add_found(fleet, list, line);
+            fleet_add_found(fleet, list, line);
         }
     }
 }
 
-static bool step_list(struct fleet *fleet, struct server_list *list, uint64_t now_ms) {
+static bool fleet_step_list(struct fleet *fleet, struct server_list *list, uint64_t now_ms) {
     char note[NOTE_BYTES];
     if (list->discovery.lookup.pipe_fd >= 0 && discovery_step(&list->discovery)) {
-        take_answer(fleet, list, now_ms);
+        fleet_take_answer(fleet, list, now_ms);
         discovery_end(&list->discovery);
         return true;
     }
@@ -131,13 +132,13 @@ static bool step_list(struct fleet *fleet, struct server_list *list, uint64_t no
         discovery_end(&list->discovery);
         snprintf(note, sizeof note, "%.80s: no answer within %d s", list->address.text,
                  LIST_LOOKUP_MS / 1000);
-        complain(list, note);
+        fleet_note_fault(list, note);
         list->due_ms = now_ms + LIST_RETRY_MS;
         return true;
     }
     list->due_ms = now_ms + LIST_LOOKUP_MS;
     if (!discovery_begin(&list->discovery, &list->address)) {
-        complain(list, "cannot start the look-up of a list of servers");
+        fleet_note_fault(list, "cannot start the look-up of a list of servers");
         list->due_ms = now_ms + LIST_RETRY_MS;
         return true;
     }
@@ -147,21 +148,21 @@ static bool step_list(struct fleet *fleet, struct server_list *list, uint64_t no
 bool fleet_step_lists(struct fleet *fleet, uint64_t now_ms) {
     bool has_news = false;
     for (unsigned i = 0; i < fleet->list_count; i++) {
-        has_news = step_list(fleet, &fleet->lists[i], now_ms) || has_news;
+        has_news = fleet_step_list(fleet, &fleet->lists[i], now_ms) || has_news;
     }
     return has_news;
 }
 
-static bool may_go(const struct session *session, const struct origin *origin) {
+static bool fleet_may_drop(const struct session *session, const struct origin *origin) {
     bool is_changed = session->acting.is_running || session->acting.has_trial;
     bool is_down = model_link(session->model) == LINK_DOWN;
     return origin->has_left && !is_changed &&
            (is_down || origin->list->address.list == LIST_OF_FILE);
 }
 
-int fleet_drop_left(struct fleet *fleet, const struct session *kept) {
+int fleet_drop_left(struct fleet *fleet, const struct session *shown) {
     for (unsigned i = 0; i < fleet->count; i++) {
-        if (fleet->list[i] != kept && may_go(fleet->list[i], &fleet->origins[i])) {
+        if (fleet->list[i] != shown && fleet_may_drop(fleet->list[i], &fleet->origins[i])) {
             size_t behind = --fleet->count - i;
             session_destroy(&fleet->list[i]);
             memmove(&fleet->list[i], &fleet->list[i + 1], behind * sizeof *fleet->list);

@@ -58,9 +58,9 @@ bool fleet_add(struct fleet *fleet, const struct address *address);
 bool fleet_step_lists(struct fleet *fleet, uint64_t now_ms);
 
 /* Ends the watch of one server that has left its list. Returns its index, to which the next ones
- * move up, or -1: there is none. `kept`, the server on the screen, stays, and so does one with a
+ * move up, or -1: there is none. `shown`, the server on the screen, stays, and so does one with a
  * change under way. */
-int fleet_drop_left(struct fleet *fleet, const struct session *kept);
+int fleet_drop_left(struct fleet *fleet, const struct session *shown);
 
 /* Fills in the descriptors to poll; returns how many. polled has room for FLEET_POLL_LIMIT. */
 enum { FLEET_POLL_LIMIT = 2 * SERVER_LIMIT + LIST_LIMIT };

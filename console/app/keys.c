@@ -2,7 +2,7 @@
 
 #include "app/changes.h"
 #include "app/past.h"
-#include "brain/ask.h"
+#include "brain/query.h"
 #include "views/marked.h"
 #include "views/palette.h"
 
@@ -13,7 +13,7 @@ enum { WHEEL_ROWS = 3 };
 
 /* Shows another server; each server has its own past. A pause goes on at the same time of day.
  * Choices made for the previous server are forgotten. */
-static void choose_server(struct app *app, unsigned server) {
+static void keys_choose_server(struct app *app, unsigned server) {
     struct session *session = server < app->fleet.count ? app->fleet.list[server] : app->open;
     if (session == app->open) {
         return;
@@ -30,15 +30,15 @@ static void choose_server(struct app *app, unsigned server) {
     }
 }
 
-void follow_row(struct app *app, bool is_kept) {
+void follow_row(struct app *app, bool is_held) {
     unsigned selected = fleet_selected(app->rows, app->row_count, &app->ui);
     if (view_current(&app->ui) == &fleet_view && selected > 0 && !app->ui.review.is_open) {
-        choose_server(app, selected - 1);
-        app->ui.fleet.cursor = is_kept ? selected : app->ui.fleet.cursor;
+        keys_choose_server(app, selected - 1);
+        app->ui.fleet.cursor = is_held ? selected : app->ui.fleet.cursor;
     }
 }
 
-static void toggle_mouse(struct app *app, uint64_t now_ms) {
+static void keys_toggle_mouse(struct app *app, uint64_t now_ms) {
     app->has_mouse = !app->has_mouse;
     term_set_mouse(app->has_mouse);
     show_message(app, app->has_mouse ? "mouse on: Shift selects text, M releases it"
@@ -46,7 +46,7 @@ static void toggle_mouse(struct app *app, uint64_t now_ms) {
                  now_ms);
 }
 
-static void set_theme(struct app *app, unsigned theme, uint64_t now_ms) {
+static void keys_set_theme(struct app *app, unsigned theme, uint64_t now_ms) {
     char text[NOTE_BYTES];
     app->theme = theme;
     snprintf(text, sizeof text,
@@ -56,9 +56,9 @@ static void set_theme(struct app *app, unsigned theme, uint64_t now_ms) {
     show_message(app, text, now_ms);
 }
 
-static void do_command(struct app *app, enum command command, uint64_t now_ms);
+static void keys_run_command(struct app *app, enum command command, uint64_t now_ms);
 
-static void obey(struct app *app, const struct intent *intent, uint64_t now_ms) {
+static void keys_apply_intent(struct app *app, const struct intent *intent, uint64_t now_ms) {
     switch (intent->kind) {
     case INTENT_NONE:
         break;
@@ -76,21 +76,21 @@ static void obey(struct app *app, const struct intent *intent, uint64_t now_ms) 
         show_message(app, intent->text, now_ms);
         break;
     case INTENT_OPEN_SERVER:
-        choose_server(app, intent->server);
+        keys_choose_server(app, intent->server);
         app->ui.fleet.cursor = intent->server + 1;
         view_open(&app->ui, 0);
         timeline_go_live(&app->timeline);
         break;
     case INTENT_COMMAND:
-        do_command(app, intent->command, now_ms);
+        keys_run_command(app, intent->command, now_ms);
         break;
     case INTENT_THEME:
-        set_theme(app, intent->theme, now_ms);
+        keys_set_theme(app, intent->theme, now_ms);
         break;
     }
 }
 
-static void open_help(struct ui *ui) {
+static void keys_open_help(struct ui *ui) {
     ui->help_is_open = true;
     ui->help_is_searched = false;
     ui->help_searched[0] = '\0';
@@ -104,7 +104,7 @@ static void key_in_review(struct app *app, enum command command, uint32_t key, u
     } else if (command == COMMAND_SEND) {
         send_reviewed(app, now_ms);
     } else if (command == COMMAND_HELP) {
-        open_help(&app->ui);
+        keys_open_help(&app->ui);
     } else if (command == COMMAND_CANCEL) {
         review->is_open = false;
     } else {
@@ -129,7 +129,7 @@ static void key_in_help(struct ui *ui, enum command command) {
     ui->help_is_open = command != COMMAND_CANCEL;
 }
 
-static unsigned view_count(void) {
+static unsigned keys_count_views(void) {
     unsigned count = 0;
     while (view_list[count] != NULL) {
         count++;
@@ -138,19 +138,19 @@ static unsigned view_count(void) {
 }
 
 /* Refuses a stream that may crash the server: versions of memcached have such faults. */
-static bool begin_stream(const struct app *app, struct session *session, enum stream stream) {
-    const struct asked_change watch = {.name = "watch", .value = stream_name(stream)};
+static bool keys_begin_stream(const struct app *app, struct session *session, enum stream stream) {
+    const struct proposed_change watch = {.name = "watch", .value = stream_name(stream)};
     const struct question question = {
         .module = "slate.judge.attention", .function = "watch_automove", .change = &watch};
     struct sentence out[SENTENCES_MOST];
-    if (stream != STREAM_NONE && brain_ask(session->model, &question, out) > 0) {
+    if (stream != STREAM_NONE && brain_query(session->model, &question, out) > 0) {
         return watch_refuse(&session->watch, stream, out[0].text);
     }
     return watch_start(&session->watch, &session->address, &app->options->access, stream);
 }
 
 /* Switches to the next stream, and after the last to none; drops the previous stream's events. */
-static void next_stream(struct app *app, uint64_t now_ms) {
+static void keys_next_stream(struct app *app, uint64_t now_ms) {
     struct session *session = app->open;
     if (session == NULL || app->replay != NULL) {
         show_message(app, "a recording has no streams", now_ms);
@@ -158,7 +158,7 @@ static void next_stream(struct app *app, uint64_t now_ms) {
     }
     enum stream now = session->watch.log != NULL ? session->watch.log->stream : STREAM_NONE;
     enum stream next = (enum stream)((now + 1) % STREAM_COUNT);
-    if (!begin_stream(app, session, next)) {
+    if (!keys_begin_stream(app, session, next)) {
         show_message(app, "out of memory: nothing is watched", now_ms);
     } else if (next == STREAM_NONE) {
         show_message(app, "nothing is watched", now_ms);
@@ -167,7 +167,7 @@ static void next_stream(struct app *app, uint64_t now_ms) {
 
 /* Not for Esc, which operators press to close whatever is open, nor for codes without a key
  * name. */
-static void say_unknown(struct app *app, uint32_t key, uint64_t now_ms) {
+static void keys_report_unknown(struct app *app, uint32_t key, uint64_t now_ms) {
     char name[KEY_NAME_BYTES], text[NOTE_BYTES];
     if (key == KEY_ESCAPE || key > KEY_FUNCTION_LAST) {
         return;
@@ -178,7 +178,7 @@ static void say_unknown(struct app *app, uint32_t key, uint64_t now_ms) {
     show_message(app, text, now_ms);
 }
 
-static void do_command(struct app *app, enum command command, uint64_t now_ms) {
+static void keys_run_command(struct app *app, enum command command, uint64_t now_ms) {
     const struct view *view = view_current(&app->ui);
     struct intent intent = {0};
     if (time_command(app, command, now_ms)) { /* the new moment's model is made when it is drawn */
@@ -190,7 +190,7 @@ static void do_command(struct app *app, enum command command, uint64_t now_ms) {
         app->is_done = true;
         break;
     case COMMAND_HELP:
-        open_help(&app->ui);
+        keys_open_help(&app->ui);
         break;
     case COMMAND_PALETTE:
         palette_open(&app->ui);
@@ -202,19 +202,19 @@ static void do_command(struct app *app, enum command command, uint64_t now_ms) {
         explain_open(&app->ui, view);
         break;
     case COMMAND_NEXT_VIEW:
-        view_open(&app->ui, (app->ui.view + 1) % view_count());
+        view_open(&app->ui, (app->ui.view + 1) % keys_count_views());
         break;
     case COMMAND_PREVIOUS_VIEW:
-        view_open(&app->ui, (app->ui.view + view_count() - 1) % view_count());
+        view_open(&app->ui, (app->ui.view + keys_count_views() - 1) % keys_count_views());
         break;
     case COMMAND_MOUSE:
-        toggle_mouse(app, now_ms);
+        keys_toggle_mouse(app, now_ms);
         break;
     case COMMAND_STREAMS:
-        next_stream(app, now_ms);
+        keys_next_stream(app, now_ms);
         break;
     case COMMAND_THEME:
-        set_theme(app, (app->theme + 1) % THEME_COUNT, now_ms);
+        keys_set_theme(app, (app->theme + 1) % THEME_COUNT, now_ms);
         break;
     case COMMAND_REDRAW:
         term_redraw();
@@ -225,8 +225,8 @@ static void do_command(struct app *app, enum command command, uint64_t now_ms) {
     case COMMAND_AUTOMOVE:
         intent = propose_automove(&frame);
         break;
-    case COMMAND_KEEP_TRIAL:
-        keep_trial(app, now_ms);
+    case COMMAND_ACCEPT_TRIAL:
+        change_accept_trial(app, now_ms);
         break;
     case COMMAND_UNDO:
         propose_undo(app, now_ms);
@@ -244,7 +244,7 @@ static void do_command(struct app *app, enum command command, uint64_t now_ms) {
         intent = view->command(&frame, &app->ui, command);
         break;
     }
-    obey(app, &intent, now_ms);
+    keys_apply_intent(app, &intent, now_ms);
 }
 
 void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
@@ -270,7 +270,7 @@ void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     case SCOPE_PALETTE:
         frame = make_frame(app, now_ms);
         intent = palette_command(&frame, ui, command, key);
-        obey(app, &intent, now_ms);
+        keys_apply_intent(app, &intent, now_ms);
         break;
     case SCOPE_REVIEW:
         key_in_review(app, command, key, now_ms);
@@ -290,9 +290,9 @@ void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
         break;
     default: /* keys of a view */
         if (command == COMMAND_NONE) {
-            say_unknown(app, key, now_ms);
+            keys_report_unknown(app, key, now_ms);
         } else {
-            do_command(app, command, now_ms);
+            keys_run_command(app, command, now_ms);
         }
         break;
     }

@@ -4,9 +4,9 @@
 #define CONSOLE_APP_KEYS_H
 #include "app/state.h"
 
-/* In Fleet, opens the server under the cursor: keys act on the row that the operator sees. is_kept:
+/* In Fleet, opens the server under the cursor: keys act on the row that the operator sees. is_held:
  * the cursor stays with its server when rows change places. */
-void follow_row(struct app *app, bool is_kept);
+void follow_row(struct app *app, bool is_held);
 
 void handle_key(struct app *app, uint32_t key, uint64_t now_ms);
 /* Handles the last mouse event as the key of the thing drawn under the pointer. */

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void draw(struct app *app, uint64_t now_ms) {
+static void loop_draw(struct app *app, uint64_t now_ms) {
     int width, height;
     term_size(&width, &height);
     if (app->cells == NULL || app->cells->width != width || app->cells->height != height) {
@@ -43,7 +43,7 @@ static void draw(struct app *app, uint64_t now_ms) {
 
 /* ---- signals, servers, waiting ---- */
 
-static void handle_signals(struct app *app) {
+static void loop_handle_signals(struct app *app) {
     for (int number; (number = term_signal()) != 0;) {
         if (number == SIGWINCH) {
             term_resize();
@@ -56,8 +56,8 @@ static void handle_signals(struct app *app) {
 }
 
 /* Steps one server. One that is marked in the fleet also gets the inquiries about settings. */
-static void step_session(struct app *app, struct session *session, bool is_marked,
-                         uint64_t now_ms) {
+static void loop_step_session(struct app *app, struct session *session, bool is_marked,
+                              uint64_t now_ms) {
     int64_t wall_ms = app->wall_ms;
     struct reply reply;
     session->acting.audit_path = app->audit_path;
@@ -84,7 +84,7 @@ static void step_session(struct app *app, struct session *session, bool is_marke
 }
 
 /* Drops servers that left their lists. Rows and the cursor hold places, so both change. */
-static void drop_left(struct app *app) {
+static void loop_drop_left(struct app *app) {
     for (int place; (place = fleet_drop_left(&app->fleet, app->open)) >= 0;) {
         unsigned cursor = app->ui.fleet.cursor; /* 1 + place */
         app->ui.fleet.cursor = cursor > (unsigned)place + 1    ? cursor - 1
@@ -98,16 +98,16 @@ static void drop_left(struct app *app) {
     }
 }
 
-static void step_world(struct app *app, uint64_t now_ms) {
+static void loop_step_world(struct app *app, uint64_t now_ms) {
     if (app->replay != NULL) {
-        step_session(app, app->replay, false, now_ms);
+        loop_step_session(app, app->replay, false, now_ms);
     } else if (fleet_step_lists(&app->fleet, now_ms)) {
         app->is_dirty = true;
         app->open = app->open == NULL ? app->fleet.list[0] : app->open;
     }
-    drop_left(app);
+    loop_drop_left(app);
     for (unsigned i = 0; i < app->fleet.count; i++) {
-        step_session(app, app->fleet.list[i], app->ui.fleet.marked[i], now_ms);
+        loop_step_session(app, app->fleet.list[i], app->ui.fleet.marked[i], now_ms);
     }
     show_outcomes(app, now_ms);
     if (app->open != NULL && timeline_tick(&app->timeline, app->open->tape, now_ms)) {
@@ -115,28 +115,28 @@ static void step_world(struct app *app, uint64_t now_ms) {
     }
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b) {
+static uint64_t loop_earlier(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
 /* Sleeps until a key, a signal, a server or a deadline; returns the time then. */
-static uint64_t wait_for_something(struct app *app, uint64_t now_ms) {
+static uint64_t loop_wait(struct app *app, uint64_t now_ms) {
     struct pollfd polled[2 + FLEET_POLL_LIMIT] = {
         {.fd = STDIN_FILENO, .events = POLLIN},
         {.fd = term_signal_fd(), .events = POLLIN},
     };
     unsigned count = 2 + fleet_polled(&app->fleet, polled + 2);
     uint64_t due_ms = now_ms + TICK_MS - now_ms % TICK_MS; /* the clock in the title */
-    due_ms = earlier(due_ms, app->replay != NULL ? session_due_ms(app->replay) : UINT64_MAX);
-    due_ms = earlier(due_ms, fleet_due_ms(&app->fleet));
-    due_ms = earlier(due_ms, timeline_due_ms(&app->timeline));
-    due_ms = earlier(due_ms, app->draw_ms);
+    due_ms = loop_earlier(due_ms, app->replay != NULL ? session_due_ms(app->replay) : UINT64_MAX);
+    due_ms = loop_earlier(due_ms, fleet_due_ms(&app->fleet));
+    due_ms = loop_earlier(due_ms, timeline_due_ms(&app->timeline));
+    due_ms = loop_earlier(due_ms, app->draw_ms);
     now_ms = clock_wait(polled, count, due_ms);
     app->wall_ms = clock_wall_ms();
     return now_ms;
 }
 
-static void loop(struct app *app) {
+static void loop_run(struct app *app) {
     time_t shown_wall = 0;
     uint64_t now_ms = clock_ms();
     app->wall_ms = clock_wall_ms();
@@ -147,17 +147,17 @@ static void loop(struct app *app) {
         }
         if (app->is_dirty || now_ms >= app->draw_ms || app_wall(app) != shown_wall) {
             shown_wall = app_wall(app);
-            draw(app, now_ms);
+            loop_draw(app, now_ms);
         }
-        now_ms = wait_for_something(app, now_ms);
+        now_ms = loop_wait(app, now_ms);
         if (term_is_gone()) {
             return;
         }
-        handle_signals(app);
+        loop_handle_signals(app);
         for (uint32_t key; (key = term_key()) != KEY_NONE && !app->is_done;) {
             bool may_send = app->ui.review.is_open && (key == 'S' || key == KEY_POINTER);
             if (may_send && app->is_dirty) {
-                draw(app, now_ms); /* the screen shows what is sent, however fast the key came */
+                loop_draw(app, now_ms); /* the screen shows what is sent, even to a fast key */
             }
             if (key == KEY_POINTER) {
                 handle_pointer(app, now_ms);
@@ -165,7 +165,7 @@ static void loop(struct app *app) {
                 handle_key(app, key, now_ms);
             }
         }
-        step_world(app, now_ms);
+        loop_step_world(app, now_ms);
         seek_once_loaded(app);
     }
 }
@@ -173,14 +173,14 @@ static void loop(struct app *app) {
 /* ---- choices of the last run ---- */
 
 /* Shows a text until a key comes: at the start the operator may not look yet. */
-static void show_until_key(struct app *app, const char *text) {
+static void loop_show_until_key(struct app *app, const char *text) {
     show_message(app, text, 0);
     app->message_until_ms = UINT64_MAX;
 }
 
 /* Takes the choices of the last run. If the file has a mistake, the screen says so, and none is
  * taken. */
-static void recall(struct app *app) {
+static void loop_load_remembered(struct app *app) {
     char path[REMEMBERED_PATH_BYTES], why[NOTE_BYTES], text[NOTE_BYTES];
     unsigned theme = 0;
     if (!app->options->no_state && remembered_path(path) &&
@@ -190,10 +190,10 @@ static void recall(struct app *app) {
         bool names_it = strncmp(why, path, folder_bytes) == 0;
         words_printf(text, sizeof text, "%.170s: starting with the defaults",
                      why + (names_it ? folder_bytes : 0));
-        show_until_key(app, text);
+        loop_show_until_key(app, text);
     }
     if (app->options->unread[0] != '\0') {
-        show_until_key(app, app->options->unread);
+        loop_show_until_key(app, app->options->unread);
     }
     app->theme = app->options->has_theme ? app->options->theme : theme;
     remembered_write(&app->ui, app->theme, app->remembered);
@@ -201,7 +201,7 @@ static void recall(struct app *app) {
 
 /* Saves the choices if they changed. A console without changes leaves no file, and does not undo
  * another console's choices. */
-static void remember(const struct app *app) {
+static void loop_save_remembered(const struct app *app) {
     char path[REMEMBERED_PATH_BYTES], text[REMEMBERED_BYTES], why[NOTE_BYTES];
     remembered_write(&app->ui, app->theme, text);
     if (!app->options->no_state && strcmp(text, app->remembered) != 0 && remembered_path(path) &&
@@ -211,7 +211,7 @@ static void remember(const struct app *app) {
 }
 
 /* Takes all steps that may fail before the first screen; false after a line on stderr. */
-static bool open_everything(struct app *app) {
+static bool loop_open_all(struct app *app) {
     const struct options *options = app->options;
     char why[NOTE_BYTES];
     if (options->audit_log != NULL) {
@@ -219,8 +219,7 @@ static bool open_everything(struct app *app) {
     } else if (!lua_outside_place("audit", app->audit_path, sizeof app->audit_path)) {
         app->audit_path[0] = '\0';
     }
-    fleet_init(&app->fleet, options->interval_ms, options->server_count,
-               &options->access);
+    fleet_init(&app->fleet, options->interval_ms, options->server_count, &options->access);
     class_table_init(&app->ui.classes);
     bool has_room = true;
     if (options->replay != NULL) {
@@ -254,7 +253,7 @@ static bool open_everything(struct app *app) {
     /* Over ssh the terminal's own selection is worth more than slatetop's mouse. */
     app->has_mouse = options->mouse == MOUSE_ON ||
                      (options->mouse == MOUSE_AUTO && getenv("SSH_CONNECTION") == NULL);
-    recall(app);
+    loop_load_remembered(app);
     if (!term_open(&(struct term_options){.ascii = options->ascii,
                                           .mono = options->mono,
                                           .mouse = app->has_mouse,
@@ -281,10 +280,10 @@ int app_run(const struct options *options) {
     app->is_dirty = true;
     app->draw_ms = UINT64_MAX;
     app->seeks = options->has_at;
-    if (open_everything(app)) {
-        loop(app);
+    if (loop_open_all(app)) {
+        loop_run(app);
         term_close();
-        remember(app);
+        loop_save_remembered(app);
         leave_servers(app);
     }
     int exit_code = app->exit_code;

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* How an option is stored: as a switch; as a pointer to the argument; as a copy of a path; or by
- * take_by_letter. */
+ * option_take_by_letter. */
 enum taken { SWITCH, ARGUMENT, COPIED_PATH, BY_LETTER };
 #define AT(member) offsetof(struct options, member)
 
@@ -94,7 +94,7 @@ static const struct {
 };
 enum { EXIT_ROWS = sizeof exit_rows / sizeof *exit_rows };
 
-static void build_getopt(char letters[2 * ROWS + 2], struct option longs[ROWS + 1]) {
+static void options_build_getopt(char letters[2 * ROWS + 2], struct option longs[ROWS + 1]) {
     size_t used = 0;
     letters[used++] = ':';
     for (int i = 0; i < ROWS; i++) {
@@ -110,13 +110,14 @@ static void build_getopt(char letters[2 * ROWS + 2], struct option longs[ROWS + 
     longs[ROWS] = (struct option){0};
 }
 
-static bool parse_number(const char *text, double least, double most, double *number) {
+static bool option_parse_number(const char *text, double least, double most, double *number) {
     char *end;
     *number = strtod(text, &end);
     return end != text && *end == '\0' && *number >= least && *number <= most;
 }
 
-static bool add_address(struct options *options, const char *text, char *why, size_t why_bytes) {
+static bool options_add_address(struct options *options, const char *text, char *why,
+                                size_t why_bytes) {
     if (options->server_count == SERVER_LIMIT) {
         snprintf(why, why_bytes, "at most %d servers: '%.80s' is too many", SERVER_LIMIT, text);
         return false;
@@ -124,21 +125,22 @@ static bool add_address(struct options *options, const char *text, char *why, si
     return address_parse(text, &options->servers[options->server_count++], why, why_bytes);
 }
 
-static bool add_server(struct options *options, const char *text, char *why, size_t why_bytes);
+static bool options_add(struct options *options, const char *text, char *why, size_t why_bytes);
 
 /* Adds servers with commas between them, as in slatectl. A path may hold commas. */
-static bool add_list(struct options *options, const char *text, char *why, size_t why_bytes) {
-    char list[SERVER_NAMES_MOST_BYTES], *rest = list;
+static bool options_add_list(struct options *options, const char *text, char *why,
+                             size_t why_bytes) {
+    char list[SERVER_NAMES_MOST_BYTES], *next = list;
     if ((size_t)snprintf(list, sizeof list, "%s", text) >= sizeof list) {
         snprintf(why, why_bytes, "the list of servers has more than %zu bytes", sizeof list - 1);
         return false;
     }
-    for (char *one; (one = strsep(&rest, ",")) != NULL;) {
+    for (char *one; (one = strsep(&next, ",")) != NULL;) {
         if (one[0] == '\0') {
             snprintf(why, why_bytes, "an address is missing in '%.80s'", text);
             return false;
         }
-        if (!add_server(options, one, why, why_bytes)) {
+        if (!options_add(options, one, why, why_bytes)) {
             return false;
         }
     }
@@ -146,20 +148,20 @@ static bool add_list(struct options *options, const char *text, char *why, size_
 }
 
 /* Adds the server of an address, or those of a name. */
-static bool add_server(struct options *options, const char *text, char *why, size_t why_bytes) {
-    char addresses[SERVER_NAMES_MOST_BYTES], *rest = addresses;
+static bool options_add(struct options *options, const char *text, char *why, size_t why_bytes) {
+    char addresses[SERVER_NAMES_MOST_BYTES], *next = addresses;
     if (strchr(text, ',') != NULL && strchr(text, '/') == NULL) {
-        return add_list(options, text, why, why_bytes);
+        return options_add_list(options, text, why, why_bytes);
     }
     if (!server_names_resolve(text, addresses, why, why_bytes)) {
         return false;
     }
     bool is_named = strcmp(addresses, text) != 0;
     if (!is_named) {
-        return add_address(options, text, why, why_bytes);
+        return options_add_address(options, text, why, why_bytes);
     }
-    for (char *address; (address = strsep(&rest, ", \t")) != NULL;) {
-        if (address[0] != '\0' && !add_address(options, address, why, why_bytes)) {
+    for (char *address; (address = strsep(&next, ", \t")) != NULL;) {
+        if (address[0] != '\0' && !options_add_address(options, address, why, why_bytes)) {
             return false;
         }
     }
@@ -170,13 +172,13 @@ static const char *const mouse_words[] = {"auto", "yes", "no"};
 enum { MOUSE_WORDS = sizeof mouse_words / sizeof *mouse_words };
 
 /* Takes an option that is neither a switch nor a path. False with the argument's mistake in why. */
-static bool take_by_letter(struct options *options, int letter, const char *argument, char *why,
-                           size_t why_bytes) {
+static bool option_take_by_letter(struct options *options, int letter, const char *argument,
+                                  char *why, size_t why_bytes) {
     double number;
     unsigned at;
     switch (letter) {
     case 's':
-        return add_server(options, argument, why, why_bytes);
+        return options_add(options, argument, why, why_bytes);
     case 'P':
         return password_file_read(argument, options->credentials, why, why_bytes);
     case 'C':
@@ -197,11 +199,11 @@ static bool take_by_letter(struct options *options, int letter, const char *argu
     case 't':
         options->has_at = true;
         snprintf(why, why_bytes, "--at takes seconds from the beginning, not '%.40s'", argument);
-        return parse_number(argument, 0, 1e9, &options->at_s);
+        return option_parse_number(argument, 0, 1e9, &options->at_s);
     case 'd':
         snprintf(why, why_bytes, "--delay takes seconds from 0.1 to 3600, not '%.40s'", argument);
-        if (!parse_number(argument, INTERVAL_LEAST_MS / 1000.0, INTERVAL_MOST_MS / 1000.0,
-                          &number)) {
+        if (!option_parse_number(argument, INTERVAL_LEAST_MS / 1000.0, INTERVAL_MOST_MS / 1000.0,
+                                 &number)) {
             return false;
         }
         options->interval_ms = (uint64_t)llround(number * 1000);
@@ -209,7 +211,7 @@ static bool take_by_letter(struct options *options, int letter, const char *argu
     default:
         snprintf(why, why_bytes, "--iterations takes a number from 1 to %d, not '%.40s'",
                  SNAPSHOTS_MOST, argument);
-        if (!parse_number(argument, 1, SNAPSHOTS_MOST, &number) ||
+        if (!option_parse_number(argument, 1, SNAPSHOTS_MOST, &number) ||
             argument[strspn(argument, "0123456789")] != '\0') {
             return false;
         }
@@ -240,11 +242,11 @@ static bool take_option(struct options *options, int letter, const char *argumen
     case BY_LETTER:
         break;
     }
-    return take_by_letter(options, letter, argument, why, why_bytes);
+    return option_take_by_letter(options, letter, argument, why, why_bytes);
 }
 
 /* Checks that the options fit together. */
-static bool check_together(struct options *options, char *why, size_t why_bytes) {
+static bool options_check_together(struct options *options, char *why, size_t why_bytes) {
     if (options->replay != NULL && (options->server_count > 0 || options->record != NULL)) {
         snprintf(why, why_bytes, "--replay takes no server and records nothing");
         return false;
@@ -258,7 +260,7 @@ static bool check_together(struct options *options, char *why, size_t why_bytes)
         return false;
     }
     if (options->replay == NULL && options->server_count == 0 &&
-        !add_address(options, "127.0.0.1", why, why_bytes)) {
+        !options_add_address(options, "127.0.0.1", why, why_bytes)) {
         return false;
     }
     for (unsigned i = 0; options->has_tls && i < options->server_count; i++) {
@@ -276,8 +278,8 @@ static bool check_together(struct options *options, char *why, size_t why_bytes)
 }
 
 /* Takes a setting of the file. Its name is a long option's; a switch takes yes or no. */
-static bool take_setting(void *taker, const char *name, const char *value, char *why,
-                         size_t why_bytes) {
+static bool option_take_setting(void *taker, const char *name, const char *value, char *why,
+                                size_t why_bytes) {
     struct options *options = taker;
     for (int i = 0; i < ROWS; i++) {
         if (!rows[i].in_file || strcmp(rows[i].name, name) != 0) {
@@ -300,8 +302,8 @@ static bool take_setting(void *taker, const char *name, const char *value, char 
 }
 
 /* The path in --config: its file is read before the other options. */
-static const char *config_path(int argc, char **argv, const char *letters,
-                               const struct option *longs) {
+static const char *options_find_config(int argc, char **argv, const char *letters,
+                                       const struct option *longs) {
     const char *path = NULL;
     optind = 0; /* GNU: start afresh, so that tests may parse more than once */
     opterr = 0;
@@ -311,14 +313,15 @@ static const char *config_path(int argc, char **argv, const char *letters,
     return path;
 }
 
-static bool read_config(struct options *options, const char *path, char *why, size_t why_bytes) {
+static bool options_read_config(struct options *options, const char *path, char *why,
+                                size_t why_bytes) {
     char usual[4096];
     bool is_given = path != NULL;
     if (!is_given && !lua_outside_place("options", usual, sizeof usual)) {
         return true;
     }
-    enum settings_read got = settings_file_read(is_given ? path : usual, is_given, take_setting,
-                                                options, why, why_bytes);
+    enum settings_read got = settings_file_read(is_given ? path : usual, is_given,
+                                                option_take_setting, options, why, why_bytes);
     if (is_given) {
         return got == SETTINGS_TAKEN;
     }
@@ -329,8 +332,8 @@ static bool read_config(struct options *options, const char *path, char *why, si
     return got != SETTINGS_WRONG;
 }
 
-static bool read_words(struct options *options, int argc, char **argv, const char *letters,
-                       const struct option *longs, char *why, size_t why_bytes) {
+static bool options_read_words(struct options *options, int argc, char **argv, const char *letters,
+                               const struct option *longs, char *why, size_t why_bytes) {
     optind = 0;
     for (int letter; (letter = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
         if (letter == '?' || letter == ':') {
@@ -344,7 +347,7 @@ static bool read_words(struct options *options, int argc, char **argv, const cha
         }
     }
     for (; optind < argc; optind++) {
-        if (!add_server(options, argv[optind], why, why_bytes)) {
+        if (!options_add(options, argv[optind], why, why_bytes)) {
             return false;
         }
     }
@@ -358,21 +361,22 @@ bool options_parse(struct options *options, int argc, char **argv, char *why, si
     options->snapshots = 1;
     char letters[2 * ROWS + 2];
     struct option longs[ROWS + 1];
-    build_getopt(letters, longs);
-    if (!read_config(options, config_path(argc, argv, letters, longs), why, why_bytes)) {
+    options_build_getopt(letters, longs);
+    if (!options_read_config(options, options_find_config(argc, argv, letters, longs), why,
+                             why_bytes)) {
         return false;
     }
     unsigned in_file = options->server_count;
     memcpy(of_file, options->servers, in_file * sizeof *of_file);
     options->server_count = 0;
-    if (!read_words(options, argc, argv, letters, longs, why, why_bytes)) {
+    if (!options_read_words(options, argc, argv, letters, longs, why, why_bytes)) {
         return false;
     }
     if (options->server_count == 0 && options->replay == NULL) {
         memcpy(options->servers, of_file, in_file * sizeof *of_file);
         options->server_count = in_file;
     }
-    return check_together(options, why, why_bytes);
+    return options_check_together(options, why, why_bytes);
 }
 
 static const char *option_name(int row, char out[40]) {
@@ -382,7 +386,7 @@ static const char *option_name(int row, char out[40]) {
 }
 
 /* Prints a text from a column on, in lines of 80 columns. */
-static void print_wrapped(FILE *out, int column, const char *text) {
+static void options_print_wrapped(FILE *out, int column, const char *text) {
     enum { WIDTH = 80 };
     for (int x = column; *text != '\0'; text += strspn(text, " ")) {
         int word = (int)strcspn(text, " ");
@@ -403,7 +407,7 @@ void options_help(FILE *out) {
     for (int i = 0; i < ROWS; i++) {
         char name[40];
         fprintf(out, "  -%c, %-20s ", rows[i].letter, option_name(i, name));
-        print_wrapped(out, HELP_COLUMN, rows[i].help);
+        options_print_wrapped(out, HELP_COLUMN, rows[i].help);
     }
     fprintf(out,
             "\nIn the console F1 lists the keys, and ? explains the figures.\n\nExit status:\n");
@@ -452,15 +456,15 @@ void options_describe(FILE *out) {
 /* ---- passwords and certificates ---- */
 
 /* The path that the option names, else that of the environment; NULL: neither. */
-static const char *path_of(const char *given, const char *variable) {
+static const char *option_path_of(const char *given, const char *variable) {
     const char *named = getenv(variable);
     return given[0] != '\0' ? given : named != NULL && named[0] != '\0' ? named : NULL;
 }
 
 bool options_open(struct options *options, char *why, size_t why_bytes) {
-    const struct tls_files files = {.ca = path_of(options->tls_ca, "SLATE_TLS_CA"),
-                                    .cert = path_of(options->tls_cert, "SLATE_TLS_CERT"),
-                                    .key = path_of(options->tls_key, "SLATE_TLS_KEY")};
+    const struct tls_files files = {.ca = option_path_of(options->tls_ca, "SLATE_TLS_CA"),
+                                    .cert = option_path_of(options->tls_cert, "SLATE_TLS_CERT"),
+                                    .key = option_path_of(options->tls_key, "SLATE_TLS_KEY")};
     bool has_tls = false;
     for (unsigned i = 0; i < options->server_count; i++) {
         has_tls = has_tls || options->servers[i].is_tls;

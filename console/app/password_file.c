@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* Cuts the role off "user:password:role". */
-static void cut_role(char *line) {
+static void password_cut_role(char *line) {
     static const char *const roles[] = {"read", "write", "admin"};
     char *last = strrchr(line, ':');
     for (size_t i = 0; last != strchr(line, ':') && i < sizeof roles / sizeof *roles; i++) {
@@ -54,7 +54,7 @@ bool password_file_read(const char *path, char out[CREDENTIALS_MOST + 1], char *
     size_t bytes = strcspn(line, "\r\n");
     bool is_whole = bytes < CREDENTIALS_MOST;
     line[bytes] = '\0';
-    cut_role(line);
+    password_cut_role(line);
     char *colon = strchr(line, ':');
     if (!is_read || !is_whole || colon == NULL || colon == line || colon[1] == '\0' ||
         strchr(line, ' ') != NULL) {

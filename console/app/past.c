@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void mark_moment(struct app *app, uint64_t now_ms) {
+static void past_mark_moment(struct app *app, uint64_t now_ms) {
     struct frame frame = make_frame(app, now_ms);
     const struct snapshot *now = model_now(frame.model);
     if (now == NULL) {
@@ -20,7 +20,7 @@ static void mark_moment(struct app *app, uint64_t now_ms) {
 }
 
 /* "slatetop-cache7-11211-20261121-140231.jsonl", in the folder that slatetop was started in. */
-static void name_recording(const struct session *session, time_t wall, char out[200]) {
+static void past_name_recording(const struct session *session, time_t wall, char out[200]) {
     char day[40];
     struct tm local;
     strftime(day, sizeof day, "%Y%m%d-%H%M%S", localtime_r(&wall, &local));
@@ -32,7 +32,7 @@ static void name_recording(const struct session *session, time_t wall, char out[
 
 /* Starts or ends a recording. A recording may fill a disk, so its start needs the same key once
  * more while the question is on the screen. */
-static void toggle_recording(struct app *app, uint64_t now_ms) {
+static void past_toggle_recording(struct app *app, uint64_t now_ms) {
     char path[200], why[NOTE_BYTES], text[NOTE_BYTES];
     struct session *session = app->open;
     time_t wall = app_wall(app);
@@ -52,7 +52,7 @@ static void toggle_recording(struct app *app, uint64_t now_ms) {
         recording_end(&session->record);
         snprintf(text, sizeof text, "recording ended: %.150s", session->record_name);
     } else {
-        name_recording(session, wall, path);
+        past_name_recording(session, wall, path);
         bool begins = session_record(session, path, why, sizeof why);
         words_printf(text, sizeof text, begins ? "recording to %.150s; R ends it" : "%s",
                      begins ? path : why);
@@ -61,7 +61,7 @@ static void toggle_recording(struct app *app, uint64_t now_ms) {
     show_message(app, text, now_ms);
 }
 
-static void pause_or_go_on(struct app *app, uint64_t now_ms) {
+static void past_toggle_pause(struct app *app, uint64_t now_ms) {
     struct timeline *timeline = &app->timeline;
     if (app->replay != NULL) {
         timeline->plays = !timeline->plays;
@@ -83,7 +83,7 @@ bool time_command(struct app *app, enum command command, uint64_t now_ms) {
     }
     switch (command) {
     case COMMAND_PAUSE:
-        pause_or_go_on(app, now_ms);
+        past_toggle_pause(app, now_ms);
         return true;
     case COMMAND_TIME_BACK:
         timeline_step(timeline, tape, -1);
@@ -114,10 +114,10 @@ bool time_command(struct app *app, enum command command, uint64_t now_ms) {
         }
         return true;
     case COMMAND_MARK_MOMENT:
-        mark_moment(app, now_ms);
+        past_mark_moment(app, now_ms);
         return true;
     case COMMAND_RECORD:
-        toggle_recording(app, now_ms);
+        past_toggle_recording(app, now_ms);
         return true;
     default:
         return false;

@@ -39,7 +39,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *text, const c
 }
 
 /* Writes the columns. "+" before a name: always shown; "-": never shown. */
-static void put_columns(struct text *text, const struct class_table_ui *table) {
+static void remembered_put_columns(struct text *text, const struct class_table_ui *table) {
     put(text, "columns =");
     for (int i = 0; i < COLUMN_COUNT; i++) {
         enum column_choice choice = table->choice[table->order[i]];
@@ -61,19 +61,19 @@ void remembered_write(const struct ui *ui, unsigned theme, char out[REMEMBERED_B
         put(&text, "sort = %s %s\n", class_columns[table->sort].name,
             table->is_ascending ? "up" : "down");
     }
-    put_columns(&text, table);
+    remembered_put_columns(&text, table);
     put(&text, "filter = %s\n", table->filter);
 }
 
 /* ---- reading ---- */
 
-static bool take_theme(struct draft *draft, const char *value) {
+static bool remembered_take_theme(struct draft *draft, const char *value) {
     draft->theme = theme_named(value);
     return draft->theme < THEME_COUNT;
 }
 
 /* "NAME up" or "NAME down". */
-static bool take_sort(struct draft *draft, const char *value) {
+static bool remembered_take_sort(struct draft *draft, const char *value) {
     struct class_table_ui *table = &draft->ui->classes;
     size_t n = strcspn(value, " ");
     table->is_ascending = strcmp(value + n, " up") == 0;
@@ -82,7 +82,7 @@ static bool take_sort(struct draft *draft, const char *value) {
 }
 
 /* Takes each column once. Columns that the file lacks, of a later version, come last. */
-static bool take_columns(struct draft *draft, const char *value) {
+static bool remembered_take_columns(struct draft *draft, const char *value) {
     struct class_table_ui *table = &draft->ui->classes;
     bool is_named[COLUMN_COUNT] = {false};
     unsigned count = 0;
@@ -107,7 +107,7 @@ static bool take_columns(struct draft *draft, const char *value) {
     return true;
 }
 
-static bool take_filter(struct draft *draft, const char *value) {
+static bool remembered_take_filter(struct draft *draft, const char *value) {
     struct class_table_ui *table = &draft->ui->classes;
     char why[120];
     if (strlen(value) >= sizeof table->filter || !class_filter_check(value, why, sizeof why)) {
@@ -120,11 +120,14 @@ static bool take_filter(struct draft *draft, const char *value) {
 static const struct {
     const char *name;
     bool (*take)(struct draft *draft, const char *value);
-} takers[] = {
-    {"theme", take_theme}, {"sort", take_sort}, {"columns", take_columns}, {"filter", take_filter}};
+} takers[] = {{"theme", remembered_take_theme},
+              {"sort", remembered_take_sort},
+              {"columns", remembered_take_columns},
+              {"filter", remembered_take_filter}};
 
 /* Takes a line; passes over the names of other versions. */
-static bool take(void *taker, const char *name, const char *value, char *why, size_t why_bytes) {
+static bool remembered_take_line(void *taker, const char *name, const char *value, char *why,
+                                 size_t why_bytes) {
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++) {
         if (strcmp(takers[i].name, name) == 0 && !takers[i].take(taker, value)) {
             snprintf(why, why_bytes, "%s can't be '%.40s'", name, value);
@@ -136,10 +139,11 @@ static bool take(void *taker, const char *name, const char *value, char *why, si
 
 bool remembered_load(const char *path, struct ui *ui, unsigned *theme, char *why,
                      size_t why_bytes) {
-    struct ui kept = *ui;
+    struct ui before = *ui;
     struct draft draft = {.ui = ui, .theme = *theme};
-    if (settings_file_read(path, false, take, &draft, why, why_bytes) != SETTINGS_TAKEN) {
-        *ui = kept;
+    if (settings_file_read(path, false, remembered_take_line, &draft, why, why_bytes) !=
+        SETTINGS_TAKEN) {
+        *ui = before;
         return false;
     }
     *theme = draft.theme;

@@ -15,7 +15,7 @@ enum { REPLAY_TAPE_BYTES = 256 << 20, REPLAY_TAPE_SAMPLES = 10000000 };
 /* A snapshot of a recording: up to 44 kB are too much for a stack frame. */
 static struct snapshot read_last;
 
-static struct session *create(const char *name, unsigned samples, size_t tape_bytes) {
+static struct session *session_make(const char *name, unsigned samples, size_t tape_bytes) {
     struct session *session = calloc(1, sizeof *session);
     if (session == NULL) {
         return NULL;
@@ -32,7 +32,7 @@ static struct session *create(const char *name, unsigned samples, size_t tape_by
 
 struct session *session_create(const struct address *address, const struct access *access,
                                uint64_t interval_ms, size_t tape_bytes) {
-    struct session *session = create(address->text, TAPE_HOUR_SAMPLES, tape_bytes);
+    struct session *session = session_make(address->text, TAPE_HOUR_SAMPLES, tape_bytes);
     if (session == NULL) {
         return NULL;
     }
@@ -65,7 +65,7 @@ struct session *session_replay(const char *path, char *why, size_t why_bytes) {
     if (result == RECORDING_END) {
         words_printf(why, why_bytes, "%.100s is not a recording: %s", path, problem);
     } else {
-        session = create(recording_server(recording), REPLAY_TAPE_SAMPLES, REPLAY_TAPE_BYTES);
+        session = session_make(recording_server(recording), REPLAY_TAPE_SAMPLES, REPLAY_TAPE_BYTES);
     }
     if (session == NULL) {
         if (result != RECORDING_END) {
@@ -99,7 +99,7 @@ void session_destroy(struct session **session) {
     }
 }
 
-static enum link_state link_of(const struct session *session) {
+static enum link_state session_link_state(const struct session *session) {
     switch (client_state(session->client)) {
     case CLIENT_UP:
         if (session->poller.refusal[0] != '\0') {
@@ -121,8 +121,8 @@ static enum link_state link_of(const struct session *session) {
     return model_link(session->model) == LINK_DOWN ? LINK_DOWN : LINK_CONNECTING;
 }
 
-static void follow_link(struct session *session, time_t wall) {
-    enum link_state state = link_of(session);
+static void session_follow_link(struct session *session, time_t wall) {
+    enum link_state state = session_link_state(session);
     bool is_refused =
         client_state(session->client) == CLIENT_UP && session->poller.refusal[0] != '\0';
     char note[NOTE_BYTES];
@@ -135,7 +135,7 @@ static void follow_link(struct session *session, time_t wall) {
 }
 
 /* True if a state has changed for ALARM_AFTER_MS: figures at a bound come and go before. */
-static bool alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
+static bool session_alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
     if (is_so == alarm->is_raised) {
         alarm->differs_ms = 0;
         return false;
@@ -151,17 +151,17 @@ static bool alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
 }
 
 /* Notes events for the beginning and end of states that the overview shows only while they last. */
-static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
+static void session_note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
     const struct brain *brain = brain_of(session->model);
     const struct held *held = &brain_said(brain)->held;
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
         bool starves = brain_class(brain, id)->state == CLASS_STARVING;
-        if (alarm_turns(&session->starvation[id], starves, now_ms)) {
+        if (session_alarm_turns(&session->starvation[id], starves, now_ms)) {
             model_note(session->model, EVENT_ALARM, wall,
                        starves ? "class %u starves" : "class %u starves no more", id);
         }
     }
-    if (alarm_turns(&session->overrun, held->is_much, now_ms)) {
+    if (session_alarm_turns(&session->overrun, held->is_much, now_ms)) {
         char bytes[FORMAT_BYTES], limit[FORMAT_BYTES];
         format_bytes(bytes, held->bytes);
         format_bytes(limit, held->limit_bytes);
@@ -177,12 +177,12 @@ static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
 bool session_record(struct session *session, const char *path, char *why, size_t why_bytes) {
     recording_end(&session->record);
     bool is_open = recording_append_to(&session->record, path, why, why_bytes);
-    session->keeps_raw = session->keeps_raw || is_open;
+    session->stores_raw = session->stores_raw || is_open;
     snprintf(session->record_name, sizeof session->record_name, "%s", path);
     return is_open;
 }
 
-static struct raw_about about_line(const struct session *session, int64_t wall_ms) {
+static struct raw_about session_about_line(const struct session *session, int64_t wall_ms) {
     const struct snapshot *now = model_now(session->model);
     return (struct raw_about){.server = session->address.text,
                               .own_version = now != NULL && now->is_slated ? now->own_version : "",
@@ -190,20 +190,20 @@ static struct raw_about about_line(const struct session *session, int64_t wall_m
 }
 
 char *session_line(const struct session *session, int64_t wall_ms) {
-    struct raw_about about = about_line(session, wall_ms);
+    struct raw_about about = session_about_line(session, wall_ms);
     return recording_whole(&session->raw, &about);
 }
 
-static void write_line(struct session *session, int64_t wall_ms) {
+static void session_write_line(struct session *session, int64_t wall_ms) {
     char why[NOTE_BYTES];
-    struct raw_about about = about_line(session, wall_ms);
+    struct raw_about about = session_about_line(session, wall_ms);
     if (!recording_write(&session->record, &session->raw, &about, why, sizeof why)) {
         model_note(session->model, EVENT_ALARM, (time_t)(wall_ms / 1000), "%s", why);
         recording_end(&session->record);
     }
 }
 
-static void load_some(struct session *session) {
+static void session_load_some(struct session *session) {
     uint64_t until_ms = clock_ms() + LOAD_MS;
     while (session->recording != NULL && clock_ms() < until_ms) {
         char why[NOTE_BYTES];
@@ -213,7 +213,7 @@ static void load_some(struct session *session) {
         case RECORDING_SAMPLE:
             wall = (time_t)(wall_ms / 1000);
             model_add(session->model, &read_last, wall);
-            note_alarms(session, read_last.at_ms, wall);
+            session_note_alarms(session, read_last.at_ms, wall);
             tape_add(session->tape, &read_last, wall_ms);
             break;
         case RECORDING_BAD_LINE:
@@ -234,21 +234,22 @@ void session_step(struct session *session, uint64_t now_ms) {
     if (session->client != NULL) {
         client_step(session->client, now_ms);
     } else if (session->recording != NULL) {
-        load_some(session);
+        session_load_some(session);
     }
     session->has_news = watch_step(&session->watch, now_ms) || session->has_news;
 }
 
 /* Takes the answer to an inquiry. */
-static void take_answer(struct session *session, const struct reply *reply, uint64_t now_ms) {
+static void session_take_answer(struct session *session, const struct reply *reply,
+                                uint64_t now_ms) {
     struct details *details = model_open_details(session->model);
     bool is_curve = reply->tag >= TAG_CLASS_CURVE;
     if (details == NULL) {
         return;
     }
-    if (reply->tag >= TAG_OUTLOOK) {
-        outlook_take(&details->outlooks, (unsigned)(reply->tag - TAG_OUTLOOK), reply->text,
-                     reply->text_bytes, now_ms);
+    if (reply->tag >= TAG_PREDICTION) {
+        prediction_take(&details->predictions, (unsigned)(reply->tag - TAG_PREDICTION), reply->text,
+                        reply->text_bytes, now_ms);
     } else {
         details_take(details,
                      is_curve ? INQUIRY_CLASS_CURVES : (enum inquiry)(reply->tag - TAG_INQUIRY),
@@ -257,8 +258,7 @@ static void take_answer(struct session *session, const struct reply *reply, uint
     }
 }
 
-bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
-                  int64_t wall_ms) {
+bool session_take(struct session *session, struct reply *reply, uint64_t now_ms, int64_t wall_ms) {
     while (session->client != NULL && client_take_reply(session->client, reply, now_ms)) {
         if (reply->tag >= TAG_OTHER) {
             session->has_news = true;
@@ -275,21 +275,21 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
             continue;
         }
         if (reply->tag >= TAG_INQUIRY) {
-            take_answer(session, reply, now_ms);
+            session_take_answer(session, reply, now_ms);
             session->has_news = true;
             continue;
         }
-        if (session->keeps_raw && reply->is_stats) {
+        if (session->stores_raw && reply->is_stats) {
             raw_take(&session->raw, (enum stats_group)reply->tag, reply->text, reply->text_bytes);
         }
         if (poller_take(&session->poller, reply, now_ms)) {
             time_t wall = (time_t)(wall_ms / 1000);
-            follow_link(session, wall); /* the server answers: the screen must not say otherwise */
+            session_follow_link(session, wall); /* the server answers: the screen must say so */
             model_add(session->model, &session->poller.latest, wall);
             tape_add(session->tape, &session->poller.latest, wall_ms);
-            note_alarms(session, now_ms, wall);
+            session_note_alarms(session, now_ms, wall);
             if (session->record.fd >= 0 && poller_is_steady(&session->poller)) {
-                write_line(session, wall_ms); /* a recording needs even intervals */
+                session_write_line(session, wall_ms); /* a recording needs even intervals */
             }
             session->has_news = session->has_sample = true;
         }
@@ -304,7 +304,7 @@ void session_end(struct session *session, uint64_t now_ms, int64_t wall_ms) {
         if (!was_waiting && session->poller.is_waiting) {
             raw_forget(&session->raw); /* not every refresh brings settings */
         }
-        follow_link(session, (time_t)(wall_ms / 1000));
+        session_follow_link(session, (time_t)(wall_ms / 1000));
         if (acting_step(&session->acting, session->client, TAG_ACTING, session->model, now_ms,
                         (time_t)(wall_ms / 1000))) {
             poller_hurry(&session->poller, now_ms);
@@ -333,11 +333,11 @@ uint64_t session_retry_ms(const struct session *session) {
 }
 
 void session_want(struct session *session, const struct wants *wants, uint64_t now_ms) {
-    bool can_ask = (wants->inquiries | wants->unhurried) != 0 && session->client != NULL;
-    struct details *to = can_ask ? model_open_details(session->model) : NULL;
+    bool can_request = (wants->inquiries | wants->unhurried) != 0 && session->client != NULL;
+    struct details *to = can_request ? model_open_details(session->model) : NULL;
     if (to != NULL) {
         details_focus(to, wants->class_id);
-        outlook_want(&to->outlooks, wants->orders, wants->order_count);
+        prediction_want(&to->predictions, wants->orders, wants->order_count);
         memcpy(to->curves_first, wants->curves_first, sizeof to->curves_first);
     }
     poller_want(&session->poller, wants, to, now_ms);

@@ -28,8 +28,8 @@ struct session {
     struct model *model;
     struct acting acting; /* the changes under way on this server, and their undo */
     struct tape *tape;
-    struct raw_replies raw; /* replies of the last refresh, if keeps_raw */
-    bool keeps_raw;
+    struct raw_replies raw; /* replies of the last refresh, if stores_raw */
+    bool stores_raw;
     struct recording_writer record; /* the recording's file; not open: no recording */
     char record_name[200];
     unsigned bad_lines; /* bad lines of the replayed recording */
@@ -53,15 +53,14 @@ void session_destroy(struct session **session);
 bool session_record(struct session *session, const char *path, char *why, size_t why_bytes);
 
 /* The last completed snapshot as a line of a recording; the caller frees it. NULL when the line
- * cannot be made. Needs keeps_raw. */
+ * cannot be made. Needs stores_raw. */
 char *session_line(const struct session *session, int64_t wall_ms);
 
 /* Reads the replies that have come. Then session_take returns, one a call, the replies to lines
  * that the poller did not send (tag TAG_OTHER and up); the poller's own go into the model. Then
  * session_end requests the next refresh when it is due. */
 void session_step(struct session *session, uint64_t now_ms);
-bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
-                  int64_t wall_ms);
+bool session_take(struct session *session, struct reply *reply, uint64_t now_ms, int64_t wall_ms);
 void session_end(struct session *session, uint64_t now_ms, int64_t wall_ms);
 
 /* Sets the inquiries that the screen needs of this server beyond a refresh. */

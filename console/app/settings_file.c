@@ -13,7 +13,7 @@
 
 enum { FILE_LIMIT = 64 * 1024, WHY_BYTES = 200 };
 
-static char *trim(char *text) {
+static char *settings_trim_text(char *text) {
     while (isspace((unsigned char)*text)) {
         text++;
     }
@@ -25,8 +25,9 @@ static char *trim(char *text) {
 }
 
 /* False with a sentence in why when the line is neither empty nor a setting. */
-static bool take_line(setting_taker *take, void *taker, char *line, char *why, size_t why_bytes) {
-    line = trim(line);
+static bool settings_take_line(setting_taker *take, void *taker, char *line, char *why,
+                               size_t why_bytes) {
+    line = settings_trim_text(line);
     if (*line == '\0' || *line == '#') {
         return true;
     }
@@ -36,12 +37,12 @@ static bool take_line(setting_taker *take, void *taker, char *line, char *why, s
         return false;
     }
     *equals = '\0';
-    return take(taker, trim(line), trim(equals + 1), why, why_bytes);
+    return take(taker, settings_trim_text(line), settings_trim_text(equals + 1), why, why_bytes);
 }
 
 /* Reads the complete file, ended by a zero; false with a sentence in why. */
-static bool read_whole(const char *path, char text[FILE_LIMIT + 1], bool *exists, char *why,
-                       size_t why_bytes) {
+static bool settings_read_whole(const char *path, char text[FILE_LIMIT + 1], bool *exists,
+                                char *why, size_t why_bytes) {
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     *exists = fd >= 0 || errno != ENOENT;
@@ -73,7 +74,7 @@ enum settings_read settings_file_read(const char *path, bool must_exist, setting
                                       void *taker, char *why, size_t why_bytes) {
     static char text[FILE_LIMIT + 1];
     bool exists;
-    if (!read_whole(path, text, &exists, why, why_bytes)) {
+    if (!settings_read_whole(path, text, &exists, why, why_bytes)) {
         return !exists && !must_exist ? SETTINGS_TAKEN : SETTINGS_UNREADABLE;
     }
     unsigned number = 1;
@@ -82,7 +83,7 @@ enum settings_read settings_file_read(const char *path, bool must_exist, setting
         if (next != NULL) {
             *next++ = '\0';
         }
-        if (!take_line(take, taker, line, problem, sizeof problem)) {
+        if (!settings_take_line(take, taker, line, problem, sizeof problem)) {
             words_printf(why, why_bytes, "%.100s:%u: %s", path, number, problem);
             return SETTINGS_WRONG;
         }

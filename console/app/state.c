@@ -15,7 +15,7 @@ void show_message(struct app *app, const char *text, uint64_t now_ms) {
     app->is_dirty = true;
 }
 
-static const char *fleet_note(const struct app *app) {
+static const char *state_fleet_note(const struct app *app) {
     for (unsigned i = 0; i < app->fleet.list_count; i++) {
         if (app->fleet.lists[i].note[0] != '\0') {
             return app->fleet.lists[i].note;
@@ -42,7 +42,7 @@ const struct model *live_model(const struct app *app) {
 }
 
 /* Seconds until the open server's trial is undone, rounded up. */
-static unsigned trial_left_s(const struct app *app, uint64_t now_ms) {
+static unsigned state_trial_left_s(const struct app *app, uint64_t now_ms) {
     uint64_t end_ms = app->open != NULL ? app->open->acting.trial_end_ms : UINT64_MAX;
     return end_ms != UINT64_MAX && end_ms > now_ms ? (unsigned)((end_ms - now_ms + 999) / 1000) : 0;
 }
@@ -57,31 +57,30 @@ struct frame make_frame(struct app *app, uint64_t now_ms) {
     bool is_past = app->timeline.is_past;
     const struct snapshot *now = model_now(shown);
     time_t wall = app_wall(app);
-    return (struct frame){
-        .model = shown,
-        .live = live,
-        .under_way = app->under_way,
-        .audit_path = app->audit_path,
-        .now_ms = is_past && now != NULL ? now->at_ms : now_ms,
-        .interval_ms = app->options->interval_ms,
-        .retry_ms = app->open != NULL ? session_retry_ms(app->open) : 0,
-        .wall = wall,
-        .moment = is_past ? (time_t)(app->timeline.wall_ms / 1000) : wall,
-        .has_trial = app->open != NULL && app->open->acting.has_trial,
-        .trial_left_s = trial_left_s(app, now_ms),
-        .locked = locked_by(app),
-        .is_past = is_past,
-        .is_replay = app->replay != NULL,
-        .plays = app->timeline.plays,
-        .is_recorded = app->open != NULL && app->open->record.fd >= 0,
-        .loaded_share = app->replay != NULL && app->replay->recording != NULL
-                            ? recording_progress(app->replay->recording)
-                            : 1,
-        .mark = &app->mark,
-        .servers = app->rows,
-        .server_count = app->row_count,
-        .fleet_note = fleet_note(app),
-        .probes = app->open != NULL ? &app->open->poller.probes : NULL,
-        .watch = app->open != NULL ? app->open->watch.log : NULL,
-        .message = app->message};
+    return (struct frame){.model = shown,
+                          .live = live,
+                          .under_way = app->under_way,
+                          .audit_path = app->audit_path,
+                          .now_ms = is_past && now != NULL ? now->at_ms : now_ms,
+                          .interval_ms = app->options->interval_ms,
+                          .retry_ms = app->open != NULL ? session_retry_ms(app->open) : 0,
+                          .wall = wall,
+                          .moment = is_past ? (time_t)(app->timeline.wall_ms / 1000) : wall,
+                          .has_trial = app->open != NULL && app->open->acting.has_trial,
+                          .trial_left_s = state_trial_left_s(app, now_ms),
+                          .locked = locked_by(app),
+                          .is_past = is_past,
+                          .is_replay = app->replay != NULL,
+                          .plays = app->timeline.plays,
+                          .is_recorded = app->open != NULL && app->open->record.fd >= 0,
+                          .loaded_share = app->replay != NULL && app->replay->recording != NULL
+                                              ? recording_progress(app->replay->recording)
+                                              : 1,
+                          .mark = &app->mark,
+                          .servers = app->rows,
+                          .server_count = app->row_count,
+                          .fleet_note = state_fleet_note(app),
+                          .probes = app->open != NULL ? &app->open->poller.probes : NULL,
+                          .watch = app->open != NULL ? app->open->watch.log : NULL,
+                          .message = app->message};
 }

@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 
-static uint64_t last_of(const struct tape *tape) {
+static uint64_t timeline_last_index(const struct tape *tape) {
     return tape_end(tape) - 1;
 }
 
-static bool is_empty(const struct tape *tape) {
+static bool timeline_is_empty(const struct tape *tape) {
     return tape_first(tape) == tape_end(tape);
 }
 
@@ -18,7 +18,7 @@ void timeline_go_live(struct timeline *timeline) {
 }
 
 /* Keeps the index within the tape and looks up its time. */
-static void settle(struct timeline *timeline, struct tape *tape) {
+static void timeline_settle_index(struct timeline *timeline, struct tape *tape) {
     if (timeline->index < tape_first(tape)) {
         timeline->index = tape_first(tape);
     }
@@ -27,10 +27,10 @@ static void settle(struct timeline *timeline, struct tape *tape) {
 
 void timeline_hold(struct timeline *timeline, struct tape *tape) {
     timeline->plays = false;
-    if (!timeline->is_past && !is_empty(tape)) {
+    if (!timeline->is_past && !timeline_is_empty(tape)) {
         timeline->is_past = timeline->was_live = true;
-        timeline->index = timeline->held_index = last_of(tape);
-        settle(timeline, tape);
+        timeline->index = timeline->held_index = timeline_last_index(tape);
+        timeline_settle_index(timeline, tape);
     }
 }
 
@@ -39,19 +39,18 @@ void timeline_step(struct timeline *timeline, struct tape *tape, int64_t samples
     if (!timeline->is_past) {
         return;
     }
-    uint64_t first = tape_first(tape), last = last_of(tape);
+    uint64_t first = tape_first(tape), last = timeline_last_index(tape);
     uint64_t back = samples < 0 ? (uint64_t)-samples : 0, on = samples > 0 ? (uint64_t)samples : 0;
-    timeline->index =
-        timeline->index < first + back ? first : timeline->index - back;
+    timeline->index = timeline->index < first + back ? first : timeline->index - back;
     timeline->index = last - timeline->index < on ? last : timeline->index + on;
-    settle(timeline, tape);
+    timeline_settle_index(timeline, tape);
 }
 
 void timeline_seek(struct timeline *timeline, struct tape *tape, int64_t wall_ms) {
     timeline_hold(timeline, tape);
     if (timeline->is_past) {
         timeline->index = tape_find(tape, wall_ms);
-        settle(timeline, tape);
+        timeline_settle_index(timeline, tape);
     }
 }
 
@@ -85,14 +84,14 @@ bool timeline_to_event(struct timeline *timeline, struct tape *tape, const struc
 }
 
 bool timeline_tick(struct timeline *timeline, struct tape *tape, uint64_t now_ms) {
-    if (!timeline->plays || is_empty(tape) || now_ms < timeline->due_ms) {
+    if (!timeline->plays || timeline_is_empty(tape) || now_ms < timeline->due_ms) {
         return false;
     }
     int64_t next_wall_ms;
     bool has_moved = false;
-    while (timeline->index < last_of(tape) && now_ms >= timeline->due_ms) {
+    while (timeline->index < timeline_last_index(tape) && now_ms >= timeline->due_ms) {
         timeline->index++;
-        settle(timeline, tape);
+        timeline_settle_index(timeline, tape);
         has_moved = true;
         if (!tape_read(tape, timeline->index + 1, NULL, &next_wall_ms)) {
             break;
@@ -110,7 +109,7 @@ uint64_t timeline_due_ms(const struct timeline *timeline) {
     return timeline->plays ? timeline->due_ms : UINT64_MAX;
 }
 
-static bool feed(struct timeline *timeline, struct tape *tape, uint64_t index) {
+static bool timeline_feed_sample(struct timeline *timeline, struct tape *tape, uint64_t index) {
     const struct snapshot *snapshot;
     int64_t wall_ms;
     if (!tape_read(tape, index, &snapshot, &wall_ms)) {
@@ -126,7 +125,7 @@ const struct model *timeline_model(struct timeline *timeline, struct tape *tape,
     if (!timeline->is_past) {
         return live;
     }
-    settle(timeline, tape);
+    timeline_settle_index(timeline, tape);
     int samples = width < TIMELINE_LEAST ? TIMELINE_LEAST : width;
     unsigned depth = (unsigned)(samples < TIMELINE_MOST ? samples : TIMELINE_MOST);
     bool is_deep = timeline->moment != NULL && timeline->depth >= depth;
@@ -143,11 +142,11 @@ const struct model *timeline_model(struct timeline *timeline, struct tape *tape,
         uint64_t first = tape_first(tape);
         uint64_t from = timeline->index - first > depth ? timeline->index - depth : first;
         for (uint64_t i = from; i < timeline->index; i++) {
-            feed(timeline, tape, i);
+            timeline_feed_sample(timeline, tape, i);
         }
     }
     if (!is_there) {
-        feed(timeline, tape, timeline->index);
+        timeline_feed_sample(timeline, tape, timeline->index);
     }
     /* Answers to inquiries are not on the tape. They are known only for the sample at which the
      * live screen was paused. */

@@ -26,7 +26,7 @@ const char *class_state_word(enum class_state state) {
     return states[state].word;
 }
 
-static void forget(struct brain *brain) {
+static void brain_forget_verdicts(struct brain *brain) {
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         brain->classes[id] = (struct class_verdict){CLASS_EMPTY, NAN, NAN};
     }
@@ -35,17 +35,17 @@ static void forget(struct brain *brain) {
 }
 
 /* Ends all judging; the error on top of the stack is the reason. */
-static void fail(struct brain *brain) {
+static void brain_take_error(struct brain *brain) {
     const char *text = lua_tostring(brain->lua, -1);
     snprintf(brain->failure, sizeof brain->failure, "%s",
              text != NULL ? text : "an error without words");
     lua_pop(brain->lua, 1);
-    forget(brain);
+    brain_forget_verdicts(brain);
 }
 
 /* ---- results of Lua as plain data ---- */
 
-static enum class_state state_of(lua_State *L) {
+static enum class_state brain_state_of(lua_State *L) {
     lua_getfield(L, -1, "state");
     const char *name = lua_tostring(L, -1);
     int state = CLASS_STATES - 1;
@@ -57,7 +57,7 @@ static enum class_state state_of(lua_State *L) {
 }
 
 /* Reads the rows of the observer on top of the stack. */
-static void read_rows(struct brain *brain) {
+static void brain_read_rows(struct brain *brain) {
     lua_State *L = brain->lua;
     lua_getfield(L, -1, "rows");
     lua_Integer count = luaL_len(L, -1);
@@ -66,7 +66,7 @@ static void read_rows(struct brain *brain) {
         double id = lua_values_number(L, "id");
         if (id >= 0 && id < CLASS_LIMIT) {
             brain->classes[(unsigned)id] =
-                (struct class_verdict){state_of(L), lua_values_number(L, "life_s"),
+                (struct class_verdict){brain_state_of(L), lua_values_number(L, "life_s"),
                                        lua_values_number(L, "mean_evicted_per_s")};
             brain->said.worst = lua_values_flag(L, "is_worst") ? (int)id : brain->said.worst;
         }
@@ -75,7 +75,7 @@ static void read_rows(struct brain *brain) {
     lua_pop(L, 1);
 }
 
-static void read_held(struct brain *brain) {
+static void brain_read_held(struct brain *brain) {
     lua_State *L = brain->lua;
     if (lua_getfield(L, -1, "over") == LUA_TTABLE) {
         brain->said.held = (struct held){.bytes = lua_values_number(L, "held_bytes"),
@@ -86,7 +86,7 @@ static void read_held(struct brain *brain) {
 }
 
 /* Reads rates that Lua derives: they need several statistics, or a version counts one wrongly. */
-static void read_rates(struct brain *brain) {
+static void brain_read_rates(struct brain *brain) {
     lua_State *L = brain->lua;
     if (lua_getfield(L, -1, "rates") == LUA_TTABLE) {
         brain->judge.refused_stores_per_s = lua_values_number(L, "refused_stores_per_s");
@@ -110,18 +110,18 @@ void brain_push_observer(lua_State *L, const struct brain *brain) {
 }
 
 /* (brain, snapshot), both as light userdata -> nothing */
-static int look(lua_State *L) {
+static int brain_call_observe(lua_State *L) {
     struct brain *brain = lua_touserdata(L, 1);
     brain_push_observer(L, brain);
     lua_getfield(L, -1, "observe");
     lua_pushvalue(L, -2);
     lua_facts_push(L, lua_touserdata(L, 2), own_rules_are_open());
     lua_call(L, 2, 0);
-    forget(brain);
-    read_rows(brain);
-    read_held(brain);
+    brain_forget_verdicts(brain);
+    brain_read_rows(brain);
+    brain_read_held(brain);
     lua_values_text(L, "automove", brain->said.automove, sizeof brain->said.automove);
-    read_rates(brain);
+    brain_read_rates(brain);
     brain->said.reports_classes = lua_values_flag(L, "reports_classes");
     brain->said.knows_starving = lua_values_flag(L, "knows_starving");
     brain->said.youngest_s = lua_values_number(L, "youngest_s");
@@ -129,7 +129,7 @@ static int look(lua_State *L) {
 }
 
 /* (brain, donor) -> nothing. donor->class_id is the receiver at first. */
-static int find_donor(lua_State *L) {
+static int brain_find_donor(lua_State *L) {
     struct donor *donor = lua_touserdata(L, 2);
     brain_push_observer(L, lua_touserdata(L, 1));
     lua_getfield(L, -1, "donor_for");
@@ -148,7 +148,7 @@ struct page_flow {
 };
 
 /* (brain, flow) -> nothing */
-static int find_pages(lua_State *L) {
+static int brain_find_pages(lua_State *L) {
     struct page_flow *flow = lua_touserdata(L, 2);
     lua_values_push_function(L, "slate.judge.prediction", "pages");
     brain_push_observer(L, lua_touserdata(L, 1));
@@ -160,7 +160,7 @@ static int find_pages(lua_State *L) {
 }
 
 /* (brain, waste) -> nothing */
-static int find_waste(lua_State *L) {
+static int brain_find_waste(lua_State *L) {
     struct waste *waste = lua_touserdata(L, 2);
     lua_values_push_function(L, "slate.facts.waste", "total");
     lua_values_push_function(L, "slate.facts.waste", "classes");
@@ -177,7 +177,7 @@ static int find_waste(lua_State *L) {
 }
 
 /* (snapshot, refused) -> nothing */
-static int count_refused(lua_State *L) {
+static int brain_count_refused(lua_State *L) {
     lua_values_push_function(L, "slate.facts.snapshot", "refused_stores");
     lua_facts_push(L, lua_touserdata(L, 1), false);
     lua_call(L, 1, 1);
@@ -203,7 +203,7 @@ struct brain *brain_create(void) {
         free(brain);
         return NULL;
     }
-    forget(brain);
+    brain_forget_verdicts(brain);
     brain->observer = LUA_NOREF;
     return brain;
 }
@@ -212,31 +212,31 @@ void brain_destroy(struct brain **brain) {
     if (*brain != NULL) {
         luaL_unref((*brain)->lua, LUA_REGISTRYINDEX, (*brain)->observer);
         lua_state_give_back();
-        for (int kind = 0; kind < KEPT_KINDS; kind++) {
-            free((*brain)->kept[kind]);
+        for (int kind = 0; kind < CACHED_KINDS; kind++) {
+            free((*brain)->cached[kind]);
         }
         free(*brain);
         *brain = NULL;
     }
 }
 
-void brain_look(struct brain *brain, const struct snapshot *now) {
+void brain_observe(struct brain *brain, const struct snapshot *now) {
     if (brain->failure[0] != '\0') {
         return;
     }
-    lua_pushcfunction(brain->lua, look);
+    lua_pushcfunction(brain->lua, brain_call_observe);
     lua_pushlightuserdata(brain->lua, brain);
     lua_pushlightuserdata(brain->lua, (void *)now);
     if (lua_pcall(brain->lua, 2, 0, 0) != LUA_OK) {
-        fail(brain);
+        brain_take_error(brain);
     }
 }
 
-static void look_at(struct judge *judge, const struct snapshot *now) {
-    brain_look((struct brain *)judge, now);
+static void brain_judge_observe(struct judge *judge, const struct snapshot *now) {
+    brain_observe((struct brain *)judge, now);
 }
 
-static void end_judge(struct judge *judge) {
+static void brain_judge_end(struct judge *judge) {
     struct brain *brain = (struct brain *)judge;
     brain_destroy(&brain);
 }
@@ -246,7 +246,7 @@ struct model *brain_model(const char *server) {
     if (brain == NULL) {
         return NULL;
     }
-    brain->judge = (struct judge){look_at, end_judge, NAN, NAN};
+    brain->judge = (struct judge){brain_judge_observe, brain_judge_end, NAN, NAN};
     return model_create(server, &brain->judge);
 }
 
@@ -275,42 +275,42 @@ void brain_find(const struct brain *brain, lua_CFunction find, const void *of, v
     }
 }
 
-void *brain_kept(const struct model *model, enum kept_kind kind, size_t bytes, uint64_t replies_ms,
-                 bool *is_old) {
-    struct kept **kept = &((struct brain *)brain_of(model))->kept[kind];
+void *brain_cached(const struct model *model, enum cached_kind kind, size_t bytes,
+                   uint64_t replies_ms, bool *is_old) {
+    struct cached **cached = &((struct brain *)brain_of(model))->cached[kind];
     const struct snapshot *now = model_now(model);
-    if (*kept == NULL) { /* belongs to no snapshot: none has the time 0 */
-        *kept = calloc(1, bytes);
+    if (*cached == NULL) { /* belongs to no snapshot: none has the time 0 */
+        *cached = calloc(1, bytes);
     }
-    if (*kept == NULL || now == NULL) {
+    if (*cached == NULL || now == NULL) {
         return NULL;
     }
-    *is_old = (*kept)->snapshot_ms != now->at_ms || (*kept)->replies_ms != replies_ms;
-    **kept = (struct kept){now->at_ms, replies_ms};
-    return *kept;
+    *is_old = (*cached)->snapshot_ms != now->at_ms || (*cached)->replies_ms != replies_ms;
+    **cached = (struct cached){now->at_ms, replies_ms};
+    return *cached;
 }
 
 struct donor brain_donor(const struct brain *brain, unsigned class_id) {
     struct donor donor = {brain->failure[0] == '\0' ? (int)class_id : -1, 0};
-    brain_find(brain, find_donor, brain, &donor);
+    brain_find(brain, brain_find_donor, brain, &donor);
     return donor;
 }
 
 unsigned brain_pages(const struct brain *brain, unsigned from, unsigned to) {
     struct page_flow flow = {from, to, 1};
-    brain_find(brain, find_pages, brain, &flow);
+    brain_find(brain, brain_find_pages, brain, &flow);
     return flow.pages;
 }
 
 struct waste brain_waste(const struct brain *brain) {
     struct waste waste = {NAN, NAN};
-    brain_find(brain, find_waste, brain, &waste);
+    brain_find(brain, brain_find_waste, brain, &waste);
     return waste;
 }
 
 uint64_t brain_refused_stores(const struct brain *brain, const struct snapshot *snapshot) {
     uint64_t refused = STAT_ABSENT;
-    brain_find(brain, count_refused, snapshot, &refused);
+    brain_find(brain, brain_count_refused, snapshot, &refused);
     return refused;
 }
 

@@ -49,7 +49,7 @@ struct donor {
     unsigned pages; /* how many to move */
 };
 
-/* A sentence of a module: see ask.h. */
+/* A sentence of a module: see query.h. */
 enum { SENTENCES_MOST = 14, SENTENCE_BYTES = 2 * NOTE_BYTES };
 
 enum tone { TONE_PLAIN, TONE_GOOD, TONE_NOTE, TONE_WARN, TONE_BAD };
@@ -68,7 +68,7 @@ struct brain *brain_create(void);
 void brain_destroy(struct brain **brain);
 
 /* Judges the next snapshot of the server. */
-void brain_look(struct brain *brain, const struct snapshot *now);
+void brain_observe(struct brain *brain, const struct snapshot *now);
 
 /* A model with a brain that looks at each of its snapshots and ends with it; NULL when out of
  * memory. */

@@ -16,7 +16,7 @@ static const char *const functions[WORDS_COUNT] = {"rate", "bytes", "share", "ag
 static lua_State *state;
 static int references[WORDS_COUNT];
 
-static int load(lua_State *L) {
+static int format_load_functions(lua_State *L) {
     for (int i = 0; i < WORDS_COUNT; i++) {
         lua_values_push_function(L, "slate.base.units", functions[i]);
         references[i] = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -24,7 +24,7 @@ static int load(lua_State *L) {
     return 0;
 }
 
-static bool is_loaded(void) {
+static bool format_is_loaded(void) {
     if (state != NULL) {
         return true;
     }
@@ -32,7 +32,7 @@ static bool is_loaded(void) {
     if (L == NULL) {
         return false;
     }
-    lua_pushcfunction(L, load);
+    lua_pushcfunction(L, format_load_functions);
     if (lua_pcall(L, 0, 0, 0) != LUA_OK) {
         lua_pop(L, 1);
         lua_state_give_back();
@@ -43,9 +43,9 @@ static bool is_loaded(void) {
 }
 
 /* Without memory the text is "?". */
-static const char *words(char out[FORMAT_BYTES], enum words kind, double value) {
+static const char *format_words(char out[FORMAT_BYTES], enum words kind, double value) {
     const char *text = isnan(value) ? "-" : value < 0 ? "reset" : NULL;
-    if (text != NULL || !is_loaded()) {
+    if (text != NULL || !format_is_loaded()) {
         snprintf(out, FORMAT_BYTES, "%s", text != NULL ? text : "?");
         return out;
     }
@@ -58,19 +58,19 @@ static const char *words(char out[FORMAT_BYTES], enum words kind, double value) 
 }
 
 const char *format_count(char out[FORMAT_BYTES], double value) {
-    return words(out, WORDS_RATE, value);
+    return format_words(out, WORDS_RATE, value);
 }
 
 const char *format_bytes(char out[FORMAT_BYTES], double bytes) {
-    return words(out, WORDS_BYTES, bytes);
+    return format_words(out, WORDS_BYTES, bytes);
 }
 
 const char *format_percent(char out[FORMAT_BYTES], double ratio) {
-    return words(out, WORDS_SHARE, ratio);
+    return format_words(out, WORDS_SHARE, ratio);
 }
 
 const char *format_age(char out[FORMAT_BYTES], double age_s) {
-    return words(out, WORDS_AGE, age_s < 0 ? NAN : age_s);
+    return format_words(out, WORDS_AGE, age_s < 0 ? NAN : age_s);
 }
 
 const char *format_metric(char out[FORMAT_BYTES], enum metric metric, double value) {

@@ -8,10 +8,10 @@
 enum { FAILURE_BYTES = 200 };
 
 /* The head of a kept result: the snapshot and the replies from which it was made. */
-struct kept {
+struct cached {
     uint64_t snapshot_ms, replies_ms;
 };
-enum kept_kind { KEPT_FINDINGS, KEPT_OWN_VALUES, KEPT_WORTHS, KEPT_SIZES, KEPT_KINDS };
+enum cached_kind { CACHED_FINDINGS, CACHED_OWN_VALUES, CACHED_WORTHS, CACHED_SIZES, CACHED_KINDS };
 
 struct brain {
     struct judge judge; /* first: the part that the model knows */
@@ -19,7 +19,7 @@ struct brain {
     int observer; /* an observer of slate.judge.view, in Lua's registry */
     struct class_verdict classes[CLASS_LIMIT];
     struct verdict said;
-    struct kept *kept[KEPT_KINDS]; /* NULL: not requested yet */
+    struct cached *cached[CACHED_KINDS]; /* NULL: not requested yet */
     char failure[FAILURE_BYTES]; /* "": all is well */
 };
 
@@ -30,8 +30,8 @@ void brain_find(const struct brain *brain, lua_CFunction find, const void *of, v
 /* The kept result of a kind, of `bytes` bytes, zero at first. `model` is const: the result is only
  * a cache. is_old: the snapshot or the replies have changed, so make the result again. NULL before
  * the first snapshot, and when out of memory. */
-void *brain_kept(const struct model *model, enum kept_kind kind, size_t bytes, uint64_t replies_ms,
-                 bool *is_old);
+void *brain_cached(const struct model *model, enum cached_kind kind, size_t bytes,
+                   uint64_t replies_ms, bool *is_old);
 
 /* Pushes the operator's own rules, nil if there are none. */
 void own_rules_push(lua_State *L);

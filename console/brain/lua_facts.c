@@ -45,7 +45,7 @@ enum {
 };
 
 /* Sets a field of the table on top of the stack. An absent statistic sets none. */
-static void set_stat(lua_State *L, const char *name, uint64_t value) {
+static void facts_set_stat(lua_State *L, const char *name, uint64_t value) {
     if (value == STAT_ABSENT) {
         return;
     }
@@ -53,29 +53,29 @@ static void set_stat(lua_State *L, const char *name, uint64_t value) {
     lua_setfield(L, -2, name);
 }
 
-static void push_general(lua_State *L, const struct snapshot *snapshot, bool is_whole) {
+static void facts_push_general(lua_State *L, const struct snapshot *snapshot, bool is_whole) {
     const uint64_t *general = snapshot->general;
     int count = is_whole ? (int)GENERAL_COUNT : (int)GENERAL_READ;
     lua_createtable(L, 0, count + 1);
     for (int i = 0; i < count; i++) {
         int stat = is_whole ? i : (int)general_read[i];
-        set_stat(L, general_stat_names[stat], general[stat]);
+        facts_set_stat(L, general_stat_names[stat], general[stat]);
     }
     for (int i = 0; snapshot_has_extstore(snapshot) && i < EXTSTORE_COUNT; i++) {
-        set_stat(L, general_stat_names[extstore_read[i]], general[extstore_read[i]]);
+        facts_set_stat(L, general_stat_names[extstore_read[i]], general[extstore_read[i]]);
     }
     for (int i = 0; snapshot_is_proxy(snapshot) && i < PROXY_COUNT; i++) {
-        set_stat(L, general_stat_names[proxy_read[i]], general[proxy_read[i]]);
+        facts_set_stat(L, general_stat_names[proxy_read[i]], general[proxy_read[i]]);
     }
     lua_values_set_number(L, "extstore_memory_pressure",
                           stat_number(general[GENERAL_extstore_memory_pressure]) / 100);
     uint64_t gets = general[GENERAL_cmd_get], hits = general[GENERAL_get_hits];
     bool is_known = gets != STAT_ABSENT && hits != STAT_ABSENT && gets >= hits;
     /* computed here, so snapshots need not keep it */
-    set_stat(L, "get_misses", is_known ? gets - hits : STAT_ABSENT);
+    facts_set_stat(L, "get_misses", is_known ? gets - hits : STAT_ABSENT);
 }
 
-static void push_classes(lua_State *L, const struct snapshot *snapshot, bool is_whole) {
+static void facts_push_classes(lua_State *L, const struct snapshot *snapshot, bool is_whole) {
     int stats = is_whole ? (int)CLASS_COUNT : (int)CLASS_READ;
     lua_newtable(L);
     lua_Integer count = 0;
@@ -85,10 +85,10 @@ static void push_classes(lua_State *L, const struct snapshot *snapshot, bool is_
             continue;
         }
         lua_createtable(L, 0, stats + 1);
-        set_stat(L, "id", id);
+        facts_set_stat(L, "id", id);
         for (int i = 0; i < stats; i++) {
             int stat = is_whole ? i : (int)class_read[i];
-            set_stat(L, class_stat_names[stat], one->value[stat]);
+            facts_set_stat(L, class_stat_names[stat], one->value[stat]);
         }
         lua_seti(L, -2, ++count);
     }
@@ -113,12 +113,12 @@ static const struct {
 };
 
 /* memcached calls the first modes of automove by number. */
-static void push_settings(lua_State *L, const struct snapshot *snapshot) {
+static void facts_push_settings(lua_State *L, const struct snapshot *snapshot) {
     lua_createtable(L, 0, 12);
     for (size_t i = 0; i < sizeof settings_read / sizeof *settings_read; i++) {
         uint64_t value = snapshot->setting[settings_read[i].setting];
         if (settings_read[i].form == 'i' || value == STAT_ABSENT) {
-            set_stat(L, settings_read[i].name, value);
+            facts_set_stat(L, settings_read[i].name, value);
         } else if (settings_read[i].form == 'f') {
             lua_values_set_number(L, settings_read[i].name, (double)value / 1000);
         } else {
@@ -144,13 +144,13 @@ void lua_facts_push(lua_State *L, const struct snapshot *snapshot, bool is_whole
     lua_values_set_text(L, "version", snapshot->version[0] != '\0' ? snapshot->version : NULL);
     lua_values_set_number(L, "time_s", (double)snapshot->at_ms / 1000);
     lua_values_set_text(L, "slated", snapshot->is_slated ? snapshot->own_version : NULL);
-    push_general(L, snapshot, is_whole);
+    facts_push_general(L, snapshot, is_whole);
     lua_setfield(L, -2, "general");
-    push_settings(L, snapshot);
+    facts_push_settings(L, snapshot);
     lua_setfield(L, -2, "settings");
-    push_classes(L, snapshot, is_whole);
+    facts_push_classes(L, snapshot, is_whole);
     lua_setfield(L, -2, "classes");
     lua_createtable(L, 0, 1);
-    set_stat(L, "total_malloced", snapshot->general[GENERAL_total_malloced]);
+    facts_set_stat(L, "total_malloced", snapshot->general[GENERAL_total_malloced]);
     lua_setfield(L, -2, "totals");
 }

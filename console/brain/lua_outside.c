@@ -17,7 +17,7 @@ int lua_outside_environment(lua_State *L) {
 }
 
 /* On failure -1 and errno. */
-static int open_regular(const char *path) {
+static int outside_open_regular(const char *path) {
     struct stat facts;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0 && (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))) {
@@ -31,7 +31,7 @@ static int open_regular(const char *path) {
 bool lua_outside_push_file(lua_State *L, const char *path, size_t most_bytes) {
     luaL_Buffer buffer;
     char *to = luaL_buffinitsize(L, &buffer, most_bytes); /* may raise: no file is open yet */
-    int fd = open_regular(path);
+    int fd = outside_open_regular(path);
     size_t bytes = 0;
     ssize_t got = fd >= 0 ? 1 : -1;
     while (got > 0 && bytes < most_bytes) {
@@ -79,7 +79,7 @@ void lua_outside_push_place(lua_State *L, const char *file) {
 }
 
 /* (place) -> nothing */
-static int find_place(lua_State *L) {
+static int outside_find_place(lua_State *L) {
     struct place *place = lua_touserdata(L, 1);
     lua_outside_push_place(L, place->file);
     const char *path = lua_tostring(L, -1);
@@ -93,5 +93,5 @@ static int find_place(lua_State *L) {
 bool lua_outside_place(const char *file, char *out, size_t out_bytes) {
     struct place place = {.file = file, .out = out, .out_bytes = out_bytes};
     char why[100];
-    return lua_values_call(find_place, &place, why, sizeof why) && place.is_there;
+    return lua_values_call(outside_find_place, &place, why, sizeof why) && place.is_there;
 }

@@ -31,14 +31,10 @@ static lua_State *state;
 static unsigned users;
 
 static const luaL_Reg libraries[] = {
-    {LUA_GNAME, luaopen_base},
-    {LUA_TABLIBNAME, luaopen_table},
-    {LUA_STRLIBNAME, luaopen_string},
-    {LUA_MATHLIBNAME, luaopen_math},
-    {LUA_COLIBNAME, luaopen_coroutine},
-    {LUA_UTF8LIBNAME, luaopen_utf8},
-    {LUA_DBLIBNAME, luaopen_debug},
-    {LUA_OSLIBNAME, luaopen_os},
+    {LUA_GNAME, luaopen_base},          {LUA_TABLIBNAME, luaopen_table},
+    {LUA_STRLIBNAME, luaopen_string},   {LUA_MATHLIBNAME, luaopen_math},
+    {LUA_COLIBNAME, luaopen_coroutine}, {LUA_UTF8LIBNAME, luaopen_utf8},
+    {LUA_DBLIBNAME, luaopen_debug},     {LUA_OSLIBNAME, luaopen_os},
 };
 
 /* Functions of the base library that read files, or write to the terminal of the screen. */
@@ -47,7 +43,7 @@ static const char *const withheld[] = {"dofile", "loadfile", "print"};
 /* The only functions of other libraries that stay. */
 static const struct {
     const char *library, *functions[2];
-} kept[] = {{LUA_DBLIBNAME, {"sethook", "getmetatable"}}, {LUA_OSLIBNAME, {"clock"}}};
+} allowed[] = {{LUA_DBLIBNAME, {"sethook", "getmetatable"}}, {LUA_OSLIBNAME, {"clock"}}};
 
 /* ---- modules in C: a clock, and a reader of JSON ---- */
 
@@ -57,23 +53,23 @@ void lua_state_set_time(uint64_t now_ms) {
     steady_s = (lua_Number)now_ms / 1000;
 }
 
-static int tell_steady(lua_State *L) {
+static int state_push_steady_s(lua_State *L) {
     lua_pushnumber(L, steady_s);
     return 1;
 }
 
-static int tell_time(lua_State *L) {
+static int state_push_time_s(lua_State *L) {
     lua_pushnumber(L, (lua_Number)clock_wall_ms() / 1000);
     return 1;
 }
 
-static int sleep_for(lua_State *L) {
+static int state_sleep(lua_State *L) {
     lua_pushnumber(L, luaL_checknumber(L, 1));
     return lua_yield(L, 1);
 }
 
 /* NULL, JSON's null, is light userdata as in lua-cjson. */
-static void push_json(lua_State *L, const json_t *value) {
+static void state_push_json(lua_State *L, const json_t *value) {
     const char *key;
     json_t *item;
     size_t i;
@@ -83,14 +79,14 @@ static void push_json(lua_State *L, const json_t *value) {
         lua_newtable(L);
         json_object_foreach((json_t *)value, key, item) {
             lua_pushstring(L, key);
-            push_json(L, item);
+            state_push_json(L, item);
             lua_rawset(L, -3);
         }
         return;
     case JSON_ARRAY:
         lua_newtable(L);
         json_array_foreach(value, i, item) {
-            push_json(L, item);
+            state_push_json(L, item);
             lua_rawseti(L, -2, (lua_Integer)i + 1);
         }
         return;
@@ -114,18 +110,18 @@ static void push_json(lua_State *L, const json_t *value) {
 }
 
 /* (light userdata) -> value */
-static int push_value(lua_State *L) {
-    push_json(L, lua_touserdata(L, 1));
+static int state_push_value(lua_State *L) {
+    state_push_json(L, lua_touserdata(L, 1));
     return 1;
 }
 
 /* (text) -> value, or nil and a message */
-static int decode(lua_State *L) {
+static int state_decode_json(lua_State *L) {
     size_t bytes;
     json_error_t error;
     const char *text = luaL_checklstring(L, 1, &bytes);
     json_t *value = json_loadb(text, bytes, JSON_ALLOW_NUL, &error);
-    lua_pushcfunction(L, push_value);
+    lua_pushcfunction(L, state_push_value);
     lua_pushlightuserdata(L, value);
     if (value != NULL && lua_pcall(L, 1, 1, 0) == LUA_OK) {
         json_decref(value);
@@ -138,10 +134,12 @@ static int decode(lua_State *L) {
 }
 
 /* Pushes a module written in C; false, and nothing is pushed, for any other name. */
-static bool push_given(lua_State *L, const char *name) {
-    static const luaL_Reg clock[] = {
-        {"steady_s", tell_steady}, {"time_s", tell_time}, {"sleep", sleep_for}, {NULL, NULL}};
-    static const luaL_Reg json[] = {{"decode", decode}, {NULL, NULL}};
+static bool state_push_builtin(lua_State *L, const char *name) {
+    static const luaL_Reg clock[] = {{"steady_s", state_push_steady_s},
+                                     {"time_s", state_push_time_s},
+                                     {"sleep", state_sleep},
+                                     {NULL, NULL}};
+    static const luaL_Reg json[] = {{"decode", state_decode_json}, {NULL, NULL}};
     bool is_clock = strcmp(name, "slate.base.clock") == 0;
     if (!is_clock && strcmp(name, "cjson.safe") != 0) {
         return false;
@@ -159,7 +157,7 @@ struct unpacking {
 };
 
 /* The next piece of the text, for lua_load; none at the end. */
-static const char *next_piece(lua_State *L, void *data, size_t *bytes) {
+static const char *state_next_piece(lua_State *L, void *data, size_t *bytes) {
     struct unpacking *unpacking = data;
     z_stream *stream = &unpacking->stream;
     (void)L;
@@ -171,13 +169,13 @@ static const char *next_piece(lua_State *L, void *data, size_t *bytes) {
 }
 
 /* Pushes a module's text as a compiled function, or raises the reason why it can't. */
-static void push_chunk(lua_State *L, const struct module *module) {
+static void state_push_chunk(lua_State *L, const struct module *module) {
     struct unpacking unpacking = {.stream = {.next_in = (z_const Bytef *)module->packed,
                                              .avail_in = module->bytes}};
     if (inflateInit2(&unpacking.stream, GZIP_WINDOW) != Z_OK) {
         luaL_error(L, "not enough memory to unpack %s", module->name);
     }
-    int status = lua_load(L, next_piece, &unpacking, module->name, "t");
+    int status = lua_load(L, state_next_piece, &unpacking, module->name, "t");
     inflateEnd(&unpacking.stream);
     if (status != LUA_OK) {
         lua_error(L);
@@ -186,19 +184,19 @@ static void push_chunk(lua_State *L, const struct module *module) {
 
 /* require(name): loads only the packed modules and those in C. upvalue 1: the loaded modules, by
  * name. */
-static int require(lua_State *L) {
+static int state_require_module(lua_State *L) {
     const char *name = luaL_checkstring(L, 1);
     if (lua_getfield(L, lua_upvalueindex(1), name) != LUA_TNIL) {
         return 1;
     }
-    if (push_given(L, name)) {
+    if (state_push_builtin(L, name)) {
         lua_pushvalue(L, -1);
         lua_setfield(L, lua_upvalueindex(1), name);
         return 1;
     }
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
         if (strcmp(modules[i].name, name) == 0) {
-            push_chunk(L, &modules[i]);
+            state_push_chunk(L, &modules[i]);
             lua_call(L, 0, 1);
             lua_pushvalue(L, -1);
             lua_setfield(L, lua_upvalueindex(1), name);
@@ -209,7 +207,7 @@ static int require(lua_State *L) {
 }
 
 /* Replaces a library by a table of some of its functions. */
-static void keep(lua_State *L, const char *library, const char *const functions[2]) {
+static void state_limit_library(lua_State *L, const char *library, const char *const functions[2]) {
     lua_getglobal(L, library);
     lua_createtable(L, 0, 2);
     for (int i = 0; i < 2 && functions[i] != NULL; i++) {
@@ -224,7 +222,7 @@ static void keep(lua_State *L, const char *library, const char *const functions[
     lua_pop(L, 1);
 }
 
-static int open_all(lua_State *L) {
+static int state_open_libraries(lua_State *L) {
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         luaL_requiref(L, libraries[i].name, libraries[i].func, 1);
         lua_pop(L, 1);
@@ -233,11 +231,11 @@ static int open_all(lua_State *L) {
         lua_pushnil(L);
         lua_setglobal(L, withheld[i]);
     }
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        keep(L, kept[i].library, kept[i].functions);
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
+        state_limit_library(L, allowed[i].library, allowed[i].functions);
     }
     lua_newtable(L);
-    lua_pushcclosure(L, require, 1);
+    lua_pushcclosure(L, state_require_module, 1);
     lua_setglobal(L, "require");
     return 0;
 }
@@ -249,7 +247,7 @@ lua_State *lua_state_take(void) {
             return NULL;
         }
         lua_gc(fresh, LUA_GCINC, GC_BEGINS_PCT, GC_SPEED_PCT, 0);
-        lua_pushcfunction(fresh, open_all);
+        lua_pushcfunction(fresh, state_open_libraries);
         if (lua_pcall(fresh, 0, 0, 0) != LUA_OK) {
             lua_close(fresh);
             return NULL;

@@ -25,7 +25,7 @@ static struct {
 /* ---- the file ---- */
 
 /* Pushes the text of the file; or nil and the reason why it is unreadable. */
-static void push_source(lua_State *L, const char *path) {
+static void rules_push_source(lua_State *L, const char *path) {
     if (lua_outside_push_file(L, path, SOURCE_BYTES_MOST)) {
         lua_pushnil(L);
         return;
@@ -37,7 +37,7 @@ static void push_source(lua_State *L, const char *path) {
 }
 
 /* Takes the columns of the rules on top of the stack. */
-static void take_columns(lua_State *L) {
+static void rules_take_columns(lua_State *L) {
     lua_getfield(L, -1, "columns");
     for (own.columns = 0; own.columns < OWN_COLUMNS_MOST; own.columns++) {
         if (lua_geti(L, -1, own.columns + 1) != LUA_TTABLE) {
@@ -54,7 +54,7 @@ static void take_columns(lua_State *L) {
 }
 
 /* () -> whether there is a file */
-static int load(lua_State *L) {
+static int rules_load_file(lua_State *L) {
     /* without a file the modules of rules are not loaded before the first paint */
     lua_outside_push_place(L, "rules");
     const char *path = lua_tostring(L, -1);
@@ -64,9 +64,9 @@ static int load(lua_State *L) {
     }
     lua_values_push_function(L, "slate.judge.rules", "for_screen");
     lua_pushvalue(L, -2);
-    push_source(L, path);
+    rules_push_source(L, path);
     lua_call(L, 3, 1);
-    take_columns(L);
+    rules_take_columns(L);
     own.rules = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushboolean(L, true);
     return 1;
@@ -77,7 +77,7 @@ void own_rules_open(void) {
     if (L == NULL) {
         return;
     }
-    lua_pushcfunction(L, load);
+    lua_pushcfunction(L, rules_load_file);
     bool is_there = lua_pcall(L, 0, 1, 0) == LUA_OK && lua_toboolean(L, -1);
     lua_settop(L, 0);
     if (is_there) {

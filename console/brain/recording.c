@@ -42,7 +42,7 @@ struct reading {
 };
 
 /* (reading) -> nothing */
-static int begin(lua_State *L) {
+static int recording_begin_chain(lua_State *L) {
     struct reading *reading = lua_touserdata(L, 1);
     lua_values_push_function(L, MODULE, "chain");
     lua_pushboolean(L, false);
@@ -64,7 +64,7 @@ struct recording *recording_open(const char *path, char *why, size_t why_bytes) 
         lua_State *lua = recording != NULL ? lua_state_take() : NULL; /* until recording_close */
         struct reading reading = {.recording = recording};
         snprintf(why, why_bytes, "out of memory");
-        if (lua != NULL && lua_values_call(begin, &reading, why, why_bytes) &&
+        if (lua != NULL && lua_values_call(recording_begin_chain, &reading, why, why_bytes) &&
             (recording->file = fdopen(fd, "r")) != NULL) {
             recording->file_bytes = info.st_size;
             recording->lua = lua;
@@ -95,7 +95,7 @@ void recording_close(struct recording **recording) {
 
 /* Reads the next line into text, RECORDING_LINE_LIMIT bytes at most; false at the end of the file.
  * A torn last line counts. */
-static bool next_line(struct recording *recording, size_t *bytes) {
+static bool recording_next_line(struct recording *recording, size_t *bytes) {
     int byte;
     for (*bytes = 0; (byte = getc_unlocked(recording->file)) != EOF && byte != '\n'; ++*bytes) {
         if (*bytes < RECORDING_LINE_LIMIT) {
@@ -108,7 +108,7 @@ static bool next_line(struct recording *recording, size_t *bytes) {
 }
 
 /* Writes the value on top as a server spells it; false for a kind that no server sends. */
-static bool value_text(lua_State *L, char out[FIELD_BYTES]) {
+static bool recording_value_text(lua_State *L, char out[FIELD_BYTES]) {
     switch (lua_type(L, -1)) {
     case LUA_TNUMBER:
         if (lua_isinteger(L, -1)) {
@@ -131,13 +131,13 @@ static bool value_text(lua_State *L, char out[FIELD_BYTES]) {
 }
 
 /* Hands the fields of the table on top to the parser of replies as "STAT" lines; pops the table. */
-static void take_fields(lua_State *L, struct snapshot *snapshot, enum stats_group group,
-                        long long class_id) {
+static void recording_take_fields(lua_State *L, struct snapshot *snapshot, enum stats_group group,
+                                  long long class_id) {
     for (lua_pushnil(L); lua_istable(L, -2) && lua_next(L, -2) != 0; lua_pop(L, 1)) {
         char text[FIELD_BYTES], line[2 * FIELD_BYTES + 80];
         const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
         if (name[0] == '\0' || strlen(name) >= FIELD_BYTES || strpbrk(name, " \r\n") != NULL ||
-            !value_text(L, text)) {
+            !recording_value_text(L, text)) {
             continue;
         }
         int n = class_id >= 0
@@ -148,25 +148,25 @@ static void take_fields(lua_State *L, struct snapshot *snapshot, enum stats_grou
     lua_settop(L, SNAPSHOT);
 }
 
-static void take_part(lua_State *L, struct snapshot *snapshot, enum stats_group group,
-                      const char *name) {
+static void recording_take_part(lua_State *L, struct snapshot *snapshot, enum stats_group group,
+                                const char *name) {
     lua_getfield(L, SNAPSHOT, name);
-    take_fields(L, snapshot, group, -1);
+    recording_take_fields(L, snapshot, group, -1);
 }
 
 /* Reads the table at SNAPSHOT into a snapshot, with the parser of replies. */
-static void take_snapshot(lua_State *L, struct snapshot *snapshot) {
+static void recording_take_snapshot(lua_State *L, struct snapshot *snapshot) {
     char slated[FIELD_BYTES];
     lua_values_text(L, "version", snapshot->version, sizeof snapshot->version);
     lua_values_text(L, "slated", slated, sizeof slated);
-    take_part(L, snapshot, GROUP_GENERAL, "general");
+    recording_take_part(L, snapshot, GROUP_GENERAL, "general");
     if (slated[0] != '\0') {
         lua_createtable(L, 0, 1);
         lua_values_set_text(L, "slated_version", slated);
-        take_fields(L, snapshot, GROUP_SLATED, -1);
+        recording_take_fields(L, snapshot, GROUP_SLATED, -1);
     }
-    take_part(L, snapshot, GROUP_SETTINGS, "settings");
-    take_part(L, snapshot, GROUP_SLABS, "totals");
+    recording_take_part(L, snapshot, GROUP_SETTINGS, "settings");
+    recording_take_part(L, snapshot, GROUP_SLABS, "totals");
     lua_getfield(L, SNAPSHOT, "classes");
     for (lua_Integer i = 1, count = luaL_len(L, -1); i <= count; i++) {
         lua_settop(L, SNAPSHOT);
@@ -174,14 +174,14 @@ static void take_snapshot(lua_State *L, struct snapshot *snapshot) {
         lua_geti(L, -1, i);
         double id = lua_values_number(L, "id");
         if (id >= 0 && id < CLASS_LIMIT) {
-            take_fields(L, snapshot, GROUP_SLABS, (long long)id);
+            recording_take_fields(L, snapshot, GROUP_SLABS, (long long)id);
         }
     }
     lua_settop(L, SNAPSHOT);
 }
 
 /* (reading) -> nothing; raises the mistake in the line */
-static int read_line(lua_State *L) {
+static int recording_read_line(lua_State *L) {
     struct reading *reading = lua_touserdata(L, 1);
     struct recording *recording = reading->recording;
     lua_rawgeti(L, LUA_REGISTRYINDEX, recording->chain);
@@ -199,7 +199,7 @@ static int read_line(lua_State *L) {
     }
     snapshot_init(reading->snapshot);
     snapshot_inherit(reading->snapshot, &recording->last);
-    take_snapshot(L, reading->snapshot);
+    recording_take_snapshot(L, reading->snapshot);
     lua_values_text(L, "server", recording->server, sizeof recording->server);
     plain_make(recording->server);
     if (recording->server[0] == '\0') {
@@ -213,12 +213,12 @@ enum recording_result recording_next(struct recording *recording, struct snapsho
     struct reading reading = {.recording = recording, .snapshot = snapshot};
     char problem[FIELD_BYTES] = "it is longer than 4 MiB";
     do {
-        if (!next_line(recording, &reading.bytes)) {
+        if (!recording_next_line(recording, &reading.bytes)) {
             return RECORDING_END;
         }
     } while (reading.bytes == 0);
     if (reading.bytes > RECORDING_LINE_LIMIT ||
-        !lua_values_call(read_line, &reading, problem, sizeof problem)) {
+        !lua_values_call(recording_read_line, &reading, problem, sizeof problem)) {
         words_printf(why, why_bytes, "line %lu is not a snapshot: %s", recording->line, problem);
         return RECORDING_BAD_LINE;
     }
@@ -234,7 +234,7 @@ enum recording_result recording_next(struct recording *recording, struct snapsho
 }
 
 /* (reading) -> nothing */
-static int show_line(lua_State *L) {
+static int recording_show_line(lua_State *L) {
     struct reading *reading = lua_touserdata(L, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, reading->recording->chain);
     lua_getfield(L, -1, "shown");
@@ -248,7 +248,7 @@ static int show_line(lua_State *L) {
 char *recording_line(const struct recording *recording) {
     struct reading reading = {.recording = (struct recording *)recording};
     char why[FIELD_BYTES];
-    lua_values_call(show_line, &reading, why, sizeof why);
+    lua_values_call(recording_show_line, &reading, why, sizeof why);
     return reading.text;
 }
 
@@ -298,7 +298,7 @@ void raw_fini(struct raw_replies *raw) {
     *raw = (struct raw_replies){0};
 }
 
-static void push_replies(lua_State *L, const struct raw_replies *raw) {
+static void recording_push_replies(lua_State *L, const struct raw_replies *raw) {
     static const char *const groups[] = {[GROUP_GENERAL] = "", [GROUP_ITEMS] = "items",
                                          [GROUP_SLABS] = "slabs", [GROUP_SETTINGS] = "settings"};
     lua_createtable(L, 0, GROUP_COUNT);
@@ -311,7 +311,7 @@ static void push_replies(lua_State *L, const struct raw_replies *raw) {
 }
 
 /* Pushes the function that makes the line, and the writer's chain if there is one. */
-static int push_maker(lua_State *L, struct recording_writer *writer) {
+static int recording_push_maker(lua_State *L, struct recording_writer *writer) {
     if (writer == NULL) {
         lua_values_push_function(L, MODULE, "whole");
         return 0;
@@ -330,10 +330,10 @@ static int push_maker(lua_State *L, struct recording_writer *writer) {
 }
 
 /* (making) -> nothing */
-static int make_line(lua_State *L) {
+static int recording_make_line(lua_State *L) {
     struct making *making = lua_touserdata(L, 1);
-    int count = push_maker(L, making->writer);
-    push_replies(L, making->raw);
+    int count = recording_push_maker(L, making->writer);
+    recording_push_replies(L, making->raw);
     lua_createtable(L, 0, 3);
     lua_values_set_number(L, "time_s", (double)making->about->wall_ms / 1000);
     lua_values_set_text(L, "server", making->about->server);
@@ -354,7 +354,7 @@ static int make_line(lua_State *L) {
 char *recording_whole(const struct raw_replies *raw, const struct raw_about *about) {
     struct making making = {.raw = raw, .about = about};
     char why[200];
-    lua_values_call(make_line, &making, why, sizeof why);
+    lua_values_call(recording_make_line, &making, why, sizeof why);
     return making.text;
 }
 
@@ -413,7 +413,7 @@ bool recording_write(struct recording_writer *writer, const struct raw_replies *
     struct making making = {.writer = writer, .raw = raw, .about = about};
     char problem[160];
     bool is_written = false;
-    if (lua_values_call(make_line, &making, problem, sizeof problem)) {
+    if (lua_values_call(recording_make_line, &making, problem, sizeof problem)) {
         errno = ENOSPC; /* the reason if the file takes only a part */
         is_written = /* one write, one line */
             write(writer->fd, making.text, making.bytes + 1) == (ssize_t)making.bytes + 1;

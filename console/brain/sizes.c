@@ -14,7 +14,7 @@
 #define MODULE "slate.judge.prediction"
 
 struct size_plans {
-    struct kept kept;
+    struct cached cached;
     struct size_plan plan;
 };
 
@@ -31,38 +31,38 @@ static void sizes_of(lua_State *L, const char *name, struct size_list *list) {
     lua_pop(L, 1);
 }
 
-static void push_outlooks(lua_State *L, const struct outlook_list *list) {
+static void sizes_push_predictions(lua_State *L, const struct prediction_list *list) {
     lua_createtable(L, 0, (int)list->count);
     for (unsigned i = 0; i < list->count; i++) {
-        const struct outlook *outlook = &list->of[i];
-        if (!outlook->is_known) {
+        const struct prediction *prediction = &list->of[i];
+        if (!prediction->is_known) {
             continue;
         }
         lua_createtable(L, 0, 5);
-        lua_values_set_number(L, "classes", outlook->classes);
-        lua_values_set_number(L, "waste_pct", outlook->waste_pct);
-        lua_values_set_number(L, "items_pct", outlook->items_pct);
-        lua_pushboolean(L, outlook->would_be_made);
+        lua_values_set_number(L, "classes", prediction->classes);
+        lua_values_set_number(L, "waste_pct", prediction->waste_pct);
+        lua_values_set_number(L, "items_pct", prediction->items_pct);
+        lua_pushboolean(L, prediction->would_be_made);
         lua_setfield(L, -2, "would_be_made");
-        lua_values_set_text(L, "words", outlook->words);
-        lua_setfield(L, -2, outlook->order);
+        lua_values_set_text(L, "words", prediction->words);
+        lua_setfield(L, -2, prediction->order);
     }
 }
 
-static void push_asked(lua_State *L, const struct model *model) {
+static void sizes_push_inputs(lua_State *L, const struct model *model) {
     const struct details *details = model_details(model);
     const struct answers *answers = model_answers(model);
     lua_createtable(L, 0, 3);
     lua_values_set_text(L, "geometry", answer_text(answers, INQUIRY_GEOMETRY));
     lua_values_set_text(L, "sizes", answer_text(answers, INQUIRY_STOCK_SIZES));
     if (details != NULL) {
-        push_outlooks(L, &details->outlooks);
+        sizes_push_predictions(L, &details->predictions);
         lua_setfield(L, -2, "outlooks");
     }
 }
 
 /* Reads the choice on top of the stack. */
-static void take_choice(lua_State *L, struct size_plan *plan) {
+static void sizes_take_choice(lua_State *L, struct size_plan *plan) {
     struct size_choice *choice = &plan->of[plan->count++];
     lua_values_text(L, "order", choice->order, sizeof choice->order);
     lua_values_text(L, "words", choice->words, sizeof choice->words);
@@ -83,26 +83,26 @@ static int find_sizes(lua_State *L) {
     struct size_plan *plan = lua_touserdata(L, 2);
     lua_values_push_function(L, MODULE, "size_choices");
     brain_push_observer(L, brain_of(model));
-    push_asked(L, model);
+    sizes_push_inputs(L, model);
     lua_call(L, 2, 1);
     sizes_of(L, "now", &plan->now);
     plan->waste_ratio = lua_values_number(L, "waste_ratio");
     lua_Integer count = luaL_len(L, -1);
     while (plan->count < SIZE_CHOICES_MOST && plan->count < count) {
         lua_geti(L, -1, plan->count + 1);
-        take_choice(L, plan);
+        sizes_take_choice(L, plan);
         lua_pop(L, 1);
     }
     return 0;
 }
 
 /* The sum of the times of the replies that the plan uses: any new reply changes the sum. */
-static uint64_t replies_ms(const struct model *model) {
+static uint64_t sizes_replies_ms(const struct model *model) {
     const struct details *details = model_details(model);
     const struct answers *answers = model_answers(model);
     uint64_t sum = answers->of[INQUIRY_GEOMETRY].at_ms + answers->of[INQUIRY_STOCK_SIZES].at_ms;
-    for (unsigned i = 0; details != NULL && i < details->outlooks.count; i++) {
-        sum += details->outlooks.of[i].known_ms;
+    for (unsigned i = 0; details != NULL && i < details->predictions.count; i++) {
+        sum += details->predictions.of[i].known_ms;
     }
     return sum;
 }
@@ -110,7 +110,7 @@ static uint64_t replies_ms(const struct model *model) {
 const struct size_plan *brain_sizes(const struct model *model) {
     bool is_old;
     struct size_plans *plans =
-        brain_kept(model, KEPT_SIZES, sizeof *plans, replies_ms(model), &is_old);
+        brain_cached(model, CACHED_SIZES, sizeof *plans, sizes_replies_ms(model), &is_old);
     if (plans == NULL || brain_failure(brain_of(model)) != NULL) {
         return NULL;
     }
@@ -122,27 +122,27 @@ const struct size_plan *brain_sizes(const struct model *model) {
 }
 
 /* (list of orders as light userdata) -> how many */
-static int find_orders(lua_State *L) {
-    char(*out)[OUTLOOK_ORDER_BYTES] = lua_touserdata(L, 1);
+static int sizes_find_orders(lua_State *L) {
+    char(*out)[PREDICTION_ORDER_BYTES] = lua_touserdata(L, 1);
     lua_values_push_function(L, MODULE, "size_orders");
     lua_call(L, 0, 1);
     lua_Integer count = luaL_len(L, -1), taken = 0;
     for (; taken < count && taken < SIZE_CHOICES_MOST; taken++) {
         lua_geti(L, -1, taken + 1);
-        snprintf(out[taken], OUTLOOK_ORDER_BYTES, "%s", lua_tostring(L, -1));
+        snprintf(out[taken], PREDICTION_ORDER_BYTES, "%s", lua_tostring(L, -1));
         lua_pop(L, 1);
     }
     lua_pushinteger(L, taken);
     return 1;
 }
 
-unsigned brain_size_orders(char out[SIZE_CHOICES_MOST][OUTLOOK_ORDER_BYTES]) {
+unsigned brain_size_orders(char out[SIZE_CHOICES_MOST][PREDICTION_ORDER_BYTES]) {
     unsigned count = 0;
     lua_State *L = lua_state_take();
     if (L == NULL) {
         return 0;
     }
-    lua_pushcfunction(L, find_orders);
+    lua_pushcfunction(L, sizes_find_orders);
     lua_pushlightuserdata(L, out);
     if (lua_pcall(L, 1, 1, 0) == LUA_OK) {
         count = (unsigned)lua_tointeger(L, -1);

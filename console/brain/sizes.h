@@ -13,11 +13,11 @@ struct size_list {
 
 /* The prediction for one order. */
 struct size_choice {
-    char order[OUTLOOK_ORDER_BYTES]; /* "factor 1.25" */
+    char order[PREDICTION_ORDER_BYTES]; /* "factor 1.25" */
     bool is_known, is_worth_it, is_best;
     /* items_change: of the items in the same memory, a ratio; NAN: not known */
     double classes, waste_ratio, items_change;
-    char words[OUTLOOK_WORDS_BYTES];           /* the server's, if without figures; else "" */
+    char words[PREDICTION_WORDS_BYTES];           /* the server's, if without figures; else "" */
 };
 
 struct size_plan {
@@ -31,6 +31,6 @@ struct size_plan {
  * changes; valid until then. */
 const struct size_plan *brain_sizes(const struct model *model);
 
-/* Writes the orders whose outlook slatetop requests from slated; returns how many. */
-unsigned brain_size_orders(char out[SIZE_CHOICES_MOST][OUTLOOK_ORDER_BYTES]);
+/* Writes the orders whose prediction slatetop requests from slated; returns how many. */
+unsigned brain_size_orders(char out[SIZE_CHOICES_MOST][PREDICTION_ORDER_BYTES]);
 #endif

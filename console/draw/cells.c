@@ -23,7 +23,7 @@ static const struct {
     {0x00a6, ':'},
 };
 
-static uint32_t to_ascii(uint32_t glyph) {
+static uint32_t cells_to_ascii(uint32_t glyph) {
     if (glyph < 0x7f) {
         return glyph;
     }
@@ -36,7 +36,7 @@ static uint32_t to_ascii(uint32_t glyph) {
 }
 
 /* Next glyph of UTF-8 text; '?' for a broken sequence, of which one byte is taken. */
-static uint32_t utf8_next(const char **text) {
+static uint32_t cells_next_glyph(const char **text) {
     const unsigned char *at = (const unsigned char *)*text;
     static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
     unsigned tail = at[0] >= 0xf0 ? 3 : at[0] >= 0xe0 ? 2 : at[0] >= 0xc0 ? 1 : 0;
@@ -58,25 +58,25 @@ static uint32_t utf8_next(const char **text) {
 
 /* True for glyphs of one column in every terminal: Latin, Greek, Cyrillic, arrows and blocks. Other
  * glyphs are not worth a broken layout. */
-static bool is_narrow(uint32_t glyph) {
+static bool cells_is_narrow(uint32_t glyph) {
     return (glyph >= 0x20 && glyph < 0x7f) || (glyph >= 0xa1 && glyph < 0x300 && glyph != 0xad) ||
            (glyph >= 0x370 && glyph < 0x483) || (glyph >= 0x2010 && glyph < 0x2028) ||
            (glyph >= 0x2190 && glyph < 0x2300) || (glyph >= 0x2500 && glyph < 0x2600);
 }
 
-static void put(struct cells *cells, int y, int x, uint32_t glyph, uint8_t style) {
+static void cells_put_glyph(struct cells *cells, int y, int x, uint32_t glyph, uint8_t style) {
     if (y < 0 || x < 0 || y >= cells->height || x >= cells->width) {
         cells->clipped += x >= cells->width && glyph != ' ';
         return;
     }
-    if (!is_narrow(glyph)) {
+    if (!cells_is_narrow(glyph)) {
         glyph = '?';
     }
     cells->grid[y * cells->width + x] =
-        (struct cell){cells->ascii ? to_ascii(glyph) : glyph, style};
+        (struct cell){cells->ascii ? cells_to_ascii(glyph) : glyph, style};
 }
 
-static int clamp(int value, int low, int high) {
+static int cell_clamp(int value, int low, int high) {
     return value < low ? low : value > high ? high : value;
 }
 
@@ -85,8 +85,8 @@ struct cells *cells_create(int width, int height, bool ascii) {
     if (cells == NULL) {
         return NULL;
     }
-    cells->width = clamp(width, 1, 1000);
-    cells->height = clamp(height, 1, 1000);
+    cells->width = cell_clamp(width, 1, 1000);
+    cells->height = cell_clamp(height, 1, 1000);
     cells->ascii = ascii;
     cells->grid = calloc((size_t)cells->width * (size_t)cells->height, sizeof *cells->grid);
     cells->hot = calloc(HOTSPOT_LIMIT, sizeof *cells->hot);
@@ -116,14 +116,14 @@ void cells_clear(struct cells *cells) {
 void cells_fill(struct cells *cells, struct rect area, uint32_t glyph, uint8_t style) {
     for (int y = area.y; y < area.y + area.height; y++) {
         for (int x = area.x; x < area.x + area.width; x++) {
-            put(cells, y, x, glyph, style);
+            cells_put_glyph(cells, y, x, glyph, style);
         }
     }
 }
 
 int cells_text(struct cells *cells, int y, int x, uint8_t style, const char *text) {
     while (*text != '\0') {
-        put(cells, y, x++, utf8_next(&text), style);
+        cells_put_glyph(cells, y, x++, cells_next_glyph(&text), style);
     }
     return x;
 }
@@ -137,20 +137,21 @@ int cells_printf(struct cells *cells, int y, int x, uint8_t style, const char *f
     return cells_text(cells, y, x, style, text);
 }
 
-static bool is_digit(uint32_t glyph) {
+static bool cells_is_digit(uint32_t glyph) {
     return glyph >= '0' && glyph <= '9';
 }
 
 /* The number of glyphs that stay when a text is cut so that an ellipsis fits into width. A cut
  * drops complete numbers: half a number is a wrong number. */
-static int cut_of(const uint32_t *glyphs, int n, int width) {
+static int cells_cut_of(const uint32_t *glyphs, int n, int width) {
     int cut = width - 1, begin = cut;
     while (begin > 0 && glyphs[begin - 1] != ' ') {
         begin--;
     }
-    bool has_sign = begin + 1 < n && !is_digit(glyphs[begin]) && is_digit(glyphs[begin + 1]);
+    bool has_sign =
+        begin + 1 < n && !cells_is_digit(glyphs[begin]) && cells_is_digit(glyphs[begin + 1]);
     bool is_sign = has_sign && (glyphs[begin] < 'A' || glyphs[begin] > 0x7f);
-    bool is_number = begin > 0 && begin < cut && (is_digit(glyphs[begin]) || is_sign);
+    bool is_number = begin > 0 && begin < cut && (cells_is_digit(glyphs[begin]) || is_sign);
     bool ends_here = glyphs[cut] == ' ' || glyphs[cut] == ',' || glyphs[cut] == ';';
     return is_number && !ends_here ? begin : cut;
 }
@@ -159,26 +160,26 @@ void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style,
     uint32_t glyphs[1024];
     int n = 0;
     while (*text != '\0' && n < (int)(sizeof glyphs / sizeof *glyphs)) {
-        glyphs[n++] = utf8_next(&text);
+        glyphs[n++] = cells_next_glyph(&text);
     }
     if (width <= 0) {
         return;
     }
-    int cut = n <= width ? n : cut_of(glyphs, n, width);
+    int cut = n <= width ? n : cells_cut_of(glyphs, n, width);
     for (int i = 0; i < cut; i++) {
-        put(cells, y, x + i, glyphs[i], style);
+        cells_put_glyph(cells, y, x + i, glyphs[i], style);
     }
     if (n > width) {
-        put(cells, y, x + cut, 0x2026, style);
+        cells_put_glyph(cells, y, x + cut, 0x2026, style);
     }
 }
 
 /* Bytes of the part of a word that fits into width columns, one glyph at least: up to the last
  * comma there, else as many glyphs as fit. */
-static size_t part_bytes(const char *word, int width) {
+static size_t cells_part_bytes(const char *word, int width) {
     const char *at = word, *comma = word;
     for (int i = 0; *at != '\0' && (i == 0 || i < width); i++) {
-        utf8_next(&at);
+        cells_next_glyph(&at);
         comma = at[-1] == ',' ? at : comma;
     }
     return (size_t)((comma > word ? comma : at) - word);
@@ -186,7 +187,7 @@ static size_t part_bytes(const char *word, int width) {
 
 /* Bytes of the next line: as many words as fit into width columns, or a part of a word that is
  * wider. */
-static size_t line_bytes(const char *text, int width) {
+static size_t cells_line_bytes(const char *text, int width) {
     char line[1024];
     size_t end = 0;
     for (size_t at = 0; text[at] != '\0';) {
@@ -196,7 +197,7 @@ static size_t line_bytes(const char *text, int width) {
         memcpy(line, text, n);
         line[n] = '\0';
         if (cells_width_of(line) > width) {
-            return end > 0 ? end : part_bytes(text, width);
+            return end > 0 ? end : cells_part_bytes(text, width);
         }
         end = at;
     }
@@ -209,7 +210,7 @@ int cells_paragraph(struct cells *cells, struct rect area, int skip, uint8_t sty
     text += strspn(text, " ");
     for (; *text != '\0' && rows - skip < area.height; rows++) {
         char line[1024];
-        size_t bytes = line_bytes(text, area.width);
+        size_t bytes = cells_line_bytes(text, area.width);
         snprintf(line, sizeof line, "%.*s", (int)bytes, text);
         if (cells != NULL && rows >= skip) {
             cells_text_fit(cells, area.y + rows - skip, area.x, area.width, style, line);
@@ -240,7 +241,7 @@ void cells_head(struct cells *cells, int y, int x, int width, const char *text) 
 }
 
 /* The largest of the values; at least low. */
-static float largest(const float *values, int count, float low) {
+static float cells_largest(const float *values, int count, float low) {
     float high = low;
     for (int i = 0; i < count; i++) {
         if (!isnan(values[i]) && values[i] > high) {
@@ -252,11 +253,11 @@ static float largest(const float *values, int count, float low) {
 
 /* Height of a value in eighths of a row, over `rows` rows; anything above low shows at least one
  * eighth. */
-static int eighths(float value, float low, float high, int rows) {
+static int cells_eighths(float value, float low, float high, int rows) {
     if (isnan(value) || value <= low || high <= low) {
         return 0;
     }
-    return clamp((int)lroundf((value - low) / (high - low) * 8.0f * (float)rows), 1, 8 * rows);
+    return cell_clamp((int)lroundf((value - low) / (high - low) * 8.0f * (float)rows), 1, 8 * rows);
 }
 
 float cells_graph(struct cells *cells, struct rect area, uint8_t style, const float *values,
@@ -265,25 +266,25 @@ float cells_graph(struct cells *cells, struct rect area, uint8_t style, const fl
         values += count - area.width;
         count = area.width;
     }
-    float high = largest(values, count, low);
+    float high = cells_largest(values, count, low);
     for (int i = 0; i < count; i++) {
         int x = area.x + area.width - count + i;
-        int filled = eighths(values[i], low, high, area.height);
+        int filled = cells_eighths(values[i], low, high, area.height);
         for (int row = 0; row < area.height; row++) {
-            int here = clamp(filled - 8 * row, 0, 8);
+            int here = cell_clamp(filled - 8 * row, 0, 8);
             int y = area.y + area.height - 1 - row;
             if (here > 0) {
-                put(cells, y, x, spark_glyphs[here - 1], style);
+                cells_put_glyph(cells, y, x, spark_glyphs[here - 1], style);
             } else if (row == 0 && !isnan(values[i])) {
-                put(cells, y, x, 0xb7,
-                    STYLE_DIM); /* a measured zero, as opposed to no measurement */
+                cells_put_glyph(cells, y, x, 0xb7,
+                                STYLE_DIM); /* a measured zero, as opposed to no measurement */
             }
         }
     }
     return high;
 }
 
-static int compare_floats(const void *a, const void *b) {
+static int cells_compare_floats(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
 }
@@ -296,7 +297,7 @@ bool cells_cut_spikes(float *values, int count) {
             sorted[known++] = values[i];
         }
     }
-    qsort(sorted, (size_t)known, sizeof *sorted, compare_floats);
+    qsort(sorted, (size_t)known, sizeof *sorted, cells_compare_floats);
     float most = known > 0 ? SPIKE_TIMES * sorted[(known - 1) * 9 / 10] : 0;
     bool is_cut = false;
     for (int i = 0; i < count && most > 0; i++) {
@@ -310,14 +311,14 @@ bool cells_cut_spikes(float *values, int count) {
 
 void cells_bar(struct cells *cells, int y, int x, int width, double used_share,
                double slack_share) {
-    put(cells, y, x, '[', STYLE_DIM);
-    put(cells, y, x + width - 1, ']', STYLE_DIM);
+    cells_put_glyph(cells, y, x, '[', STYLE_DIM);
+    cells_put_glyph(cells, y, x + width - 1, ']', STYLE_DIM);
     int inner = width - 2;
-    int used = clamp((int)lround(used_share * inner), 0, inner);
-    int slack = clamp((int)lround((used_share + slack_share) * inner), used, inner);
+    int used = cell_clamp((int)lround(used_share * inner), 0, inner);
+    int slack = cell_clamp((int)lround((used_share + slack_share) * inner), used, inner);
     for (int i = 0; i < inner; i++) {
         uint32_t glyph = i < used ? 0x2588 : i < slack ? 0x2592 : '.';
-        put(cells, y, x + 1 + i, glyph, i < slack ? STYLE_GRAPH : STYLE_DIM);
+        cells_put_glyph(cells, y, x + 1 + i, glyph, i < slack ? STYLE_GRAPH : STYLE_DIM);
     }
 }
 
@@ -343,17 +344,17 @@ void cells_box(struct cells *cells, struct rect area, const char *title) {
     int bottom = area.y + area.height - 1, right = area.x + area.width - 1;
     cells_fill(cells, area, ' ', STYLE_DIALOG);
     for (int x = area.x; x <= right; x++) {
-        put(cells, area.y, x, 0x2500, STYLE_DIALOG);
-        put(cells, bottom, x, 0x2500, STYLE_DIALOG);
+        cells_put_glyph(cells, area.y, x, 0x2500, STYLE_DIALOG);
+        cells_put_glyph(cells, bottom, x, 0x2500, STYLE_DIALOG);
     }
     for (int y = area.y; y <= bottom; y++) {
-        put(cells, y, area.x, 0x2502, STYLE_DIALOG);
-        put(cells, y, right, 0x2502, STYLE_DIALOG);
+        cells_put_glyph(cells, y, area.x, 0x2502, STYLE_DIALOG);
+        cells_put_glyph(cells, y, right, 0x2502, STYLE_DIALOG);
     }
-    put(cells, area.y, area.x, 0x250c, STYLE_DIALOG);
-    put(cells, area.y, right, 0x2510, STYLE_DIALOG);
-    put(cells, bottom, area.x, 0x2514, STYLE_DIALOG);
-    put(cells, bottom, right, 0x2518, STYLE_DIALOG);
+    cells_put_glyph(cells, area.y, area.x, 0x250c, STYLE_DIALOG);
+    cells_put_glyph(cells, area.y, right, 0x2510, STYLE_DIALOG);
+    cells_put_glyph(cells, bottom, area.x, 0x2514, STYLE_DIALOG);
+    cells_put_glyph(cells, bottom, right, 0x2518, STYLE_DIALOG);
     cells_printf(cells, area.y, area.x + 2, STYLE_STRONG, " %s ", title);
 }
 
@@ -368,7 +369,7 @@ void cells_select(struct cells *cells, int y, int x, int width) {
 int cells_width_of(const char *text) {
     int width = 0;
     while (*text != '\0') {
-        utf8_next(&text);
+        cells_next_glyph(&text);
         width++;
     }
     return width;

@@ -54,18 +54,18 @@ unsigned class_column_named(const char *name, size_t n) {
     return column;
 }
 
-static double rate(const struct model *model, unsigned id, enum class_metric metric,
-                   uint64_t window_ms) {
+static double column_rate(const struct model *model, unsigned id, enum class_metric metric,
+                          uint64_t window_ms) {
     return window_ms <= 1000 ? model_class_metric(model, id, metric)
                              : model_class_mean(model, id, metric, window_ms);
 }
 
-static int compare_doubles(const void *a, const void *b) {
+static int column_compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static double median_age(const struct model *model) {
+static double column_median_age(const struct model *model) {
     const struct snapshot *now = model_now(model);
     double ages[CLASS_LIMIT];
     size_t count = 0;
@@ -75,16 +75,16 @@ static double median_age(const struct model *model) {
             ages[count++] = (double)age;
         }
     }
-    qsort(ages, count, sizeof *ages, compare_doubles);
+    qsort(ages, count, sizeof *ages, column_compare_doubles);
     return count > 0 ? ages[count / 2] : NAN;
 }
 
-static double ratio(double part, double whole) {
+static double class_ratio(double part, double whole) {
     return whole > 0 ? part / whole : NAN;
 }
 
-static double segment_share(const struct class_stats *stats, enum class_stat segment) {
-    return ratio(stat_number(stats->value[segment]), stat_number(stats->value[CLASS_number]));
+static double column_segment_share(const struct class_stats *stats, enum class_stat segment) {
+    return class_ratio(stat_number(stats->value[segment]), stat_number(stats->value[CLASS_number]));
 }
 
 double class_column_value(const struct model *model, unsigned id, enum class_column column,
@@ -110,32 +110,32 @@ double class_column_value(const struct model *model, unsigned id, enum class_col
     case COLUMN_AGE:
         return stat_number(class_tail_age(stats));
     case COLUMN_HITS:
-        return rate(model, id, CLASS_METRIC_HITS, window_ms);
+        return column_rate(model, id, CLASS_METRIC_HITS, window_ms);
     case COLUMN_SETS:
-        return rate(model, id, CLASS_METRIC_SETS, window_ms);
+        return column_rate(model, id, CLASS_METRIC_SETS, window_ms);
     case COLUMN_EVICTIONS:
-        return rate(model, id, CLASS_METRIC_EVICTIONS, window_ms);
+        return column_rate(model, id, CLASS_METRIC_EVICTIONS, window_ms);
     case COLUMN_USED_PCT:
-        return ratio(used, stat_number(stats->value[CLASS_total_chunks]));
+        return class_ratio(used, stat_number(stats->value[CLASS_total_chunks]));
     case COLUMN_UNREAD_PCT:
-        return ratio(rate(model, id, CLASS_METRIC_UNREAD, window_ms),
-                     rate(model, id, CLASS_METRIC_EVICTIONS, window_ms));
+        return class_ratio(column_rate(model, id, CLASS_METRIC_UNREAD, window_ms),
+                           column_rate(model, id, CLASS_METRIC_EVICTIONS, window_ms));
     case COLUMN_AGE_RATIO:
-        return ratio(stat_number(class_tail_age(stats)), median_age(model));
+        return class_ratio(stat_number(class_tail_age(stats)), column_median_age(model));
     case COLUMN_WASTE_PCT: {
         double bytes = used * stat_number(stats->value[CLASS_chunk_size]);
-        double waste = ratio(bytes - stat_number(stats->value[CLASS_mem_requested]), bytes);
+        double waste = class_ratio(bytes - stat_number(stats->value[CLASS_mem_requested]), bytes);
         return waste < 0 ? NAN
                          : waste; /* chunked items are booked in one class and stored in several */
     }
     case COLUMN_NO_MEMORY:
-        return rate(model, id, CLASS_METRIC_NO_MEMORY, window_ms);
+        return column_rate(model, id, CLASS_METRIC_NO_MEMORY, window_ms);
     case COLUMN_HOT_PCT:
-        return segment_share(stats, CLASS_number_hot);
+        return column_segment_share(stats, CLASS_number_hot);
     case COLUMN_WARM_PCT:
-        return segment_share(stats, CLASS_number_warm);
+        return column_segment_share(stats, CLASS_number_warm);
     case COLUMN_COLD_PCT:
-        return segment_share(stats, CLASS_number_cold);
+        return column_segment_share(stats, CLASS_number_cold);
     case COLUMN_EVICTED:
         return stat_number(stats->value[CLASS_evicted]);
     case COLUMN_COUNT:

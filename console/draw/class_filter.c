@@ -12,7 +12,7 @@ struct term {
 };
 
 /* Parses a term of n bytes; false when the text is no term. */
-static bool parse_term(const char *text, size_t n, struct term *term) {
+static bool filter_parse_term(const char *text, size_t n, struct term *term) {
     char word[FILTER_BYTES];
     if (n >= sizeof word) {
         return false;
@@ -46,7 +46,7 @@ static bool parse_term(const char *text, size_t n, struct term *term) {
 }
 
 /* Finds the next word of *text and moves *text after it. Returns its bytes; 0 at the end. */
-static size_t next_word(const char **text, const char **word) {
+static size_t filter_next_word(const char **text, const char **word) {
     *word = *text + strspn(*text, " ");
     size_t n = strcspn(*word, " ");
     *text = *word + n;
@@ -55,9 +55,9 @@ static size_t next_word(const char **text, const char **word) {
 
 bool class_filter_check(const char *text, char *why, size_t why_bytes) {
     const char *word;
-    for (size_t n = next_word(&text, &word); n > 0; n = next_word(&text, &word)) {
+    for (size_t n = filter_next_word(&text, &word); n > 0; n = filter_next_word(&text, &word)) {
         struct term term;
-        if (!parse_term(word, n, &term)) {
+        if (!filter_parse_term(word, n, &term)) {
             snprintf(why, why_bytes,
                      "filter: '%.*s' is not understood; try ev>0, size>=1000 or a class number",
                      (int)(n < 30 ? n : 30), word);
@@ -70,9 +70,9 @@ bool class_filter_check(const char *text, char *why, size_t why_bytes) {
 bool class_filter_passes(const char *text, const struct model *model, unsigned class_id,
                          uint64_t window_ms) {
     const char *word;
-    for (size_t n = next_word(&text, &word); n > 0; n = next_word(&text, &word)) {
+    for (size_t n = filter_next_word(&text, &word); n > 0; n = filter_next_word(&text, &word)) {
         struct term term;
-        if (!parse_term(word, n, &term)) {
+        if (!filter_parse_term(word, n, &term)) {
             continue;
         }
         double value = class_column_shown_value(model, class_id, term.column, window_ms);

@@ -1,6 +1,6 @@
 #include "draw/class_table.h"
 
-#include "brain/ask.h"
+#include "brain/query.h"
 #include "brain/brain.h"
 #include "brain/format.h"
 #include "brain/health.h"
@@ -54,7 +54,7 @@ void class_table_edit(struct class_table_ui *ui, enum command command, uint32_t 
     }
 }
 
-static bool is_idle(const struct model *model, unsigned id, uint64_t window_ms) {
+static bool table_is_idle(const struct model *model, unsigned id, uint64_t window_ms) {
     return !(class_column_value(model, id, COLUMN_HITS, window_ms) > 0) &&
            !(class_column_value(model, id, COLUMN_SETS, window_ms) > 0) &&
            !(class_column_value(model, id, COLUMN_EVICTIONS, window_ms) > 0);
@@ -66,8 +66,8 @@ struct sortable {
     unsigned id;
 };
 
-static struct sortable sortable_of(const struct model *model, const struct class_table_ui *ui,
-                                   unsigned id) {
+static struct sortable table_sortable_of(const struct model *model, const struct class_table_ui *ui,
+                                         unsigned id) {
     if (ui->sort < COLUMN_COUNT) {
         return (struct sortable){
             class_column_value(model, id, (enum class_column)ui->sort, ui->window_ms), "", id};
@@ -82,7 +82,7 @@ static struct sortable sortable_of(const struct model *model, const struct class
 
 /* Orders two rows. Unknown values go last in either direction; texts go by letters; equal rows go
  * by class id, so that they do not change places. */
-static int compare_rows(const struct sortable *a, const struct sortable *b, bool is_ascending) {
+static int table_compare(const struct sortable *a, const struct sortable *b, bool is_ascending) {
     if (isnan(a->key) || isnan(b->key)) {
         int order = strcmp(a->text, b->text);
         if (isnan(a->key) != isnan(b->key)) {
@@ -103,13 +103,13 @@ unsigned class_table_rows(const struct model *model, const struct class_table_ui
     const struct snapshot *now = model_now(model);
     for (unsigned id = 1; now != NULL && id < CLASS_LIMIT; id++) {
         if (!snapshot_class(now, id)->present ||
-            (ui->hides_idle && is_idle(model, id, ui->window_ms)) ||
+            (ui->hides_idle && table_is_idle(model, id, ui->window_ms)) ||
             !class_filter_passes(ui->filter, model, id, ui->window_ms)) {
             continue;
         }
-        struct sortable row = sortable_of(model, ui, id);
+        struct sortable row = table_sortable_of(model, ui, id);
         unsigned at = count++;
-        for (; at > 0 && compare_rows(&rows[at - 1], &row, ui->is_ascending) > 0; at--) {
+        for (; at > 0 && table_compare(&rows[at - 1], &row, ui->is_ascending) > 0; at--) {
             rows[at] = rows[at - 1];
         }
         rows[at] = row;
@@ -138,7 +138,7 @@ struct layout {
     int trend_width;
 };
 
-static int take_column(struct layout *layout, int left, enum class_column column) {
+static int table_take_column(struct layout *layout, int left, enum class_column column) {
     if (layout->shown[column] || left < class_columns[column].width + 1) {
         return left;
     }
@@ -147,19 +147,19 @@ static int take_column(struct layout *layout, int left, enum class_column column
 }
 
 /* Shows the columns whose rank is in first..last while they fit; returns the width that is left. */
-static int take_columns(struct layout *layout, const struct class_table_ui *ui, int left, int first,
-                        int last) {
+static int table_take_columns(struct layout *layout, const struct class_table_ui *ui, int left,
+                              int first, int last) {
     for (int rank = first; rank <= last; rank++) {
         for (int column = 0; column < COLUMN_COUNT; column++) {
             if (class_columns[column].rank == rank && ui->choice[column] != COLUMN_NEVER) {
-                left = take_column(layout, left, (enum class_column)column);
+                left = table_take_column(layout, left, (enum class_column)column);
             }
         }
     }
     return left;
 }
 
-static void place(struct layout *layout, unsigned column, int width) {
+static void table_place_column(struct layout *layout, unsigned column, int width) {
     layout->placed[layout->count++] = (struct placed){column, layout->end + width, width};
     layout->end += width + 1;
 }
@@ -167,28 +167,28 @@ static void place(struct layout *layout, unsigned column, int width) {
 /* Chooses columns in this order: the class id, the operator's choices, the main columns, a short
  * trend, the state in words, other columns. Space left makes the trend longer; much space makes two
  * trends. */
-static struct layout lay_out(const struct class_table_ui *ui, int width) {
+static struct layout table_lay_out(const struct class_table_ui *ui, int width) {
     struct layout layout = {0};
-    int left = take_column(&layout, width - MARK_WIDTH, COLUMN_ID);
+    int left = table_take_column(&layout, width - MARK_WIDTH, COLUMN_ID);
     for (int i = 0; i < COLUMN_COUNT; i++) {
         if (ui->choice[ui->order[i]] == COLUMN_ALWAYS) {
-            left = take_column(&layout, left, (enum class_column)ui->order[i]);
+            left = table_take_column(&layout, left, (enum class_column)ui->order[i]);
         }
     }
-    left = take_columns(&layout, ui, left, 0, OWN_AFTER_RANK);
+    left = table_take_columns(&layout, ui, left, 0, OWN_AFTER_RANK);
     while (layout.own < own_rules_columns() && left >= own_rules_width(layout.own) + 1) {
         left -= own_rules_width(layout.own++) + 1;
     }
-    left = take_columns(&layout, ui, left, OWN_AFTER_RANK + 1, LAST_MAIN_RANK);
+    left = table_take_columns(&layout, ui, left, OWN_AFTER_RANK + 1, LAST_MAIN_RANK);
     int reserved = left >= TREND_LEAST + 1 ? TREND_LEAST + 1 : 0;
     left -= reserved;
     if (reserved > 0 && left >= STATE_WIDTH + 1) {
         layout.has_state = true;
         left -= STATE_WIDTH + 1;
     }
-    left = take_columns(&layout, ui, left, LAST_MAIN_RANK + 1, LAST_TREND_RANK) + reserved;
+    left = table_take_columns(&layout, ui, left, LAST_MAIN_RANK + 1, LAST_TREND_RANK) + reserved;
     if (left >= LONG_TRENDS) { /* columns of the last ranks come after both trends */
-        left = take_columns(&layout, ui, left - LONG_TRENDS, LAST_TREND_RANK + 1, LAST_RANK) +
+        left = table_take_columns(&layout, ui, left - LONG_TRENDS, LAST_TREND_RANK + 1, LAST_RANK) +
                LONG_TRENDS;
     }
     layout.trends = left >= TWO_TRENDS ? 2 : left >= TREND_LEAST + 1 ? 1 : 0;
@@ -196,17 +196,17 @@ static struct layout lay_out(const struct class_table_ui *ui, int width) {
     layout.end = MARK_WIDTH;
     for (int i = 0; i < COLUMN_COUNT; i++) {
         if (layout.shown[ui->order[i]]) {
-            place(&layout, ui->order[i], class_columns[ui->order[i]].width);
+            table_place_column(&layout, ui->order[i], class_columns[ui->order[i]].width);
         }
     }
     for (unsigned i = 0; i < layout.own; i++) {
-        place(&layout, COLUMN_COUNT + i, own_rules_width(i));
+        table_place_column(&layout, COLUMN_COUNT + i, own_rules_width(i));
     }
     return layout;
 }
 
 /* True if the table, as last drawn, has the column. */
-static bool is_drawn(const struct class_table_ui *ui, const struct layout *layout, int place) {
+static bool table_shows(const struct class_table_ui *ui, const struct layout *layout, int place) {
     if (ui->width == 0) {
         return place >= COLUMN_COUNT || ui->choice[ui->order[place]] != COLUMN_NEVER;
     }
@@ -215,14 +215,14 @@ static bool is_drawn(const struct class_table_ui *ui, const struct layout *layou
 }
 
 void class_table_step_sort(struct class_table_ui *ui, int step) {
-    struct layout layout = lay_out(ui, ui->width);
+    struct layout layout = table_lay_out(ui, ui->width);
     int at = (int)ui->sort, count = COLUMN_COUNT + (int)own_rules_columns();
     for (int i = 0; i < COLUMN_COUNT; i++) {
         at = ui->order[i] == ui->sort ? i : at;
     }
     for (int tries = 0; tries < count; tries++) {
         at = (at + step + count) % count;
-        if (is_drawn(ui, &layout, at)) {
+        if (table_shows(ui, &layout, at)) {
             break;
         }
     }
@@ -230,8 +230,8 @@ void class_table_step_sort(struct class_table_ui *ui, int step) {
     ui->is_ascending = ui->sort == COLUMN_ID || ui->sort == COLUMN_SIZE;
 }
 
-static void draw_heads(const struct class_table_ui *ui, struct cells *cells, struct rect area,
-                       const struct layout *layout) {
+static void table_draw_heads(const struct class_table_ui *ui, struct cells *cells, struct rect area,
+                             const struct layout *layout) {
     cells_head(cells, area.y, area.x, area.width, "");
     for (unsigned i = 0; i < layout->count; i++) {
         const struct placed *at = &layout->placed[i];
@@ -260,12 +260,12 @@ static void draw_heads(const struct class_table_ui *ui, struct cells *cells, str
     }
 }
 
-static enum style state_style(enum class_state state) {
+static enum style table_state_style(enum class_state state) {
     return state == CLASS_STARVING ? STYLE_BAD : state == CLASS_SPARE ? STYLE_GOOD : STYLE_PLAIN;
 }
 
-static void draw_trend(const struct model *model, struct cells *cells, int y, int x, int width,
-                       unsigned id, enum class_metric metric) {
+static void table_draw_trend(const struct model *model, struct cells *cells, int y, int x,
+                             int width, unsigned id, enum class_metric metric) {
     float values[1000];
     int count = model_class_history(model, id, metric, values, width < 1000 ? width : 1000);
     if (metric == CLASS_METRIC_EVICTIONS) { /* only for rates: every step of pages matters */
@@ -274,12 +274,12 @@ static void draw_trend(const struct model *model, struct cells *cells, int y, in
     cells_graph(cells, (struct rect){y, x, 1, width}, STYLE_GRAPH, values, count, 0);
 }
 
-static void draw_row(const struct model *model, const struct class_table_ui *ui,
-                     struct cells *cells, struct rect row, const struct layout *layout,
-                     unsigned id) {
+static void table_draw_row(const struct model *model, const struct class_table_ui *ui,
+                           struct cells *cells, struct rect row, const struct layout *layout,
+                           unsigned id) {
     enum class_state state = brain_class(brain_of(model), id)->state;
     cells_text(cells, row.y, row.x, STYLE_STRONG, (int)id == ui->source ? "◀" : " ");
-    cells_text(cells, row.y, row.x + 1, (uint8_t)state_style(state),
+    cells_text(cells, row.y, row.x + 1, (uint8_t)table_state_style(state),
                state == CLASS_STARVING ? "!" : state == CLASS_SPARE ? "+" : " ");
     for (unsigned i = 0; i < layout->count; i++) {
         char text[CELL_BYTES];
@@ -294,22 +294,23 @@ static void draw_row(const struct model *model, const struct class_table_ui *ui,
     }
     int x = row.x + layout->end;
     if (layout->has_state) {
-        cells_text(cells, row.y, x + 1, (uint8_t)state_style(state), class_state_word(state));
+        cells_text(cells, row.y, x + 1, (uint8_t)table_state_style(state), class_state_word(state));
         x += STATE_WIDTH + 1;
     }
     if (layout->trends == 2) {
-        draw_trend(model, cells, row.y, x + 1, layout->trend_width, id, CLASS_METRIC_PAGES);
+        table_draw_trend(model, cells, row.y, x + 1, layout->trend_width, id, CLASS_METRIC_PAGES);
         x += layout->trend_width + 1;
     }
     if (layout->trends >= 1) {
-        draw_trend(model, cells, row.y, x + 1, layout->trend_width, id, CLASS_METRIC_EVICTIONS);
+        table_draw_trend(model, cells, row.y, x + 1, layout->trend_width, id,
+                         CLASS_METRIC_EVICTIONS);
     }
 }
 
 /* Sums over the rows shown; chunks of different sizes are not added up. */
-static void draw_totals(const struct model *model, const struct class_table_ui *ui,
-                        struct cells *cells, struct rect row, const struct layout *layout,
-                        const unsigned *ids, unsigned count) {
+static void table_draw_totals(const struct model *model, const struct class_table_ui *ui,
+                              struct cells *cells, struct rect row, const struct layout *layout,
+                              const unsigned *ids, unsigned count) {
     cells_printf(cells, row.y, row.x, STYLE_STRONG, "Σ%u", count);
     for (unsigned i = 0; i < layout->count; i++) {
         enum class_column column = (enum class_column)layout->placed[i].column;
@@ -318,8 +319,7 @@ static void draw_totals(const struct model *model, const struct class_table_ui *
         }
         double sum = NAN;
         for (unsigned row_at = 0; row_at < count; row_at++) {
-            double value =
-                class_column_value(model, ids[row_at], column, ui->window_ms);
+            double value = class_column_value(model, ids[row_at], column, ui->window_ms);
             if (!isnan(value) && (value >= 0 || column == COLUMN_CHANGE)) {
                 sum = isnan(sum) ? value : sum + value;
             }
@@ -331,7 +331,7 @@ static void draw_totals(const struct model *model, const struct class_table_ui *
     }
 }
 
-static unsigned row_of(const unsigned *ids, unsigned count, unsigned id) {
+static unsigned table_row_of(const unsigned *ids, unsigned count, unsigned id) {
     for (unsigned i = 0; i < count; i++) {
         if (ids[i] == id) {
             return i;
@@ -344,16 +344,16 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
                       struct rect area, bool with_cursor) {
     unsigned ids[CLASS_LIMIT];
     unsigned count = class_table_rows(model, ui, ids);
-    struct layout layout = lay_out(ui, area.width);
+    struct layout layout = table_lay_out(ui, area.width);
     ui->width = area.width;
-    draw_heads(ui, cells, area, &layout);
+    table_draw_heads(ui, cells, area, &layout);
     if (model_now(model) == NULL || area.height < 2) {
         return;
     }
     unsigned room = (unsigned)area.height - 1;
     bool totals = with_cursor && room >= 4;
     unsigned visible = totals ? room - 1 : room;
-    unsigned cursor = row_of(ids, count, ui->cursor);
+    unsigned cursor = table_row_of(ids, count, ui->cursor);
     unsigned top = 0;
     if (with_cursor) {
         ui->cursor = count > 0 ? ids[cursor] : 0;
@@ -361,7 +361,7 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
     }
     for (unsigned i = 0; i < visible && top + i < count; i++) {
         struct rect row = {area.y + 1 + (int)i, area.x, 1, area.width};
-        draw_row(model, ui, cells, row, &layout, ids[top + i]);
+        table_draw_row(model, ui, cells, row, &layout, ids[top + i]);
         cells_hot(cells, row, HOT_ROW, ids[top + i]);
         if (with_cursor && top + i == cursor) {
             if ((int)ids[cursor] != ui->source) {
@@ -376,9 +376,9 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
                                                                : brain_no_classes(brain_of(model)));
     }
     if (totals) {
-        draw_totals(model, ui, cells,
-                    (struct rect){area.y + area.height - 1, area.x, 1, area.width}, &layout, ids,
-                    count);
+        table_draw_totals(model, ui, cells,
+                          (struct rect){area.y + area.height - 1, area.x, 1, area.width}, &layout,
+                          ids, count);
         if (top + visible < count) {
             cells_text_right(cells, area.y + area.height - 1, area.x + area.width, STYLE_DIM,
                              "more ↓");
@@ -392,5 +392,5 @@ void class_table_move_cursor(const struct model *model, struct class_table_ui *u
     if (count == 0) {
         return;
     }
-    ui->cursor = ids[list_step(row_of(ids, count, ui->cursor), rows, count - 1)];
+    ui->cursor = ids[list_step(table_row_of(ids, count, ui->cursor), rows, count - 1)];
 }

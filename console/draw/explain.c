@@ -13,7 +13,7 @@ static struct explanation entries[ENTRIES_MOST];
 static unsigned entry_count;
 
 /* The field whose name begins the line, and the start of its value; NULL for any other line. */
-static const char **field_of(struct explanation *entry, char *line, char **value) {
+static const char **explain_field_of(struct explanation *entry, char *line, char **value) {
     static const char *const words[] = {"term",   "also",    "unit", "meaning",
                                         "source", "formula", "do"};
     const char **fields[] = {&entry->term,   &entry->also,    &entry->unit,      &entry->meaning,
@@ -29,7 +29,7 @@ static const char **field_of(struct explanation *entry, char *line, char **value
 }
 
 /* Joins lines that go on: "\n  " becomes one blank. */
-static void join_lines(char *from) {
+static void explain_join_lines(char *from) {
     char *to = from;
     while (*from != '\0') {
         if (from[0] == '\n' && from[1] == ' ') {
@@ -42,8 +42,8 @@ static void join_lines(char *from) {
     *to = '\0';
 }
 
-static void read_text(void) {
-    join_lines(text);
+static void explain_read_text(void) {
+    explain_join_lines(text);
     struct explanation *entry = NULL;
     for (char *line = text; line != NULL;) {
         char *next = strchr(line, '\n'), *value;
@@ -59,7 +59,7 @@ static void read_text(void) {
             *entry = (struct explanation){.also = "", .unit = "", .meaning = "", .source = "",
                                           .formula = "", .what_to_do = ""};
         }
-        const char **field = entry != NULL ? field_of(entry, line, &value) : NULL;
+        const char **field = entry != NULL ? explain_field_of(entry, line, &value) : NULL;
         if (field != NULL) {
             *field = value;
         }
@@ -69,7 +69,7 @@ static void read_text(void) {
 
 const struct explanation *explain_at(unsigned index) {
     if (entry_count == 0) {
-        read_text();
+        explain_read_text();
     }
     return index < entry_count ? &entries[index] : NULL;
 }

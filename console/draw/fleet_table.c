@@ -75,13 +75,12 @@ struct fleet {
 static const struct {
     const char *name;
     enum fleet_column column;
-} compared[] = {{"hit_ratio", FLEET_HIT},
-                {"age_s", FLEET_AGE},
-                {"evictions_per_s", FLEET_EVICTIONS}};
+} compared[] = {
+    {"hit_ratio", FLEET_HIT}, {"age_s", FLEET_AGE}, {"evictions_per_s", FLEET_EVICTIONS}};
 enum { COMPARED = sizeof compared / sizeof *compared };
 
 /* Reads the finding about a row from the top of the stack. */
-static void take_found(lua_State *L, struct fleet_row *row) {
+static void fleet_take_found(lua_State *L, struct fleet_row *row) {
     char by[20];
     lua_values_text(L, "by", by, sizeof by);
     row->value[FLEET_Z] = lua_values_number(L, "far");
@@ -92,7 +91,7 @@ static void take_found(lua_State *L, struct fleet_row *row) {
 }
 
 /* (fleet) -> nothing; as light userdata */
-static int find_outliers(lua_State *L) {
+static int fleet_find_outliers(lua_State *L) {
     struct fleet *fleet = lua_touserdata(L, 1);
     lua_values_push_function(L, "slate.judge.attention", "compare_servers");
     lua_createtable(L, (int)fleet->count, 0);
@@ -108,7 +107,7 @@ static int find_outliers(lua_State *L) {
     lua_call(L, 1, 1);
     for (unsigned i = 0; i < fleet->count; i++) {
         lua_geti(L, -1, i + 1);
-        take_found(L, &fleet->rows[i]);
+        fleet_take_found(L, &fleet->rows[i]);
         lua_pop(L, 1);
     }
     return 0;
@@ -121,14 +120,14 @@ void fleet_compare(struct fleet_row *rows, unsigned count) {
         rows[i].value[FLEET_Z] = NAN;
         rows[i].is_odd = false;
     }
-    lua_values_call(find_outliers, &fleet, why, sizeof why); /* without memory: no outliers */
+    lua_values_call(fleet_find_outliers, &fleet, why, sizeof why); /* without memory: none */
 }
 
 /* ---- order ---- */
 
 static const struct fleet_ui *order; /* qsort passes no argument */
 
-static int worse_first(const struct fleet_row *a, const struct fleet_row *b) {
+static int fleet_by_worst(const struct fleet_row *a, const struct fleet_row *b) {
     bool a_is_odd = a->is_odd, b_is_odd = b->is_odd;
     if (a->is_up != b->is_up) {
         return a->is_up ? 1 : -1;
@@ -147,7 +146,7 @@ static int worse_first(const struct fleet_row *a, const struct fleet_row *b) {
     return left > right ? -1 : left < right;
 }
 
-static int by_column(const struct fleet_row *a, const struct fleet_row *b) {
+static int fleet_by_column(const struct fleet_row *a, const struct fleet_row *b) {
     if (order->sort == FLEET_HOST || order->sort == FLEET_VERSION) {
         char left[40], right[40];
         const char *x = order->sort == FLEET_HOST ? model_server(a->model)
@@ -164,15 +163,15 @@ static int by_column(const struct fleet_row *a, const struct fleet_row *b) {
     return order->is_ascending ? sign : -sign;
 }
 
-static int compare(const void *a, const void *b) {
+static int fleet_compare_rows(const void *a, const void *b) {
     const struct fleet_row *left = a, *right = b;
-    int sign = order->has_order ? by_column(left, right) : worse_first(left, right);
+    int sign = order->has_order ? fleet_by_column(left, right) : fleet_by_worst(left, right);
     return sign != 0 ? sign : left->server < right->server ? -1 : left->server > right->server;
 }
 
 void fleet_sort(struct fleet_row *rows, unsigned count, const struct fleet_ui *ui) {
     order = ui;
-    qsort(rows, count, sizeof *rows, compare);
+    qsort(rows, count, sizeof *rows, fleet_compare_rows);
 }
 
 /* ---- drawing ---- */
@@ -222,7 +221,7 @@ const char *fleet_text(const struct fleet_row *row, enum fleet_column column, ch
 }
 
 /* Chooses the columns that fit. The host gets the width that is left. */
-static int choose_columns(int width, bool shown[FLEET_COLUMNS]) {
+static int fleet_choose_columns(int width, bool shown[FLEET_COLUMNS]) {
     int used = 2;
     for (int i = 0; i < FLEET_COLUMNS; i++) {
         shown[i] = true;
@@ -245,7 +244,7 @@ static int choose_columns(int width, bool shown[FLEET_COLUMNS]) {
 }
 
 /* Draws a host, or the end of a long path: the end says more than the beginning. */
-static void draw_host(const char *name, struct cells *cells, int y, int x, int width) {
+static void fleet_draw_host(const char *name, struct cells *cells, int y, int x, int width) {
     int excess = cells_width_of(name) - width;
     if (name[0] == '/' && excess > 0 && excess + 1 < (int)strlen(name)) {
         x = cells_text(cells, y, x, STYLE_STRONG, "…");
@@ -256,20 +255,20 @@ static void draw_host(const char *name, struct cells *cells, int y, int x, int w
 }
 
 /* True if the trends fit after the columns, which end at x. */
-static bool has_trends(struct rect area, int x) {
+static bool fleet_has_trends(struct rect area, int x) {
     return area.x + area.width - x > TRENDS_WIDTH;
 }
 
-static void draw_row(const struct fleet_row *row, bool is_marked, const bool shown[FLEET_COLUMNS],
-                     int host_width, uint64_t now_ms, struct cells *cells, int y,
-                     struct rect area) {
+static void fleet_draw_row(const struct fleet_row *row, bool is_marked,
+                           const bool shown[FLEET_COLUMNS], int host_width, uint64_t now_ms,
+                           struct cells *cells, int y, struct rect area) {
     bool is_bad = !row->is_up || row->tone == TONE_BAD, is_warned = row->tone == TONE_WARN;
     cells_text(cells, y, area.x,
                (uint8_t)(is_bad ? STYLE_BAD : is_warned ? STYLE_WARN : STYLE_PLAIN),
                is_bad ? "!" : is_warned ? "●" : " ");
     cells_text(cells, y, area.x + 1, STYLE_STRONG, is_marked ? "◆" : " ");
     int x = area.x + 2;
-    draw_host(model_server(row->model), cells, y, x, host_width);
+    fleet_draw_host(model_server(row->model), cells, y, x, host_width);
     x += host_width;
     if (!row->is_up) {
         char words[NOTE_BYTES + 40];
@@ -288,12 +287,11 @@ static void draw_row(const struct fleet_row *row, bool is_marked, const bool sho
         if (shown[i]) {
             x += fleet_columns[i].width + 1;
             bool is_odd = row->is_odd && (i == (int)row->odd || i == FLEET_Z);
-            cells_text_right(cells, y, x,
-                             (uint8_t)(is_odd ? STYLE_BAD : STYLE_PLAIN),
+            cells_text_right(cells, y, x, (uint8_t)(is_odd ? STYLE_BAD : STYLE_PLAIN),
                              fleet_text(row, (enum fleet_column)i, text));
         }
     }
-    if (has_trends(area, x)) {
+    if (fleet_has_trends(area, x)) {
         cells_graph(cells, (struct rect){y, x + 1, 1, FLEET_TREND}, STYLE_GRAPH, row->hits,
                     row->hits_count, 0);
         x += FLEET_TREND + 1;
@@ -307,8 +305,8 @@ static void draw_row(const struct fleet_row *row, bool is_marked, const bool sho
     }
 }
 
-static void draw_heads(const struct fleet_ui *ui, const bool shown[FLEET_COLUMNS], int host_width,
-                       struct cells *cells, struct rect area) {
+static void fleet_draw_heads(const struct fleet_ui *ui, const bool shown[FLEET_COLUMNS],
+                             int host_width, struct cells *cells, struct rect area) {
     cells_head(cells, area.y, area.x, area.width, "");
     int x = area.x + 2 + host_width;
     for (int i = 0; i < FLEET_COLUMNS; i++) {
@@ -324,7 +322,7 @@ static void draw_heads(const struct fleet_ui *ui, const bool shown[FLEET_COLUMNS
             cells_hot(cells, (struct rect){area.y, x - width, 1, width}, HOT_SORT, (unsigned)i);
         }
     }
-    if (has_trends(area, x)) {
+    if (fleet_has_trends(area, x)) {
         cells_text_fit(cells, area.y, x + 1, FLEET_TREND, STYLE_HEADER, "HIT%, trend");
         cells_text_fit(cells, area.y, x + FLEET_TREND + 2, FLEET_TREND, STYLE_HEADER,
                        "EV/s, trend");
@@ -343,20 +341,19 @@ unsigned fleet_row_at(const struct fleet_row *rows, unsigned count, const struct
 void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet_ui *ui,
                       uint64_t now_ms, struct cells *cells, struct rect area) {
     bool shown[FLEET_COLUMNS];
-    int host_width = choose_columns(area.width, shown);
-    draw_heads(ui, shown, host_width, cells, area);
+    int host_width = fleet_choose_columns(area.width, shown);
+    fleet_draw_heads(ui, shown, host_width, cells, area);
     unsigned height = (unsigned)(area.height > 1 ? area.height - 1 : 0);
     unsigned at = fleet_row_at(rows, count, ui);
     ui->top = list_top(ui->top, at, height, count);
     for (unsigned i = 0; i < height && ui->top + i < count; i++) {
         int y = area.y + 1 + (int)i;
-        draw_row(&rows[ui->top + i], ui->marked[rows[ui->top + i].server], shown, host_width,
-                 now_ms, cells, y, area);
+        fleet_draw_row(&rows[ui->top + i], ui->marked[rows[ui->top + i].server], shown, host_width,
+                       now_ms, cells, y, area);
         cells_hot(cells, (struct rect){y, area.x, 1, area.width}, HOT_ROW,
                   rows[ui->top + i].server);
         if (ui->top + i == at) {
-            cells_text(cells, y, area.x + 1, STYLE_STRONG,
-                       ui->marked[rows[at].server] ? "◆" : ">");
+            cells_text(cells, y, area.x + 1, STYLE_STRONG, ui->marked[rows[at].server] ? "◆" : ">");
             cells_select(cells, y, area.x, area.width);
         }
     }

@@ -43,20 +43,20 @@ static size_t restore_bytes;
 static const int fatal_signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT};
 static const int loop_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
 
-static void on_fatal(int number) {
+static void term_on_fatal(int number) {
     ssize_t written = write(term.tty_fd, restore_text, restore_bytes);
     (void)written;
     tcsetattr(STDIN_FILENO, TCSANOW, &saved_line);
     raise(number); /* SA_RESETHAND: this time the default action runs */
 }
 
-static void on_loop_signal(int number) {
+static void term_on_loop_signal(int number) {
     unsigned char byte = (unsigned char)number;
     ssize_t written = write(term.signal_pipe[1], &byte, 1);
     (void)written; /* a full pipe wakes up the loop anyway */
 }
 
-static void append_restore(const char *capability) {
+static void term_append_restore(const char *capability) {
     const char *text = tigetstr(capability);
     bool is_mouse = strcmp(capability, "kmous") == 0;
     if (is_mouse && text != NULL && text != (const char *)-1) {
@@ -70,19 +70,20 @@ static void append_restore(const char *capability) {
     restore_bytes += strlen(text);
 }
 
-static void catch_signals(void) {
-    struct sigaction fatal = {.sa_handler = on_fatal, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
+static void term_catch_signals(void) {
+    struct sigaction fatal = {.sa_handler = term_on_fatal,
+                              .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
     for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++) {
         sigaction(fatal_signals[i], &fatal, NULL);
     }
-    struct sigaction loop = {.sa_handler = on_loop_signal, .sa_flags = SA_RESTART};
+    struct sigaction loop = {.sa_handler = term_on_loop_signal, .sa_flags = SA_RESTART};
     for (size_t i = 0; i < sizeof loop_signals / sizeof *loop_signals; i++) {
         sigaction(loop_signals[i], &loop, NULL);
     }
     signal(SIGPIPE, SIG_IGN);
 }
 
-static void release_signals(void) {
+static void term_release_signals(void) {
     for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++) {
         signal(fatal_signals[i], SIG_DFL);
     }
@@ -215,11 +216,11 @@ bool term_open(const struct term_options *options, char *why, size_t why_bytes) 
         return false;
     }
     term.is_open = true;
-    append_restore("sgr0");
-    append_restore("rmkx");
-    append_restore("cnorm");
-    append_restore("kmous"); /* ends mouse reports, if the terminal has a mouse */
-    append_restore("rmcup");
+    term_append_restore("sgr0");
+    term_append_restore("rmkx");
+    term_append_restore("cnorm");
+    term_append_restore("kmous"); /* ends mouse reports, if the terminal has a mouse */
+    term_append_restore("rmcup");
     term.is_ascii = options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     const char *no_colour = getenv("NO_COLOR");
     term.has_colour = !options->mono && (no_colour == NULL || no_colour[0] == '\0') && has_colors();
@@ -242,7 +243,7 @@ bool term_open(const struct term_options *options, char *why, size_t why_bytes) 
         term.tty_fd = term.tty_fd < 0 ? STDOUT_FILENO : term.tty_fd;
         term.frame_fd = -1;
     }
-    catch_signals();
+    term_catch_signals();
     return true;
 }
 
@@ -262,7 +263,7 @@ void term_close(void) {
         term.frame_fd = -1;
         term.tty_fd = STDOUT_FILENO;
     }
-    release_signals();
+    term_release_signals();
     term.is_open = false;
     close(term.signal_pipe[0]);
     close(term.signal_pipe[1]);
@@ -278,7 +279,7 @@ void term_size(int *width, int *height) {
 }
 
 /* Converts a cell for ncurses. */
-static void to_curses(const struct cell *cell, cchar_t *out) {
+static void term_to_curses(const struct cell *cell, cchar_t *out) {
     wchar_t glyph[2] = {(wchar_t)cell->glyph, L'\0'};
     unsigned style = cell->style & ~(unsigned)CELL_SELECTED;
     attr_t attributes =
@@ -288,7 +289,7 @@ static void to_curses(const struct cell *cell, cchar_t *out) {
 
 /* ncurses writes a few bytes at a time, and a terminal that draws between them flickers. So
  * slatetop redirects its output to memory, and sends it in one write. */
-static void release_output(void) {
+static void term_release_output(void) {
     off_t bytes = lseek(term.frame_fd, 0, SEEK_END);
     dup2(term.tty_fd, STDOUT_FILENO);
     if (bytes > 0 && (size_t)bytes > term.frame_bytes) {
@@ -321,14 +322,14 @@ void term_show(const struct cells *cells) {
     cchar_t row[1000];
     for (int y = 0; y < cells->height; y++) {
         for (int x = 0; x < cells->width; x++) {
-            to_curses(&cells->grid[y * cells->width + x], &row[x]);
+            term_to_curses(&cells->grid[y * cells->width + x], &row[x]);
         }
         mvadd_wchnstr(y, 0, row, cells->width);
     }
     bool is_caught = term.frame_fd >= 0 && dup2(term.frame_fd, STDOUT_FILENO) >= 0;
     refresh();
     if (is_caught) {
-        release_output();
+        term_release_output();
     }
 }
 
@@ -349,7 +350,7 @@ void term_resize(void) {
     }
 }
 
-static uint32_t take_pointer(void) {
+static uint32_t term_take_pointer(void) {
     MEVENT event;
     if (getmouse(&event) != OK) {
         return KEY_NONE + 0xffff;
@@ -366,9 +367,9 @@ struct pointer term_pointer(void) {
     return term.pointer;
 }
 
-static uint32_t from_curses(wint_t code) {
+static uint32_t term_from_curses(wint_t code) {
     if (code == KEY_MOUSE) {
-        return take_pointer();
+        return term_take_pointer();
     }
     static const struct {
         wint_t code;
@@ -397,7 +398,7 @@ uint32_t term_key(void) {
         return KEY_NONE;
     }
     if (kind == KEY_CODE_YES) {
-        return from_curses(code);
+        return term_from_curses(code);
     }
     if (code == '\r' || code == '\n') {
         return KEY_RETURN;

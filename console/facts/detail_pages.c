@@ -13,7 +13,7 @@ void page_list_fini(struct page_list *list) {
 }
 
 /* Makes room for a page of this number; false: out of memory. */
-static bool make_room(struct page_list *list, unsigned number) {
+static bool pages_make_room(struct page_list *list, unsigned number) {
     if (number >= list->room) {
         unsigned room = list->room > 0 ? list->room : 64;
         while (room <= number) {
@@ -50,7 +50,7 @@ static bool parse_page(const char *text, struct page_info *page) {
     return true;
 }
 
-static double next_of(const char *text, size_t text_bytes) {
+static double pages_find_next(const char *text, size_t text_bytes) {
     struct stat_line line;
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         if (strcmp(line.name, "next") == 0) {
@@ -63,8 +63,8 @@ static double next_of(const char *text, size_t text_bytes) {
 void page_list_parse(struct page_list *list, const char *text, size_t text_bytes) {
     struct stat_line line;
     unsigned first = list->next;
-    double next = next_of(text, text_bytes);
-    bool goes_on = next > first && next < PAGES_KEPT;
+    double next = pages_find_next(text, text_bytes);
+    bool goes_on = next > first && next < PAGES_MOST;
     /* pages that a part does not list no longer have a class */
     for (unsigned i = first; i < list->count && (!goes_on || i < next); i++) {
         list->pages[i] = (struct page_info){0};
@@ -72,10 +72,9 @@ void page_list_parse(struct page_list *list, const char *text, size_t text_bytes
     list->notes_use = list->notes_use && first > 0;
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         struct page_info page;
-        double number =
-            strncmp(line.name, "page:", 5) == 0 ? stat_line_number(line.name + 5) : NAN;
-        if (number >= first && number < PAGES_KEPT && parse_page(line.value, &page) &&
-            make_room(list, (unsigned)number)) {
+        double number = strncmp(line.name, "page:", 5) == 0 ? stat_line_number(line.name + 5) : NAN;
+        if (number >= first && number < PAGES_MOST && parse_page(line.value, &page) &&
+            pages_make_room(list, (unsigned)number)) {
             list->pages[(unsigned)number] = page;
             list->notes_use = list->notes_use || page.unused_s != UINT32_MAX;
         }

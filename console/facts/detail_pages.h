@@ -1,14 +1,14 @@
 /* Every page of the server, from stats pages: its class, how full it is, and its age.
  *
  * A large cache answers in parts, so the map is assembled over several refreshes; `next` is the
- * part to request. Memory: 20 bytes a page, at most PAGES_KEPT of them. One thread. */
+ * part to request. Memory: 20 bytes a page, at most PAGES_MOST of them. One thread. */
 #ifndef CONSOLE_FACTS_DETAIL_PAGES_H
 #define CONSOLE_FACTS_DETAIL_PAGES_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PAGES_KEPT = 1 << 18, PAGES_A_PART = 4096 };
+enum { PAGES_MOST = 1 << 18, PAGES_A_PART = 4096 };
 
 enum page_state { PAGE_STATE_NONE, PAGE_STATE_OWNED, PAGE_STATE_DRAINING };
 

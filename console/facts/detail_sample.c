@@ -54,7 +54,7 @@ double curve_value_at(const struct curve *curve, double bytes) {
 /* --- what if --- */
 
 /* Finds the policy of this name, or adds it. NULL: there are too many policies. */
-static struct policy_guess *guess_named(struct whatif *whatif, const char *name, size_t n) {
+static struct policy_guess *sample_guess_named(struct whatif *whatif, const char *name, size_t n) {
     struct policy_guess blank = {.hit_ratio = NAN, .difference = NAN};
     memcpy(blank.name, name, n < POLICY_NAME_BYTES ? n : POLICY_NAME_BYTES - 1);
     for (unsigned i = 0; i < whatif->count; i++) {
@@ -83,7 +83,7 @@ void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
         /* stats of classes are for Lua: slate.judge.prediction */
         } else if (strncmp(line.name, "class:", 6) != 0) {
             struct policy_guess *guess =
-                guess_named(whatif, line.name, (size_t)(colon - line.name));
+                sample_guess_named(whatif, line.name, (size_t)(colon - line.name));
             if (guess != NULL) {
                 const struct stat_slot of_policy[] = {STAT_NUMBER("hit_ratio", guess->hit_ratio),
                                                       STAT_NUMBER("difference", guess->difference)};
@@ -116,10 +116,9 @@ void hot_keys_parse(struct hot_keys *hot, const char *text, size_t text_bytes) {
             *key = (struct hot_key){.requests = NAN, .error = NAN};
             hot->count = number;
         }
-        const struct stat_slot slots[] = {STAT_NUMBER("requests", key->requests),
-                                          STAT_NUMBER("error", key->error),
-                                          STAT_NUMBER("doubt", key->doubt),
-                                          STAT_TEXT("key", key->key)};
+        const struct stat_slot slots[] = {
+            STAT_NUMBER("requests", key->requests), STAT_NUMBER("error", key->error),
+            STAT_NUMBER("doubt", key->doubt), STAT_TEXT("key", key->key)};
         STAT_LINE_TAKE(slots, field, line.value);
     }
 }

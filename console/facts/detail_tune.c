@@ -8,13 +8,11 @@
 
 /* --- moves --- */
 
-static void take_move_field(struct page_move *move, const char *field, const char *value) {
-    const struct stat_slot slots[] = {STAT_NUMBER("time", move->time_s),
-                                      STAT_NUMBER("pages", move->pages),
-                                      STAT_NUMBER("lost", move->lost),
-                                      STAT_TEXT("mode", move->mode),
-                                      STAT_TEXT("outcome", move->outcome),
-                                      STAT_TEXT("reason", move->reason)};
+static void detail_take_move_field(struct page_move *move, const char *field, const char *value) {
+    const struct stat_slot slots[] = {
+        STAT_NUMBER("time", move->time_s),   STAT_NUMBER("pages", move->pages),
+        STAT_NUMBER("lost", move->lost),     STAT_TEXT("mode", move->mode),
+        STAT_TEXT("outcome", move->outcome), STAT_TEXT("reason", move->reason)};
     STAT_LINE_TAKE(slots, field, value);
     double number = stat_line_number(value);
     unsigned class_id = number >= 0 && number < TUNE_CLASSES ? (unsigned)number : 0;
@@ -26,7 +24,7 @@ static void take_move_field(struct page_move *move, const char *field, const cha
 }
 
 /* The move of this number: the last one, or a new one after it. A full list drops the oldest. */
-static struct page_move *move_numbered(struct move_list *list, unsigned number) {
+static struct page_move *detail_move_numbered(struct move_list *list, unsigned number) {
     if (list->count > 0 && list->moves[list->count - 1].number == number) {
         return &list->moves[list->count - 1];
     }
@@ -48,7 +46,7 @@ void move_list_parse(struct move_list *list, const char *text, size_t text_bytes
         unsigned number;
         const char *field;
         if (stat_line_numbered(line.name, 1u << 31, &number, &field)) {
-            take_move_field(move_numbered(list, number), field, line.value);
+            detail_take_move_field(detail_move_numbered(list, number), field, line.value);
         } else {
             STAT_LINE_TAKE(slots, line.name, line.value);
         }
@@ -72,11 +70,10 @@ void worth_list_parse(struct worth_list *list, const char *text, size_t text_byt
         const char *field;
         if (stat_line_numbered(line.name, TUNE_CLASSES, &id, &field)) {
             struct page_worth *worth = &list->classes[id];
-            const struct stat_slot slots[] = {STAT_NUMBER("gain", worth->gain),
-                                         STAT_NUMBER("gain_doubt", worth->gain_doubt),
-                                         STAT_NUMBER("loss", worth->loss),
-                                         STAT_NUMBER("loss_doubt", worth->loss_doubt),
-                                         STAT_NUMBER("average", worth->average)};
+            const struct stat_slot slots[] = {
+                STAT_NUMBER("gain", worth->gain), STAT_NUMBER("gain_doubt", worth->gain_doubt),
+                STAT_NUMBER("loss", worth->loss), STAT_NUMBER("loss_doubt", worth->loss_doubt),
+                STAT_NUMBER("average", worth->average)};
             STAT_LINE_TAKE(slots, field, line.value);
         } else if (stat_line_is(line.name, "mode")) {
             stat_line_copy(list->mode, sizeof list->mode, line.value);

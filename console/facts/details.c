@@ -43,8 +43,8 @@ void details_forget_class(struct details *details, unsigned class_id) {
     }
 }
 
-static void parse(struct details *details, enum inquiry inquiry, unsigned class_id,
-                  const char *text, size_t text_bytes) {
+static void details_parse_text(struct details *details, enum inquiry inquiry, unsigned class_id,
+                               const char *text, size_t text_bytes) {
     switch (inquiry) {
     case INQUIRY_MOVES:
         move_list_parse(&details->moves, text, text_bytes);
@@ -84,7 +84,7 @@ static void parse(struct details *details, enum inquiry inquiry, unsigned class_
     case INQUIRY_SETTINGS:
     case INQUIRY_MEMORY: /* kept as text, for the judgement */
     case INQUIRY_CONFIG:
-    case INQUIRY_OUTLOOKS: /* a line, taken by outlook_take */
+    case INQUIRY_PREDICTIONS: /* a line, taken by prediction_take */
     case INQUIRY_COUNT:
         break;
     }
@@ -93,13 +93,13 @@ static void parse(struct details *details, enum inquiry inquiry, unsigned class_
 void details_take(struct details *details, enum inquiry inquiry, unsigned class_id,
                   const char *text, size_t text_bytes, bool is_stats, uint64_t now_ms) {
     if (is_stats) {
-        parse(details, inquiry, class_id, text, text_bytes);
+        details_parse_text(details, inquiry, class_id, text, text_bytes);
     }
     answers_take(&details->answers, inquiry, text, text_bytes, is_stats, now_ms);
 }
 
 /* The stat of this name, appended when it is new; NULL when there is no room. */
-static struct named_stat *stat_named(struct class_detail *focus, const char *name) {
+static struct named_stat *detail_stat_named(struct class_detail *focus, const char *name) {
     for (unsigned i = 0; i < focus->count; i++) {
         if (strcmp(focus->stats[i].name, name) == 0) {
             return &focus->stats[i];
@@ -114,8 +114,8 @@ static struct named_stat *stat_named(struct class_detail *focus, const char *nam
     return stat;
 }
 
-static void take_class(struct details *details, enum stats_group group, const char *text,
-                        size_t text_bytes, uint64_t now_ms) {
+static void details_take_class(struct details *details, enum stats_group group, const char *text,
+                               size_t text_bytes, uint64_t now_ms) {
     struct class_detail *focus = &details->focus;
     struct stat_line line;
     if (focus->class_id == 0 || (group != GROUP_ITEMS && group != GROUP_SLABS)) {
@@ -133,7 +133,7 @@ static void take_class(struct details *details, enum stats_group group, const ch
         if (!stat_line_numbered(name, CLASS_LIMIT, &id, &field) || id != focus->class_id) {
             continue;
         }
-        struct named_stat *stat = stat_named(focus, field);
+        struct named_stat *stat = detail_stat_named(focus, field);
         if (stat != NULL) {
             stat_line_copy(stat->value, sizeof stat->value, line.value);
             stat->before = stat->now;
@@ -153,7 +153,7 @@ void details_take_group(struct details *details, enum stats_group group, const c
     if (group == GROUP_SETTINGS) {
         details_take(details, INQUIRY_SETTINGS, 0, text, text_bytes, is_stats, now_ms);
     } else if (is_stats) {
-        take_class(details, group, text, text_bytes, now_ms);
+        details_take_class(details, group, text, text_bytes, now_ms);
     }
 }
 

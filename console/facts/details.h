@@ -5,7 +5,7 @@
  * thread; times are monotonic milliseconds. */
 #ifndef CONSOLE_FACTS_DETAILS_H
 #define CONSOLE_FACTS_DETAILS_H
-#include "facts/detail_outlook.h"
+#include "facts/detail_prediction.h"
 #include "facts/detail_pages.h"
 #include "facts/detail_sample.h"
 #include "facts/detail_tune.h"
@@ -40,7 +40,7 @@ struct details {
     unsigned curves_first[2];               /* classes requested with each refresh; 0: none */
     struct whatif whatif;
     struct hot_keys hot;
-    struct outlook_list outlooks;
+    struct prediction_list predictions;
 };
 
 /* The inquiries that a screen needs beyond a refresh. All zero: none. */
@@ -51,7 +51,7 @@ struct wants {
     unsigned class_id;  /* the class of which every stat is shown; 0: none */
     unsigned curves_first[2]; /* classes whose curves do not wait for their turn; 0: none */
     unsigned order_count;
-    char orders[OUTLOOK_LIMIT][OUTLOOK_ORDER_BYTES]; /* orders of chunk sizes to predict */
+    char orders[PREDICTION_LIMIT][PREDICTION_ORDER_BYTES]; /* orders of chunk sizes to predict */
 };
 
 /* NULL when out of memory. */

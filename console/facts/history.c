@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static unsigned slot(const struct history *history, unsigned back) {
+static unsigned history_slot_of(const struct history *history, unsigned back) {
     return (history->head + history->capacity - 1 - back) % history->capacity;
 }
 
@@ -45,7 +45,7 @@ void history_break(struct history *history) {
 }
 
 /* True if the newest value continues the flat line of a series without memory. */
-static bool stays_flat(const struct history *history, struct series *series, float value) {
+static bool history_stays_flat(const struct history *history, struct series *series, float value) {
     if (series->last == 0 || series->first == history->samples) {
         series->first = history->samples;
         series->flat = value;
@@ -56,17 +56,18 @@ static bool stays_flat(const struct history *history, struct series *series, flo
     return true;
 }
 
-static float flat_value(const struct history *history, const struct series *series, unsigned back) {
+static float history_flat_value(const struct history *history, const struct series *series,
+                                unsigned back) {
     uint64_t number = history->samples - back;
     bool is_within = series->last > 0 && number >= series->first && number <= series->last;
     return is_within ? series->flat : NAN;
 }
 
-static bool make_room(const struct history *history, struct series *series) {
+static bool history_make_room(const struct history *history, struct series *series) {
     float *values = malloc(history->capacity * sizeof *values);
     for (unsigned back = 0; values != NULL && back < history->capacity; back++) {
-        values[slot(history, back)] =
-            back < history->used ? flat_value(history, series, back) : NAN;
+        values[history_slot_of(history, back)] =
+            back < history->used ? history_flat_value(history, series, back) : NAN;
     }
     series->values = values;
     return values != NULL;
@@ -74,10 +75,11 @@ static bool make_room(const struct history *history, struct series *series) {
 
 void history_set(struct history *history, unsigned series, double value) {
     struct series *to = &history->series[series];
-    if (to->values == NULL && (stays_flat(history, to, (float)value) || !make_room(history, to))) {
+    if (to->values == NULL &&
+        (history_stays_flat(history, to, (float)value) || !history_make_room(history, to))) {
         return;
     }
-    to->values[slot(history, 0)] = (float)value;
+    to->values[history_slot_of(history, 0)] = (float)value;
 }
 
 void history_clear(struct history *history, unsigned series) {
@@ -90,12 +92,12 @@ float history_value(const struct history *history, unsigned series, unsigned bac
         return NAN;
     }
     const struct series *from = &history->series[series];
-    return from->values != NULL ? from->values[slot(history, back)]
-                                : flat_value(history, from, back);
+    return from->values != NULL ? from->values[history_slot_of(history, back)]
+                                : history_flat_value(history, from, back);
 }
 
 uint64_t history_time(const struct history *history, unsigned back) {
-    return back < history->used ? history->at_ms[slot(history, back)] : 0;
+    return back < history->used ? history->at_ms[history_slot_of(history, back)] : 0;
 }
 
 double history_mean(const struct history *history, unsigned series, uint64_t window_ms) {

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INQUIRY_ROW(name, command, server, keeps) {command, server, keeps},
+#define INQUIRY_ROW(name, command, server, stores) {command, server, stores},
 const struct inquiry_row inquiry_rows[INQUIRY_COUNT] = {INQUIRIES(INQUIRY_ROW)};
 
 /* Why memcached has no such answer, and what it reports on the subject. */
-static const char *stock_reason(enum inquiry inquiry) {
+static const char *inquiry_stock_reason(enum inquiry inquiry) {
     if (inquiry == INQUIRY_HOTKEYS) {
         return "needs slated; memcached tells keys as they come: w in Events (8)";
     }
@@ -23,7 +23,7 @@ bool inquiry_is_offered(enum inquiry inquiry, const struct snapshot *now, const 
     if (now == NULL) {
         *why_not = "nothing is known about the server yet";
     } else if (server == OF_SLATED && !now->is_slated) {
-        *why_not = stock_reason(inquiry);
+        *why_not = inquiry_stock_reason(inquiry);
     } else if (server == OF_TRACKED && now->is_slated) {
         *why_not = "slated has stats sizehist instead";
     } else if (server == OF_TRACKED && now->setting[SETTING_track_sizes] != 1) {
@@ -43,7 +43,7 @@ void answers_take(struct answers *answers, enum inquiry inquiry, const char *tex
                   bool is_stats, uint64_t now_ms) {
     struct answer *answer = &answers->of[inquiry];
     free(answer->text);
-    answer->text = is_stats && inquiry_rows[inquiry].keeps_text ? malloc(bytes + 1) : NULL;
+    answer->text = is_stats && inquiry_rows[inquiry].stores_text ? malloc(bytes + 1) : NULL;
     answer->state = is_stats ? ANSWER_KNOWN : ANSWER_REFUSED;
     answer->at_ms = now_ms;
     if (answer->text != NULL) {

@@ -38,17 +38,17 @@ enum inquiry_server {
     X(WHATIF, "stats whatif", OF_SLATED, true)                  \
     X(MEMORY, "stats memory", OF_SLATED, true)                  \
     X(HOTKEYS, "stats hotkeys 64", OF_SLATED, false)            \
-    X(OUTLOOKS, "", OF_SLATED, false)   /* for chunk sizes, "slabs geometry ... dry" */
+    X(PREDICTIONS, "", OF_SLATED, false)   /* for chunk sizes, "slabs geometry ... dry" */
 /* clang-format on */
 
-#define INQUIRY_ENUM(name, command, server, keeps) INQUIRY_##name,
+#define INQUIRY_ENUM(name, command, server, stores) INQUIRY_##name,
 enum inquiry { INQUIRIES(INQUIRY_ENUM) INQUIRY_COUNT };
 #define INQUIRY_BIT(name) (1u << INQUIRY_##name)
 
 struct inquiry_row {
     const char *command;
     enum inquiry_server server;
-    bool keeps_text;
+    bool stores_text;
 };
 extern const struct inquiry_row inquiry_rows[INQUIRY_COUNT];
 

@@ -12,13 +12,13 @@ void latency_add(struct latency_log *log, double us) {
     log->us[log->count++ % LATENCY_SAMPLES] = (float)us;
 }
 
-static int compare(const void *a, const void *b) {
+static int latency_compare_times(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
 }
 
 /* The value that `share` of the sorted values does not exceed. */
-static double quantile(const float *sorted, unsigned count, double share) {
+static double latency_quantile(const float *sorted, unsigned count, double share) {
     unsigned rank = (unsigned)ceil(share * count);
     return count == 0 ? NAN : (double)sorted[rank > 0 ? rank - 1 : 0];
 }
@@ -30,11 +30,11 @@ struct latency_summary latency_of(float *us, unsigned count) {
             us[summary.count++] = us[i];
         }
     }
-    qsort(us, summary.count, sizeof *us, compare);
-    summary.p50_us = quantile(us, summary.count, 0.5);
-    summary.p90_us = quantile(us, summary.count, 0.9);
-    summary.p99_us = quantile(us, summary.count, 0.99);
-    summary.most_us = quantile(us, summary.count, 1);
+    qsort(us, summary.count, sizeof *us, latency_compare_times);
+    summary.p50_us = latency_quantile(us, summary.count, 0.5);
+    summary.p90_us = latency_quantile(us, summary.count, 0.9);
+    summary.p99_us = latency_quantile(us, summary.count, 0.99);
+    summary.most_us = latency_quantile(us, summary.count, 1);
     for (unsigned i = 0, bucket = 0; i < summary.count; i++) {
         while (bucket < LATENCY_BUCKETS - 1 && (double)us[i] > latency_limits_us[bucket]) {
             bucket++;

@@ -75,29 +75,29 @@ struct model {
     uint64_t chunk_bytes[CLASS_LIMIT]; /* last known, even if the class has gone; 0: unknown */
     struct history history; /* METRIC_COUNT series, then CLASS_METRIC_COUNT for each class */
     struct event events[EVENT_LIMIT]; /* oldest first */
-    unsigned events_kept, page_events_kept, events_total;
+    unsigned event_count, page_event_count, events_total;
     struct details *details;
     const struct model *lent; /* the owner of the details to show; NULL: this model */
     struct judge *judge;
 };
 
-static unsigned class_series(unsigned class_id, enum class_metric metric) {
+static unsigned model_series(unsigned class_id, enum class_metric metric) {
     return (unsigned)METRIC_COUNT + class_id * (unsigned)CLASS_METRIC_COUNT + (unsigned)metric;
 }
 
 /* Increase of a counter: NAN when either side is absent, RATE_RESET when it fell. */
-static double increase(uint64_t before, uint64_t now) {
+static double model_rise(uint64_t before, uint64_t now) {
     if (before == STAT_ABSENT || now == STAT_ABSENT) {
         return NAN;
     }
     return now >= before ? (double)(now - before) : RATE_RESET;
 }
 
-static double summed_increase(const struct snapshot *before, const struct snapshot *now,
-                              const enum general_stat *sources) {
+static double model_summed_rise(const struct snapshot *before, const struct snapshot *now,
+                                const enum general_stat *sources) {
     double sum = NAN;
     for (; *sources != GENERAL_pid; sources++) {
-        double change = increase(before->general[*sources], now->general[*sources]);
+        double change = model_rise(before->general[*sources], now->general[*sources]);
         if (change < 0) {
             return RATE_RESET;
         }
@@ -108,14 +108,14 @@ static double summed_increase(const struct snapshot *before, const struct snapsh
     return sum;
 }
 
-static double per_second(double change, double dt_s) {
+static double model_rate(double change, double dt_s) {
     return change < 0 ? RATE_RESET : change / dt_s;
 }
 
-static void compute_rates(struct model *model, const struct snapshot *before,
-                          const struct snapshot *now, double dt_s) {
+static void model_compute_rates(struct model *model, const struct snapshot *before,
+                                const struct snapshot *now, double dt_s) {
     for (int i = 0; i < METRIC_COUNT; i++) {
-        model->metric[i] = per_second(summed_increase(before, now, metric_rows[i].sources), dt_s);
+        model->metric[i] = model_rate(model_summed_rise(before, now, metric_rows[i].sources), dt_s);
     }
     double lookups = model->metric[METRIC_GETS], hits = model->metric[METRIC_HITS];
     model->metric[METRIC_HIT_RATIO] = lookups > 0 && hits >= 0 ? fmin(hits / lookups, 1.0) : NAN;
@@ -126,15 +126,15 @@ static void compute_rates(struct model *model, const struct snapshot *before,
         for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
             enum class_stat source = class_sources[i];
             if (source != CLASS_COUNT) {
-                double change = increase(snapshot_class(before, id)->value[source],
-                                         snapshot_class(now, id)->value[source]);
-                model->class_metric[id][i] = per_second(change, dt_s);
+                double change = model_rise(snapshot_class(before, id)->value[source],
+                                           snapshot_class(now, id)->value[source]);
+                model->class_metric[id][i] = model_rate(change, dt_s);
             }
         }
     }
 }
 
-static void forget_rates(struct model *model, double value) {
+static void model_forget_rates(struct model *model, double value) {
     for (int i = 0; i < METRIC_COUNT; i++) {
         model->metric[i] = value;
     }
@@ -147,7 +147,7 @@ static void forget_rates(struct model *model, double value) {
 
 /* slated changes the chunk sizes of a live cache: an id may get another class, at once or after a
  * time without any. The past of the id's earlier class is dropped. */
-static void forget_other_classes(struct model *model, const struct snapshot *now) {
+static void model_forget_other_classes(struct model *model, const struct snapshot *now) {
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         uint64_t bytes = snapshot_class(now, id)->value[CLASS_chunk_size];
         uint64_t was = model->chunk_bytes[id];
@@ -159,7 +159,7 @@ static void forget_other_classes(struct model *model, const struct snapshot *now
             continue;
         }
         for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
-            history_clear(&model->history, class_series(id, (enum class_metric)i));
+            history_clear(&model->history, model_series(id, (enum class_metric)i));
             model->class_metric[id][i] = NAN;
         }
         if (model->details != NULL) {
@@ -168,7 +168,7 @@ static void forget_other_classes(struct model *model, const struct snapshot *now
     }
 }
 
-static void read_gauges(struct model *model, const struct snapshot *now) {
+static void model_read_gauges(struct model *model, const struct snapshot *now) {
     model->metric[METRIC_REPLY_MS] = now->reply_ms;
     model->metric[METRIC_CONNECTIONS] = stat_number(now->general[GENERAL_curr_connections]);
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
@@ -177,29 +177,29 @@ static void read_gauges(struct model *model, const struct snapshot *now) {
     }
 }
 
-static void record_value(struct history *history, unsigned series, double value) {
+static void model_record_value(struct history *history, unsigned series, double value) {
     if (!isnan(value) && value >= 0) {
         history_set(history, series, value);
     }
 }
 
-static void record(struct model *model, uint64_t at_ms) {
+static void model_record_sample(struct model *model, uint64_t at_ms) {
     history_begin(&model->history, at_ms);
     for (int i = 0; i < METRIC_COUNT; i++) {
-        record_value(&model->history, (unsigned)i, model->metric[i]);
+        model_record_value(&model->history, (unsigned)i, model->metric[i]);
     }
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
-            record_value(&model->history, class_series(id, (enum class_metric)i),
-                         model->class_metric[id][i]);
+            model_record_value(&model->history, model_series(id, (enum class_metric)i),
+                               model->class_metric[id][i]);
         }
     }
 }
 
 /* "class 4: 120 → 118, class 12: 31 → 33" for the classes whose page count changed; empty when none
  * did. */
-static void describe_page_changes(const struct snapshot *before, const struct snapshot *now,
-                                  char *out, size_t out_bytes) {
+static void model_describe_pages(const struct snapshot *before, const struct snapshot *now,
+                                 char *out, size_t out_bytes) {
     size_t used = 0;
     out[0] = '\0';
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
@@ -220,10 +220,10 @@ static void describe_page_changes(const struct snapshot *before, const struct sn
     }
 }
 
-static void note_changes(struct model *model, const struct snapshot *before,
-                         const struct snapshot *now, time_t wall) {
+static void model_note_changes(struct model *model, const struct snapshot *before,
+                               const struct snapshot *now, time_t wall) {
     char changes[NOTE_BYTES - 20];
-    describe_page_changes(before, now, changes, sizeof changes);
+    model_describe_pages(before, now, changes, sizeof changes);
     if (changes[0] != '\0') {
         model_note(model, EVENT_PAGES, wall, "%s pages", changes);
     }
@@ -241,7 +241,7 @@ static void note_changes(struct model *model, const struct snapshot *before,
 struct model *model_create(const char *server, struct judge *taken) {
     struct model *model = calloc(1, sizeof *model);
     if (model == NULL ||
-        !history_init(&model->history, HISTORY_SAMPLES, class_series(CLASS_LIMIT, 0))) {
+        !history_init(&model->history, HISTORY_SAMPLES, model_series(CLASS_LIMIT, 0))) {
         taken->end(taken);
         free(model);
         return NULL;
@@ -249,13 +249,13 @@ struct model *model_create(const char *server, struct judge *taken) {
     model->judge = taken;
     snprintf(model->server, sizeof model->server, "%s", server);
     model->link = LINK_CONNECTING;
-    forget_rates(model, NAN);
+    model_forget_rates(model, NAN);
     return model;
 }
 
 void model_expect_samples(struct model *model, unsigned samples) {
     struct history other;
-    if (history_init(&other, samples, class_series(CLASS_LIMIT, 0))) {
+    if (history_init(&other, samples, model_series(CLASS_LIMIT, 0))) {
         history_fini(&model->history);
         model->history = other;
     }
@@ -287,30 +287,30 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
     double dt_s =
         had && now->at_ms > before->at_ms ? (double)(now->at_ms - before->at_ms) / 1000.0 : 0;
     bool is_restart = before->general[GENERAL_pid] != now->general[GENERAL_pid] ||
-                      increase(before->general[GENERAL_uptime], now->general[GENERAL_uptime]) < 0;
+                      model_rise(before->general[GENERAL_uptime], now->general[GENERAL_uptime]) < 0;
     if (dt_s <= 0) {
-        forget_rates(model, NAN);
+        model_forget_rates(model, NAN);
     } else if (is_restart) {
-        forget_rates(model, RATE_RESET);
+        model_forget_rates(model, RATE_RESET);
         history_break(&model->history);
         model_note(model, EVENT_SERVER, wall,
                    "the server restarted: counters and items start again");
     } else {
-        compute_rates(model, before, now, dt_s);
+        model_compute_rates(model, before, now, dt_s);
         if (model->metric[METRIC_OPS] < 0) {
             model_note(model, EVENT_SERVER, wall,
                        "the counters went back: someone sent \"stats reset\"");
         }
-        note_changes(model, before, now, wall);
+        model_note_changes(model, before, now, wall);
     }
-    forget_other_classes(model, now);
-    read_gauges(model, now);
-    model->judge->look(model->judge, now);
+    model_forget_other_classes(model, now);
+    model_read_gauges(model, now);
+    model->judge->observe(model->judge, now);
     if (model->metric[METRIC_NO_MEMORY] != RATE_RESET) {
         model->metric[METRIC_NO_MEMORY] = model->judge->refused_stores_per_s;
         model->metric[METRIC_REFUSED] = model->judge->refused_connections_per_s;
     }
-    record(model, now->at_ms);
+    model_record_sample(model, now->at_ms);
 }
 
 const struct judge *model_judge(const struct model *model) {
@@ -330,28 +330,28 @@ void model_set_link(struct model *model, enum link_state state, const char *note
 
 /* Automove can move a page a second, which would push out within minutes the events of the
  * operator's changes: so page moves have at most half of the room. */
-static void drop_event(struct model *model) {
+static void model_drop_event(struct model *model) {
     unsigned at = 0;
-    while (model->page_events_kept > EVENT_LIMIT / 2 && model->events[at].kind != EVENT_PAGES) {
+    while (model->page_event_count > EVENT_LIMIT / 2 && model->events[at].kind != EVENT_PAGES) {
         at++;
     }
-    model->page_events_kept -= model->events[at].kind == EVENT_PAGES;
-    model->events_kept--;
+    model->page_event_count -= model->events[at].kind == EVENT_PAGES;
+    model->event_count--;
     memmove(&model->events[at], &model->events[at + 1],
-            (model->events_kept - at) * sizeof *model->events);
+            (model->event_count - at) * sizeof *model->events);
 }
 
-static struct event *add_event(struct model *model, enum event_kind kind) {
-    if (model->events_kept == EVENT_LIMIT) {
-        drop_event(model);
+static struct event *model_add_event(struct model *model, enum event_kind kind) {
+    if (model->event_count == EVENT_LIMIT) {
+        model_drop_event(model);
     }
-    model->page_events_kept += kind == EVENT_PAGES;
+    model->page_event_count += kind == EVENT_PAGES;
     model->events_total++;
-    return &model->events[model->events_kept++];
+    return &model->events[model->event_count++];
 }
 
 void model_note(struct model *model, enum event_kind kind, time_t wall, const char *format, ...) {
-    struct event *event = add_event(model, kind);
+    struct event *event = model_add_event(model, kind);
     event->wall = wall;
     event->kind = kind;
     va_list ap;
@@ -367,11 +367,11 @@ const struct answers *model_answers(const struct model *model) {
 }
 
 void model_copy_events(struct model *model, const struct model *from, time_t until) {
-    model->events_kept = model->page_events_kept = model->events_total = 0;
-    for (unsigned i = 0; i < from->events_kept; i++) {
+    model->event_count = model->page_event_count = model->events_total = 0;
+    for (unsigned i = 0; i < from->event_count; i++) {
         const struct event *event = &from->events[i];
         if (event->wall <= until) {
-            *add_event(model, event->kind) = *event;
+            *model_add_event(model, event->kind) = *event;
         }
     }
 }
@@ -425,11 +425,11 @@ uint64_t model_covered_ms(const struct model *model, uint64_t window_ms) {
 
 double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric,
                         uint64_t window_ms) {
-    return history_mean(&model->history, class_series(class_id, metric), window_ms);
+    return history_mean(&model->history, model_series(class_id, metric), window_ms);
 }
 
 double model_page_change(const struct model *model, unsigned class_id, uint64_t window_ms) {
-    return history_change(&model->history, class_series(class_id, CLASS_METRIC_PAGES), window_ms);
+    return history_change(&model->history, model_series(class_id, CLASS_METRIC_PAGES), window_ms);
 }
 
 int model_history(const struct model *model, enum metric metric, float *out, int limit) {
@@ -438,7 +438,7 @@ int model_history(const struct model *model, enum metric metric, float *out, int
 
 int model_class_history(const struct model *model, unsigned class_id, enum class_metric metric,
                         float *out, int limit) {
-    return history_copy(&model->history, class_series(class_id, metric), out, limit);
+    return history_copy(&model->history, model_series(class_id, metric), out, limit);
 }
 
 const struct details *model_details(const struct model *model) {
@@ -457,7 +457,7 @@ struct details *model_open_details(struct model *model) {
 }
 
 const struct event *model_event(const struct model *model, unsigned index) {
-    return index < model->events_kept ? &model->events[model->events_kept - 1 - index] : NULL;
+    return index < model->event_count ? &model->events[model->event_count - 1 - index] : NULL;
 }
 
 unsigned model_events_total(const struct model *model) {

@@ -84,7 +84,7 @@ struct model;
  * called with the model's end. slatetop's judge is brain/brain.h; the files of facts do not know
  * it. */
 struct judge {
-    void (*look)(struct judge *judge, const struct snapshot *now);
+    void (*observe)(struct judge *judge, const struct snapshot *now);
     void (*end)(struct judge *judge);
     /* as of the last look; NAN if the server does not report it, or miscounts */
     double refused_stores_per_s, refused_connections_per_s;

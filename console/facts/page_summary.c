@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-static enum age_step age_step(double age_s) {
+static enum age_step page_age_step(double age_s) {
     return age_s < 60      ? AGE_SECONDS
            : age_s < 3600  ? AGE_MINUTES
            : age_s < 86400 ? AGE_HOURS
@@ -19,31 +19,31 @@ static void add_page(struct page_summary *summary, const struct page_info *page)
     unsigned fill = page->chunks > 0 ? (unsigned)((uint64_t)page->used * 100 / page->chunks) : 0;
     summary->by_fill[fill]++;
     summary->used_by_fill[fill] += page->used;
-    summary->by_age[age_step(page->age_s)]++;
+    summary->by_age[page_age_step(page->age_s)]++;
     if (page->unused_s != UINT32_MAX) {
-        summary->by_use[age_step(page->unused_s)]++;
+        summary->by_use[page_age_step(page->unused_s)]++;
     }
     summary->youngest_s = fmin(summary->youngest_s, page->age_s);
     summary->oldest_s = fmax(summary->oldest_s, page->age_s);
 }
 
 /* Estimates: full pages, one with the remaining items, and empty ones. */
-static void estimate(struct page_summary *summary, const struct class_stats *stats) {
+static void summary_estimate_pages(struct page_summary *summary, const struct class_stats *stats) {
     double pages = stat_number(stats->value[CLASS_total_pages]);
     double chunks = stat_number(stats->value[CLASS_chunks_per_page]);
     double used = stat_number(stats->value[CLASS_used_chunks]);
-    if (!(pages >= 1) || !(chunks >= 1) || isnan(used) || pages > PAGES_KEPT) {
+    if (!(pages >= 1) || !(chunks >= 1) || isnan(used) || pages > PAGES_MOST) {
         return;
     }
     unsigned full = (unsigned)fmin(floor(used / chunks), pages);
-    double rest = used - full * chunks;
+    double remainder = used - full * chunks;
     summary->pages = (unsigned)pages;
     summary->by_fill[100] = full;
     summary->used_by_fill[100] = full * chunks;
     if (full < summary->pages) {
-        unsigned fill = (unsigned)fmin(rest * 100 / chunks, 99);
+        unsigned fill = (unsigned)fmin(remainder * 100 / chunks, 99);
         summary->by_fill[fill]++;
-        summary->used_by_fill[fill] += rest;
+        summary->used_by_fill[fill] += remainder;
         summary->by_fill[0] += summary->pages - full - 1;
     }
 }
@@ -62,7 +62,7 @@ void page_summary_of(const struct model *model, unsigned class_id, struct page_s
             }
         }
     } else if (now != NULL) {
-        estimate(summary, snapshot_class(now, class_id));
+        summary_estimate_pages(summary, snapshot_class(now, class_id));
     }
 }
 

@@ -43,7 +43,7 @@ double stat_line_number(const char *text) {
     return is_decimal && *end == '\0' && isfinite(value) ? value : NAN;
 }
 
-bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, const char **rest) {
+bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, const char **after) {
     char *end;
     if (!isdigit((unsigned char)name[0])) {
         return false;
@@ -53,7 +53,7 @@ bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, cons
         return false;
     }
     *number = (unsigned)value;
-    *rest = end + 1;
+    *after = end + 1;
     return true;
 }
 

@@ -20,7 +20,7 @@ double stat_line_number(const char *text);
 
 /* "12:chunk_size" is 12 and "chunk_size"; false when the name does not begin with a number below
  * limit and a colon. */
-bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, const char **rest);
+bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, const char **after);
 
 /* The place for the number of a name, or for its text with a NUL. */
 struct stat_slot {

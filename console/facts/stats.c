@@ -14,7 +14,7 @@ static const char *const setting_names[SETTING_COUNT] = {SETTING_STATS(STAT_AS_N
 #define STAT_AS_ABSENT(name) STAT_ABSENT,
 static const struct class_stats absent_class = {false, {CLASS_STATS(STAT_AS_ABSENT)}};
 
-static int name_index(const char *const names[], int count, const char *name) {
+static int stats_name_index(const char *const names[], int count, const char *name) {
     int i = 0;
     while (i < count && strcmp(names[i], name) != 0) {
         i++;
@@ -23,12 +23,12 @@ static int name_index(const char *const names[], int count, const char *name) {
 }
 
 /* Parses digits. Any other text, a negative number, and 2^63 and more, is absent: a counter that
- * went below zero is nearly 2^64. Leaves *rest after the digits, or at the first if they do not
+ * went below zero is nearly 2^64. Leaves *end after the digits, or at the first if they do not
  * fit. */
-static uint64_t parse_digits(const char *text, const char **rest) {
+static uint64_t stat_parse_digits(const char *text, const char **end) {
     uint64_t value = 0;
     const char *at = text;
-    *rest = text;
+    *end = text;
     for (; isdigit((unsigned char)*at); at++) {
         uint64_t digit = (uint64_t)(*at - '0');
         if (value > (INT64_MAX - digit) / 10) {
@@ -36,23 +36,23 @@ static uint64_t parse_digits(const char *text, const char **rest) {
         }
         value = value * 10 + digit;
     }
-    *rest = at;
+    *end = at;
     return at > text ? value : STAT_ABSENT;
 }
 
-static uint64_t parse_number(const char *text) {
-    uint64_t value = parse_digits(text, &text);
+static uint64_t stat_parse_number(const char *text) {
+    uint64_t value = stat_parse_digits(text, &text);
     return *text == '\0' ? value : STAT_ABSENT;
 }
 
 /* "12.345678" in units of 10^-places; a plain integer is fine too. */
-static uint64_t parse_fixed(const char *text, unsigned places) {
-    const char *rest;
-    uint64_t value = parse_digits(text, &rest);
-    if (value == STAT_ABSENT || value > UINT64_MAX / 10000000 || (*rest != '\0' && *rest != '.')) {
+static uint64_t stat_parse_fixed(const char *text, unsigned places) {
+    const char *end;
+    uint64_t value = stat_parse_digits(text, &end);
+    if (value == STAT_ABSENT || value > UINT64_MAX / 10000000 || (*end != '\0' && *end != '.')) {
         return STAT_ABSENT;
     }
-    const char *digit = *rest == '.' ? rest + 1 : rest;
+    const char *digit = *end == '.' ? end + 1 : end;
     for (unsigned i = 0; i < places; i++) {
         value = value * 10 + (isdigit((unsigned char)*digit) ? (uint64_t)(*digit - '0') : 0);
         digit += *digit != '\0';
@@ -60,61 +60,61 @@ static uint64_t parse_fixed(const char *text, unsigned places) {
     return value;
 }
 
-static void parse_general(struct snapshot *snapshot, const char *name, const char *value) {
+static void stats_parse_general(struct snapshot *snapshot, const char *name, const char *value) {
     if (stat_line_is(name, "version")) {
         stat_line_copy(snapshot->version, sizeof snapshot->version, value);
         return;
     }
-    int i = name_index(general_stat_names, GENERAL_COUNT, name);
+    int i = stats_name_index(general_stat_names, GENERAL_COUNT, name);
     if (i < 0) {
         return;
     }
     bool is_time = i == GENERAL_rusage_user || i == GENERAL_rusage_system;
-    snapshot->general[i] = is_time                                 ? parse_fixed(value, 6)
-                           : i == GENERAL_extstore_memory_pressure ? parse_fixed(value, 2)
-                                                                   : parse_number(value);
+    snapshot->general[i] = is_time                                 ? stat_parse_fixed(value, 6)
+                           : i == GENERAL_extstore_memory_pressure ? stat_parse_fixed(value, 2)
+                                                                   : stat_parse_number(value);
 }
 
 /* name is "12:chunk_size", or "items:12:number" with the "items:" already taken off. */
-static void parse_class(struct snapshot *snapshot, const char *name, const char *value) {
+static void stats_parse_class(struct snapshot *snapshot, const char *name, const char *value) {
     unsigned id;
     const char *field;
     if (!stat_line_numbered(name, CLASS_LIMIT, &id, &field) || field[0] == '\0') {
         return;
     }
-    int i = name_index(class_stat_names, CLASS_COUNT, field);
+    int i = stats_name_index(class_stat_names, CLASS_COUNT, field);
     struct class_stats *stats = snapshot_add_class(snapshot, id);
     stats->present = true;
     if (i >= 0) {
-        stats->value[i] = parse_number(value);
+        stats->value[i] = stat_parse_number(value);
     }
 }
 
 static const char *const automove_words[AUTOMOVE_MODES] = {"off", "ratio", "eviction", "random",
                                                     "lra", "lrc",   "utility"};
 
-static void parse_setting(struct snapshot *snapshot, const char *name, const char *value) {
-    int i = name_index(setting_names, SETTING_COUNT, name);
+static void stats_parse_setting(struct snapshot *snapshot, const char *name, const char *value) {
+    int i = stats_name_index(setting_names, SETTING_COUNT, name);
     if (i < 0) {
         return;
     }
     if (i == SETTING_slab_automove && value[0] != '-') {
-        int mode = name_index(automove_words, AUTOMOVE_MODES, value);
+        int mode = stats_name_index(automove_words, AUTOMOVE_MODES, value);
         stat_line_copy(snapshot->automove, sizeof snapshot->automove, value);
-        snapshot->setting[i] = mode >= 0 ? (uint64_t)mode : parse_number(value);
+        snapshot->setting[i] = mode >= 0 ? (uint64_t)mode : stat_parse_number(value);
     } else if (i == SETTING_slab_automove_ratio || i == SETTING_growth_factor ||
                i == SETTING_ext_max_frag) {
-        snapshot->setting[i] = parse_fixed(value, 3);
+        snapshot->setting[i] = stat_parse_fixed(value, 3);
     } else if (stat_line_is(value, "yes") || stat_line_is(value, "on")) {
         snapshot->setting[i] = 1;
     } else if (stat_line_is(value, "no") || stat_line_is(value, "off")) {
         snapshot->setting[i] = 0;
     } else {
-        snapshot->setting[i] = parse_number(value);
+        snapshot->setting[i] = stat_parse_number(value);
     }
 }
 
-static void parse_slated(struct snapshot *snapshot, const char *name, const char *value) {
+static void stats_parse_slated(struct snapshot *snapshot, const char *name, const char *value) {
     const struct stat_slot slots[] = {STAT_TEXT("slated_version", snapshot->own_version),
                                       STAT_TEXT("role", snapshot->role),
                                       STAT_TEXT("store", snapshot->store)};
@@ -126,28 +126,28 @@ static void parse_stat(struct snapshot *snapshot, enum stats_group group, const 
                        const char *value) {
     switch (group) {
     case GROUP_GENERAL:
-        parse_general(snapshot, name, value);
+        stats_parse_general(snapshot, name, value);
         break;
     case GROUP_ITEMS:
         if (strncmp(name, "items:", 6) == 0) {
-            parse_class(snapshot, name + 6, value);
+            stats_parse_class(snapshot, name + 6, value);
         }
         break;
     case GROUP_SLABS:
         if (stat_line_is(name, "total_malloced")) {
-            snapshot->general[GENERAL_total_malloced] = parse_number(value);
+            snapshot->general[GENERAL_total_malloced] = stat_parse_number(value);
         }
-        parse_class(snapshot, name, value);
+        stats_parse_class(snapshot, name, value);
         break;
     case GROUP_SETTINGS:
-        parse_setting(snapshot, name, value);
+        stats_parse_setting(snapshot, name, value);
         break;
     case GROUP_SLATED:
-        parse_slated(snapshot, name, value);
+        stats_parse_slated(snapshot, name, value);
         break;
     case GROUP_PROXY_BACKENDS:
-        if (strncmp(name, "bad_", 4) == 0 && parse_number(value) != STAT_ABSENT) {
-            snapshot->general[GENERAL_proxy_links_bad] += parse_number(value);
+        if (strncmp(name, "bad_", 4) == 0 && stat_parse_number(value) != STAT_ABSENT) {
+            snapshot->general[GENERAL_proxy_links_bad] += stat_parse_number(value);
         }
         break;
     case GROUP_COUNT:

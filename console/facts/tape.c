@@ -56,7 +56,7 @@ void tape_destroy(struct tape **tape) {
     }
 }
 
-static bool raw_reserve(struct raw *raw, size_t bytes) {
+static bool tape_reserve_raw(struct raw *raw, size_t bytes) {
     if (raw->capacity < bytes) {
         uint8_t *larger = realloc(raw->bytes, bytes);
         if (larger == NULL) {
@@ -68,18 +68,18 @@ static bool raw_reserve(struct raw *raw, size_t bytes) {
     return true;
 }
 
-static struct block *last_block(const struct tape *tape) {
+static struct block *tape_last_block(const struct tape *tape) {
     return &tape->blocks[tape->count - 1];
 }
 
 /* Packs the last block, by way of the buffer `read`: the packed size is known only afterwards. */
-static void pack_last_block(struct tape *tape) {
-    struct block *block = last_block(tape);
+static void tape_pack_last_block(struct tape *tape) {
+    struct block *block = tape_last_block(tape);
     uLongf bytes = compressBound(block->raw_bytes);
     tape->read_first = UINT64_MAX;
-    if (raw_reserve(&tape->read, bytes) &&
-        compress2(tape->read.bytes, &bytes, tape->last.bytes, block->raw_bytes,
-                  Z_BEST_SPEED) == Z_OK &&
+    if (tape_reserve_raw(&tape->read, bytes) &&
+        compress2(tape->read.bytes, &bytes, tape->last.bytes, block->raw_bytes, Z_BEST_SPEED) ==
+            Z_OK &&
         (block->packed = malloc(bytes)) != NULL) {
         memcpy(block->packed, tape->read.bytes, bytes);
         block->packed_bytes = bytes;
@@ -87,7 +87,7 @@ static void pack_last_block(struct tape *tape) {
     }
 }
 
-static bool begin_block(struct tape *tape, int64_t wall_ms) {
+static bool tape_begin_block(struct tape *tape, int64_t wall_ms) {
     uint64_t end = tape_end(tape);
     if (tape->count == tape->capacity) {
         unsigned capacity = tape->capacity == 0 ? 16 : tape->capacity * 2;
@@ -99,7 +99,7 @@ static bool begin_block(struct tape *tape, int64_t wall_ms) {
         tape->capacity = capacity;
     }
     if (tape->count > 0) {
-        pack_last_block(tape);
+        tape_pack_last_block(tape);
     }
     tape->blocks[tape->count++] = (struct block){.first = end, .wall_ms = wall_ms};
     while (tape->count > 1 && (tape->packed_bytes > tape->bytes_limit ||
@@ -112,13 +112,13 @@ static bool begin_block(struct tape *tape, int64_t wall_ms) {
 }
 
 bool tape_add(struct tape *tape, const struct snapshot *snapshot, int64_t wall_ms) {
-    bool needs_block = tape->count == 0 || last_block(tape)->samples == TAPE_BLOCK_SAMPLES;
-    if (needs_block && !begin_block(tape, wall_ms)) {
+    bool needs_block = tape->count == 0 || tape_last_block(tape)->samples == TAPE_BLOCK_SAMPLES;
+    if (needs_block && !tape_begin_block(tape, wall_ms)) {
         return false;
     }
-    struct block *block = last_block(tape);
+    struct block *block = tape_last_block(tape);
     size_t bytes = snapshot_bytes(snapshot);
-    if (!raw_reserve(&tape->last, block->raw_bytes + SNAPSHOT_AT + bytes)) {
+    if (!tape_reserve_raw(&tape->last, block->raw_bytes + SNAPSHOT_AT + bytes)) {
         return false;
     }
     uint8_t *sample = tape->last.bytes + block->raw_bytes;
@@ -134,18 +134,18 @@ uint64_t tape_first(const struct tape *tape) {
 }
 
 uint64_t tape_end(const struct tape *tape) {
-    return tape->count > 0 ? last_block(tape)->first + last_block(tape)->samples : 0;
+    return tape->count > 0 ? tape_last_block(tape)->first + tape_last_block(tape)->samples : 0;
 }
 
 /* The samples of a block, unpacked; NULL when out of memory. */
-static const uint8_t *raw_of(struct tape *tape, const struct block *block) {
-    if (block == last_block(tape)) {
+static const uint8_t *tape_raw_of(struct tape *tape, const struct block *block) {
+    if (block == tape_last_block(tape)) {
         return tape->last.bytes;
     }
     if (tape->read_first != block->first) {
         uLongf bytes = block->raw_bytes;
         tape->read_first = UINT64_MAX;
-        if (block->packed == NULL || !raw_reserve(&tape->read, bytes) ||
+        if (block->packed == NULL || !tape_reserve_raw(&tape->read, bytes) ||
             uncompress(tape->read.bytes, &bytes, block->packed, block->packed_bytes) != Z_OK) {
             return NULL;
         }
@@ -161,7 +161,7 @@ bool tape_read(struct tape *tape, uint64_t index, const struct snapshot **snapsh
     }
     /* All blocks but the last are full. */
     const struct block *block = &tape->blocks[(index - tape_first(tape)) / TAPE_BLOCK_SAMPLES];
-    const uint8_t *sample = raw_of(tape, block);
+    const uint8_t *sample = tape_raw_of(tape, block);
     if (sample == NULL) {
         return false;
     }

@@ -31,7 +31,7 @@ bool address_make_tls(struct address *address, char *why, size_t why_bytes) {
     return true;
 }
 
-static int resolve(const struct address *address, int flags, struct endpoints *found) {
+static int address_resolve_host(const struct address *address, int flags, struct endpoints *found) {
     *found = (struct endpoints){0};
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = flags};
     struct addrinfo *info = NULL;
@@ -59,13 +59,13 @@ bool address_is_numeric(const struct address *address, struct endpoints *found) 
         found->list[0].bytes = sizeof unix_address;
         return true;
     }
-    return resolve(address, AI_NUMERICHOST | AI_NUMERICSERV, found) == 0;
+    return address_resolve_host(address, AI_NUMERICHOST | AI_NUMERICSERV, found) == 0;
 }
 
 /* Writes the endpoints in one write, which fits the pipe. */
-static void answer_endpoints(const struct address *address, int pipe_fd) {
+static void address_answer_endpoints(const struct address *address, int pipe_fd) {
     struct endpoints found;
-    resolve(address, AI_NUMERICSERV, &found);
+    address_resolve_host(address, AI_NUMERICSERV, &found);
     size_t bytes = offsetof(struct endpoints, list) + (size_t)found.count * sizeof *found.list;
     ssize_t written = write(pipe_fd, &found, bytes);
     (void)written; /* the reader of a shorter answer reports a failed lookup */
@@ -84,7 +84,7 @@ bool lookup_begin(struct lookup *lookup, const struct address *address, lookup_a
         }
         signal(SIGINT, SIG_IGN);
         signal(SIGPIPE, SIG_IGN);
-        (answer != NULL ? answer : answer_endpoints)(address, ends[1]);
+        (answer != NULL ? answer : address_answer_endpoints)(address, ends[1]);
         _exit(0);
     }
     close(ends[1]);

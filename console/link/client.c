@@ -51,7 +51,7 @@ struct client {
     size_t in_capacity, in_start, in_scan, in_bytes;
 };
 
-static void hang_up(struct client *client) {
+static void client_hang_up(struct client *client) {
     tls_destroy(&client->tls);
     if (client->fd >= 0) {
         close(client->fd);
@@ -59,14 +59,14 @@ static void hang_up(struct client *client) {
     }
 }
 
-__attribute__((format(printf, 3, 4))) static void go_down(struct client *client, uint64_t now_ms,
-                                                          const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static void
+client_go_down(struct client *client, uint64_t now_ms, const char *format, ...) {
     va_list ap;
     va_start(ap, format);
     words_vprintf(client->note, sizeof client->note, format, ap);
     va_end(ap);
     plain_make(client->note); /* it may quote words of a server */
-    hang_up(client);
+    client_hang_up(client);
     lookup_cancel(&client->lookup);
     client->first = client->pending = 0;
     client->out_bytes = client->in_start = client->in_scan = client->in_bytes = 0;
@@ -77,19 +77,18 @@ __attribute__((format(printf, 3, 4))) static void go_down(struct client *client,
 }
 
 /* memcached's way to log in over the text protocol: a set of any key with user and password. */
-static void say_credentials(struct client *client, uint64_t now_ms) {
+static void client_send_credentials(struct client *client, uint64_t now_ms) {
     const char *credentials = client->access->credentials;
     client->awaits_login = credentials != NULL && credentials[0] != '\0';
     if (client->awaits_login) {
         char line[CREDENTIALS_BYTES + 60];
         snprintf(line, sizeof line, "set slatetop 0 0 %zu\r\n%.*s", strlen(credentials),
-                 CREDENTIALS_BYTES,
-                 credentials);
+                 CREDENTIALS_BYTES, credentials);
         client_send(client, line, REPLY_LINE, 0, now_ms);
     }
 }
 
-static void come_up(struct client *client, uint64_t now_ms) {
+static void client_come_up(struct client *client, uint64_t now_ms) {
     client->state = CLIENT_UP;
     client->generation++;
     client->deadline_ms = UINT64_MAX;
@@ -98,11 +97,11 @@ static void come_up(struct client *client, uint64_t now_ms) {
     int on = 1;
     setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on,
                sizeof on); /* fails on UNIX sockets, and need not succeed */
-    say_credentials(client, now_ms);
+    client_send_credentials(client, now_ms);
 }
 
 /* Begins or continues the handshake of TLS. */
-static void shake_hands(struct client *client, uint64_t now_ms) {
+static void client_shake_hands(struct client *client, uint64_t now_ms) {
     char why[160] = "out of memory";
     if (client->tls == NULL && client->access->tls != NULL) {
         client->tls = tls_create(client->access->tls, client->fd, client->address.tls_name, why,
@@ -111,26 +110,26 @@ static void shake_hands(struct client *client, uint64_t now_ms) {
     enum tls_result result = client->tls != NULL ? tls_shake(client->tls) : TLS_FAILED;
     client->wants_write = result == TLS_WANTS_WRITE;
     if (result == TLS_DONE) {
-        come_up(client, now_ms);
+        client_come_up(client, now_ms);
     } else if (result == TLS_FAILED) {
-        go_down(client, now_ms, "no TLS with %s: %s", client->address.text,
-                client->tls != NULL ? tls_note(client->tls) : why);
+        client_go_down(client, now_ms, "no TLS with %s: %s", client->address.text,
+                       client->tls != NULL ? tls_note(client->tls) : why);
     }
 }
 
 /* Begins TLS or the login, after the socket has connected. */
-static void greet(struct client *client, uint64_t now_ms) {
+static void client_greet_server(struct client *client, uint64_t now_ms) {
     if (client->address.is_tls) {
         client->state = CLIENT_CONNECTING;
         client->deadline_ms = now_ms + CONNECT_MS;
-        shake_hands(client, now_ms);
+        client_shake_hands(client, now_ms);
     } else {
-        come_up(client, now_ms);
+        client_come_up(client, now_ms);
     }
 }
 
 /* Tries endpoints from client->endpoint on, until one is connected or connecting. */
-static void try_connect(struct client *client, uint64_t now_ms) {
+static void client_try_connect(struct client *client, uint64_t now_ms) {
     int error = 0;
     for (; client->endpoint < client->endpoints.count; client->endpoint++) {
         const struct endpoint *endpoint = &client->endpoints.list[client->endpoint];
@@ -142,7 +141,7 @@ static void try_connect(struct client *client, uint64_t now_ms) {
         }
         if (connect(client->fd, (const struct sockaddr *)&endpoint->socket_address,
                     endpoint->bytes) == 0) {
-            greet(client, now_ms);
+            client_greet_server(client, now_ms);
             return;
         }
         if (errno == EINPROGRESS) {
@@ -154,69 +153,70 @@ static void try_connect(struct client *client, uint64_t now_ms) {
         close(client->fd);
         client->fd = -1;
     }
-    go_down(client, now_ms, "cannot connect: %s (%s)", error != 0 ? strerror(error) : "no address",
-            client->address.text);
+    client_go_down(client, now_ms, "cannot connect: %s (%s)",
+                   error != 0 ? strerror(error) : "no address", client->address.text);
 }
 
-static void begin(struct client *client, uint64_t now_ms) {
+static void client_begin_connect(struct client *client, uint64_t now_ms) {
     client->endpoint = 0;
     if (address_is_numeric(&client->address, &client->endpoints)) {
-        try_connect(client, now_ms);
+        client_try_connect(client, now_ms);
     } else if (lookup_begin(&client->lookup, &client->address, NULL)) {
         client->state = CLIENT_LOOKUP;
         client->deadline_ms = now_ms + LOOKUP_MS;
     } else {
-        go_down(client, now_ms, "cannot start a name lookup: %s", strerror(errno));
+        client_go_down(client, now_ms, "cannot start a name lookup: %s", strerror(errno));
     }
 }
 
-static bool is_readable(int fd, short events) {
+static bool client_polled(int fd, short events) {
     struct pollfd polled = {.fd = fd, .events = events};
     return poll(&polled, 1, 0) > 0;
 }
 
-static void step_lookup(struct client *client, uint64_t now_ms) {
-    if (is_readable(client->lookup.pipe_fd, POLLIN)) {
+static void client_step_lookup(struct client *client, uint64_t now_ms) {
+    if (client_polled(client->lookup.pipe_fd, POLLIN)) {
         lookup_end(&client->lookup, &client->endpoints);
         if (client->endpoints.count == 0) {
-            go_down(client, now_ms, "cannot find %s: %s", client->address.host,
-                    client->endpoints.why);
+            client_go_down(client, now_ms, "cannot find %s: %s", client->address.host,
+                           client->endpoints.why);
         } else {
-            try_connect(client, now_ms);
+            client_try_connect(client, now_ms);
         }
     } else if (now_ms >= client->deadline_ms) {
-        go_down(client, now_ms, "cannot find %s: no answer from the name server in %d s",
-                client->address.host, LOOKUP_MS / 1000);
+        client_go_down(client, now_ms, "cannot find %s: no answer from the name server in %d s",
+                       client->address.host, LOOKUP_MS / 1000);
     }
 }
 
-static void step_connecting(struct client *client, uint64_t now_ms) {
-    if (client->tls != NULL && is_readable(client->fd, client->wants_write ? POLLOUT : POLLIN)) {
-        shake_hands(client, now_ms);
-    } else if (client->tls == NULL && is_readable(client->fd, POLLOUT)) {
+static void client_step_connecting(struct client *client, uint64_t now_ms) {
+    if (client->tls != NULL && client_polled(client->fd, client->wants_write ? POLLOUT : POLLIN)) {
+        client_shake_hands(client, now_ms);
+    } else if (client->tls == NULL && client_polled(client->fd, POLLOUT)) {
         int error = 0;
         socklen_t error_bytes = sizeof error;
         getsockopt(client->fd, SOL_SOCKET, SO_ERROR, &error, &error_bytes);
         if (error == 0) {
-            greet(client, now_ms);
+            client_greet_server(client, now_ms);
             return;
         }
-        hang_up(client);
+        client_hang_up(client);
         if (++client->endpoint < client->endpoints.count) {
-            try_connect(client, now_ms);
+            client_try_connect(client, now_ms);
         } else {
-            go_down(client, now_ms, "cannot connect: %s (%s)", strerror(error),
-                    client->address.text);
+            client_go_down(client, now_ms, "cannot connect: %s (%s)", strerror(error),
+                           client->address.text);
         }
     } else if (now_ms >= client->deadline_ms) {
-        go_down(client, now_ms, "cannot connect: no answer%s in %d s (%s)",
-                client->tls != NULL ? " to TLS" : "", CONNECT_MS / 1000, client->address.text);
+        client_go_down(client, now_ms, "cannot connect: no answer%s in %d s (%s)",
+                       client->tls != NULL ? " to TLS" : "", CONNECT_MS / 1000,
+                       client->address.text);
     }
 }
 
 /* Moves unread bytes to the front and makes room for one read; false when the reply is too large or
  * memory is out. */
-static bool make_room(struct client *client) {
+static bool client_make_room(struct client *client) {
     if (client->in_start > 0) {
         memmove(client->in, client->in + client->in_start, client->in_bytes - client->in_start);
         client->in_bytes -= client->in_start;
@@ -239,10 +239,10 @@ static bool make_room(struct client *client) {
 }
 
 /* Reads once a step, so that keys do not wait while a server sends without end. */
-static void read_some(struct client *client, uint64_t now_ms) {
-    if (!make_room(client)) {
-        go_down(client, now_ms, "%s sent a reply of more than %d KiB", client->address.text,
-                REPLY_LIMIT / 1024);
+static void client_read_some(struct client *client, uint64_t now_ms) {
+    if (!client_make_room(client)) {
+        client_go_down(client, now_ms, "%s sent a reply of more than %d KiB", client->address.text,
+                       REPLY_LIMIT / 1024);
         return;
     }
     char *to = client->in + client->in_bytes;
@@ -255,12 +255,13 @@ static void read_some(struct client *client, uint64_t now_ms) {
     } else if (got == 0 || (errno == ECONNRESET && !client->has_spoken)) {
         /* a server that closes without reading the request resets the connection */
         bool is_odd = !client->has_spoken && client->tls == NULL;
-        go_down(client, now_ms, "%s closed the connection%s", client->address.text,
-                is_odd ? " before it answered: does it want tls://, or the binary protocol alone?"
-                       : "");
+        client_go_down(
+            client, now_ms, "%s closed the connection%s", client->address.text,
+            is_odd ? " before it answered: does it want tls://, or the binary protocol alone?"
+                   : "");
     } else if (errno != EAGAIN && errno != EINTR) {
-        go_down(client, now_ms, "connection to %s broke: %s", client->address.text,
-                client->tls != NULL ? tls_note(client->tls) : strerror(errno));
+        client_go_down(client, now_ms, "connection to %s broke: %s", client->address.text,
+                       client->tls != NULL ? tls_note(client->tls) : strerror(errno));
     }
 }
 
@@ -280,7 +281,7 @@ struct client *client_create(const struct address *address, const struct access 
 
 void client_destroy(struct client **client) {
     if (*client != NULL) {
-        hang_up(*client);
+        client_hang_up(*client);
         lookup_cancel(&(*client)->lookup);
         free((*client)->in);
         free(*client);
@@ -308,24 +309,24 @@ void client_step(struct client *client, uint64_t now_ms) {
     switch (client->state) {
     case CLIENT_DOWN:
         if (now_ms >= client->deadline_ms) {
-            begin(client, now_ms);
+            client_begin_connect(client, now_ms);
         }
         break;
     case CLIENT_LOOKUP:
-        step_lookup(client, now_ms);
+        client_step_lookup(client, now_ms);
         break;
     case CLIENT_CONNECTING:
-        step_connecting(client, now_ms);
+        client_step_connecting(client, now_ms);
         break;
     case CLIENT_UP:
         client_flush(client, now_ms);
-        if (client->state == CLIENT_UP && is_readable(client->fd, POLLIN)) {
-            read_some(client, now_ms);
+        if (client->state == CLIENT_UP && client_polled(client->fd, POLLIN)) {
+            client_read_some(client, now_ms);
         }
         if (client->state == CLIENT_UP && client->pending > 0 && !client->is_stream &&
             now_ms >= client->deadline_ms) {
-            go_down(client, now_ms, "%s has not answered for %d s", client->address.text,
-                    SILENCE_MS / 1000);
+            client_go_down(client, now_ms, "%s has not answered for %d s", client->address.text,
+                           SILENCE_MS / 1000);
         }
         break;
     }
@@ -364,44 +365,44 @@ void client_flush(struct client *client, uint64_t now_ms) {
          * than EPIPE. */
         int error = errno;
         client->out_bytes = 0;
-        if (!is_readable(client->fd, POLLIN)) {
-            go_down(client, now_ms, "connection to %s broke: %s", client->address.text,
-                    strerror(error));
+        if (!client_polled(client->fd, POLLIN)) {
+            client_go_down(client, now_ms, "connection to %s broke: %s", client->address.text,
+                           strerror(error));
         }
     }
 }
 
-static bool starts_with(const char *line, size_t bytes, const char *prefix) {
+static bool client_line_begins(const char *line, size_t bytes, const char *prefix) {
     return bytes >= strlen(prefix) && memcmp(line, prefix, strlen(prefix)) == 0;
 }
 
 /* The role of one line in the reply under way. */
 enum line_kind { LINE_GOES_ON, LINE_ENDS_STATS, LINE_IS_REPLY, LINE_IS_GARBAGE };
 
-static enum line_kind judge_line(enum reply_form form, bool is_first, const char *line,
-                                 size_t bytes) {
+static enum line_kind client_judge_line(enum reply_form form, bool is_first, const char *line,
+                                        size_t bytes) {
     if (form != REPLY_STATS) {
         return LINE_IS_REPLY;
     }
-    if (starts_with(line, bytes, "STAT ")) {
+    if (client_line_begins(line, bytes, "STAT ")) {
         return LINE_GOES_ON;
     }
     if (bytes == 3 && memcmp(line, "END", 3) == 0) {
         return LINE_ENDS_STATS;
     }
-    bool is_answer = starts_with(line, bytes, "ERROR") ||
-                     starts_with(line, bytes, "CLIENT_ERROR") ||
-                     starts_with(line, bytes, "SERVER_ERROR");
+    bool is_answer = client_line_begins(line, bytes, "ERROR") ||
+                     client_line_begins(line, bytes, "CLIENT_ERROR") ||
+                     client_line_begins(line, bytes, "SERVER_ERROR");
     return is_first && is_answer ? LINE_IS_REPLY : LINE_IS_GARBAGE;
 }
 
 /* Takes the reply to the credentials. False when the server refused them: the connection ends. */
-static bool take_login(struct client *client, const char *line, size_t bytes, uint64_t now_ms) {
-    if (starts_with(line, bytes, "STORED")) {
+static bool client_logs_in(struct client *client, const char *line, size_t bytes, uint64_t now_ms) {
+    if (client_line_begins(line, bytes, "STORED")) {
         return true;
     }
-    go_down(client, now_ms, "%s refuses the password: %.*s", client->address.text,
-            (int)(bytes < 60 ? bytes : 60), line);
+    client_go_down(client, now_ms, "%s refuses the password: %.*s", client->address.text,
+                   (int)(bytes < 60 ? bytes : 60), line);
     return false;
 }
 
@@ -415,24 +416,24 @@ bool client_take_reply(struct client *client, struct reply *reply, uint64_t now_
         size_t bytes = (size_t)(newline - line);
         bytes -= bytes > 0 && line[bytes - 1] == '\r';
         if (client->pending == 0) {
-            go_down(client, now_ms, "%s sent something unasked: %.*s", client->address.text,
-                    (int)(bytes < 60 ? bytes : 60), line);
+            client_go_down(client, now_ms, "%s sent something unasked: %.*s", client->address.text,
+                           (int)(bytes < 60 ? bytes : 60), line);
             return false;
         }
         const struct request *request = &client->requests[client->first];
         enum line_kind kind =
-            judge_line(request->form, client->in_scan == client->in_start, line, bytes);
+            client_judge_line(request->form, client->in_scan == client->in_start, line, bytes);
         client->in_scan = (size_t)(newline - client->in) + 1;
         if (kind == LINE_GOES_ON) {
             continue;
         }
         if (kind == LINE_IS_GARBAGE) {
-            go_down(client, now_ms,
-                    "%s does not speak the memcached text protocol: it answered '%.*s'",
-                    client->address.text, (int)(bytes < 60 ? bytes : 60), line);
+            client_go_down(client, now_ms,
+                           "%s does not speak the memcached text protocol: it answered '%.*s'",
+                           client->address.text, (int)(bytes < 60 ? bytes : 60), line);
             return false;
         }
-        if (client->awaits_login && !take_login(client, line, bytes, now_ms)) {
+        if (client->awaits_login && !client_logs_in(client, line, bytes, now_ms)) {
             return false;
         }
         if (client->awaits_login) {

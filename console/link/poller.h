@@ -13,7 +13,7 @@
 #include "link/client.h"
 
 /* Tags of requests: a stats group's own number; then those of inquiries, of a class's curve, by
- * class id, and of outlooks, by ticket. */
+ * class id, and of predictions, by ticket. */
 enum {
     SETTINGS_EVERY = 10,
     /* The first refreshes of a connection come fast, because a class is judged by three rates. */
@@ -23,8 +23,8 @@ enum {
     CURVES_A_REFRESH = 8,
     TAG_INQUIRY = GROUP_COUNT,
     TAG_CLASS_CURVE = TAG_INQUIRY + INQUIRY_COUNT,
-    TAG_OUTLOOK = TAG_CLASS_CURVE + CLASS_LIMIT,
-    TAG_PROBE = TAG_OUTLOOK + OUTLOOK_TICKETS,
+    TAG_PREDICTION = TAG_CLASS_CURVE + CLASS_LIMIT,
+    TAG_PROBE = TAG_PREDICTION + PREDICTION_TICKETS,
     TAG_ACTING, /* replies to changes */
     TAG_OTHER   /* tags from here on are not the session's */
 };
@@ -32,7 +32,7 @@ enum {
 struct poller {
     uint64_t interval_ms;
     uint64_t next_ms;      /* when the next refresh is due */
-    double asked_ms;       /* when the refresh under way was sent */
+    double requested_ms;       /* when the refresh under way was sent */
     unsigned generation;   /* connection of the draft */
     unsigned refreshes;    /* refreshes on this connection */
     enum stats_group last; /* the reply that completes the refresh under way */
@@ -45,7 +45,7 @@ struct poller {
     unsigned curve_class;   /* the last class whose curve was requested */
     bool wants_probes, has_probe; /* has_probe: a probe is under way */
     uint64_t probe_ms;            /* when the next probe is due */
-    double probe_asked_ms;
+    double probe_sent_ms;
     struct latency_log probes; /* on this and earlier connections */
     struct snapshot draft;     /* incomplete */
     struct snapshot latest;    /* complete */

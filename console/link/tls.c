@@ -34,7 +34,7 @@ static struct {
 #define OPENSSL_FIND(name) \
     is_whole = (*(void **)&openssl.name = dlsym(openssl.library, #name)) != NULL && is_whole;
 
-static bool load_openssl(char *why, size_t why_bytes) {
+static bool tls_load_openssl(char *why, size_t why_bytes) {
     char file[40];
     bool is_whole = true;
     if (openssl.library != NULL) {
@@ -66,7 +66,7 @@ struct tls {
 
 /* The first error of OpenSSL, in words. OpenSSL has no words for errors of the system. Its other
  * errors are dropped. */
-static const char *reason(void) {
+static const char *tls_take_reason(void) {
     unsigned long code = openssl.ERR_get_error();
     const char *text = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
                        : code != 0            ? openssl.ERR_reason_error_string(code)
@@ -76,17 +76,17 @@ static const char *reason(void) {
 }
 
 /* True for a named FIFO: OpenSSL would wait for a writer. A shell's <(command) has a writer. */
-static bool is_named_fifo(const char *path) {
+static bool tls_is_named_fifo(const char *path) {
     struct stat facts;
     return path != NULL && strncmp(path, "/dev/fd/", 8) != 0 &&
            strncmp(path, "/proc/self/fd/", 14) != 0 && stat(path, &facts) == 0 &&
            S_ISFIFO(facts.st_mode);
 }
 
-static bool load(SSL_CTX *ssl, const struct tls_files *files, char *why, size_t why_bytes) {
+static bool tls_load(SSL_CTX *ssl, const struct tls_files *files, char *why, size_t why_bytes) {
     const char *named[] = {files->ca, files->cert, files->key};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
-        if (is_named_fifo(named[i])) {
+        if (tls_is_named_fifo(named[i])) {
             snprintf(why, why_bytes, "cannot read %.150s: not a regular file", named[i]);
             return false;
         }
@@ -96,16 +96,17 @@ static bool load(SSL_CTX *ssl, const struct tls_files *files, char *why, size_t 
     bool is_trusted = taken == 1;
     if (!is_trusted) {
         snprintf(why, why_bytes, "cannot use the certificates in %.150s: %s",
-                 files->ca != NULL ? files->ca : "the system's folder", reason());
+                 files->ca != NULL ? files->ca : "the system's folder", tls_take_reason());
         return false;
     }
     const char *key = files->key != NULL ? files->key : files->cert;
     if (files->cert != NULL && openssl.SSL_CTX_use_certificate_chain_file(ssl, files->cert) != 1) {
-        snprintf(why, why_bytes, "cannot use the certificate in %.150s: %s", files->cert, reason());
+        snprintf(why, why_bytes, "cannot use the certificate in %.150s: %s", files->cert,
+                 tls_take_reason());
         return false;
     }
     if (key != NULL && openssl.SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) != 1) {
-        snprintf(why, why_bytes, "cannot use the key in %.150s: %s", key, reason());
+        snprintf(why, why_bytes, "cannot use the key in %.150s: %s", key, tls_take_reason());
         return false;
     }
     return true;
@@ -123,12 +124,12 @@ bool tls_context_load(struct tls_context *context, char *why, size_t why_bytes) 
     if (context->ssl != NULL) {
         return true;
     }
-    if (!load_openssl(why, why_bytes)) {
+    if (!tls_load_openssl(why, why_bytes)) {
         return false;
     }
     SSL_CTX *ssl = openssl.SSL_CTX_new(openssl.TLS_client_method());
     if (ssl == NULL) {
-        snprintf(why, why_bytes, "TLS cannot be used: %s", reason());
+        snprintf(why, why_bytes, "TLS cannot be used: %s", tls_take_reason());
         return false;
     }
     openssl.SSL_CTX_ctrl(ssl, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
@@ -138,7 +139,7 @@ bool tls_context_load(struct tls_context *context, char *why, size_t why_bytes) 
                              SSL_MODE_RELEASE_BUFFERS,
                          NULL);
     openssl.SSL_CTX_set_options(ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
-    if (!load(ssl, &context->files, why, why_bytes)) {
+    if (!tls_load(ssl, &context->files, why, why_bytes)) {
         openssl.SSL_CTX_free(ssl);
         return false;
     }
@@ -169,8 +170,7 @@ struct tls *tls_create(struct tls_context *context, int fd, const char *name, ch
     snprintf(sni, sizeof sni, "%s", name);
     X509_VERIFY_PARAM *wanted = tls->ssl != NULL ? openssl.SSL_get0_param(tls->ssl) : NULL;
     unsigned char bytes[16];
-    bool is_numeric =
-        inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
+    bool is_numeric = inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
     bool is_ready = wanted != NULL && openssl.SSL_set_fd(tls->ssl, fd) == 1;
     if (is_ready && is_numeric) {
         is_ready = openssl.X509_VERIFY_PARAM_set1_ip_asc(wanted, name) == 1;
@@ -200,7 +200,7 @@ void tls_destroy(struct tls **tls) {
 }
 
 /* The result of a call that moved no bytes; a failure leaves its reason in the note. */
-static enum tls_result result_of(struct tls *tls, int returned) {
+static enum tls_result tls_result_of(struct tls *tls, int returned) {
     int is_errno = errno;
     switch (openssl.SSL_get_error(tls->ssl, returned)) {
     case SSL_ERROR_WANT_READ:
@@ -214,9 +214,9 @@ static enum tls_result result_of(struct tls *tls, int returned) {
     default: {
         long verified = openssl.SSL_get_verify_result(tls->ssl);
         bool is_untrusted = !openssl.SSL_is_init_finished(tls->ssl) && verified != X509_V_OK;
-        snprintf(tls->note, sizeof tls->note, "%s%s",
-                 is_untrusted ? "the server's certificate: " : "",
-                 is_untrusted ? openssl.X509_verify_cert_error_string(verified) : reason());
+        snprintf(
+            tls->note, sizeof tls->note, "%s%s", is_untrusted ? "the server's certificate: " : "",
+            is_untrusted ? openssl.X509_verify_cert_error_string(verified) : tls_take_reason());
         break;
     }
     }
@@ -228,7 +228,7 @@ enum tls_result tls_shake(struct tls *tls) {
     openssl.ERR_clear_error();
     errno = 0;
     int returned = openssl.SSL_do_handshake(tls->ssl);
-    return returned == 1 ? TLS_DONE : result_of(tls, returned);
+    return returned == 1 ? TLS_DONE : tls_result_of(tls, returned);
 }
 
 const char *tls_note(const struct tls *tls) {
@@ -236,9 +236,9 @@ const char *tls_note(const struct tls *tls) {
 }
 
 /* Sets errno after a read or write that moved no bytes. */
-static ssize_t stopped(struct tls *tls, int returned) {
+static ssize_t tls_set_errno(struct tls *tls, int returned) {
     bool is_end = openssl.SSL_get_error(tls->ssl, returned) == SSL_ERROR_ZERO_RETURN;
-    enum tls_result result = is_end ? TLS_DONE : result_of(tls, returned);
+    enum tls_result result = is_end ? TLS_DONE : tls_result_of(tls, returned);
     errno = result == TLS_FAILED ? EPROTO : EAGAIN;
     return is_end ? 0 : -1;
 }
@@ -252,7 +252,7 @@ ssize_t tls_read(struct tls *tls, void *to, size_t bytes) {
            (returned = openssl.SSL_read_ex(tls->ssl, (char *)to + got, bytes - got, &once)) == 1) {
         got += once; /* read all: the socket does not show bytes that wait in OpenSSL */
     }
-    return got > 0 ? (ssize_t)got : stopped(tls, returned);
+    return got > 0 ? (ssize_t)got : tls_set_errno(tls, returned);
 }
 
 ssize_t tls_write(struct tls *tls, const void *from, size_t bytes) {
@@ -260,5 +260,5 @@ ssize_t tls_write(struct tls *tls, const void *from, size_t bytes) {
     openssl.ERR_clear_error();
     errno = 0;
     int returned = openssl.SSL_write_ex(tls->ssl, from, bytes, &sent);
-    return returned == 1 ? (ssize_t)sent : stopped(tls, returned);
+    return returned == 1 ? (ssize_t)sent : tls_set_errno(tls, returned);
 }

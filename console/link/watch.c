@@ -48,7 +48,7 @@ void watch_stop(struct watch *watch) {
 }
 
 /* Counts lost lines: the server sends "skipped=12" in place of lines that it dropped. */
-static bool take_loss(struct watch_log *log, const char *text, size_t bytes) {
+static bool watch_take_loss(struct watch_log *log, const char *text, size_t bytes) {
     static const char word[] = "skipped=";
     const char *at = memmem(text, bytes < 12 ? bytes : 12, word, sizeof word - 1);
     uint64_t lost = 0;
@@ -66,12 +66,12 @@ void watch_take(struct watch_log *log, const char *text, size_t bytes) {
     while (bytes > 0 && (text[bytes - 1] == '\n' || text[bytes - 1] == '\r')) {
         bytes--;
     }
-    if (bytes == 0 || take_loss(log, text, bytes)) {
+    if (bytes == 0 || watch_take_loss(log, text, bytes)) {
         return;
     }
     log->shown++;
     log->newest = (log->newest + 1) % WATCH_LINES;
-    log->kept += log->kept < WATCH_LINES;
+    log->line_count += log->line_count < WATCH_LINES;
     struct watch_line *line = &log->lines[log->newest];
     line->at_s = 0;
     if (bytes > 3 && memcmp(text, "ts=", 3) == 0) { /* the view has a column for the time */
@@ -93,7 +93,7 @@ void watch_take(struct watch_log *log, const char *text, size_t bytes) {
     stat_line_printable(line->text, sizeof line->text, text, bytes);
 }
 
-static void take_lines(struct watch *watch, uint64_t now_ms) {
+static void watch_take_lines(struct watch *watch, uint64_t now_ms) {
     struct reply reply;
     while (watch->client != NULL && client_take_reply(watch->client, &reply, now_ms)) {
         struct watch_log *log = watch->log;
@@ -132,7 +132,7 @@ bool watch_step(struct watch *watch, uint64_t now_ms) {
                client_note(watch->client)[0] != '\0') {
         words_printf(watch->log->note, sizeof watch->log->note, "%s", client_note(watch->client));
     }
-    take_lines(watch, now_ms);
+    watch_take_lines(watch, now_ms);
     bool has_news = watch->log->shown + watch->log->lost != shown_before ||
                     watch->log->note[0] != note_before;
     if (has_news && watch->log->shown != 0) {
@@ -154,8 +154,8 @@ const struct client *watch_polled(const struct watch *watch) {
 }
 
 const struct watch_line *watch_line(const struct watch_log *log, unsigned index) {
-    return index < log->kept ? &log->lines[(log->newest + WATCH_LINES - index) % WATCH_LINES]
-                             : NULL;
+    return index < log->line_count ? &log->lines[(log->newest + WATCH_LINES - index) % WATCH_LINES]
+                                   : NULL;
 }
 
 double watch_lost_share(const struct watch_log *log) {

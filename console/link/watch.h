@@ -22,7 +22,7 @@ struct watch_log {
     enum stream stream;
     char note[NOTE_BYTES]; /* why no line comes; "" when lines come */
     uint64_t shown, lost; /* lines that came, and lines that the server dropped */
-    unsigned kept, newest; /* lines: a ring */
+    unsigned line_count, newest; /* lines: a ring */
     struct watch_line lines[WATCH_LINES];
 };
 

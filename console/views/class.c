@@ -28,18 +28,18 @@ struct column {
     int y, end, width;
 };
 
-static int next_line(struct column *column) {
+static int class_next_line(struct column *column) {
     return column->y < column->end ? column->y++ : -1;
 }
 
-static void put_line(struct column *column, uint8_t style, const char *text) {
-    int y = next_line(column);
+static void class_put_line(struct column *column, uint8_t style, const char *text) {
+    int y = class_next_line(column);
     if (y >= 0) {
         cells_text_fit(column->cells, y, 0, column->width, style, text);
     }
 }
 
-static const char *policy_of(const struct details *details, unsigned id) {
+static const char *class_policy_of(const struct details *details, unsigned id) {
     if (!detail_is_known(details, INQUIRY_POLICIES)) {
         return "";
     }
@@ -47,12 +47,12 @@ static const char *policy_of(const struct details *details, unsigned id) {
     return policies->of_class[id][0] != '\0' ? policies->of_class[id] : policies->active;
 }
 
-static void draw_facts(const struct frame *frame, struct column *column, unsigned id) {
+static void class_draw_facts(const struct frame *frame, struct column *column, unsigned id) {
     const struct class_stats *stats = snapshot_class(model_now(frame->model), id);
     const struct details *details = model_details(frame->model);
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], e[FORMAT_BYTES];
     char f[FORMAT_BYTES], text[200];
-    const char *policy = policy_of(details, id);
+    const char *policy = class_policy_of(details, id);
     snprintf(text, sizeof text, "%s page%s of %s chunks of %s B, %s free; %s items, the oldest %s",
              format_count(a, stat_number(stats->value[CLASS_total_pages])),
              stats->value[CLASS_total_pages] == 1 ? "" : "s",
@@ -61,7 +61,7 @@ static void draw_facts(const struct frame *frame, struct column *column, unsigne
              format_count(d, floor(class_free_pages(stats))),
              format_count(e, stat_number(stats->value[CLASS_number])),
              format_age(f, stat_number(class_tail_age(stats))));
-    put_line(column, STYLE_PLAIN, text);
+    class_put_line(column, STYLE_PLAIN, text);
     if (column->end - column->y < 12) {
         return;
     }
@@ -71,13 +71,13 @@ static void draw_facts(const struct frame *frame, struct column *column, unsigne
              format_count(c, stat_number(stats->value[CLASS_number_cold])),
              format_count(d, stat_number(stats->value[CLASS_number_temp])),
              policy[0] != '\0' ? "   policy " : "", policy);
-    put_line(column, STYLE_PLAIN, text);
+    class_put_line(column, STYLE_PLAIN, text);
 }
 
-static void draw_rates(const struct frame *frame, struct column *column, unsigned id) {
+static void class_draw_rates(const struct frame *frame, struct column *column, unsigned id) {
     struct cells *cells = column->cells;
     bool has_means = column->width >= 60;
-    int spark_x = has_means ? 38 : 21, y = next_line(column);
+    int spark_x = has_means ? 38 : 21, y = class_next_line(column);
     cells_rule(cells, y, 0, column->width, "rates");
     cells_text_right(cells, y, 20, STYLE_HEADER, " now");
     if (has_means) {
@@ -89,7 +89,7 @@ static void draw_rates(const struct frame *frame, struct column *column, unsigne
         char text[FORMAT_BYTES];
         float values[1000];
         int width = column->width - spark_x < 1000 ? column->width - spark_x : 1000;
-        y = next_line(column);
+        y = class_next_line(column);
         cells_text(cells, y, 0, STYLE_PLAIN, rate_rows[i].name);
         cells_text_right(cells, y, 20, STYLE_STRONG,
                          format_count(text, model_class_metric(frame->model, id, metric)));
@@ -105,7 +105,7 @@ static void draw_rates(const struct frame *frame, struct column *column, unsigne
 }
 
 /* Draws the value of a page more and a page less, from an automove that weighs pages. */
-static void draw_worth(const struct frame *frame, struct column *column, unsigned id) {
+static void class_draw_worth(const struct frame *frame, struct column *column, unsigned id) {
     const struct details *details = model_details(frame->model);
     char text[200];
     if (!detail_is_known(details, INQUIRY_AUTOMOVE)) {
@@ -122,11 +122,11 @@ static void draw_worth(const struct frame *frame, struct column *column, unsigne
                  "mean %.1f",
                  worth->gain, worth->gain_doubt, worth->loss, worth->loss_doubt, worth->average);
     }
-    put_line(column, STYLE_PLAIN, text);
+    class_put_line(column, STYLE_PLAIN, text);
 }
 
-static void draw_moves_of(const struct frame *frame, struct column *column, unsigned id,
-                          int limit) {
+static void class_draw_moves(const struct frame *frame, struct column *column, unsigned id,
+                             int limit) {
     const struct details *details = model_details(frame->model);
     if (!detail_is_known(details, INQUIRY_MOVES)) {
         return;
@@ -134,25 +134,25 @@ static void draw_moves_of(const struct frame *frame, struct column *column, unsi
     const struct move_list *moves = &details->moves;
     char text[NOTE_BYTES + 40];
     snprintf(text, sizeof text, "automove %s", moves->mode);
-    cells_rule(column->cells, next_line(column), 0, column->width, text);
+    cells_rule(column->cells, class_next_line(column), 0, column->width, text);
     snprintf(text, sizeof text, "now: %s", moves->why);
-    put_line(column, STYLE_PLAIN, text);
+    class_put_line(column, STYLE_PLAIN, text);
     int shown = 0;
     for (unsigned i = moves->count; i > 0 && shown < limit; i--) {
         const struct page_move *move = &moves->moves[i - 1];
-        int y = move->from == id || move->to == id ? next_line(column) : -1;
+        int y = move->from == id || move->to == id ? class_next_line(column) : -1;
         if (y >= 0) {
             move_draw_line(move, column->cells, y, column->width);
             shown++;
         }
     }
     if (shown == 0) {
-        put_line(column, STYLE_DIM, "none of the last moves was from or to this class");
+        class_put_line(column, STYLE_DIM, "none of the last moves was from or to this class");
     }
 }
 
 /* Draws the idle times of evicted items as one line of bars. */
-static void draw_eviction_ages(const struct frame *frame, struct column *column, unsigned id) {
+static void class_draw_ages(const struct frame *frame, struct column *column, unsigned id) {
     const struct details *details = model_details(frame->model);
     if (!detail_is_known(details, INQUIRY_EVICTIONS) || !details->ages.known[id]) {
         return;
@@ -164,7 +164,7 @@ static void draw_eviction_ages(const struct frame *frame, struct column *column,
         values[i] = (float)counts[i];
         sum += counts[i];
     }
-    int y = next_line(column);
+    int y = class_next_line(column);
     int x = cells_text(column->cells, y, 0, STYLE_PLAIN, "idle time at eviction  1s ");
     cells_graph(column->cells, (struct rect){y, x, 1, AGE_STEPS}, STYLE_GRAPH, values, AGE_STEPS,
                 0);
@@ -184,8 +184,8 @@ static void draw_eviction_ages(const struct frame *frame, struct column *column,
 }
 
 /* "evicted   12345   402/s" */
-static void draw_stat(struct cells *cells, int y, int x, int width, const struct named_stat *stat,
-                      double dt_s) {
+static void class_draw_stat(struct cells *cells, int y, int x, int width,
+                            const struct named_stat *stat, double dt_s) {
     char rate[FORMAT_BYTES + 4] = "", text[FORMAT_BYTES];
     double change = stat->now - stat->before;
     if (dt_s > 0 && !isnan(change) && change != 0) {
@@ -201,7 +201,7 @@ static void draw_stat(struct cells *cells, int y, int x, int width, const struct
 }
 
 /* Takes the stats from a snapshot of the past: the tape has fewer stats than the server had. */
-static void take_recorded(const struct snapshot *now, unsigned id, struct class_detail *out) {
+static void class_take_recorded(const struct snapshot *now, unsigned id, struct class_detail *out) {
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < CLASS_COUNT; i++) {
         uint64_t value = snapshot_class(now, id)->value[i];
@@ -215,7 +215,7 @@ static void take_recorded(const struct snapshot *now, unsigned id, struct class_
     }
 }
 
-static void draw_stats(const struct frame *frame, struct ui *ui, struct column *column) {
+static void class_draw_stats(const struct frame *frame, struct ui *ui, struct column *column) {
     const struct details *details = model_details(frame->model);
     int rows = column->end - column->y - 1;
     if (rows < 1) {
@@ -229,7 +229,7 @@ static void draw_stats(const struct frame *frame, struct ui *ui, struct column *
     struct rect area = {column->y + 1, 0, rows, column->width};
     static struct class_detail recorded; /* 7 kB: too large for a stack frame */
     if (is_recorded) {
-        take_recorded(model_now(frame->model), ui->focus, &recorded);
+        class_take_recorded(model_now(frame->model), ui->focus, &recorded);
     } else if (!detail_ready(frame, INQUIRY_CLASS, column->cells, area)) {
         return;
     }
@@ -243,8 +243,8 @@ static void draw_stats(const struct frame *frame, struct ui *ui, struct column *
     for (int i = 0; i < rows * columns; i++) {
         int at = (int)ui->class_top + i / columns + i % columns * lines;
         if (i / columns + (int)ui->class_top < lines && at < (int)focus->count) {
-            draw_stat(column->cells, area.y + i / columns, i % columns * width, width,
-                      &focus->stats[at], dt_s);
+            class_draw_stat(column->cells, area.y + i / columns, i % columns * width, width,
+                            &focus->stats[at], dt_s);
         }
     }
     if (last_top > 0) {
@@ -253,14 +253,15 @@ static void draw_stats(const struct frame *frame, struct ui *ui, struct column *
     }
 }
 
-static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+static void class_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
+                       struct rect area) {
     const struct snapshot *now = model_now(frame->model);
     unsigned id = ui->focus;
     struct column column = {cells, area.y, area.y + area.height, area.width};
     char text[NOTE_BYTES];
     if (now == NULL || !snapshot_class(now, id)->present) {
         snprintf(text, sizeof text, "class %u: the server does not list it (Esc goes back)", id);
-        put_line(&column, STYLE_DIM, text);
+        class_put_line(&column, STYLE_DIM, text);
         return;
     }
     int n = snprintf(text, sizeof text, "class %u: %s", id,
@@ -268,21 +269,21 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     if (ui->classes.source >= 0) {
         snprintf(text + n, sizeof text - (size_t)n, "   from: class %d ◀", ui->classes.source);
     }
-    cells_rule(cells, next_line(&column), 0, area.width, text);
+    cells_rule(cells, class_next_line(&column), 0, area.width, text);
     int style = class_hint(frame, id, text, sizeof text);
-    put_line(&column, (uint8_t)style, text);
-    draw_facts(frame, &column, id);
+    class_put_line(&column, (uint8_t)style, text);
+    class_draw_facts(frame, &column, id);
     if (area.height >= 16) {
-        draw_rates(frame, &column, id);
-        draw_worth(frame, &column, id);
+        class_draw_rates(frame, &column, id);
+        class_draw_worth(frame, &column, id);
     }
     if (area.height >= 20) {
-        draw_moves_of(frame, &column, id, area.height >= 30 ? MOVES_SHOWN_MOST : 1);
+        class_draw_moves(frame, &column, id, area.height >= 30 ? MOVES_SHOWN_MOST : 1);
     }
     if (area.height >= 24) {
-        draw_eviction_ages(frame, &column, id);
+        class_draw_ages(frame, &column, id);
     }
-    draw_stats(frame, ui, &column);
+    class_draw_stats(frame, ui, &column);
 }
 
 /* Shows the next class of the table, in the table's order. */
@@ -292,7 +293,7 @@ static void step_class(const struct frame *frame, struct ui *ui, int step) {
     class_open(ui, ui->classes.cursor);
 }
 
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+static struct intent class_command(const struct frame *frame, struct ui *ui, enum command given) {
     struct intent none = {0};
     ui->class_top = list_step(ui->class_top, command_rows(given, 5), NAMED_STATS);
     switch (given) {
@@ -322,8 +323,8 @@ static const char *const shown[] = {
 const struct view class_view = {.name = "Class",
                                 .scope = SCOPE_CLASS,
                                 .open = COMMAND_OPEN_CLASS,
-                                .draw = draw,
-                                .command = command,
+                                .draw = class_draw,
+                                .command = class_command,
                                 .shown = shown,
                                 .inquiries = INQUIRY_BIT(CLASS) | INQUIRY_BIT(MOVES) |
                                              INQUIRY_BIT(AUTOMOVE) | INQUIRY_BIT(POLICIES) |

@@ -2,7 +2,7 @@
  * screens show the class under the cursor in detail below. */
 #include "views/view.h"
 
-#include "brain/ask.h"
+#include "brain/query.h"
 #include "brain/format.h"
 #include "brain/health.h"
 
@@ -12,8 +12,8 @@
 enum { DETAIL_ROWS = 13, DETAIL_MOST = 24, SCREEN_STEP = 15 };
 
 /* "by EV/s, rates over 10 s, filter ev>0, 3 of 12 classes" */
-static void draw_status(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
-                        int width) {
+static void classes_draw_status(const struct frame *frame, const struct ui *ui, struct cells *cells,
+                                int y, int width) {
     const struct class_table_ui *table = &ui->classes;
     char text[240];
     unsigned ids[CLASS_LIMIT];
@@ -42,14 +42,14 @@ int class_hint(const struct frame *frame, unsigned id, char *out, size_t out_byt
                                 .class_id = id,
                                 .is_past = frame->is_past || frame->is_replay};
     struct sentence said[SENTENCES_MOST];
-    unsigned count = brain_ask(frame->model, &question, said);
+    unsigned count = brain_query(frame->model, &question, said);
     snprintf(out, out_bytes, "%s", count > 0 ? said[0].text : "");
     return count > 0 && said[0].tone == TONE_BAD ? STYLE_BAD : STYLE_PLAIN;
 }
 
 /* Draws the meaning of the row under the cursor, in a sentence. */
-static void draw_hint(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
-                      int width) {
+static void classes_draw_hint(const struct frame *frame, const struct ui *ui, struct cells *cells,
+                              int y, int width) {
     unsigned id = ui->classes.cursor;
     char text[NOTE_BYTES];
     if (model_now(frame->model) != NULL && id != 0) {
@@ -58,8 +58,8 @@ static void draw_hint(const struct frame *frame, const struct ui *ui, struct cel
     }
 }
 
-static void draw_class_graph(const struct frame *frame, struct cells *cells, struct rect area,
-                             unsigned id, enum class_metric metric, const char *title) {
+static void classes_draw_graph(const struct frame *frame, struct cells *cells, struct rect area,
+                               unsigned id, enum class_metric metric, const char *title) {
     char text[FORMAT_BYTES];
     cells_rule(cells, area.y, area.x, area.width - 1, title);
     struct rect plot = {area.y + 1, area.x + 7, area.height - 1, area.width - 8};
@@ -71,7 +71,7 @@ static void draw_class_graph(const struct frame *frame, struct cells *cells, str
     cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, "0");
 }
 
-static void draw_segments(const struct class_stats *stats, struct cells *cells, int y, int x) {
+static void classes_draw_items(const struct class_stats *stats, struct cells *cells, int y, int x) {
     char hot[FORMAT_BYTES], warm[FORMAT_BYTES], cold[FORMAT_BYTES], temp[FORMAT_BYTES];
     cells_printf(cells, y, x, STYLE_PLAIN, "items by segment: hot %s   warm %s   cold %s   temp %s",
                  format_count(hot, stat_number(stats->value[CLASS_number_hot])),
@@ -81,8 +81,8 @@ static void draw_segments(const struct class_stats *stats, struct cells *cells, 
 }
 
 /* Draws the class under the cursor: figures, then its evictions, hits and pages over time. */
-static void draw_detail(const struct frame *frame, const struct ui *ui, struct cells *cells,
-                        struct rect area) {
+static void classes_draw_detail(const struct frame *frame, const struct ui *ui, struct cells *cells,
+                                struct rect area) {
     unsigned id = ui->classes.cursor;
     const struct snapshot *now = model_now(frame->model);
     if (now == NULL || id == 0) {
@@ -100,7 +100,7 @@ static void draw_detail(const struct frame *frame, const struct ui *ui, struct c
                  format_count(b, stat_number(stats->value[CLASS_chunks_per_page])),
                  format_exact(c, stats->value[CLASS_chunk_size]),
                  format_count(d, floor(class_free_pages(stats))));
-    draw_segments(stats, cells, area.y + 2, area.x);
+    classes_draw_items(stats, cells, area.y + 2, area.x);
     cells_printf(cells, area.y + 3, area.x, STYLE_PLAIN,
                  "since the counters began: %s evicted, %s of them unread; %s expired unread; %s "
                  "refused for want of memory",
@@ -109,16 +109,17 @@ static void draw_detail(const struct frame *frame, const struct ui *ui, struct c
                  format_count(c, stat_number(stats->value[CLASS_expired_unfetched])),
                  format_count(d, stat_number(stats->value[CLASS_outofmemory])));
     int third = area.width / 3, top = area.y + 4, height = area.height - 4;
-    draw_class_graph(frame, cells, (struct rect){top, area.x, height, third}, id,
-                     CLASS_METRIC_EVICTIONS, "evictions/s");
-    draw_class_graph(frame, cells, (struct rect){top, area.x + third, height, third}, id,
-                     CLASS_METRIC_HITS, "hits/s");
-    draw_class_graph(frame, cells,
-                     (struct rect){top, area.x + 2 * third, height, area.width - 2 * third}, id,
-                     CLASS_METRIC_PAGES, "pages");
+    classes_draw_graph(frame, cells, (struct rect){top, area.x, height, third}, id,
+                       CLASS_METRIC_EVICTIONS, "evictions/s");
+    classes_draw_graph(frame, cells, (struct rect){top, area.x + third, height, third}, id,
+                       CLASS_METRIC_HITS, "hits/s");
+    classes_draw_graph(frame, cells,
+                       (struct rect){top, area.x + 2 * third, height, area.width - 2 * third}, id,
+                       CLASS_METRIC_PAGES, "pages");
 }
 
-static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+static void classes_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
+                         struct rect area) {
     int foot = area.height >= 8 ? 2 : 1;
     int detail = 0;
     if (area.height >= 34 && area.width >= 100) {
@@ -129,17 +130,17 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     struct rect table = {area.y, area.x, area.height - foot - detail, area.width};
     class_table_draw(frame->model, &ui->classes, cells, table, true);
     if (detail > 0) {
-        draw_detail(frame, ui, cells,
-                    (struct rect){table.y + table.height, area.x, detail, area.width});
+        classes_draw_detail(frame, ui, cells,
+                            (struct rect){table.y + table.height, area.x, detail, area.width});
     }
     int y = area.y + area.height - foot;
     if (foot == 2) {
-        draw_status(frame, ui, cells, y++, area.width);
+        classes_draw_status(frame, ui, cells, y++, area.width);
     }
-    draw_hint(frame, ui, cells, y, area.width);
+    classes_draw_hint(frame, ui, cells, y, area.width);
 }
 
-static struct intent mark_source(struct class_table_ui *table) {
+static struct intent classes_mark_source(struct class_table_ui *table) {
     if (table->cursor == 0) {
         return say("there is no class to mark");
     }
@@ -152,14 +153,14 @@ static struct intent mark_source(struct class_table_ui *table) {
                table->cursor);
 }
 
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+static struct intent classes_command(const struct frame *frame, struct ui *ui, enum command given) {
     struct class_table_ui *table = &ui->classes;
     struct intent none = {0};
     /* A key may come before the first drawing has placed the cursor. */
     class_table_move_cursor(frame->model, table, command_rows(given, SCREEN_STEP));
     switch (given) {
     case COMMAND_MARK_SOURCE:
-        return mark_source(table);
+        return classes_mark_source(table);
     case COMMAND_MOVE_PAGES:
         return propose_move(frame, table->cursor > 0 ? (int)table->cursor : -1, table->source);
     case COMMAND_SORT_NEXT:
@@ -193,7 +194,7 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     }
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
+static void classes_terms(const struct ui *ui, struct terms *out) {
     for (unsigned i = 0; i < COLUMN_COUNT; i++) {
         terms_add(out, "class.", class_columns[i].name, ui->classes.sort == i);
     }
@@ -202,7 +203,7 @@ static void terms(const struct ui *ui, struct terms *out) {
 static const char *const shown[] = {"class.state", "starving", NULL};
 
 /* A second click on the same head reverses the order. */
-static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
+static void classes_click(struct ui *ui, enum hot_kind kind, unsigned value) {
     struct class_table_ui *table = &ui->classes;
     if (kind == HOT_ROW) {
         table->cursor = value;
@@ -215,10 +216,10 @@ static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
 }
 
 const struct view classes_view = {.name = "Classes",
-                                 .scope = SCOPE_CLASSES,
-                                 .open = COMMAND_VIEW_CLASSES,
-                                 .draw = draw,
-                                 .command = command,
-                                 .terms = terms,
-                                 .shown = shown,
-                                 .click = click};
+                                  .scope = SCOPE_CLASSES,
+                                  .open = COMMAND_VIEW_CLASSES,
+                                  .draw = classes_draw,
+                                  .command = classes_command,
+                                  .terms = classes_terms,
+                                  .shown = shown,
+                                  .click = classes_click};

@@ -2,7 +2,7 @@
  * hit ratio of other eviction policies. All from sampled keys. */
 #include "views/view.h"
 
-#include "brain/ask.h"
+#include "brain/query.h"
 #include "brain/format.h"
 
 #include <math.h>
@@ -13,7 +13,8 @@
 enum { AXIS_WIDTH = 7, SCREEN_STEP = 10, WORTH_WIDTH = 58, GRAPH_COLUMNS = 400 };
 enum { POLICY_WIDTH_LEAST = 52, POLICY_WIDTH_MOST = 63 }; /* no text is wider than the most */
 
-static void draw_axis(const struct curve *curve, struct cells *cells, int y, int x, int width) {
+static void curves_draw_axis(const struct curve *curve, struct cells *cells, int y, int x,
+                             int width) {
     double first = curve->points[0].bytes, last = curve->points[curve->count - 1].bytes;
     char text[FORMAT_BYTES + 8];
     int free_from = x;
@@ -32,7 +33,7 @@ static void draw_axis(const struct curve *curve, struct cells *cells, int y, int
     }
 }
 
-static void draw_graph(const struct curve *curve, struct cells *cells, struct rect area) {
+static void curves_draw_graph(const struct curve *curve, struct cells *cells, struct rect area) {
     float values[GRAPH_COLUMNS];
     char text[FORMAT_BYTES];
     int width = area.width - AXIS_WIDTH;
@@ -51,7 +52,7 @@ static void draw_graph(const struct curve *curve, struct cells *cells, struct re
     cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, format_percent(text, (double)high));
     cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM,
                      format_percent(text, (double)low));
-    draw_axis(curve, cells, area.y + area.height - 1, plot.x, width);
+    curves_draw_axis(curve, cells, area.y + area.height - 1, plot.x, width);
 }
 
 static void draw_curve(const struct details *details, const struct ui *ui, struct cells *cells,
@@ -77,14 +78,13 @@ static void draw_curve(const struct details *details, const struct ui *ui, struc
         snprintf(title, sizeof title, " %s sampled reads ", format_count(c, curve->reads));
         cells_text_right(cells, area.y, area.x + area.width, STYLE_HEADER, title);
     }
-    draw_graph(curve, cells,
-               (struct rect){area.y + 1, area.x, area.height - 1, area.width});
+    curves_draw_graph(curve, cells, (struct rect){area.y + 1, area.x, area.height - 1, area.width});
 }
 
 /* Draws the hit ratios of the cache itself, and of miniatures of its policy with other memory. They
  * are no points of the curve, which is the LRU's. */
-static void draw_sizes(const struct details *details, struct cells *cells, int y, int x,
-                       int width) {
+static void curves_draw_sizes(const struct details *details, struct cells *cells, int y, int x,
+                              int width) {
     const double *at = details->curve.at_size;
     char half[FORMAT_BYTES], now[FORMAT_BYTES], twice[FORMAT_BYTES], four[FORMAT_BYTES], text[160];
     const char *policy = details->whatif.policy[0] != '\0' ? details->whatif.policy : "its policy";
@@ -102,10 +102,10 @@ static void draw_sizes(const struct details *details, struct cells *cells, int y
 
 /* Draws whether more memory or another policy would help, a line each: the answers of slatectl
  * doctor and advise. Returns the rows. */
-static int draw_answers(const struct frame *frame, struct cells *cells, int y, int width) {
+static int curves_draw_answers(const struct frame *frame, struct cells *cells, int y, int width) {
     struct sentence sentences[SENTENCES_MOST];
     struct question question = {.module = "slate.judge.relief", .function = "sentences"};
-    unsigned count = brain_ask(frame->model, &question, sentences);
+    unsigned count = brain_query(frame->model, &question, sentences);
     for (unsigned i = 0; i < count; i++) {
         enum style plain = sentences[i].tone == TONE_NOTE ? STYLE_DIM : STYLE_PLAIN;
         cells_text_fit(cells, y + (int)i, 0, width, tone_style(sentences[i].tone, plain),
@@ -115,8 +115,8 @@ static int draw_answers(const struct frame *frame, struct cells *cells, int y, i
 }
 
 /* Lua's rating of a policy; in the style of a warning if too few reads were sampled for figures. */
-static const char *rating_of(const struct sentence *ratings, unsigned count, const char *policy,
-                             uint8_t *style) {
+static const char *curves_rating_of(const struct sentence *ratings, unsigned count,
+                                    const char *policy, uint8_t *style) {
     *style = STYLE_PLAIN;
     for (unsigned i = 0; i < count; i++) {
         if (strcmp(ratings[i].label, policy) == 0) {
@@ -128,7 +128,7 @@ static const char *rating_of(const struct sentence *ratings, unsigned count, con
     return "";
 }
 
-static bool goes_before(const struct whatif *whatif, unsigned a, unsigned b) {
+static bool curves_goes_before(const struct whatif *whatif, unsigned a, unsigned b) {
     const struct policy_guess *x = &whatif->policies[a], *y = &whatif->policies[b];
     bool x_is_today = strcmp(x->name, whatif->policy) == 0;
     bool y_is_today = strcmp(y->name, whatif->policy) == 0;
@@ -136,10 +136,10 @@ static bool goes_before(const struct whatif *whatif, unsigned a, unsigned b) {
 }
 
 /* Orders policies: today's, then the others, the best first. */
-static unsigned sort_policies(const struct whatif *whatif, unsigned order[POLICY_LIMIT]) {
+static unsigned curves_sort_policies(const struct whatif *whatif, unsigned order[POLICY_LIMIT]) {
     for (unsigned i = 0; i < whatif->count; i++) {
         unsigned at = i;
-        for (; at > 0 && goes_before(whatif, i, order[at - 1]); at--) {
+        for (; at > 0 && curves_goes_before(whatif, i, order[at - 1]); at--) {
             order[at] = order[at - 1];
         }
         order[at] = i;
@@ -147,12 +147,12 @@ static unsigned sort_policies(const struct whatif *whatif, unsigned order[POLICY
     return whatif->count;
 }
 
-static void draw_policies(const struct frame *frame, struct cells *cells, struct rect area) {
+static void curves_draw_policies(const struct frame *frame, struct cells *cells, struct rect area) {
     const struct details *details = model_details(frame->model);
     cells_rule(cells, area.y, area.x, area.width,
                "other policies: miniature caches beside the present policy");
-    struct rect rest = {area.y + 1, area.x, area.height - 1, area.width};
-    if (rest.height < 1 || !detail_ready(frame, INQUIRY_WHATIF, cells, rest)) {
+    struct rect left = {area.y + 1, area.x, area.height - 1, area.width};
+    if (left.height < 1 || !detail_ready(frame, INQUIRY_WHATIF, cells, left)) {
         return;
     }
     const struct whatif *whatif = &details->whatif;
@@ -161,18 +161,18 @@ static void draw_policies(const struct frame *frame, struct cells *cells, struct
         char text[SAMPLE_WHY_BYTES + 40];
         snprintf(text, sizeof text, "%s: %s", whatif->policy,
                  whatif->is_sampling ? whatif->why : "sampling is off");
-        cells_text_fit(cells, rest.y, rest.x, rest.width, STYLE_DIM, text);
+        cells_text_fit(cells, left.y, left.x, left.width, STYLE_DIM, text);
         return;
     }
     struct sentence ratings[SENTENCES_MOST];
     struct question question = {.module = "slate.judge.relief", .function = "ratings"};
-    unsigned rated = brain_ask(frame->model, &question, ratings),
-             count = sort_policies(whatif, order);
-    for (unsigned i = 0; i < count && (int)i < rest.height; i++) {
+    unsigned rated = brain_query(frame->model, &question, ratings),
+             count = curves_sort_policies(whatif, order);
+    for (unsigned i = 0; i < count && (int)i < left.height; i++) {
         const struct policy_guess *guess = &whatif->policies[order[i]];
         char hit[FORMAT_BYTES], text[SENTENCE_BYTES + 100];
         uint8_t style;
-        const char *verdict = rating_of(ratings, rated, guess->name, &style);
+        const char *verdict = curves_rating_of(ratings, rated, guess->name, &style);
         style = strcmp(whatif->policy, guess->name) == 0 ? STYLE_STRONG : style;
         if (style == STYLE_WARN) { /* too few reads for figures */
             snprintf(text, sizeof text, "%-8s %s", guess->name, verdict);
@@ -180,11 +180,11 @@ static void draw_policies(const struct frame *frame, struct cells *cells, struct
             snprintf(text, sizeof text, "%-8s hit %5s %%  %+6.2f %s", guess->name,
                      format_percent(hit, guess->hit_ratio), guess->difference * 100, verdict);
         }
-        cells_text_fit(cells, rest.y + (int)i, rest.x, rest.width, style, text);
+        cells_text_fit(cells, left.y + (int)i, left.x, left.width, style, text);
     }
 }
 
-static const char *signed_rate(char out[FORMAT_BYTES + 2], double rate, char sign) {
+static const char *curves_signed_rate(char out[FORMAT_BYTES + 2], double rate, char sign) {
     char text[FORMAT_BYTES];
     if (isnan(rate)) {
         snprintf(out, FORMAT_BYTES + 2, "-");
@@ -195,13 +195,14 @@ static const char *signed_rate(char out[FORMAT_BYTES + 2], double rate, char sig
     return out;
 }
 
-static void draw_worth_row(struct cells *cells, struct rect row, const struct class_worth *worth) {
+static void curves_draw_worth(struct cells *cells, struct rect row,
+                              const struct class_worth *worth) {
     char gain[FORMAT_BYTES + 2], loss[FORMAT_BYTES + 2], a[FORMAT_BYTES], b[FORMAT_BYTES],
         c[FORMAT_BYTES], text[120];
     snprintf(text, sizeof text, "%3u %5s %6s %6s %8s %8s", worth->class_id,
              format_count(a, worth->pages), format_percent(b, worth->read_share),
-             format_percent(c, worth->hit_ratio), signed_rate(gain, worth->gain, '+'),
-             signed_rate(loss, worth->loss, '-'));
+             format_percent(c, worth->hit_ratio), curves_signed_rate(gain, worth->gain, '+'),
+             curves_signed_rate(loss, worth->loss, '-'));
     cells_text(cells, row.y, row.x + 1, STYLE_PLAIN, text);
     int x = row.x + 43, room = row.width - 43;
     if (room >= 15 && worth->policy[0] != '\0') {
@@ -211,18 +212,19 @@ static void draw_worth_row(struct cells *cells, struct rect row, const struct cl
 }
 
 /* Draws one line: the move that every screen and slatectl advise, or why there is none. */
-static void draw_advice(const struct frame *frame, struct cells *cells, int y, int x, int width) {
+static void curves_draw_advice(const struct frame *frame, struct cells *cells, int y, int x,
+                               int width) {
     struct sentence sentences[SENTENCES_MOST];
     struct question question = {.module = "slate.judge.relief", .function = "relief_sentence"};
-    if (brain_ask(frame->model, &question, sentences) > 0) {
+    if (brain_query(frame->model, &question, sentences) > 0) {
         cells_text_fit(cells, y, x, width,
                        sentences[0].tone == TONE_NOTE ? STYLE_DIM : STYLE_STRONG,
                        sentences[0].text);
     }
 }
 
-static void draw_classes(const struct frame *frame, struct ui *ui, struct cells *cells,
-                         struct rect area) {
+static void curves_draw_classes(const struct frame *frame, struct ui *ui, struct cells *cells,
+                                struct rect area) {
     const struct class_worth *worth;
     unsigned count = brain_worth(frame->model, &worth);
     cells_head(cells, area.y, area.x, area.width,
@@ -236,7 +238,7 @@ static void draw_classes(const struct frame *frame, struct ui *ui, struct cells 
     for (int i = 0; i < rows && ui->curves.top + (unsigned)i < count; i++) {
         unsigned at = ui->curves.top + (unsigned)i;
         struct rect row = {area.y + 1 + i, area.x, 1, area.width};
-        draw_worth_row(cells, row, &worth[at]);
+        curves_draw_worth(cells, row, &worth[at]);
         cells_hot(cells, row, HOT_ROW, worth[at].class_id);
         if (ui->curves.cursor > 0 && worth[at].class_id == ui->curves.cursor) {
             cells_text(cells, row.y, row.x, STYLE_STRONG, ">");
@@ -244,45 +246,45 @@ static void draw_classes(const struct frame *frame, struct ui *ui, struct cells 
         }
     }
     if (count == 0) {
-        cells_text_fit(
-            cells, area.y + 1, area.x, area.width, STYLE_DIM,
-            "no class has enough sampled reads yet");
+        cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_DIM,
+                       "no class has enough sampled reads yet");
     } else if (rows >= 0) {
-        draw_advice(frame, cells, area.y + area.height - 1, area.x, area.width);
+        curves_draw_advice(frame, cells, area.y + area.height - 1, area.x, area.width);
     }
 }
 
-static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+static void curves_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
+                        struct rect area) {
     const struct details *details = model_details(frame->model);
     if (!detail_ready(frame, INQUIRY_CURVE, cells, area)) {
         return;
     }
     int graph = area.height >= 40 ? area.height / 2 : area.height >= 16 ? 8 : area.height;
     draw_curve(details, ui, cells, (struct rect){area.y, 0, graph, area.width});
-    struct rect rest = {area.y + graph, 0, area.height - graph, area.width};
-    if (rest.height < 8) {
+    struct rect left = {area.y + graph, 0, area.height - graph, area.width};
+    if (left.height < 8) {
         return;
     }
-    draw_sizes(details, cells, rest.y, 0, area.width);
-    int lines = 1 + draw_answers(frame, cells, rest.y + 1, area.width);
-    rest.y += lines;
-    rest.height -= lines;
+    curves_draw_sizes(details, cells, left.y, 0, area.width);
+    int lines = 1 + curves_draw_answers(frame, cells, left.y + 1, area.width);
+    left.y += lines;
+    left.height -= lines;
     int policy_width = area.width - WORTH_WIDTH;
     policy_width = policy_width < POLICY_WIDTH_MOST ? policy_width : POLICY_WIDTH_MOST;
     if (policy_width >= POLICY_WIDTH_LEAST) {
-        struct rect right = {rest.y, area.width - policy_width, rest.height, policy_width};
-        draw_policies(frame, cells, right);
-        rest.width = area.width - policy_width - 1;
+        struct rect right = {left.y, area.width - policy_width, left.height, policy_width};
+        curves_draw_policies(frame, cells, right);
+        left.width = area.width - policy_width - 1;
     } else {
-        int policies = rest.height / 2;
-        draw_policies(frame, cells, (struct rect){rest.y, 0, policies, area.width});
-        rest.y += policies;
-        rest.height -= policies;
+        int policies = left.height / 2;
+        curves_draw_policies(frame, cells, (struct rect){left.y, 0, policies, area.width});
+        left.y += policies;
+        left.height -= policies;
     }
-    draw_classes(frame, ui, cells, rest);
+    curves_draw_classes(frame, ui, cells, left);
 }
 
-static void move_cursor(const struct frame *frame, struct ui *ui, int rows) {
+static void curves_move_cursor(const struct frame *frame, struct ui *ui, int rows) {
     const struct class_worth *worth;
     unsigned count = brain_worth(frame->model, &worth);
     unsigned at = 0; /* 0: the cache as a whole; class i of the list is at i + 1 */
@@ -293,9 +295,9 @@ static void move_cursor(const struct frame *frame, struct ui *ui, int rows) {
     ui->curves.cursor = at == 0 ? 0 : worth[at - 1].class_id;
 }
 
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+static struct intent curves_command(const struct frame *frame, struct ui *ui, enum command given) {
     struct intent none = {0};
-    move_cursor(frame, ui, command_rows(given, SCREEN_STEP));
+    curves_move_cursor(frame, ui, command_rows(given, SCREEN_STEP));
     switch (given) {
     case COMMAND_OPEN_CLASS:
         if (ui->curves.cursor == 0) {
@@ -320,8 +322,8 @@ static const char *const shown[] = {
 const struct view curves_view = {.name = "Curves",
                                  .scope = SCOPE_CURVES,
                                  .open = COMMAND_VIEW_CURVES,
-                                 .draw = draw,
-                                 .command = command,
+                                 .draw = curves_draw,
+                                 .command = curves_command,
                                  .shown = shown,
                                  .cursor = offsetof(struct ui, curves.cursor),
                                  .inquiries = INQUIRY_BIT(CURVE) | INQUIRY_BIT(CLASS_CURVES) |

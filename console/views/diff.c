@@ -12,7 +12,7 @@
 
 enum { SCREEN_STEP = 15 };
 
-static double change(uint64_t before, uint64_t now) {
+static double diff_change(uint64_t before, uint64_t now) {
     if (before == STAT_ABSENT || now == STAT_ABSENT) {
         return NAN;
     }
@@ -20,12 +20,12 @@ static double change(uint64_t before, uint64_t now) {
 }
 
 /* The growth of a counter. A counter that fell began anew, so its difference means nothing. */
-static double growth(uint64_t before, uint64_t now) {
-    double grown = change(before, now);
+static double diff_growth(uint64_t before, uint64_t now) {
+    double grown = diff_change(before, now);
     return grown < 0 ? RATE_RESET : grown;
 }
 
-static const char *signed_count(double value, char out[FORMAT_BYTES + 2]) {
+static const char *diff_signed(double value, char out[FORMAT_BYTES + 2]) {
     char digits[FORMAT_BYTES];
     if (isnan(value) || value == 0) {
         snprintf(out, FORMAT_BYTES + 2, "%s", isnan(value) ? "-" : "·");
@@ -54,41 +54,40 @@ static const struct {
               {"pool pages", GENERAL_slab_global_page_pool, format_count}};
 enum { GENERAL_ROWS = sizeof counters / sizeof *counters };
 
-static void draw_gauge(struct cells *cells, int y, int x, const char *name, bool is_same,
-                       const char *was, const char *is) {
+static void diff_draw_gauge(struct cells *cells, int y, int x, const char *name, bool is_same,
+                            const char *was, const char *is) {
     cells_text(cells, y, x, STYLE_PLAIN, name);
     cells_printf(cells, y, x + 13, is_same ? STYLE_PLAIN : STYLE_STRONG, "%s → %s", was, is);
 }
 
-static void draw_general(const struct brain *brain, const struct snapshot *a,
-                         const struct snapshot *b, struct cells *cells, int y) {
+static void diff_draw_general(const struct brain *brain, const struct snapshot *a,
+                              const struct snapshot *b, struct cells *cells, int y) {
     enum { GAUGES_X = 34, VALUES_END = 30 };
     char text[FORMAT_BYTES], other[FORMAT_BYTES];
-    double gets = growth(a->general[GENERAL_cmd_get], b->general[GENERAL_cmd_get]);
+    double gets = diff_growth(a->general[GENERAL_cmd_get], b->general[GENERAL_cmd_get]);
     for (int i = 0; i < GENERAL_ROWS; i++) {
         enum general_stat stat = counters[i].stat;
-        double grown = stat == GENERAL_pid ? growth(brain_refused_stores(brain, a),
-                                                    brain_refused_stores(brain, b))
-                                           : growth(a->general[stat], b->general[stat]);
+        double grown = stat == GENERAL_pid ? diff_growth(brain_refused_stores(brain, a),
+                                                         brain_refused_stores(brain, b))
+                                           : diff_growth(a->general[stat], b->general[stat]);
         cells_text(cells, y + i, 0, STYLE_PLAIN, counters[i].name);
         cells_text_right(cells, y + i, VALUES_END, STYLE_STRONG,
                          stat != GENERAL_get_hits ? format_count(text, grown)
-                         : gets > 0 && grown >= 0
-                             ? format_percent(text, fmin(grown / gets, 1))
-                             : format_percent(text, NAN));
+                         : gets > 0 && grown >= 0 ? format_percent(text, fmin(grown / gets, 1))
+                                                  : format_percent(text, NAN));
     }
     for (int i = 0; i < GENERAL_ROWS - 1; i++) {
         uint64_t was = a->general[gauges[i].stat], is = b->general[gauges[i].stat];
-        draw_gauge(cells, y + i, GAUGES_X, gauges[i].name, was == is,
-                   gauges[i].format(text, stat_number(was)),
-                   gauges[i].format(other, stat_number(is)));
+        diff_draw_gauge(cells, y + i, GAUGES_X, gauges[i].name, was == is,
+                        gauges[i].format(text, stat_number(was)),
+                        gauges[i].format(other, stat_number(is)));
     }
     const char *was = a->automove[0] != '\0' ? a->automove : "-";
     if (strcmp(a->automove, b->automove) == 0) {
         cells_text(cells, y + GENERAL_ROWS - 1, GAUGES_X, STYLE_PLAIN, "automove");
         cells_text(cells, y + GENERAL_ROWS - 1, GAUGES_X + 13, STYLE_PLAIN, was);
     } else {
-        draw_gauge(cells, y + GENERAL_ROWS - 1, GAUGES_X, "automove", false, was, b->automove);
+        diff_draw_gauge(cells, y + GENERAL_ROWS - 1, GAUGES_X, "automove", false, was, b->automove);
     }
 }
 
@@ -101,7 +100,7 @@ struct changed {
 };
 enum { CHANGED_LIMIT = 2 * CLASS_LIMIT };
 
-static int by_change(const void *left, const void *right) {
+static int diff_compare_changes(const void *left, const void *right) {
     const struct changed *a = left, *b = right;
     double x = fabs(a->pages), y = fabs(b->pages);
     if (x != y) {
@@ -110,23 +109,24 @@ static int by_change(const void *left, const void *right) {
     return a->evicted != b->evicted ? (a->evicted > b->evicted ? -1 : 1) : (int)a->id - (int)b->id;
 }
 
-static uint64_t or_zero(const struct class_stats *stats, enum class_stat stat) {
+static uint64_t diff_stat(const struct class_stats *stats, enum class_stat stat) {
     return !stats->present ? 0 : stats->value[stat];
 }
 
 /* Adds a class if one of its stats has changed; returns the new count. */
-static unsigned add_changed(unsigned id, const struct class_stats *was,
-                            const struct class_stats *is, struct changed out[CHANGED_LIMIT],
-                            unsigned count) {
-    static const enum class_stat looked_at[] = {CLASS_total_pages, CLASS_number, CLASS_get_hits,
-                                                CLASS_cmd_set, CLASS_evicted};
+static unsigned diff_add_changed(unsigned id, const struct class_stats *was,
+                                 const struct class_stats *is, struct changed out[CHANGED_LIMIT],
+                                 unsigned count) {
+    static const enum class_stat compared[] = {CLASS_total_pages, CLASS_number, CLASS_get_hits,
+                                               CLASS_cmd_set, CLASS_evicted};
     bool differs = false;
-    for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
-        differs = differs || or_zero(was, looked_at[i]) != or_zero(is, looked_at[i]);
+    for (size_t i = 0; i < sizeof compared / sizeof *compared; i++) {
+        differs = differs || diff_stat(was, compared[i]) != diff_stat(is, compared[i]);
     }
     if (differs) {
-        double pages = change(or_zero(was, CLASS_total_pages), or_zero(is, CLASS_total_pages));
-        double evicted = growth(or_zero(was, CLASS_evicted), or_zero(is, CLASS_evicted));
+        double pages =
+            diff_change(diff_stat(was, CLASS_total_pages), diff_stat(is, CLASS_total_pages));
+        double evicted = diff_growth(diff_stat(was, CLASS_evicted), diff_stat(is, CLASS_evicted));
         out[count++] =
             (struct changed){id, was, is, isnan(pages) ? 0 : pages, isnan(evicted) ? 0 : evicted};
     }
@@ -134,21 +134,21 @@ static unsigned add_changed(unsigned id, const struct class_stats *was,
 }
 
 /* Writes the classes with a changed stat; returns how many. */
-static unsigned changed_classes(const struct snapshot *a, const struct snapshot *b,
-                                struct changed out[CHANGED_LIMIT]) {
+static unsigned diff_list_changed(const struct snapshot *a, const struct snapshot *b,
+                                  struct changed out[CHANGED_LIMIT]) {
     static const struct class_stats none = {.present = false};
     unsigned count = 0;
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         const struct class_stats *was = snapshot_class(a, id), *is = snapshot_class(b, id);
         uint64_t from = was->value[CLASS_chunk_size], to = is->value[CLASS_chunk_size];
         if (from != STAT_ABSENT && to != STAT_ABSENT && from != to) {
-            count = add_changed(id, was, &none, out, count);
-            count = add_changed(id, &none, is, out, count);
+            count = diff_add_changed(id, was, &none, out, count);
+            count = diff_add_changed(id, &none, is, out, count);
         } else {
-            count = add_changed(id, was, is, out, count);
+            count = diff_add_changed(id, was, is, out, count);
         }
     }
-    qsort(out, count, sizeof *out, by_change);
+    qsort(out, count, sizeof *out, diff_compare_changes);
     return count;
 }
 
@@ -162,8 +162,8 @@ static const struct {
                       [SETS] = {55, "SETS"}, [EVICTED] = {63, "EVICTED"}, [AGE] = {80, "AGE"}};
 
 /* Draws a column, but never a part of one. */
-static void put(struct cells *cells, int y, int width, enum column column, enum style style,
-                const char *text) {
+static void diff_put(struct cells *cells, int y, int width, enum column column, enum style style,
+                     const char *text) {
     if (columns[column].end > width) {
         return;
     }
@@ -174,42 +174,45 @@ static void put(struct cells *cells, int y, int width, enum column column, enum 
     }
 }
 
-static uint64_t tail_age(const struct class_stats *stats) {
+static uint64_t diff_tail_age(const struct class_stats *stats) {
     return stats->present ? class_tail_age(stats) : STAT_ABSENT;
 }
 
-static void draw_class(const struct changed *changed, struct cells *cells, int y, int width) {
+static void diff_draw_class(const struct changed *changed, struct cells *cells, int y, int width) {
     const struct class_stats *was = changed->was, *is = changed->is;
     char text[FORMAT_BYTES + 2], pair[40], from[FORMAT_BYTES], to[FORMAT_BYTES];
     snprintf(text, sizeof text, "%u", changed->id);
-    put(cells, y, width, ID, STYLE_PLAIN, text);
-    put(cells, y, width, SIZE, STYLE_PLAIN,
-        format_exact(text, (is->present ? is : was)->value[CLASS_chunk_size]));
-    uint64_t pages_was = or_zero(was, CLASS_total_pages), pages = or_zero(is, CLASS_total_pages);
+    diff_put(cells, y, width, ID, STYLE_PLAIN, text);
+    diff_put(cells, y, width, SIZE, STYLE_PLAIN,
+             format_exact(text, (is->present ? is : was)->value[CLASS_chunk_size]));
+    uint64_t pages_was = diff_stat(was, CLASS_total_pages),
+             pages = diff_stat(is, CLASS_total_pages);
     snprintf(pair, sizeof pair, "%s → %s", format_count(from, stat_number(pages_was)),
              format_count(to, stat_number(pages)));
-    put(cells, y, width, PAGES, STYLE_PLAIN, pair);
-    double moved = change(pages_was, pages);
-    put(cells, y, width, MOVED, moved != 0 ? STYLE_STRONG : STYLE_DIM, signed_count(moved, text));
-    put(cells, y, width, ITEMS, STYLE_PLAIN,
-        signed_count(change(or_zero(was, CLASS_number), or_zero(is, CLASS_number)), text));
+    diff_put(cells, y, width, PAGES, STYLE_PLAIN, pair);
+    double moved = diff_change(pages_was, pages);
+    diff_put(cells, y, width, MOVED, moved != 0 ? STYLE_STRONG : STYLE_DIM,
+             diff_signed(moved, text));
+    diff_put(
+        cells, y, width, ITEMS, STYLE_PLAIN,
+        diff_signed(diff_change(diff_stat(was, CLASS_number), diff_stat(is, CLASS_number)), text));
     static const enum class_stat counted[] = {CLASS_get_hits, CLASS_cmd_set, CLASS_evicted};
     for (unsigned i = 0; i < sizeof counted / sizeof *counted; i++) {
-        double grown = growth(or_zero(was, counted[i]), or_zero(is, counted[i]));
-        put(cells, y, width, HITS + i, STYLE_PLAIN, format_count(text, grown));
+        double grown = diff_growth(diff_stat(was, counted[i]), diff_stat(is, counted[i]));
+        diff_put(cells, y, width, HITS + i, STYLE_PLAIN, format_count(text, grown));
     }
-    snprintf(pair, sizeof pair, "%s → %s", format_age(from, stat_number(tail_age(was))),
-             format_age(to, stat_number(tail_age(is))));
-    put(cells, y, width, AGE, STYLE_PLAIN, pair);
+    snprintf(pair, sizeof pair, "%s → %s", format_age(from, stat_number(diff_tail_age(was))),
+             format_age(to, stat_number(diff_tail_age(is))));
+    diff_put(cells, y, width, AGE, STYLE_PLAIN, pair);
 }
 
-static void draw_classes(const struct snapshot *a, const struct snapshot *b, struct ui *ui,
-                         struct cells *cells, struct rect area) {
+static void diff_draw_classes(const struct snapshot *a, const struct snapshot *b, struct ui *ui,
+                              struct cells *cells, struct rect area) {
     struct changed changed[CHANGED_LIMIT];
-    unsigned count = changed_classes(a, b, changed);
+    unsigned count = diff_list_changed(a, b, changed);
     cells_head(cells, area.y, 0, area.width, "");
     for (unsigned i = 0; i < COLUMNS; i++) {
-        put(cells, area.y, area.width, i, STYLE_HEADER, columns[i].head);
+        diff_put(cells, area.y, area.width, i, STYLE_HEADER, columns[i].head);
     }
     if (count == 0) {
         cells_text(cells, area.y + 1, 0, STYLE_DIM, "no class changed");
@@ -217,11 +220,12 @@ static void draw_classes(const struct snapshot *a, const struct snapshot *b, str
     unsigned rows = (unsigned)(area.height > 1 ? area.height - 1 : 0);
     ui->diff_top = list_top(ui->diff_top, ui->diff_top, rows, count);
     for (unsigned i = 0; i < rows && ui->diff_top + i < count; i++) {
-        draw_class(&changed[ui->diff_top + i], cells, area.y + 1 + (int)i, area.width);
+        diff_draw_class(&changed[ui->diff_top + i], cells, area.y + 1 + (int)i, area.width);
     }
 }
 
-static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+static void diff_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
+                      struct rect area) {
     const struct snapshot *now = model_now(frame->model);
     const struct mark *mark = frame->mark;
     if (mark == NULL || !mark->is_set || now == NULL) {
@@ -245,13 +249,14 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     const struct snapshot *b = is_reversed ? &mark->snapshot : now;
     int general = area.height >= 14 ? GENERAL_ROWS : 0;
     if (general > 0) {
-        draw_general(brain_of(frame->model), a, b, cells, area.y + 1);
+        diff_draw_general(brain_of(frame->model), a, b, cells, area.y + 1);
     }
-    draw_classes(a, b, ui, cells,
-                 (struct rect){area.y + 1 + general, 0, area.height - 1 - general, area.width});
+    diff_draw_classes(
+        a, b, ui, cells,
+        (struct rect){area.y + 1 + general, 0, area.height - 1 - general, area.width});
 }
 
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+static struct intent diff_command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)frame;
     ui->diff_top = list_step(ui->diff_top, command_rows(given, SCREEN_STEP), CHANGED_LIMIT);
     return (struct intent){0};
@@ -261,10 +266,9 @@ static const char *const shown[] = {
     "gets", "hit_ratio", "sets", "evictions", "out_of_memory", "page_moves", "curr_items",
     "memory.items", "memory.limit", "connections", "memory.pool", "slab_automove", NULL};
 
-const struct view diff_view = {
-    .name = "Diff",
-    .scope = SCOPE_DIFF,
-    .open = COMMAND_VIEW_DIFF,
-    .draw = draw,
-    .command = command,
-    .shown = shown};
+const struct view diff_view = {.name = "Diff",
+                               .scope = SCOPE_DIFF,
+                               .open = COMMAND_VIEW_DIFF,
+                               .draw = diff_draw,
+                               .command = diff_command,
+                               .shown = shown};

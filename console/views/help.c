@@ -28,18 +28,18 @@ static const struct {
                {SCOPE_WHY, "in the reasons"},           {SCOPE_HELP, "in this list"}};
 enum { DIALOGS = sizeof dialogs / sizeof *dialogs };
 
-static bool holds(const struct key_row *row, const char *searched) {
+static bool help_row_holds(const struct key_row *row, const char *searched) {
     char names[40];
     return strcasestr(key_row_names(row, names, sizeof names), searched) != NULL ||
            strcasestr(row->help, searched) != NULL;
 }
 
 /* Adds the heading and the rows of a scope that contain the searched text; none: no heading. */
-static unsigned gather_scope(struct line *lines, unsigned count, unsigned scope,
-                             const char *heading, const char *searched) {
+static unsigned help_gather_scope(struct line *lines, unsigned count, unsigned scope,
+                                  const char *heading, const char *searched) {
     unsigned begin = count;
     for (unsigned i = 0; i < key_row_count && count + 1 < LINES_MOST; i++) {
-        if (!(key_rows[i].scopes & scope) || !holds(&key_rows[i], searched)) {
+        if (!(key_rows[i].scopes & scope) || !help_row_holds(&key_rows[i], searched)) {
             continue;
         }
         if (count == begin) {
@@ -50,18 +50,18 @@ static unsigned gather_scope(struct line *lines, unsigned count, unsigned scope,
     return count;
 }
 
-static unsigned gather(struct line lines[LINES_MOST], enum scope scope, const char *searched) {
+static unsigned help_gather(struct line lines[LINES_MOST], enum scope scope, const char *searched) {
     if (scope == SCOPE_REVIEW) {
-        return gather_scope(lines, 0, scope, dialogs[0].heading, searched);
+        return help_gather_scope(lines, 0, scope, dialogs[0].heading, searched);
     }
-    unsigned count = gather_scope(lines, 0, scope, "in this view", searched);
+    unsigned count = help_gather_scope(lines, 0, scope, "in this view", searched);
     for (unsigned i = 0; i < DIALOGS; i++) {
-        count = gather_scope(lines, count, dialogs[i].scope, dialogs[i].heading, searched);
+        count = help_gather_scope(lines, count, dialogs[i].scope, dialogs[i].heading, searched);
     }
     return count;
 }
 
-static void draw_line(const struct line *line, struct cells *cells, struct rect place) {
+static void help_draw_line(const struct line *line, struct cells *cells, struct rect place) {
     char names[40];
     if (line->heading != NULL) {
         cells_text_fit(cells, place.y, place.x, place.width, STYLE_HEADER, line->heading);
@@ -75,7 +75,7 @@ static void draw_line(const struct line *line, struct cells *cells, struct rect 
 
 void help_draw(struct ui *ui, enum scope scope, struct cells *cells) {
     static struct line lines[LINES_MOST];
-    unsigned count = gather(lines, scope, ui->help_searched);
+    unsigned count = help_gather(lines, scope, ui->help_searched);
     unsigned columns = cells->width >= TWO_COLUMNS_WIDTH ? 2 : 1;
     int width = (int)columns * COLUMN_WIDTH + 4 < cells->width - 2 ? (int)columns * COLUMN_WIDTH + 4
                                                                    : cells->width - 2;
@@ -93,7 +93,7 @@ void help_draw(struct ui *ui, enum scope scope, struct cells *cells) {
     for (unsigned i = 0; i < shown && ui->help_top + i < count; i++) {
         struct rect place = {box.y + 1 + (int)(i % rows),
                              box.x + 2 + (int)(i / rows) * column_width, 1, column_width - 2};
-        draw_line(&lines[ui->help_top + i], cells, place);
+        help_draw_line(&lines[ui->help_top + i], cells, place);
     }
     if (count == 0) {
         char text[120];

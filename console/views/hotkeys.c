@@ -14,7 +14,7 @@ struct share {
     double least, most;
 };
 
-static struct share share_of(const struct hot_keys *hot, const struct hot_key *key) {
+static struct share hotkeys_share_of(const struct hot_keys *hot, const struct hot_key *key) {
     struct share share = {NAN, NAN};
     if (hot->requests > 0) {
         share.most = fmin((key->requests + key->doubt) / hot->requests, 1);
@@ -23,10 +23,11 @@ static struct share share_of(const struct hot_keys *hot, const struct hot_key *k
     return share;
 }
 
-static void draw_row(const struct frame *frame, const struct hot_keys *hot, struct cells *cells,
-                     struct rect row, unsigned at, int key_width, int bar_width) {
+static void hotkeys_draw_row(const struct frame *frame, const struct hot_keys *hot,
+                             struct cells *cells, struct rect row, unsigned at, int key_width,
+                             int bar_width) {
     const struct hot_key *key = &hot->keys[at];
-    struct share share = share_of(hot, key);
+    struct share share = hotkeys_share_of(hot, key);
     char most[FORMAT_BYTES], least[FORMAT_BYTES], rate[FORMAT_BYTES], text[40];
     double gets = model_mean(frame->model, METRIC_OPS, 10000);
     cells_printf(cells, row.y, 0, STYLE_DIM, "%3u", at + 1);
@@ -36,7 +37,7 @@ static void draw_row(const struct frame *frame, const struct hot_keys *hot, stru
     snprintf(text, sizeof text, "%s-%s", format_percent(least, share.least),
              format_percent(most, share.most));
     cells_text_right(cells, row.y, x + 20, STYLE_PLAIN, text);
-    double first = share_of(hot, &hot->keys[0]).most;
+    double first = hotkeys_share_of(hot, &hot->keys[0]).most;
     int filled = (int)lround(share.most / first * bar_width);
     int sure = (int)lround(share.least / first * bar_width);
     for (int i = 0; i < bar_width && first > 0; i++) {
@@ -45,23 +46,22 @@ static void draw_row(const struct frame *frame, const struct hot_keys *hot, stru
     }
 }
 
-static void draw_notes(const struct hot_keys *hot, struct cells *cells,
-                       int y, int width) {
+static void hotkeys_draw_notes(const struct hot_keys *hot, struct cells *cells, int y, int width) {
     double most = 0, least = 0;
     char text[200], a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES];
     for (unsigned i = 0; i < hot->count && i < 10; i++) {
-        struct share share = share_of(hot, &hot->keys[i]);
+        struct share share = hotkeys_share_of(hot, &hot->keys[i]);
         most += share.most;
         least += share.least;
     }
-    snprintf(text, sizeof text,
-             "%s requests of the last minutes; the first ten keys have %s to %s %%",
-             format_count(a, hot->requests), format_percent(b, least),
-             format_percent(c, fmin(most, 1)));
+    snprintf(
+        text, sizeof text, "%s requests of the last minutes; the first ten keys have %s to %s %%",
+        format_count(a, hot->requests), format_percent(b, least), format_percent(c, fmin(most, 1)));
     cells_text_fit(cells, y, 0, width, STYLE_PLAIN, text);
 }
 
-static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+static void hotkeys_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
+                         struct rect area) {
     const struct details *details = model_details(frame->model);
     if (!detail_ready(frame, INQUIRY_HOTKEYS, cells, area)) {
         return;
@@ -84,7 +84,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     for (int i = 0; i < rows && ui->hotkeys.top + (unsigned)i < hot->count; i++) {
         unsigned at = ui->hotkeys.top + (unsigned)i;
         struct rect row = {area.y + 1 + i, 0, 1, area.width};
-        draw_row(frame, hot, cells, row, at, key_width, bar);
+        hotkeys_draw_row(frame, hot, cells, row, at, key_width, bar);
         cells_hot(cells, row, HOT_ROW, at);
         if (at == ui->hotkeys.cursor) {
             cells_select(cells, row.y, 0, area.width);
@@ -95,14 +95,14 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
                        "no key was counted yet: sampling is off, or nothing was asked for");
     } else if (notes > 0) {
         int y = area.y + area.height - notes;
-        draw_notes(hot, cells, y, area.width);
+        hotkeys_draw_notes(hot, cells, y, area.width);
         char text[HOT_KEY_BYTES + 20];
         snprintf(text, sizeof text, "key: %s", hot->keys[ui->hotkeys.cursor].key);
         cells_text_fit(cells, y + 1, 0, area.width, STYLE_STRONG, text);
     }
 }
 
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+static struct intent hotkeys_command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)frame;
     ui->hotkeys.cursor =
         list_step(ui->hotkeys.cursor, command_rows(given, SCREEN_STEP), HOT_KEYS_SHOWN);
@@ -114,8 +114,8 @@ static const char *const shown[] = {"sample_rate", "gets", "ops", NULL};
 const struct view hotkeys_view = {.name = "Keys",
                                   .scope = SCOPE_HOTKEYS,
                                   .open = COMMAND_VIEW_HOTKEYS,
-                                  .draw = draw,
-                                  .command = command,
+                                  .draw = hotkeys_draw,
+                                  .command = hotkeys_command,
                                   .shown = shown,
                                   .cursor = offsetof(struct ui, hotkeys.cursor),
-                                 .inquiries = INQUIRY_BIT(HOTKEYS)};
+                                  .inquiries = INQUIRY_BIT(HOTKEYS)};

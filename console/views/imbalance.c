@@ -23,7 +23,7 @@ struct share {
     double pages, evictions_per_s;
 };
 
-static int compare(const void *a, const void *b) {
+static int imbalance_compare_shares(const void *a, const void *b) {
     const struct share *x = a, *y = b;
     if (x->evictions_per_s != y->evictions_per_s) {
         return x->evictions_per_s < y->evictions_per_s ? 1 : -1;
@@ -35,8 +35,8 @@ static int compare(const void *a, const void *b) {
 }
 
 /* Writes the classes with pages, the one that evicts most first; *sum: all pages and evictions. */
-static unsigned gather(const struct model *model, struct share list[CLASS_LIMIT],
-                       struct share *sum) {
+static unsigned imbalance_list(const struct model *model, struct share list[CLASS_LIMIT],
+                               struct share *sum) {
     const struct snapshot *now = model_now(model);
     unsigned count = 0;
     *sum = (struct share){0};
@@ -49,13 +49,13 @@ static unsigned gather(const struct model *model, struct share list[CLASS_LIMIT]
             sum->evictions_per_s += list[count++].evictions_per_s;
         }
     }
-    qsort(list, count, sizeof *list, compare);
+    qsort(list, count, sizeof *list, imbalance_compare_shares);
     return count;
 }
 
 /* Draws a share in per cent and as a bar; `most` is the largest share of all. */
-static void draw_share(struct cells *cells, int y, int x, int width, uint8_t style, double share,
-                       double most) {
+static void imbalance_bar(struct cells *cells, int y, int x, int width, uint8_t style, double share,
+                          double most) {
     char text[FORMAT_BYTES];
     cells_printf(cells, y, x, STYLE_PLAIN, "%5s%s", format_percent(text, share),
                  isnan(share) ? "" : "%");
@@ -66,8 +66,8 @@ static void draw_share(struct cells *cells, int y, int x, int width, uint8_t sty
     }
 }
 
-static void draw_row(const struct frame *frame, struct cells *cells, struct rect row,
-                     const struct share *one, const struct share *sum, double most) {
+static void imbalance_draw_row(const struct frame *frame, struct cells *cells, struct rect row,
+                               const struct share *one, const struct share *sum, double most) {
     const struct class_verdict *verdict = brain_class(brain_of(frame->model), one->id);
     bool starves = verdict->state == CLASS_STARVING;
     uint8_t style = starves ? STYLE_BAD : STYLE_PLAIN;
@@ -79,17 +79,18 @@ static void draw_row(const struct frame *frame, struct cells *cells, struct rect
         cells, row.y, row.x + 11, style,
         format_bytes(text, stat_number(snapshot_class(now, one->id)->value[CLASS_chunk_size])));
     cells_text_right(cells, row.y, row.x + 17, STYLE_PLAIN, format_count(text, one->pages));
-    draw_share(cells, row.y, row.x + BARS_X, half, STYLE_GRAPH, one->pages / sum->pages, most);
-    draw_share(cells, row.y, row.x + BARS_X + half, half, starves ? STYLE_BAD : STYLE_WARN,
-               sum->evictions_per_s > 0 ? one->evictions_per_s / sum->evictions_per_s : NAN, most);
+    imbalance_bar(cells, row.y, row.x + BARS_X, half, STYLE_GRAPH, one->pages / sum->pages, most);
+    imbalance_bar(cells, row.y, row.x + BARS_X + half, half, starves ? STYLE_BAD : STYLE_WARN,
+                  sum->evictions_per_s > 0 ? one->evictions_per_s / sum->evictions_per_s : NAN,
+                  most);
     int tail = row.x + row.width - TAIL_WIDTH;
     cells_text_right(cells, row.y, tail + 6, style, format_age(text, verdict->life_s));
     cells_text(cells, row.y, tail + 8, style, class_state_word(verdict->state));
 }
 
 /* Writes a title: the worst class in one sentence; "classes" when none starves. */
-static void title_of(const struct frame *frame, const struct share *list, unsigned count,
-                     const struct share *sum, char *out, size_t bytes) {
+static void imbalance_title(const struct frame *frame, const struct share *list, unsigned count,
+                            const struct share *sum, char *out, size_t bytes) {
     int worst = brain_said(brain_of(frame->model))->worst;
     snprintf(out, bytes, "classes");
     for (unsigned i = 0; i < count; i++) {
@@ -104,13 +105,13 @@ static void title_of(const struct frame *frame, const struct share *list, unsign
 
 void imbalance_draw(const struct frame *frame, struct cells *cells, struct rect area) {
     struct share list[CLASS_LIMIT], sum;
-    unsigned count = model_now(frame->model) != NULL ? gather(frame->model, list, &sum) : 0;
+    unsigned count = model_now(frame->model) != NULL ? imbalance_list(frame->model, list, &sum) : 0;
     char title[120];
     if (count == 0) {
         cells_rule(cells, area.y, area.x, area.width, "classes");
         return;
     }
-    title_of(frame, list, count, &sum, title, sizeof title);
+    imbalance_title(frame, list, count, &sum, title, sizeof title);
     cells_rule(cells, area.y, area.x, area.width, title);
     if (area.width < LEAST_WIDTH || area.height < 3) {
         return;
@@ -129,8 +130,8 @@ void imbalance_draw(const struct frame *frame, struct cells *cells, struct rect 
     }
     unsigned rows = (unsigned)area.height - 2;
     for (unsigned i = 0; i < count && i < rows; i++) {
-        draw_row(frame, cells, (struct rect){area.y + 2 + (int)i, area.x, 1, area.width}, &list[i],
-                 &sum, most);
+        imbalance_draw_row(frame, cells, (struct rect){area.y + 2 + (int)i, area.x, 1, area.width},
+                           &list[i], &sum, most);
     }
     if (count > rows) {
         char more[32];

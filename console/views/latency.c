@@ -16,7 +16,7 @@ enum {
 };
 
 /* "50us", "2.5ms", "1s". */
-static const char *time_text(char out[FORMAT_BYTES], double us) {
+static const char *latency_time(char out[FORMAT_BYTES], double us) {
     if (isnan(us)) {
         snprintf(out, FORMAT_BYTES, "-");
     } else if (us < 1000) {
@@ -29,15 +29,15 @@ static const char *time_text(char out[FORMAT_BYTES], double us) {
     return out;
 }
 
-static void quantile_words(const struct latency_summary *summary, char *out, size_t out_bytes) {
+static void latency_quantiles(const struct latency_summary *summary, char *out, size_t out_bytes) {
     char p50[FORMAT_BYTES], p90[FORMAT_BYTES], p99[FORMAT_BYTES], most[FORMAT_BYTES];
     snprintf(out, out_bytes, "half within %s, 90 %% within %s, 99 %% within %s, longest %s",
-             time_text(p50, summary->p50_us), time_text(p90, summary->p90_us),
-             time_text(p99, summary->p99_us), time_text(most, summary->most_us));
+             latency_time(p50, summary->p50_us), latency_time(p90, summary->p90_us),
+             latency_time(p99, summary->p99_us), latency_time(most, summary->most_us));
 }
 
 /* Finds the first and the last bucket that is not empty. */
-static void reach_of(const struct latency_summary *summary, int *first, int *last) {
+static void latency_find_reach(const struct latency_summary *summary, int *first, int *last) {
     *first = LATENCY_BUCKETS;
     *last = 0;
     for (int i = 0; i < LATENCY_BUCKETS; i++) {
@@ -48,30 +48,30 @@ static void reach_of(const struct latency_summary *summary, int *first, int *las
     }
 }
 
-static void bucket_words(int bucket, char *out, size_t out_bytes) {
+static void latency_bucket_words(int bucket, char *out, size_t out_bytes) {
     char low[FORMAT_BYTES], high[FORMAT_BYTES];
     if (bucket == LATENCY_BUCKETS - 1) {
-        snprintf(out, out_bytes, "over %s", time_text(low, latency_limits_us[bucket - 1]));
+        snprintf(out, out_bytes, "over %s", latency_time(low, latency_limits_us[bucket - 1]));
     } else {
         snprintf(out, out_bytes, "%s to %s",
-                 bucket > 0 ? time_text(low, latency_limits_us[bucket - 1]) : "0",
-                 time_text(high, latency_limits_us[bucket]));
+                 bucket > 0 ? latency_time(low, latency_limits_us[bucket - 1]) : "0",
+                 latency_time(high, latency_limits_us[bucket]));
     }
 }
 
 /* Draws a row a bucket; returns the rows. */
-static int draw_buckets(const struct latency_summary *summary, struct cells *cells,
-                        struct rect area) {
+static int latency_draw_buckets(const struct latency_summary *summary, struct cells *cells,
+                                struct rect area) {
     int first, last, rows = 0;
     unsigned most = 1;
-    reach_of(summary, &first, &last);
+    latency_find_reach(summary, &first, &last);
     for (int i = 0; i < LATENCY_BUCKETS; i++) {
         most = summary->buckets[i] > most ? summary->buckets[i] : most;
     }
     for (int i = first; i <= last && rows < area.height; i++, rows++) {
         char words[2 * FORMAT_BYTES + 8];
         int y = area.y + rows, room = area.width - BAR_X - 1;
-        bucket_words(i, words, sizeof words);
+        latency_bucket_words(i, words, sizeof words);
         cells_text_right(cells, y, area.x + LABEL_WIDTH, STYLE_PLAIN, words);
         cells_printf(cells, y, area.x + LABEL_WIDTH, STYLE_STRONG, "%*u", COUNT_WIDTH,
                      summary->buckets[i]);
@@ -83,12 +83,12 @@ static int draw_buckets(const struct latency_summary *summary, struct cells *cel
 }
 
 /* The reason why no time is shown. */
-static const char *nothing_yet(const struct model *model) {
+static const char *latency_why_none(const struct model *model) {
     return model_link(model) == LINK_UP ? "measuring" : "no connection: nothing is measured";
 }
 
 /* Draws the probes of this server. */
-static int draw_probes(const struct frame *frame, struct cells *cells, struct rect area) {
+static int latency_draw_probes(const struct frame *frame, struct cells *cells, struct rect area) {
     char words[160], title[80];
     struct latency_summary summary = {.count = 0};
     if (frame->probes != NULL) {
@@ -103,17 +103,17 @@ static int draw_probes(const struct frame *frame, struct cells *cells, struct re
         cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_WARN,
                        frame->is_replay ? "not recorded: a recording has no round trips"
                        : frame->is_past ? "measured only now: . returns to live"
-                                        : nothing_yet(frame->model));
+                                        : latency_why_none(frame->model));
         return 2;
     }
-    quantile_words(&summary, words, sizeof words);
+    latency_quantiles(&summary, words, sizeof words);
     cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_STRONG, words);
-    return 2 + draw_buckets(&summary, cells,
-                            (struct rect){area.y + 2, area.x, area.height - 2, area.width});
+    return 2 + latency_draw_buckets(&summary, cells,
+                                    (struct rect){area.y + 2, area.x, area.height - 2, area.width});
 }
 
 /* The times of refreshes, which take longer than probes: each is some 50 KB of statistics. */
-static unsigned refreshes_of(const struct model *model, float us[REFRESHES_MOST]) {
+static unsigned latency_read_refreshes(const struct model *model, float us[REFRESHES_MOST]) {
     int count = model_history(model, METRIC_REPLY_MS, us, REFRESHES_MOST);
     for (int i = 0; i < count; i++) {
         us[i] *= 1000;
@@ -121,54 +121,55 @@ static unsigned refreshes_of(const struct model *model, float us[REFRESHES_MOST]
     return (unsigned)count;
 }
 
-static void draw_refreshes(const struct frame *frame, struct cells *cells, struct rect area) {
+static void latency_draw_refresh(const struct frame *frame, struct cells *cells, struct rect area) {
     static float us[REFRESHES_MOST];
     char words[160], title[80], top[FORMAT_BYTES];
-    struct latency_summary summary = latency_of(us, refreshes_of(frame->model, us));
+    struct latency_summary summary = latency_of(us, latency_read_refreshes(frame->model, us));
     snprintf(title, sizeof title, "whole refreshes, all statistics in one round trip: the last %u",
              summary.count);
     cells_rule(cells, area.y, area.x, area.width, title);
     if (summary.count == 0) {
         cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_DIM,
                        frame->is_replay ? "not recorded: a recording has no round trips"
-                                        : nothing_yet(frame->model));
+                                        : latency_why_none(frame->model));
         return;
     }
-    quantile_words(&summary, words, sizeof words);
+    latency_quantiles(&summary, words, sizeof words);
     cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_STRONG, words);
     if (area.height >= 4) {
         struct rect plot = {area.y + 2, area.x + SCALE_WIDTH, area.height - 2,
                             area.width - SCALE_WIDTH};
-        int count = (int)refreshes_of(frame->model, us);
+        int count = (int)latency_read_refreshes(frame->model, us);
         int newest = count > plot.width ? count - plot.width
                                         : 0; /* the first value drawn: older spikes cut no values */
         bool is_cut = cells_cut_spikes(us + newest, count - newest);
         float high = cells_graph(cells, plot, STYLE_GRAPH, us + newest, count - newest, 0);
-        cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, time_text(top, (double)high));
+        cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, latency_time(top, (double)high));
         cells_text(cells, plot.y, plot.x - 1, STYLE_DIM,
                    is_cut ? "+" : ""); /* a spike is higher */
         cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, "0");
     }
 }
 
-static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+static void latency_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
+                         struct rect area) {
     (void)ui;
     int refreshes = area.height >= 34 ? 10 : area.height >= 18 ? 4 : 2;
     int probes = area.height - refreshes - 1;
-    int used = draw_probes(frame, cells, (struct rect){area.y, area.x, probes, area.width});
-    draw_refreshes(frame, cells, (struct rect){area.y + used, area.x, refreshes, area.width});
+    int used = latency_draw_probes(frame, cells, (struct rect){area.y, area.x, probes, area.width});
+    latency_draw_refresh(frame, cells, (struct rect){area.y + used, area.x, refreshes, area.width});
     cells_text_fit(cells, area.y + area.height - 1, area.x, area.width, STYLE_DIM,
                    "measured by slatetop: the network, the server and this machine together");
 }
 
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+static struct intent latency_command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)frame, (void)ui, (void)given;
     return (struct intent){0};
 }
 
 static const char *const shown[] = {"latency", "reply_ms", NULL};
 
-static void wants(const struct ui *ui, struct wants *out) {
+static void latency_wants(const struct ui *ui, struct wants *out) {
     (void)ui;
     out->probes = true;
 }
@@ -176,7 +177,7 @@ static void wants(const struct ui *ui, struct wants *out) {
 const struct view latency_view = {.name = "Latency",
                                   .scope = SCOPE_LATENCY,
                                   .open = COMMAND_VIEW_LATENCY,
-                                  .draw = draw,
-                                  .command = command,
+                                  .draw = latency_draw,
+                                  .command = latency_command,
                                   .shown = shown,
-                                  .wants = wants};
+                                  .wants = latency_wants};

@@ -24,15 +24,15 @@ bool marked_takes(const struct plan *plan) {
 }
 
 /* True for equal values: "0.5" is "0.50". */
-static bool is_same(const char *a, const char *b) {
+static bool marked_is_same_value(const char *a, const char *b) {
     char *a_end, *b_end;
     double left = strtod(a, &a_end), right = strtod(b, &b_end);
     bool are_numbers = a_end != a && *a_end == '\0' && b_end != b && *b_end == '\0';
     return are_numbers ? left == right : strcmp(a, b) == 0;
 }
 
-enum marked_answer marked_ask(const struct model *model, const struct plan *plan, char *why,
-                              size_t why_bytes) {
+enum marked_answer marked_answer_of(const struct model *model, const struct plan *plan, char *why,
+                                    size_t why_bytes) {
     enum marked_answer answer = MARKED_HAS_IT;
     const char *why_not;
     if (model_now(model) == NULL || model_link(model) != LINK_UP) {
@@ -52,7 +52,7 @@ enum marked_answer marked_ask(const struct model *model, const struct plan *plan
         const struct action *step = &plan->steps[i];
         struct tunable row;
         if (settings_find(model_now(model), model_answers(model), step->name, 0, &row) &&
-            is_same(row.now, step->value)) {
+            marked_is_same_value(row.now, step->value)) {
             continue;
         }
         if (!action_check(step, model, why, why_bytes)) {
@@ -72,7 +72,7 @@ bool marked_check(const struct frame *frame, const struct ui *ui, const struct p
         if (!ui->fleet.marked[row->server]) {
             continue;
         }
-        switch (marked_ask(row->model, plan, reason, sizeof reason)) {
+        switch (marked_answer_of(row->model, plan, reason, sizeof reason)) {
         case MARKED_CHANGES:
             ++*changed;
             break;

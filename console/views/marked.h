@@ -15,8 +15,8 @@ bool marked_takes(const struct plan *plan);
 
 /* The effect of the change on one marked server. */
 enum marked_answer { MARKED_CHANGES, MARKED_HAS_IT, MARKED_REFUSES };
-enum marked_answer marked_ask(const struct model *model, const struct plan *plan, char *why,
-                              size_t why_bytes);
+enum marked_answer marked_answer_of(const struct model *model, const struct plan *plan, char *why,
+                                    size_t why_bytes);
 
 /* Counts over all marked servers of the frame: how many would change, and how many have the values
  * already. False when one refuses, which why names, or when none would change. */

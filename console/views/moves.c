@@ -27,7 +27,7 @@ struct flow {
     double pages;
 };
 
-static unsigned sum_flows(const struct move_list *moves, struct flow flows[FLOW_PAIRS]) {
+static unsigned moves_sum_flows(const struct move_list *moves, struct flow flows[FLOW_PAIRS]) {
     unsigned count = 0;
     for (unsigned i = 0; i < moves->count; i++) {
         const struct page_move *move = &moves->moves[i];
@@ -51,9 +51,9 @@ static unsigned sum_flows(const struct move_list *moves, struct flow flows[FLOW_
     return count;
 }
 
-static void draw_flows(const struct move_list *moves, struct cells *cells, int y, int width) {
+static void moves_draw_flows(const struct move_list *moves, struct cells *cells, int y, int width) {
     struct flow flows[FLOW_PAIRS];
-    unsigned count = sum_flows(moves, flows);
+    unsigned count = moves_sum_flows(moves, flows);
     int x = cells_text(cells, y, 0, STYLE_DIM, count > 0 ? "pages moved lately " : "no move yet");
     for (unsigned i = 0; i < count; i++) {
         char text[48], pages[FORMAT_BYTES];
@@ -86,7 +86,7 @@ void moves_draw(const struct frame *frame, struct cells *cells, struct rect area
     snprintf(title, sizeof title, "moves, automove %s", moves->mode);
     cells_rule(cells, y++, 0, area.width, title);
     if (y < end) {
-        draw_flows(moves, cells, y++, area.width);
+        moves_draw_flows(moves, cells, y++, area.width);
     }
     if (y < end && strcmp(moves->mode, "off") != 0) { /* the heading already says "off" */
         char text[NOTE_BYTES];

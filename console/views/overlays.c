@@ -2,7 +2,7 @@
  * or does not; the choice of the class table's columns, which the table shows at once. */
 #include "views/view.h"
 
-#include "brain/ask.h"
+#include "brain/query.h"
 #include "facts/words.h"
 
 #include <stdio.h>
@@ -39,8 +39,8 @@ void explain_command(struct ui *ui, enum command command) {
 }
 
 /* Draws an entry from row `line` on; returns the row after its last. */
-static int draw_entry(struct cells *cells, struct rect inside, int line,
-                      const struct explanation *entry) {
+static int overlay_draw_entry(struct cells *cells, struct rect inside, int line,
+                              const struct explanation *entry) {
     const struct {
         const char *label, *text;
     } parts[] = {{"what", entry->meaning}, {"do", entry->what_to_do},   {"source", entry->source},
@@ -59,12 +59,12 @@ void explain_draw(struct ui *ui, struct cells *cells) {
     if (entry == NULL) {
         return; /* a test checks that every term has an entry */
     }
-    int lines = draw_entry(NULL, overlay_inside(cells), 0, entry);
+    int lines = overlay_draw_entry(NULL, overlay_inside(cells), 0, entry);
     char title[80];
     snprintf(title, sizeof title, "%s (%u of %u, Right: next)", term, explain->terms.current + 1,
              explain->terms.count);
     struct rect inside = overlay_box(cells, lines, &explain->top, title);
-    draw_entry(cells, inside, -(int)explain->top, entry);
+    overlay_draw_entry(cells, inside, -(int)explain->top, entry);
 }
 
 /* ---- why automove moves pages ---- */
@@ -78,8 +78,8 @@ void why_command(struct ui *ui, enum command command) {
 }
 
 /* Draws the server's name and all lines from `line` on; returns the row after the last. */
-static int draw_lines(struct cells *cells, struct rect inside, int line, const char *server,
-                      const struct sentence *lines, unsigned count) {
+static int overlay_draw_lines(struct cells *cells, struct rect inside, int line, const char *server,
+                              const struct sentence *lines, unsigned count) {
     static const char *const marks[] = {[TONE_PLAIN] = " ", [TONE_GOOD] = "○", [TONE_NOTE] = "·",
                                         [TONE_WARN] = "!", [TONE_BAD] = "!"};
     line += overlay_text(cells, inside, line, 2, STYLE_DIALOG, " ", STYLE_DIALOG, server);
@@ -87,8 +87,7 @@ static int draw_lines(struct cells *cells, struct rect inside, int line, const c
         enum tone tone = lines[i].tone;
         uint8_t style = tone_style(tone, STYLE_DIALOG);
         line += overlay_text(cells, inside, line, 2, style, marks[tone],
-                             i == 0 && tone == TONE_PLAIN ? STYLE_STRONG : style,
-                             lines[i].text);
+                             i == 0 && tone == TONE_PLAIN ? STYLE_STRONG : style, lines[i].text);
     }
     return line;
 }
@@ -97,12 +96,12 @@ void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
     struct sentence lines[SENTENCES_MOST];
     struct question question = {.module = "slate.judge.attention", .function = "automove_reasons",
                                 .is_past = frame->is_past || frame->is_replay};
-    unsigned count = brain_ask(frame->model, &question, lines);
+    unsigned count = brain_query(frame->model, &question, lines);
     struct rect inside = overlay_inside(cells);
     const char *server = model_server(frame->model);
-    int rows = draw_lines(NULL, inside, 0, server, lines, count);
+    int rows = overlay_draw_lines(NULL, inside, 0, server, lines, count);
     inside = overlay_box(cells, rows, &ui->why.top, "why automove moves pages, or does not");
-    draw_lines(cells, inside, -(int)ui->why.top, server, lines, count);
+    overlay_draw_lines(cells, inside, -(int)ui->why.top, server, lines, count);
 }
 
 /* ---- columns of the class table ---- */
@@ -134,7 +133,7 @@ void columns_draw(const struct ui *ui, struct cells *cells) {
     }
 }
 
-static void swap_with(struct ui *ui, unsigned other) {
+static void overlay_swap_columns(struct ui *ui, unsigned other) {
     uint8_t *order = ui->classes.order, column = order[ui->columns.cursor];
     order[ui->columns.cursor] = order[other];
     order[other] = column;
@@ -154,12 +153,12 @@ void columns_command(struct ui *ui, enum command command) {
         break;
     case COMMAND_EARLIER:
         if (at > 0) {
-            swap_with(ui, at - 1);
+            overlay_swap_columns(ui, at - 1);
         }
         break;
     case COMMAND_LATER:
         if (at + 1 < COLUMN_COUNT) {
-            swap_with(ui, at + 1);
+            overlay_swap_columns(ui, at + 1);
         }
         break;
     case COMMAND_RESET:

@@ -43,7 +43,7 @@ enum {
 
 /* The value at a graph's bottom: zero; for the hit ratio a little below its lowest value, so that
  * changes are visible. */
-static float floor_of(enum metric metric, const float *values, int count) {
+static float overview_floor_of(enum metric metric, const float *values, int count) {
     float low = 1.0f;
     for (int i = 0; i < count && metric == METRIC_HIT_RATIO; i++) {
         low = values[i] < low ? values[i] : low;
@@ -53,8 +53,8 @@ static float floor_of(enum metric metric, const float *values, int count) {
 
 /* Draws lines of health below each other, each wrapped, not cut; without cells it only counts the
  * rows. */
-static int draw_lines(const struct health_line *lines, int count, struct cells *cells,
-                      struct rect area) {
+static int overview_draw_lines(const struct health_line *lines, int count, struct cells *cells,
+                               struct rect area) {
     static const char *const marks[] = {"○", "○", "·", "●", "!"}; /* marks by tone */
     int rows = 0;
     for (int i = 0; i < count && rows < area.height; i++) {
@@ -69,15 +69,14 @@ static int draw_lines(const struct health_line *lines, int count, struct cells *
         words_printf(words, sizeof words, lines[i].key != '\0' ? "%s: press %c" : "%s",
                      lines[i].text, lines[i].key);
         rows += cells_paragraph(cells, room, 0,
-                                lines[i].tone == TONE_BAD ? style : (uint8_t)STYLE_PLAIN,
-                                words);
+                                lines[i].tone == TONE_BAD ? style : (uint8_t)STYLE_PLAIN, words);
     }
     return rows;
 }
 
 /* How many lines of health are drawn. While there is a fault, a small screen has no good lines, to
  * give room to classes: the figures of these lines are among the rates and the memory. */
-static int urgent_lines(const struct health_line *lines, int count, bool is_tall) {
+static int overview_count_urgent(const struct health_line *lines, int count, bool is_tall) {
     int urgent = 0;
     while (urgent < count && lines[urgent].tone != TONE_GOOD) {
         urgent++;
@@ -86,7 +85,7 @@ static int urgent_lines(const struct health_line *lines, int count, bool is_tall
 }
 
 /* The number of graph columns with a value: rates need two refreshes, and the past may be short. */
-static int drawn_samples(const struct model *model, int columns) {
+static int overview_count_samples(const struct model *model, int columns) {
     float values[1000];
     int drawn = 0,
         count = model_history(model, rate_lines[0], values, columns < 1000 ? columns : 1000);
@@ -103,13 +102,13 @@ struct graph {
     bool is_known; /* the graph has a value */
 };
 
-static struct graph draw_history(const struct frame *frame, struct cells *cells, struct rect area,
-                                 enum metric metric) {
+static struct graph overview_draw_history(const struct frame *frame, struct cells *cells,
+                                          struct rect area, enum metric metric) {
     float values[1000];
     struct graph graph = {.is_known = false};
     int count = model_history(frame->model, metric, values, area.width < 1000 ? area.width : 1000);
     graph.is_cut = metric != METRIC_HIT_RATIO && cells_cut_spikes(values, count);
-    graph.low = floor_of(metric, values, count);
+    graph.low = overview_floor_of(metric, values, count);
     graph.high = cells_graph(cells, area, STYLE_GRAPH, values, count, graph.low);
     for (int i = 0; i < count; i++) {
         graph.is_known |= !isnan(values[i]);
@@ -119,22 +118,22 @@ static struct graph draw_history(const struct frame *frame, struct cells *cells,
 
 /* Draws a graph of one row, and before it the value of its top, with a "+" when a spike is
  * higher. */
-static void draw_spark(const struct frame *frame, struct cells *cells, struct rect area,
-                       enum metric metric, bool has_scale) {
+static void overview_draw_spark(const struct frame *frame, struct cells *cells, struct rect area,
+                                enum metric metric, bool has_scale) {
     char text[FORMAT_BYTES];
-    struct graph graph = draw_history(frame, cells, area, metric);
+    struct graph graph = overview_draw_history(frame, cells, area, metric);
     if (has_scale && graph.is_known) {
         cells_printf(cells, area.y, area.x - SCALE_WIDTH + 1, STYLE_DIM, "%5s%s",
                      format_metric(text, metric, (double)graph.high), graph.is_cut ? "+" : "");
     }
 }
 
-static void draw_rates(const struct frame *frame, struct cells *cells, struct rect area) {
+static void overview_draw_rates(const struct frame *frame, struct cells *cells, struct rect area) {
     bool has_means = area.width >= 60;
     int spark_x = area.x + (has_means ? SCALE_X + SCALE_WIDTH : 26);
     int spark_width = area.x + area.width - spark_x;
     char title[40];
-    int drawn = drawn_samples(frame->model, spark_width);
+    int drawn = overview_count_samples(frame->model, spark_width);
     snprintf(title, sizeof title, "%d sample%s, newest right", drawn, drawn == 1 ? "" : "s");
     cells_rule(cells, area.y, area.x, area.width, "rates");
     cells_text_right(cells, area.y, area.x + 24, STYLE_HEADER, " now");
@@ -167,7 +166,8 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
             cells_text_right(cells, y, area.x + 41, STYLE_PLAIN,
                              format_metric(text, metric, model_mean(frame->model, metric, 100000)));
         }
-        draw_spark(frame, cells, (struct rect){y, spark_x, 1, spark_width}, metric, has_means);
+        overview_draw_spark(frame, cells, (struct rect){y, spark_x, 1, spark_width}, metric,
+                            has_means);
     }
 }
 
@@ -176,7 +176,7 @@ struct memory {
     double pages, classes;
 };
 
-static struct memory measure_memory(const struct snapshot *now) {
+static struct memory overview_measure_memory(const struct snapshot *now) {
     struct memory memory = {.limit = stat_number(now->general[GENERAL_limit_maxbytes]),
                             .items = snapshot_item_bytes(now)};
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
@@ -193,13 +193,13 @@ static struct memory measure_memory(const struct snapshot *now) {
     return memory;
 }
 
-static void draw_memory(const struct frame *frame, struct cells *cells, struct rect area) {
+static void overview_draw_memory(const struct frame *frame, struct cells *cells, struct rect area) {
     cells_rule(cells, area.y, area.x, area.width, "memory");
     const struct snapshot *now = model_now(frame->model);
     if (now == NULL || area.height < 2) {
         return;
     }
-    struct memory memory = measure_memory(now);
+    struct memory memory = overview_measure_memory(now);
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], e[FORMAT_BYTES];
     if (!brain_said(brain_of(frame->model))->reports_classes) {
         memory.pages = memory.free_chunk_bytes = memory.classes = NAN;
@@ -236,14 +236,14 @@ static void draw_memory(const struct frame *frame, struct cells *cells, struct r
 }
 
 /* Draws a graph of some rows, its scale at the left, and the figure in its heading. */
-static void draw_graph(const struct frame *frame, struct cells *cells, struct rect area,
-                       enum metric metric) {
+static void overview_draw_graph(const struct frame *frame, struct cells *cells, struct rect area,
+                                enum metric metric) {
     char text[FORMAT_BYTES], top[FORMAT_BYTES];
     cells_rule(cells, area.y, area.x, area.width - 1, metric_rows[metric].name);
     cells_printf(cells, area.y, area.x + 4 + cells_width_of(metric_rows[metric].name), STYLE_STRONG,
                  " %s ", format_metric(text, metric, model_metric(frame->model, metric)));
     struct rect plot = {area.y + 1, area.x + 7, area.height - 1, area.width - 8};
-    struct graph graph = draw_history(frame, cells, plot, metric);
+    struct graph graph = overview_draw_history(frame, cells, plot, metric);
     cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM,
                      format_metric(top, metric, (double)graph.high));
     cells_text(cells, plot.y, plot.x - 1, STYLE_DIM, graph.is_cut ? "+" : "");
@@ -251,19 +251,20 @@ static void draw_graph(const struct frame *frame, struct cells *cells, struct re
                      format_metric(top, metric, (double)graph.low));
 }
 
-static int take_rows(struct rect *left, int rows) {
+static int overview_take_rows(struct rect *left, int rows) {
     int y = left->y;
     left->y += rows;
     left->height -= rows;
     return y;
 }
 
-static int at_most(int value, int limit) {
+static int overview_at_most(int value, int limit) {
     return value < limit ? value : limit;
 }
 
 /* Draws sections from the top; each takes the rows that it needs. */
-static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+static void overview_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
+                          struct rect area) {
     (void)ui;
     struct rect left = area;
     struct health_line lines[HEALTH_LIMIT];
@@ -272,31 +273,36 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         lines[i].key = '\0'; /* the past offers no changes */
     }
     bool is_tall = area.height >= 30;
-    health_count = urgent_lines(lines, health_count, is_tall);
+    health_count = overview_count_urgent(lines, health_count, is_tall);
     struct rect unbounded = {0, 0, HEALTH_ROWS_MOST, area.width};
     int health_most = is_tall ? 9 : area.height >= 20 ? 7 : 3;
-    int health = at_most(draw_lines(lines, health_count, NULL, unbounded) + 1, health_most);
+    int health = overview_at_most(overview_draw_lines(lines, health_count, NULL, unbounded) + 1,
+                                  health_most);
     int memory = area.height >= 16 ? MEMORY_ROWS : 0;
     int rate_lines_most = is_tall ? RATE_LINES : area.height >= 23 ? MIDDLE_LINES : FEW_LINES;
-    int rates = at_most(left.height - health - memory, 1 + rate_lines_most);
-    int health_y = take_rows(&left, health);
+    int rates = overview_at_most(left.height - health - memory, 1 + rate_lines_most);
+    int health_y = overview_take_rows(&left, health);
     cells_rule(cells, health_y, 0, area.width, "health");
-    draw_lines(lines, health_count, cells, (struct rect){health_y + 1, 0, health - 1, area.width});
-    draw_rates(frame, cells, (struct rect){take_rows(&left, rates), 0, rates, area.width});
+    overview_draw_lines(lines, health_count, cells,
+                        (struct rect){health_y + 1, 0, health - 1, area.width});
+    overview_draw_rates(frame, cells,
+                        (struct rect){overview_take_rows(&left, rates), 0, rates, area.width});
     if (memory > 0) {
-        draw_memory(frame, cells, (struct rect){take_rows(&left, memory), 0, memory, area.width});
+        overview_draw_memory(
+            frame, cells, (struct rect){overview_take_rows(&left, memory), 0, memory, area.width});
     }
     if (left.height >= 16 && area.width >= 100) {
         int half = area.width / 2;
-        int y = take_rows(&left, 7);
-        draw_graph(frame, cells, (struct rect){y, 0, 7, half}, METRIC_EVICTIONS);
-        draw_graph(frame, cells, (struct rect){y, half, 7, area.width - half}, METRIC_HIT_RATIO);
+        int y = overview_take_rows(&left, 7);
+        overview_draw_graph(frame, cells, (struct rect){y, 0, 7, half}, METRIC_EVICTIONS);
+        overview_draw_graph(frame, cells, (struct rect){y, half, 7, area.width - half},
+                            METRIC_HIT_RATIO);
     }
     if (left.height >= 4) {
         int events = left.height >= 12 ? 5 : 0;
         int classes = left.height - events;
         imbalance_draw(frame, cells,
-                       (struct rect){take_rows(&left, classes), 0, classes, area.width});
+                       (struct rect){overview_take_rows(&left, classes), 0, classes, area.width});
     }
     if (left.height >= 2) {
         cells_rule(cells, left.y, 0, area.width, "events");
@@ -305,7 +311,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     }
 }
 
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+static struct intent overview_command(const struct frame *frame, struct ui *ui,
+                                      enum command given) {
     (void)ui; /* this screen ignores a source that another view has marked */
     if (given == COMMAND_MOVE_PAGES) {
         return propose_move(frame, brain_said(brain_of(frame->model))->worst, -1);
@@ -318,7 +325,7 @@ static const char *const shown[] = {
     "memory.slack", "memory.pages", "memory.pool", "memory.free_chunks", "curr_items", "threads",
     "memory.hash", "uptime", NULL};
 
-static void terms(const struct ui *ui, struct terms *out) {
+static void overview_terms(const struct ui *ui, struct terms *out) {
     (void)ui;
     for (int i = 0; i < RATE_LINES; i++) {
         terms_add(out, "", metric_rows[rate_lines[i]].key, rate_lines[i] == METRIC_HIT_RATIO);
@@ -326,10 +333,10 @@ static void terms(const struct ui *ui, struct terms *out) {
 }
 
 const struct view overview_view = {.name = "Overview",
-                                  .scope = SCOPE_OVERVIEW,
-                                  .open = COMMAND_VIEW_OVERVIEW,
-                                  .draw = draw,
-                                  .command = command,
-                                  .terms = terms,
-                                  .shown = shown,
-                                  .inquiries = INQUIRY_BIT(MOVES) | INQUIRY_BIT(MEMORY)};
+                                   .scope = SCOPE_OVERVIEW,
+                                   .open = COMMAND_VIEW_OVERVIEW,
+                                   .draw = overview_draw,
+                                   .command = overview_command,
+                                   .terms = overview_terms,
+                                   .shown = shown,
+                                   .inquiries = INQUIRY_BIT(MOVES) | INQUIRY_BIT(MEMORY)};

@@ -38,7 +38,7 @@ unsigned page_map_pages(const struct snapshot *now, unsigned class_id) {
     double pages = stat_number(class_id == POOL_ROW
                                    ? now->general[GENERAL_slab_global_page_pool]
                                    : snapshot_class(now, class_id)->value[CLASS_total_pages]);
-    return pages > 0 && pages <= PAGES_KEPT ? (unsigned)pages : 0;
+    return pages > 0 && pages <= PAGES_MOST ? (unsigned)pages : 0;
 }
 
 unsigned page_map_lines(unsigned pages, unsigned width, unsigned scale) {
@@ -62,7 +62,7 @@ unsigned page_map_scale(const struct snapshot *now, const struct page_map *map, 
     }
 }
 
-static uint32_t fill_glyph(double percent) {
+static uint32_t map_fill_glyph(double percent) {
     return percent >= 99.5 ? 0x2588
            : percent >= 90 ? 0x2593
            : percent >= 50 ? 0x2592
@@ -79,7 +79,7 @@ struct dealer {
     unsigned left;
 };
 
-static int deal(struct dealer *dealer) {
+static int map_deal_page(struct dealer *dealer) {
     while (dealer->left == 0 && dealer->at > 0) {
         dealer->left = dealer->steps[--dealer->at];
     }
@@ -87,7 +87,7 @@ static int deal(struct dealer *dealer) {
     return dealer->at;
 }
 
-static struct dealer dealer_for(const struct page_summary *summary, enum page_mode mode) {
+static struct dealer map_dealer_for(const struct page_summary *summary, enum page_mode mode) {
     switch (mode) {
     case PAGE_MODE_AGE:
         return (struct dealer){summary->by_age, AGE_KINDS, 0};
@@ -100,50 +100,51 @@ static struct dealer dealer_for(const struct page_summary *summary, enum page_mo
     return (struct dealer){summary->by_fill, FILL_STEPS, 0};
 }
 
-struct cell_look {
+struct map_cell {
     uint32_t glyph;
     uint8_t style;
 };
 
 /* The look of a cell that stands for the next `count` pages. */
-static struct cell_look look_of(struct dealer *dealer, enum page_mode mode, unsigned count) {
+static struct map_cell map_cell_of(struct dealer *dealer, enum page_mode mode, unsigned count) {
     static const char letters[AGE_KINDS] = {'s', 'm', 'h', 'd'};
     double sum = 0;
     for (unsigned i = 0; i < count; i++) {
-        sum += deal(dealer);
+        sum += map_deal_page(dealer);
     }
     double mean = sum / count;
     if (mode != PAGE_MODE_FILL) {
-        return (struct cell_look){(uint32_t)letters[(int)lround(mean) % AGE_KINDS], STYLE_GRAPH};
+        return (struct map_cell){(uint32_t)letters[(int)lround(mean) % AGE_KINDS], STYLE_GRAPH};
     }
-    return (struct cell_look){fill_glyph(mean), mean < 10 ? STYLE_GOOD : STYLE_GRAPH};
+    return (struct map_cell){map_fill_glyph(mean), mean < 10 ? STYLE_GOOD : STYLE_GRAPH};
 }
 
 /* Draws cells from the fullest to the emptiest. Pages under drain or marked to move come last. */
-static void draw_cells(struct cells *cells, struct rect area, const struct page_summary *summary,
-                       enum page_mode mode, unsigned scale, unsigned marked) {
-    struct dealer dealer = dealer_for(summary, mode);
-    unsigned kept = summary->pages - summary->draining;
-    marked = marked < kept ? marked : kept;
+static void map_draw_cells(struct cells *cells, struct rect area,
+                           const struct page_summary *summary, enum page_mode mode, unsigned scale,
+                           unsigned marked) {
+    struct dealer dealer = map_dealer_for(summary, mode);
+    unsigned staying = summary->pages - summary->draining;
+    marked = marked < staying ? marked : staying;
     unsigned total = (summary->pages + scale - 1) / scale, dealt = 0;
     for (unsigned i = 0; i < total && (int)i < area.width * area.height; i++) {
         unsigned count = summary->pages - i * scale < scale ? summary->pages - i * scale : scale;
-        unsigned settled = dealt + count <= kept ? count : kept > dealt ? kept - dealt : 0;
-        struct cell_look look = {DRAIN_GLYPH, STYLE_WARN};
+        unsigned settled = dealt + count <= staying ? count : staying > dealt ? staying - dealt : 0;
+        struct map_cell cell = {DRAIN_GLYPH, STYLE_WARN};
         if (settled > 0) {
-            look = look_of(&dealer, mode, settled);
-            if (dealt + settled > kept - marked) {
-                look = (struct cell_look){MARK_GLYPH, STYLE_STRONG};
+            cell = map_cell_of(&dealer, mode, settled);
+            if (dealt + settled > staying - marked) {
+                cell = (struct map_cell){MARK_GLYPH, STYLE_STRONG};
             }
         }
         dealt += count;
         cells_fill(cells,
                    (struct rect){area.y + (int)i / area.width, area.x + (int)i % area.width, 1, 1},
-                   look.glyph, look.style);
+                   cell.glyph, cell.style);
     }
 }
 
-static void draw_pool_cells(struct cells *cells, struct rect area, unsigned pages, unsigned scale) {
+static void map_draw_pool(struct cells *cells, struct rect area, unsigned pages, unsigned scale) {
     unsigned total = (pages + scale - 1) / scale;
     for (unsigned i = 0; i < total && (int)i < area.width * area.height; i++) {
         cells_fill(cells,
@@ -152,8 +153,8 @@ static void draw_pool_cells(struct cells *cells, struct rect area, unsigned page
     }
 }
 
-static void draw_label(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
-                       unsigned class_id, unsigned pages, bool is_current) {
+static void map_draw_label(const struct frame *frame, const struct ui *ui, struct cells *cells,
+                           int y, unsigned class_id, unsigned pages, bool is_current) {
     char size[FORMAT_BYTES], count[FORMAT_BYTES];
     bool is_source = ui->classes.source == (int)class_id;
     cells_text(cells, y, 0, STYLE_STRONG, is_source ? "◀" : is_current ? ">" : " ");
@@ -195,15 +196,15 @@ void page_map_draw(const struct frame *frame, struct ui *ui, struct cells *cells
         int lines = (int)page_map_lines(pages, width, scale);
         lines = lines < end - y ? lines : end - y;
         struct rect row = {y, PAGE_MAP_LABEL_WIDTH, lines, (int)width};
-        draw_label(frame, ui, cells, y, id, pages, i == cursor);
+        map_draw_label(frame, ui, cells, y, id, pages, i == cursor);
         cells_hot(cells, (struct rect){y, 0, lines, area.width}, HOT_ROW, id);
         if (id == POOL_ROW) {
-            draw_pool_cells(cells, row, pages, scale);
+            map_draw_pool(cells, row, pages, scale);
         } else {
             struct page_summary summary;
             page_summary_of(frame->model, id, &summary);
-            draw_cells(cells, row, &summary, ui->pages.mode, scale,
-                       ui->classes.source == (int)id ? ui->pages.marked : 0);
+            map_draw_cells(cells, row, &summary, ui->pages.mode, scale,
+                           ui->classes.source == (int)id ? ui->pages.marked : 0);
         }
         for (int line = 0; line < lines && i == cursor; line++) {
             cells_select(cells, y + line, 0, area.width);

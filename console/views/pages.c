@@ -16,27 +16,27 @@
 enum { PANEL_LEAST = 3, PANEL_MOST = 14 };
 
 /* Puts the cursor on a row; at first on the worst class. */
-static void place_cursor(const struct frame *frame, struct ui *ui, const struct page_map *map) {
+static void pages_set_cursor(const struct frame *frame, struct ui *ui, const struct page_map *map) {
     int worst = brain_said(brain_of(frame->model))->worst;
     unsigned wanted = ui->pages.cursor == 0 && worst > 0 ? (unsigned)worst : ui->pages.cursor;
     ui->pages.cursor = map->rows[page_map_row_of(map, wanted)].class_id;
 }
 
-static bool is_exact(const struct frame *frame) {
+static bool pages_are_exact(const struct frame *frame) {
     const struct details *details = model_details(frame->model);
     return detail_is_known(details, INQUIRY_PAGES) && details->pages.is_whole;
 }
 
-static void draw_head(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
-                      int width, unsigned scale) {
+static void pages_draw_head(const struct frame *frame, const struct ui *ui, struct cells *cells,
+                            int y, int width, unsigned scale) {
     static const char *const modes[] = {"how full", "age in its class", "time unused"};
     char text[80], scale_text[FORMAT_BYTES];
     const struct snapshot *now = model_now(frame->model);
     cells_fill(cells, (struct rect){y, 0, 1, width}, ' ', STYLE_HEADER);
-    const char *source = is_exact(frame)                  ? "EXACT"
+    const char *source = pages_are_exact(frame) ? "EXACT"
                          : now != NULL && now->is_slated && !frame->is_past && !frame->is_replay
                              ? "READING"
-                                                          : "ESTIMATED";
+                             : "ESTIMATED";
     if (width < 60) { /* no legend: help and manual have it */
         snprintf(text, sizeof text, "%s: a cell is %s page%s", source,
                  format_count(scale_text, scale), scale > 1 ? "s" : "");
@@ -54,7 +54,7 @@ static void draw_head(const struct frame *frame, const struct ui *ui, struct cel
 
 /* The move to the class under the cursor that m would review: from the marked class, or from the
  * best donor if the class evicts. */
-static bool move_of(const struct frame *frame, const struct ui *ui, struct action *out) {
+static bool pages_find_move(const struct frame *frame, const struct ui *ui, struct action *out) {
     const struct brain *brain = brain_of(frame->model);
     unsigned to = ui->pages.cursor;
     int source = ui->classes.source;
@@ -68,10 +68,10 @@ static bool move_of(const struct frame *frame, const struct ui *ui, struct actio
 }
 
 /* "m: 3 pages from class 4: +3.1 points of hits (+1.9 to +7.0)", as in the review. */
-static void draw_expected(const struct frame *frame, const struct action *action,
-                          struct cells *cells, int y, int width) {
+static void pages_draw_expected(const struct frame *frame, const struct action *action,
+                                struct cells *cells, int y, int width) {
     struct sentence sentences[SENTENCES_MOST];
-    unsigned count = forecast_ask(action, frame->model, sentences);
+    unsigned count = forecast_query(action, frame->model, sentences);
     char text[SENTENCE_BYTES + 60];
     snprintf(text, sizeof text, "m: %u page%s from class %u: %s", action->pages,
              action->pages == 1 ? "" : "s", action->from, forecast_of(sentences, count, "expects"));
@@ -80,8 +80,8 @@ static void draw_expected(const struct frame *frame, const struct action *action
 
 /* "class 4: 12 empty, 9 more under 10 %, 30 more under half" and the cost of donating them, or the
  * forecast of a move. */
-static void draw_selection(const struct frame *frame, const struct ui *ui, struct cells *cells,
-                           struct rect area) {
+static void pages_draw_selection(const struct frame *frame, const struct ui *ui,
+                                 struct cells *cells, struct rect area) {
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], title[80];
     unsigned id = ui->pages.cursor;
     struct page_summary summary;
@@ -111,8 +111,8 @@ static void draw_selection(const struct frame *frame, const struct ui *ui, struc
         return;
     }
     struct action action;
-    if (id != POOL_ROW && move_of(frame, ui, &action)) {
-        draw_expected(frame, &action, cells, y, area.width);
+    if (id != POOL_ROW && pages_find_move(frame, ui, &action)) {
+        pages_draw_expected(frame, &action, cells, y, area.width);
         return;
     }
     if (ui->classes.source < 0) {
@@ -131,8 +131,8 @@ static void draw_selection(const struct frame *frame, const struct ui *ui, struc
 }
 
 /* The rows of the panel: all that the map leaves, and a few on a screen of any size. */
-static int panel_rows(const struct snapshot *now, const struct page_map *map, unsigned width,
-                      int height) {
+static int pages_panel_rows(const struct snapshot *now, const struct page_map *map, unsigned width,
+                            int height) {
     int lines = 0, least = height >= 14 ? PANEL_LEAST : 0;
     for (unsigned i = 0; i < map->count; i++) {
         lines += (int)page_map_lines(page_map_pages(now, map->rows[i].class_id), width, 1);
@@ -141,7 +141,8 @@ static int panel_rows(const struct snapshot *now, const struct page_map *map, un
     return left < least ? least : left > PANEL_MOST ? PANEL_MOST : left;
 }
 
-static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+static void pages_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
+                       struct rect area) {
     struct page_map map;
     const struct snapshot *now = model_now(frame->model);
     page_map_list(now, &map);
@@ -157,17 +158,17 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
                                    : brain_no_classes(brain_of(frame->model)));
         return;
     }
-    place_cursor(frame, ui, &map);
+    pages_set_cursor(frame, ui, &map);
     unsigned width = (unsigned)(area.width - PAGE_MAP_LABEL_WIDTH);
     int selection = area.height >= 14 ? 3 : area.height >= 8 ? 2 : 0;
-    int panel = panel_rows(now, &map, width, area.height - 1 - selection);
+    int panel = pages_panel_rows(now, &map, width, area.height - 1 - selection);
     int height = area.height - 1 - selection - panel;
     unsigned scale = page_map_scale(now, &map, width, (unsigned)height);
-    draw_head(frame, ui, cells, area.y, area.width, scale);
+    pages_draw_head(frame, ui, cells, area.y, area.width, scale);
     page_map_draw(frame, ui, cells, (struct rect){area.y + 1, 0, height, area.width}, &map, scale);
     int y = area.y + 1 + height;
     if (selection > 0) {
-        draw_selection(frame, ui, cells, (struct rect){y, 0, selection, area.width});
+        pages_draw_selection(frame, ui, cells, (struct rect){y, 0, selection, area.width});
     }
     if (panel > 0) {
         moves_draw(frame, cells, (struct rect){y + selection, 0, panel, area.width});
@@ -176,7 +177,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 
 /* ---- commands ---- */
 
-static struct intent mark(const struct frame *frame, struct ui *ui) {
+static struct intent pages_mark_class(const struct frame *frame, struct ui *ui) {
     unsigned id = ui->pages.cursor;
     struct page_summary summary;
     if (id == POOL_ROW) {
@@ -195,7 +196,7 @@ static struct intent mark(const struct frame *frame, struct ui *ui) {
                ui->pages.marked, ui->pages.marked == 1 ? "" : "s", id);
 }
 
-static struct intent mark_more(const struct frame *frame, struct ui *ui, int step) {
+static struct intent pages_mark_more(const struct frame *frame, struct ui *ui, int step) {
     if (ui->classes.source < 0) {
         return say("mark a class with f first");
     }
@@ -207,7 +208,7 @@ static struct intent mark_more(const struct frame *frame, struct ui *ui, int ste
     return (struct intent){0};
 }
 
-static struct intent move(const struct frame *frame, struct ui *ui) {
+static struct intent pages_propose_move(const struct frame *frame, struct ui *ui) {
     int to = (int)ui->pages.cursor;
     if (ui->classes.source == to) {
         return say("go to the class that needs the pages and press m there");
@@ -215,27 +216,26 @@ static struct intent move(const struct frame *frame, struct ui *ui) {
     if (to == POOL_ROW && ui->classes.source < 0) {
         return say("mark a class with f first: its pages can go to the pool");
     }
-    struct intent intent =
-        propose_move(frame, to == POOL_ROW ? -1 : to, ui->classes.source);
+    struct intent intent = propose_move(frame, to == POOL_ROW ? -1 : to, ui->classes.source);
     if (intent.kind == INTENT_REVIEW && ui->classes.source >= 0 && ui->pages.marked > 0) {
         intent.plan.steps[0].pages = ui->pages.marked;
     }
     return intent;
 }
 
-static void move_cursor(const struct frame *frame, struct ui *ui, int rows) {
+static void pages_move_cursor(const struct frame *frame, struct ui *ui, int rows) {
     struct page_map map;
     page_map_list(model_now(frame->model), &map);
     if (map.count > 0) {
-        place_cursor(frame, ui, &map);
+        pages_set_cursor(frame, ui, &map);
         unsigned row = list_step(page_map_row_of(&map, ui->pages.cursor), rows, map.count - 1);
         ui->pages.cursor = map.rows[row].class_id;
     }
 }
 
-static struct intent next_mode(const struct frame *frame, struct ui *ui) {
+static struct intent pages_next_mode(const struct frame *frame, struct ui *ui) {
     const struct details *details = model_details(frame->model);
-    if (!is_exact(frame)) {
+    if (!pages_are_exact(frame)) {
         return say("ages of pages need slated: this map is an estimate of how full they are");
     }
     ui->pages.mode = (enum page_mode)((ui->pages.mode + 1) % PAGE_MODES);
@@ -245,23 +245,23 @@ static struct intent next_mode(const struct frame *frame, struct ui *ui) {
     return (struct intent){0};
 }
 
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+static struct intent pages_command(const struct frame *frame, struct ui *ui, enum command given) {
     enum { SCREEN = 10 };
     struct intent none = {0};
     if (model_now(frame->model) == NULL) {
         return none;
     }
-    move_cursor(frame, ui, command_rows(given, SCREEN));
+    pages_move_cursor(frame, ui, command_rows(given, SCREEN));
     switch (given) {
     case COMMAND_MARK_SOURCE:
-        return mark(frame, ui);
+        return pages_mark_class(frame, ui);
     case COMMAND_MORE_PAGES:
     case COMMAND_FEWER_PAGES:
-        return mark_more(frame, ui, given == COMMAND_MORE_PAGES ? 1 : -1);
+        return pages_mark_more(frame, ui, given == COMMAND_MORE_PAGES ? 1 : -1);
     case COMMAND_MOVE_PAGES:
-        return move(frame, ui);
+        return pages_propose_move(frame, ui);
     case COMMAND_CELL_MODE:
-        return next_mode(frame, ui);
+        return pages_next_mode(frame, ui);
     case COMMAND_OPEN_CLASS:
         if (ui->pages.cursor != POOL_ROW) {
             class_open(ui, ui->pages.cursor);
@@ -276,7 +276,7 @@ static const char *const shown[] = {
     "class.pages", "class.free", "memory.pool", "moves.why", "moves.rescues", "lost_by_moves",
     "starving", "ping_pong", NULL};
 
-static void wants(const struct ui *ui, struct wants *out) {
+static void pages_wants(const struct ui *ui, struct wants *out) {
     out->inquiries |= INQUIRY_BIT(PAGES) | INQUIRY_BIT(MOVES) | INQUIRY_BIT(CURVE) |
                       INQUIRY_BIT(CLASS_CURVES);
     out->curves_first[0] = ui->classes.source > 0 ? (unsigned)ui->classes.source : 0;
@@ -286,8 +286,8 @@ static void wants(const struct ui *ui, struct wants *out) {
 const struct view pages_view = {.name = "Pages",
                                 .scope = SCOPE_PAGES,
                                 .open = COMMAND_VIEW_PAGES,
-                                .draw = draw,
-                                .command = command,
+                                .draw = pages_draw,
+                                .command = pages_command,
                                 .shown = shown,
                                 .cursor = offsetof(struct ui, pages.cursor),
-                                .wants = wants};
+                                .wants = pages_wants};

@@ -48,7 +48,7 @@ void palette_draw(const struct frame *frame, struct ui *ui, struct cells *cells)
 
 /* ---- keys ---- */
 
-static struct intent sorted(struct ui *ui, const char *name) {
+static struct intent palette_sort_by(struct ui *ui, const char *name) {
     bool is_in_fleet = view_current(ui) == &fleet_view;
     for (unsigned i = 0; is_in_fleet && i < FLEET_COLUMNS; i++) {
         if (strcasecmp(fleet_columns[i].head, name) == 0) {
@@ -65,7 +65,7 @@ static struct intent sorted(struct ui *ui, const char *name) {
     return say("there is no column '%.40s'", name);
 }
 
-static struct intent filtered(struct ui *ui, const char *text) {
+static struct intent palette_filter_by(struct ui *ui, const char *text) {
     struct class_table_ui *table = &ui->classes;
     char why[120];
     if (!class_filter_check(text, why, sizeof why)) {
@@ -75,7 +75,7 @@ static struct intent filtered(struct ui *ui, const char *text) {
     return (struct intent){.kind = INTENT_COMMAND, .command = COMMAND_VIEW_CLASSES};
 }
 
-static struct intent windowed(struct ui *ui, const char *seconds) {
+static struct intent palette_set_window(struct ui *ui, const char *seconds) {
     int window_s = atoi(seconds);
     if (window_s != 1 && window_s != 10 && window_s != 100) {
         return say("rates are over 1, 10 or 100 s, not '%.40s'", seconds);
@@ -84,14 +84,15 @@ static struct intent windowed(struct ui *ui, const char *seconds) {
     return (struct intent){.kind = INTENT_COMMAND, .command = COMMAND_VIEW_CLASSES};
 }
 
-static struct intent set(const struct frame *frame, const struct ui *ui, const char *rest) {
+static struct intent palette_set_setting(const struct frame *frame, const struct ui *ui,
+                                         const char *argument) {
     char name[SETTING_NAME_BYTES], value[SETTING_VALUE_BYTES], why[NOTE_BYTES];
-    size_t bytes = strcspn(rest, " ");
-    const char *typed = rest + bytes + strspn(rest + bytes, " ");
+    size_t bytes = strcspn(argument, " ");
+    const char *typed = argument + bytes + strspn(argument + bytes, " ");
     if (*typed == '\0') {
         return say("set takes a setting and its new value: set slab_automove 1");
     }
-    snprintf(name, sizeof name, "%.*s", (int)bytes, rest);
+    snprintf(name, sizeof name, "%.*s", (int)bytes, argument);
     unsigned class_id = palette_class(ui);
     bool lacks_class = strcmp(name, "class_policy") == 0 && strchr(typed, ' ') == NULL;
     snprintf(value, sizeof value, lacks_class && class_id > 0 ? "%.100s %u" : "%.150s", typed,
@@ -105,7 +106,8 @@ static struct intent set(const struct frame *frame, const struct ui *ui, const c
     return review_of(action);
 }
 
-static struct intent classed(const struct frame *frame, struct ui *ui, const char *number) {
+static struct intent palette_open_class(const struct frame *frame, struct ui *ui,
+                                        const char *number) {
     const struct snapshot *now = model_now(frame->model);
     char *end;
     unsigned long id = strtoul(number, &end, 10);
@@ -117,7 +119,7 @@ static struct intent classed(const struct frame *frame, struct ui *ui, const cha
     return (struct intent){0};
 }
 
-static struct intent served(const struct frame *frame, const char *name) {
+static struct intent palette_open_server(const struct frame *frame, const char *name) {
     for (unsigned i = 0; i < frame->server_count; i++) {
         if (strcmp(model_server(frame->servers[i].model), name) == 0) {
             return (struct intent){.kind = INTENT_OPEN_SERVER, .server = frame->servers[i].server};
@@ -127,30 +129,30 @@ static struct intent served(const struct frame *frame, const char *name) {
 }
 
 /* The intent of a complete line. */
-static struct intent run(const struct frame *frame, struct ui *ui, const char *line,
-                         const struct palette_choice *list, unsigned count) {
-    const char *rest;
-    enum palette_word word = palette_word_of(line, &rest);
-    if (word != PALETTE_WORDS && rest == NULL && word != WORD_FILTER) {
+static struct intent palette_run_line(const struct frame *frame, struct ui *ui, const char *line,
+                                      const struct palette_choice *list, unsigned count) {
+    const char *argument;
+    enum palette_word word = palette_word_of(line, &argument);
+    if (word != PALETTE_WORDS && argument == NULL && word != WORD_FILTER) {
         return say("%s takes one word more", line);
     }
     switch (word) {
     case WORD_SORT:
-        return sorted(ui, rest);
+        return palette_sort_by(ui, argument);
     case WORD_FILTER:
-        return filtered(ui, rest != NULL ? rest : "");
+        return palette_filter_by(ui, argument != NULL ? argument : "");
     case WORD_WINDOW:
-        return windowed(ui, rest);
+        return palette_set_window(ui, argument);
     case WORD_THEME:
-        return theme_named(rest) < THEME_COUNT
-                   ? (struct intent){.kind = INTENT_THEME, .theme = theme_named(rest)}
-                   : say("there is no theme '%.40s'", rest);
+        return theme_named(argument) < THEME_COUNT
+                   ? (struct intent){.kind = INTENT_THEME, .theme = theme_named(argument)}
+                   : say("there is no theme '%.40s'", argument);
     case WORD_SET:
-        return set(frame, ui, rest);
+        return palette_set_setting(frame, ui, argument);
     case WORD_CLASS:
-        return classed(frame, ui, rest);
+        return palette_open_class(frame, ui, argument);
     case WORD_SERVER:
-        return served(frame, rest);
+        return palette_open_server(frame, argument);
     case PALETTE_WORDS:
         break;
     }
@@ -163,7 +165,7 @@ static struct intent run(const struct frame *frame, struct ui *ui, const char *l
 }
 
 /* Handles Enter: takes the typed line if it is complete, else the marked choice. */
-static struct intent take(const struct frame *frame, struct ui *ui) {
+static struct intent palette_take_line(const struct frame *frame, struct ui *ui) {
     static struct palette_choice list[PALETTE_CHOICES];
     struct palette_ui *palette = &ui->palette;
     char line[PALETTE_LINE_BYTES];
@@ -174,7 +176,7 @@ static struct intent take(const struct frame *frame, struct ui *ui) {
     }
     snprintf(line, sizeof line, "%.*s", (int)bytes, typed);
     unsigned count = palette_choices(frame, ui, list);
-    struct intent intent = run(frame, ui, line, list, count);
+    struct intent intent = palette_run_line(frame, ui, line, list, count);
     if (intent.kind == INTENT_SAY && palette->choice < count &&
         strcmp(list[palette->choice].line, palette->typed) != 0) {
         const char *chosen = list[palette->choice].line;
@@ -183,7 +185,7 @@ static struct intent take(const struct frame *frame, struct ui *ui) {
         if (strchr(" >", chosen[strlen(chosen) - 1]) != NULL) { /* the line goes on */
             return (struct intent){0};
         }
-        intent = run(frame, ui, chosen, list, count);
+        intent = palette_run_line(frame, ui, chosen, list, count);
     }
     if (intent.kind == INTENT_SAY) { /* typing goes on, with the reason above */
         snprintf(palette->why, sizeof palette->why, "%s", intent.text);
@@ -193,7 +195,7 @@ static struct intent take(const struct frame *frame, struct ui *ui) {
     return intent;
 }
 
-static void complete(const struct frame *frame, struct ui *ui) {
+static void palette_complete_line(const struct frame *frame, struct ui *ui) {
     static struct palette_choice list[PALETTE_CHOICES];
     struct palette_ui *palette = &ui->palette;
     unsigned count = palette_choices(frame, ui, list);
@@ -209,12 +211,12 @@ struct intent palette_command(const struct frame *frame, struct ui *ui, enum com
     palette->why[0] = '\0';
     switch (command) {
     case COMMAND_ACCEPT:
-        return take(frame, ui);
+        return palette_take_line(frame, ui);
     case COMMAND_CANCEL:
         palette->is_open = false;
         break;
     case COMMAND_COMPLETE:
-        complete(frame, ui);
+        palette_complete_line(frame, ui);
         break;
     case COMMAND_UP:
     case COMMAND_DOWN:

@@ -34,8 +34,8 @@ enum palette_word {
     PALETTE_WORDS /* none */
 };
 
-/* The word that begins a line; *rest: the text after it and a blank, NULL if there is none. */
-enum palette_word palette_word_of(const char *typed, const char **rest);
+/* The word that begins a line; *argument: the text after it and a blank, NULL if there is none. */
+enum palette_word palette_word_of(const char *typed, const char **argument);
 
 /* The class under the cursor of the view, for the setting class_policy; 0: none. */
 unsigned palette_class(const struct ui *ui);

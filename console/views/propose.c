@@ -4,7 +4,7 @@
 #include "brain/brain.h"
 
 /* The class with the most pages, if there is no better donor; -1 when no class has two pages. */
-static int largest_class(const struct snapshot *now, unsigned except) {
+static int propose_find_largest(const struct snapshot *now, unsigned except) {
     int largest = -1;
     double most = 1;
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
@@ -28,7 +28,7 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
     struct donor donor = {.class_id = -1};
     if (from < 0) {
         donor = brain_donor(brain_of(frame->model), (unsigned)to);
-        from = donor.class_id >= 0 ? donor.class_id : largest_class(now, (unsigned)to);
+        from = donor.class_id >= 0 ? donor.class_id : propose_find_largest(now, (unsigned)to);
     }
     if (from < 0) {
         return say("no other class has a page to spare");

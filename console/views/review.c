@@ -17,7 +17,7 @@ enum { BOX_WIDTH = 76, EVICTIONS_PCT = 20, HIT_POINTS = 1 };
 enum { FIELDS_MOST = 7 };
 
 /* The fields of this review, in their order. An undo has none: its values are fixed. */
-static unsigned fields_of(const struct review *review, enum field out[FIELDS_MOST]) {
+static unsigned review_fields_of(const struct review *review, enum field out[FIELDS_MOST]) {
     unsigned count = 0;
     if (review->is_undo) {
         return 0;
@@ -61,13 +61,14 @@ static const struct {
     [FIELD_HITS] = {"hits -pt", 100, offsetof(struct review, terms.hit_points)},
 };
 
-static unsigned *number_of(struct review *review, enum field field) {
+static unsigned *review_number_of(struct review *review, enum field field) {
     size_t at = field_rows[field].at;
     return at > 0 ? (unsigned *)(void *)((char *)review + at) : NULL;
 }
 
 /* The next class with pages in the direction of step; the pool counts as a destination. */
-static unsigned step_class(const struct snapshot *now, unsigned id, int step, bool may_be_pool) {
+static unsigned review_step_class(const struct snapshot *now, unsigned id, int step,
+                                  bool may_be_pool) {
     id = id < CLASS_LIMIT ? id : CLASS_LIMIT;
     for (int next = (int)id + step;
          now != NULL && next >= (may_be_pool ? 0 : 1) && next < CLASS_LIMIT; next += step) {
@@ -79,7 +80,7 @@ static unsigned step_class(const struct snapshot *now, unsigned id, int step, bo
     return id;
 }
 
-static void step_value(struct action *action, const struct model *model, int step) {
+static void review_step_value(struct action *action, const struct model *model, int step) {
     struct tunable row;
     char value[SETTING_VALUE_BYTES], behind[24] = "";
     const struct snapshot *now = model_now(model);
@@ -97,13 +98,13 @@ static void step_value(struct action *action, const struct model *model, int ste
     snprintf(action->value, sizeof action->value, "%.120s%s", next, behind);
 }
 
-static void step_field(struct review *review, const struct model *model, enum field field,
-                       int step) {
-    unsigned *number = number_of(review, field);
+static void review_step_field(struct review *review, const struct model *model, enum field field,
+                              int step) {
+    unsigned *number = review_number_of(review, field);
     if (field == FIELD_VALUE) {
-        step_value(&review->plan.steps[0], model, step);
+        review_step_value(&review->plan.steps[0], model, step);
     } else if (field == FIELD_FROM || field == FIELD_TO) {
-        *number = step_class(model_now(model), *number, step, field == FIELD_TO);
+        *number = review_step_class(model_now(model), *number, step, field == FIELD_TO);
     } else if (step > 0 ? *number < field_rows[field].most
                         : *number > (field == FIELD_PAGES ? 1U : 0U)) {
         *number = (unsigned)((int)*number + step);
@@ -112,7 +113,7 @@ static void step_field(struct review *review, const struct model *model, enum fi
 
 void review_command(struct review *review, const struct model *model, enum command command) {
     enum field fields[FIELDS_MOST];
-    unsigned count = fields_of(review, fields);
+    unsigned count = review_fields_of(review, fields);
     review->is_typing = false;
     if (count == 0) {
         return;
@@ -122,22 +123,22 @@ void review_command(struct review *review, const struct model *model, enum comma
     } else if (command == COMMAND_PREVIOUS_FIELD) {
         review->field = (review->field + count - 1) % count;
     } else if (command == COMMAND_LESS) {
-        step_field(review, model, fields[review->field], -1);
+        review_step_field(review, model, fields[review->field], -1);
     } else if (command == COMMAND_MORE) {
-        step_field(review, model, fields[review->field], 1);
+        review_step_field(review, model, fields[review->field], 1);
     }
-    count = fields_of(review, fields); /* the fields of a trial come and go */
+    count = review_fields_of(review, fields); /* the fields of a trial come and go */
     review->field = review->field < count ? review->field : count - 1;
 }
 
 void review_type(struct review *review, char typed) {
     enum field fields[FIELDS_MOST];
-    unsigned count = fields_of(review, fields);
+    unsigned count = review_fields_of(review, fields);
     if (count == 0) {
         return;
     }
     enum field field = fields[review->field];
-    unsigned *number = number_of(review, field);
+    unsigned *number = review_number_of(review, field);
     if (field == FIELD_VALUE) {
         char *value = review->plan.steps[0].value;
         size_t used = review->is_typing ? strlen(value) : 0;
@@ -165,19 +166,19 @@ struct sheet {
     bool lacks_room; /* a part of the commands or servers did not fit */
 };
 
-static int rows_left(const struct sheet *sheet) {
+static int review_rows(const struct sheet *sheet) {
     /* the last row is the verdict's */
     return sheet->inside.y + sheet->inside.height - 1 - sheet->y;
 }
 
-static void skip_line(struct sheet *sheet) {
+static void review_skip_line(struct sheet *sheet) {
     sheet->y += sheet->is_compact ? 0 : 1;
 }
 
-static void draw_field(struct sheet *sheet, bool is_current, const char *label, const char *value,
-                       const char *note) {
+static void review_draw_field(struct sheet *sheet, bool is_current, const char *label,
+                              const char *value, const char *note) {
     int y = sheet->y, x = sheet->inside.x;
-    if (rows_left(sheet) <= 0) {
+    if (review_rows(sheet) <= 0) {
         return;
     }
     sheet->y++;
@@ -191,8 +192,10 @@ static void draw_field(struct sheet *sheet, bool is_current, const char *label, 
                    note);
 }
 
-static void draw_line(struct sheet *sheet, const char *label, uint8_t style, const char *text) {
-    struct rect area = {sheet->y, sheet->inside.x + 12, rows_left(sheet), sheet->inside.width - 12};
+static void review_draw_line(struct sheet *sheet, const char *label, uint8_t style,
+                             const char *text) {
+    struct rect area = {sheet->y, sheet->inside.x + 12, review_rows(sheet),
+                        sheet->inside.width - 12};
     if (text[0] == '\0' || area.height <= 0) {
         return;
     }
@@ -203,15 +206,15 @@ static void draw_line(struct sheet *sheet, const char *label, uint8_t style, con
 }
 
 /* Notes if the next text does not fit: a review that does not show all must not send. */
-static void need_room(struct sheet *sheet, const char *text) {
+static void review_need_room(struct sheet *sheet, const char *text) {
     struct rect endless = {0, 0, 1000, sheet->inside.width - 12};
-    sheet->lacks_room |= cells_paragraph(NULL, endless, 0, STYLE_PLAIN, text) > rows_left(sheet);
+    sheet->lacks_room |= cells_paragraph(NULL, endless, 0, STYLE_PLAIN, text) > review_rows(sheet);
 }
 
-static void draw_one_field(struct sheet *sheet, const struct frame *frame, const struct ui *ui,
-                           enum field field, bool is_current) {
-    struct review copy = ui->review; /* number_of returns a pointer that is not const */
-    const unsigned *number = number_of(&copy, field);
+static void review_draw_one_field(struct sheet *sheet, const struct frame *frame,
+                                  const struct ui *ui, enum field field, bool is_current) {
+    struct review copy = ui->review; /* review_number_of returns a pointer that is not const */
+    const unsigned *number = review_number_of(&copy, field);
     char note[NOTE_BYTES] = "", value[SETTING_VALUE_BYTES];
     snprintf(value, sizeof value, "%.60s", copy.plan.steps[0].value);
     if (number != NULL) {
@@ -220,17 +223,17 @@ static void draw_one_field(struct sheet *sheet, const struct frame *frame, const
     if (sheet->cells != NULL) { /* for many servers a note takes a while */
         review_note(frame, ui, field, number != NULL ? *number : 0, note, sizeof note);
     }
-    draw_field(sheet, is_current, field_rows[field].label, value, note);
+    review_draw_field(sheet, is_current, field_rows[field].label, value, note);
 }
 
 /* Draws the fields of the change (above the commands) or of the trial (below them). */
-static void draw_fields(struct sheet *sheet, const struct frame *frame, const struct ui *ui,
-                        bool of_trial) {
+static void review_draw_fields(struct sheet *sheet, const struct frame *frame, const struct ui *ui,
+                               bool of_trial) {
     enum field fields[FIELDS_MOST];
-    unsigned count = fields_of(&ui->review, fields);
+    unsigned count = review_fields_of(&ui->review, fields);
     for (unsigned i = 0; i < count; i++) {
         if ((fields[i] >= FIELD_MINUTES) == of_trial) {
-            draw_one_field(sheet, frame, ui, fields[i], ui->review.field == i);
+            review_draw_one_field(sheet, frame, ui, fields[i], ui->review.field == i);
         }
     }
 }
@@ -238,21 +241,21 @@ static void draw_fields(struct sheet *sheet, const struct frame *frame, const st
 /* ---- the commands to send ---- */
 
 /* Draws the lines of one step. A long line is wrapped, not cut. */
-static void draw_step(struct sheet *sheet, const struct action *action, const struct model *model,
-                      bool is_first) {
+static void review_draw_step(struct sheet *sheet, const struct action *action,
+                             const struct model *model, bool is_first) {
     char line[ACTION_LINE_BYTES], text[ACTION_LINE_BYTES + 40];
     unsigned times;
     for (unsigned i = 0; action_line(action, model, i, line, &times); i++) {
         int used = snprintf(text, sizeof text, times == 1 ? "%s" : "%s × %u,", line, times);
-        need_room(sheet, text);
+        review_need_room(sheet, text);
         snprintf(text + used, sizeof text - (size_t)used, "%s",
                  times == 1 ? "" : " one after the other");
-        draw_line(sheet, is_first && i == 0 ? "will send" : "", STYLE_STRONG, text);
+        review_draw_line(sheet, is_first && i == 0 ? "will send" : "", STYLE_STRONG, text);
     }
 }
 
 /* Draws how many marked servers get the change, or which one refuses. True: it may be sent. */
-static bool draw_marked(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
+static bool review_draw_fleet(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
     char text[2 * NOTE_BYTES];
     unsigned changed, unchanged;
     bool is_allowed =
@@ -265,37 +268,38 @@ static bool draw_marked(struct sheet *sheet, const struct frame *frame, const st
                      unchanged, unchanged == 1 ? "s" : "ve");
         }
     }
-    need_room(sheet, text);
-    draw_line(sheet, is_allowed ? "" : "refused", is_allowed ? STYLE_DIALOG : STYLE_BAD, text);
+    review_need_room(sheet, text);
+    review_draw_line(sheet, is_allowed ? "" : "refused", is_allowed ? STYLE_DIALOG : STYLE_BAD,
+                     text);
     return is_allowed;
 }
 
 /* Draws the commands and the server, or why they can't be sent; true when they may be sent. */
-static bool draw_commands(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
+static bool review_draw_plan(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
     const struct review *review = &ui->review;
     const struct model *model = frame->live;
     char text[2 * NOTE_BYTES];
     for (unsigned i = 0; i < review->plan.count && !review->is_for_marked; i++) {
         bool may_repeat = review->is_undo && review->plan.steps[i].kind == ACTION_SET;
         if (!may_repeat && !action_check(&review->plan.steps[i], model, text, sizeof text)) {
-            draw_line(sheet, "refused", STYLE_BAD, text);
+            review_draw_line(sheet, "refused", STYLE_BAD, text);
             return false;
         }
     }
     for (unsigned i = 0; i < review->plan.count; i++) {
-        draw_step(sheet, &review->plan.steps[i], model, i == 0);
+        review_draw_step(sheet, &review->plan.steps[i], model, i == 0);
     }
     if (review->plan.count > 1) {
         snprintf(text, sizeof text, "%u changes; it stops at the first that fails",
                  review->plan.count);
-        draw_line(sheet, "", STYLE_DIALOG, text);
+        review_draw_line(sheet, "", STYLE_DIALOG, text);
     }
     if (review->is_for_marked) {
-        return draw_marked(sheet, frame, ui);
+        return review_draw_fleet(sheet, frame, ui);
     }
     if (!sheet->is_compact) {
         snprintf(text, sizeof text, "to %.150s", model_server(model));
-        draw_line(sheet, "", STYLE_DIALOG, text);
+        review_draw_line(sheet, "", STYLE_DIALOG, text);
     }
     return true;
 }
@@ -303,23 +307,23 @@ static bool draw_commands(struct sheet *sheet, const struct frame *frame, const 
 /* ---- the forecast ---- */
 
 /* Draws a forecast. With several servers it is for one of them, which is named. */
-static void draw_forecast(struct sheet *sheet, const struct review *review,
-                          const struct sentence *sentence, const struct model *model) {
+static void review_draw_forecast(struct sheet *sheet, const struct review *review,
+                                 const struct sentence *sentence, const struct model *model) {
     char text[SENTENCE_BYTES + NOTE_BYTES];
     bool is_of_one = review->is_for_marked && strcmp(sentence->label, "expects") == 0;
     snprintf(text, sizeof text, "%.150s%s%s", is_of_one ? model_server(model) : "",
              is_of_one ? ": " : "", sentence->text);
-    draw_line(sheet, sentence->label, tone_style(sentence->tone, STYLE_DIALOG), text);
+    review_draw_line(sheet, sentence->label, tone_style(sentence->tone, STYLE_DIALOG), text);
 }
 
-static void draw_effects(struct sheet *sheet, const struct review *review,
-                         const struct model *model) {
+static void review_draw_effects(struct sheet *sheet, const struct review *review,
+                                const struct model *model) {
     struct sentence sentences[SENTENCES_MOST];
     for (unsigned i = 0; i < review->plan.count; i++) {
-        unsigned count = forecast_ask(&review->plan.steps[i], model, sentences);
+        unsigned count = forecast_query(&review->plan.steps[i], model, sentences);
         for (unsigned n = 0; n < count; n++) {
-            if (strcmp(sentences[n].label, "undo") != 0) { /* draw_way_back draws it */
-                draw_forecast(sheet, review, &sentences[n], model);
+            if (strcmp(sentences[n].label, "undo") != 0) { /* review_draw_undo draws it */
+                review_draw_forecast(sheet, review, &sentences[n], model);
             }
         }
     }
@@ -328,36 +332,37 @@ static void draw_effects(struct sheet *sheet, const struct review *review,
                                           ? explain_term(setting_term(review->plan.steps[0].name))
                                           : NULL;
     if (entry != NULL) {
-        draw_line(sheet, "what", STYLE_DIALOG, entry->meaning);
+        review_draw_line(sheet, "what", STYLE_DIALOG, entry->meaning);
     }
 }
 
-static void draw_way_back(struct sheet *sheet, const struct frame *frame,
-                          const struct review *review) {
+static void review_draw_undo(struct sheet *sheet, const struct frame *frame,
+                             const struct review *review) {
     char text[2 * NOTE_BYTES];
     if (!review->is_undo) {
         struct sentence sentences[SENTENCES_MOST];
-        unsigned count = forecast_ask(&review->plan.steps[0], frame->model, sentences);
-        draw_line(sheet, "undo", STYLE_DIALOG,
-                  review->is_for_marked
-                      ? "open a server and press u: that takes it back there"
-                  : review->plan.count == 1
-                      ? forecast_of(sentences, count, "undo")
-                      : "u sets all the old values again; items that are gone stay gone");
+        unsigned count = forecast_query(&review->plan.steps[0], frame->model, sentences);
+        review_draw_line(sheet, "undo", STYLE_DIALOG,
+                         review->is_for_marked
+                             ? "open a server and press u: that takes it back there"
+                         : review->plan.count == 1
+                             ? forecast_of(sentences, count, "undo")
+                             : "u sets all the old values again; items that are gone stay gone");
     }
     if (review->terms.minutes > 0) {
         snprintf(text, sizeof text,
                  "goes back after %u min, or at the bounds, or when slatetop is left; K keeps it",
                  review->terms.minutes);
-        draw_line(sheet, "trial", STYLE_DIALOG, text);
+        review_draw_line(sheet, "trial", STYLE_DIALOG, text);
     }
     if (!sheet->is_compact) {
-        draw_line(sheet, "log", STYLE_DIALOG,
-                  frame->audit_path[0] != '\0' ? frame->audit_path : "none: --audit-log names one");
+        review_draw_line(sheet, "log", STYLE_DIALOG,
+                         frame->audit_path[0] != '\0' ? frame->audit_path
+                                                      : "none: --audit-log names one");
     }
 }
 
-static void draw_verdict(const struct sheet *sheet, const char *locked, bool is_allowed) {
+static void review_draw_verdict(const struct sheet *sheet, const char *locked, bool is_allowed) {
     char why[NOTE_BYTES];
     words_printf(why, sizeof why, "Esc closes.   %s: nothing can be sent",
                  locked != NULL ? locked : "");
@@ -372,26 +377,26 @@ static void draw_verdict(const struct sheet *sheet, const char *locked, bool is_
                    sheet->inside.width - 2, is_ready ? STYLE_STRONG : STYLE_WARN, verdict);
 }
 
-static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
+static bool review_draw_sheet(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
     const struct review *review = &ui->review;
-    skip_line(sheet);
-    draw_fields(sheet, frame, ui, false);
+    review_skip_line(sheet);
+    review_draw_fields(sheet, frame, ui, false);
     if (review->is_undo) {
-        draw_line(sheet, review->is_redo ? "redoes" : "undoes", STYLE_DIALOG, review->title);
+        review_draw_line(sheet, review->is_redo ? "redoes" : "undoes", STYLE_DIALOG, review->title);
     }
     if (review->plan.count == 1 || review->is_undo) {
-        skip_line(sheet);
+        review_skip_line(sheet);
     }
-    bool is_allowed = draw_commands(sheet, frame, ui);
-    skip_line(sheet);
-    draw_effects(sheet, review, frame->live);
-    draw_fields(sheet, frame, ui, true);
-    draw_way_back(sheet, frame, review);
-    skip_line(sheet);
+    bool is_allowed = review_draw_plan(sheet, frame, ui);
+    review_skip_line(sheet);
+    review_draw_effects(sheet, review, frame->live);
+    review_draw_fields(sheet, frame, ui, true);
+    review_draw_undo(sheet, frame, review);
+    review_skip_line(sheet);
     return is_allowed;
 }
 
-static const char *heading_of(const struct review *review) {
+static const char *review_heading_of(const struct review *review) {
     const struct action *first = &review->plan.steps[0];
     return review->is_redo                       ? "Redo: review"
            : review->is_undo                     ? "Undo: review"
@@ -408,12 +413,12 @@ void review_draw(const struct frame *frame, struct ui *ui, struct cells *cells) 
     struct sheet sheet = {.inside = {0, 0, 1000, width - 4}};
     struct rect box = {0, (cells->width - width) / 2, most, width};
     if (model_now(frame->live) != NULL) {
-        draw_sheet(&sheet, frame, ui);
+        review_draw_sheet(&sheet, frame, ui);
         sheet.is_compact = sheet.y + 3 > most;
         box.height = sheet.is_compact ? most : sheet.y + 3;
     }
     box.y = (cells->height - box.height) / 2;
-    cells_box(cells, box, heading_of(review));
+    cells_box(cells, box, review_heading_of(review));
     if (model_now(frame->live) == NULL) {
         return;
     }
@@ -421,9 +426,9 @@ void review_draw(const struct frame *frame, struct ui *ui, struct cells *cells) 
     sheet.inside = (struct rect){box.y + 1, box.x + 2, box.height - 2, box.width - 4};
     sheet.y = box.y + 1;
     sheet.lacks_room = false;
-    bool is_allowed = draw_sheet(&sheet, frame, ui);
+    bool is_allowed = review_draw_sheet(&sheet, frame, ui);
     ui->review.is_seen = !sheet.lacks_room;
-    draw_verdict(&sheet, frame->locked, is_allowed);
+    review_draw_verdict(&sheet, frame->locked, is_allowed);
 }
 
 struct intent review_of(struct action action) {

@@ -26,8 +26,8 @@ static void class_note(const struct snapshot *now, unsigned id, char *out, size_
              format_age(age, stat_number(class_tail_age(stats))));
 }
 
-static void value_now(const struct action *action, const struct model *model, char *out,
-                      size_t out_bytes) {
+static void review_value_now(const struct action *action, const struct model *model, char *out,
+                             size_t out_bytes) {
     struct tunable row;
     const char *blank = strrchr(action->value, ' ');
     unsigned class_id = 0;
@@ -46,13 +46,13 @@ static void value_note(const struct frame *frame, const struct ui *ui, char *out
     if (ui->review.is_for_marked) {
         marked_now(frame, ui, action->name, now, sizeof now);
     } else {
-        value_now(action, frame->live, now, sizeof now);
+        review_value_now(action, frame->live, now, sizeof now);
     }
     setting_value_words(action->name, action->value, words);
     snprintf(out, out_bytes, "now %.60s%s%s", now, words[0] != '\0' ? "; then " : "", words);
 }
 
-static const char *hint_of(enum field field, unsigned number) {
+static const char *review_hint_of(enum field field, unsigned number) {
     switch (field) {
     case FIELD_PAGES:
         return "type a number, or + and -";
@@ -73,6 +73,6 @@ void review_note(const struct frame *frame, const struct ui *ui, enum field fiel
     } else if (field == FIELD_VALUE) {
         value_note(frame, ui, out, out_bytes);
     } else {
-        snprintf(out, out_bytes, "%s", hint_of(field, number));
+        snprintf(out, out_bytes, "%s", review_hint_of(field, number));
     }
 }

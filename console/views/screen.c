@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* "PAUSED 13:58:40, 3m12s ago": the time that the screen shows. */
-static int past_words(const struct frame *frame, char *out, size_t out_bytes) {
+static int screen_past_words(const struct frame *frame, char *out, size_t out_bytes) {
     char clock_text[24], age[FORMAT_BYTES];
     struct tm local;
     localtime_r(&frame->moment, &local);
@@ -27,10 +27,11 @@ static int past_words(const struct frame *frame, char *out, size_t out_bytes) {
 }
 
 /* "live 1s", or the age of the figures of a single server and the time of the next try. */
-static int link_words(const struct frame *frame, bool shows_fleet, char *out, size_t out_bytes) {
+static int screen_link_words(const struct frame *frame, bool shows_fleet, char *out,
+                             size_t out_bytes) {
     char age[FORMAT_BYTES];
     if (frame->is_past) {
-        return past_words(frame, out, out_bytes);
+        return screen_past_words(frame, out, out_bytes);
     }
     uint64_t age_ms = model_age_ms(frame->model, frame->now_ms);
     format_age(age, age_ms == UINT64_MAX ? NAN : (double)(age_ms / 1000));
@@ -58,7 +59,7 @@ static int link_words(const struct frame *frame, bool shows_fleet, char *out, si
 }
 
 /* "  TRIAL 4:30": the time left of the trial; "" without a trial. */
-static void trial_words(const struct frame *frame, char *out, size_t out_bytes) {
+static void screen_trial_words(const struct frame *frame, char *out, size_t out_bytes) {
     out[0] = '\0';
     if (frame->has_trial && frame->trial_left_s == 0) {
         snprintf(out, out_bytes, "  TRIAL over");
@@ -68,17 +69,17 @@ static void trial_words(const struct frame *frame, char *out, size_t out_bytes) 
     }
 }
 
-static void draw_title(const struct frame *frame, bool shows_fleet, struct cells *cells) {
+static void screen_draw_title(const struct frame *frame, bool shows_fleet, struct cells *cells) {
     cells_fill(cells, (struct rect){0, 0, 1, cells->width}, ' ', STYLE_TITLE);
     char right[80], words[80], clock_text[FORMAT_BYTES];
-    int words_style = link_words(frame, shows_fleet, words, sizeof words);
+    int words_style = screen_link_words(frame, shows_fleet, words, sizeof words);
     if (frame->is_replay && frame->loaded_share < 1) {
         snprintf(right, sizeof right, "  loading %.0f%% ", 100 * frame->loaded_share);
     } else if (frame->is_replay) {
         snprintf(right, sizeof right, "  REPLAY ");
     } else {
         char trial[24];
-        trial_words(frame, trial, sizeof trial);
+        screen_trial_words(frame, trial, sizeof trial);
         snprintf(right, sizeof right, "%s%s  %s  %s ", trial, frame->is_recorded ? "  rec" : "",
                  frame->locked != NULL ? frame->locked : "rw",
                  format_clock(clock_text, frame->wall));
@@ -101,20 +102,20 @@ static void draw_title(const struct frame *frame, bool shows_fleet, struct cells
 }
 
 /* True if a view has a tab: views whose key is a number do; those with a letter only while open. */
-static bool has_tab(const struct ui *ui, unsigned view) {
+static bool screen_has_tab(const struct ui *ui, unsigned view) {
     uint32_t key = key_of_command(view_list[view]->open);
     return ui->view == view || (key >= '0' && key <= '9');
 }
 
 /* Draws names if all fit; else the name of the open view and the keys of the others. */
-static void draw_tabs(const struct ui *ui, struct cells *cells) {
+static void screen_draw_tabs(const struct ui *ui, struct cells *cells) {
     int x = 0, width = 1; /* minus the last blank, plus two brackets */
     for (unsigned i = 0; view_list[i] != NULL; i++) {
-        width += has_tab(ui, i) ? cells_width_of(view_list[i]->name) + 3 : 0;
+        width += screen_has_tab(ui, i) ? cells_width_of(view_list[i]->name) + 3 : 0;
     }
     for (unsigned i = 0; view_list[i] != NULL; i++) {
         char key[KEY_NAME_BYTES];
-        if (!has_tab(ui, i)) {
+        if (!screen_has_tab(ui, i)) {
             continue;
         }
         key_label(key_of_command(view_list[i]->open), key);
@@ -141,32 +142,32 @@ enum scope screen_scope(const struct ui *ui) {
                                         : view_current(ui)->scope;
 }
 
-static int bar_width(const struct key_row *row, bool is_wide) {
+static int screen_bar_width(const struct key_row *row, bool is_wide) {
     char key[KEY_NAME_BYTES], names[40];
     const char *shown = is_wide ? key_row_names(row, names, sizeof names)
                                 : key_label(key_row_bar_key(row), key);
     return cells_width_of(shown) + cells_width_of(row->bar) + (is_wide ? 3 : 1);
 }
 
-static bool is_in_bar(const struct key_row *row, enum scope scope) {
+static bool screen_is_in_bar(const struct key_row *row, enum scope scope) {
     return (row->scopes & (unsigned)scope) && row->bar != NULL;
 }
 
 /* Draws keys from the left while there is room; the last one, which leaves, always has room. */
-static void draw_key_bar(enum scope scope, struct cells *cells) {
+static void screen_draw_keys(enum scope scope, struct cells *cells) {
     int y = cells->height - 1, x = 0;
     cells_fill(cells, (struct rect){y, 0, 1, cells->width}, ' ', STYLE_KEYBAR);
     bool is_wide = cells->width >= 110;
     const struct key_row *last = NULL;
     for (unsigned i = 0; i < key_row_count; i++) {
-        last = is_in_bar(&key_rows[i], scope) ? &key_rows[i] : last;
+        last = screen_is_in_bar(&key_rows[i], scope) ? &key_rows[i] : last;
     }
-    int kept = last != NULL ? bar_width(last, is_wide) - 1 : 0;
+    int reserved = last != NULL ? screen_bar_width(last, is_wide) - 1 : 0;
     for (unsigned i = 0; i < key_row_count; i++) {
         const struct key_row *row = &key_rows[i];
         char key[KEY_NAME_BYTES], names[40];
-        if (!is_in_bar(row, scope) ||
-            (row != last && x + bar_width(row, is_wide) + kept > cells->width)) {
+        if (!screen_is_in_bar(row, scope) ||
+            (row != last && x + screen_bar_width(row, is_wide) + reserved > cells->width)) {
             continue;
         }
         const char *shown = is_wide ? key_row_names(row, names, sizeof names)
@@ -180,7 +181,7 @@ static void draw_key_bar(enum scope scope, struct cells *cells) {
 }
 
 /* Draws a message, never cut: an outcome of a change may need lines above the first. */
-static void draw_wrapped(struct cells *cells, uint8_t style, const char *text) {
+static void screen_draw_wrapped(struct cells *cells, uint8_t style, const char *text) {
     struct rect area = {0, 0, 3, cells->width};
     int rows = cells_paragraph(NULL, area, 0, style, text);
     area.y = cells->height - 1 - rows;
@@ -190,7 +191,8 @@ static void draw_wrapped(struct cells *cells, uint8_t style, const char *text) {
 }
 
 /* Draws the typed line, and above it the reason why it was refused. */
-static void draw_typed(struct cells *cells, const char *what, const char *typed, const char *why) {
+static void screen_draw_typed(struct cells *cells, const char *what, const char *typed,
+                              const char *why) {
     int y = cells->height - 2;
     cells_printf(cells, y, 0, STYLE_STRONG, what[0] != '\0' ? "%s: %s_" : "%s:%s_", what, typed);
     if (why[0] != '\0') {
@@ -200,27 +202,27 @@ static void draw_typed(struct cells *cells, const char *what, const char *typed,
 }
 
 /* Draws the operator's line: typed text, a message, or the change under way. */
-static void draw_message(const struct frame *frame, const struct ui *ui, struct cells *cells) {
+static void screen_draw_line(const struct frame *frame, const struct ui *ui, struct cells *cells) {
     int y = cells->height - 2;
     if (ui->help_is_open && ui->help_is_searched) {
-        draw_typed(cells, "search", ui->help_searched, "");
+        screen_draw_typed(cells, "search", ui->help_searched, "");
     } else if (ui->palette.is_open) {
-        draw_typed(cells, "", ui->palette.typed, ui->palette.why);
+        screen_draw_typed(cells, "", ui->palette.typed, ui->palette.why);
     } else if (ui->classes.edits_filter) {
-        draw_typed(cells, "filter", ui->classes.typed, ui->classes.typed_why);
+        screen_draw_typed(cells, "filter", ui->classes.typed, ui->classes.typed_why);
     } else if (ui->tune.edits) {
-        draw_typed(cells, "new value", ui->tune.typed, ui->tune.typed_why);
+        screen_draw_typed(cells, "new value", ui->tune.typed, ui->tune.typed_why);
     } else if (frame->message[0] != '\0') {
-        draw_wrapped(cells, STYLE_STRONG, frame->message);
+        screen_draw_wrapped(cells, STYLE_STRONG, frame->message);
     } else if (frame->under_way[0] != '\0') {
-        draw_wrapped(cells, STYLE_STRONG, frame->under_way);
+        screen_draw_wrapped(cells, STYLE_STRONG, frame->under_way);
     } else if (model_link(frame->model) == LINK_DOWN) {
         cells_text_fit(cells, y, 0, cells->width, STYLE_BAD, model_link_note(frame->model));
     }
 }
 
 /* Dims old figures, so that nobody takes them for current ones; the title says so, too. */
-static void dim(struct cells *cells, struct rect area) {
+static void screen_dim_cells(struct cells *cells, struct rect area) {
     for (int y = area.y; y < area.y + area.height; y++) {
         for (int x = area.x; x < area.x + area.width; x++) {
             struct cell *cell = &cells->grid[y * cells->width + x];
@@ -253,14 +255,14 @@ void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) 
                      SCREEN_LEAST_HEIGHT);
         return;
     }
-    draw_title(frame, view_current(ui) == &fleet_view, cells);
-    draw_tabs(ui, cells);
+    screen_draw_title(frame, view_current(ui) == &fleet_view, cells);
+    screen_draw_tabs(ui, cells);
     struct rect area = {2, 0, cells->height - 4, cells->width};
     const struct view *view = view_current(ui);
     view->draw(frame, ui, cells, area);
     bool shows_age = view != &events_view && view != &fleet_view;
     if (shows_age && health_is_stale(frame->model, frame->now_ms, frame->interval_ms)) {
-        dim(cells, area);
+        screen_dim_cells(cells, area);
     }
     if (ui->explain.is_open) {
         explain_draw(ui, cells);
@@ -280,6 +282,6 @@ void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) 
     if (ui->help_is_open) {
         help_draw(ui, ui->review.is_open ? SCOPE_REVIEW : view_current(ui)->scope, cells);
     }
-    draw_message(frame, ui, cells);
-    draw_key_bar(screen_scope(ui), cells);
+    screen_draw_line(frame, ui, cells);
+    screen_draw_keys(screen_scope(ui), cells);
 }

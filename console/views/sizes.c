@@ -42,7 +42,7 @@ struct axis {
     int x, width;         /* columns of the screen */
 };
 
-static struct axis make_axis(const struct size_bins *sizes, int x, int room) {
+static struct axis sizes_make_axis(const struct size_bins *sizes, int x, int room) {
     unsigned first = SIZE_BINS, last = 0;
     for (unsigned bin = 0; bin < SIZE_BINS; bin++) {
         if (sizes->bins[bin] > 0) {
@@ -58,7 +58,7 @@ static struct axis make_axis(const struct size_bins *sizes, int x, int room) {
 }
 
 /* The column of a size; -1: not shown. */
-static int column_of(const struct axis *axis, double bytes) {
+static int sizes_column_of(const struct axis *axis, double bytes) {
     unsigned bin = size_bin_of(bytes);
     if (bin < axis->first || bin >= axis->first + axis->bins) {
         return -1;
@@ -68,8 +68,8 @@ static int column_of(const struct axis *axis, double bytes) {
     return (int)((bin - axis->first + share) * axis->width / axis->bins);
 }
 
-static void draw_bars(const struct size_bins *sizes, const struct axis *axis, struct cells *cells,
-                      struct rect area) {
+static void sizes_draw_bars(const struct size_bins *sizes, const struct axis *axis,
+                            struct cells *cells, struct rect area) {
     float values[SIZE_BINS * COLUMNS_A_BIN] = {0};
     int count = axis->width < (int)(sizeof values / sizeof *values)
                     ? axis->width
@@ -89,11 +89,12 @@ static void draw_bars(const struct size_bins *sizes, const struct axis *axis, st
 }
 
 /* Draws a mark at each size; a digit for several sizes in one column. */
-static void draw_limits(const struct size_list *list, const struct axis *axis, struct cells *cells,
-                        int y, const char *label, uint32_t glyph, uint8_t style) {
+static void sizes_draw_limits(const struct size_list *list, const struct axis *axis,
+                              struct cells *cells, int y, const char *label, uint32_t glyph,
+                              uint8_t style) {
     unsigned at[1000] = {0};
     for (unsigned i = 0; i < list->count; i++) {
-        int column = column_of(axis, list->bytes[i]);
+        int column = sizes_column_of(axis, list->bytes[i]);
         if (column >= 0 && column < 1000) {
             at[column]++;
         }
@@ -110,11 +111,11 @@ static void draw_limits(const struct size_list *list, const struct axis *axis, s
     }
 }
 
-static void draw_scale(const struct axis *axis, struct cells *cells, int y) {
+static void sizes_draw_scale(const struct axis *axis, struct cells *cells, int y) {
     int free_from = 0;
     for (double bytes = 16; bytes < 1e9; bytes *= 2) {
         char text[FORMAT_BYTES];
-        int column = column_of(axis, bytes);
+        int column = sizes_column_of(axis, bytes);
         format_bytes(text, bytes);
         if (bytes >= 1024) {
             snprintf(text, sizeof text, "%.0f%c",
@@ -130,7 +131,7 @@ static void draw_scale(const struct axis *axis, struct cells *cells, int y) {
 }
 
 /* Draws today's waste. Other sizes cannot be judged: only the mean of each class is known. */
-static void draw_waste_now(const struct frame *frame, struct cells *cells, int y, int width) {
+static void sizes_draw_waste(const struct frame *frame, struct cells *cells, int y, int width) {
     char text[120], waste[FORMAT_BYTES];
     snprintf(text, sizeof text, "waste in chunks and pages: %s %%",
              format_percent(waste, brain_waste(brain_of(frame->model)).waste_ratio));
@@ -139,7 +140,7 @@ static void draw_waste_now(const struct frame *frame, struct cells *cells, int y
                    "what other sizes would waste needs slated, or memcached -o track_sizes");
 }
 
-static void draw_geometry(const struct frame *frame, struct cells *cells, int y, int width) {
+static void sizes_draw_geometry(const struct frame *frame, struct cells *cells, int y, int width) {
     const struct details *details = model_details(frame->model);
     char text[300], before[FORMAT_BYTES], predicted[FORMAT_BYTES];
     if (!detail_is_known(details, INQUIRY_GEOMETRY)) {
@@ -161,16 +162,17 @@ static void draw_geometry(const struct frame *frame, struct cells *cells, int y,
 /* ---- other chunk sizes, and the gain of each: slated's own prediction, else computed from the
  * sizes that the server tracks, and called an estimate ---- */
 
-/* The age of the server's outlook for an order, in seconds, if it is old enough to show; else
+/* The age of the server's prediction for an order, in seconds, if it is old enough to show; else
  * NAN. */
-static double age_of(const struct details *details, const char *order, uint64_t now_ms) {
-    const struct outlook *outlook = details != NULL ? outlook_of(&details->outlooks, order) : NULL;
-    bool is_old = outlook != NULL && now_ms >= outlook->known_ms + OUTLOOK_OLD_MS;
-    return is_old ? (double)((now_ms - outlook->known_ms) / 1000) : NAN;
+static double sizes_age_of(const struct details *details, const char *order, uint64_t now_ms) {
+    const struct prediction *prediction =
+        details != NULL ? prediction_of(&details->predictions, order) : NULL;
+    bool is_old = prediction != NULL && now_ms >= prediction->known_ms + PREDICTION_OLD_MS;
+    return is_old ? (double)((now_ms - prediction->known_ms) / 1000) : NAN;
 }
 
-static void draw_row(const struct size_choice *choice, const char *no_gain, double age_s,
-                     struct cells *cells, int y, int width) {
+static void sizes_draw_row(const struct size_choice *choice, const char *no_gain, double age_s,
+                           struct cells *cells, int y, int width) {
     char waste[FORMAT_BYTES], classes[FORMAT_BYTES], age[FORMAT_BYTES], text[300];
     uint8_t style = choice->is_best ? STYLE_GOOD : choice->is_worth_it ? STYLE_PLAIN : STYLE_DIM;
     if (choice->words[0] != '\0' || !choice->is_known) {
@@ -194,9 +196,9 @@ static void draw_row(const struct size_choice *choice, const char *no_gain, doub
     cells_text_fit(cells, y, 0, width, style, text);
 }
 
-static void draw_choices(const struct frame *frame, const struct ui *ui,
-                         const struct size_bins *sizes, const struct size_plan *plan,
-                         struct cells *cells, struct rect area) {
+static void sizes_draw_choices(const struct frame *frame, const struct ui *ui,
+                               const struct size_bins *sizes, const struct size_plan *plan,
+                               struct cells *cells, struct rect area) {
     bool is_slated = model_now(frame->model)->is_slated;
     int y = area.y, rows = area.height - 2;
     cells_head(
@@ -211,15 +213,15 @@ static void draw_choices(const struct frame *frame, const struct ui *ui,
                               .items_change = NAN};
     /* memcached refuses no sizes: they are options of its start. */
     const char *no_gain = is_slated ? "no gain: refused" : "no gain";
-    draw_row(&now, no_gain, NAN, cells, y++, area.width);
+    sizes_draw_row(&now, no_gain, NAN, cells, y++, area.width);
     unsigned cursor = plan->count == 0                 ? 0
                       : ui->sizes.cursor < plan->count ? ui->sizes.cursor
                                                        : plan->count - 1;
     unsigned top = rows > 0 && (int)cursor >= rows ? cursor - (unsigned)rows + 1 : 0;
     for (unsigned i = top; i < plan->count && (int)(i - top) < rows; i++, y++) {
-        draw_row(&plan->of[i], no_gain,
-                 age_of(model_details(frame->model), plan->of[i].order, frame->now_ms), cells, y,
-                 area.width);
+        sizes_draw_row(&plan->of[i], no_gain,
+                       sizes_age_of(model_details(frame->model), plan->of[i].order, frame->now_ms),
+                       cells, y, area.width);
         cells_hot(cells, (struct rect){y, 0, 1, area.width}, HOT_ROW, i);
         if (i == cursor) {
             cells_select(cells, y, 0, area.width);
@@ -227,7 +229,8 @@ static void draw_choices(const struct frame *frame, const struct ui *ui,
     }
 }
 
-static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+static void sizes_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
+                       struct rect area) {
     struct size_bins sizes;
     const struct snapshot *now = model_now(frame->model);
     if (now != NULL && !snapshot_has_slabs(now)) {
@@ -263,27 +266,27 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         table = 0;
         graph = area.height - 4;
     }
-    struct axis axis = make_axis(&sizes, AXIS_WIDTH, area.width - AXIS_WIDTH);
-    draw_bars(&sizes, &axis, cells, (struct rect){area.y + 1, 0, graph, area.width});
+    struct axis axis = sizes_make_axis(&sizes, AXIS_WIDTH, area.width - AXIS_WIDTH);
+    sizes_draw_bars(&sizes, &axis, cells, (struct rect){area.y + 1, 0, graph, area.width});
     int y = area.y + 1 + graph;
-    draw_limits(&plan->now, &axis, cells, y++, "now", 0x2502, STYLE_STRONG);
+    sizes_draw_limits(&plan->now, &axis, cells, y++, "now", 0x2502, STYLE_STRONG);
     if (plan->best.count > 0) {
-        draw_limits(&plan->best, &axis, cells, y, "best", 0xa6, STYLE_DIM);
+        sizes_draw_limits(&plan->best, &axis, cells, y, "best", 0xa6, STYLE_DIM);
     }
-    draw_scale(&axis, cells, y + 1);
+    sizes_draw_scale(&axis, cells, y + 1);
     y += 2;
     if (table == 0) {
         return;
     }
     if (origin == ORIGIN_CLASSES) {
-        draw_waste_now(frame, cells, y, area.width);
+        sizes_draw_waste(frame, cells, y, area.width);
     } else {
-        draw_choices(frame, ui, &sizes, plan, cells, (struct rect){y, 0, table, area.width});
+        sizes_draw_choices(frame, ui, &sizes, plan, cells, (struct rect){y, 0, table, area.width});
     }
-    draw_geometry(frame, cells, y + table, area.width);
+    sizes_draw_geometry(frame, cells, y + table, area.width);
 }
 
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+static struct intent sizes_command(const struct frame *frame, struct ui *ui, enum command given) {
     const struct snapshot *now = model_now(frame->model);
     if (now != NULL && !snapshot_has_slabs(now)) {
         return given == COMMAND_REVIEW ? say(SIZES_NEED_SLABS, now->store) : (struct intent){0};
@@ -303,22 +306,21 @@ static const char *const shown[] = {
     "class.waste", "class.size", "growth_factor", "mem_requested", "geometry.state",
     "geometry.waste", NULL};
 
-static void wants(const struct ui *ui, struct wants *out) {
-    char orders[SIZE_CHOICES_MOST][OUTLOOK_ORDER_BYTES];
+static void sizes_wants(const struct ui *ui, struct wants *out) {
+    char orders[SIZE_CHOICES_MOST][PREDICTION_ORDER_BYTES];
     unsigned count = brain_size_orders(orders);
     (void)ui;
     for (unsigned i = 0; i < count; i++) {
-        outlook_wants(orders[i], out);
+        forecast_wants_order(orders[i], out);
     }
-    out->inquiries |= INQUIRY_BIT(SIZEHIST) | INQUIRY_BIT(STOCK_SIZES) |
-           INQUIRY_BIT(GEOMETRY);
+    out->inquiries |= INQUIRY_BIT(SIZEHIST) | INQUIRY_BIT(STOCK_SIZES) | INQUIRY_BIT(GEOMETRY);
 }
 
 const struct view sizes_view = {.name = "Sizes",
                                 .scope = SCOPE_SIZES,
                                 .open = COMMAND_VIEW_SIZES,
-                                .draw = draw,
-                                .command = command,
+                                .draw = sizes_draw,
+                                .command = sizes_command,
                                 .shown = shown,
                                 .cursor = offsetof(struct ui, sizes.cursor),
-                                 .wants = wants};
+                                .wants = sizes_wants};

@@ -66,16 +66,17 @@ bool detail_ready(const struct frame *frame, enum inquiry inquiry, struct cells 
 
 enum { OVERLAY_WIDTH = 76 };
 
-static int overlay_width(const struct cells *cells) {
+static int view_overlay_width(const struct cells *cells) {
     return cells->width < OVERLAY_WIDTH ? cells->width : OVERLAY_WIDTH;
 }
 
 struct rect overlay_inside(const struct cells *cells) {
-    return (struct rect){0, 0, OVERLAY_ROWS_MOST, overlay_width(cells) - 4};
+    return (struct rect){0, 0, OVERLAY_ROWS_MOST, view_overlay_width(cells) - 4};
 }
 
 struct rect overlay_box(struct cells *cells, int rows, unsigned *top, const char *title) {
-    int most = cells->height - 6, shown = rows < most ? rows : most, width = overlay_width(cells);
+    int most = cells->height - 6, shown = rows < most ? rows : most,
+        width = view_overlay_width(cells);
     struct rect box = {cells->height - 4 - shown, (cells->width - width) / 2, shown + 2, width};
     *top = list_top(*top, *top, shown > 0 ? (unsigned)shown : 0, (unsigned)rows);
     cells_box(cells, box, title);

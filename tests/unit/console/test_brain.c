@@ -13,7 +13,7 @@ static void starve(struct brain *brain, int samples) {
         snapshot.at_ms += 2000;
         snapshot.classes[12].value[CLASS_evicted] += 200;
         snapshot.general[GENERAL_evictions] += 200;
-        brain_look(brain, &snapshot);
+        brain_observe(brain, &snapshot);
     }
 }
 
@@ -44,7 +44,7 @@ TEST(test_brains_do_not_share_what_they_have_seen) {
     struct brain *one = brain_create(), *other = brain_create();
     starve(one, 4);
     fixture_load("memcached-1.6.18-second.txt", 1000, &snapshot);
-    brain_look(other, &snapshot);
+    brain_observe(other, &snapshot);
     is(brain_said(one)->worst, 12, "one has seen a class starve");
     is(brain_said(other)->worst, -1, "the other has not");
     brain_destroy(&one);

@@ -94,32 +94,37 @@ TEST(test_a_large_cache_has_several_pages_a_cell) {
     ok(shows("13    1480B 60000 ██") && shows("·"), "full ones first, then empty ones");
 }
 
-static void hear_outlook(unsigned ticket, const char *said) {
-    outlook_take(&model_open_details(model)->outlooks, ticket, said, strlen(said), frame.now_ms);
+static void hear_prediction(unsigned ticket, const char *said) {
+    prediction_take(&model_open_details(model)->predictions, ticket, said, strlen(said),
+                    frame.now_ms);
     draw(&frame, 80, 24, false);
 }
 
 TEST(test_sizes_stand_over_class_limits) {
-    static const char orders[][OUTLOOK_ORDER_BYTES] = {"factor 1.04", "factor 1.08"};
-    char line[OUTLOOK_ORDER_BYTES + 24];
+    static const char orders[][PREDICTION_ORDER_BYTES] = {"factor 1.04", "factor 1.08"};
+    char line[PREDICTION_ORDER_BYTES + 24];
     struct wants wants;
     look(slated_model(), 0, view_at(&sizes_view));
     ok(shows("153K items by size") && shows("EXACT, of live items") && shows("factor 1.08  asking the server"),
        "how many, from where, and what other factors would bring, the server is asked");
-    struct outlook_list *outlooks = &model_open_details(model)->outlooks;
-    outlook_want(outlooks, orders, 2);
-    hear_outlook(outlook_next(outlooks, 1, line)->ticket, "PREDICTED 99 classes would hold 3.1 % fewer items in 64 pages, 96900 instead "
-                 "of 100000, and waste 2.0 % of their memory instead of 12.0 %; it would be refused without force\r\n");
-    hear_outlook(outlook_next(outlooks, 1, line)->ticket, "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109300 instead "
+    struct prediction_list *predictions = &model_open_details(model)->predictions;
+    prediction_want(predictions, orders, 2);
+    hear_prediction(prediction_next(predictions, 1, line)->ticket,
+                 "PREDICTED 99 classes would hold 3.1 % fewer items in 64 pages, 96900 instead "
+                 "of 100000, and waste 2.0 % of their memory instead of 12.0 %; it would be "
+                 "refused without force\r\n");
+    hear_prediction(prediction_next(predictions, 1, line)->ticket,
+                 "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109300 instead "
                  "of 100000, and waste 4.1 % of their memory instead of 12.0 %\r\n");
     ok(shows("factor 1.04       99    2.0 %    -3.1 %  no gain: refused"), "what wastes least may hold fewer items");
     ok(shows("factor 1.08       61    4.1 %    +9.3 %  ◀ most items"), "the best is what the server says");
-    hear_outlook(outlook_next(outlooks, frame.now_ms + OUTLOOK_EVERY_MS, line)->ticket, "BUSY currently processing another geometry request\r\n");
+    hear_prediction(prediction_next(predictions, frame.now_ms + PREDICTION_EVERY_MS, line)->ticket,
+                 "BUSY currently processing another geometry request\r\n");
     ok(shows("-3.1 %  no gain: refused") && !shows(" ago"), "a server that is busy leaves the prediction there is");
-    frame.now_ms += OUTLOOK_OLD_MS;
+    frame.now_ms += PREDICTION_OLD_MS;
     draw(&frame, 80, 24, false);
     ok(shows("-3.1 %  no gain: refused  20s ago"), "with its age, when it is old");
-    frame.now_ms -= OUTLOOK_OLD_MS;
+    frame.now_ms -= PREDICTION_OLD_MS;
     press(COMMAND_DOWN);
     struct intent intent = press(COMMAND_REVIEW);
     ok(intent.kind == INTENT_REVIEW && strcmp(intent.plan.steps[0].value, "factor 1.08") == 0, "the row under the cursor can be reviewed");
@@ -127,7 +132,8 @@ TEST(test_sizes_stand_over_class_limits) {
     draw(&frame, 80, 24, false);
     ok(shows("slabs geometry factor 1.08") && shows("9.3 % more items in 64 pages"), "with the server's prediction, before anything is sent");
     screen_wants(&ui, &wants);
-    ok((wants.inquiries & INQUIRY_BIT(OUTLOOKS)) && strcmp(wants.orders[0], "factor 1.08") == 0, "which is asked for what is reviewed first");
+    ok((wants.inquiries & INQUIRY_BIT(PREDICTIONS)) && strcmp(wants.orders[0], "factor 1.08") == 0,
+       "which is asked for what is reviewed first");
     look(fixture_model("memcached-1.6.18"), 0, view_at(&sizes_view));
     ok(shows("ESTIMATED, a bar a class") && shows("needs slated") && !shows("least waste"), "a stock server's are an estimate, from which nothing is concluded");
     answer(INQUIRY_STOCK_SIZES, "STAT 96 1000\r\nSTAT 128 3000\r\nSTAT 1024 10\r\nEND\r\n");

@@ -1,5 +1,5 @@
 /* What only some views want: its parsers, and what is reckoned from it. */
-#include "brain/ask.h"
+#include "brain/query.h"
 #include "brain/sizes.h"
 #include "facts/page_summary.h"
 #include "facts/stat_line.h"
@@ -22,7 +22,8 @@ TEST(test_every_group_is_taken_in) {
     look_at_model(slated_model(13), 0);
     const struct details *details = model_details(model);
     for (int group = 0; group < INQUIRY_COUNT; group++) {
-        if (group != INQUIRY_STOCK_SIZES && group != INQUIRY_CONFIG && group != INQUIRY_OUTLOOKS && group != INQUIRY_MEMORY) {
+        if (group != INQUIRY_STOCK_SIZES && group != INQUIRY_CONFIG &&
+            group != INQUIRY_PREDICTIONS && group != INQUIRY_MEMORY) {
             ok(detail_is_known(details, (enum inquiry)group), "group %d is known", group);
         }
     }
@@ -115,13 +116,13 @@ TEST(test_what_lua_reckons_comes_through) {
     const struct size_plan *plan = brain_sizes(model);
     ok(plan->now.count == 39 && plan->count == 7, "slated lists its sizes, and is asked about seven orders");
     ok(!plan->of[0].is_known && strcmp(plan->of[0].order, "factor 1.04") == 0, "of which nothing is known yet");
-    struct outlook_list *outlooks = &((struct details *)model_details(model))->outlooks;
+    struct prediction_list *predictions = &((struct details *)model_details(model))->predictions;
     static const char answer[] = "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109310 instead of 100000, "
                                  "and waste 6.2 % of their memory instead of 12.8 %\r\n";
-    char line[OUTLOOK_ORDER_BYTES + 24], orders[SIZE_CHOICES_MOST][OUTLOOK_ORDER_BYTES];
-    outlook_want(outlooks, (const char[1][OUTLOOK_ORDER_BYTES]){"factor 1.04"}, 1);
-    outlook_next(outlooks, 1, line);
-    outlook_take(outlooks, outlooks->of[0].ticket, answer, sizeof answer - 1, 5000);
+    char line[PREDICTION_ORDER_BYTES + 24], orders[SIZE_CHOICES_MOST][PREDICTION_ORDER_BYTES];
+    prediction_want(predictions, (const char[1][PREDICTION_ORDER_BYTES]){"factor 1.04"}, 1);
+    prediction_next(predictions, 1, line);
+    prediction_take(predictions, predictions->of[0].ticket, answer, sizeof answer - 1, 5000);
     plan = brain_sizes(model);
     const struct size_choice *choice = &plan->of[0];
     ok(choice->is_known && choice->is_worth_it && choice->is_best && near(choice->classes, 61) && near(choice->items_change, 0.093) &&
@@ -145,41 +146,46 @@ TEST(test_bins_are_an_eighth_of_an_octave) {
 }
 
 /* slated's own words about other chunk sizes. */
-TEST(test_outlooks_are_the_servers) {
-    static const char orders[][OUTLOOK_ORDER_BYTES] = {"factor 1.08", "auto"};
+TEST(test_predictions_are_the_servers) {
+    static const char orders[][PREDICTION_ORDER_BYTES] = {"factor 1.08", "auto"};
     static const char *const said[] = {
         "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109310 instead of 100000, and waste 4.1 % of their memory instead of 12.0 %\r\n",
         ("PREDICTED 40 classes would hold 1.5 % fewer items in 64 pages, 98500 instead of 100000, and waste 9.0 % of their memory instead of "
          "12.0 %; it would be refused without force\r\n"), "SAME these are the chunk sizes already\r\n",
         "CLIENT_ERROR slab reassignment disabled\r\n", "BUSY currently processing another geometry request\r\n"};
-    struct outlook_list list = {0};
-    char line[OUTLOOK_ORDER_BYTES + 24];
-#define HEAR(ticket, n) outlook_take(&list, ticket, said[n], strlen(said[n]), 2000)
-    outlook_want(&list, orders, 2);
-    unsigned first = outlook_next(&list, 1000, line)->ticket;
+    struct prediction_list list = {0};
+    char line[PREDICTION_ORDER_BYTES + 24];
+#define HEAR(ticket, n) prediction_take(&list, ticket, said[n], strlen(said[n]), 2000)
+    prediction_want(&list, orders, 2);
+    unsigned first = prediction_next(&list, 1000, line)->ticket;
     is_str(line, "slabs geometry factor 1.08 dry", "the line that asks, and changes nothing");
-    unsigned second = outlook_next(&list, 1000, line)->ticket;
+    unsigned second = prediction_next(&list, 1000, line)->ticket;
     is_str(line, "slabs geometry auto dry", "one after the other");
-    ok(outlook_next(&list, 1000 + OUTLOOK_EVERY_MS - 1, line) == NULL, "not again for a while");
-    outlook_want(&list, orders + 1, 1);
+    ok(prediction_next(&list, 1000 + PREDICTION_EVERY_MS - 1, line) == NULL,
+       "not again for a while");
+    prediction_want(&list, orders + 1, 1);
     HEAR(first, 0);
-    ok(outlook_of(&list, "auto") == NULL, "an answer that nobody wants any more is not taken for another's");
+    ok(prediction_of(&list, "auto") == NULL,
+       "an answer that nobody wants any more is not taken for another's");
     HEAR(second, 1);
-    const struct outlook *outlook = outlook_of(&list, "auto");
-    ok(outlook != NULL && !outlook->would_be_made && near(outlook->items_pct, -1.5) && near(outlook->waste_pct, 9.0) && near(outlook->classes, 40),
+    const struct prediction *prediction = prediction_of(&list, "auto");
+    ok(prediction != NULL && !prediction->would_be_made && near(prediction->items_pct, -1.5) &&
+           near(prediction->waste_pct, 9.0) && near(prediction->classes, 40),
        "what saves more of the chunks, but holds fewer items, is no gain");
-    outlook_next(&list, 1000 + OUTLOOK_EVERY_MS, line);
+    prediction_next(&list, 1000 + PREDICTION_EVERY_MS, line);
     HEAR(list.of[0].ticket, 0);
-    ok(outlook->would_be_made && near(outlook->items_pct, 9.3), "a gain");
+    ok(prediction->would_be_made && near(prediction->items_pct, 9.3), "a gain");
     HEAR(list.of[0].ticket, 2);
-    ok(!outlook->would_be_made && isnan(outlook->items_pct), "nothing to change");
-    is_str(outlook->words, "these are the chunk sizes already", "in the server's words");
+    ok(!prediction->would_be_made && isnan(prediction->items_pct), "nothing to change");
+    is_str(prediction->words, "these are the chunk sizes already", "in the server's words");
     HEAR(list.of[0].ticket, 3);
-    is_str(outlook->words, "CLIENT_ERROR slab reassignment disabled", "an error as it came");
-    outlook_next(&list, 1000 + 2 * OUTLOOK_EVERY_MS, line);
+    is_str(prediction->words, "CLIENT_ERROR slab reassignment disabled", "an error as it came");
+    prediction_next(&list, 1000 + 2 * PREDICTION_EVERY_MS, line);
     HEAR(list.of[0].ticket, 4);
-    ok(strncmp(outlook->words, "CLIENT_ERROR", 12) == 0 && outlook->known_ms == 2000, "that the server is busy is no answer");
-    ok(outlook_next(&list, 1001 + 2 * OUTLOOK_EVERY_MS, line) == outlook, "and the question is asked again");
+    ok(strncmp(prediction->words, "CLIENT_ERROR", 12) == 0 && prediction->known_ms == 2000,
+       "that the server is busy is no answer");
+    ok(prediction_next(&list, 1001 + 2 * PREDICTION_EVERY_MS, line) == prediction,
+       "and the question is asked again");
 #undef HEAR
 }
 

@@ -1,4 +1,4 @@
-#include "brain/ask.h"
+#include "brain/query.h"
 #include "brain/health.h"
 #include "fixture.h"
 #include "tap.h"

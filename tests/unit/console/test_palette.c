@@ -40,7 +40,7 @@ TEST(test_every_command_of_a_view_can_be_found) {
         enum command command;
     } cases[] = {{"undo\n", COMMAND_UNDO},     {"redo\n", COMMAND_REDO},       {"record\n", COMMAND_RECORD},
                  {"quit\n", COMMAND_QUIT},     {"pause\n", COMMAND_PAUSE},     {"hot keys\n", COMMAND_VIEW_HOTKEYS},
-                 {"help\n", COMMAND_HELP},     {"keep\n", COMMAND_KEEP_TRIAL}, {"back by a min\n", COMMAND_MINUTE_BACK},
+                 {"help\n", COMMAND_HELP},     {"keep\n", COMMAND_ACCEPT_TRIAL}, {"back by a min\n", COMMAND_MINUTE_BACK},
                  {"mouse\n", COMMAND_MOUSE},   {"shell\n", COMMAND_SUSPEND},   {"event after\n", COMMAND_EVENT_AFTER},
                  {"diff\n", COMMAND_VIEW_DIFF}, {"tune\n", COMMAND_VIEW_TUNE}, {"q\n", COMMAND_QUIT}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -48,16 +48,16 @@ TEST(test_the_longest_prediction_is_cut_at_a_number) {
     size_t bytes = strlen(answer);
     look_at_model(fixture_model("memcached-1.6.18"), 0);
     struct details *details = model_open_details(model);
-    static const char order[][OUTLOOK_ORDER_BYTES] = {"auto"};
-    char line[OUTLOOK_ORDER_BYTES + 24];
-    outlook_want(&details->outlooks, order, 1);
-    outlook_next(&details->outlooks, 1, line);
+    static const char order[][PREDICTION_ORDER_BYTES] = {"auto"};
+    char line[PREDICTION_ORDER_BYTES + 24];
+    prediction_want(&details->predictions, order, 1);
+    prediction_next(&details->predictions, 1, line);
     strcat(answer, "\r\n");
-    outlook_take(&details->outlooks, details->outlooks.of[0].ticket, answer, bytes + 2, 5);
+    prediction_take(&details->predictions, details->predictions.of[0].ticket, answer, bytes + 2, 5);
     answer[bytes] = '\0';
     struct action action = {.kind = ACTION_SET, .name = "geometry", .value = "auto"};
     struct sentence sentences[SENTENCES_MOST];
-    const char *text = forecast_of(sentences, forecast_ask(&action, model, sentences), "expects");
+    const char *text = forecast_of(sentences, forecast_query(&action, model, sentences), "expects");
     ok(is_cut_well(text, strchr(answer, ' ') + 1), "a review says: %s", text);
 }
 

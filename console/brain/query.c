@@ -1,4 +1,4 @@
-#include "brain/ask.h"
+#include "brain/query.h"
 
 #include "brain/inside.h"
 #include "brain/lua_values.h"
@@ -15,24 +15,24 @@
 enum { LONG_WINDOW_MS = 100000 };
 
 struct findings {
-    struct kept kept;
+    struct cached cached;
     unsigned count;
     struct sentence of[SENTENCES_MOST];
 };
 
 struct own_values {
-    struct kept kept;
+    struct cached cached;
     char text[OWN_COLUMNS_MOST][CLASS_LIMIT][OWN_CELL_BYTES];
     double number[OWN_COLUMNS_MOST][CLASS_LIMIT]; /* NAN: no number */
 };
 
 struct worths {
-    struct kept kept;
+    struct cached cached;
     unsigned count;
     struct class_worth of[CLASS_LIMIT];
 };
 
-struct asking {
+struct query {
     const struct model *model;
     const struct question *question;
     struct sentence *out;
@@ -43,14 +43,11 @@ struct asking {
 static const struct {
     const char *name;
     enum inquiry inquiry;
-} replies[] = {{"settings", INQUIRY_SETTINGS},
-               {"moves", INQUIRY_MOVES},
-               {"automove", INQUIRY_AUTOMOVE},
-               {"whatif", INQUIRY_WHATIF},
-               {"memory", INQUIRY_MEMORY},
-               {"curve", INQUIRY_CURVE}};
+} replies[] = {{"settings", INQUIRY_SETTINGS}, {"moves", INQUIRY_MOVES},
+               {"automove", INQUIRY_AUTOMOVE}, {"whatif", INQUIRY_WHATIF},
+               {"memory", INQUIRY_MEMORY},     {"curve", INQUIRY_CURVE}};
 
-static void push_change(lua_State *L, const struct asked_change *change) {
+static void query_push_change(lua_State *L, const struct proposed_change *change) {
     lua_createtable(L, 0, 3);
     if (change->pages > 0) {
         lua_pushinteger(L, change->from);
@@ -67,7 +64,7 @@ static void push_change(lua_State *L, const struct asked_change *change) {
 
 /* Pushes the sampled curves that the server has answered, by class; class 0 is all of the cache. A
  * curve is points of bytes and hit ratio; it has none if the server has seen too few reads. */
-static void push_known_curves(lua_State *L, const struct details *details) {
+static void query_push_curves(lua_State *L, const struct details *details) {
     lua_newtable(L);
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         const struct curve *curve = id == 0 ? &details->curve : &details->class_curves[id];
@@ -92,48 +89,48 @@ static void push_known_curves(lua_State *L, const struct details *details) {
 void brain_push_curves(lua_State *L, const struct model *model) {
     const struct details *details = model_details(model);
     if (details != NULL && model_answers(model)->of[INQUIRY_CLASS_CURVES].state != ANSWER_REFUSED) {
-        push_known_curves(L, details);
+        query_push_curves(L, details);
     } else {
         lua_pushnil(L);
     }
 }
 
 /* Sets the field "curves" of the table on top of the stack. */
-static void set_curves(lua_State *L, const struct model *model) {
+static void query_set_curves(lua_State *L, const struct model *model) {
     brain_push_curves(L, model);
     lua_setfield(L, -2, "curves");
 }
 
-static void push_asked(lua_State *L, const struct asking *asking) {
-    const struct answers *answers = model_answers(asking->model);
+static void query_push_inputs(lua_State *L, const struct query *query) {
+    const struct answers *answers = model_answers(query->model);
     lua_createtable(L, 0, 12);
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
         lua_values_set_text(L, replies[i].name, answer_text(answers, replies[i].inquiry));
     }
     lua_values_set_number(L, "page_moves_per_s",
-               model_mean(asking->model, METRIC_PAGES_MOVED, LONG_WINDOW_MS));
+               model_mean(query->model, METRIC_PAGES_MOVED, LONG_WINDOW_MS));
     lua_values_set_number(L, "page_moves_over_s",
-                          (double)model_covered_ms(asking->model, LONG_WINDOW_MS) / 1000);
-    lua_values_set_number(L, "gets_per_s", model_mean(asking->model, METRIC_GETS, LONG_WINDOW_MS));
-    lua_pushboolean(L, asking->question->is_past);
+                          (double)model_covered_ms(query->model, LONG_WINDOW_MS) / 1000);
+    lua_values_set_number(L, "gets_per_s", model_mean(query->model, METRIC_GETS, LONG_WINDOW_MS));
+    lua_pushboolean(L, query->question->is_past);
     lua_setfield(L, -2, "is_past");
     own_rules_push(L);
     lua_setfield(L, -2, "rules");
-    if (asking->question->class_id > 0) {
-        lua_pushinteger(L, asking->question->class_id);
+    if (query->question->class_id > 0) {
+        lua_pushinteger(L, query->question->class_id);
         lua_setfield(L, -2, "class_id");
     }
-    if (asking->question->change != NULL) {
-        lua_values_set_text(L, "outlook", asking->question->change->outlook);
-        push_change(L, asking->question->change);
+    if (query->question->change != NULL) {
+        lua_values_set_text(L, "outlook", query->question->change->prediction);
+        query_push_change(L, query->question->change);
         lua_setfield(L, -2, "change");
     }
-    if (asking->question->change != NULL || brain_said(brain_of(asking->model))->worst >= 0) {
-        set_curves(L, asking->model); /* the question is about a move */
+    if (query->question->change != NULL || brain_said(brain_of(query->model))->worst >= 0) {
+        query_set_curves(L, query->model); /* the question is about a move */
     }
 }
 
-static enum tone tone_of(lua_State *L) {
+static enum tone query_tone_of(lua_State *L) {
     static const char *const words[] = {"plain", "good", "note", "warn", "bad"};
     char word[8];
     lua_values_text(L, "tone", word, sizeof word);
@@ -144,19 +141,19 @@ static enum tone tone_of(lua_State *L) {
     return (enum tone)tone;
 }
 
-/* (asking) -> nothing */
-static int ask(lua_State *L) {
-    struct asking *asking = lua_touserdata(L, 1);
-    lua_values_push_function(L, asking->question->module, asking->question->function);
-    brain_push_observer(L, brain_of(asking->model));
-    push_asked(L, asking);
+/* (query) -> nothing */
+static int query_run(lua_State *L) {
+    struct query *query = lua_touserdata(L, 1);
+    lua_values_push_function(L, query->question->module, query->question->function);
+    brain_push_observer(L, brain_of(query->model));
+    query_push_inputs(L, query);
     lua_call(L, 2, 1);
     luaL_checktype(L, -1, LUA_TTABLE);
     lua_Integer count = luaL_len(L, -1);
-    for (lua_Integer i = 1; i <= count && asking->count < SENTENCES_MOST; i++) {
+    for (lua_Integer i = 1; i <= count && query->count < SENTENCES_MOST; i++) {
         lua_geti(L, -1, i);
-        struct sentence *sentence = &asking->out[asking->count++];
-        sentence->tone = tone_of(L);
+        struct sentence *sentence = &query->out[query->count++];
+        sentence->tone = query_tone_of(L);
         char key[2];
         lua_values_text(L, "key", key, sizeof key);
         sentence->key = key[0];
@@ -169,16 +166,16 @@ static int ask(lua_State *L) {
     return 0;
 }
 
-unsigned brain_ask(const struct model *model, const struct question *question,
-                   struct sentence out[SENTENCES_MOST]) {
-    struct asking asking = {model, question, out, 0};
+unsigned brain_query(const struct model *model, const struct question *question,
+                     struct sentence out[SENTENCES_MOST]) {
+    struct query query = {model, question, out, 0};
     const struct brain *brain = brain_of(model);
     const char *failure = brain_failure(brain);
     if (failure == NULL) {
-        lua_pushcfunction(brain->lua, ask);
-        lua_pushlightuserdata(brain->lua, &asking);
+        lua_pushcfunction(brain->lua, query_run);
+        lua_pushlightuserdata(brain->lua, &query);
         if (lua_pcall(brain->lua, 1, 0, 0) == LUA_OK) {
-            return asking.count;
+            return query.count;
         }
         failure = lua_tostring(brain->lua, -1);
     }
@@ -190,7 +187,7 @@ unsigned brain_ask(const struct model *model, const struct question *question,
 }
 
 /* The sum of the times of the replies that findings use: any new reply changes the sum. */
-static uint64_t replies_ms(const struct model *model) {
+static uint64_t query_replies_ms(const struct model *model) {
     const struct answers *answers = model_answers(model);
     uint64_t sum = answers->of[INQUIRY_CLASS_CURVES].at_ms;
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
@@ -203,14 +200,14 @@ static uint64_t replies_ms(const struct model *model) {
 const struct sentence *brain_findings(const struct model *model, unsigned *count) {
     bool is_old;
     struct findings *findings =
-        brain_kept(model, KEPT_FINDINGS, sizeof *findings, replies_ms(model), &is_old);
+        brain_cached(model, CACHED_FINDINGS, sizeof *findings, query_replies_ms(model), &is_old);
     *count = 0;
     if (findings == NULL) {
         return NULL;
     }
     if (is_old) {
         struct question question = {.module = "slate.judge.attention", .function = "findings"};
-        findings->count = brain_ask(model, &question, findings->of);
+        findings->count = brain_query(model, &question, findings->of);
     }
     *count = findings->count;
     return findings->of;
@@ -219,14 +216,14 @@ const struct sentence *brain_findings(const struct model *model, unsigned *count
 /* ---- the value of a page ---- */
 
 /* (model, worths), both as light userdata -> nothing */
-static int find_worths(lua_State *L) {
+static int query_find_worths(lua_State *L) {
     const struct model *model = lua_touserdata(L, 1);
     struct worths *worths = lua_touserdata(L, 2);
     lua_values_push_function(L, "slate.judge.prediction", "page_worth");
     brain_push_observer(L, brain_of(model));
     lua_createtable(L, 0, 2);
     lua_values_set_text(L, "whatif", answer_text(model_answers(model), INQUIRY_WHATIF));
-    set_curves(L, model);
+    query_set_curves(L, model);
     lua_call(L, 2, 1);
     lua_Integer count = luaL_len(L, -1);
     for (worths->count = 0; worths->count < CLASS_LIMIT && worths->count < count; worths->count++) {
@@ -248,13 +245,13 @@ static int find_worths(lua_State *L) {
 unsigned brain_worth(const struct model *model, const struct class_worth **worth) {
     bool is_old;
     struct worths *worths =
-        brain_kept(model, KEPT_WORTHS, sizeof *worths, replies_ms(model), &is_old);
+        brain_cached(model, CACHED_WORTHS, sizeof *worths, query_replies_ms(model), &is_old);
     if (worths == NULL || brain_failure(brain_of(model)) != NULL) {
         return 0;
     }
     if (is_old) {
         worths->count = 0;
-        brain_find(brain_of(model), find_worths, model, worths);
+        brain_find(brain_of(model), query_find_worths, model, worths);
     }
     *worth = worths->of;
     return worths->count;
@@ -263,7 +260,7 @@ unsigned brain_worth(const struct model *model, const struct class_worth **worth
 /* ---- columns of an operator's own ---- */
 
 /* (brain, values) -> nothing */
-static int find_values(lua_State *L) {
+static int query_find_values(lua_State *L) {
     struct own_values *values = lua_touserdata(L, 2);
     own_rules_push(L);
     lua_getfield(L, -1, "cells");
@@ -291,9 +288,9 @@ static int find_values(lua_State *L) {
 }
 
 /* The values of the operator's own columns. NULL: no snapshot, no memory, or Lua has failed. */
-static const struct own_values *own_values_of(const struct model *model) {
+static const struct own_values *query_own_values(const struct model *model) {
     bool is_old;
-    struct own_values *own = brain_kept(model, KEPT_OWN_VALUES, sizeof *own, 0, &is_old);
+    struct own_values *own = brain_cached(model, CACHED_OWN_VALUES, sizeof *own, 0, &is_old);
     if (own == NULL || brain_failure(brain_of(model)) != NULL) {
         return NULL;
     }
@@ -302,19 +299,19 @@ static const struct own_values *own_values_of(const struct model *model) {
         for (size_t i = 0; i < sizeof own->number / sizeof own->number[0][0]; i++) {
             own->number[i / CLASS_LIMIT][i % CLASS_LIMIT] = NAN;
         }
-        brain_find(brain_of(model), find_values, brain_of(model), own);
+        brain_find(brain_of(model), query_find_values, brain_of(model), own);
     }
     return own;
 }
 
 const char *brain_own_value(const struct model *model, unsigned column, unsigned class_id) {
-    const struct own_values *values = own_values_of(model);
+    const struct own_values *values = query_own_values(model);
     unsigned of = class_id < CLASS_LIMIT ? class_id : 0;
     const char *text = values != NULL ? values->text[column][of] : "";
     return text[0] != '\0' ? text : "-";
 }
 
 double brain_own_number(const struct model *model, unsigned column, unsigned class_id) {
-    const struct own_values *values = own_values_of(model);
+    const struct own_values *values = query_own_values(model);
     return values != NULL ? values->number[column][class_id < CLASS_LIMIT ? class_id : 0] : NAN;
 }

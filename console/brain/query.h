@@ -1,14 +1,14 @@
 /* Sentences of modules of lua/slate about a server. They are made when they are shown; brain.h has
  * the results of every snapshot. */
-#ifndef CONSOLE_BRAIN_ASK_H
-#define CONSOLE_BRAIN_ASK_H
+#ifndef CONSOLE_BRAIN_QUERY_H
+#define CONSOLE_BRAIN_QUERY_H
 #include "brain/brain.h"
 
 /* A change that a question is about. */
-struct asked_change {
+struct proposed_change {
     unsigned from, to, pages; /* pages 0: the change is a setting */
     const char *name, *value;
-    const char *outlook; /* the server's outlook; NULL: none was requested */
+    const char *prediction; /* the server's prediction; NULL: none was requested */
 };
 
 struct question {
@@ -16,13 +16,13 @@ struct question {
     const char *module, *function;
     unsigned class_id;             /* the class in question; 0: none */
     bool is_past;                  /* a missing answer will not come */
-    const struct asked_change *change; /* NULL: no change */
+    const struct proposed_change *change; /* NULL: no change */
 };
 
 /* Writes at most SENTENCES_MOST; returns how many. If the module fails, its error is the only
  * sentence. Cost: some 0.1 ms. */
-unsigned brain_ask(const struct model *model, const struct question *question,
-                   struct sentence out[SENTENCES_MOST]);
+unsigned brain_query(const struct model *model, const struct question *question,
+                     struct sentence out[SENTENCES_MOST]);
 
 /* The findings of slate.judge.attention on the last snapshot and the replies so far, the worst
  * first. They are kept until snapshot or replies change, so that drawing again costs nothing. Valid
