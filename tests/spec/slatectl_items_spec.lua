@@ -78,6 +78,14 @@ describe("slatectl save", function()
         assert.equal("key", spool:read("l"))
     end)
 
+    it("waits for it in a dump of keys, too", function()
+        local answers = { { nil, "BUSY currently processing crawler request", "busy" }, { "END" } }
+        local client = { each_line = function() return table.unpack(table.remove(answers, 1), 1, 3) end }
+        function client.close() end
+        local problem, _, read = require("slate.wire.keydump").each(client, { limit = 1 }, print)
+        assert.same({ nil, 0, 0 }, { problem, read, #answers })
+    end)
+
     it("walks a memcached again whose walk missed a key that moved between its queues", function()
         -- In each walk the keys that are told, and in each `stats` how many items there are and how many have moved.
         local function walk(walks, figures)

@@ -28,7 +28,6 @@ local BATCH <const> = 64 -- items requested at once: enough to hide the round tr
 -- Without the key (`k`): memcached writes a key of the binary protocol as it is.
 local READ_FLAGS <const> = { "u", "f", "t", "c", "v" }
 local STALE_AGAIN <const> = "I"
-local BUSY_PAUSE_S <const>, BUSY_MOST_S <const> = 0.05, 60
 local WALKS <const> = 4 -- at most; of a memcached that was just written to, one walk in 40 missed a key
 local WALKS_APART_S <const> = 0.05 -- times 4, 8 and 16: a memcached tends its queues once a second, or more often
 -- A cache may fill during the walk.
@@ -88,19 +87,6 @@ end
 local MGDUMP <const> = { command = "lru_crawler mgdump all", key_of = of_mgdump }
 local METADUMP <const> = { command = "lru_crawler metadump all", key_of = of_metadump, may_miss = true }
 
--- A memcached walks for one client at a time, or for itself; meanwhile it answers that it is busy, and writes no key.
--- Repeats the request while that lasts, up to a bound.
-local function when_free(walk)
-    local until_s = clock.steady_s() + BUSY_MOST_S
-    while true do
-        local count, seen, code = walk()
-        if count or code ~= "busy" or clock.steady_s() >= until_s then
-            return count, seen, code
-        end
-        clock.sleep(BUSY_PAUSE_S)
-    end
-end
-
 -- How many items a server reports, and how often items moved from one queue to another; or nil, message, code.
 local function holdings(client)
     local lines, message, code = client:stats("")
@@ -124,7 +110,7 @@ local function walk_once(client, prefix, dump)
         return nil, "no temporary file can be made for the keys", "file"
     end
     local keys, seen, after
-    keys, seen, code = when_free(function()
+    keys, seen, code = keydump.when_free(function()
         return spool_keys(client, dump.command, dump.key_of, prefix, spool, before.items * MOST_TIMES + MOST_BESIDE)
     end)
     if not keys then

@@ -239,7 +239,7 @@ end
 local function dispatch(arguments, launcher)
     arguments = M.join_names(arguments)
     local at = M.find_command(arguments)
-    local words -- for slate-load, which has its own options: slatectl reads nothing after "bench"
+    local words -- for slate-load, which has its own options: nothing after "bench" is read here
     if at and arguments[at] == "bench" then
         words = table.move(arguments, at + 1, #arguments, 1, {})
         arguments, at = table.move(arguments, 1, at - 1, 1, {}), nil

@@ -80,7 +80,7 @@ enum { FORMS = sizeof forms / sizeof *forms, FLAGS = sizeof flags / sizeof *flag
 
 static void put_form(struct stream *s, const char *form) {
     size_t n = 0;
-    uint32_t some = form[2] == 't' && form[1] == 'e' && pick(s, 10) == 0 ? 1 + pick(s, 150) : 1 + pick(s, 3); /* gat lines have a limit */
+    uint32_t some = strncmp(form, "get", 3) == 0 && pick(s, 10) == 0 ? 1 + pick(s, 150) : 1 + pick(s, 3); /* gat lines have a limit */
     for (; *form != '\0'; form++) {
         switch (*form) {
         case 'K': put_key(s); break;
