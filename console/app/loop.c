@@ -27,7 +27,7 @@ static void loop_draw(struct app *app, uint64_t now_ms) {
         app->ui.review.is_seen = false;
         return; /* out of memory: the old picture stays, the loop goes on */
     }
-    /* A pause keeps the rows of its moment, if there are any. */
+    /* While the past is shown, the rows stay if each server has one. */
     bool is_late = !app->timeline.is_past || app->row_count != app->fleet.count;
     bool shows_servers = view_current(&app->ui) == &fleet_view || app->ui.palette.is_open;
     if (shows_servers && is_late) {

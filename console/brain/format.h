@@ -1,10 +1,10 @@
 /* Numbers, sizes and ages as short text, at most six characters, never truncated and never a false
- * zero: the words of slate.base.units, as in slatectl and in all sentences. Only a dash, "reset",
- * changes and exact numbers, which tables need as well, are made in C.
+ * zero. slate.base.units makes the texts, so they are as in slatectl and in all sentences. C makes
+ * only what tables need as well: a dash, "reset", changes and exact numbers.
  *
  * Every function writes into the caller's buffer of FORMAT_BYTES and returns it. An absent value
  * (NAN, STAT_ABSENT) prints as "-"; a value that went backwards (RATE_RESET) prints as "reset". One
- * thread. Cost: some 0.5 us, for each calls Lua; a screen of 50 rows has some 700 of them. */
+ * thread. Cost: some 0.5 us a call, which calls Lua; a screen of 50 rows has some 700 calls. */
 #ifndef CONSOLE_BRAIN_FORMAT_H
 #define CONSOLE_BRAIN_FORMAT_H
 #include "facts/model.h"

@@ -9,7 +9,7 @@
  * lua_state.h. */
 void brain_push_observer(lua_State *L, const struct brain *brain);
 
-/* Pushes the sampled curves of the classes by id, those that the server has answered; nil when no
- * view requests them. */
+/* Pushes a table of the sampled curves that the server has answered, by class id. nil: the server
+ * refuses curves, or no view requests them. */
 void brain_push_curves(lua_State *L, const struct model *model);
 #endif

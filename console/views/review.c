@@ -220,7 +220,7 @@ static void review_draw_one_field(struct sheet *sheet, const struct frame *frame
     if (number != NULL) {
         snprintf(value, sizeof value, "%u", *number);
     }
-    if (sheet->cells != NULL) { /* for many servers a note takes a while */
+    if (sheet->cells != NULL) { /* measuring skips notes: for many servers they are slow */
         review_note(frame, ui, field, number != NULL ? *number : 0, note, sizeof note);
     }
     review_draw_field(sheet, is_current, field_rows[field].label, value, note);

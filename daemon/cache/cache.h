@@ -489,7 +489,7 @@ void cache_sizing_begin(const struct cache *, struct cache_sizing *, struct fit_
                         uint32_t pages_most);
 /* False after the last step. */
 bool cache_sizing_step(const struct cache *, struct cache_sizing *);
-/* Takes all steps at once. */
+/* Counts in one call: cache_sizing_begin and all steps. */
 void cache_sizes(const struct cache *, struct fit_histogram *, uint32_t pages_most);
 uint64_t cache_class_evicted(struct cache *, unsigned class_id); /* since the start */
 #endif

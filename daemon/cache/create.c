@@ -105,7 +105,7 @@ static bool create_reserve_addresses(struct cache *c, const struct index_kind *k
                                      unsigned partitions) {
     const struct cache_config *cfg = &c->config;
     size_t usual_bytes = cfg->limit_bytes * RESERVE_FACTOR;
-    /* the file has the size of the reserve, and `ls` shows that size */
+    /* not with a memory file: it is as long as the reserve, and `ls` shows that length */
     bool more = cfg->limit_bytes_most > usual_bytes && c->store->whole_pages &&
                 cfg->memory_file == NULL;
     return (more && create_reserve(c, kind, partitions, cfg->limit_bytes_most)) ||

@@ -117,9 +117,9 @@ struct tuner {
     struct decision    decision;
     unsigned           decided_at, decided_moved;
     bool               decided_at_need, decided_moves;
-    /* when the window ends; when ages were read; the next decision at need */
+    /* the window's end; the last read of the ages; no decision at need before need_retry_us */
     uint64_t           window_us, ages_us, need_retry_us;
-    /* bytes that sets had emptied at the last step, and when the sets count as done */
+    /* cache_assist_state.bytes at the last step; when the sets count as done */
     uint64_t           assist_bytes, assist_until_us;
     /* the last move with which sets may go on, its name in the log, and when it ended */
     struct page_move   assisted;

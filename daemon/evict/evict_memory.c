@@ -24,7 +24,7 @@ struct evict_memory {
     uint32_t words; /* words that follow */
     uint32_t epoch; /* ghosts: the epoch that runs, 0 to EPOCHS - 1 */
     uint32_t adds; /* ghosts: additions in this epoch; sketch: additions since the last halving */
-    /* ghosts: hash of the last one, which has not entered its word yet; 0: none */
+    /* ghosts: hash of the newest ghost, which is not in its word yet; 0: none */
     uint64_t pending;
     uint64_t word[];
 };

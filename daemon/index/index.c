@@ -31,13 +31,13 @@ void index_fini(struct index *ix) {
     index_array_free(&ix->more);
 }
 
-static bool index_is_loaded(const struct index *ix, uint64_t items) {
+static bool index_wants_split(const struct index *ix, uint64_t items) {
     return items * 10 > (uint64_t)index_count(ix) * ix->kind->load_x10;
 }
 
 /* Splits empty lines, which moves nothing. */
 void index_expect(struct index *ix, uint64_t items) {
-    while (index_is_loaded(ix, items) && ix->kind->split(ix)) {
+    while (index_wants_split(ix, items) && ix->kind->split(ix)) {
     }
 }
 
@@ -45,7 +45,7 @@ bool index_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     if (!ix->kind->insert(ix, hash, ref)) {
         return false;
     }
-    if (index_is_loaded(ix, ++ix->item_count)) {
+    if (index_wants_split(ix, ++ix->item_count)) {
         ix->kind->split(ix);
     }
     return true;

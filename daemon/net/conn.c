@@ -347,7 +347,7 @@ void conn_gather(struct conn *c) {
     }
 }
 
-/* Saves the bytes that the turn has not used for the next turn. */
+/* Saves, for the next turn, the bytes that this turn has not used. */
 static void conn_save_leftover(struct conn *c) {
     struct leftover *leftover =
         c->leftover; /* a long line's buffer, which holds these bytes already */

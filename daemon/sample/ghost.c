@@ -112,8 +112,8 @@ static bool ghost_is_over(const struct expiries *e, unsigned way, uint32_t now_s
 void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash, uint32_t expires_s,
                    uint32_t now_s) {
     uint32_t chunks_per_page = ghost_class_chunks(g, class_id);
-    uint64_t sample_mask = ((uint64_t)1 << ghost_shift(chunks_per_page)) - 1;
-    if (chunks_per_page == 0 || (key_hash >> SAMPLE_BIT & sample_mask) != 0) {
+    uint64_t ghost_mask = ((uint64_t)1 << ghost_shift(chunks_per_page)) - 1;
+    if (chunks_per_page == 0 || (key_hash >> SAMPLE_BIT & ghost_mask) != 0) {
         return;
     }
     uint32_t count =

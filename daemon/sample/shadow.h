@@ -53,8 +53,8 @@ const struct evict_policy *shadow_running(const struct shadow *);
 /* Whether the tuning, which the policies use, changed since the last call. If it did, all counts
  * are forgotten, since they belong to the old tuning. */
 bool shadow_note_tuning(struct shadow *);
-/* To be called when the cache's memory has changed: forgets the counts of other sizes, since they
- * were relative to the old one. */
+/* To be called when the cache's memory has changed. Forgets the counts of other sizes of memory,
+ * since these sizes were relative to the old memory. */
 void shadow_forget_sizes(struct shadow *);
 
 /* Prefetch for the record after the next one, and for the next one, while others are being

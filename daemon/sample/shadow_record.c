@@ -145,7 +145,7 @@ void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now
             mini_delete(s->mirror[i].mini, r->hash);
         }
         curve_gone(s->curve, r->hash);
-        known->state = RECENT_HELD; /* its size may serve again */
+        known->state = RECENT_HELD; /* a later miss may use the size */
         return;
     case SAMPLE_KEY: return;
     }

@@ -23,8 +23,8 @@ struct simulate_reading {
     /* the requests are of several kinds; the trace's times are used */
     bool     has_verbs, has_times;
     double   sample;               /* share of all keys in the trace */
-    struct trace_request request;  /* the last request … */
-    uint32_t times_left;           /* … is repeated so often */
+    struct trace_request request;  /* the last request read */
+    uint32_t times_left;           /* how often `request` is still to be played */
     uint64_t number, first_ms, at_us;
     struct simulate_recall *recall; /* last stored values; NULL: the format has no stores */
 };

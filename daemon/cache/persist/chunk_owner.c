@@ -50,7 +50,7 @@ static void owner_release_pieces(struct chunk_owners *cl, struct item *it, uint6
     }
 }
 
-/* True if the head is a copy of this item: the item was on the move at the crash, which updates the
+/* True if the head is a copy of this item: a move was under way at the crash. A move updates the
  * pieces' heads one by one. */
 static bool owner_is_copy(const struct cache *c, uint32_t head_ref, struct item *it) {
     char key[KEY_BYTES_MAX + 14];

@@ -1,11 +1,11 @@
 /* random, lra, lrc: twemcache's slab evictions (its options -M 2, 4 and 8). A class that needs
- * memory gets a page, whoever has it: any page, the one that its class has had for longest, or one
- * of the class whose next victim was longest not used, and there one whose items were longest not
- * used, by a sample.
+ * memory gets a page of any class. random takes any page. lrc takes the page that its class has had
+ * for longest. lra takes the class whose next victim was longest not used, and the page of this
+ * class whose items were longest not used, by a sample.
  *
- * All pages take part, also those of the class in need. When one of its own is chosen, nothing
- * moves: it evicts its own items one by one until it has done so for a page's worth of chunks, and
- * then chooses again. So a class of many pages does not strip the others at each eviction. No class
+ * All pages take part, also those of the class in need. When such a page is chosen, nothing moves:
+ * the class evicts its own items one by one until it has evicted a page's worth of chunks, and then
+ * chooses again. So a class of many pages does not strip the others at each eviction. No class
  * gives its last page. Cost: O(classes), and a look at every page of the arena. */
 #ifndef SLATE_CONTROL_AUTOMOVE_NEED_H
 #define SLATE_CONTROL_AUTOMOVE_NEED_H

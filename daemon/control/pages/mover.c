@@ -156,7 +156,7 @@ static unsigned mover_pages_wanted(struct mover *m) {
                : most - emptied;
 }
 
-/* Rests as long as sets empty pages: those who need them do the work. Then picks pages. */
+/* Waits while sets empty pages: the sets that need the pages do the work. Then picks pages. */
 static uint64_t mover_watch_or_pick(struct mover *m, uint64_t now_us) {
     struct cache_assist_state h = cache_assist_state(m->cache);
     if (now_us < m->due_us && !m->cancelled) {

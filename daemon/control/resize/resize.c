@@ -8,8 +8,8 @@
 enum {
     EVICTIONS_US = 50 * 1000, /* the time between two looks at the evictions of new classes */
     TURNS_LOOK_US = 100,      /* between two looks whether the turns from before have ended */
-    /* the time between two looks at the sizes of all items, which take some milliseconds, with
-     * naps */
+    /* the time between two looks at the sizes of all items; a look with its naps takes some
+     * milliseconds */
     MEASURE_US = 1000 * 1000,
     RETRY_US = 20 * 1000,     /* the next try after a worker was in the way */
     NO_ROOM_US = 1000 * 1000, /* the next try after the contents of old pages found no room */
@@ -395,11 +395,11 @@ static uint64_t resize_step_fit(struct geometry_change *g) {
 
 static void resize_take_up(struct geometry_change *g) {
     struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to = from;
-    struct geometry_prediction outlook;
+    struct geometry_prediction prediction;
     cache_sizes_wanted(g->cache, &to);
-    resize_predict(g, &from, &to, &outlook);
+    resize_predict(g, &from, &to, &prediction);
     g->was = from;
-    resize_begin(g, &from, &to, &outlook);
+    resize_begin(g, &from, &to, &prediction);
 }
 
 /* At the start: takes up a change again. A memory file may have come with the chunk sizes of other

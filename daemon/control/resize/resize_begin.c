@@ -12,7 +12,7 @@ void resize_begin_pass(struct geometry_change *g) {
 }
 
 void resize_begin(struct geometry_change *g, const struct size_list *from,
-                  const struct size_list *to, const struct geometry_prediction *outlook) {
+                  const struct size_list *to, const struct geometry_prediction *prediction) {
     resize_plan_make(&g->plan, from, to, &g->sizes);
     resize_page_release(&g->refit);
     resize_page_init(&g->refit, g->cache, g->ct, g->pace);
@@ -27,11 +27,11 @@ void resize_begin(struct geometry_change *g, const struct size_list *from,
         .generation = g->facts.generation + 1,
         .from = *from,
         .to = *to,
-        .items_before = (uint64_t)outlook->items_before,
-        .items_predicted = (uint64_t)outlook->items_after,
-        .waste_before_pct = outlook->waste_before_pct,
-        .waste_now_pct = outlook->waste_before_pct,
-        .waste_predicted_pct = outlook->waste_after_pct,
+        .items_before = (uint64_t)prediction->items_before,
+        .items_predicted = (uint64_t)prediction->items_after,
+        .waste_before_pct = prediction->waste_before_pct,
+        .waste_now_pct = prediction->waste_before_pct,
+        .waste_predicted_pct = prediction->waste_after_pct,
     };
     g->since_us = 0;
     lock_release(&g->lock);
@@ -39,7 +39,7 @@ void resize_begin(struct geometry_change *g, const struct size_list *from,
     resize_set_why(g, "about to convert the first range");
     resize_update_facts(g);
     log_info("geometry: %u chunk sizes instead of %u, waste %.1f %% -> %.1f %% predicted",
-             to->count, from->count, outlook->waste_before_pct, outlook->waste_after_pct);
+             to->count, from->count, prediction->waste_before_pct, prediction->waste_after_pct);
 }
 
 void resize_run(struct geometry_change *g, bool (*step)(void *, uint64_t now_us),

@@ -80,8 +80,8 @@ static bool resize_fit_is_worth_it(const struct geometry_change *g,
            gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
 }
 
-/* Whether the sizes that the look before found still bring most of the gain for the items of now.
- * While the sizes of new items differ from look to look, a change would soon be out of date. */
+/* Whether the sizes found by the previous look still bring most of the gain for today's items.
+ * While each look finds new items of other sizes, a change would soon be out of date. */
 static bool resize_fit_is_steady(const struct geometry_change *g, const struct size_list *wished,
                                  const struct geometry_prediction *k) {
     return wished->count > 0 &&
@@ -90,13 +90,13 @@ static bool resize_fit_is_steady(const struct geometry_change *g, const struct s
 }
 
 static void resize_fit_done(struct geometry_change *g) {
-    struct geometry_prediction outlook;
+    struct geometry_prediction prediction;
     struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, wished = g->wished,
                      *to = &g->fitted;
     g->wished.count = 0;
-    resize_predict(g, &from, to, &outlook);
-    resize_fit_note(g, resize_gain_pct(&outlook));
-    if (!resize_fit_is_worth_it(g, &outlook) || !resize_has_ids(g, &from, to)) {
+    resize_predict(g, &from, to, &prediction);
+    resize_fit_note(g, resize_gain_pct(&prediction));
+    if (!resize_fit_is_worth_it(g, &prediction) || !resize_has_ids(g, &from, to)) {
         return;
     }
     g->wished = *to;
@@ -104,11 +104,11 @@ static void resize_fit_done(struct geometry_change *g) {
         return;
     }
     g->fit_due_us = g->now_us + GEOMETRY_CONFIRM_US;
-    if (resize_fit_is_steady(g, &wished, &outlook)) {
+    if (resize_fit_is_steady(g, &wished, &prediction)) {
         log_info("geometry: the items are of other sizes than the classes were fitted to");
         g->was = from;
         g->wished.count = 0;
-        resize_begin(g, &from, to, &outlook);
+        resize_begin(g, &from, to, &prediction);
     }
 }
 

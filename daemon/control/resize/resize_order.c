@@ -107,22 +107,22 @@ static bool resize_order_can_change(struct geometry_change *g, struct geometry_o
 }
 
 static void resize_order_change(struct geometry_change *g, struct geometry_order *o) {
-    struct geometry_prediction outlook;
+    struct geometry_prediction prediction;
     struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to;
     if (!resize_order_sizes(g, o, &to) || !resize_order_can_change(g, o, &from, &to)) {
         return;
     }
-    resize_predict(g, &from, &to, &outlook);
+    resize_predict(g, &from, &to, &prediction);
     bool gains = o->force || o->verb == GEOMETRY_REVERT ||
-                 resize_gain_pct(&outlook) >= GEOMETRY_GAIN_LEAST_PCT;
+                 resize_gain_pct(&prediction) >= GEOMETRY_GAIN_LEAST_PCT;
     if (o->dry) {
-        resize_order_answer_prediction(o, "PREDICTED", &to, &outlook,
+        resize_order_answer_prediction(o, "PREDICTED", &to, &prediction,
                                        gains ? "" : "; it would be refused without force");
         resize_order_add_sizes(g, o, &to);
         return;
     }
     if (!gains) {
-        resize_order_answer_prediction(o, "NOGAIN", &to, &outlook,
+        resize_order_answer_prediction(o, "NOGAIN", &to, &prediction,
                                        "; under 2 % more it wants force");
         return;
     }
@@ -131,7 +131,7 @@ static void resize_order_change(struct geometry_change *g, struct geometry_order
     } else if (o->verb == GEOMETRY_REVERT) {
         g->was = g->plan.to; /* a second revert takes the change up again */
     }
-    resize_begin(g, &from, &to, &outlook);
+    resize_begin(g, &from, &to, &prediction);
     resize_order_answer(o, "OK");
 }
 

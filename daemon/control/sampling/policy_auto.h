@@ -26,7 +26,7 @@ enum {
 
 /* Which policies a cache may change to by itself. */
 enum auto_scope { AUTO_NONE, AUTO_RECORDS, AUTO_ALL };
-/* When the setting is `name`. */
+/* The scope of the policy setting `name`. */
 enum auto_scope auto_scope(const char *name);
 
 /* The policy that a cache uses when the setting is `name`. Any name but `auto` and `s3auto` is the

@@ -214,7 +214,7 @@ static void whatif_lower_rate(struct whatif *w) {
     }
 }
 
-/* Doubles the rate where a second would have half of the records that it may have. */
+/* Doubles the rate if a second then has less than half of the records that it may have. */
 static void whatif_raise_rate(struct whatif *w) {
     struct shadow_fill fill = shadow_fill(w->shadow);
     if (w->steps > 0 && w->records < whatif_records_most(fill.nodes, KEYS_FEW) / 4 && fill.roomy) {

@@ -42,8 +42,8 @@ static const char *const allowed[] = {
     /* signals, to this process alone by a rule below */
     "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait",
     "sigreturn",
-    /* needs a descriptor of the other process, which the filter lets no thread open; of a next
-     * process that has connected the kernel gives one */
+    /* needs a descriptor of the other process. The filter lets no thread open one; the kernel gives
+     * one of a successor that has connected */
     "pidfd_send_signal",
     /* facts about this process */
     "getegid", "getegid32", "geteuid", "geteuid32", "getgid", "getgid32", "getpid", "getppid",

@@ -277,7 +277,7 @@ end
 --- The last change to the server that was not taken back, made here or by another program: { title, changes }; or nil
 -- and a message. `begin` of kind undo takes it back.
 function Acting:propose_undo()
-    local last = audit.last_undone(self.record and self.record.read() or "", self.server)
+    local last = audit.last_undoable(self.record and self.record.read() or "", self.server)
     local own = self:own_change(last)
     if own then
         own.is_own = true
@@ -291,7 +291,7 @@ function Acting:propose_undo()
     return self:propose({ title = title, entries = entries }, title)
 end
 
---- The last undone change from here: as propose_undo; `begin` of kind redo does the change again.
+--- The last change that was undone from here: as propose_undo; `begin` of kind redo does the change again.
 function Acting:propose_redo()
     local top = self.redo[#self.redo]
     if not top then

@@ -36,7 +36,7 @@ Runner.__name = "slate.act.policy_run"
 
 --- client: of slate.wire.client; running: of slate.policy.file.
 -- options: server, slated (for the snapshots and the moves), dry_run, max_pages (in all; nil: no limit),
--- pages_per_minute (in any sixty seconds; nil: no limit), on_moved (function of a move of which pages have moved).
+-- pages_per_minute (in any sixty seconds; nil: no limit), on_moved (called with each move that has moved pages).
 function M.new(client, running, options)
     return setmetatable({
         client = client, running = running, options = options, decisions = 0, pages_moved = 0, pages_wanted = 0,

@@ -127,7 +127,7 @@ local function walk_once(client, prefix, dump)
         or 0 }
 end
 
--- The walk that misses least, of several; or nil, message, code.
+-- Walks up to WALKS times. Returns the walk that lacks the fewest keys; or nil, message, code.
 local function walk_well(client, prefix, dump)
     local best
     for i = 1, WALKS do

@@ -36,10 +36,10 @@ local function growth(z)
 end
 
 --- The misses of a class over the items that it could hold, fitted to its misses with today's items.
--- requests, misses: in some time; items: held; age: of the item evicted next, in the same time.
+-- requests, misses: in one unit of time; items: held now; age: of the item evicted next, in such units.
 -- By the footprint theory of Xiang et al. (ASPLOS 2013) the items held are those requested in the last `age`, and the
--- misses are the rate at which those items grow. So the curve goes through (0, requests) and (items, misses), and
--- filling it to `items` takes `age`; one of the curves requests * (1 + n/a)^-b, from linear to hyperbolic, fits.
+-- misses are the rate at which those items grow. So the curve goes through (0, requests) and (items, misses): with
+-- these misses a cache has `items` after `age`. A curve requests * (1 + n/a)^-b, from linear to hyperbolic, fits.
 -- Returns a function of items. Cost: some 40 steps to fit.
 function M.miss_curve(requests, misses, items, age)
     if misses >= requests then

@@ -12,7 +12,7 @@ local Families = {}
 Families.__index = Families
 Families.__name = "slate.cli.families"
 
---- Makes an empty set. `common`, a list of { label, value } in each sample, may be replaced before more are added.
+--- Makes an empty set. Its field `common` is a list of { label, value }: samples added from then on have these labels.
 function M.new()
     return setmetatable({ common = {}, texts = {} }, Families)
 end

@@ -23,7 +23,7 @@ function M.declare(command)
         end)
 end
 
--- The state as the server reports it, and a sentence if a mode failed, or nil; or nil, message, code.
+-- Returns the state that the server reports, and a sentence if a mode failed. On failure: nil, message, code.
 local function read_state(context, client)
     local now = must(context:snapshot(client))
     local settings = now.settings or {}

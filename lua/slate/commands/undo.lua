@@ -22,7 +22,7 @@ local function way_past(entries, stuck)
     for i = #entries, 1, -1 do
         local entry = entries[i]
         if entry.id < stuck.id and entry.server == stuck.server and not entry.undoes and steps.reverse(entry)
-            and audit.last_undone(entries, entry.server, entry.id) then
+            and audit.last_undoable(entries, entry.server, entry.id) then
             return ("; to take back the change before it: slatectl undo %d"):format(entry.id)
         end
     end
@@ -90,7 +90,7 @@ function M.run(context, parsed)
     if context.format == "csv" then
         return nil, "undo has no rows: use --json", "usage"
     end
-    local entry, problem = audit.last_undone(entries, context.server.name, parsed.id)
+    local entry, problem = audit.last_undoable(entries, context.server.name, parsed.id)
     if not entry then
         return nil, problem, "no"
     end

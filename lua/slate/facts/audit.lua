@@ -256,9 +256,9 @@ function M.note(context, entry)
     return entry.id
 end
 
---- The last entry for a server that can be undone and was not; or the one with that id. nil and a message if there is
--- none. from: a list of entries, or the text of the record.
-function M.last_undone(from, server, id)
+--- The last change to a server that was not undone; undos do not count. With an id: the entry of that id, if it was
+-- not undone. nil and a message if there is none. from: a list of entries, or the text of the record.
+function M.last_undoable(from, server, id)
     local undone = {}
     for entry in M.backwards(from) do
         if entry.undoes then
@@ -296,7 +296,7 @@ function M.fleet_change(entries, id)
 end
 
 --- The changes of the command that made an entry, without undone ones, the first change first. from: as for
--- last_undone.
+-- last_undoable.
 function M.of_command(from, entry)
     local first, undone, list = entry.with or entry.id, {}, {}
     for one in M.backwards(from) do

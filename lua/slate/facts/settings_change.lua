@@ -53,7 +53,7 @@ end
 function M.limits(row, traits)
     local least, most = tonumber(traits[row.name .. ":min"]), tonumber(traits[row.name .. ":max"])
     local choices = traits[row.name .. ":choices"]
-    if row.name == "class_policy" then -- the policies of the whole, except auto
+    if row.name == "class_policy" then -- the choices of `policy`, except auto
         choices = (traits["policy:choices"] or ""):gsub("|auto.*", "")
     elseif row.name == "verbosity" then -- higher levels log nothing more
         most = nil

@@ -167,8 +167,8 @@ local function against_ping_pong(about)
     return why
 end
 
--- The moves by which pages went back lately, one for each pair of classes. An operator who moves pages, undoes that and
--- repeats the move chose each of these moves.
+-- The recent moves that took pages back, one for each pair of classes. An operator may choose to move pages, undo that
+-- and repeat the move: the first ping_pong_by_hand moves back of an operator do not count.
 local function moves_to_and_fro(about)
     local last, by_hand, is_noted, found = {}, {}, {}, {}
     local now_s = about.general.time -- by the server's clock, as the moves

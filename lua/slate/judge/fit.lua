@@ -201,7 +201,7 @@ local function bare_end(steps, above, chunk_bytes)
     return chunk_bytes
 end
 
--- The size in the middle of a hole below `size`, if a page holds another number of chunks of it; else nil.
+-- A size in the middle of the hole from `from` to `to`. A page holds more chunks of it than of `to`. nil: none fits.
 local function middle_of(from, to, size, rules)
     local unit = rules.unit_bytes
     local middle = (math.floor(math.sqrt(from * to)) // unit + 1) * unit

@@ -247,7 +247,7 @@ function M.points(curve)
     return sampled.points(curve), by_policy and "miniatures of " .. (curve.policy or "its policy") or BY_LRU
 end
 
--- The smallest step of memory with a gain that is worth a word: { times, bytes_more, gain }; nil if none has.
+-- The smallest step of memory with a gain that is large and sure enough: { times, bytes_more, gain }; nil: no step has.
 local function least_worth(curve)
     for _, times in ipairs(MORE_TIMES) do
         local gain, chance = sampled.gain_at(curve, times)

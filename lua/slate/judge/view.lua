@@ -123,7 +123,7 @@ local function state_of(row)
     return starving.has_spare(row.free_pages or 0) and "spare" or "calm"
 end
 
--- True if a class takes its free chunks soon, as a class does that just got pages. before: the class interval_s ago, or
+-- True if a class soon fills its free chunks, as after a receipt of pages. before: the class as of interval_s ago, or
 -- nil.
 local function is_filling(class, before, interval_s)
     if not (before and interval_s and class.used_chunks and before.used_chunks) then
