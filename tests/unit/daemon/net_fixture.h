@@ -51,26 +51,29 @@ int event_base_loop(struct event_base *base, int flags) {
     return result;
 }
 
-/* Has a worker rest after so many turns more. */
-static inline void worker_rest(struct worker *w, unsigned turns) {
-    pthread_mutex_lock(&loops.mutex);
-    loops.held = w->base;
-    loops.turns = turns;
-    loops.rests = false;
-    pthread_cond_broadcast(&loops.changed);
-    worker_wake(w);
-    while (!loops.rests) {
-        pthread_cond_wait(&loops.changed, &loops.mutex);
-    }
-    pthread_mutex_unlock(&loops.mutex);
-}
+/* Has a loop rest after so many turns more, the first of which `wake` brings about. */
+#define LOOP_REST(loop, wake, more) ({ \
+        pthread_mutex_lock(&loops.mutex); \
+        loops.held = (loop)->base; \
+        loops.turns = (more); \
+        loops.rests = false; \
+        pthread_cond_broadcast(&loops.changed); \
+        wake(loop); \
+        while (!loops.rests) { \
+            pthread_cond_wait(&loops.changed, &loops.mutex); \
+        } \
+        pthread_mutex_unlock(&loops.mutex); \
+    })
 
-static inline void worker_go_on(struct worker *w) {
+static inline void worker_rest(struct worker *w, unsigned turns) { LOOP_REST(w, worker_wake, turns); }
+static inline void main_rest(struct net *net) { LOOP_REST(net, net_wake, 0); }
+
+/* The loop that rests takes up its turns again. */
+static inline void loop_go_on(void) {
     pthread_mutex_lock(&loops.mutex);
     loops.held = NULL;
     pthread_cond_broadcast(&loops.changed);
     pthread_mutex_unlock(&loops.mutex);
-    worker_wake(w);
 }
 
 /* Waits until a condition holds, which turns of the server bring about. */

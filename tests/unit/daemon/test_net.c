@@ -225,7 +225,8 @@ TEST(test_graceful_stop_beside_the_gone) {
     for (int i = 0; i < CLIENTS; i++) {
         close(fds[i]);
     }
-    worker_go_on(w);
+    loop_go_on();
+    worker_join(w);
     host_stop(&h, true);
     ok(true, "a graceful stop ends, though no time passes, where clients have gone that left requests unread");
     host_close(&h);

@@ -73,12 +73,12 @@ static void test_udp_asks_beside_a_dump(void) {
     rest_amid_dump(&s);
     s.w->interactive_until_us = 0;
     ssize_t sent = sendto(fd, datagram, sizeof datagram - 1, 0, (struct sockaddr *)&at, at_bytes);
-    worker_go_on(s.w);
+    loop_go_on();
     ok(sent == sizeof datagram - 1 && tap_readable(fd) && recv(fd, reply, sizeof reply, 0) > 8,
        "a request by UDP amid a dump is answered");
     worker_rest(s.w, 0);
     ok(s.w->interactive_until_us != 0, "and long answers rest because of it");
-    worker_go_on(s.w);
+    loop_go_on();
     close(fd);
     close_scene(&s);
 }
@@ -92,7 +92,7 @@ static void test_bytes_behind_a_dump_wake_nobody(void) {
     ok(say(s.fd, "mn\r\n", 4) && tap_readable(c->record.fd), "a client sends a request behind its dump, while the dump rests");
     worker_rest(s.w, 1);
     ok(s.w->answers.first == c && !event_pending(&c->event, EV_READ, NULL), "its bytes do not wake the worker again and again");
-    worker_go_on(s.w);
+    loop_go_on();
     host_pass(&s.h, REST_US);
     ok(read_on(&s, 0, "\nMN\r\n"), "and are answered when the dump has ended");
     close_scene(&s);
