@@ -1,5 +1,5 @@
 /* slatetop: parses the command line and runs the console or batch mode. */
-#include "app/batch.h"
+#include "app/batch_mode.h"
 #include "app/loop.h"
 #include "brain/own_rules.h"
 #include "facts/words.h"

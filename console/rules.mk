@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # slatetop, and what the suites link of it.
-CONSOLE_O    := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/*/*.c)))
+CONSOLE_O    := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/*/*.c console/*/*/*.c)))
 CONSOLE_LIBS := $(call libs_of,ncursesw tinfo,-lncursesw -ltinfo) $(call libs_of,jansson,-ljansson) $(LUA_LIBS) -lz -lm
 OBJECTS      += $(CONSOLE_O) $B/console/main.o
 BINS         += $B/bin/slatetop

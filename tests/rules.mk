@@ -46,7 +46,7 @@ $B/world/load.so: tests/world/load.c $(LOAD_O) $(TRACE_O)
 	    $^ $(LOAD_LIBS)
 $B/world/slatetop: tests/console/terminal.c tests/unit/console/cells_row.h $B/console/main.o $(CONSOLE_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) $(QUICK) -Iconsole $(LDFLAGS) $(QUICK_LINK) -o $@ $< \
-	    $(filter-out %.c %.h %/draw/term.o %/facts/clock.o,$^) $(CONSOLE_LIBS)
+	    $(filter-out %.c %.h %/draw/term.o %/facts/poll_clock.o,$^) $(CONSOLE_LIBS)
 
 # Of these the linker hands the calls at which one thread makes way for another to the suite.
 ISOLATION_WRAPS := pthread_mutex_lock pthread_mutex_unlock usleep nanosleep clock_mono_us cache_read_copy \

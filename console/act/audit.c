@@ -1,6 +1,6 @@
 #include "act/audit.h"
 
-#include "facts/clock.h"
+#include "facts/poll_clock.h"
 
 #include <fcntl.h>
 #include <pwd.h>

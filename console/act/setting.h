@@ -4,7 +4,7 @@
  * arguments. Cost of a call: some 0.3 ms. One thread. */
 #ifndef CONSOLE_ACT_SETTING_H
 #define CONSOLE_ACT_SETTING_H
-#include "facts/inquiry.h"
+#include "facts/details/inquiry.h"
 #include "facts/stats.h"
 
 enum {

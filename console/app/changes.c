@@ -1,8 +1,8 @@
 #include "app/changes.h"
 
-#include "facts/clock.h"
+#include "facts/poll_clock.h"
 #include "facts/words.h"
-#include "views/marked.h"
+#include "views/review/marked.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Changes: from the review to the server, and back. */
 #ifndef CONSOLE_APP_CHANGES_H
 #define CONSOLE_APP_CHANGES_H
-#include "app/state.h"
+#include "app/app_state.h"
 
 /* Sends the reviewed plan, or shows why not. */
 void send_reviewed(struct app *app, uint64_t now_ms);

@@ -1,14 +1,14 @@
 #include "app/loop.h"
 
 #include "app/changes.h"
-#include "app/keys.h"
+#include "app/key_actions.h"
 #include "app/past.h"
 #include "brain/brain.h"
 #include "brain/health.h"
 #include "brain/lua_outside.h"
-#include "facts/clock.h"
+#include "facts/poll_clock.h"
 #include "facts/words.h"
-#include "views/marked.h"
+#include "views/review/marked.h"
 
 #include <signal.h>
 #include <stdio.h>

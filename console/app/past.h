@@ -1,7 +1,7 @@
 /* Pause, the cursor in the past, marks, and recording. */
 #ifndef CONSOLE_APP_PAST_H
 #define CONSOLE_APP_PAST_H
-#include "app/state.h"
+#include "app/app_state.h"
 
 /* Obeys a command about time, marks or recording; false for any other command. */
 bool time_command(struct app *app, enum command command, uint64_t now_ms);

@@ -1,6 +1,6 @@
 #include "brain/lua_state.h"
 
-#include "facts/clock.h"
+#include "facts/poll_clock.h"
 
 #include <jansson.h>
 #include <lauxlib.h>

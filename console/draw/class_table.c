@@ -1,10 +1,10 @@
 #include "draw/class_table.h"
 
-#include "brain/query.h"
 #include "brain/brain.h"
 #include "brain/format.h"
 #include "brain/health.h"
 #include "brain/own_rules.h"
+#include "brain/query.h"
 #include "draw/class_filter.h"
 
 #include <math.h>

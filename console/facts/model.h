@@ -7,7 +7,7 @@
  * One thread. */
 #ifndef CONSOLE_FACTS_MODEL_H
 #define CONSOLE_FACTS_MODEL_H
-#include "facts/details.h"
+#include "facts/details/details.h"
 #include "facts/stats.h"
 
 #include <time.h>

@@ -1,4 +1,4 @@
-/* The address of a server or of a list of servers (text: app/address_word.h), and its endpoints.
+/* The address of a server or of a list, and its endpoints. app/servers/address_word reads texts.
  *
  * A lookup of a name may take long, so slatetop itself never does one: numeric addresses and paths
  * are answered at once; a child looks names up, writes the answer to a pipe, and can be ended at

@@ -10,7 +10,7 @@
 #ifndef CONSOLE_LINK_CLIENT_H
 #define CONSOLE_LINK_CLIENT_H
 #include "link/address.h"
-#include "link/tls.h"
+#include "link/client_tls.h"
 
 #include <stdint.h>
 

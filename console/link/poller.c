@@ -1,6 +1,6 @@
 #include "link/poller.h"
 
-#include "facts/clock.h"
+#include "facts/poll_clock.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * way, so a slow server gets fewer requests. One thread; times are monotonic milliseconds. */
 #ifndef CONSOLE_LINK_POLLER_H
 #define CONSOLE_LINK_POLLER_H
-#include "facts/details.h"
+#include "facts/details/details.h"
 #include "facts/latency.h"
 #include "facts/stats.h"
 #include "link/client.h"

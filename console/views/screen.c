@@ -3,7 +3,7 @@
 #include "act/forecast.h"
 #include "brain/format.h"
 #include "brain/health.h"
-#include "views/palette.h"
+#include "views/overlay/palette.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* The terminal and the clock of a slatetop that a spec drives: the linker puts this file in the place of draw/term.c and
- * facts/clock.c. Time stands still unless the spec lets some pass.
+ * facts/poll_clock.c. Time stands still unless the spec lets some pass.
  *
  * Where slatetop waits, it tells the spec on a socket "DUE BYTES" and, when the screen is another than
  * before, that many bytes of it. The spec answers with a line "NOW WIDTH HEIGHT KEY ...". Times are milliseconds. A key
  * is a character, a name of `named` below, C-x, Fn, or click=Y,X. */
 #include "../unit/console/cells_row.h"
 #include "draw/term.h"
-#include "facts/clock.h"
+#include "facts/poll_clock.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "act/acting.h"
-#include "app/address_word.h"
-#include "app/options.h"
+#include "app/servers/address_word.h"
+#include "app/options/startup_options.h"
 #include "brain/brain.h"
 #include "brain/recording.h"
-#include "facts/details.h"
-#include "facts/inquiry.h"
+#include "facts/details/details.h"
+#include "facts/details/inquiry.h"
 #include "facts/stat_line.h"
 #include "facts/stats.h"
 #include "facts/tape.h"

@@ -280,7 +280,7 @@ describe("the doctor on few hits", function()
             return make(1000 + now_s, {}, { cmd_get = gets, get_hits = hits, get_misses = gets - hits, uptime = 9000 })
         end
         function context.out_json(_, _, document) told = document.findings end
-        local ok, problem = pcall(require("slate.commands.doctor").run, context, { interval = interval_s })
+        local ok, problem = pcall(require("slate.commands.judge.doctor").run, context, { interval = interval_s })
         clock.sleep, clock.steady_s = sleep, steady_s
         assert(ok, problem)
         local finding = found("hits", told)

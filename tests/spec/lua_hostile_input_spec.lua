@@ -199,7 +199,7 @@ describe("a line of 500 letters, blanks or signs", function()
     local function out_of_stats(lines)
         local mock = setmetatable({ out = function() end, server = { name = "it" } }, { __index = context })
         mock.connect = function() return { stats = function() return lines end, close = function() end } end
-        return require("slate.commands.stats").run(mock, { group = {} })
+        return require("slate.commands.inspect.stats").run(mock, { group = {} })
     end
 
     local READERS <const> = {

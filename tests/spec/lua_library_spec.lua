@@ -4,7 +4,7 @@ local command = require "support.command"
 local server = require "support.server"
 
 local function modules()
-    local pipe = assert(io.popen("ls lua/slate/*/*.lua | grep -vE '/(commands|policies)/'"))
+    local pipe = assert(io.popen("ls lua/slate/*/*.lua | grep -v /policies/"))
     local list = {}
     for path in pipe:lines() do list[#list + 1] = path end
     pipe:close()

@@ -257,8 +257,8 @@ describe("a memcached with a fault", function()
             function context.connect() -- the warning comes before anything is watched
                 return nil, "gone", "closed"
             end
-            local code, message = require("slate.base.failure").caught(require("slate.commands.watch").run, context,
-                { classes = classes, where = {} })
+            local code, message = require("slate.base.failure").caught(require("slate.commands.inspect.watch").run,
+                context, { classes = classes, where = {} })
             assert.same({ nil, "gone" }, { code, message })
             return said
         end

@@ -501,8 +501,8 @@ describe("the base of a trial", function()
                 seconds = interval_s
                 return nil, "enough is known", "no"
             end }
-            local code, message = require("slate.base.failure").caught(require("slate.commands.trial").run, context,
-                { settings = {}, guard = {}, for_s = for_s })
+            local code, message = require("slate.base.failure").caught(require("slate.commands.change.trial").run,
+                context, { settings = {}, guard = {}, for_s = for_s })
             assert.same({ nil, "enough is known" }, { code, message })
             return seconds
         end

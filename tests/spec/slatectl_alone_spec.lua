@@ -178,7 +178,7 @@ describe("slatectl without a server", function()
             .. "for n in pairs(package.loaded) do print(n) end'"))
         local loaded = pipe:read("a")
         pipe:close()
-        for _, name in ipairs({ "socket", "cjson", "slate.wire.client", "slate.commands.top" }) do
+        for _, name in ipairs({ "socket", "cjson", "slate.wire.client", "slate.commands.inspect.top" }) do
             assert.is_nil(loaded:find("\n" .. name:gsub("%.", "%%.")), name)
         end
     end)

@@ -331,7 +331,7 @@ describe("slatectl fleet flush", function()
         local context = require("slate.cli.context").new({ servers = list, server = list[1], format = "json",
             lines = out, timeout_s = 60 })
         context.print_note = function() end
-        local code = require("slate.commands.fleet_flush").run(context, parsed)
+        local code = require("slate.commands.fleet.fleet_flush").run(context, parsed)
         return code, document(table.concat(out)).servers
     end
 

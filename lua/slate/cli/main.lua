@@ -6,69 +6,68 @@
 -- Only the module of the requested command is loaded: the start takes most of the time.
 local M = {}
 
---- The sub-commands, in the order of `slatectl help`.
+--- The sub-commands, in the order of `slatectl help`: the folder of the module, `name` and `summary`. `each`: runs once
+-- for each server; `many`: takes several at once.
 M.COMMANDS = {
-    { name = "top", summary = "the server at a glance: rates, memory, the classes that matter, advice", each = true },
-    { name = "classes", summary = "a table of the slab classes with rates", each = true },
-    { name = "pages", summary = "how full the pages of each class are", each = true },
-    { name = "items", summary = "the items of each class by eviction queue, and the items lost", each = true },
-    { name = "sizes", summary = "the sizes of the items, over the boundaries of the classes", each = true },
-    { name = "fit", summary = "the class for values of a size, its waste and its state", each = true },
-    { name = "settings", summary = "the server's settings", each = true },
-    { name = "stats", summary = "a group of statistics as the server reports it", each = true },
-    { name = "fleet", summary = "one row for each of many servers, the worst first", many = true },
-    { name = "fleet-where", summary = "the server of a fleet that holds a key" },
-    { name = "fleet-apply", summary = "carry a plan out on many servers, one after the other, under guards",
-        many = true },
-    { name = "fleet-undo", summary = "take a change to a fleet back, on all of its servers", many = true },
-    { name = "fleet-warm", summary = "fill a cold server with the items that its peers hold" },
-    { name = "fleet-flush", summary = "flush many servers, the next one when the hits of the last are back",
-        many = true },
-    { name = "conns", summary = "the open connections, the longest idle first", each = true },
-    { name = "hotkeys", summary = "the keys asked for most", each = true },
-    { name = "watch", summary = "the server's stream of events, and how many were lost" },
-    { name = "keys", summary = "the keys of the server, summed up by prefix or one by one" },
-    { name = "get", summary = "the value of one key" },
-    { name = "me", summary = "the server's data about one item, without a use of the item" },
-    { name = "delete", summary = "remove one item", no_rows = true },
-    { name = "advise", summary = "changes to make: pages, chunk sizes, memory, automove, eviction policy", each = true,
-        no_rows = true },
-    { name = "check", summary = "compare figures with thresholds, for monitoring", many = true },
-    { name = "doctor", summary = "findings about the server, the worst first, with remedies", each = true },
-    { name = "waste", summary = "memory that holds no item, by class and by cause", each = true },
-    { name = "curve", summary = "the hit ratio to expect with other amounts of memory, and how sure that is",
-        each = true },
-    { name = "whatif", summary = "the hit ratio that other eviction policies would have", each = true },
-    { name = "explain", summary = "the meaning of a figure or setting, and what to do about it", no_rows = true },
-    { name = "move", summary = "move pages between slab classes, and verify that they moved", no_rows = true },
-    { name = "automove", summary = "show or set how the server moves pages by itself" },
-    { name = "moves", summary = "the last page moves, their reasons and their cost", each = true },
-    { name = "set", summary = "change settings of a running server, verified and on record", no_rows = true },
-    { name = "extstore", summary = "memcached's storage on flash: items, activity, settings" },
-    { name = "plan", summary = "write page moves and settings to change into a file", no_rows = true },
-    { name = "apply", summary = "carry out a plan, step by step, each verified", no_rows = true },
-    { name = "trial", summary = "change settings for a while, and go back when a bound is crossed", no_rows = true },
-    { name = "audit", summary = "the changes on record, with their outcome", many = true },
-    { name = "undo", summary = "take back the changes of the last command" },
-    { name = "geometry", summary = "show or change the chunk sizes of a live server" },
-    { name = "policy", summary = "list, show, test, simulate or run policies in Lua" },
-    { name = "rules", summary = "list or test rules and columns of your own", no_rows = true },
-    { name = "record", summary = "record snapshots into a file", no_rows = true },
-    { name = "capture", summary = "write a sample of a server's requests into a file, as a trace", no_rows = true },
-    { name = "save", summary = "write the items of a server into a file, while it serves", no_rows = true },
-    { name = "load", summary = "store the items of a file, to warm a server", no_rows = true },
-    { name = "chart", summary = "draw recordings, or live servers: pages, hits, curves, sizes",
+    { "inspect", "top", "the server at a glance: rates, memory, the classes that matter, advice", each = true },
+    { "inspect", "classes", "a table of the slab classes with rates", each = true },
+    { "inspect", "pages", "how full the pages of each class are", each = true },
+    { "inspect", "items", "the items of each class by eviction queue, and the items lost", each = true },
+    { "inspect", "sizes", "the sizes of the items, over the boundaries of the classes", each = true },
+    { "inspect", "fit", "the class for values of a size, its waste and its state", each = true },
+    { "inspect", "settings", "the server's settings", each = true },
+    { "inspect", "stats", "a group of statistics as the server reports it", each = true },
+    { "fleet", "fleet", "one row for each of many servers, the worst first", many = true },
+    { "fleet", "fleet-where", "the server of a fleet that holds a key" },
+    { "fleet", "fleet-apply", "carry a plan out on many servers, one after the other, under guards", many = true },
+    { "fleet", "fleet-undo", "take a change to a fleet back, on all of its servers", many = true },
+    { "fleet", "fleet-warm", "fill a cold server with the items that its peers hold" },
+    { "fleet", "fleet-flush", "flush many servers, the next one when the hits of the last are back", many = true },
+    { "inspect", "conns", "the open connections, the longest idle first", each = true },
+    { "inspect", "hotkeys", "the keys asked for most", each = true },
+    { "inspect", "watch", "the server's stream of events, and how many were lost" },
+    { "inspect", "keys", "the keys of the server, summed up by prefix or one by one" },
+    { "inspect", "get", "the value of one key" },
+    { "inspect", "me", "the server's data about one item, without a use of the item" },
+    { "change", "delete", "remove one item", no_rows = true },
+    { "judge", "advise", "changes to make: pages, chunk sizes, memory, automove, eviction policy",
+        each = true, no_rows = true },
+    { "judge", "check", "compare figures with thresholds, for monitoring", many = true },
+    { "judge", "doctor", "findings about the server, the worst first, with remedies", each = true },
+    { "judge", "waste", "memory that holds no item, by class and by cause", each = true },
+    { "predict", "curve", "the hit ratio to expect with other amounts of memory, and how sure that is", each = true },
+    { "predict", "whatif", "the hit ratio that other eviction policies would have", each = true },
+    { "judge", "explain", "the meaning of a figure or setting, and what to do about it", no_rows = true },
+    { "change", "move", "move pages between slab classes, and verify that they moved", no_rows = true },
+    { "change", "automove", "show or set how the server moves pages by itself" },
+    { "inspect", "moves", "the last page moves, their reasons and their cost", each = true },
+    { "change", "set", "change settings of a running server, verified and on record", no_rows = true },
+    { "change", "extstore", "memcached's storage on flash: items, activity, settings" },
+    { "change", "plan", "write page moves and settings to change into a file", no_rows = true },
+    { "change", "apply", "carry out a plan, step by step, each verified", no_rows = true },
+    { "change", "trial", "change settings for a while, and go back when a bound is crossed", no_rows = true },
+    { "change", "audit", "the changes on record, with their outcome", many = true },
+    { "change", "undo", "take back the changes of the last command" },
+    { "change", "geometry", "show or change the chunk sizes of a live server" },
+    { "change", "policy", "list, show, test, simulate or run policies in Lua" },
+    { "judge", "rules", "list or test rules and columns of your own", no_rows = true },
+    { "record", "record", "record snapshots into a file", no_rows = true },
+    { "record", "capture", "write a sample of a server's requests into a file, as a trace", no_rows = true },
+    { "record", "save", "write the items of a server into a file, while it serves", no_rows = true },
+    { "record", "load", "store the items of a file, to warm a server", no_rows = true },
+    { "record", "chart", "draw recordings, or live servers: pages, hits, curves, sizes", many = true, no_rows = true },
+    { "record", "report", "one web page of recordings or live servers: findings, charts, changes",
         many = true, no_rows = true },
-    { name = "report", summary = "one web page of recordings or live servers: findings, charts, changes",
-        many = true, no_rows = true },
-    { name = "simulate", summary = "play a trace to caches of many policies and sizes, without a server" },
-    { name = "bench", summary = "load a server with slate-load", no_rows = true },
-    { name = "export", summary = "the statistics for Prometheus, once or on request", many = true,
-        no_rows = true },
-    { name = "completion", summary = "a script that completes commands and options in a shell", no_rows = true },
-    { name = "version", summary = "print the version of slatectl", no_rows = true },
-    { name = "help", summary = "show how to use slatectl or one of its commands" },
+    { "predict", "simulate", "play a trace to caches of many policies and sizes, without a server" },
+    { "predict", "bench", "load a server with slate-load", no_rows = true },
+    { "record", "export", "the statistics for Prometheus, once or on request", many = true, no_rows = true },
+    { "shell", "completion", "a script that completes commands and options in a shell", no_rows = true },
+    { "shell", "version", "print the version of slatectl", no_rows = true },
+    { "shell", "help", "show how to use slatectl or one of its commands" },
 }
+for _, row in ipairs(M.COMMANDS) do
+    row.name, row.summary = row[2], row[3]
+end
 
 --- Exit codes by the error codes of the library.
 M.EXIT = {
@@ -81,8 +80,8 @@ local DEFAULT_SERVER <const> = "127.0.0.1:11211"
 
 local SHARED_HELP <const> = "These options may stand before or after the command."
 
-local function module_of(name)
-    return require("slate.commands." .. name:gsub("-", "_"))
+local function module_of(row)
+    return require(("slate.commands.%s.%s"):format(row[1], (row.name:gsub("-", "_"))))
 end
 
 --- Joins a command's name in two words into one argument: `fleet warm` is fleet-warm.
@@ -135,7 +134,7 @@ function M.parser(chosen, alone)
             local command = parser:command(row.name):summary(row.summary)
             if is_chosen then
                 command:description(row.summary:sub(1, 1):upper() .. row.summary:sub(2) .. ".")
-                module_of(row.name).declare(command)
+                module_of(row).declare(command)
             end
         end
     end
@@ -258,7 +257,8 @@ local function dispatch(arguments, launcher)
         io.stderr:write(parser:get_usage(), "\n")
         return nil, "a command is needed; see 'slatectl help'", "usage"
     end
-    if parsed.csv and row_of(name).no_rows then -- before the command runs
+    local row = row_of(name)
+    if parsed.csv and row.no_rows then -- before the command runs
         return nil, ("%s has no rows: use --json"):format(name), "usage"
     end
     local lists, problem, code = lists_of(parsed, os.getenv)
@@ -268,11 +268,11 @@ local function dispatch(arguments, launcher)
     end
     if not servers then
         return nil, problem, code
-    elseif #servers > 1 and not (row_of(name).many or row_of(name).each) then
+    elseif #servers > 1 and not (row.many or row.each) then
         return nil, ("%s speaks to one server, %d are given"):format(name, #servers), "usage"
     end
     if name == "bench" then
-        return module_of("bench").pass_through(words, servers[1], parsed, launcher)
+        return module_of(row).pass_through(words, servers[1], parsed, launcher)
     end
     local options = {
         timeout_s = parsed.timeout or 5, trace = parsed.trace,
@@ -280,12 +280,12 @@ local function dispatch(arguments, launcher)
         color = parsed.color, read_only = parsed.read_only, version = launcher.version, bin_dir = launcher.bin_dir,
         is_named = #parsed.server > 0 or os.getenv("SLATE_SERVER") ~= nil,
     }
-    if #servers > 1 and row_of(name).each then
-        return require("slate.cli.each").run(module_of(name), parsed, servers, options)
+    if #servers > 1 and row.each then
+        return require("slate.cli.each").run(module_of(row), parsed, servers, options)
     end
     options.lists, options.servers, options.server = lists, servers, servers[1]
     M.context = require("slate.cli.context").new(options)
-    return module_of(name).run(M.context, parsed)
+    return module_of(row).run(M.context, parsed)
 end
 
 -- True if the reader of the output has closed it (slatectl stats | head): that is no failure.

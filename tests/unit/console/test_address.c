@@ -1,4 +1,4 @@
-#include "app/address_word.h"
+#include "app/servers/address_word.h"
 #include "tap.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /* The client against a server that this test plays itself, on a UNIX socket in a folder of its own.
  */
-#include "app/address_word.h"
+#include "app/servers/address_word.h"
 #include "link/client.h"
 #include "link/poller.h"
 #include "tap.h"

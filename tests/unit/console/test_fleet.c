@@ -1,6 +1,6 @@
 /* Lists of servers: who is on them is watched, who has left them is not. */
-#include "app/address_word.h"
-#include "app/fleet.h"
+#include "app/servers/address_word.h"
+#include "app/servers/fleet.h"
 #include "brain/brain.h"
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* Answers to inquiries: kept as text, read line by line, whatever a server writes. */
-#include "facts/inquiry.h"
+#include "facts/details/inquiry.h"
 #include "tap.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 #include "screen.h"
-#include "views/palette.h"
+#include "views/overlay/palette.h"
 
 static struct palette_choice choices[PALETTE_CHOICES];
 

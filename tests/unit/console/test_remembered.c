@@ -1,4 +1,4 @@
-#include "app/remembered.h"
+#include "app/options/remembered.h"
 #include "draw/term.h"
 #include "tap.h"
 

@@ -1,4 +1,4 @@
-#include "app/timeline.h"
+#include "app/servers/timeline.h"
 #include "brain/brain.h"
 #include "fixture.h"
 #include "tap.h"

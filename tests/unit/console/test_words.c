@@ -1,6 +1,6 @@
 #include "act/forecast.h"
 #include "brain/health.h"
-#include "facts/details.h"
+#include "facts/details/details.h"
 #include "facts/words.h"
 #include "fixture.h"
 #include "tap.h"
