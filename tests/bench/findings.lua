@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- `make bench-findings`: how soon what is wrong with a recorded server is found, and what is found where nothing is
--- wrong, for the table in tests/README.md.
+-- wrong, for the table in BENCHMARKS.md.
 --
 --   build/world/lua tests/bench/findings.lua
 --

@@ -22,7 +22,7 @@
  * nothing at all is served first, and the cache itself takes a page for it at once
  * (cache_config.steal_pages), which is why no pages are held in reserve.
  *
- * Every constant has its experiment in tests/bench/policies/README.md. Source: marginal hits from
+ * Every constant has its experiment in BENCHMARKS.md, section control. Source: marginal hits from
  * shadow queues, Cidon et al., "Cliffhanger", NSDI 2016; the hull over depths stands in for its
  * second pair of queues. Cost: a snapshot a look, 20 a second, 4 while the pool has pages, and
  * O(classes) a move. */
