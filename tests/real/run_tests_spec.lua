@@ -115,17 +115,18 @@ cd %s; echo %d >>order; touch now.%d; ls now.* | wc -l >>at-a-time; sleep 0.1; r
 
   it("runs suites beside others that waited the last time, as if these were less than one", function()
     local suites, times = {}, {}
-    for i = 1, 10 do -- each ends once all have begun
+    for i = 1, 10 do -- each waits for its FIFO; the last that begins opens those of the others
       suites[i] = suite("s" .. i, ([[#!/bin/sh
 cd %s; touch here.%d
-until [ -e all ]; do [ "$(ls here.* | wc -l)" -lt 10 ] || touch all; sleep 0.05; done
+if [ "$(ls here.* | wc -l)" = 10 ] && mkdir last; then rm go.%d; for go in go.*; do : >$go; done; else : <go.%d; fi
 echo ok 1; echo 1..1
-]]):format(folder, i))
+]]):format(folder, i, i, i))
+      run(("mkfifo %s/go.%d"):format(folder, i))
       times[i] = ("9.0 0.1 %s\n"):format(suites[i])
     end
     run("mkdir " .. folder .. "/logs")
     server.write_file(folder .. "/logs/times", table.concat(times))
-    local ok, last, text = count(suites, "-j 1")
+    local ok, last, text = count(suites, "-j 1 -t 120")
     assert.is_true(ok, text)
     assert.equal("10 passed, 0 failed", last)
   end)
@@ -146,18 +147,19 @@ echo ok 1; echo 1..1
 
   it("ends its suites and removes what they leave when it is interrupted", function()
     local long = suite("long", ([[#!/bin/sh
-mktemp >%s/file.new; mv %s/file.new %s/file
-setsid sleep 3600 & sleep 3601
-]]):format(folder, folder, folder))
+mktemp >%s/file
+setsid sleep 3600 & : >%s/begun; sleep 3601
+]]):format(folder, folder))
     local _, text = run(([[
+      mkfifo %s/begun
       scripts/run-tests -o %s/logs %s &
       tests=$!
-      until [ -s %s/file ]; do sleep 0.02; done
+      : <%s/begun
       kill -TERM $tests
       wait $tests
       echo status $?
       dirname $(cat %s/file) | xargs ls -d 2>&1
-      ps -e -o stat=,args= | grep '^[^Z].*sleep 360[01]']]):format(folder, long, folder, folder))
+      ps -e -o stat=,args= | grep '^[^Z].*sleep 360[01]']]):format(folder, folder, long, folder, folder))
     assert.truthy(text:find("^status 130\n[^\n]*No such file or directory\n$"), text)
   end)
 
