@@ -21,7 +21,7 @@ static struct {
     struct actor actors[ACTORS_MAX];
     unsigned     count; /* of the slots that were ever used */
     uint64_t     now_us, random, switches, grain_us;
-    unsigned     real; /* so many want its time to go with the real one … */
+    unsigned     real; /* so many actors want the world's time to follow real time … */
     uint64_t     ahead_us; /* … which is ahead by so much */
     bool         fds_changed; /* since they were looked at */
 } world = {.now_us = 1, .random = 1};
@@ -86,7 +86,7 @@ uint64_t world_work_us(void) {
     return self != NULL ? self->worked_us++ : 0;
 }
 
-/* --- whose turn --- */
+/* --- the running actor --- */
 
 static bool actor_is_held(const struct actor *a) { return a->server != NULL && world_server_is_held(a->server); }
 
@@ -134,7 +134,7 @@ static void actor_nap(void) {
     world.now_us = now_us > world.now_us ? now_us : world.now_us;
 }
 
-/* Those that may run. Returns when the next of the others is due, into `next_us`. */
+/* The actors that may run. `next_us` becomes the earliest time that another one waits for. */
 static unsigned actor_find_ready(struct actor *may[ACTORS_MAX], uint64_t *next_us) {
     unsigned n = 0;
     *next_us = system_timers(world.now_us);
@@ -153,7 +153,7 @@ static unsigned actor_find_ready(struct actor *may[ACTORS_MAX], uint64_t *next_u
     return n;
 }
 
-/* Draws one of those that may run. Where there is none, time passes. */
+/* Draws one of the actors that may run. With none, time passes. */
 static struct actor *actor_choose(void) {
     struct actor *may[ACTORS_MAX];
     uint64_t next_us;
@@ -164,7 +164,7 @@ static struct actor *actor_choose(void) {
         if (n > 0) {
             return n == 1 ? may[0] : may[world_random() % n];
         }
-        if (!looked) { /* it may have changed by a call that system.c has not */
+        if (!looked) { /* a call that system.c does not replace may have changed it */
             world.fds_changed = true;
         } else if (world.real > 0) {
             actor_nap();

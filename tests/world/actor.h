@@ -1,8 +1,8 @@
-/* The threads of a process as actors, of which one runs at a time, until it waits or makes way. Who goes on is drawn from
- * the seed. Time is the world's own: it passes when all actors wait, up to the next time that one of them waits for, and
- * a microsecond each time that somebody reads it.
+/* The threads of a process as actors, of which one runs at a time, until it waits or makes way. The seed draws the next
+ * one. The world's time passes when all actors wait, up to the next time that one of them waits for; each reading of the
+ * clock adds a microsecond.
  *
- * system.c puts these functions in the place of the system's calls that wait, and of those that tell the time. */
+ * system.c puts these functions in the place of the system's calls that wait, and of those that read the time. */
 #ifndef SLATE_WORLD_ACTOR_H
 #define SLATE_WORLD_ACTOR_H
 #include <poll.h>
@@ -23,23 +23,23 @@ struct actor {
     void     *arg;
     uint32_t  go;               /* a futex: 1: the actor may run */
     bool      waits;
-    bool    (*is_ready)(void *); /* what the actor waits for; NULL: nothing but fds and a time */
+    bool    (*is_ready)(void *); /* the condition that the actor waits for; NULL: only fds and a time */
     void     *ready_arg;
     const struct pollfd *fds;    /* or for one of these */
     unsigned  fd_count;
     bool      has_fd;           /* one of them had something as of the last look */
     uint64_t  until_us;
-    const void *condition;      /* the condition variable that it waits for */
+    const void *condition;      /* the condition variable that the actor waits for */
     uint64_t  worked_us;        /* the thread's own processor time */
-    unsigned  reads;            /* of the clock, since it last waited */
+    unsigned  reads;            /* of the clock, since its last wait */
     struct world_server *server; /* NULL: none */
 };
 
 /* The calling thread becomes the first actor. Once. */
 void     world_begin(void);
-/* Draws anew from this seed. A thread makes way before one lock of so many that it takes; 0: before none. */
+/* Draws anew from this seed. A thread yields before one lock of so many; 0: before none. */
 void     world_seed(uint64_t seed, uint64_t switches);
-/* When all wait, so much time passes at least: what falls due within it comes together, which costs less. */
+/* When all wait, at least so much time passes: waits that end within it end together, which costs less. */
 void     world_grain(uint64_t us);
 /* The world's time goes with the real one until as many have called this with false as with true. */
 void     world_goes_with_real_time(bool);
@@ -52,13 +52,12 @@ uint64_t world_read_us(void);    /* the same, and a microsecond passes */
 uint64_t world_work_us(void);    /* likewise, of the calling thread */
 
 struct actor *actor_self(void);
-/* Lets others run until `is_ready` tells true or the time has come. False: the time has come. It may return early: the
- * caller looks again. */
+/* Lets others run until `is_ready` returns true or the time has come (false). May return early: the caller checks again. */
 bool actor_wait(bool (*is_ready)(void *), void *arg, uint64_t until_us);
 bool actor_wait_for_fds(const struct pollfd *, unsigned count, uint64_t until_us);
 void actor_yield(void); /* lets another run, perhaps */
-void actor_may_make_way(void); /* likewise, as often as world_seed was told */
-/* Wakes one of those that wait for a condition variable, or all. */
+void actor_may_make_way(void); /* likewise, as often as world_seed says */
+/* Wakes one of the actors that wait for a condition variable, or all. */
 void actor_wake(const void *condition, bool all);
 
 int actor_start(pthread_t *, const pthread_attr_t *, void *(*run)(void *), void *arg);

@@ -1,4 +1,4 @@
-/* slate-load as a program of the world: the first word names the file for its report, the rest are its own. */
+/* slate-load as a program of the world: the first word is the file for its report, the others are slate-load's own. */
 #include "app.h"
 
 int main(int argc, char **argv) {

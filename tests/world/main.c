@@ -1,4 +1,4 @@
-/* An interpreter of Lua in a world of its own (README.md). Usage: lua SCRIPT [word ...] */
+/* A Lua interpreter in a world of its own (README.md). Usage: lua SCRIPT [word ...] */
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
@@ -50,7 +50,7 @@ static int l_hold(lua_State *lua) {
     return 0;
 }
 
-/* server:status(): what its main returned; nil: it runs. */
+/* server:status(): the result of its main; nil while the server runs. */
 static int l_status(lua_State *lua) {
     int status;
     if (world_server_ended(*main_server_at(lua), &status)) {
@@ -143,7 +143,7 @@ static int main_run(lua_State *lua, int argc, char **argv) {
 int main(int argc, char **argv) {
     const char *seed = getenv("SEED"), *switches = getenv("SLATE_WORLD_SWITCHES");
     int before = personality(0xffffffff);
-    /* Addresses that the kernel draws would decide who comes first wherever something is ordered by them. */
+    /* Addresses drawn by the kernel would change every order by address. */
     if (!(before & ADDR_NO_RANDOMIZE) && personality((unsigned long)(before | ADDR_NO_RANDOMIZE)) != -1) {
         execv("/proc/self/exe", argv);
     }

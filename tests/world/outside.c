@@ -1,5 +1,5 @@
-/* Programs that this process starts run in real time, outside of the world. While it waits for one, the world's time goes
- * with the real one, so that the program can talk to the world's servers. */
+/* Programs that this process starts run in real time, outside of the world. While the process waits for one, the world's
+ * time follows real time, so that the program can talk to the world's servers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -27,7 +27,7 @@ static bool outside_has_ended(void *arg) {
     return c->ended;
 }
 
-/* Takes what comes from the pipe until nobody has its other end, for whom it is closed when the child runs. */
+/* Reads the pipe until its other end is closed. The end is closed for processes that start while the child runs. */
 static void outside_read_output(int from, int to, bool alone) {
     char bytes[4096];
     ssize_t n;
@@ -37,7 +37,7 @@ static void outside_read_output(int from, int to, bool alone) {
     close(from);
 }
 
-/* Runs a shell's command to its end; its standard output goes to `out`; -1: to ours. Returns its status as of waitpid;
+/* Runs a shell's command to its end; its standard output goes to `out`; -1: to ours. Returns its status as of waitpid, or
  * -1. */
 static int outside_run(const char *command, int out) {
     char *words[] = {"sh", "-c", (char *)(uintptr_t)command, NULL};

@@ -18,13 +18,12 @@ struct world_server {
     char    **words;
     int       log_fd, status;
     bool      ended, held;
-    uint64_t  random; /* what it draws, which its start decides */
+    uint64_t  random; /* the seed's draw at its start */
     pthread_t thread;
     void    (*handlers[NSIG])(int);
 };
 
-/* The loader takes a file that it has loaded already, or one of the same name, for the same object: each server has a
- * copy of its own. */
+/* The loader takes a file with the name or inode of a loaded one for the same object: each server has a copy of its own. */
 static void *server_load(const char *path) {
     char name[256];
     const char *folder = getenv("TMPDIR");
@@ -102,7 +101,8 @@ bool world_server_ended(const struct world_server *s, int *status) {
     return s->ended;
 }
 
-/* The object stays where a sanitizer is to find what a server has leaked: what it still pointed to would count, too. */
+/* The object stays loaded where a sanitizer searches for leaks: memory that the object still pointed to would count, too.
+ * */
 void world_server_free(struct world_server *s) {
     if (s->ended) {
         actor_join(s->thread, NULL);

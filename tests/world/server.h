@@ -1,5 +1,5 @@
-/* Servers in this process, and slate-load. Each is the program as a shared object, loaded once more for each, so that
- * none shares a variable with another. Its main runs on a thread of its own. */
+/* Servers in this process, and slate-load. Each is the program as a shared object, loaded once more, so that no two share a
+ * variable. Its main runs on a thread of its own. */
 #ifndef SLATE_WORLD_SERVER_H
 #define SLATE_WORLD_SERVER_H
 #include <stdbool.h>
@@ -7,12 +7,12 @@
 
 struct world_server;
 
-/* Starts one: the words of its command line, the first of which is the path of the object; what it writes to standard
- * output and error goes to the end of the file `log`. NULL: `why` tells. */
+/* Starts a server. The first word of its command line is the path of the object; its standard output and error are appended
+ * to the file `log`. NULL: `why` has the error. */
 struct world_server *world_server_start(char **taken_words, const char *log, const char **why);
 /* As a signal that the process gets. False: the server handles none of that number. */
 bool world_server_signal(struct world_server *, int number);
-/* Its threads do not go on, as those of a process that is stopped. */
+/* Its threads do not go on, as those of a stopped process. */
 void world_server_hold(struct world_server *, bool);
 bool world_server_ended(const struct world_server *, int *status);
 void world_server_free(struct world_server *); /* of one that has ended */

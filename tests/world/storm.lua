@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Administrators who change a server at once, beside clients who know what they stored (writer.lua):
+-- Administrators change a server at once, beside clients that know their own values (writer.lua):
 -- `lua storm.lua FIRST COUNT [SWITCHES [say]]` plays so many seeds from FIRST on, a server each. Without SWITCHES each
--- seed has its own. Prints what contradicts itself, with the seed, and ends with status 1 then; with `say` every reply,
+-- seed has its own. Prints contradictions, with the seed, and then ends with status 1; with `say` every reply,
 -- too, and its time.
 package.path = "lua/?.lua;tests/spec/?.lua;tests/world/?.lua;" .. package.path
 local server = require "support.server"
@@ -29,7 +29,7 @@ end
 
 local function share() return 5 * math.random(1, 15) end
 
--- What an administrator may say; all are answered by one line.
+-- An administrator's commands; each has a reply of one line.
 local ORDERS <const> = {
     function() return "config set hot_lru_pct " .. share() end,
     function() return "config set warm_lru_pct " .. share() end,
@@ -57,7 +57,7 @@ local function assert_same(one, other, what)
     assert(one == other, ("%s: %s and %s"):format(what, one, other))
 end
 
--- What is told in several places is the same everywhere, and what may be set can be set.
+-- A figure that is shown in several places is the same in all, and every setting can be set.
 local function assert_agrees(connection)
     local settings, general, memory = values(connection, "settings"), values(connection), values(connection, "memory")
     local hot, warm = tonumber(settings.hot_lru_pct), tonumber(settings.warm_lru_pct)
@@ -73,7 +73,7 @@ local function assert_agrees(connection)
     assert_same(values(connection, "settings").idle_timeout, "3000", "idle_timeout")
 end
 
--- Once nothing is under way, an item is counted where it is, and so is a page.
+-- Once all requests have ended, each item and each page is counted in its place.
 local function assert_counts(connection)
     local items, by_class, pages = 0, 0, 0
     assert_same(wire.ask(connection, "lru_crawler metadump all"), "OK", "lru_crawler metadump")
@@ -99,9 +99,9 @@ local function assert_counts(connection)
     assert(pages <= tonumber(all.pages_limit) or most == 1, ("%d pages of %s"):format(pages, all.pages_limit))
 end
 
--- Administrators and writers, of whom all ask at once and then all read what they are answered.
+-- Administrators and writers: all send at once, then all read their replies.
 local function play_rounds(clients, writers)
-    local due, last -- of a flush that is to come: when, and what it takes
+    local due, last -- of a coming flush: its time, and the items that it removes
     for round = 1, ROUNDS do
         local checks, flush = {}, math.random(8) == 1 and draw(FLUSHES)
         for i, client in ipairs(clients) do

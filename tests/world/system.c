@@ -1,5 +1,5 @@
-/* The system's calls that wait, tell the time, draw at random or start threads, for the whole process: the program's own
- * symbols come before those of every library that it loads. */
+/* The system's calls that wait, read the time, draw at random or start threads, for the whole process: the program's own
+ * symbols come before those of every library that the process loads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -181,7 +181,7 @@ ssize_t recv(int fd, void *to, size_t n, int flags) {
     return syscall(SYS_recvfrom, fd, to, n, flags, NULL, NULL);
 }
 
-/* --- timers that are descriptors: what reads them reads the same from an eventfd --- */
+/* --- timers with descriptors: each is an eventfd, which has the same reads --- */
 
 static struct timer {
     int      fd;
@@ -212,7 +212,7 @@ int timerfd_create(clockid_t clock, int flags) {
     return fd;
 }
 
-/* Once: nobody here asks for more. */
+/* Only once: no caller here needs more. */
 int timerfd_settime(int fd, int flags, const struct itimerspec *in, struct itimerspec *was) {
     (void)was;
     for (struct timer *t = timers; t < timers + timer_count; t++) {
@@ -327,7 +327,7 @@ ssize_t getrandom(void *to, size_t bytes, unsigned flags) {
     return (ssize_t)bytes;
 }
 
-/* --- what is one process's, and in this one each server's own; what writes for a descriptor that others wait for --- */
+/* --- state of one process, here of each server; and writes to a descriptor that others wait for --- */
 
 int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict was) {
     struct world_server *server = actor_self() != NULL ? actor_self()->server : NULL;
@@ -362,7 +362,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
     return syscall(SYS_sendmsg, fd, message, flags);
 }
 
-/* --- what a server in a process with others may not do --- */
+/* --- calls refused to a server that shares its process --- */
 
 static int system_refuse(const char *what) {
     fprintf(stderr, "world: %s is for a server in a process of its own\n", what);
@@ -378,6 +378,6 @@ int mlockall(int flags) { return (void)flags, system_refuse("mlockall"); }
 int seccomp_load(void *filter);
 int seccomp_load(void *filter) { return (void)filter, system_refuse("seccomp_load") < 0 ? -ENOSYS : 0; }
 
-/* Has one function for all servers, which would outlive the server that set it. */
+/* Sets one function for all servers, which would outlive the server that set it. */
 void event_set_log_callback(void *log);
 void event_set_log_callback(void *log) { (void)log; }

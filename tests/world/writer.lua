@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Clients of a storm (storm.lua) who know what the server may answer. Each has keys of its own, whose value it knows or
--- which are gone for good, and shares others: what is read was written, a unique number of CAS is won by one, and no
--- two increments have one answer.
+-- Clients of a storm (storm.lua) that know the possible replies. A client's own keys have a known value or are gone for
+-- good. Of shared keys every value read was written, one client alone wins a CAS number, and no two increments have the
+-- same reply.
 local slate_world = require "slate_world"
 
 local M = {}
@@ -15,13 +15,13 @@ local function draw(list)
     return list[math.random(#list)]
 end
 
--- What is known of the keys that all share.
+-- The known facts of the shared keys.
 function M.shared()
     return { written = {}, won = {}, counted = {}, uniques = {}, count = 0 }
 end
 
---- A client on this connection. Returns { step(round), flushed(before) }: step sends requests and returns what checks
---- the answers; flushed is told when all that was stored before the round of this number is gone.
+--- A client on this connection. Returns { step(round), flushed(before) }: step sends requests and returns a function
+--- that checks the replies; flushed(before) is called when all items stored before that round are gone.
 function M.new(connection, name, shared)
     local stored, uniques, stale, count, round, sent_bytes = {}, {}, {}, 0, 0, 0
 
@@ -143,7 +143,7 @@ function M.new(connection, name, shared)
         end
     end
 
-    -- A key of its own that holds a number.
+    -- A key of the client's own that holds a number.
     function own.count(key)
         key = key .. "n"
         local entry, by = stored[key], math.random(100)
@@ -219,8 +219,8 @@ function M.new(connection, name, shared)
     local COMMON <const> = { "set", "get", "get", "cas", "cas", "count", "count", "count" }
     local writer = {}
 
-    -- Of its own keys each at most once, for what may be answered follows from the answer before. A large value is the
-    -- last: nobody reads while all are sent.
+    -- Each of the client's own keys at most once, because the possible replies follow from the reply before. A large
+    -- value is last: no client reads while all send.
     function writer.step(at_round)
         local checks, asked = {}, {}
         round = at_round

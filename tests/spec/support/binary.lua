@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Packets of memcached's binary protocol: made from words, sent, received and told in words.
+--- Packets of memcached's binary protocol: made from words, sent, received, and returned as words.
 --
--- What is sent, as words: an opcode in two hexadecimal digits, then any of key=TEXT, extras=HEX, value=TEXT, cas=N
+-- A packet to send, as words: an opcode in two hexadecimal digits, then any of key=TEXT, extras=HEX, value=TEXT, cas=N
 -- (or cas=last: the last one that was received), magic=HEX and body_bytes=N, which else follow. TEXT has \xHH for a
--- byte, and c*N for a run of one. What is received comes as the same words, with status=HEX; a CAS is told as the
--- number of different ones that the connection has seen, for no two servers count alike.
+-- byte, and c*N for a run of one. A received packet has the same words, with status=HEX; its CAS is the number of
+-- different ones that the connection has seen, because servers count differently.
 local M = {}
 
 local HEAD <const> = ">BBI2BBI2I4I4I8"
 local HEAD_BYTES <const> = 24
 local REQUEST <const>, REPLY <const>, NOOP <const> = 0x80, 0x81, 0x0a
 local OPAQUE <const>, LAST_OPAQUE <const> = 0x01020304, 0xdeadbeef
-local RUN <const> = 16 -- a longer run of one byte is told as such
+local RUN <const> = 16 -- a longer run of one byte becomes c*N
 
 local function unescape(text)
     local parts = {}
@@ -77,7 +77,7 @@ function M.claims(path)
     return list
 end
 
---- The bytes of a packet that is told in words. `last_cas`: what cas=last is.
+--- The bytes of a packet given as words. `last_cas`: the number for cas=last.
 function M.packet(words, last_cas)
     local fields = {}
     for name, text in words:gmatch("([%a_]+)=(%S+)") do
@@ -104,7 +104,7 @@ end
 
 function Client:close() self.connection:close() end
 
--- The next packet: its fields, or nil when the server has closed.
+-- The next packet's fields, or nil when the server has closed.
 function Client:receive()
     local head = self.connection:receive(HEAD_BYTES)
     if not head then
@@ -117,7 +117,7 @@ function Client:receive()
         key = body:sub(extras_bytes + 1, extras_bytes + key_bytes), value = body:sub(extras_bytes + key_bytes + 1) }
 end
 
---- The server's version; nil when it does not tell one.
+--- The server's version; nil for none.
 function Client:version()
     local reply = self.connection:send(packet(0x0b, {}, OPAQUE)) and self:receive()
     return reply and reply.value or nil
@@ -142,15 +142,15 @@ function Client:tell(reply)
     return table.concat(words, " ")
 end
 
---- Sends packets in words, then a noop; returns the replies in words up to its own, or to "close".
--- `feed`: a function that cuts the bytes to pieces; nil: all at once.
+--- Sends packets in words, then a noop; returns the replies in words up to the noop's, or to "close". `feed`: a
+-- function that divides the bytes; nil: all at once.
 function Client:ask(sent, feed)
     local bytes = {}
     for _, words in ipairs(sent) do bytes[#bytes + 1] = M.packet(words, self.last_cas) end
     bytes[#bytes + 1] = packet(NOOP, {}, LAST_OPAQUE)
     for _, piece in ipairs(feed and feed(table.concat(bytes)) or { table.concat(bytes) }) do
         if not self.connection:send(piece) then
-            break -- closed: what was said before can be read
+            break -- closed: earlier replies can still be read
         end
     end
     local said = {}
@@ -164,7 +164,7 @@ function Client:ask(sent, feed)
     return said
 end
 
---- The statistics that a `stat` with this key tells: by name, and the names in order. nil: it is refused.
+--- The statistics of a `stat` with this key: by name, and the names in order. nil: refused.
 function Client:stats(key)
     assert(self.connection:send(packet(0x10, { key = key }, OPAQUE)))
     local values, names = {}, {}

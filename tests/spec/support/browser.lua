@@ -7,12 +7,12 @@ local M = {}
 local PROGRAM <const> = "chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run "
     .. "--disable-extensions"
 
--- What stands first in a page: it keeps what goes wrong from then on.
+-- The first script of a page: collects errors from then on.
 local CATCH <const> = [[<script>window.troubles = [];
 window.addEventListener("error", function (e) { window.troubles.push(String(e.message)); });
 window.addEventListener("securitypolicyviolation", function (e) { window.troubles.push("asks for " + e.blockedURI); });
 </script>]]
--- And what stands last: it tells what the function `probe` finds, as JSON.
+-- The last script of a page: prints the result of the function `probe` as JSON.
 local TELL <const> = [[<script>(function () { var told;
 try { told = (%s)(); } catch (e) { told = { troubles: [String(e)] }; }
 told.troubles = (told.troubles || []).concat(window.troubles); told.width = window.innerWidth;
@@ -36,14 +36,14 @@ function M.absent(folder)
     end
 end
 
--- The window of a browser has a least width, a frame has none; what it told is on the outer page when that has loaded.
+-- A browser's window has a least width, a frame has none. The frame's result is on the outer page once that has loaded.
 local FRAME <const> = [[<!DOCTYPE html><html><body style="margin:0"><iframe style="border:0;width:%dpx;height:900px"
 srcdoc="%s"></iframe><script>window.addEventListener("load", function () {
 document.body.appendChild(document.importNode(document.querySelector("iframe").contentDocument.getElementById("probe"),
 true)); });</script></body></html>]]
 
 --- Opens a page, runs a probe (JavaScript: a function that returns an object) at its end, and returns the object, with
--- troubles (what went wrong, a list of texts) and width. options: width and is_dark.
+-- troubles (a list of error texts) and width. options: width and is_dark.
 function M.probe(folder, page, probe, options)
     local path = folder .. "/probed.html"
     local file = assert(io.open(path, "w"))

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Runs busted in the interpreter that runs this: busted --lua=PROGRAM loads all of busted, then starts PROGRAM, which
--- does so again. And busted looks a global of a spec up through all the blocks around it, by a function of Lua: here
--- the globals of Lua itself are where a look finds them at once.
+-- Runs busted in this interpreter: busted --lua=PROGRAM would load all of busted twice, here and in PROGRAM. And busted
+-- searches a spec's globals through all enclosing blocks: here Lua's own globals are found at once.
 local environment = require "busted.environment"
 
 package.loaded["busted.environment"] = function(context)

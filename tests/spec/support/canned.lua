@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A server that is a table of answers, for whatever goes through slate.wire.transport, under a clock that only sleeps
--- and time-outs move on: no socket, no waiting, the same each time.
+--- A server that is a table of answers, for all users of slate.wire.transport, under a clock that moves only by sleeps
+--- and time-outs: no socket, no waiting, the same each time.
 --
 --     local canned = require "support.canned"
 --     local one = canned.new({ "first.txt", "second.txt" }, { mn = "MN" })
 --     one:install()
 --     local code, out, err = one:slatectl({ "classes" })
 --
--- Files of answers are those of tests/unit/console/fixtures: "### " and a command, then the server's lines. Of several
--- files each answers once, the last for ever.
+-- Files of answers are those of tests/unit/console/fixtures: "### " and a command, then the server's lines. With
+-- several files each answers once, the last one for ever.
 local M = {}
 
 local Transport = {}
@@ -31,9 +31,8 @@ local function read_answers(path, into)
     end
 end
 
---- answers: a table from a command, or from its first word, to the text of an answer, or to a function of the command
--- that makes one: a text, or the command that is answered as it is. damage: a function from an answer's text to
--- another.
+--- answers: a table from a command, or from its first word, to a reply's text, or to a function of the command that
+-- returns that text or another command whose reply counts. damage: a function from a reply's text to another.
 function M.new(paths, answers, damage)
     local self = setmetatable({ files = {}, answers = answers, damage = damage, asked = {}, unknown = {} }, Server)
     for _, path in ipairs(paths) do read_answers(path, self.files) end
@@ -55,7 +54,7 @@ function Server:answer_to(command)
     return self.files[answer] and self:answer_to(answer) or answer .. "\r\n"
 end
 
--- Each command that was sent with its answer; the value behind a command that stores is passed over.
+-- Each command sent, with its reply; the value that follows a storing command is skipped.
 function Server:answers_to(bytes)
     local parts, at = {}, 1
     while at <= #bytes do
@@ -120,7 +119,7 @@ local function stand_still()
         wait_until = function(s) now_s = math.max(now_s, s == math.huge and now_s + 1 or s) end }
 end
 
---- Puts it in the place of all servers, and of the clock, for the rest of this process.
+--- Replaces all servers, and the clock, for the rest of this process.
 function Server:install()
     M.clock = M.clock or stand_still()
     self.clock = M.clock

@@ -5,9 +5,9 @@ local M = {}
 --- Whether there is an openssl to make them.
 function M.available() return os.execute("command -v openssl >/dev/null") and true or false end
 
---- In `folder`: NAME.key and NAME.pem, vouched for by ISSUER.pem, or by itself, for so many days (2). Newer openssl
--- makes no certificate that has expired before it begins, so such a one gets two dates there. names: alternative names,
--- as openssl writes them: DNS:x,URI:y.
+--- Writes NAME.key and NAME.pem to `folder`, signed by ISSUER.pem or self-signed, valid for so many days (2). Newer
+-- openssl makes no certificate that expires before it begins; an expired one gets two dates there. names: alternative
+-- names, as openssl writes them: DNS:x,URI:y.
 function M.make(folder, name, issuer, days, names)
     local subject = ("-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=%s"):format(name)
     subject = names and ("%s -addext subjectAltName=%s"):format(subject, names) or subject

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Runs slatectl, as it lies in the source tree, the way a person would.
+--- Runs slatectl, from the source tree, with command lines.
 local assert = require "luassert"
 local fill = require "support.fill"
 local server = require "support.server"
@@ -24,7 +24,7 @@ function M.root()
     return path
 end
 
--- What a runner does in its folder, which it may get later.
+-- A runner's operations in its folder, which may be set later.
 local function runner(options)
     local self = { root = M.root(), clock = not (options and options.waits) and {} or nil }
 
@@ -34,7 +34,8 @@ local function runner(options)
             HOME = folder, SLATE_SERVER = self.server }
     end
 
-    --- Runs a shell line in which slatectl stands for ours, in processes. Returns its exit code, output and messages.
+    --- Runs a shell line, in which the word slatectl stands for the source tree's, in processes. Returns exit code,
+    --- output and messages.
     function self.process(line)
         local script = ("cd %s || exit\nPATH=%s:$PATH\n{ %s\n} >.out 2>.err </dev/null"):format(
             server.quoted(self.folder), server.quoted(("%s/scripts:%s/build/bin"):format(self.root, self.root)), line)
@@ -65,10 +66,10 @@ local function runner(options)
     --- Runs slatectl with these arguments (one string, for the shell).
     function self.run(arguments, meanwhile) return self.shell("slatectl " .. arguments, meanwhile) end
 
-    --- The same, beside what `f` does meanwhile.
+    --- The same, while `f` runs.
     function self.beside(arguments, f) return self.shell("slatectl " .. arguments, nil, f) end
 
-    --- The same, where it is to exit with 0. Returns its output and messages.
+    --- The same for a line that must exit with 0. Returns its output and messages.
     function self.succeed(arguments)
         local code, out, err = self.run(arguments)
         assert.equal(0, code, arguments .. ": " .. err .. out)
@@ -90,19 +91,18 @@ local function runner(options)
     return self
 end
 
---- A runner with a folder of its own for files. Call `remove` at the end.
--- options.server: the address for SLATE_SERVER; options.waits: commands sleep, over which time leaps
--- else.
+--- A runner with a folder of its own for files. Call `remove` at the end. options.server: the address for SLATE_SERVER;
+-- options.waits: commands really sleep; otherwise time leaps over sleeps.
 function M.new(options)
     local self = runner(options)
     self.folder, self.server = server.folder(), options and options.server
     return self
 end
 
---- In place of a block's setup where a claim has a runner of its own, which ends by `finally`.
+--- For a claim with its own runner, in place of a block's setup; the runner ends by `finally`.
 function M.now(f) f() end
 
---- A runner with a folder from a block's setup to its teardown, or of each claim's.
+--- A runner with a folder from a block's setup to its teardown, or for each claim.
 function M.alone(setup, teardown, options)
     local self = runner(options)
     self.server = options and options.server
@@ -111,9 +111,8 @@ function M.alone(setup, teardown, options)
     return self
 end
 
---- A runner beside a server and a client of it (its `one` and `client`), from a block's setup to its teardown.
--- options: those of support.server; pages: so many for class 5, and all that are left for class 12, so that no pool
--- hides a move.
+--- A runner, a server and a client (its `one` and `client`), from a block's setup to its teardown. options: those of
+-- support.server; pages: the number for class 5; class 12 gets all others, so that no free page hides a move.
 function M.beside(setup, teardown, options)
     local self = runner(options)
     setup(function()

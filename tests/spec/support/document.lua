@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What a command wrote as JSON: one document on one line, as another parser sees it, with a schema of the manual.
+-- A command's JSON output: one document on one line, read by another parser, with a schema of the manual.
 local assert = require "luassert"
 local command = require "support.command"
 local dkjson = require "dkjson"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Reads what slatectl writes for programs with parsers that are none of ours: Python's json and csv.
+--- Reads slatectl's output for programs with foreign parsers: Python's json and csv.
 local command = require "support.command"
 local server = require "support.server"
 
@@ -41,7 +41,7 @@ function M.new()
         self.list[self.count] = kind .. " " .. name .. "\n"
     end
 
-    --- Returns "" when all parse, else what does not.
+    --- Returns "" when all parse, otherwise the ones that do not.
     function self.check()
         local files = { list = table.concat(self.list), ["check.py"] = SCRIPT }
         for name, content in pairs(files) do

@@ -17,8 +17,8 @@ local function class_of(client, value_bytes)
     error("me does not tell the class")
 end
 
---- The bytes of a value that lands in class `id`: at once where the sizes are those that servers have by themselves,
--- since each class that is tried takes a page; else by bisection.
+--- The bytes of a value that lands in class `id`: computed where the sizes are the default ones, since each class that
+-- is tried takes a page; otherwise by bisection.
 function M.value_bytes(client, id)
     local usual = math.floor(0.93 * 96 * 1.25 ^ (id - 1)) - 62
     if usual > 0 and class_of(client, usual) == id then
@@ -37,7 +37,7 @@ function M.value_bytes(client, id)
     return low
 end
 
--- A figure of class `id` in stats slabs; 0 when it is not told.
+-- A figure of class `id` in stats slabs; 0 when the class is missing.
 local function figure(client, id, name)
     for _, line in ipairs(assert(client:stats("slabs"))) do
         local value = line:match("^STAT " .. id .. ":" .. name .. " (%d+)$")
@@ -52,8 +52,8 @@ function M.pages_of(client, id) return figure(client, id, "total_pages") end
 
 local ROUND_ITEMS <const> = 200
 
---- Stores items until class `id` holds `pages` pages, or gets no more: until two pages of items were stored and no page
--- came. Returns how many it holds.
+--- Stores items until class `id` holds `pages` pages, or until two more pages of items brought no page. Returns the
+-- number of its pages.
 function M.fill(client, id, pages)
     local value = ("x"):rep(M.value_bytes(client, id))
     local held, stored, stuck = M.pages_of(client, id), 0, 0

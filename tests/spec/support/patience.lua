@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Waiting for what another process does by itself, on a machine that may be busy.
+--- Waits for another process on a machine that may be busy.
 --
 --     local patience = require "support.patience"
 --     patience.wait_for("the page", function() return pages() == 2 end)
@@ -11,7 +11,7 @@ local M = {}
 M.DEADLINE_S = 60
 
 local POLL_S <const>, POLL_MOST_S <const> = 0.01, 0.5
-local REST <const> = 3 -- times as long as the condition took: what is waited for needs the processor, too
+local REST <const> = 3 -- times as long as the condition took: the other process needs the processor, too
 
 --- Calls `condition` until it returns a true value, and returns that; an error names `what`.
 -- @tparam string what

@@ -1,5 +1,5 @@
--- Many requests on one client without waiting for each answer: batch:set("a", "1"):get("a"), then batch:run().
--- Its methods are the operations of slate.wire.request.
+-- Many requests on one client without waiting for each reply: batch:set("a", "1"):get("a"), then batch:run(). The
+-- methods are the operations of slate.wire.request.
 local requests = require "slate.wire.request"
 
 local BATCH_REQUESTS <const> = 100 -- sent before their answers are read

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What servers of many ages and kinds answer: by public reports, and by their sources. A counter is written
+--- Replies of servers of many ages and kinds, from public reports and from their sources. A counter is written
 -- "name 5000+20": 5000 at first, and 20 more a second.
 local M = {}
 
@@ -27,7 +27,7 @@ local function told_of_classes(before, text, rest)
     return table.move(told(rest or ""), 1, 99, #lines + 1, lines)
 end
 
--- What memcacheds from 1.4 to 1.6 have in common. more: what a version tells besides.
+-- Statistics common to memcacheds from 1.4 to 1.6. more: those that a version adds.
 local function general(version, more)
     return told(([[pid 7; uptime 90000+1; time 1795303400+1; version %s; pointer_size 64; rusage_user 10.5;
         rusage_system 20.25; curr_connections 5; total_connections 867+3; connection_structures 6; cmd_get 900000+500;
@@ -46,10 +46,10 @@ local TWO_SLABS <const> = SLABS:gsub(";%s*\n%s*", "; ")
 local OLD_SETTINGS <const> = [[maxbytes 67108864; maxconns 1024; tcpport 11211; verbosity 0; growth_factor 1.25;
     chunk_size 48; item_size_max 1048576; slab_reassign yes; slab_automove 1; cas_enabled yes]]
 
---- A list of { name, answers (by command: lists of lines, or texts; `other` of all else), is_none (it is no cache
--- server), is_mute (it has no statistics), knows }. knows: a set of what the server tells: "evictions" as a whole;
--- "evicted", by class; "refused" stores; "connections" that were refused; "limited", the open ones and their limit; its
--- "classes"; their "pages", with the chunks of each; "chains", by all chunk sizes and slab_chunk_max.
+--- A list of { name, answers (by command: lists of lines, or texts; `other` for all other commands), is_none (no cache
+-- server), is_mute (no statistics), knows }. knows: the set of facts in the server's statistics: "evictions" in all;
+-- "evicted", by class; "refused" stores; "connections" that were refused; "limited", the open ones and their limit;
+-- its "classes"; their "pages", with the chunks of each; "chains", by all chunk sizes and slab_chunk_max.
 M.ALL = {}
 
 local function add(name, knows, answers)
@@ -216,7 +216,7 @@ local function at(lines, seconds)
     return table.concat(text, "\r\n")
 end
 
---- What a profile answers to a command after so many seconds: a text without the last CR LF.
+--- A profile's reply to a command after so many seconds: a text without the last CR LF.
 function M.answer(profile, command, seconds)
     local answer = profile.answers[command] or profile.answers.other
     return type(answer) == "table" and at(answer, seconds) or answer or "ERROR"

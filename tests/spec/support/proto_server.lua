@@ -8,9 +8,9 @@ local unix = require("socket.unix")
 
 local M = {}
 
-local chosen -- instead of what the environment names
+local chosen -- replaces the programs that the environment names
 
---- From now on the program under test is this one, and its debug build PATH-debug. nil: as before.
+--- Sets the program under test, and its debug build PATH-debug. nil: as before.
 function M.use(path) chosen = path end
 
 --- The program under test: the normal build or the debug build.
@@ -29,7 +29,7 @@ function M.available(debug) return server.read_file(M.program(debug)) ~= nil end
 --- Whether the program has options of ours: a memcached that the tests themselves are checked against has not.
 function M.is_slated() return M.program():match("slated[^/]*$") ~= nil end
 
--- A bare connection, or nil and a message. While the listener's queue is full it looks connected, but sending fails.
+-- A bare connection, or nil and a message. While the listener's queue is full connecting succeeds, but sending fails.
 local function connect(self)
     local connection = unix.stream()
     local ok, message = connection:connect(self.address)
@@ -40,11 +40,11 @@ local function connect(self)
     return connection
 end
 
---- Starts one (of support.server, whose `connect` gives bare connections) and waits until it answers.
+--- Starts a server (of support.server; its `connect` returns bare connections) and waits until it answers.
 -- @param options list of command-line words
 -- @param debug true for the debug build
 -- @param environment list of NAME=VALUE, or nil
--- @return the server, or nil and a message that holds what the server said
+-- @return the server, or nil and a message with the server's output
 function M.start(options, debug, environment)
     local ok, one = pcall(server.start, { binary = M.program(debug), args = options, environment = environment })
     if not ok then

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Servers under load, recorded once a second for 90 s (tests/fixtures/recordings/README.md says how), and what is to
---- be found in them.
+--- Servers under load, recorded once a second for 90 s (tests/fixtures/recordings/README.md says how), and the findings
+--- that each must have.
 local record = require "slate.facts.record"
 
 local M = {}
 
 local FOLDER <const> = "tests/fixtures/recordings/"
 
---- So many seconds after it begins a finding is due.
+--- A finding is due so many seconds after its fault begins.
 M.FOUND_WITHIN_S = 5
 
---- name; finds = { name of the finding, since_s: from when on it is so, by how the load was made }, absent for a steady
---- server; also: names of further warnings that are true of it.
+--- name; finds = { name of the finding, since_s: when its fault begins, by the load }, absent for a steady server;
+--- also: names of other true warnings.
 M.CASES = {
     { name = "demo", finds = { name = "starving", since_s = 0 } },
     { name = "calcified", finds = { name = "starving", since_s = 0 } },

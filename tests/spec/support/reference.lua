@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Eviction policies over objects of equal size, written from their papers with plain tables: what slated's own are
--- compared with. Slow, exact, and without a line in common with the daemon.
+--- Eviction policies over objects of equal size, written from their papers with plain tables: slated's own are compared
+--- with these. Slow, exact, and without a line in common with the daemon.
 --
 --     local cache = require("support.reference").lru(100)
 --     local hit = cache("some key")      -- get; on a miss, set
@@ -40,7 +40,7 @@ local function pop(l)
     return node
 end
 
--- A cache of one queue. on_hit(queue, node) notes a hit, evict(queue) takes a node out and returns it.
+-- A cache of one queue. on_hit(queue, node) notes a hit, evict(queue) removes a node and returns that node.
 local function simple(size, on_hit, evict)
     local queue, nodes = list(), {}
     return function(key)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Plays a transcript to a server: sends what the client says, compares what comes back.
+--- Plays a transcript to a server: sends the client's bytes, compares the replies.
 --
 --     replay.play(transcript.parse(text, name), server, replay.feeds["byte by byte"])
 --
@@ -11,7 +11,7 @@ local M = {}
 
 local REPLY_DEADLINE_S <const> = 60 -- only a hang takes that long
 local PIECE_BYTES <const> = 1000    -- of a long run, when the rest goes byte by byte
-local BYTE_PAUSE_S <const> = 20e-6  -- lets the server see the byte alone; nothing depends on it
+local BYTE_PAUSE_S <const> = 20e-6  -- so that the server sees the byte alone; no claim depends on this
 
 local Connection = {}
 Connection.__index = Connection
@@ -22,7 +22,7 @@ local function open_connection(server, bindings)
     return setmetatable({ peer = peer, matcher = transcript.matcher(bindings), closed = false }, Connection)
 end
 
--- Takes what has arrived.
+-- Takes the bytes that have arrived.
 function Connection:receive()
     local bytes, problem, partial = self.peer:receive(65536)
     bytes = bytes or partial
@@ -30,8 +30,8 @@ function Connection:receive()
     return self.matcher:feed(bytes)
 end
 
--- Writes all bytes while taking replies, so that neither side waits for the other for ever.
--- A server may close before it has read everything: the reply tells whether it should have.
+-- Writes all bytes while reading replies, so that neither side waits for the other for ever. A server may close before
+-- it has read everything: the transcript's replies decide whether it should have.
 function Connection:send(bytes)
     local at = 1
     while at <= #bytes and not self.closed do
@@ -127,7 +127,7 @@ function M.play(script, server, feed)
     end
     flush()
 
-    -- `mn` flushes whatever the server still had to print_note: no reply may be left over.
+    -- `mn` flushes all replies that the server still had to send: none may be left over.
     for _, connection in pairs(connections) do
         if not connection.closed then
             connection:settle()

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A server in a folder of its own that ends and starts again: its files `s` (its UNIX socket), `log` and, where it has
---- one, `memory` (-e).
+--- A server in a folder of its own that ends and starts again: its files `s` (its UNIX socket), `log` and, with -e,
+--- `memory`.
 --
 --     local one = restart.begin("-m 64")
 --     local client = one:connect()
@@ -16,7 +16,7 @@ local M = {}
 local One = {}
 One.__index = One
 
--- Does a server take connections there and, told to quit, hang up? A socket has its name before it listens.
+-- Whether a server takes connections there and, told to quit, hangs up. A socket has its name before it listens.
 local function answers(path)
     local connection = unix.stream()
     local problem
@@ -29,8 +29,8 @@ local function answers(path)
     return problem == "closed"
 end
 
---- Starts it with these words, and waits until it serves or has ended. shell: what stands before it in its folder,
--- such as NAME=VALUE or a command and a semicolon; streams: its redirections, by default to the log.
+--- Starts the server with these words, and waits until it serves or has ended. shell: text before its command in its
+-- folder, such as NAME=VALUE or a command and a semicolon; streams: its redirections, by default to the log.
 function One:start(words, shell, streams)
     local program = server.quoted(server.capture("realpath " .. server.slated()))
     local command = ("exec 2>/dev/null; cd %s; %s %s %s %s -s %s/s %s </dev/null %s & echo $!; wait $!; echo $?")
@@ -51,7 +51,7 @@ function One:status()
     return code
 end
 
---- Ends it by a signal; a killed one leaves its socket, which is removed.
+--- Ends the server by a signal; a killed one leaves its socket, which is removed.
 function One:stop(signal)
     assert(os.execute(("kill -%s %d"):format(signal, self.pid)))
     local code = self:status()
@@ -59,7 +59,7 @@ function One:stop(signal)
     return code
 end
 
---- Ends it and starts it anew; a connection.
+--- Ends the server and starts it anew; returns a connection.
 function One:again(signal, words)
     self:stop(signal)
     self:start(words)
@@ -68,15 +68,15 @@ end
 
 function One:connect() return wire.connect(self.folder .. "/s") end
 
---- What it has said, in all its lives.
+--- The server's log, of all its lives.
 function One:log() return server.read_file(self.folder .. "/log") end
 
---- Waits for a line that matches: the log has a writer of its own, which may come later than the answers.
+--- Waits for a matching line: a thread of its own writes the log, so lines may come later than replies.
 function One:says(pattern)
     return patience.wait_for("the log to say " .. pattern, function() return self:log():match(pattern) end)
 end
 
---- What another server with these words says that does not serve, and its status.
+--- Runs another server that must fail with these words; its output and its status.
 function One:refused(words)
     local said = server.capture(("timeout %d %s %s -s %s/other %s 2>&1; echo $?"):format(patience.DEADLINE_S,
         server.quoted(server.slated()), words, self.folder, server.USER))

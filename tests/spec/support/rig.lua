@@ -16,9 +16,9 @@ local M = {}
 
 local PACKET_BYTES <const> = 100000
 
---- A rig for the claims of a block or a file, whose `after_each` it is given; the words are each server's first.
--- Its fields: server (of support.server), connection (the one that ask, lines, stats, names and number use; opened when
--- it is first needed), binary (what to start in the place of slated, until the claim ends).
+--- A rig for the claims of a block or a file, given its `after_each`; the words are each server's first. Fields: server
+-- (of support.server), connection (used by ask, lines, stats, names and number; opened when first needed), binary
+-- (started in place of slated, until the claim ends).
 function M.new(after_each, ...)
     local rig, words, opened = {}, { ... }, {}
 
@@ -62,7 +62,7 @@ function M.new(after_each, ...)
     function rig.stats(group) return (select(2, wire.stats(rig.connection, group))) end
     function rig.number(name, group) return wire.number(rig.connection, name, group) end
 
-    -- Sends what text(i) gives for each i, in packets, and hands each line of the replies to `took`.
+    -- Sends text(i) for each i, in packets, and hands each line of the replies to `took`.
     local function send_each(first, last, text, took)
         local parts, bytes = {}, 0
         for i = first, last do

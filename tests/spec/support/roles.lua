@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What needs which role: a claim for every command, verb and opcode that slated's own tables have.
+--- The role that each command needs: a claim for every command, verb and opcode in slated's tables.
 local server = require "support.server"
 
 local M = {}
@@ -50,7 +50,7 @@ table.sort(M.PACKETS, function(a, b) return a[1] < b[1] end)
 
 local RANK <const> = { read = 1, write = 2, admin = 3 }
 
---- Whether a role holds what `needed` does.
+--- Whether a role includes the role `needed`.
 function M.may(role, needed) return RANK[role] >= RANK[needed] end
 
 --- The commands of slated's table, and the second words that need another role: { stats = { "reset", … }, … }.

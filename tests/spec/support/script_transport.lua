@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A transport that plays a script: what must be sent, and what is answered to it.
+--- A transport that plays a script of expected requests and their replies.
 --
 -- script: list of { sent, reply }; a reply of nil times out, false closes the connection. A reply
 -- may be a function of the number of times its entry was reached; an entry with `again = true`
--- serves every later send of the same text. Anything else that is sent is an error.
+-- serves every later send of the same text. Any other request is an error.
 local M = {}
 
 local Transport = {}

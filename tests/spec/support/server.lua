@@ -13,7 +13,7 @@ local M = {}
 
 local START_S <const>, STOP_S <const>, POLL_S <const> = 60, 60, 0.005 -- only a hang takes so long
 
---- A file's text; nil when it cannot be read.
+--- A file's text; nil for a file that cannot be read.
 function M.read_file(path)
     local file = io.open(path, "r")
     if not file then
@@ -24,7 +24,7 @@ function M.read_file(path)
     return text
 end
 
---- What a shell's command writes, without blanks at its end.
+--- The output of a shell's command, without blanks at its end.
 function M.capture(command)
     local pipe = assert(io.popen(command, "r"))
     local text = pipe:read("a")
@@ -32,7 +32,7 @@ function M.capture(command)
     return (text:gsub("%s+$", ""))
 end
 
---- Runs a shell's command. Returns whether it ended with 0, and all that it wrote, to standard error too.
+--- Runs a shell's command. Returns whether its status was 0, and all its output, with standard error.
 function M.said(command)
     local pipe = assert(io.popen(command .. " 2>&1", "r"))
     local text = pipe:read("a")
@@ -63,13 +63,13 @@ local function is_executable(path)
     return path and executables[path] and path or nil
 end
 
---- slated's path: SLATE_TEST_SERVER, or what make built; nil when there is none.
+--- slated's path: SLATE_TEST_SERVER, or the one that make built; nil for none.
 function M.slated()
     return is_executable(os.getenv("SLATE_TEST_SERVER")) or is_executable("build/bin/slated")
 end
 
---- Runs slated with these words of a shell (and NAME=VALUE before it), which is to end by itself: only a hang takes a
--- minute. Returns its exit status, output and errors.
+--- Runs slated with these words of a shell (and NAME=VALUE before), where slated must end by itself: only a hang takes
+-- a minute. Returns its exit status, output and errors.
 function M.run_slated(words, environment)
     local folder = M.folder()
     local _, _, code = os.execute(("{ %s timeout 60 %s %s; } >%s/out 2>%s/err </dev/null"):format(environment or "",
@@ -79,7 +79,7 @@ function M.run_slated(words, environment)
     return code, out, err
 end
 
---- The words that an option of slated may have, in its own order.
+--- The allowed words of an option of slated, in slated's order.
 function M.choices(slated, option)
     local rows, list = "\n" .. M.capture(M.quoted(slated) .. " --describe"), {}
     local words = rows:match("\n" .. option .. "\t[^\t]*\tchoice\t[^\t]*\t[^\t]*\t[^\t]*\t([^\t]*)")
@@ -92,7 +92,7 @@ end
 --- A stock memcached's path, the newest at hand; nil when there is none.
 function M.memcached() return is_executable("build/peer/memcached") or is_executable("/usr/bin/memcached") end
 
---- A temporary folder, named as by mktemp -d; remove it with `remove_folder`. No process is started for it: specs make
+--- A temporary folder, named as by mktemp -d; `remove_folder` removes it. No process is started for this: specs make
 -- thousands.
 function M.folder()
     local parent = os.getenv("TMPDIR") or "/tmp"
@@ -116,12 +116,12 @@ function M.remove_folder(path)
             os.remove(path .. "/" .. name)
         end
     end
-    if not lfs.rmdir(path) then -- there are folders in it
+    if not lfs.rmdir(path) then -- the folder has folders
         os.execute("rm -rf " .. M.quoted(path))
     end
 end
 
---- Does a process run? One that has ended and waits to be reaped does not; one whose first thread has ended, while
+--- Whether a process runs. One that has ended and waits to be reaped does not; one whose first thread has ended, while
 -- others have not, still holds its sockets.
 function M.is_running(pid)
     local stat = M.read_file(("/proc/%d/stat"):format(pid)) or ""
@@ -150,7 +150,7 @@ function Server:is_running()
     return M.is_running(self.pid)
 end
 
---- As SIGTERM; does not wait. A memcached, which takes a second over it, is killed.
+--- As SIGTERM; does not wait. A memcached, which would take a second, is killed.
 function Server:ask_to_end()
     if self.inside then
         self.inside:ask_to_end()
@@ -159,7 +159,7 @@ function Server:ask_to_end()
     end
 end
 
---- Stops it for a while, as SIGSTOP and SIGCONT.
+--- Stops the process for a while, as SIGSTOP and SIGCONT.
 function Server:hold(is_held)
     if self.inside then
         self.inside:hold(is_held)
@@ -168,8 +168,8 @@ function Server:hold(is_held)
     end
 end
 
---- Ends the process, by its pid, and removes its folder. May be called twice.
--- Returns the exit status, 0 when it ended well, and what the server had to say; nothing the second time.
+--- Ends the process, by its pid, and removes its folder. May be called twice. Returns the exit status (0: a clean end)
+-- and the server's output; nothing the second time.
 function Server:stop()
     if self:is_running() then
         self:ask_to_end()
@@ -193,12 +193,12 @@ function Server:stop()
     end
 end
 
---- Its resident memory in bytes.
+--- The resident memory in bytes.
 function Server:resident_bytes()
     return tonumber(M.read_file(("/proc/%d/status"):format(self.pid)):match("VmRSS:%s*(%d+) kB")) * 1024
 end
 
---- What the server has written to its standard output and error.
+--- The server's standard output and error.
 function Server:log() return self.folder and M.read_file(self.folder .. "/log") or "" end
 
 --- A client of this server (slate.wire.client).
@@ -213,7 +213,7 @@ local function listen_words(transport, folder)
     return { "-s", folder .. "/socket" }
 end
 
--- The address once it is known: the socket's path, or the port that the server has written down.
+-- The address once known: the socket's path, or the port in the server's port file.
 local function find_address(options, folder)
     if options.transport ~= "tcp" then
         return folder .. "/socket"
@@ -222,8 +222,8 @@ local function find_address(options, folder)
     return port and (options.tls and "tls://" or "") .. "127.0.0.1:" .. port
 end
 
--- Whether a server answers there; it has seen the connection end when this returns. One that speaks TLS is asked for
--- its version; one that speaks packets alone looks at nothing before it has the bytes of a head.
+-- Whether a server answers there; the connection has ended when this returns. One that speaks TLS gets a request for
+-- its version; one that speaks binary packets alone reads nothing before the bytes of a head.
 local function answers(address, tls)
     if tls then
         local client = address and require("slate.wire.client").connect(address, { timeout_s = 1, tls = tls })
@@ -244,7 +244,7 @@ local function answers(address, tls)
     return line ~= nil or problem == "closed"
 end
 
--- Starts a process and returns its pid. A shell stays with it and writes its exit status down.
+-- Starts a process and returns its pid. A shell waits for the process and writes its exit status to a file.
 local function start_process(binary, words, variables, folder)
     local environment, quoted = { "MEMCACHED_PORT_FILENAME=" .. folder .. "/ports" }, {}
     for _, variable in ipairs(variables or {}) do
@@ -256,11 +256,10 @@ local function start_process(binary, words, variables, folder)
         table.concat(quoted, " "), folder, folder))))
 end
 
---- Starts a server and waits until it answers.
--- options: binary (default: slated), args (list of words), transport ("unix", the default, or "tcp"), tls (of
--- slate.wire.tls, for a server that wants it), environment (list of NAME=VALUE), process (true: not in the world).
--- Returns { pid, address, folder, binary, stop(), log(), connect() }, in the world without a pid; raises an error with
--- the server's own words when it does not come up.
+--- Starts a server and waits until it answers. options: binary (default: slated), args (list of words), transport
+-- ("unix", the default, or "tcp"), tls (of slate.wire.tls, for a server that requires TLS), environment (list of
+-- NAME=VALUE), process (true: not in the world). Returns { pid, address, folder, binary, stop(), log(), connect() },
+-- in the world without a pid; raises an error with the server's own words when the server does not start.
 function M.start(options)
     options = options or {}
     local binary = assert(options.binary or M.slated(), "there is no slated to start: run make first")
@@ -305,7 +304,7 @@ function M.all()
     return list
 end
 
---- Of these slated and the newest memcached, for claims that hold whatever its version is.
+--- slated and the newest memcached of these, for claims that hold for every version.
 function M.both()
     local list = M.all()
     return #list > 2 and { list[1], list[#list] } or list

@@ -2,7 +2,7 @@
 --- Programs of the system, run by a shell.
 local M = {}
 
---- Runs a command. Returns what it writes, to standard error too, and its exit status.
+--- Runs a command. Returns its output, with standard error, and its exit status.
 function M.run(command)
     local pipe = assert(io.popen(command .. " 2>&1"))
     local output = pipe:read("a")

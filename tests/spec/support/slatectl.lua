@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Runs slatectl in this process, as it runs in one of its own.
+--- Runs slatectl in this process, with the same results as in a process of its own.
 --
 -- Each command gets a table of globals of its own, and all modules of slate.* and argparse anew, from chunks that are
--- compiled once. So no command leaves anything for the next, or for the spec; and os.getenv, os.exit, io.stdout,
--- io.popen and require of the command are those of this file.
+-- compiled once. So a command changes nothing for the next one or for the spec. This file replaces the command's
+-- os.getenv, os.exit, io.stdout, io.popen and require.
 local lfs = require "lfs"
 
 local M = {}
@@ -12,7 +12,7 @@ local ROOT <const> = lfs.currentdir()
 local PATH <const> = ROOT .. "/lua/?.lua;" .. package.path
 local chunks, paths = {}, {} -- by path; by the name of a module
 
--- A chunk whose globals are these.
+-- A chunk with these globals.
 local function chunk_of(path, globals)
     chunks[path] = chunks[path] or assert(loadfile(path))
     debug.upvaluejoin(chunks[path], 1, function() return globals end, 1)
@@ -21,7 +21,7 @@ end
 
 local function quoted(word) return "'" .. tostring(word):gsub("'", "'\\''") .. "'" end
 
--- What stands before a command of a shell, so that it has the environment and the streams of the process.
+-- The text before a shell command that gives it the environment and the streams of the process.
 local function prelude_of(process)
     local parts = {}
     for name, value in pairs(process.environment) do
@@ -75,7 +75,7 @@ end
 
 local REST_S <const> = 0.01 -- of the true time, in which other processes go on
 
--- Puts a clock into the modules of a process that leaps over most of what they would sleep; clock.leapt_s counts that.
+-- Puts a clock that leaps over sleeps into the modules of a process; clock.leapt_s counts the seconds.
 local function leap(require, clock, meanwhile)
     local modules <const> = require "slate.base.clock"
     local together <const> = require "slate.wire.together"
@@ -100,7 +100,8 @@ end
 
 local TURN_S <const> = 0.001
 
--- Runs the command as a task of its own slate.wire.together, and process.beside as another; the code that ends it.
+-- Runs the command as a task of its own slate.wire.together, and process.beside as another; returns the code that ends
+-- the command.
 local function run_beside(globals, process, main, ending)
     local is_running, result = true, nil
     local ok, raised = pcall(globals.require("slate.wire.together").run, {
@@ -123,10 +124,10 @@ local function run_beside(globals, process, main, ending)
     return result and result[1] and result[2] or ending.code
 end
 
---- Runs a command line. process: words (a list), folder (where it runs), environment (variables beside those that are
--- there), clock (a table: time leaps over sleeps), meanwhile(seconds), which then is called behind each sleep: it may
--- do what others do, or interrupt the command by error("interrupted!"); or beside(rest), which runs beside the command:
--- rest() lets the command go on, and tells whether it runs still; where beside returns "over" that ends here.
+--- Runs a command line. process: words (a list), folder (the working one), environment (variables beside the present
+-- ones), clock (a table: time leaps over sleeps), meanwhile(seconds), which is called after each sleep: it may act for
+-- others, or interrupt the command by error("interrupted!"); or beside(rest), which runs beside the command: rest()
+-- lets the command go on, and returns whether the command still runs; "over", returned by beside, ends the command.
 -- Returns the exit code, the output and the messages.
 function M.run(process)
     local folder = process.folder
@@ -173,10 +174,10 @@ function M.run(process)
     return code == true and 0 or code or 1, text_of(process.paths[1]), text_of(process.paths[2])
 end
 
--- What a word may hold outside of quotes, and inside of double ones, to be nothing but a word.
+-- Characters of a plain word outside of quotes, and inside of double ones.
 local PLAIN <const>, IN_QUOTES <const> = "^[^%s|&;<>()$`\\\"'*?%[%]#~!]+", '^"([^"$`\\]*)"'
 
--- The next word of a line from a place on, and the place behind it; nil where it is no plain word.
+-- The next word of a line from a position on, and the position behind the word; nil where there is no plain word.
 local function next_word(line, at)
     local parts, first = {}, at
     while at <= #line and not line:find("^[ \t]", at) do
@@ -191,8 +192,8 @@ local function next_word(line, at)
     return table.concat(parts), at, line:match("^([%a_][%w_]*)=", first)
 end
 
---- The words of a shell's line that runs slatectl and nothing else, and the variables that are set before it; nil where
--- a shell, or a process, is needed for more.
+--- The words of a shell line that runs slatectl and nothing else, and the variables set before; nil for a line that
+-- needs a shell, or a process.
 function M.words_of(line)
     local words, environment, at = {}, {}, line:match("^[ \t]*()")
     while at <= #line do

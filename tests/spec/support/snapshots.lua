@@ -24,7 +24,7 @@ function M.make(time_s, classes, general, settings)
     }
 end
 
---- The fields of a full class of four pages, but for those that are given.
+--- The fields of a full class of four pages, except the given ones.
 function M.class(fields)
     local all = {
         chunk_size = 1000, chunks_per_page = 1000, total_pages = 4, total_chunks = 4000, used_chunks = 4000,
@@ -52,7 +52,7 @@ function M.seen(list)
     return one
 end
 
---- What slatetop prints at the end of a recording of these snapshots. environment: of the command, "" unless told.
+--- slatetop's output at the end of a recording of these snapshots. environment: of the command, "" by default.
 function M.in_slatetop(list, environment)
     local path = os.tmpname()
     local file = assert(io.open(path, "w"))

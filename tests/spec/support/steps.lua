@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Counts what patterns cost: the single characters that string.find, match, gmatch and gsub try, as Lua's own matcher
+-- Counts the cost of patterns: the single characters that string.find, match, gmatch and gsub try, as Lua's own matcher
 -- would, instead of time.
 local real = { find = string.find, match = string.match, gmatch = string.gmatch, gsub = string.gsub }
 local byte, sub = string.byte, string.sub
@@ -108,7 +108,7 @@ local function scan(self, text, pattern, at, all)
     end
 end
 
---- Calls f, and counts the steps of its patterns and of those of what it calls. Raises an error beyond `most`.
+--- Calls f, and counts the steps of all patterns meanwhile. Raises an error beyond `most`.
 function M.count(most, f, ...)
     local self = { steps = 0, most = most }
     function library.find(text, pattern, at, plain)

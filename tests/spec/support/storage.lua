@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Stock memcached with storage on flash, for specs: which binaries have it, one that is started with a small file, and
---- one that has written to it.
+--- Stock memcached with storage on flash, for specs: the binaries that have it, a server with a small file, and one
+--- that has written to its file.
 local server = require "support.server"
 
 local M = {}
@@ -8,7 +8,7 @@ local M = {}
 local VALUE_BYTES <const>, ITEMS <const> = 3000, 8000
 local QUIET_LOOKS <const> = 6 -- a twentieth of a second apart
 
---- The stock servers that have it, as server.all() tells them; and why not, where there is none.
+--- The stock servers with storage, from server.all(); and the reason where there is none.
 function M.all()
     local list = {}
     for _, kind in ipairs(server.all()) do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Servers of which one takes over from the other, in a folder of their own: its files `s` (their UNIX socket), `t`
+--- Servers that take over from each other, in a folder of their own: its files `s` (their UNIX socket), `t`
 -- (the takeover's), `pid`, `ports` and `log`.
 --
 --     local place = takeover.place { words = "-m 64" }
@@ -39,10 +39,10 @@ function Place:words(more)
         self.always, more or "")
 end
 
---- What is in a file of the folder; "" when there is none.
+--- The content of a file of the folder; "" when there is none.
 function Place:read(name) return server.read_file(self.folder .. "/" .. name) or "" end
 
---- What all servers have said.
+--- The log of all servers.
 function Place:log() return self:read("log") end
 
 --- How often they have said so: a pattern.
@@ -51,10 +51,10 @@ function Place:count(said) return select(2, self:log():gsub(said, "")) end
 --- How often a next process came to nothing.
 function Place:refusals() return self:count("; this one goes on") end
 
---- The number of the one that serves, by its pidfile; nil: none does yet.
+--- The pid of the serving one, by its pidfile; nil: none serves yet.
 function Place:serving() return math.tointeger(tonumber(self:read("pid"):match("^%d+"))) end
 
---- Starts a command in the background; its number.
+--- Starts a command in the background; returns its pid.
 function Place:background(command, to)
     local pid = math.tointeger(tonumber(server.capture(("exec %s </dev/null >>%s/%s 2>&1 & echo $!"):format(command,
         self.folder, to or "log"))))
@@ -62,12 +62,12 @@ function Place:background(command, to)
     return pid
 end
 
---- Starts a server, without waiting; its number, unless it goes into the background by itself.
+--- Starts a server, without waiting; its pid, unless the server goes into the background by itself.
 function Place:run(more, environment)
     return self:background(("env %s %s"):format(environment or "A=", self:words(more)))
 end
 
---- Starts one, and waits until it serves; its number.
+--- Starts a server, and waits until it serves; its pid.
 function Place:start(more, environment)
     os.remove(self.folder .. "/pid")
     self:run(more, environment)
@@ -88,8 +88,8 @@ function Place:wait_for_next(before)
     self:wait_for_end(before)
 end
 
---- Asks the server for its successor, again if a peer that has gone was not yet forgotten or the machine was too busy
--- for it to serve in time, and waits for that.
+--- Asks the server for its successor and waits for that one; asks again if the server had not yet forgotten a peer that
+-- has gone, or if the machine was too busy for the successor to serve in time.
 function Place:take_over()
     local before, failed = self:serving(), self:count(BUSY) + self:count(SLOW)
     assert(os.execute("kill -USR2 " .. before))
@@ -104,7 +104,7 @@ function Place:take_over()
     self:wait_for_next(before)
 end
 
---- What a next process with these options says that does not take over, and its status.
+--- Runs a next process with these options that must not take over; its output and its status.
 function Place:refused(more)
     local said = server.capture(("timeout %d %s --takeover 2>&1; echo $?"):format(patience.DEADLINE_S,
         self:words(more)))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Transcripts: what a client sends and what the server must answer, as text.
+-- Transcripts: a client's bytes and the exact replies, as text.
 -- tests/proto/README.md describes the format. This module parses a transcript and
 -- compares replies with it; it opens no socket and starts no server.
 
@@ -96,11 +96,11 @@ end
 
 --- Parses a transcript.
 -- @param text the file's content
--- @param name how errors call it
+-- @param name the name in errors
 -- @return { name, options = {words}, debug, net, slab, whole, steps = {...} }; a step is
 --   { kind = "send" | "expect", pieces }, { kind = "connection", id }, { kind = "wait" } or
 --     { kind = "close" }.
--- Raises an error that names the line when the text is no transcript.
+-- Raises an error with the line's number when the text is no transcript.
 function M.parse(text, name)
     local script = { name = name, options = {}, steps = {} }
     local number = 0
@@ -126,7 +126,7 @@ function M.parse(text, name)
 end
 
 --- The transcripts of a folder, by name.
--- @param pattern those whose name matches this Lua pattern; nil: all
+-- @param pattern a Lua pattern for names; nil: all
 function M.all(folder, pattern)
     local list = {}
     for name in lfs.dir(folder) do
@@ -156,7 +156,7 @@ function M.fill(pieces, bindings)
     return filled
 end
 
---- True when a send step needs a reply first, because it sends a bound placeholder.
+--- True when a send step needs a reply first, because the step sends a bound placeholder.
 function M.needs_reply(pieces)
     for _, piece in ipairs(pieces) do
         if piece.name then

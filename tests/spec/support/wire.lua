@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Bare connections to a server, for specs that look at replies line by line.
+--- Bare connections to a server, for specs that compare replies line by line.
 --
 --     local wire = require "support.wire"
 --     local connection = wire.connect(one.address)   -- a socket's path or host:port
@@ -31,7 +31,7 @@ function M.ask(connection, line)
     return connection:receive("*l")
 end
 
---- Sends a line; returns all lines of the reply, its last one too.
+--- Sends a line; returns all lines of the reply, with the last one.
 function M.lines(connection, line)
     assert(connection:send(line .. "\r\n"))
     local lines = {}
@@ -55,7 +55,7 @@ function M.stats(connection, group)
     return names, values
 end
 
---- One of them as a number; nil when it is not there, or none.
+--- One of the statistics as a number; nil when it is missing or no number.
 function M.number(connection, name, group) return tonumber((select(2, M.stats(connection, group)))[name]) end
 
 return M

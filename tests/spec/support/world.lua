@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A spec that requires this runs in the world (tests/world): servers that it starts are in its own process, and time
---- is the world's own: it passes when all wait, so a claim about an hour takes a moment. The same spec holds for
---- servers in processes of their own, in real time:
+--- A spec that requires this runs in the world (tests/world): its servers are in its own process, and the world's time
+--- passes when all threads wait, so a claim about an hour takes a moment. The same spec holds for servers in processes
+--- of their own, in real time:
 ---
 ---     busted --lua=/usr/bin/lua5.4 tests/spec/slated_flush_spec.lua
 ---
@@ -30,8 +30,8 @@ function M.pass(seconds) socket.sleep(seconds) end
 --- Whether the world has this program, too, as an object of the same build.
 function M.has(program) return program:find("/bin/slated$") ~= nil end
 
---- Starts a server in this process: this program with these words. What it writes goes to the file `log`.
--- Returns { ask_to_end(), hold(yes), status() }; status is nil while it runs.
+--- Starts a server in this process: this program with these words. Its output goes to the file `log`. Returns {
+-- ask_to_end(), hold(yes), status() }; status is nil while the server runs.
 function M.start(program, words, log)
     local object = program:gsub("/bin/slated$", "/world/slated.so")
     return setmetatable({ server = slate_world.start(table.move(words, 1, #words, 2, { object }), log) }, Process)

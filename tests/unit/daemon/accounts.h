@@ -1,4 +1,4 @@
-/* Whether a cache's sums and lists say what a walk over all its chunks does. */
+/* Compares a cache's sums and lists with a walk over all its chunks. */
 #ifndef ACCOUNTS_H
 #define ACCOUNTS_H
 #include "cache/partition.h"
@@ -34,7 +34,7 @@ static inline bool accounts_agree(struct cache *c) {
     return free_listed == free_seen && queued == f.items && seen == f.items && bytes == f.bytes && pages == f.pages_out && draining == 0;
 }
 
-/* Of any store, once it is flushed and walked: all chunks are free, and sums and queues empty. */
+/* For any store, after a flush and a walk: all chunks are free, and sums and queues are empty. */
 static inline void nothing_is_left(struct cache *c, struct cache_thread *ct, const char *after) {
     static struct cache_class_facts facts[SLAB_CLASSES_MAX];
     static struct cache_walked seen[64];

@@ -6,7 +6,7 @@
 #include "cache/cache.h"
 #include "cache/pages/page_moves.h"
 
-/* Of the caches made next. Where every store is to find room, whatever the threads' timing, none may run out of patience. */
+/* The configuration of the caches made next. Where every store must find room whatever the threads' timing, its alloc wait is long. */
 enum { FIXTURE_NEVER_REFUSE_US = 100 * 1000 * 1000 };
 static enum cache_store_kind fixture_store;
 static uint32_t fixture_patience_us = CACHE_ALLOC_WAIT_US;
@@ -29,7 +29,7 @@ static inline struct cache_config fixture_config(size_t limit_bytes) {
     };
 }
 
-/* A cache of fixture_config and a thread of it. */
+/* A cache of fixture_config and one thread of that cache. */
 static inline struct cache *fixture_cache(size_t limit_bytes, struct cache_thread **ct) {
     struct cache_config cfg = fixture_config(limit_bytes);
     struct cache *c = cache_create(&cfg);
@@ -42,7 +42,7 @@ static inline void fixture_end(struct cache **c, struct cache_thread **ct) {
     cache_destroy(c);
 }
 
-/* A value that tells its key and version from every other, at any length. */
+/* A value that differs by key and version at any length. */
 static inline void fixture_value(char *to, size_t bytes, uint64_t key, uint64_t version) {
     uint64_t x = key * 0x9e3779b97f4a7c15u + version * 0xd1b54a32d192ed03u + bytes;
     for (size_t i = 0; i < bytes; i += sizeof x) { /* whole words: the thread sanitizer looks at each store */
@@ -55,8 +55,8 @@ static inline void fixture_value(char *to, size_t bytes, uint64_t key, uint64_t 
     }
 }
 
-/* "key:", the number, ":" and up to 22 letters, of which the number tells how many. By hand: snprintf took up to a third of
- * the time of suites that store much. */
+/* The text "key:", the number, ":" and up to 22 letters; the number decides how many. Without snprintf, which took up to a third of the
+ * time of suites that store much. */
 static inline struct key fixture_key(char *to, uint64_t n) {
     char digits[20];
     size_t digit_count = 0, len = 4, letters = n % 23;
@@ -74,7 +74,7 @@ static inline struct key fixture_key(char *to, uint64_t n) {
     return key_make(to, len);
 }
 
-/* The key of a number, whose name lasts as long as the block that it stands in. */
+/* The key of a number; its bytes live as long as the enclosing block. */
 #define FIXTURE_KEY(n) fixture_key((char[64]){0}, (n))
 
 /* A plain set; `v`: the item as stored, or NULL. */
@@ -119,7 +119,7 @@ static inline void fixture_read_borrowed(struct cache_thread *ct, const struct i
     }
 }
 
-/* Reads by whichever way the cache asks for. Returns the value's length, -1 on a miss. `to` holds the largest value + 8. */
+/* Reads with a lock or without, as the cache is configured. Returns the value's length, -1 on a miss. `to` holds the largest value + 8. */
 static inline long fixture_read(struct cache_thread *ct, const struct key *key, char *to) {
     struct cache_reader r;
     enum cache_read how;
@@ -151,7 +151,7 @@ static inline long fixture_get(struct cache_thread *ct, uint64_t n, char *to) {
     return fixture_read(ct, &key, to);
 }
 
-/* Gives back what a heap store holds beyond its limit, as far as one walk does. Returns whether there is more to be done. */
+/* Frees the memory of a heap store above its limit, as much as one walk frees. Returns whether more remains. */
 static inline bool fixture_shrink(struct cache_thread *ct) {
     enum cache_shrink_state state;
     struct cache_shrink *s = cache_shrink_begin(ct, &state);

@@ -1,4 +1,4 @@
-/* Calls of the tuner on the control thread, as orders make them; the caller waits until it has been made. */
+/* Runs a function on the control thread, as orders do; the caller waits until the function has returned. */
 #ifndef CONTROL_FIXTURE_H
 #define CONTROL_FIXTURE_H
 #include <errno.h>
@@ -36,7 +36,7 @@ static inline void on_control(struct tuner *t, void (*run)(struct tuner *, void 
     control_post(&t->control, &call.order);
     while (sem_wait(&done) != 0 && errno == EINTR) {
     }
-    future_wake(&call.order.future, NULL, NULL); /* its thread has left it */
+    future_wake(&call.order.future, NULL, NULL); /* wait until the control thread has left the order */
     while (!future_is_cancelled(&call.order.future)) {
         sched_yield();
     }

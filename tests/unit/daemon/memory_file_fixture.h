@@ -1,5 +1,5 @@
-/* A cache in a memory file, for the suites of it. A crash is a child that ends without a word, at a point that the test
- * chooses; what it leaves half done, it does to its own memory. */
+/* A cache in a memory file. A crash is a child process that exits at a point that the test chooses. The child damages its own memory to
+ * leave work half done. */
 #ifndef SLATE_MEMORY_FILE_FIXTURE_H
 #define SLATE_MEMORY_FILE_FIXTURE_H
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static inline struct cache *open_cache_of(struct cache_config config) {
     return config.memory_file != NULL ? cache_create(&config) : NULL;
 }
 
-/* The sentence with which a cache of this configuration is refused; "" when it is not. */
+/* The sentence with which a cache of this configuration is refused; "" when it is accepted. */
 static inline const char *refusal_of(struct cache_config config) {
     struct cache *c = open_cache_of(config);
     bool refused = c == NULL;
@@ -58,7 +58,7 @@ static inline void fill(struct cache_thread *ct) {
     cache_turn_end(ct);
 }
 
-/* What is wrong with a key's value: 0 nothing, 1 it is not there, 2 it is another. */
+/* The fault of a key's value: 0 none, 1 the key is missing, 2 another value. */
 static inline int wrong(struct cache_thread *ct, uint64_t n, uint64_t version) {
     long bytes = fixture_get(ct, n, got);
     fixture_value(value, bytes_of(n), n, version);
@@ -87,7 +87,7 @@ static inline struct item *item_of(struct cache_thread *ct, uint64_t n) {
     return ref != 0 ? item_at(c, ref) : NULL;
 }
 
-/* Runs `life` on a cache in a child that is gone then, as if it had been killed. */
+/* Runs `life` on a cache in a child, which then ends as if killed. */
 static inline void crash(void (*life)(struct cache_thread *)) {
     fflush(stdout);
     pid_t child = fork();
@@ -129,7 +129,7 @@ static inline struct life begin_of(struct cache_config config) {
 static inline struct life begin(void) { return begin_of(file_config()); }
 static inline void end(struct life *l) { fixture_end(&l->c, &l->ct); }
 
-/* Wrong in a turn of its own. */
+/* wrong() in a turn of its own. */
 static inline int wrong_now(struct life *l, uint64_t n, uint64_t version) {
     cache_turn_begin(l->ct);
     int what = wrong(l->ct, n, version);
@@ -170,7 +170,7 @@ static inline void set_word(size_t at, uint32_t v) {
 }
 static inline uint32_t word_at(size_t at) { return (uint32_t)word_of_file(at, NULL); }
 
-/* Changes a bit of a byte, or puts it back. */
+/* Flips a bit of a byte; a second call restores the byte. */
 static inline void flip(size_t at, unsigned bit) {
     uint64_t word = word_of_file(at & ~(size_t)7, NULL);
     ((unsigned char *)&word)[at & 7] ^= (unsigned char)(1u << bit);

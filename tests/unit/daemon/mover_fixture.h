@@ -1,4 +1,4 @@
-/* A cache, a thread that uses it, and the mover with its own, which the test steps at a time of its own. */
+/* A cache, a thread that uses the cache, and the mover with a thread of its own. The test steps the mover and sets its time. */
 #ifndef MOVER_FIXTURE_H
 #define MOVER_FIXTURE_H
 #include "cache_fixture.h"

@@ -1,5 +1,5 @@
-/* A server with sockets of its own in this process, in a folder of its own, and clients that talk to it. A suite that includes
- * own_clock.h before owns the time of the server's timers, too. */
+/* A server with its own sockets and folder in this process, and its clients. A suite that includes own_clock.h first also owns the time of
+ * the server's timers. */
 #ifndef NET_FIXTURE_H
 #define NET_FIXTURE_H
 #include <arpa/inet.h>
@@ -23,8 +23,8 @@
 static struct {
     pthread_mutex_t    mutex;
     pthread_cond_t     changed;
-    struct event_base *held;  /* whose loop begins no turn but those that it may; NULL: none's */
-    unsigned           turns; /* that it may begin */
+    struct event_base *held;  /* this loop begins only `turns` more turns; NULL: no loop is held */
+    unsigned           turns; /* left for the held loop */
     bool               rests;
     int                fd; /* an eventfd, written to at the end of each turn of each loop */
 } loops = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .fd = -1};
@@ -68,7 +68,7 @@ int event_base_loop(struct event_base *base, int flags) {
 static inline void worker_rest(struct worker *w, unsigned turns) { LOOP_REST(w, worker_wake, turns); }
 static inline void main_rest(struct net *net) { LOOP_REST(net, net_wake, 0); }
 
-/* The loop that rests takes up its turns again. */
+/* Lets the held loop run its turns again. */
 static inline void loop_go_on(void) {
     pthread_mutex_lock(&loops.mutex);
     loops.held = NULL;
@@ -83,7 +83,7 @@ static inline void loop_go_on(void) {
 /* --- a server --- */
 
 struct host {
-    struct rig  rig; /* its cache, tuner and settings; its own batch is not used */
+    struct rig  rig; /* its cache, control and settings; the rig's own batch is not used */
     struct net *net;
     pthread_t   thread;
     char        folder[64], path[96], port_file[96];
@@ -124,7 +124,7 @@ static inline bool host_prepare(struct host *h, char *options) {
     strcpy(h->folder, "/tmp/slate-test-net-XXXXXX");
     char why[SETTING_WHY_BYTES];
     if (mkdtemp(h->folder) == NULL || !rig_open(&h->rig, options) ||
-        !server_memory_begin(&h->rig.server, why)) { /* net looks at it every second */
+        !server_memory_begin(&h->rig.server, why)) { /* net reads the memory limit every second */
         return false;
     }
     snprintf(h->path, sizeof h->path, "%s/socket", h->folder);
@@ -132,7 +132,7 @@ static inline bool host_prepare(struct host *h, char *options) {
     return true;
 }
 
-/* Prepares a server without options; returns what it is to be started with. */
+/* Prepares a server without options; returns the configuration to start the server with. */
 static inline struct net_config host_begin(struct host *h) {
     host_prepare(h, NULL);
     return host_config(h);
@@ -148,7 +148,7 @@ static inline bool host_start(struct host *h, const struct net_config *cfg) {
     return true;
 }
 
-/* As main does it on a signal. */
+/* Stops the server as main does on a signal. */
 static inline void host_stop(struct host *h, bool graceful) {
     atomic_store(&h->rig.server.stop, graceful ? SERVER_STOP_GRACEFUL : SERVER_STOP);
     net_wake(h->net);
@@ -164,13 +164,13 @@ static inline void host_close(struct host *h) {
     rig_close(&h->rig);
 }
 
-/* A server that serves as host_config has it. */
+/* A server with host_config. */
 static inline void host_open(struct host *h) {
     struct net_config cfg = host_begin(h);
     host_start(h, &cfg);
 }
 
-/* The same with one worker, on a UNIX socket instead where that is asked for. */
+/* The same with one worker, on request on a UNIX socket. */
 static inline void host_open_small(struct host *h, bool on_path, size_t held_bytes_most) {
     struct net_config cfg = host_begin(h);
     cfg.worker_count = 1;
@@ -194,7 +194,7 @@ int clock_gettime(clockid_t which, struct timespec *now) {
     return 0;
 }
 
-/* Lets time pass, and has each loop see to its timers. */
+/* Lets time pass, then each loop runs its timers. */
 static inline void host_pass(struct host *h, int64_t us) {
     own_clock_pass(us);
     net_wake(h->net);

@@ -1,5 +1,5 @@
-/* A server without sockets, and clients that feed it bytes as net does: a buffer with what is unfinished, a turn at a
- * time, large values straight into item memory, replies in pieces or kept for later. */
+/* A server without sockets, and clients that feed bytes to sessions as net does: a buffer with unfinished requests, one turn at a time,
+ * large values straight into item memory, replies sent in pieces or held for later. */
 #ifndef SESSION_FIXTURE_H
 #define SESSION_FIXTURE_H
 #include <sys/eventfd.h>
@@ -31,7 +31,7 @@ static inline uint32_t rig_random(struct rig *rig, uint32_t below) {
     return (uint32_t)(rig->random >> 33) % below;
 }
 
-/* Changes what the next rigs are made of; NULL: nothing. */
+/* Changes the configuration of the next rigs; NULL: no change. */
 static void (*rig_adjust)(struct cache_config *, struct tune_config *);
 
 /* Written to when an answer that a session waits for may be there. */
@@ -69,7 +69,7 @@ static inline bool rig_open(struct rig *rig, char *options) {
     config.slab.growth_factor = rig->settings.factor;
     config.cas = rig->settings.cas;
     config.evict = rig->settings.evict_to_free;
-    config.policy = auto_policy(rig->settings.policy, NULL); /* else the first setting that a client changes changes it too */
+    config.policy = auto_policy(rig->settings.policy, NULL); /* otherwise the first `config set` would also change the policy */
     struct tune_config tune = {
         .automove = "off", .reassign = rig->settings.slab_reassign,
         .settings = {.automove_ratio = 0.8, .automove_window_s = 10, .crawler = true, .crawler_sleep_us = 100}};
@@ -121,7 +121,7 @@ static inline void client_close(struct rig *rig, struct client *c) {
     free(c->out);
 }
 
-/* A server and a client of it. */
+/* A server and one client. */
 static inline void rig_open_for(struct rig *rig, struct client *c, char *options) {
     rig_open(rig, options);
     client_open(c);
@@ -177,7 +177,7 @@ static inline void client_load(struct client *c, const char *line, size_t n, int
     memset(c->in + c->in_bytes, '\n', PARSE_SLACK);
 }
 
-/* Runs these requests in a turn that stays open, cache_turn_end ends it: the replies, NULL where there are none. */
+/* Runs these requests in a turn that stays open until cache_turn_end. Returns the replies, or NULL for none. */
 static inline struct output *client_begin(struct rig *rig, struct client *c, const char *bytes, size_t n) {
     char *in = calloc(1, n + PARSE_SLACK);
     memcpy(in, bytes, n);
@@ -258,7 +258,8 @@ static inline bool client_goes_on(const struct client *c) {
     return c->kept != NULL;
 }
 
-/* Whether there was an answer of another thread, for which it may wait. Without a control thread it does what that would. */
+/* Whether another thread has answered, so that the session can go on. Without a control thread this function does the control thread's
+ * work. */
 static inline bool rig_was_woken(struct rig *rig) {
     eventfd_t wakes;
     if (rig->server.tuner->by_hand) {
@@ -284,7 +285,7 @@ static inline void client_send(struct rig *rig, struct client *c, const char *by
     cache_turn_begin(rig->ct);
     for (size_t filled = 1; !c->closed && done < n && filled > 0 && session_need(c->session) == SESSION_NEED_VALUE && c->in_bytes == 0 &&
          !(rig->awkward && rig_random(rig, 3) == 0); done += filled) {
-        filled = client_fill_value(rig, c, bytes + done, n - done); /* 0: no memory yet; the session takes it when bytes come */
+        filled = client_fill_value(rig, c, bytes + done, n - done); /* 0: no memory yet; the session takes memory when bytes come */
     }
     cache_turn_end(rig->ct);
     if (c->closed) {

@@ -1,12 +1,11 @@
-/* While pages are on their way to a class, sets of that class empty them and hand them over; what
- * they leave goes back. */
+/* While pages move to a class, sets of that class empty and hand over these pages; pages that they leave go back. */
 #include "tap.h"
 
 #include "mover_fixture.h"
 
 enum { SMALL = 1000, LARGE = 9000, SMALL_ITEMS = 8000, FIRST_LARGE = 1000000 };
 
-/* A full cache whose pages are of the small class, but for the first of the large one. */
+/* A full cache: the large class has the first page, the small class all others. */
 struct help_rig {
     struct rig r;
     unsigned   from, to;
@@ -53,8 +52,8 @@ static void set_some(unsigned count) {
     }
 }
 
-/* Enough for all pages by far: a page takes some 28 sets and its chunks 110; but at most 256, where
- * the scheduler ends each set's part early. */
+/* Far more sets than needed for all pages: a page takes some 28 sets, its chunks 110. At most 256, because the scheduler may end each set's
+ * part early. */
 enum { ENOUGH = 5000 };
 
 /* Until the class of large items has so many pages. */
@@ -102,8 +101,7 @@ TEST(test_sets_bring_the_pages) {
     rig_close(&h.r);
 }
 
-/* What it goes over is a small multiple of the chunk that it wants: decision by bytes, not by
- * time. */
+/* A set goes over a small multiple of the bytes of the chunk that it needs: a bound in bytes, not in time. */
 TEST(test_a_set_does_a_part) {
     open_full();
     uint32_t chunk = slab_chunk_bytes(h.r.slab, h.to);
@@ -228,7 +226,7 @@ TEST(test_the_owner_settles_what_waits) {
     rig_close(&h.r);
 }
 
-/* The owner of the page that waits is gone, and its memory with it. */
+/* The waiting page's owner and its memory are gone. */
 TEST(test_a_page_outlives_who_emptied_it) {
     open_full();
     struct cache_thread *other = cache_thread_create(h.r.cache);

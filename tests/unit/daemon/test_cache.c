@@ -29,7 +29,7 @@ struct shadow {
     uint64_t version;
 };
 
-/* With room for everything, what was stored is what is read. */
+/* With room for every item, each read returns the stored value. */
 static void test_random_verbs_match_a_plain_array(uint64_t x) {
     enum { CHANGES = 15000 / TAP_SLOWER };
     static struct cache_walked out[64];
@@ -241,7 +241,7 @@ static void test_store(enum cache_store_kind store, uint64_t seed) {
     fixture_end(&c, &ct);
 }
 
-/* In a process of its own that may map so many bytes; 0: as many as there are. */
+/* Runs in a child process that may map so many bytes; 0: no limit. */
 static size_t limit_most_with(size_t address_bytes, size_t wanted_bytes) {
     int to[2];
     size_t most = 0;

@@ -1,4 +1,4 @@
-/* What several threads must never see half done. Run under TSan too. */
+/* States that several threads must never see half done. Run under TSan too. */
 #include "tap.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@ static struct cache *cache;
 static _Atomic uint32_t won[KEYS];
 static _Atomic uint64_t clean, missed;
 
-/* Every thread gets every key, making it where it is missing: one wins, the others are told so. */
+/* Every thread gets every key and adds the missing ones: one add succeeds, the others return NOT_STORED. */
 static void *vivify_all(void *arg) {
     struct cache_thread *ct = cache_thread_create(cache);
     char to[ITEM_COPY_MAX + 8], name[64];

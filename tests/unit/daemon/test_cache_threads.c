@@ -1,4 +1,5 @@
-/* Readers, writers and a page mover at once, or who lowers a heap's limit: no wrong value, nothing refused, pages really move. Run under TSan too. */
+/* Readers, writers and a page mover (or a thread that lowers a heap's limit) at once: no wrong value, no refused store, pages really move.
+ * Run under TSan too. */
 #include "tap.h"
 
 #include "accounts.h"
@@ -27,7 +28,7 @@ static enum cache_moved evacuate_chunk(void *arg, uint32_t page, uint32_t chunk)
     return cache_evacuate(e->ct, page, chunk, e->may_evict ? EVACUATE_EVICTS : 0, NULL);
 }
 
-/* Moves pages between random classes as fast as it can. */
+/* Moves pages between random classes as fast as possible. */
 static uint64_t move_pages(struct cache *c, uint64_t seed) {
     struct cache_thread *ct = cache_thread_create(c);
     struct slab *slab = cache_slab(c);
@@ -61,7 +62,7 @@ static uint64_t move_pages(struct cache *c, uint64_t seed) {
 
 static void nobody_to_wake(void *arg) { (void)arg; }
 
-/* Lowers and raises the limit of a heap, and gives back what is beyond it. */
+/* Lowers and raises a heap's limit, and frees the memory above the limit. */
 static uint64_t lower_limits(struct cache *c) {
     struct cache_thread *ct = cache_thread_create(c);
     struct cache_facts f;

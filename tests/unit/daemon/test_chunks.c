@@ -41,8 +41,8 @@ TEST(test_any_number_may_be_given_back_at_once) {
 /* --- the geometry changes while a store waits for a chunk --- */
 
 enum { KEY = 1, SHORT_BYTES = 150, LONG_BYTES = 540, MORE_BYTES = 200 };
-/* The append wants a chunk of 512 at first. Then that size's id is one of 800, into which the value as it is then would fit; but a
- * chunk for what was asked for is one of 560. */
+/* The append first needs a chunk of 512. After the change that class's id has chunks of 800, large enough for the value at that time; but
+ * the appended value needs one of 560. */
 static const uint32_t sizes_before[] = {128, 256, 512, 1024}, sizes_between[] = {128, 256, 560, 1024},
                       sizes_after[] = {128, 256, 560, 800, 1024};
 

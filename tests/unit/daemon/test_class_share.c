@@ -1,4 +1,4 @@
-/* What items have of a cache of another size, when every class keeps a page. */
+/* The share of each class in a cache of another size, where every class keeps a page. */
 #include "tap.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ enum { PAGE = 1 << 20, ITEM_BYTES = 1024, MANY = 20, LARGE = 1, READS = 200000 }
 static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n); }
 static bool near(double a, double b) { return fabs(a - b) <= 0.05 * b; }
 
-/* Reads of a class, any of as many keys as fill so many pages, so that its hits go by its bytes. */
+/* Uniform reads of as many keys as fill so many pages, so that the class's hits grow with its bytes. */
 static void read_class(struct curve *c, unsigned class_id, double pages, uint64_t *x) {
     uint64_t keys = (uint64_t)(pages * PAGE / ITEM_BYTES);
     for (unsigned i = 0; i < READS; i++) {

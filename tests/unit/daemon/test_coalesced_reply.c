@@ -1,4 +1,5 @@
-/* Answers that are made once for all who ask at once: who makes them, who waits, for how long they serve, and who takes over. */
+/* Replies that are made once for all sessions that request them at once: which session makes the reply, which wait, how long the reply is
+ * valid, and which session takes over. */
 #include "tap.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Keys chosen so that they share one place of the index, which only who knows the hash's secret can do: they cost others nothing but
- * what they evict there, in every kind of index. */
+/* Keys that share one place of the index, as only someone with the hash's secret can choose them: they evict others from that place and
+ * cost nothing else, in every kind of index. */
 #include "tap.h"
 
 #include "cache_fixture.h"
@@ -92,7 +92,7 @@ static void test_others_are_stored_beside_them(struct cache *c, struct cache_thr
     ok(facts_of(c).index_buckets > buckets, "%s: and the index has grown", kind);
 }
 
-/* What is dead makes way first, and is no eviction. */
+/* Dead items go first, and are not counted as evictions. */
 static void test_dead_items_make_way_first(struct cache *c, struct cache_thread *ct, const char *kind) {
     uint64_t evicted = facts_of(c).counters.index_evictions;
     struct cache_class_values before, after;

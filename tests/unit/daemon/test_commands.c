@@ -1,5 +1,5 @@
-/* Commands run in one process, without a socket: what they answer and what they change. The transcripts of tests/proto hold
- * the exact replies; here stands what only the inside can see. */
+/* Commands run in one process, without a socket: replies, and changes that only the inside can see. The transcripts of tests/proto hold the
+ * exact replies. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static struct command_context context_of(struct rig *rig, const char *line, stru
                                     .out = to, .counters = &rig->counters};
 }
 
-/* Runs a line in a turn of its own, a long answer to its end; returns the whole answer. */
+/* Runs a line in a turn of its own, and a long reply to its end; returns the whole reply. */
 static const char *answer(struct rig *rig, const char *line, bool noreply) {
     struct command_context ctx = context_of(rig, line, &out), next = context_of(rig, "", &out);
     ctx.noreply = noreply;
@@ -159,7 +159,7 @@ TEST(test_words) {
 
 /* --- orders, on a server without a control thread: each is carried out when the test says so --- */
 
-/* An administrator's session that sleeps until its order is answered. */
+/* An administrator's session that sleeps until the reply to its order. */
 struct asking {
     struct command_context ctx;
     struct text_out        out;

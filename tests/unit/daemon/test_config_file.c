@@ -1,4 +1,4 @@
-/* Options of a file: how it is cut into lines, and what the table of options makes of them; and those of the environment. */
+/* Options in a file: the division into lines, and their reading by the table of options. Options in the environment. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 static struct settings s;
 static char why[OPTIONS_WHY_BYTES], path[] = "/tmp/slate-config.XXXXXX";
 
-/* Each line that holds an option as NUMBER:[name][value], a leading dash where it had letters. */
+/* Each option line as NUMBER:[name][value], with a leading dash if the line had one. */
 static const char *lines(const char *text) {
     static char shown[512];
     char copy[256], *at = copy;

@@ -11,7 +11,7 @@
 
 enum { LETTERS = 64, POSTERS = 4, POSTS = 200 };
 
-static char     done[LETTERS]; /* what was run, a letter each */
+static char     done[LETTERS]; /* one letter for each order that ran */
 static unsigned done_count;
 
 static void note(char letter) {
@@ -32,7 +32,7 @@ static const char *taken(void) {
 struct letter_order {
     struct order order; /* first */
     char letter;
-    bool later; /* somebody else answers it */
+    bool later; /* another caller ends the order */
 };
 static unsigned destroyed;
 

@@ -13,7 +13,7 @@ static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n
 static double uniform(uint64_t *x) { return (double)(tap_random(x) >> 11) / 9007199254740992.0; }
 static uint32_t bytes_of(uint64_t n) { return (uint32_t)(64 + n * 2654435761u % 1000); }
 
-/* A Fenwick tree over the requests: the exact distance is the sum of bytes of those keys whose last use came later. */
+/* A Fenwick tree over the requests: the exact distance is the sum of bytes of the keys whose last use came later. */
 static uint64_t tree[REQUESTS + 1];
 static void add(uint32_t at, uint64_t bytes) { /* wraps to subtract */
     for (at++; at <= REQUESTS; at += at & -at) {
@@ -155,7 +155,7 @@ static void test_a_rate_that_was_lowered_is_raised_again(uint64_t seed) {
     curve_destroy(&c);
 }
 
-/* Many classes with room for three: the first three have it, until another has more than twice the reads. */
+/* Many classes and room for three: the first three hold the room until another class has more than twice the reads. */
 TEST(test_the_busiest_classes_have_curves) {
     enum { ROOM = 3, CLASSES = 255 };
     struct curve *c = curve_create(5000, ROOM);

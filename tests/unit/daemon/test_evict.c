@@ -10,7 +10,7 @@ enum { NODES = 1000 };
 static struct evict_queue q; /* under test */
 static struct node nodes[NODES + 1]; /* reference 0 is none */
 
-/* A node's key is its number. */
+/* The key of a node is the node's number. */
 static uint64_t hash_of(const struct node *n) { return (uint64_t)(n - nodes) * 0x9e3779b97f4a7c15u; }
 static struct node_space space = {.base = (char *)nodes, .shift = 4, .first = 1, .hash_of = hash_of};
 static const struct evict_tuning usual = {20, 40, 20, 200, 10, 90, 2, 0};
@@ -35,7 +35,7 @@ static struct node *insert(unsigned n, uint32_t now_s) {
     return &nodes[n];
 }
 
-/* The first nodes, all at one second, or each at the second of its number. */
+/* The first nodes, all with one second, or each with its number as its second. */
 enum { SECOND_BY_SECOND };
 static void filled(const struct evict_policy *p, unsigned count, uint32_t now_s) {
     fresh(p);
@@ -44,7 +44,7 @@ static void filled(const struct evict_policy *p, unsigned count, uint32_t now_s)
     }
 }
 
-/* A hit as the cache notes it. */
+/* A hit, noted as the cache does. */
 static void hit(unsigned n, uint32_t now_s) {
     struct node *node = &nodes[n];
     unsigned hits = node_hits(node) < q.policy->hit_max ? node_hits(node) + 1 : node_hits(node);
@@ -54,14 +54,14 @@ static void hit(unsigned n, uint32_t now_s) {
     }
 }
 
-/* A new value where the old one lay, as the cache notes it. */
+/* A new value in place of the old one, noted as the cache does. */
 static void renew(unsigned n, bool temporary, uint32_t now_s) {
     node_set_mark(&nodes[n], 0);
     node_set_time_s(&nodes[n], now_s);
     evict_renew(&q, &nodes[n], temporary, now_s);
 }
 
-/* As the cache evicts: the policy is told. 0: there is no victim. */
+/* Evicts as the cache does, with a call of the policy. 0: no victim. */
 static unsigned evict_one(uint32_t now_s) {
     struct node *v = evict_victim(&q, now_s);
     if (v == NULL) {
@@ -179,7 +179,7 @@ static void test_a_renewed_node_counts_as_new(const struct evict_policy *p) {
     end();
 }
 
-/* A reader that found its item gone may mark the chunk's next one with the age of the first: here each node with an hour. */
+/* A reader whose item is gone may mark the chunk's next item with the age of the old one: here every node gets an hour. */
 static void test_a_wrong_mark_makes_no_node_newer_than_it_may_be(const struct evict_policy *p) {
     filled(p, 200, 10);
     unsigned later = 0, live = 0;
@@ -212,7 +212,8 @@ TEST(test_marks_tell_age_within_a_third) {
     ok(wrong == 0 && node_age_code(UINT32_MAX) == 31, "an age up to 11 hours is told within a third, never too old, and any age in five bits");
 }
 
-/* Nodes of the tail's list whose marks are not what their place says, and parts of the tail that are not as long as can be. */
+/* Nodes of the tail's list with a mark that differs from their place, and parts of the tail with another length than the longest possible.
+ * */
 static unsigned wrong_tail(uint32_t want) {
     unsigned wrong = 0;
     uint32_t place = 0, both = q.tail.count[1], first = q.tail.count[0], count = q.list[q.policy->tail_list].count;
@@ -275,7 +276,7 @@ TEST(test_none_names_no_victim) {
     end();
 }
 
-/* Asks for keys and inserts those that are not there, as a cache of `room` nodes; returns the hits. Keys are node numbers. */
+/* Reads keys and inserts the missing ones, as a cache of `room` nodes; returns the hits. Keys are node numbers. */
 static unsigned replay(const struct evict_policy *p, const unsigned *keys, unsigned count, unsigned room) {
     static bool there[NODES + 1];
     unsigned hits = 0;
@@ -297,7 +298,7 @@ static unsigned replay(const struct evict_policy *p, const unsigned *keys, unsig
     return hits;
 }
 
-/* A hot set of 20 keys among a stream of others: fifo loses it again and again, others keep it. */
+/* A hot set of 20 keys among a stream of others: fifo loses the set again and again, other policies hold it. */
 TEST(test_a_scan_does_not_flush_what_is_asked_for_often) {
     enum { ASKED = 20000, ROOM = 100 };
     static unsigned keys[ASKED];
@@ -320,7 +321,7 @@ TEST(test_a_ghost_that_returns_goes_to_the_main_queue) {
     end();
 }
 
-/* --- what s3fifo can be told --- */
+/* --- settings of s3fifo --- */
 
 /* Nodes from … to, hit so often that a victim is looked for behind them. */
 static void fill_main(unsigned from, unsigned to) {
@@ -329,7 +330,7 @@ static void fill_main(unsigned from, unsigned to) {
         hit(n, 1), hit(n, 1), hit(n, 1);
     }
     evict_victim(&q, 1);
-    for (unsigned n = from; n <= to; n++) { /* those that found no room there */
+    for (unsigned n = from; n <= to; n++) { /* nodes without room in that queue */
         node_set_mark(&nodes[n], 0);
     }
 }
@@ -418,7 +419,7 @@ TEST(test_what_is_remembered_outlives_growth) {
     for (unsigned n = FEW + GONE + 1; n <= MANY; n++) {
         insert(n, 1);
     }
-    evict_one(1), evict_one(1), evict_one(1), evict_one(1); /* each may double what it has */
+    evict_one(1), evict_one(1), evict_one(1), evict_one(1); /* each eviction may double the memory */
     for (unsigned n = 1; n <= GONE; n++) {
         known += evict_list_of(insert(n, 2)) == EVICT_MAIN;
     }
@@ -486,7 +487,7 @@ int main(void) {
         test_a_wrong_mark_makes_no_node_newer_than_it_may_be(evict_policies[i]);
         test_a_tail_is_the_nodes_that_go_next(evict_policies[i], seed);
         for (unsigned j = 0; evict_policies[j] != NULL; j++) {
-            /* tinylfu lets go of what is new first, whatever was there before */
+            /* tinylfu evicts new nodes first, whatever their number */
             if (i != j && evict_policies[j]->victim != NULL && evict_policies[j] != &evict_tinylfu) {
                 test_a_switch_keeps_nodes_and_order(evict_policies[i], evict_policies[j]);
             }

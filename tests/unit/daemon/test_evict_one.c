@@ -1,5 +1,4 @@
-/* Which item goes when a class is full whose items are too large for a partition to keep chunks at hand: the oldest of all
- * partitions, whatever was noted of them. */
+/* The victim of a full class whose items are too large for magazines: the oldest item of all partitions, whatever was noted earlier. */
 #include "tap.h"
 
 #include "cache/partition.h"

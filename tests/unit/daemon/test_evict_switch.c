@@ -1,4 +1,4 @@
-/* A cache whose policy was changed is soon as good as one that had it from the start. */
+/* After a switch of policy a cache soon misses as little as one that always had that policy. */
 #include "tap.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static uint64_t popular(uint64_t *x, uint64_t i) {
 }
 static uint64_t loop(uint64_t *x, uint64_t i) { return (void)x, i % (NODES * 13 / 10); }
 
-/* Misses once it has settled. */
+/* Misses after the cache has settled. */
 static double misses(const struct evict_policy *from, const struct evict_policy *to, uint64_t (*next)(uint64_t *, uint64_t), uint64_t x) {
     struct mini *m = mini_create(from, &tuning, NODES, 0);
     double missed = 0;
@@ -129,13 +129,12 @@ static void evict(struct evict_queue *q, uint32_t now_s) {
 
 struct course {
     unsigned place;
-    bool     full;   /* the queue has evicted before it is switched */
+    bool     full;   /* the queue evicts before the switch */
     bool     busy;   /* items are stored, and time goes on */
     const struct evict_policy *amid; /* the queue is switched to this one first, and evicts a few */
 };
 
-/* How many of the items that were read three times, among many that never were, outlive a switch and evictions.
- * In thousandths of those that were there before the switch. */
+/* Of the items that were read three times, among many unread ones, the share that outlives a switch and evictions, in thousandths. */
 static unsigned kept_hot(const struct evict_policy *from, const struct evict_policy *to, struct course c) {
     struct evict_queue q;
     unsigned next = 1, before = 0, after = 0;

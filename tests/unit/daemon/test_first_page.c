@@ -10,7 +10,7 @@ enum { MIB = 1 << 20, VALUE_MOST = 1000000 };
 
 static char value[VALUE_MOST + 8];
 
-/* A cache that is full of one size, and who asks for others. */
+/* A cache full of one size, and stores of other sizes. */
 struct world {
     struct rig rig;
     uint64_t   next; /* the next key's number */
@@ -43,7 +43,7 @@ static void tend(struct world *w) {
 static void store(struct world *w, uint64_t n, enum cache_mode mode, size_t bytes) {
     struct key key = FIXTURE_KEY(n);
     struct cache_store s = {.mode = mode, .value = value, .value_bytes = (uint32_t)bytes};
-    /* an append may find nothing: what it is for is evicted like others */
+    /* the item to append to may be evicted */
     w->refused += cache_store(w->rig.ct, &key, &s, NULL) == CACHE_NO_MEMORY;
 }
 
@@ -151,7 +151,7 @@ TEST(test_stocks_give_way) {
     cfg.partitions = 256;
     world_open(&w, &cfg, "off");
     fill_limit(&w, 2 * MIB, 100000);
-    for (uint64_t first = w.next; w.next < first + 4000; w.next++) { /* each is deleted: its chunk stays with its partition */
+    for (uint64_t first = w.next; w.next < first + 4000; w.next++) { /* each item is deleted; its chunk stays in its partition */
         store(&w, w.next, CACHE_SET, 2000);
         fixture_delete(w.rig.ct, w.next);
     }

@@ -112,7 +112,7 @@ static unsigned minimums(const struct fit_histogram *h, const struct size_list *
     return n;
 }
 
-/* Whole pages count: a list of many sizes holds less in few pages, and no more than its memory in many. */
+/* Whole pages count: a list of many sizes holds fewer items in few pages, and no more than its memory in many. */
 static void test_classes_cost_their_pages(uint64_t x) {
     static struct fit_histogram h;
     struct size_list few, many;
@@ -152,7 +152,7 @@ static void test_every_list_keeps_the_rules(uint64_t x) {
     is(crowded, 0, "classes that need less than their one page have a quarter of the pages at most");
 }
 
-/* Sizes in a few lumps, anywhere: what a fit without a ladder leaves holes between. */
+/* Sizes in a few lumps at random places: a fit without a ladder leaves holes between them. */
 static void fill_lumps(struct fit_histogram *h, uint64_t *x) {
     fit_histogram_init(h, 1);
     for (uint64_t lumps = tap_random(x) % 6; lumps > 0; lumps--) {
@@ -215,7 +215,7 @@ static void test_what_gives_way(uint64_t x) {
     ok(used_classes(&h, &sizes) <= 30, "a limit of classes with items is kept to: %u", used_classes(&h, &sizes));
 }
 
-/* In the search of one who expects other sizes, a class is worth a page at least. */
+/* In a search that expects other sizes, a class must be worth at least a page. */
 TEST(test_the_wary_make_fewer_classes) {
     static struct fit_histogram h;
     struct fit_limits limits = {.classes_most = 63, .used_classes_most = FIT_CLASSES_MOST, .pages = 64};
@@ -233,7 +233,7 @@ TEST(test_the_wary_make_fewer_classes) {
     ok(used[1] > 1 && used[1] * 2 <= used[0], "sizes of 64 pages that may change have %u classes, not %u", used[1], used[0]);
 }
 
-/* The thread that looks for sizes has others wait for it no longer than a step takes. */
+/* Other threads wait for the fitting thread no longer than one step. */
 static void test_a_search_takes_small_steps(uint64_t x) {
     static struct fit_histogram h;
     struct fit_limits limits = {.classes_most = 63, .used_classes_most = FIT_CLASSES_MOST, .pages = 1000};

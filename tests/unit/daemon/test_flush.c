@@ -1,4 +1,4 @@
-/* flush_all as the cache makes it: any number in a second, at once, to come and past, beside stores in all threads. */
+/* flush_all in the cache: any number in a second; immediate, future and past; beside stores in all threads. */
 #include "tap.h"
 
 #include <pthread.h>
@@ -90,8 +90,8 @@ static void test_a_flush_to_come_comes_after_many(struct cache_thread *ct) {
     ok(lives(ct, "k", NULL), "a flush at once replaces one that was to come");
 }
 
-/* Has the item the mark that a reader leaves who began to note a hit an hour after the chunk's last item was stored, and went on when
- * it was this one's; and then enough stores behind it that its queue moves it. */
+/* Gives the item the mark of a late reader: the reader began to note a hit an hour after the chunk's previous item was stored. Then stores
+ * enough items that the queue moves this one. */
 static void mark_late_and_move(struct cache_thread *ct, const char *name, bool flush_between) {
     struct key key = key_make(name, strlen(name));
     struct item *it = item_at(cache, index_find(&partition_of(cache, key.hash)->index, &key));
@@ -124,9 +124,9 @@ struct client {
     unsigned  number, lost, stale, wrong_age;
 };
 
-static struct lock flushing; /* held by a client while it stores, flushes and looks: nobody else flushes meanwhile */
+static struct lock flushing; /* held by a client during its store, flush and read, so that no other client flushes */
 
-/* With nobody else who flushes: what was stored before is gone, what is stored after stays, whatever the others store. */
+/* If no other client flushes: items stored before the flush are gone, items stored after it stay, whatever the others store. */
 static void *store_and_flush(void *arg) {
     struct client *me = arg;
     struct cache_thread *ct = cache_thread_create(cache);
@@ -136,7 +136,7 @@ static void *store_and_flush(void *arg) {
     for (int i = 0; i < ROUNDS; i++) {
         size_t bytes = i % 4 == 0 ? LARGE_BYTES : 10;
         cache_turn_begin(ct);
-        set(ct, name, bytes); /* its lock is taken in the cache, so it may not be within ours */
+        set(ct, name, bytes); /* the cache takes a lock for a flush, so our lock must not enclose the call */
         cache_turn_end(ct);
         pthread_mutex_lock(&flushing.mutex);
         cache_flush_now(cache);

@@ -1,6 +1,6 @@
-/* Changing the chunk sizes of a live cache: every value is right or gone, every chunk accounted for, ids come back; a change can
- * be paused, reverted and replaced; it begins by itself; and values that are being sent hold up no more than their pages. Run
- * under the sanitizers too. */
+/* Changes of the chunk sizes of a live cache: every value is right or gone, every chunk accounted for, and ids are reused. A change can be
+ * paused, reverted and replaced, and can begin by itself. A value that is being sent delays only its own pages. Run under the sanitizers
+ * too. */
 #include "tap.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ TEST(test_a_change_keeps_what_fits) {
     rig_close(&r);
 }
 
-/* A change of one class is soon over: no look at the sizes of items falls due between its last page and its end. */
+/* A change of one class is so short that no reading of the items' sizes falls between its last page and its end. */
 TEST(test_the_waste_is_what_it_is_at_the_end) {
     struct rig r;
     rig_open(&r, 64, &evict_slru, true);
@@ -47,7 +47,7 @@ TEST(test_the_waste_is_what_it_is_at_the_end) {
     rig_close(&r);
 }
 
-/* Queues of ids that no class has, and that remember what they evicted. */
+/* Queues of ids without a class, with ghosts of evicted items. */
 static unsigned memories_left(const struct rig *r) {
     unsigned left = 0;
     for (unsigned i = 0; i < r->c->partition_count * SLAB_CLASSES_MAX; i++) {
@@ -204,7 +204,7 @@ TEST(test_pause_resume_and_revert_midway) {
     rig_open(&r, 64, &evict_slru, true);
     fill(&r, 60000, 100, 1000);
     uint64_t before = check_values(&r, 60000, &wrong);
-    r.t->settings.geometry.rate_pct = 0.01; /* a page in 150 s: it cannot end before it is paused */
+    r.t->settings.geometry.rate_pct = 0.01; /* a page in 150 s: the change cannot end before the pause */
     ask_factor(&r, 1.08);
     f = facts_of(&r);
     for (int i = 0; i < PATIENCE_MS && !(facts_of(&r).seconds > f.seconds + 0.05); i++) {
@@ -269,7 +269,7 @@ TEST(test_sizes_are_fitted_while_the_memory_fills) {
     tc.settings.geometry.follow = true;
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
         rig_make(&r, &cfg, &tc);
-        step_for(&r, CLOCK_SECOND_US / 10); /* it looks when it is switched on, too */
+        step_for(&r, CLOCK_SECOND_US / 10); /* sizes are read when `auto` is switched on, too */
         for (const struct look *l = stories[i]; l < stories[i] + LOOKS && l->claim != NULL; l++) {
             fill(&r, l->items, l->least, l->most);
             r.now_us = l->at_s * CLOCK_SECOND_US;
@@ -348,7 +348,7 @@ TEST(test_slow_clients_cost_no_items) {
     rig_close(&r);
 }
 
-/* A value that is always somebody's read is in use at every look, and yet its page is emptied. */
+/* A value with a reader at every moment is always in use, and still its page is emptied. */
 TEST(test_a_value_that_is_always_read_moves) {
     struct rig r;
     rig_open(&r, 24, &evict_slru, true);

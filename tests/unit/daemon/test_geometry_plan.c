@@ -1,4 +1,4 @@
-/* From one list of sizes to another, a range at a time: every list on the way serves every size, and it ends where it should. */
+/* From one list of sizes to another, a range at a time: every list on the way serves every size, and the last list is the wanted one. */
 #include "tap.h"
 
 #include "control/resize/resize_plan.h"

@@ -1,5 +1,5 @@
-/* What a change of the chunk sizes is predicted to bring is what it brings once the cache is full again, measured against a twin
- * that was not changed. */
+/* The predicted effect of a change of chunk sizes equals the measured effect once the cache is full again, against a twin without the
+ * change. */
 #include "tap.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@ enum {
     MEGABYTES = 16,
     FILLS = 3,           /* bytes fed before, and after, as multiples of the cache */
     MARGIN_POINTS = 12,  /* between prediction and measurement, or two thirds of the prediction if that is more */
-    LOSS_POINTS = 2,     /* what was accepted without force may lose */
-    SIGN_POINTS = 8,     /* a prediction beyond this has the sign of what is measured, or that is small */
+    LOSS_POINTS = 2,     /* the most that a change accepted without force may lose */
+    SIGN_POINTS = 8,     /* above this a prediction must have the sign of the measurement, unless that is small */
 };
 static const double keys_share = 1.5; /* keys, by the bytes that fit */
 
@@ -52,7 +52,7 @@ static uint64_t keys_for(const struct mix *m, size_t limit_bytes) {
     return (uint64_t)((double)limit_bytes * keys_share * DRAWN / (double)bytes);
 }
 
-/* Keys at random; what is not there is stored. */
+/* Reads random keys, and stores the missing ones. */
 static void feed(struct load *l) {
     static char value[VALUE_MOST];
     for (uint64_t fed = 0; fed < l->limit_bytes * FILLS;) {
@@ -68,7 +68,7 @@ static void feed(struct load *l) {
     }
 }
 
-/* Without automove: how often it decides while the cache fills depends on how fast the machine is. */
+/* Without automove, because the number of its decisions while the cache fills depends on the machine's speed. */
 static void load_open(struct load *l, const struct mix *m, uint64_t seed) {
     size_t limit_bytes = (size_t)MEGABYTES << 20;
     *l = (struct load){.mix = m, .x = seed, .limit_bytes = limit_bytes, .keys = keys_for(m, limit_bytes)};
@@ -76,7 +76,7 @@ static void load_open(struct load *l, const struct mix *m, uint64_t seed) {
     feed(l);
 }
 
-/* With classes in excess of pages a cache takes more than its limit: by page that it may have. */
+/* A cache with more classes than pages takes more than its limit, so the bound is by page. */
 static double items_by_limit(const struct load *l) {
     struct cache_facts f;
     cache_facts(l->rig.c, &f);

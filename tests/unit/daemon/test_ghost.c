@@ -1,4 +1,4 @@
-/* Ghosts against an exact list of what was evicted when. */
+/* Ghosts against an exact list of evictions and their order. */
 #include "tap.h"
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ static void evict(struct ghost *g, unsigned class_id, uint64_t from, uint64_t to
     }
 }
 
-/* Misses of the keys from … to that are found at `depth`, each with what it stands for. */
+/* Misses of the keys from … to that are found at `depth`, each with its weight. */
 static uint64_t found_at(const struct ghost *g, unsigned class_id, uint64_t from, uint64_t to, unsigned depth) {
     uint64_t found = 0;
     for (uint64_t n = from; n < to; n++) {

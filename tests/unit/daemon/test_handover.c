@@ -1,4 +1,4 @@
-/* What two servers say to each other while one takes over, and the sockets that go along. */
+/* Messages between two servers at a takeover, and the sockets that travel with them. */
 #include "tap.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@ static unsigned open_descriptors(void) {
     return n;
 }
 
-/* In more pieces than one, so that the list grows where it lies or elsewhere. */
+/* In several pieces, so that the list grows in place or elsewhere. */
 TEST(test_many_are_handed) {
     unsigned before = open_descriptors(), bad = 0;
     struct handover_fds h = {0};

@@ -1,4 +1,4 @@
-/* The heap store: it keeps to its limit in memory that is really held, and gives nothing back that a reader may still see. */
+/* The heap store stays within its limit in resident memory, and frees nothing that a reader may still see. */
 #include "tap.h"
 
 #include <jemalloc/jemalloc.h>
@@ -12,7 +12,7 @@ enum { VALUE_MAX = 1 << 20 };
 
 static char value[VALUE_MAX + 16], got[VALUE_MAX + 16];
 
-/* Bytes of the arena's pages that are in memory, as the kernel has it. */
+/* Bytes of the arena's resident pages, by the kernel's count. */
 static size_t resident_bytes(const struct cache *c) {
     size_t unit = (size_t)sysconf(_SC_PAGESIZE), all = (size_t)c->arena->page_max << PAGE_SHIFT, n = 0;
     unsigned char *in = malloc(all / unit);
@@ -86,7 +86,7 @@ static void some_stores(struct cache_thread *ct, uint64_t *x, unsigned count) {
     cache_turn_end(ct);
 }
 
-/* What a cache holds that always had this limit. */
+/* The items in a cache that always had this limit. */
 static uint64_t usual_bytes(size_t limit_bytes, uint64_t *x) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(limit_bytes, &ct);
@@ -140,7 +140,7 @@ static void test_stores_meanwhile_cost_no_more_than_the_limit(uint64_t x) {
     fixture_end(&c, &worker);
 }
 
-/* Neither what was evicted already nor the next store is forgotten. */
+/* Neither earlier evictions nor the next store are forgotten. */
 static void test_a_limit_raised_meanwhile_ends_it(uint64_t x) {
     enum { KEYS = 60000 };
     struct cache_thread *ct;
@@ -283,7 +283,7 @@ TEST(test_without_evictions_a_full_heap_refuses) {
     fixture_end(&c, &ct);
 }
 
-/* A thread that made one at its first call ended the process when there was no memory for that. */
+/* A thread that makes an arena at its first call would end the process if no memory is left. */
 TEST(test_no_thread_needs_memory_of_its_own) {
     unsigned arenas = 0;
     bool     caches = true;

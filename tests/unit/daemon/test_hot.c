@@ -112,7 +112,7 @@ static void test_what_was_missed_goes_to_what_was_noted_then(void) {
         hot_add(&hot, 2, "calm", 4, EVERY);
     }
     hot_end_part(&hot, 0, 0, false);
-    hot_end_part(&hot, 1000000, 0, true); /* nothing was noted in it */
+    hot_end_part(&hot, 1000000, 0, true); /* no request was noted in this second */
     ok(hot_sorted(&hot, hot.requests, sorted, HOT_KEYS) == 2 && sorted[0].count == TENTH * TENTH * EVERY && sorted[1].count == TENTH * EVERY, "what was missed in the burst counts for the burst's key alone");
     is(hot.requests, TENTH * TENTH * EVERY + TENTH * EVERY, "and for all requests");
     ok(sorted[0].doubt > sorted[1].doubt, "whose count is less sure for it");

@@ -1,5 +1,5 @@
-/* Every kind of index against a plain array, while it grows, without memory, with keys made to collide, while it is walked
- * and while it is read without a lock. */
+/* Every kind of index against a plain array: while the index grows, without memory, with colliding keys, while a walk runs, and while
+ * lock-free readers read. */
 #include "tap.h"
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ static struct key key_of(uint32_t n, char *to) {
     return key_make(to, (size_t)len);
 }
 
-/* Its name lasts as long as the block that it stands in. */
+/* The key's bytes live as long as the enclosing block. */
 #define KEY_OF(n) key_of((n), (char[40]){0})
 
 static uint32_t make_item(uint32_t n, size_t place) {
@@ -139,7 +139,7 @@ static void test_what_stays_is_met_by_a_walk_while_others_come_and_go(uint64_t x
             uint32_t n = STAY + (uint32_t)(tap_random(&x) % (ITEMS - STAY));
             if (!there[n]) {
                 insert(&ix, n, refs[n]);
-            } else if (tap_random(&x) % 4 != 0) { /* so that it grows meanwhile */
+            } else if (tap_random(&x) % 4 != 0) { /* so that the index grows meanwhile */
                 remove_item(&ix, n, refs[n]);
             } else {
                 continue;
@@ -205,7 +205,7 @@ static void test_colliding_hashes_are_refused_before_they_harm(void) {
     index_fini(&ix);
 }
 
-/* --- what a reader may see while a bucket's last slot becomes a link --- */
+/* --- states visible to a reader while a bucket's last slot becomes a link --- */
 
 static void test_the_number_of_a_bucket_is_not_taken_for_an_item(void) {
     enum { NUMBER = 3 };
@@ -223,7 +223,7 @@ static void test_the_number_of_a_bucket_is_not_taken_for_an_item(void) {
             slot_set(b, SLOTS - 1, tag, NUMBER);
         }
     }
-    char *at = node_at(&arena->space, NUMBER); /* in the page table, where by chance there may be what looks like the item */
+    char *at = node_at(&arena->space, NUMBER); /* in the page table, where bytes may look like the item by chance */
     memcpy(table, at, CHUNK);
     memcpy(at, node_at(&arena->space, refs[1]), CHUNK);
     is(index_find_from(&ix, &key, (struct index_hint){0}, &look), 0,
@@ -268,7 +268,7 @@ static pthread_barrier_t begun; /* each has looked once */
 
 struct reader {
     uint64_t looks, false_misses, false_hits, seed;
-    struct index_hint spots[2 * STAY]; /* of the keys that it looks for, from some time before */
+    struct index_hint spots[2 * STAY]; /* the reader's keys, as they were some time before */
 };
 
 /* The first items are always there, at one place or the other: a look that holds must find them. The last never are. */
@@ -301,7 +301,7 @@ static void *read_on(void *arg) {
     return NULL;
 }
 
-/* Grows from few items to many, changes them, and empties. Those that stay are moved from place to place. */
+/* Grows from few items to many, changes them, and empties. Items that stay move from place to place. */
 static void write_on(uint64_t x) {
     static bool there[ITEMS];
     for (uint32_t n = STAY; n < ITEMS - STAY; n++) {
@@ -376,7 +376,7 @@ static void test_a_look_tells_what_happened_since(void) {
     index_fini(&ix);
 }
 
-/* A writer that loses its processor within a change keeps those who look for these keys waiting. */
+/* A writer that loses its processor within a change delays readers of the keys with the same version. */
 static void test_a_change_of_a_key_holds_up_few_others(void) {
     enum { HELD_UP_MOST = 64 };
     static struct index ix;
@@ -426,7 +426,7 @@ static void test_a_spot_serves_however_much_changes(void) {
     index_fini(&ix);
 }
 
-/* A version is never done counting, whatever shares its word: here it is near its end. */
+/* A version counts for ever, whatever shares its word: here the counter is about to wrap. */
 static void test_a_version_that_ends_begins_anew(void) {
     static struct index ix;
     enum { FULL = 680, TIMES = 64 };

@@ -1,4 +1,4 @@
-/* The log: whatever stderr is, no thread that logs waits for it, and what is lost is counted and told. */
+/* The log: whatever stderr is, no logging thread waits for stderr, and lost lines are counted and reported. */
 #include "tap.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t cloc
 static char text[TEXT_BYTES];
 static int  kept_stderr;
 
-/* Makes stderr a pipe and returns its other end. */
+/* Makes stderr a pipe and returns the pipe's other end. */
 static int pipe_as_stderr(void) {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) != 0 || dup2(fds[1], STDERR_FILENO) < 0) {
@@ -35,7 +35,7 @@ static int pipe_as_stderr(void) {
 
 static void usual_stderr(void) { dup2(kept_stderr, STDERR_FILENO); }
 
-/* Reads lines until one has these words in it or the pipe ends; `text` has all of them. Returns how many. */
+/* Reads lines until one contains these words or the pipe ends; `text` has all of them. Returns the number of lines. */
 static unsigned read_until(int fd, const char *words) {
     size_t n = 0;
     unsigned lines = 0, seen = 0;
@@ -129,7 +129,7 @@ TEST(test_the_end_writes_what_waits) {
     close(fd);
 }
 
-/* The thread is left behind in its write, so this comes last. */
+/* The log's thread stays blocked in its write, so this test is the last. */
 TEST(test_the_end_comes_though_nobody_reads) {
     uint64_t before = log_lost();
     int fd = pipe_as_stderr();

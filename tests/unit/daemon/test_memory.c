@@ -1,4 +1,4 @@
-/* One limit for the memory of a process: its arithmetic, and what the system says. */
+/* One limit for the memory of a process: its arithmetic, and the system's figures. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static uint64_t below(uint64_t n) { /* of n + 1 numbers */
     return (random_state >> 24) % (n + 1);
 }
 
-/* A process whose allocator keeps what parts gave back, until it is asked. `uncounted` is memory that no part counts. */
+/* A process whose allocator retains freed memory until it is trimmed. `uncounted` is memory that no part counts. */
 struct process {
     struct memory_parts p;
     uint64_t counted, kept, uncounted;
@@ -90,7 +90,7 @@ TEST(test_waves) {
     ok(memory_items_limit(&at.p) == before - MIB, "an index that grows into the slack takes a page from items");
 }
 
-/* Any facts, in any order. `held` is what items have: as much as they may, or less. */
+/* Random facts, in any order. `held` is the items' memory: their limit, or less. */
 static void test_below_the_limit(uint64_t seed) {
     enum { PROCESSES = 200, LOOKS = 500 };
     uint64_t evicted = 0, beyond = 0, looks_below = 0;

@@ -1,4 +1,4 @@
-/* A cache in a memory file: what comes back after a stop and after a crash. */
+/* A cache in a memory file: the items that come back after a stop and after a crash. */
 #include "tap.h"
 
 #include "control/resize/resize.h"
@@ -17,7 +17,7 @@ TEST(test_items_come_back) {
     comes_back("after another");
 }
 
-/* --- what was answered stays so --- */
+/* --- acknowledged changes last --- */
 
 static void delete_and_overwrite(struct cache_thread *ct) {
     cache_turn_begin(ct);
@@ -83,7 +83,7 @@ static void note_highest_cas(struct cache_thread *ct) {
         uint64_t cas = cas_of(ct, n);
         *shared = cas > *shared ? cas : *shared;
     }
-    for (uint64_t n = 0; n < ITEMS; n++) { /* what had them is gone */
+    for (uint64_t n = 0; n < ITEMS; n++) { /* the memory that held the items is gone */
         struct key key = FIXTURE_KEY(n);
         cache_delete(ct, &key, &(struct cache_delete){0});
     }
@@ -155,7 +155,7 @@ TEST(test_times_go_on_by_the_wall) {
     end(&l);
 }
 
-/* Cache time passes, and the file is not told. */
+/* Cache time passes, and the file does not learn of it. */
 static void store_2_s_later(struct cache_thread *ct) {
     clock_shift(2);
     cache_turn_begin(ct);
@@ -266,7 +266,7 @@ TEST(test_the_order_of_eviction_comes_back) {
     end(&l);
 }
 
-/* --- whose policy is whose --- */
+/* --- each class keeps its policy --- */
 
 static unsigned class_of_key(struct cache_thread *ct, unsigned n) { return cache_item_class(ct->cache, item_of(ct, n)); }
 
@@ -307,7 +307,7 @@ static const char *note_now(void) {
     memory_file_close(&f);
     return note;
 }
-/* In the child, which makes no claims: it is no crash when a note is refused. */
+/* In the child, which makes no claims: a refused note is no crash. */
 static void keep_note(struct cache_thread *ct, const char *text) {
     if (!cache_save_settings(ct->cache, text, strlen(text))) {
         _exit(1);
@@ -318,7 +318,7 @@ static void keep_two(struct cache_thread *ct) {
     keep_note(ct, "second\n");
     keep_note(ct, third);
 }
-/* Dies while the fourth is written: half of it is there. */
+/* The process dies while the fourth note is written, half of it. */
 static void half_keep(struct cache_thread *ct) {
     char *place = (char *)ct->cache->arena->file->head + MEMORY_BLOBS_AT;
     size_t half = (MEMORY_FRONT_AT - MEMORY_BLOBS_AT) / 2;

@@ -46,7 +46,7 @@ static void test_other_ways_are_refused(void) {
     says(refusal(), "it is no memory file of slated; remove it", "… is refused");
 }
 
-/* As a process that takes over looks at it: the other one goes on. */
+/* As a process that takes over reads the file: the old process goes on. */
 static void test_a_file_in_use_is_looked_at_and_goes_over(void) {
     unlink(path);
     struct life l = begin();

@@ -1,4 +1,4 @@
-/* What adopting a memory file makes of what is not whole, and how much memory it takes for that. */
+/* Adoption of a memory file with damaged parts: its result, and the memory that adoption takes. */
 #include "tap.h"
 
 #include <malloc.h>
@@ -6,7 +6,7 @@
 #include "cache/persist/recover_buckets.h"
 #include "memory_file_fixture.h"
 
-/* --- what a crash leaves half done --- */
+/* --- states that a crash leaves half done --- */
 
 enum { TORN_ITEMS = 7 };
 
@@ -16,8 +16,8 @@ static struct item_tail *tail_of(struct cache_thread *ct, uint64_t n) {
 
 static void tear_items(struct cache_thread *ct) {
     fill(ct);
-    item_set_state(item_of(ct, 1), CHUNK_FILLING);                /* it was being overwritten */
-    item_store32(&item_of(ct, 2)->value_bytes, 5000000);        /* longer than its chunk */
+    item_set_state(item_of(ct, 1), CHUNK_FILLING);                /* the item was being overwritten */
+    item_store32(&item_of(ct, 2)->value_bytes, 5000000);        /* larger than its chunk */
     item_set_flags(item_of(ct, 3), item_flags(item_of(ct, 3)) | ITEM_CHAINED); /* of chunks that are none */
     struct item *none = item_of(ct, 6); /* a chain that is empty, of an empty value */
     item_set_flags(none, item_flags(none) | ITEM_CHAINED);
@@ -32,7 +32,7 @@ static void tear_items(struct cache_thread *ct) {
                  1000);
 }
 
-/* Memory that suffices, or none to spare: then it adopts a partition at a time. */
+/* With enough memory, or with none to spare, so that the file is adopted one partition at a time. */
 static void test_torn_items_are_emptied(size_t process_bytes) {
     unsigned counts[3];
     const char *when = process_bytes == 1 ? "without memory to spare" : "with torn items";
@@ -99,8 +99,8 @@ static void tear_pages(struct cache_thread *ct) {
         switch (n++) {
         case 0: table[i].chunk_bytes += 8; break;      /* another class's size */
         case 1: table[i].class_id = 250; break;        /* a class that is none */
-        case 2: table[i].state = PAGE_FREE; break;     /* on its way from one class to another */
-        case 3: table[i].state = PAGE_DRAINING; break; /* being emptied: it stays what it was */
+        case 2: table[i].state = PAGE_FREE; break;     /* on the way from one class to another */
+        case 3: table[i].state = PAGE_DRAINING; break; /* being emptied: the page stays in its class */
         }
     }
 }
@@ -120,7 +120,7 @@ TEST(test_torn_pages_are_emptied) {
 
 /* --- headers with any byte changed --- */
 
-/* Of the items and pages that are looked for in the file: a small item, one of several pieces, its first piece. */
+/* Searched for in the file: a small item, one of several pieces, its first piece. */
 enum { SMALL = 30, CHAINED = 511 };
 
 static size_t place_of(const struct life *l, const void *p) { return (size_t)((const char *)p - l->c->arena->space.base); }
@@ -130,7 +130,7 @@ struct outcome {
     bool     disagree;
 };
 
-/* Looks at everything but `target`, which may be gone, or have lost what only its header told; then all is as it was. */
+/* Checks every key but `target`, which may be missing, or may have lost facts that only its header had; then restores all. */
 static void look(struct life *l, struct outcome *o, uint64_t target) {
     const struct cache_recovered *a = cache_recovered(l->c);
     o->disagree = o->disagree || !accounts_agree(l->c);
@@ -147,13 +147,13 @@ static void look(struct life *l, struct outcome *o, uint64_t target) {
     o->disagree = o->disagree || !accounts_agree(l->c);
 }
 
-/* Where a key's item lies in the file; or the first piece of its value. */
+/* The place of a key's item in the file; or of the first piece of its value. */
 static size_t header_of(struct life *l, uint64_t n, bool of_piece) {
     const void *p = item_of(l->ct, n);
     return place_of(l, of_piece ? item_at(l->c, item_load32(item_chain(item_of(l->ct, n)))) : p);
 }
 
-/* Changes a bit of each byte up to `bytes`, one a start; of those from told_from on it can be told that they changed. */
+/* Flips a bit of each byte up to `bytes`, one a start; a change from byte told_from on can be detected. */
 static void change_headers(const char *what, uint64_t n, bool of_piece, size_t bytes, size_t told_from) {
     struct outcome all = {0};
     unsigned told = 0, told_gone = 0;
@@ -200,7 +200,7 @@ TEST(test_any_byte_of_a_page_entry_may_change) {
         l = begin();
         o.untold = o.others_gone = 0;
         look(&l, &o, ITEMS);
-        /* a page without a state is one on its way from class to class: nothing was in it */
+        /* a page without a state was on its way from class to class, so it was empty */
         untold += at != offsetof(struct page, state) ? o.untold : 0;
     }
     end(&l);

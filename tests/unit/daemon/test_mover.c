@@ -1,5 +1,5 @@
-/* Pages change classes: what lives in them survives when there is room; which page of a class goes; and nothing is lost for a page
- * that cannot be had, or for a move that is cancelled. */
+/* Pages change classes: live items survive when there is room; which page of a class goes; and nothing is lost for a page that cannot be
+ * freed, or by a cancelled move. */
 #include "tap.h"
 
 #include "control/snapshot.h"
@@ -51,7 +51,7 @@ TEST(test_chained_values_move) {
     is(pieces, 0, "no piece of a value that is being sent moves");
     return_held(&r, held, ITEMS);
     for (unsigned c = 1; c <= r.slab->class_count; c++) {
-        moved += move(&r, c, SLAB_CLASS_NONE, 1); /* the others have room for what it holds */
+        moved += move(&r, c, SLAB_CLASS_NONE, 1); /* the other pages have room for the page's items */
         pieces += last.did.chunks_rescued;
     }
     ok(moved > 0 && pieces > 0, "pieces of chained values move (%" PRIu64 ")", pieces);
@@ -61,7 +61,7 @@ TEST(test_chained_values_move) {
 
 enum { BLOCK_VALUES = 60, BLOCK_BYTES = 300000 };
 
-/* A block store in which every other value is gone, and the blocks of those that came later lie where there was room. */
+/* A block store in which every other value is gone; blocks of later values lie in the gaps. */
 static void open_blocks(struct rig *r) {
     struct cache_config cfg = fixture_config(32u << 20);
     cfg.store = CACHE_STORE_BLOCKS;
@@ -125,7 +125,7 @@ static uint64_t evictions_of(struct rig *r, unsigned class_id, uint64_t *wanted)
     return f.counters.evicted;
 }
 
-/* What a move drops was not in the way of a store: whoever decides where pages go must not take it for need of memory. */
+/* Items that a move drops are no evictions for a store: control must not take them for a need of memory. */
 TEST(test_what_a_move_drops_is_no_demand) {
     struct rig r;
     uint64_t wanted, wanted_after;
@@ -160,9 +160,9 @@ TEST(test_a_class_that_is_retired_gets_no_page) {
 /* --- which page goes --- */
 
 enum { PICK_BYTES = 1000, PICK_ITEMS = 20000 };
-static uint32_t page_of_item[PICK_ITEMS]; /* PAGE_NONE: it is not there */
+static uint32_t page_of_item[PICK_ITEMS]; /* PAGE_NONE: missing */
 
-/* A full class whose pages were all given to it one by one; returns the class. */
+/* A full class that got its pages one by one; returns the class. */
 static unsigned fill_class(struct rig *r) {
     unsigned class_id = open_with_items(r, 8, PICK_ITEMS, PICK_BYTES);
     cache_turn_begin(r->client);
@@ -177,7 +177,7 @@ static unsigned fill_class(struct rig *r) {
     return class_id;
 }
 
-/* A page in the middle of what lives, which is not `other`. */
+/* A page in the middle of the live items, other than `other`. */
 static uint32_t some_page_but(uint32_t other) {
     unsigned i = PICK_ITEMS - 1500;
     while (page_of_item[i] == PAGE_NONE || page_of_item[i] == other) {
@@ -262,7 +262,7 @@ TEST(test_without_evictions_nothing_is_dropped) {
     rig_close(&r);
 }
 
-/* --- what is in use, and moves that are cancelled --- */
+/* --- pages in use, and cancelled moves --- */
 
 TEST(test_a_pinned_page_is_passed_over) {
     enum { BYTES = 5000 };
@@ -305,7 +305,7 @@ TEST(test_a_slow_reader_stops_a_move) {
     rig_close(&r);
 }
 
-/* A page that a reader holds is not to be had, so nothing is dropped for it. */
+/* A page with an item that a reader holds cannot be freed, so none of its items is dropped. */
 TEST(test_slow_readers_cost_no_items) {
     enum { BYTES = 90 * 1000 };
     struct rig r;
@@ -352,7 +352,7 @@ TEST(test_a_draft_stops_a_move) {
     rig_close(&r);
 }
 
-/* The turn that is under way is the last: most of the page is where it was. */
+/* The turn under way is the mover's last: most of the page is still in place. */
 TEST(test_a_move_is_cancelled) {
     enum { BYTES = 100, ITEMS = 40000 };
     struct rig r;

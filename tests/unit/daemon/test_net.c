@@ -75,7 +75,7 @@ TEST(test_a_signal_finds_a_loop_or_none) {
     struct host h;
     struct net_config cfg = host_begin(&h);
     ok(host_start(&h, &cfg), "a server");
-    h.rig.server.on_stop = count_wake; /* behind which its argument is */
+    h.rig.server.on_stop = count_wake; /* the option's argument follows */
     server_request_reload(&h.rig.server);
     is(wakes, 1, "a signal wakes its loop");
     host_stop(&h, false);
@@ -212,7 +212,7 @@ TEST(test_graceful_stop_beside_the_gone) {
         answers(fds[i], "mn\r\n", "MN\r\n");
     }
     int unread = 0, before;
-    do { /* until it reads no more of who takes no answers */
+    do { /* until the server reads no more from clients that take no replies */
         before = unread;
         for (int i = 0; i < CLIENTS; i++) {
             send(fds[i], many, UNREAD * 4, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -233,9 +233,9 @@ TEST(test_graceful_stop_beside_the_gone) {
     free(many);
 }
 
-/* --- before it serves --- */
+/* --- before the server serves --- */
 
-/* A server that listens while it is still starting. */
+/* A server that listens during its start. */
 static void open_early(struct host *h, bool tells) {
     struct net_config cfg = host_begin(h);
     cfg.answers_at_start = tells;
@@ -302,7 +302,7 @@ TEST(test_early_clients_wait_while_there_is_no_descriptor) {
 
 /* --- last words --- */
 
-/* Sends on with each piece that it reads. Whether it reads up to `last` and the end. */
+/* Sends more with each piece that the client reads. Returns whether the client reads up to `last` and the end. */
 static bool hears_out(int fd, const char *last) {
     static char piece[16384];
     char   tail[64] = "";
@@ -357,7 +357,7 @@ TEST(test_last_words_are_heard) {
     host_end(&h);
 }
 
-/* The client takes nothing more, so that sending fails at once; nobody asks this worker for anything else. */
+/* The client receives no more, so sending fails at once; this worker has no other client. */
 TEST(test_who_leaves_holds_nothing) {
     struct host h;
     struct cache_facts facts;
@@ -378,8 +378,8 @@ TEST(test_who_leaves_holds_nothing) {
     host_end(&h);
 }
 
-/* A worker that was stopped for 75 s amid a piece let the answer rest for 225 s. It looked for work
- * all that time, because its timer takes less than a second. */
+/* A worker that was stopped for 75 s within a piece paused the reply for 225 s. It polled all that time, because its timer takes less than
+ * a second. */
 TEST(test_answers_rest) {
     is(worker_answers_pause_us(50), 150, "a long answer rests three times as long as its piece took");
     is(worker_answers_pause_us(75 * 1000 * 1000), WORKER_ANSWERS_PAUSE_MOST_US, "but not as long as its worker was stopped");

@@ -1,5 +1,5 @@
-/* Long answers beside what other clients ask for, and beside what their own client sends meanwhile. The worker is looked at while
- * it rests. */
+/* Long replies beside requests of other clients, and beside later requests of the same client. The test inspects the worker while the
+ * worker rests. */
 #include "tap.h"
 
 #include "own_clock.h"
@@ -14,7 +14,7 @@ struct scene {
     struct host    h;
     struct worker *w; /* the only one */
     int            fd;
-    char           last[sizeof after_dump - 1]; /* what the client heard last */
+    char           last[sizeof after_dump - 1]; /* the last bytes that the client received */
 };
 
 static void open_scene(struct scene *s) {
@@ -40,7 +40,7 @@ static void close_scene(struct scene *s) {
     host_close(&s->h);
 }
 
-/* Reads what is there, or waits for it. Returns whether what the client heard last is `end`. */
+/* Reads available bytes, or waits for some. Returns whether the last bytes received are `end`. */
 static bool read_on(struct scene *s, int how, const char *end) {
     static char bytes[1 << 16];
     for (ssize_t n; memcmp(s->last, end, sizeof s->last) != 0 && (n = recv(s->fd, bytes, sizeof bytes, how)) > 0;) {
@@ -51,7 +51,7 @@ static bool read_on(struct scene *s, int how, const char *end) {
     return memcmp(s->last, end, sizeof s->last) == 0;
 }
 
-/* Asks for a dump, and has the worker rest while it waits for its next piece. */
+/* Requests a dump, and holds the worker while the reply waits for its next piece. */
 static void rest_amid_dump(struct scene *s) {
     worker_rest(s->w, 0);
     say(s->fd, dump, sizeof dump - 1);

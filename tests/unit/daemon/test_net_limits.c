@@ -1,5 +1,4 @@
-/* What connections may hold, how many there may be and how long they may be idle, over loopback and UNIX sockets, in one
- * process. Run under TSan too. */
+/* Limits of connections: bytes held, number, idle time; over loopback and UNIX sockets, in one process. Run under TSan too. */
 #include "tap.h"
 
 #include <sys/ioctl.h>
@@ -11,7 +10,7 @@
 #include "net/conn.h"
 #include "net_fixture.h"
 
-/* --- what they hold --- */
+/* --- bytes that connections hold --- */
 
 TEST(test_client_that_never_reads) {
     struct host h;
@@ -36,7 +35,7 @@ TEST(test_client_that_never_reads) {
     host_end(&h);
 }
 
-/* `counter`: its offset in the worker's. */
+/* `counter`: its offset in the worker's counters. */
 static bool counted(const struct host *h, size_t counter) {
     const char *counters = (const char *)h->rig.server.workers[0];
     return counter_get((const struct counter *)(const void *)(counters + counter)) == 1;
@@ -48,10 +47,9 @@ static int unread_bytes(int fd) {
     return ioctl(fd, FIONREAD, &n) == 0 ? n : -1;
 }
 
-/* Asks and reads nothing. It asks again when the reply has come, so that the worker receives one question a turn and
- * sends its reply at once: of a larger reply the kernel would take a part, and the rest of it might be held. The
- * worker's counts tell too little: it counts a reply after the client has it. False: nothing is refused, and nothing
- * happens any more. */
+/* Sends a request, and the next one when the reply is there, but reads nothing. So the worker receives one request a turn and sends its
+ * reply at once: of a larger reply the kernel would take a part, and the worker might hold the remainder. The worker's counters come too
+ * late: a reply is counted after the client has it. False: no request is refused, and nothing changes any more. */
 static bool asks_until_refused(struct host *h, int fd, const char *question) {
     size_t oom = offsetof(struct serve_counters, response_obj_oom);
     for (bool goes_on = true; goes_on && !counted(h, oom);) {
@@ -61,7 +59,7 @@ static bool asks_until_refused(struct host *h, int fd, const char *question) {
     return counted(h, oom);
 }
 
-/* Reads all there is. Whether it ends with `last` and the words of one that is refused. */
+/* Reads all available bytes. Returns whether they end with `last` and the words of a refusal. */
 static bool hears_behind(int fd, const char *last) {
     static char all[8 << 20];
     char   words[64];
@@ -87,7 +85,7 @@ TEST(test_limits_what_connections_hold) {
         close(half[i]);
     }
     ok(SETTLES(h.rig.server.conns.current, 2), "what the others held they may hold no longer");
-    int two[2] = {connect_unix(h.path), connect_unix(h.path)}; /* more than half of it */
+    int two[2] = {connect_unix(h.path), connect_unix(h.path)}; /* together more than half of the limit */
     say(two[0], "get half of ", 12);
     say(two[1], "get half of ", 12);
     /* Turns in which the worker takes them over, and then their halves. */
@@ -108,7 +106,7 @@ TEST(test_limits_what_connections_hold) {
     host_end(&h);
 }
 
-/* Its replies alone could be held, and half a request alone, but not both. */
+/* The limit has room for the client's replies, or for half a request, but not for both. */
 TEST(test_refuses_with_words_whose_requests_find_no_room) {
     struct host h;
     host_open_small(&h, true, 1);
@@ -172,7 +170,7 @@ TEST(test_runs_out_of_descriptors) {
     int first = connect_tcp(h.port);
     answers(first, "mn\r\n", "MN\r\n");
     main_rest(h.net); /* accept4() takes a descriptor even where no connection waits */
-    int held[16], held_count = 0; /* what is left under a low limit, but for one: the client's */
+    int held[16], held_count = 0; /* places left under a low limit, minus the client's own */
     int next = dup(first);
     close(next);
     getrlimit(RLIMIT_NOFILE, &before);
@@ -210,7 +208,7 @@ TEST(test_idle_timeout) {
     int idle = connect_tcp(h.port);
     answers(idle, "mn\r\n", "MN\r\n");
     host_pass_s(&h, 1);
-    int other = connect_tcp(h.port); /* it is answered behind a turn in which the worker looked for idle ones */
+    int other = connect_tcp(h.port); /* the reply comes after a turn in which the worker looked for idle connections */
     ok(answers(other, "mn\r\n", "MN\r\n") && answers(idle, "mn\r\n", "MN\r\n"), "a connection may be idle for as long as the timeout is");
     close(other);
     host_pass_s(&h, 2);
@@ -239,7 +237,7 @@ TEST(test_value_timeout) {
     host_pass_s(&h, 100 * TIMEOUT_S);
     ok(answers(other, "mn\r\n", "MN\r\n") && !counted(&h, offsetof(struct serve_counters, values_late)), "of a worker that stood still nobody is late");
     while (answers(other, "mn\r\n", "MN\r\n") && !counted(&h, offsetof(struct serve_counters, values_late)) && looks++ < LOOKS_MOST) {
-        host_pass(&h, CLOCK_SECOND_US / LOOKS_A_SECOND); /* at once it would be taken for an absence of the worker's */
+        host_pass(&h, CLOCK_SECOND_US / LOOKS_A_SECOND); /* a whole jump at once would count as the worker's absence */
     }
     ok(looks >= TIMEOUT_S * LOOKS_A_SECOND && looks <= (TIMEOUT_S + 1) * LOOKS_A_SECOND, "a value that stops coming is refused after %u looks", looks);
     ok(answers(slow, "", "SERVER_ERROR out of memory storing object\r\n"), "and its client is told so");

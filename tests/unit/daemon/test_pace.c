@@ -1,4 +1,4 @@
-/* Jobs of many steps: a thread of its own does them, until it finds no time; then the owner. Run under TSan too. */
+/* Jobs of many steps: the pace's thread does the steps; when that thread gets no processor, the owner does. Run under TSan too. */
 #include "tap.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 enum { STEPS = 200, LONG_STEPS = 12, LONG_STEP_US = 3000, NICEST = 19 };
 
-/* --- a pace whose owner sleeps until it is woken --- */
+/* --- a pace whose owner sleeps until woken --- */
 
 struct rig {
     struct cache        *cache;
@@ -48,7 +48,7 @@ struct steps {
     unsigned  count, done, by_owner;
     int       nice;    /* of the thread that did the last one */
     pthread_t owner;
-    sem_t    *at, *go; /* what a step on the pace's thread says, and waits for; NULL: nothing */
+    sem_t    *at, *go; /* a step on the pace's thread posts `at` and waits for `go`; NULL: neither */
 };
 
 static bool step(void *arg, uint64_t now_us) {
@@ -84,7 +84,7 @@ TEST(test_thread) {
     rig_open(&r, true);
     struct steps s = run(&r, STEPS);
     is(s.done, STEPS, "every step of a job is done once");
-    r.pace.pressed_until_us = 0; /* on a busy machine it may have found no time for that */
+    r.pace.pressed_until_us = 0; /* on a busy machine the thread may have got no time */
     s = run(&r, 1);
     ok(s.done == 1 && s.by_owner == 0, "and that of a job of one, by its thread");
     is(s.nice, nice + 10 < NICEST ? nice + 10 : NICEST, "which has a tenth of the owner's weight");
@@ -126,7 +126,7 @@ TEST(test_jobs_take_turns) {
     rig_close(&r);
 }
 
-enum { REST_US = 1000, SPIN_US = 100, RESTING_STEPS = 10 }; /* each step takes longer than a turn, so that a nap follows it */
+enum { REST_US = 1000, SPIN_US = 100, RESTING_STEPS = 10 }; /* each step takes longer than a turn, so a pause follows */
 
 static void spin(uint64_t us) {
     for (uint64_t begun_us = clock_mono_us(); clock_mono_us() - begun_us < us;) {
@@ -160,7 +160,7 @@ static void test_a_wish_for_rest(bool thread) {
     rig_close(&r);
 }
 
-/* While the thread waits in a step it gets no processor. */
+/* While the thread waits in a step, it uses no processor. */
 TEST(test_pressed) {
     struct rig r;
     struct steps s;

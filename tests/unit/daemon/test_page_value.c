@@ -1,4 +1,4 @@
-/* What a page is worth, as the cache measures it, against caches that really have a page more or less; and the sizes of items. */
+/* The value of a page as the cache measures it, against caches that really have a page more or less; and the sizes of items. */
 #include "tap.h"
 
 #include "cache/admin/signals.h"
@@ -169,7 +169,7 @@ TEST(test_sizes_of_values_in_blocks_count_what_lies_in_the_first_block) {
     end(&s);
 }
 
-/* What no request wanted to go says nothing of what a page more would bring. */
+/* Items that no request wanted show nothing of the value of one more page. */
 static enum cache_moved refit_chunk(void *ct, uint32_t page, uint32_t chunk) {
     return cache_evacuate(ct, page, chunk, EVACUATE_BY_SIZE | EVACUATE_EVICTS, NULL);
 }
@@ -204,7 +204,7 @@ int main(void) {
     clock_start();
     tap_run_tests();
     uint64_t seed = tap_sample_seed() | 1;
-    if (TAP_SLOWER == 1) { /* millions of requests of one thread: a slow build sees every line of it with one policy */
+    if (TAP_SLOWER == 1) { /* millions of requests in one thread: a slow build covers every line with one policy */
         test_signals_tell_what_pages_are_worth(&evict_slru, seed);
     }
     test_signals_tell_what_pages_are_worth(&evict_lru, seed);

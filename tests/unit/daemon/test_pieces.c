@@ -30,10 +30,10 @@ struct told {
 static void note_piece(struct told *t) {
     text_out_bytes(&t->text, out.bytes, out.used);
     t->longest = out.used > t->longest ? out.used : t->longest;
-    t->pieces += out.used > 0; /* one that sleeps until its order is answered has none yet */
+    t->pieces += out.used > 0; /* a session that sleeps until its order is answered has no reply yet */
 }
 
-/* Everything the line is answered, with what happens after each piece. */
+/* The whole reply to the line; `between` runs after each piece. */
 static struct told ask(struct rig *rig, const char *line, size_t piece_bytes, void (*between)(struct rig *, unsigned)) {
     struct told t = {.pieces = 0};
     struct command_context ctx = context(rig, line, piece_bytes);
@@ -77,7 +77,7 @@ static void test_a_piece_is_bounded(struct rig *rig) {
     text_out_fini(&t.text);
 }
 
-/* Those with even numbers go while their like is told of, some before their turn, and one comes. */
+/* Connections with even numbers leave while the reply lists connections, some before their line, and one arrives. */
 static void one_goes(struct rig *rig, unsigned piece) {
     unsigned i = 2 * piece;
     if (i < CONNS) {

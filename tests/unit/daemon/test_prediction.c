@@ -1,4 +1,4 @@
-/* What is predicted of other sizes and policies, and what came of it. */
+/* Predictions of other sizes and policies, and their outcome. */
 #include "tap.h"
 
 #include <math.h>
@@ -161,14 +161,14 @@ TEST(test_the_band_is_as_wide_as_the_miniature_is_off_today) {
     ok(worse > 0.2, "where it does not, the band says so: %.4f", worse);
 }
 
-/* The half band of half the memory, of a cache of 16 pages whose reads are of one class. */
+/* Half of the band of a prediction for half the memory: a cache of 16 pages whose reads are of one class. */
 static double half_band_told(unsigned others) {
     enum { PAGES = 16, KEYS = 120, READS = 8000 };
     struct share_classes k;
     struct shadow *s = sample_of(PAGES, others, &k);
     struct prediction t;
     for (uint64_t i = 0, x = 1; i < READS; i++) {
-        if (i % (READS / 4) == 0) { /* the share of half the memory is of what was read */
+        if (i % (READS / 4) == 0) { /* half the memory gives a class a share by its reads so far */
             shadow_set(s, PAGES * MIB, &k, &evict_lru, UINT32_MAX);
             shadow_window_end(s, READS / 4);
         }

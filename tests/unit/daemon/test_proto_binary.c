@@ -1,5 +1,5 @@
-/* Packets to requests, and replies to bytes: what each opcode becomes, which lengths end the connection, and that a packet is
- * never taken before it is whole. */
+/* Packets to requests, and replies to bytes: the request of each opcode, lengths that end the connection, and no packet taken before it is
+ * complete. */
 #include "tap.h"
 
 #include "protocol/binary.h"
@@ -19,7 +19,7 @@ struct packet {
     char        extras[32];
 };
 
-/* Writes the packet; returns where it ends. */
+/* Writes the packet; returns its end. */
 static char *put(char *p, const struct packet *k) {
     uint16_t key_bytes = k->key ? (uint16_t)strlen(k->key) : 0;
     struct binary_head head = {.opcode = k->opcode, .extras_bytes = k->extras_bytes, .key_bytes = key_bytes,
@@ -35,7 +35,7 @@ static char *put(char *p, const struct packet *k) {
 
 static bool logins; /* whether the server has them */
 
-/* Parses the first n bytes of the buffer, behind which lies what looks like more packets. */
+/* Parses the first n bytes of the buffer; bytes that look like more packets follow. */
 static enum parsed parse_first(size_t n, unsigned room) {
     char *next = NULL, behind[PARSE_SLACK];
     memcpy(behind, buffer + n, sizeof behind);

@@ -1,5 +1,4 @@
-/* Lines to requests: what each command becomes, what is refused with which words, and that a line is never taken before
- * it is whole. */
+/* Lines to requests: the request of each command, the words of each refusal, and no line taken before it is complete. */
 #include "tap.h"
 
 #include "protocol/meta.h"
@@ -12,7 +11,7 @@ static struct parser parser;
 static unsigned count;
 static size_t used;
 
-/* Parses `line`, which starts a fresh connection, with junk behind it that looks like more of it. */
+/* Parses `line`, which starts a fresh connection; junk that looks like more of the line follows. */
 static enum parsed parse_bytes(const char *line, size_t n, unsigned room) {
     char *next = NULL;
     memcpy(buffer, line, n);
@@ -86,7 +85,7 @@ TEST(test_long_get_lines_come_in_pieces) {
        "a bad key at the end of a long line replaces its first piece");
 }
 
-/* What the stream becomes when it arrives `piece` bytes at a time: keys counted, replies written; `most`: bytes that waited. */
+/* The requests of the stream when `piece` bytes arrive at a time: keys counted, replies written; `most`: bytes that waited. */
 static void play(const char *stream, size_t n, size_t piece, char *said, size_t *most) {
     size_t at = 0, arrived = 0, keys = 0;
     char *next;

@@ -1,5 +1,5 @@
-/* What a session promises whatever its client sends: a bounded turn, values that stay whole while
- * they are sent, and no memory lost. test_session_streams.c has the replies to random streams. */
+/* Promises of a session, whatever its client sends: a bounded turn, values that stay complete while they are sent, and no lost memory.
+ * test_session_streams.c has the replies to random streams. */
 #include "tap.h"
 
 #include "cache/admin/signals.h"
@@ -92,7 +92,7 @@ TEST(test_who_asks_much_leaves_time_for_who_asks_little) {
     struct client much, little;
     rig_open_for(&rig, &much, NULL);
     client_open(&little);
-    client_send(&rig, &much, "mn\r\n", 4); /* its first turn has the care of a first byte */
+    client_send(&rig, &much, "mn\r\n", 4); /* the first turn treats a first byte with care */
     for (int i = 0; i < 64; i++) {
         rig_turn(&rig, NULL, 0);
     }
@@ -182,7 +182,7 @@ TEST(test_a_value_stays_whole_while_it_is_sent) {
     free(value);
 }
 
-/* What a reply of `get a l missing` and others is made of: after each of these a line may follow. */
+/* The parts of the reply to `get a l missing` and others; a line may follow each part. */
 #define VALUE_A "END\r\nVALUE b\r"
 enum { LARGE = 3000 }; /* borrowed */
 static const char *const cut_pieces[] = {
@@ -192,7 +192,7 @@ static const char *const cut_pieces[] = {
 static const char cut_requests[] =
     "get a l missing\r\nmg a v k\r\nmg a\r\nmg l v f\r\nmn\r\ngets l a\r\ntouch missing 0\r\n";
 
-/* The whole reply, and where its pieces end. */
+/* The whole reply, and the ends of its pieces. */
 static size_t cut_expect(const struct client *whole, size_t ends[sizeof cut_pieces / sizeof *cut_pieces]) {
     size_t at = 0, count = sizeof cut_pieces / sizeof *cut_pieces;
     for (size_t i = 0; i < count; i++) {
@@ -210,8 +210,7 @@ static size_t cut_expect(const struct client *whole, size_t ends[sizeof cut_piec
     return at == whole->out_bytes ? count : 0;
 }
 
-/* A turn of which a client takes n bytes, and as many as `begun` are encrypted behind them; then what is left is cut, and
- * "NO\r\n" put behind it. */
+/* A turn in which a client takes n bytes and `begun` more are encrypted; then the remaining bytes are cut, and "NO\r\n" follows. */
 static bool cut_after(struct rig *rig, const struct client *whole, const size_t *ends, size_t n, size_t begun) {
     struct client c;
     client_open(&c);
@@ -324,7 +323,7 @@ TEST(test_empty_turns_and_unsent_replies) {
 
 /* --- keys --- */
 
-/* However many requests run together, those that are noted stand for all. */
+/* However many requests run together, the noted ones are a sample of all. */
 static void test_noted_keys_stand_for_all_requests(unsigned together) {
     enum { REQUESTS = 64000, EVERY = 16, RING_BYTES = 1 << 20, LINE_BYTES = 8 };
     static struct rig rig;

@@ -1,5 +1,5 @@
-/* What a session promises of random streams of requests: the same replies however the bytes arrive,
- * and to each client its own replies only. */
+/* Promises of a session for random streams of requests: the same replies however the bytes arrive, and to each client its own replies only.
+ * */
 #include "tap.h"
 
 #include "session_fixture.h"
@@ -10,7 +10,7 @@ struct stream {
     char    *bytes;
     size_t   n, room;
     uint64_t random;
-    bool     private_only; /* nothing that tells of other clients: no CAS numbers */
+    bool     private_only; /* no CAS numbers, which depend on other clients */
     const char *prefix;
 };
 
@@ -63,12 +63,12 @@ static void put_block(struct stream *s, size_t n) {
         block[i] = i % 1000 == 999 ? '\n' : n < 12 && pick(s, 3) ? (char)('0' + i % 10) : (char)(' ' + (i * 7 + n) % 90);
     }
     put(s, block, n);
-    /* One beyond the item limit is refused before its end comes, unless all of it lies in one buffer, as no socket gives it. */
+    /* A value above the item limit is refused before its last byte arrives, unless one buffer has all of it, which no socket does. */
     put_str(s, pick(s, 30) || n > 1000000 ? "\r\n" : "xx\r\n");
 }
 
-/* Requests; letters stand for K a key, G some keys, A client flags and a time, N a number of bytes, B a line's end and a block of
- * so many, C a CAS, D a delta, R noreply now and then, F flags, E a line's end. Those behind the private ones tell of others. */
+/* Requests; letters stand for K a key, G some keys, A client flags and a time, N a number of bytes, B a line's end and a block of so many,
+ * C a CAS, D a delta, R noreply now and then, F flags, E a line's end. Replies to the last ones depend on other clients. */
 static const char *const forms[] = {
     "set KANRB", "set KANRB", "set KANRB", "add KANRB", "replace KANRB", "append KANRB", "prepend KANRB", "getGE", "getGE", "getGE", "gat 0GE",
     "mg KFE", "mg KFE", "md KFE", "ma KFE", "ms K NFB", "ms K NFB", "mnE", "delete KDRE", "incr KDRE", "decr KDRE", "touch KDRE", "versionE",
@@ -122,7 +122,7 @@ static void make_stream(struct stream *s, int commands) {
     put_str(s, "\r\nmn\r\n");
 }
 
-/* All replies to the stream, fed in pieces of at most `piece` bytes (0: whole; awkward when it is negative). */
+/* All replies to the stream, fed in pieces of at most `piece` bytes (0: complete; awkward when negative). */
 static void play(const struct stream *s, long piece, struct client *c) {
     static struct rig rig;
     rig_open(&rig, NULL);
@@ -160,7 +160,7 @@ static bool same(const struct client *a, const struct client *b, const char *how
 static void test_replies_do_not_depend_on_how_bytes_arrive(uint64_t seed) {
     int wrong = 0, unsettled = 0;
     size_t bytes = 0;
-    clock_pause(); /* replies tell ages and remaining times */
+    clock_pause(); /* replies have ages and remaining times */
     for (int round = 0; round < 40; round++) {
         struct stream s = {.random = seed + (uint64_t)round * 977, .prefix = "k"};
         make_stream(&s, 120);
@@ -190,7 +190,7 @@ static void test_clients_in_one_turn_get_their_own_replies(uint64_t seed) {
     struct client together[CLIENTS], alone;
     size_t at[CLIENTS] = {0};
     int wrong = 0;
-    clock_pause(); /* replies tell ages and remaining times */
+    clock_pause(); /* replies have ages and remaining times */
     rig_open(&rig, NULL);
     rig.random = seed;
     for (int i = 0; i < CLIENTS; i++) {
@@ -213,7 +213,7 @@ static void test_clients_in_one_turn_get_their_own_replies(uint64_t seed) {
         }
         rig_turn(&rig, ready, count);
     }
-    /* One may have waited for memory that a value of another's held, who has all its bytes only now. */
+    /* A session may have waited for memory of another one's value, which is complete only now. */
     for (int round = 0; round < CLIENTS; round++) {
         for (int i = 0; i < CLIENTS; i++) {
             client_settle(&rig, &together[i]);

@@ -33,7 +33,7 @@ static int send_bytes(lua_State *L) {
     return 0;
 }
 
-/* What a client was told since the last time, and whether it was hung up on. */
+/* The bytes that a client received since the last call, and whether the server hung up. */
 static int take_replies(lua_State *L) {
     lua_Integer id = luaL_checkinteger(L, 1);
     const struct client *c = &clients[id];
@@ -86,7 +86,7 @@ static const char glue[] =
     "end\n"
     "function play(feed) replay.play(script, server, replay.feeds[feed]) end\n";
 
-/* Calls a function of it by a text. False: it failed, which is told. */
+/* Calls a function of the transcript module with a text. False: the call failed, and the error is printed. */
 static bool call(lua_State *L, const char *name, const char *argument, int results) {
     lua_settop(L, 0);
     lua_getglobal(L, name);

@@ -1,4 +1,4 @@
-/* What a session may do in one turn: commands end it when they took their share, its replies end it, and a client that lags has short ones. */
+/* Bounds of a session's turn: commands end the turn when they have used their share, replies end it, and a slow reader has short turns. */
 #include "tap.h"
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ static void store(struct rig *rig, struct client *c, const char *key, size_t byt
     free(value);
 }
 
-/* Not by memmem: the thread sanitizer takes all that lies behind a match for read, and looks at it each time. */
+/* Not by memmem: the thread sanitizer counts all bytes after a match as read, and checks them each time. */
 static int count_of(const struct client *c, const char *text) {
     int count = 0;
     size_t n = strlen(text), step;
@@ -176,7 +176,7 @@ TEST(test_a_turn_has_time_for_some_commands_only) {
 
 /* --- answers that go on --- */
 
-/* Has a client ask for all keys, which are more than a piece. */
+/* Lets a client request all keys, more than one piece. */
 static void begin_dump(struct rig *rig, struct client *c) {
     enum { KEYS = 20000 };
     char key[16];

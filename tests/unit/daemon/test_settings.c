@@ -1,4 +1,4 @@
-/* The table of options and the command line read by it. */
+/* The table of options and the command line that it parses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void refuses(const char *line, const char *sentence) {
     is_str(action == OPTIONS_BAD ? why : "taken", sentence, "`%s` is refused in one sentence", line);
 }
 
-/* With whatever words. NULL ends the lines. */
+/* Whatever the words. NULL ends the lines. */
 static void refuses_each(const char *const *lines) {
     for (; *lines != NULL; lines++) {
         is(parse_words(*lines), OPTIONS_BAD, "`%s` is refused", *lines);
@@ -56,7 +56,7 @@ static void shows(const char *line, const char *name, const char *value) {
     is_str(action == OPTIONS_RUN ? shown(name) : why, value, "`%s`: %s is %s", line, name, value);
 }
 
-/* Rows of a line, a setting and its value; and of a line and why it is refused. */
+/* Rows: a line, a setting and its value; or a line and the reason of its refusal. */
 #define SHOWS(...) shows_each((const char *const[][3]){__VA_ARGS__, {NULL}})
 #define REFUSES(...) refuses_with((const char *const[][2]){__VA_ARGS__, {NULL}})
 
@@ -242,7 +242,7 @@ TEST(test_numbers_that_are_not_decimal_or_become_zero_are_refused) {
     SHOWS({"-o read_buf_mem_limit=0.0", "read_buf_mem_limit", "0"}, {"-o read_buf_mem_limit=1e-6", "read_buf_mem_limit", "1"});
 }
 
-static const char *warned_of(void) { /* the option that is told to have an empty value */
+static const char *warned_of(void) { /* the option with an empty value */
     for (size_t i = 0; i < SETTING_ROWS; i++) {
         if (s.given_empty[i]) {
             return setting_table[i].name;

@@ -17,7 +17,7 @@ static uint64_t hash_of(uint64_t n) {
     return key_hash((const char *)&n, sizeof n);
 }
 
-/* Half of it popular keys, a tenth keys that never come again, the rest any of so many. */
+/* Half of the requests are for popular keys, a tenth for keys that never come again, the others for random keys. */
 static uint64_t next_key(uint64_t *x, uint64_t i) {
     double u = (double)(tap_random(x) >> 11) / 9007199254740992.0;
     switch (tap_random(x) % 10) {
@@ -33,7 +33,7 @@ static uint64_t next_key(uint64_t *x, uint64_t i) {
 #define RECORD(what, of) \
     (struct sample_record) { .hash = (of), .bytes = (what) == SAMPLE_MISS ? 0 : ITEM_BYTES, .class_id = (what) == SAMPLE_MISS ? 0 : CLASS, .verb = (what) }
 
-/* One class has all of it, and so much of it is idle. */
+/* One class has all memory, and so much of it is idle. */
 static void set(struct shadow *s, uint64_t bytes, uint64_t idle, const struct evict_policy *running, uint32_t below) {
     struct share_classes k = {.page_bytes = 1 << 20};
     k.bytes[CLASS] = (double)bytes;
@@ -41,7 +41,7 @@ static void set(struct shadow *s, uint64_t bytes, uint64_t idle, const struct ev
     shadow_set(s, bytes, &k, running, below);
 }
 
-/* What the cache tells of a request. */
+/* The cache's event for a request. */
 static void tell(struct shadow *s, uint64_t hash, bool hit) {
     struct sample_record get = RECORD(hit ? SAMPLE_HIT : SAMPLE_MISS, hash), set = RECORD(SAMPLE_STORE, hash);
     shadow_record(s, &get, 0);
@@ -107,7 +107,7 @@ static struct shadow *run(const struct evict_policy *running, double rate, size_
     return s;
 }
 
-/* One sample says what its keys happen to be; the claim is of the estimate, so it is told of the mean of a few samples. */
+/* One sample depends on its keys; the claim is about the estimate, so the mean of a few samples is compared. */
 static void test_near_full_simulations(uint64_t seed) {
     enum { SAMPLES = 4 };
     const struct evict_policy *running = &evict_s3fifo;
@@ -132,7 +132,7 @@ static void test_near_full_simulations(uint64_t seed) {
     salt = 0;
     for (unsigned i = 0; evict_policies[i] != NULL; i++) {
         if (evict_policies[i]->victim == NULL) {
-            continue; /* what it holds is what came first: no sample knows that */
+            continue; /* the policy retains the first keys, which no sample can show */
         }
         double truth = miss_ratio(evict_policies[i], 1, seed);
         ok(fabs(policy_missed[i] - truth) <= 0.02, "%s: predicted to miss %.4f, misses %.4f", evict_policies[i]->name, policy_missed[i], truth);
@@ -161,7 +161,7 @@ TEST(test_own_is_the_measure) {
     shadow_destroy(&s);
 }
 
-/* Pages in the wrong classes make a cache miss a third, and its miniature, which has no classes, 2 % of the reads. */
+/* Pages in the wrong classes make a cache miss a third; its miniature, without classes, misses 2 % of the reads. */
 TEST(test_misses_that_are_no_policys_do_not_multiply_a_difference) {
     const struct shadow_counts t = {.reads = 1000, .own_misses = 20, .worse = 60, .deviation = 8},
                                half = {.reads = 1000, .own_misses = 200, .worse = 20};
@@ -172,7 +172,7 @@ TEST(test_misses_that_are_no_policys_do_not_multiply_a_difference) {
     ok(told > 0.669 && told < 0.671, "what is less than twice as much counts in proportion: %.3f", told);
 }
 
-/* One key comes again and again among keys that never do: the LRU keeps it, first in, first out drops it with the others. */
+/* One key comes again and again among keys that never do: the LRU retains that key, first in, first out drops it with the others. */
 TEST(test_doubt_counts_keys_not_reads) {
     struct shadow *s = watching(&evict_lru, 50, 0);
     unsigned fifo = place_of(&evict_fifo);
@@ -186,7 +186,7 @@ TEST(test_doubt_counts_keys_not_reads) {
     shadow_destroy(&s);
 }
 
-/* `none` keeps the first keys for ever: it misses what is new twice, where the LRU misses once, and has what comes back late. */
+/* `none` retains the first keys for ever: it misses new keys twice where the LRU misses once, and hits keys that come back late. */
 TEST(test_what_was_worse_before_does_not_count_against_what_rises) {
     enum { HELD = 50, NEW = 500, ROUNDS = 4 };
     struct shadow *s = watching(&evict_lru, HELD, 0);
@@ -239,7 +239,7 @@ TEST(test_a_deleted_key_misses_everywhere) {
     shadow_destroy(&s);
 }
 
-/* At a lower rate a window has fewer reads, but tells as much. */
+/* At a lower rate a window has fewer reads, but the same information. */
 TEST(test_windows_count_alike_at_any_rate) {
     struct shadow *s = watching(&evict_lru, 100, 0);
     tell_misses(s, 8000, 300);
@@ -295,7 +295,7 @@ TEST(test_another_tuning_is_counted_anew) {
     shadow_destroy(&s);
 }
 
-/* A miss, and the set after it, of a key that lives so long; or a hit. */
+/* A miss and the following set of a key with this time to live; or a hit. */
 static void tell_mortal(struct shadow *s, uint64_t hash, bool hit, uint32_t expires_s, uint32_t now_s) {
     struct sample_record get = RECORD(hit ? SAMPLE_HIT : SAMPLE_MISS, hash), store = RECORD(SAMPLE_STORE, hash);
     get.expires_s = hit ? expires_s : 0;
@@ -342,7 +342,7 @@ TEST(test_more_memory_keeps_nothing_that_expires) {
     }
 }
 
-/* A read tells what is left of a time to live, so that what a miniature stores after it lives no shorter. */
+/* A read notes the remaining time to live, so an item that a miniature stores after it lives no shorter. */
 TEST(test_a_read_does_not_shorten_a_life) {
     struct shadow *s = watching(&evict_lru, 2000, 0);
     tell_mortal(s, hash_of(1), false, 1100, 1000);

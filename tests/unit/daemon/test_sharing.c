@@ -1,8 +1,8 @@
-/* What an operation shares with other threads: the locks that it takes, and the cache lines that it writes.
+/* The locks that an operation takes, and the cache lines shared with other threads that it writes.
  *
- * The memory that threads have in common is write-protected while an operation runs. Each write faults, is noted by its
- * address, and is let through by one step of the processor; so nothing is missed, not even a write of what was there.
- * Locks are counted at pthread_mutex_lock, and their lines with the rest. */
+ * The memory that threads have in common is write-protected while an operation runs. Each write faults, is noted by its address, and is let
+ * through by one step of the processor; so no write is missed, not even one of an equal value. Locks are counted at pthread_mutex_lock, and
+ * their lines with all others. */
 #include "cache/cache.h"
 
 #include "cache_fixture.h"
@@ -31,7 +31,7 @@ enum {
     LINES_MAX = 256,   /* that one operation may write to */
 };
 
-/* Who may write to a range. */
+/* The threads that may write to a range. */
 enum owner { OF_ITSELF, OF_ALL, OF_A_CLASS, OF_A_PARTITION, OWNERS };
 
 struct range {
@@ -94,7 +94,7 @@ static void protect_all(int how) {
     }
 }
 
-/* What ROUNDS operations wrote to, and the locks that they took. */
+/* The lines that ROUNDS operations wrote, and the locks that they took. */
 struct shared {
     unsigned locks, written[OWNERS];
 };
@@ -115,7 +115,7 @@ static void add_lines(struct shared *s) {
 static char out[VALUE_BYTES + 8], value[VALUE_BYTES];
 static uint64_t next_key;
 
-/* Where a line lies in several, the first has it. */
+/* A line that lies in several ranges belongs to the first. */
 static void find_ranges(struct cache *c, const struct cache_thread *ct) {
     range_count = 0;
     add_range(ct->turn, sizeof *ct->turn, OF_ITSELF);
@@ -153,7 +153,7 @@ static void fill_to(struct cache_thread *ct, uint64_t key) {
     cache_turn_end(ct);
 }
 
-/* Threads count in blocks of their own, which no range covers. A turn's begin and end are part of it, as with one request. */
+/* Threads count in their own blocks, which no range covers. A turn's begin and end are included, as with one request. */
 static struct shared measure(struct cache *c, struct cache_thread *ct, const char *name, void (*operation)(struct cache_thread *)) {
     struct shared s = {.locks = 0};
     for (unsigned i = 0; i < 10; i++) { /* shelves are made, stocks are filled */

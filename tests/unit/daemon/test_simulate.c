@@ -13,7 +13,7 @@
 static struct simulate_options options;
 static char why[SIMULATE_WHY_BYTES];
 
-/* Reads a command line that is written with blanks between its words. */
+/* Reads a command line with words between blanks. */
 static enum simulate_read read_line(const char *line) {
     static char copy[512];
     char *argv[32] = {copy}, *rest = NULL;
@@ -179,7 +179,7 @@ TEST(a_cell_of_memory_is_the_servers_cache) {
     make_requests(CELL_REQUESTS, 1000);
     r = play(simulate_cell_memory(cache_create(&config), &at_rest), 1024);
     ok(r.hits == 0 && r.evictions > 0 && r.items + r.evictions == CELL_REQUESTS, "what does not fit is evicted");
-    make_requests(2, 100000); /* larger than what is copied */
+    make_requests(2, 100000); /* larger than the copy's buffer */
     r = play(simulate_cell_memory(cache_create(&config), &at_rest), 1024);
     ok(r.hits == CELL_REQUESTS - 2 && r.items == 2, "large values are kept too");
     make_requests(2, 2 << 20);
@@ -188,7 +188,7 @@ TEST(a_cell_of_memory_is_the_servers_cache) {
     ok(simulate_cell_memory(NULL, &at_rest) == NULL, "no cache, no cell");
 }
 
-/* A loop larger than the cache gives a queue nothing, and one that keeps what it has something. */
+/* A loop larger than the cache gives a queue no hit, and gives hits to a policy that retains its items. */
 TEST(auto_follows_the_miniatures) {
     struct simulate_result r[2];
     for (unsigned i = 0; i < 2; i++) {
@@ -263,7 +263,7 @@ TEST(the_clock_is_the_traces) {
     is(clock_now_s() - begun_s, 0, "a new trace begins anew");
 }
 
-/* --- traces that tell of stores, deletes and times --- */
+/* --- traces with stores, deletes and times --- */
 
 TEST(stores_and_deletes_are_played) {
     struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};

@@ -99,7 +99,7 @@ static void test_changes_are_told(struct cache_thread *ct) {
 
 static _Atomic unsigned storing;
 
-/* Keys of its own, some of which last; the others expire at once, are deleted, or are stored anew with another size. */
+/* The thread's own keys: some last; the others expire at once, are deleted, or are stored anew with another size. */
 static void *store(void *arg) {
     uint64_t mine = 100000 * (1 + *(unsigned *)arg), random = mine;
     struct cache_thread *ct = cache_thread_create(cache);

@@ -1,4 +1,4 @@
-/* The filter of system calls: what a process can no longer do, and what serving needs. */
+/* The filter of system calls: calls that fail under the filter, and calls that serving needs. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 enum { NO_FILTER = 77 };
 
-/* A deed returns 0, or the errno it met. */
+/* A deed returns 0, or its errno. */
 typedef int (*deed)(void);
 
 static int met(long result) { return result < 0 ? errno : 0; }
@@ -80,7 +80,7 @@ static bool start_runner(pthread_t *thread, int *result) {
     return pthread_barrier_init(&filtered, NULL, 2) == 0 && pthread_create(thread, NULL, run_program_once_filtered, result) == 0;
 }
 
-/* What the calls of a thread meet that starts behind the filter. */
+/* The results of calls in a thread that starts under the filter. */
 static int run_program_from_thread(void) {
     pthread_t thread;
     int       result = 0;
@@ -92,7 +92,7 @@ static int run_program_from_thread(void) {
     return result;
 }
 
-/* In a process of its own, for a filter stays: what the deed meets there. Without a deed: a thread that ran before the filter came. */
+/* Runs a deed under the filter in a child process, because a filter stays. Without a deed: a thread that ran before the filter was set. */
 static int behind_filter(deed does, bool plugins) {
     int   status = 0;
     pid_t child = fork();

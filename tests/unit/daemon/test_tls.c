@@ -20,7 +20,7 @@ static struct server_tls facts;
 static struct tls *tls;
 static uint64_t now_us;
 
-/* A pair of a certificate and its key: NAME.crt and NAME.key. */
+/* A certificate and its key: NAME.crt and NAME.key. */
 static void make_pair(const char *name) {
     char path[100];
     EVP_PKEY *key = EVP_EC_gen("P-256");
@@ -43,8 +43,8 @@ static void make_pair(const char *name) {
     EVP_PKEY_free(key);
 }
 
-/* Runs a line of the shell in the folder. `put` copies a file into another and makes it newer than any before, since
- * two writes within a tick of the clock have the same time. */
+/* Runs a line of the shell in the folder. `put` copies a file over another and makes it newer than any before, because two writes within a
+ * tick of the clock have the same time. */
 static void run(const char *line) {
     static int newer;
     char all[400];
@@ -55,7 +55,7 @@ static void run(const char *line) {
     }
 }
 
-/* The next look that is due; whether it read the files. */
+/* Runs the next due check of the files; whether they were read. */
 static bool look(void) {
     now_us += TLS_POLL_US;
     return tls_poll_files(tls, now_us);
@@ -151,8 +151,8 @@ TEST(test_a_reason_that_passes_is_got_over) {
     is(reads(), 0, "then there is nothing to try");
 }
 
-/* Shakes hands by TLS 1.2 with a listener of a kind. Returns the client's session, or NULL when it was refused.
- * *resumed: whether `before`, or NULL, was taken up. */
+/* A TLS 1.2 handshake with a listener of a kind. Returns the client's session, or NULL after a refusal. *resumed: whether the session
+ * `before` (may be NULL) was resumed. */
 static SSL_SESSION *shaken(unsigned listener, SSL_SESSION *before, bool *resumed) {
     int pair[2];
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
@@ -171,7 +171,7 @@ static SSL_SESSION *shaken(unsigned listener, SSL_SESSION *before, bool *resumed
     bool is_done = SSL_is_init_finished(client) && SSL_is_init_finished(ours);
     SSL_SESSION *session = is_done ? SSL_get1_session(client) : NULL;
     *resumed = is_done && SSL_session_reused(ours);
-    SSL_set_shutdown(client, SSL_SENT_SHUTDOWN); /* or its session could not be resumed */
+    SSL_set_shutdown(client, SSL_SENT_SHUTDOWN); /* or the session could not be resumed */
     SSL_set_shutdown(ours, SSL_SENT_SHUTDOWN);
     SSL_free(client);
     SSL_free(ours);

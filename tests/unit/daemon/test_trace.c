@@ -1,5 +1,5 @@
-/* The simulator's reader of traces: plain and packed files, odd but legal lines, lines that are none, and broken files; and the forms
- * that others publish, told apart by what they hold. */
+/* The simulator's reader of traces: plain and packed files, odd but legal lines, illegal lines, and broken files; and the formats of other
+ * projects, recognised by their content. */
 #include "tap.h"
 
 #include <inttypes.h>
@@ -179,7 +179,7 @@ TEST(what_is_no_file_is_refused) {
 
 /* --- forms --- */
 
-/* "verb key size ttl time", the size `-` where it is not told. */
+/* "verb key size ttl time"; `-` for an unknown size. */
 static const char *next(struct trace *t) {
     static char told[400];
     static const char *const verbs[] = {"get", "set", "delete"};
@@ -199,7 +199,7 @@ static const char *next(struct trace *t) {
     return told;
 }
 
-/* What a text is taken for, and what is read of it, to the end or to what is wrong. */
+/* The recognised format of a text, and the records read up to the end or to the error. */
 TEST(forms_are_told_apart_and_read) {
     enum { READ_MOST = 6 };
     static const struct {

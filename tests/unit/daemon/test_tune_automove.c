@@ -16,7 +16,7 @@ static struct snapshot full(uint64_t second) {
     return s;
 }
 
-/* Whether a decision moves something. *m is its first move, as it was when nothing moves. Each says why. */
+/* Whether a decision moves a page. *m is the first move, unchanged if there is none. Each decision has a reason. */
 static bool first_of(bool any, const struct decision *d, struct page_move *m) {
     *m = any ? d->moves[0] : *m;
     if (any != (d->count > 0) || *(any ? m->reason : d->why) == '\0') {
@@ -49,7 +49,7 @@ static struct snapshot loaded(const struct load *l, uint64_t second) {
     return s;
 }
 
-/* The first second in which the mode moves a page, or 0 when it does not within `seconds`. */
+/* The first second in which the mode moves a page, or 0 for none within `seconds`. */
 static unsigned first_move(const struct load *l, double ratio, unsigned window, unsigned seconds, struct page_move *move) {
     struct automove_ratio a;
     unsigned moved_at = 0;
@@ -153,7 +153,7 @@ static unsigned first_surplus(struct automove_ratio *a, const struct spare_load 
 TEST(test_ratio_surplus) {
     static const struct {
         struct spare_load load;
-        unsigned    first, of_2, of_4; /* the second of the decision, and what it takes */
+        unsigned    first, of_2, of_4; /* the second of the decision, and the decision */
         bool        never_full;
         const char *claim;
     } rows[] = {
@@ -281,7 +281,7 @@ TEST(test_eviction_leaves_what_is_being_filled) {
     unsigned gave = 0;
     ages(&s, 4);
     s.classes[3].hungry = true;
-    s.classes[4].free_chunks = 2 * CHUNKS; /* it has just been given these */
+    s.classes[4].free_chunks = 2 * CHUNKS; /* the class got these pages just before */
     moves_at_need(automove_eviction_decide, &a, &s, &m);
     for (unsigned i = 0; i < 4; i++) {
         s.time_us += LOOK_US;

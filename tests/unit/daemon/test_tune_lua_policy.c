@@ -1,6 +1,6 @@
-/* Policies in Lua within the daemon: the limits that hold them, what they are shown, and that ratio decides as mode 1 does. What
- * the core judges alike inside and outside, lua_policy_spec tries: most faults of policies, moves and settings. With --export this
- * prints snapshots as recordings hold them and what each policy named decides: lua_policy_spec compares slatectl's. */
+/* Policies in Lua within the daemon: their limits, their snapshots, and that ratio decides as mode 1 does. lua_policy_spec tests the rules
+ * that hold inside and outside: most faults of policies, moves and settings. With --export this program prints snapshots in the format of
+ * recordings, and each policy's decision; lua_policy_spec compares them with slatectl's. */
 #include "tap.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@
 
 static char dir[] = "/tmp/slate-policies-XXXXXX";
 
-/* Nothing here measures time: the limit of processor time is out of the way but where it is what is tested. */
+/* No claim measures time: the limit of processor time is off except in the test of that limit. */
 static const struct lua_box_limits patient = {
     .instructions = 3 * 1000 * 1000, .memory_bytes = (size_t)16 << 20, .cpu_us = 600 * 1000 * 1000};
 
@@ -46,7 +46,7 @@ static struct snapshot made_up(uint64_t second) {
 
 static struct snapshot before, after; /* a second apart */
 
-/* Loads a source and decides once. Returns whether it may go on; `why` says what failed, or what was decided. */
+/* Loads a source and decides once. Returns whether the policy may go on; `why` has the error or the decision. */
 static bool try_source(const char *source, size_t bytes, const char *settings, const struct lua_box_limits *limits,
                        struct decision *d, char *why) {
     struct lua_policy p;
@@ -196,7 +196,7 @@ TEST(test_limits) {
     ok(!try_source(busy, sizeof busy - 1, "", &tiny, &d, why), "a box that has no room for itself says so");
 }
 
-/* Each is broken in its first call, but keeps, and by a limit. */
+/* Each policy is broken in its first call, but goes on, and fails by a limit. */
 TEST(test_hostile_policies_reach_a_limit_within_a_call) {
     static const struct { const char *name, *said; } hostile[] = {
         {"sort-long", "processor time"}, {"compare-long", "processor time"}, {"weak", "weak tables"},
@@ -251,7 +251,7 @@ TEST(test_settings) {
     is_str(why, "1 16 5:10,7:3", "and arrive");
 }
 
-/* A window of two seconds, of which classes 1 and 2 have 100 hits each; the curve of class 1 is flat below its pages. */
+/* A window of two seconds: classes 1 and 2 have 100 hits each; the curve of class 1 is flat below its pages. */
 TEST(test_windows_and_curves) {
     static const char source[] =
         "return { curves = true, settings = { window_s = { default = 2, min = 0 } }, decide = function(b, a)"

@@ -36,7 +36,7 @@ TEST(test_reassign) {
         is(tuner_reassign(r.t, rows[i].from, rows[i].to, 1), rows[i].answer, "%s", rows[i].claim);
     }
     store_some(r.ct, 0, 5000, 1000);
-    delete_keys(&r, 500, 4500); /* room for what lives in the pages that will move */
+    delete_keys(&r, 500, 4500); /* room for the live items of the pages that will move */
     unsigned from = class_of(&r, 1000);
     uint32_t had = pages_of(&r, from);
     is(tuner_reassign(r.t, -1, 4, 3), TUNE_OK, "from any class once one has pages");
@@ -60,7 +60,7 @@ static struct move_record newest(struct tuner *t) {
     return n > 0 ? moves[n - 1] : (struct move_record){.number = 0};
 }
 
-/* A page to the pool costs what finds no free chunk in its class, for a page of the pool in its place would be none moved. */
+/* A page to the pool costs the items without a free chunk in their class, because a page from the pool in its place would undo the move. */
 TEST(test_pages_for_the_pool_say_what_they_cost) {
     struct rig r;
     struct slab_class_facts f = {.free_chunks = 1};
@@ -87,8 +87,7 @@ struct cancelling {
 };
 static void cancelling_done(void *arg, unsigned moved, unsigned wanted) { *(struct cancelling *)arg = (struct cancelling){moved, wanted, true}; }
 
-/* A burst is ended half way: what had moved is told, the page on the move is back in its class, and moves that nobody asked for
- * go on. */
+/* A burst is cancelled half way: finished moves are reported, the page on the move is back in its class, and automatic moves go on. */
 TEST(test_cancel) {
     struct rig r;
     struct slab_class_facts f;
@@ -129,8 +128,8 @@ static void fill_sizes(struct rig *r) {
     }
 }
 
-/* Below a page a class, a limit takes the last page of each class once: those that are stored to get a page over the limit, and
- * keep it. The tuner's first turn comes after the limit fell. */
+/* With a limit of less than a page a class, each class gives up its last page once: the page that its first store got above the limit.
+ * Later pages stay. The tuner's first turn comes after the limit fell. */
 TEST(test_a_limit_below_a_page_a_class) {
     struct rig r;
     struct tune_facts facts;
@@ -307,7 +306,7 @@ static unsigned records_by(struct tuner *t, const char *by, unsigned *without_re
     return found;
 }
 
-/* The tuner ends in the middle of what it was asked for: the page on the move is back, and nothing is lost. */
+/* The tuner ends in the middle of an order: the page on the move is back, and nothing is lost. */
 TEST(test_the_tuner_ends_during_a_move) {
     enum { ITEMS = 100000 };
     struct rig r;
@@ -318,7 +317,7 @@ TEST(test_the_tuner_ends_during_a_move) {
     fill(&r, ITEMS, 100, 100);
     unsigned from = class_of(&r, 100);
     is(tuner_reassign(r.t, (int)from, 10, pages_of(&r, from)), TUNE_OK, "all of a class's pages are to move");
-    while (f.moved.pages == 0 && f.moving) { /* slice by slice, so that the tuner is caught amid its work */
+    while (f.moved.pages == 0 && f.moving) { /* in slices, so that the tuner is stopped amid its work */
         moves_step_all(r.t, r.now_us++);
         tuner_facts(r.t, &f);
     }

@@ -1,5 +1,5 @@
-/* What the tuner's thread does beside moving pages: crawling, sweeping, settings, trials of modes, rest for a takeover, and what
- * it says of itself. Run under TSan too. */
+/* Tasks of the tuner's thread other than moves: crawling, sweeping, settings, trials of modes, the pause for a takeover, and its
+ * statistics. Run under TSan too. */
 #include "tap.h"
 
 #include <poll.h>
@@ -20,7 +20,7 @@ static struct tune_config config(const char *mode) {
     return tc;
 }
 
-/* --- waiting for the thread: whatever it changes, it rests afterwards --- */
+/* --- waiting for the thread, which sleeps after each change --- */
 
 static struct {
     pthread_mutex_t lock;
@@ -31,7 +31,7 @@ static struct {
 /* In place of the C library's, which the tuner's thread rests in. */
 int begin_rest(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask) __asm__("ppoll");
 int begin_rest(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask) {
-    struct timespec rest = timeout != NULL ? *timeout : (struct timespec){0}; /* the kernel writes to it */
+    struct timespec rest = timeout != NULL ? *timeout : (struct timespec){0}; /* the kernel writes to this address */
     pthread_mutex_lock(&tuner_rests.lock);
     tuner_rests.count++;
     pthread_cond_broadcast(&tuner_rests.begins);
@@ -98,7 +98,7 @@ TEST(test_sweeps) {
     tc.settings.crawler = false;
     tc.sweeps = true;
     struct tuner *t = tuner_create(c, &tc);
-    for (int round = 0; round < 2; round++) { /* the second when it has been idle */
+    for (int round = 0; round < 2; round++) { /* after a second without work */
         store_mortals(ct, clock_now_s() + 1);
         ok(leaves(c, 10000), "without a crawler the tuner frees what expires, and nothing else");
     }
@@ -141,7 +141,7 @@ TEST(test_crawl) {
     is(crawl(t, &all), CRAWL_OK, "all classes");
     ok(rests_when(t, crawled_so_often, 1) && leaves(c, 10000), "the crawler runs, ends, and frees every expired item and no other");
     uint64_t walks = 1, seen = 0;
-    for (unsigned i = 0; i < 50; i++) { /* most while it walks */
+    for (unsigned i = 0; i < 50; i++) { /* most of them during the walk */
         walks += crawl(t, &all) == CRAWL_OK;
         rests_after(&seen);
     }
@@ -157,7 +157,7 @@ TEST(test_crawl) {
     fixture_end(&c, &ct);
 }
 
-/* A trial, and the sign that it was answered. */
+/* A trial, and the signal of its answer. */
 struct trying {
     struct automove_trial trial; /* first */
     sem_t answered;
@@ -203,7 +203,7 @@ TEST(test_trials) {
     cache_destroy(&c);
 }
 
-/* --- a policy that takes as long as it may --- */
+/* --- a policy that uses all its time --- */
 
 /* A second of processor time, of few instructions. */
 static const char busy[] = "local s = ('x'):rep(60000) while true do s:lower() end";
@@ -254,7 +254,7 @@ static bool has_done_all(struct busy *b, uint64_t pages) {
     return f.moved.pages >= pages && !f.moving && f.pages_over == 0 && c.items == 0;
 }
 
-/* On a busy machine the policy may be through before the tuner has its turn: then once more. */
+/* On a busy machine the policy may end before the tuner's turn: then it runs once more. */
 TEST(test_nothing_waits_for_a_policy) {
     struct busy b;
     uint64_t seen = 0;
@@ -295,7 +295,7 @@ TEST(test_a_stop_waits_for_no_policy) {
     is_str(why, "the server stops", "a stop waits for no policy");
 }
 
-/* Ages are whole seconds, and those of classes that nobody asked about are taken up to a tenth of a second earlier. */
+/* Ages are whole seconds; those of classes without a request are read up to a tenth of a second earlier. */
 TEST(test_a_second_that_passes_makes_no_donor_look_young) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(16u << 20, &ct);

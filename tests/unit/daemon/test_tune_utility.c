@@ -5,11 +5,11 @@
 
 enum { CLASSES = 4, CHUNKS = 100, PAGES = 16, LIMIT = CLASSES * PAGES, WINDOW = UTILITY_WINDOW_REQUESTS };
 
-/* A cache whose load is the same every window, until a test changes it. */
+/* A cache with the same load in every window, until a test changes the load. */
 struct world {
     struct automove_utility mode;
     struct snapshot before, now;
-    unsigned pieces; /* the class whose chunks are no items; 0: none */
+    unsigned pieces; /* the class whose chunks are pieces, not items; 0: none */
     struct { uint64_t hits, tail, ghosts[CACHE_GHOST_DEPTHS], evicted; } a_window[CLASSES + 1];
 };
 
@@ -142,7 +142,7 @@ TEST(test_a_class_gets_a_page_a_window) {
     is(wrong, 0, "each class that gains gets a page a window, the one that gains most first, from different classes");
 }
 
-/* What a sample says of two classes that are near each other changes with the sample. */
+/* A sample's order of two nearly equal classes changes with the sample. */
 TEST(test_a_page_moves_for_twice_what_it_costs) {
     struct world *w = fresh();
     struct decision d;
@@ -200,7 +200,7 @@ TEST(test_what_nobody_reads_goes_at_once) {
     ok(d.count == 1 && d.moves[0].from == 4 && d.moves[0].pages == 2, "a class gives pages' worth of free chunks, and no more");
 }
 
-/* Stores alone, nothing is read. A class takes free chunks, then evicts; a page that it gives takes free chunks first. */
+/* Stores alone, without reads. A class takes free chunks, then evicts; a class that donates a page uses up its free chunks first. */
 struct writes {
     struct world *w;
     uint64_t      x, moved;
@@ -271,7 +271,7 @@ static void test_what_is_only_written_keeps_its_pages(uint64_t seed) {
     ok(s.moved - moved <= 2, "and they rest again: %u moved", (unsigned)(s.moved - moved));
 }
 
-/* Hits, sets and evictions of a chained value count where it begins. */
+/* Hits, sets and evictions of a chained value count in the class of its head. */
 TEST(test_pieces_of_large_values_are_not_idle) {
     struct world *w = fresh();
     struct decision d;
@@ -291,7 +291,7 @@ TEST(test_pieces_of_large_values_are_not_idle) {
     is(w->now.classes[3].pages, 1, "a class of items that nobody reads does not");
 }
 
-/* A class whose size is not wanted any more has no figures, and its id is soon another's, whose counters begin anew. */
+/* A class whose size is no longer wanted has no figures; its id soon belongs to another class, whose counters start anew. */
 TEST(test_an_id_that_changes_hands_gets_nothing_for_it) {
     struct world *w = fresh();
     struct decision d;
@@ -311,7 +311,7 @@ TEST(test_an_id_that_changes_hands_gets_nothing_for_it) {
     ok(after(w, 10, 50 * 1000, &d) && d.moves[0].to == 2, "but for what it evicts itself");
 }
 
-/* What comes fills the pages that were got for what came before, and only the rest of it evicts. */
+/* New stores fill the pages that were taken for earlier ones; only stores beyond these pages evict. */
 TEST(test_a_flood_is_followed) {
     enum { LOOKS = 24, PAGES_COME = 5 };
     struct world *w = fresh();

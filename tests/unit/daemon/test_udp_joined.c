@@ -1,5 +1,5 @@
-/* Datagrams that a client sends as one message, which the kernel hands over joined (UDP_SEGMENT there, UDP_GRO here): each is
- * a request of its own, however many they are. */
+/* Datagrams that a client sends as one message, and that the kernel delivers joined (UDP_SEGMENT, UDP_GRO): each is one request, however
+ * many there are. */
 #include "tap.h"
 
 #include <netinet/udp.h>
@@ -19,7 +19,7 @@ static int connect_udp(int port) {
     return connect(fd, (struct sockaddr *)&to, sizeof to) == 0 ? fd : -1;
 }
 
-/* Gets of key000 and on, each with its number as its id; `spoilt` of them says that it is one part of two. */
+/* Gets of key000 and on, each with its number as its id; number `spoilt` has a header of one part of two. */
 static size_t write_gets(char *to, unsigned count, unsigned spoilt) {
     for (unsigned i = 0; i < count; i++) {
         char *at = to + (size_t)i * REQUEST_BYTES;
@@ -93,7 +93,7 @@ int main(void) {
         n = write_gets(bytes, MANY, 5);
         ok(send_joined(fd, bytes, n) && all_answered(fd, MANY, 5), "one that is no request leaves the others alone");
         is(counter_get(&counters->udp_dropped), 1, "and is dropped");
-        n = write_gets(bytes, MANY, MANY) - 3; /* the last has lost its line's end */
+        n = write_gets(bytes, MANY, MANY) - 3; /* the last line has no end */
         ok(send_joined(fd, bytes, n) && all_answered(fd, MANY - 1, MANY), "the last may be shorter");
         write_gets(bytes, 1, MANY);
         ok(send(fd, bytes, REQUEST_BYTES, 0) == REQUEST_BYTES && all_answered(fd, 1, MANY), "and nothing of it is left");

@@ -1,4 +1,4 @@
-/* Values that come piece by piece: when their drafts take memory, how much all of them may hold, and that none of it is lost. */
+/* Values that arrive in pieces: when their uploads take memory, how much all uploads may hold, and that no memory is lost. */
 #include "tap.h"
 
 #include "cache_fixture.h"
@@ -77,7 +77,7 @@ static void test_memory_comes_with_the_bytes(enum cache_store_kind store) {
     rig_close(&r);
 }
 
-/* Begins drafts of so many bytes and asks for the whole of each, until one waits; returns how many are ready. */
+/* Begins uploads of so many bytes and requests all memory for each, until one waits; returns how many are ready. */
 static unsigned begin_all(struct rig *r, struct cache_upload *d, uint32_t value_bytes, bool arrived) {
     for (unsigned i = 0; i < DRAFTS_MOST; i++) {
         struct key key = FIXTURE_KEY(i);

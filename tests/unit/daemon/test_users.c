@@ -1,4 +1,4 @@
-/* The users of -Y's file: which lines make one, who is let in, and what a bad file changes. */
+/* The users of -Y's file: lines that make a user, logins that succeed, and the effect of a bad file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

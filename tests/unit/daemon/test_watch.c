@@ -1,4 +1,4 @@
-/* What is told to those who watch: the lines, who gets which, and what becomes of those who do not read. Run under TSan too. */
+/* Lines for watchers: their text, which watcher gets which, and the fate of watchers that do not read. Run under TSan too. */
 #include "tap.h"
 
 #include <errno.h>
@@ -138,7 +138,7 @@ TEST(test_events_of_threads) {
     while (event_oldest() != NULL) {
         event_take();
     }
-    event_thread_begin(); /* of this thread, for what follows */
+    event_thread_begin(); /* for this thread, from here on */
 }
 
 /* --- watchers --- */
@@ -168,7 +168,7 @@ static void view_close(struct view *v) {
     close(v->theirs);
 }
 
-/* The next line without its head, or "" when none comes. */
+/* The next line without its head, or "" for none. */
 static const char *next_line(struct view *v) {
     static char line[LINE_BYTES_MAX + 1];
     size_t n = 0;
@@ -238,7 +238,7 @@ TEST(test_samples) {
         tell(key);
         told += event_key_sampled(key, (size_t)n, 12);
     }
-    tell("end"); /* wherever it is */
+    tell("end"); /* at any place */
     unsigned got = 0;
     for (unsigned i = 0; i < told; i++) {
         char key[16] = "";
@@ -282,7 +282,7 @@ TEST(test_who_does_not_read) {
     watch_facts(&before);
     view_open(&slow, EVENT_FETCHERS);
     view_open(&reader, EVENT_DELETIONS);
-    do { /* until his socket and his buffer are full; what the other hears says that all was looked at */
+    do { /* until his socket and his buffer are full; the other watcher's lines show that all events were processed */
         for (unsigned i = 0; i < AT_ONCE; i++, told++) {
             tell("k");
         }

@@ -100,7 +100,7 @@ static void test_two_threads(void) {
         ring_pop(r);
     }
     pthread_join(writer, NULL);
-    while (ring_peek(r) != NULL) { /* counted before it was published */
+    while (ring_peek(r) != NULL) { /* counted before publication */
         ring_pop(r);
         got_count++;
     }

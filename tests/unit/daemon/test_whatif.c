@@ -1,4 +1,4 @@
-/* The stream of samples from the cache, and what is made of it: rates, drops, and the policy auto. */
+/* The stream of samples from the cache, and its results: rates, drops, and the policy auto. */
 #include "tap.h"
 
 #include <malloc.h>
@@ -21,7 +21,7 @@ struct setup {
 static char value[VALUE_BYTES_MAX];
 static _Thread_local char out[VALUE_BYTES_MAX + 8];
 
-/* Time goes by requests, or by what a test says: by the clock the rate of sampling would be another on a slow machine than on a fast one. */
+/* Time passes by requests, or as a test sets it: with the real clock the rate of sampling would depend on the machine's speed. */
 enum { REQUEST_US = 100 };
 static uint64_t now_us = 1;
 
@@ -53,7 +53,7 @@ static bool ask(struct setup *s, uint64_t n) {
     return hit;
 }
 
-/* Time passes, and what the samples say is looked at. */
+/* Lets time pass, and processes the samples. */
 static void tend(struct setup *s, uint64_t us) { whatif_tend_at(s->whatif, now_us += us); }
 
 /* --- the stream --- */
@@ -135,7 +135,7 @@ TEST(test_off_costs_nothing) {
     end(&s);
 }
 
-/* Under other numbers of its policy the cache is another, of which nothing was counted. */
+/* With other numbers of its policy the cache is another one, without any counts yet. */
 TEST(test_a_hit_ratio_is_told_once_it_was_counted) {
     struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     struct cache_settings settings = fixture_config(1).settings;
@@ -150,7 +150,7 @@ TEST(test_a_hit_ratio_is_told_once_it_was_counted) {
     ok(f.windows > 0 && f.hit_ratio >= 0 && f.hit_ratio < 1, "one is after %" PRIu64 " windows: %.4f", f.windows, f.hit_ratio);
     settings.s3fifo.small_pct = 30;
     cache_set(s.cache, &settings);
-    whatif_set(s.whatif, 0.9, AUTO_NONE); /* so that it looks at once */
+    whatif_set(s.whatif, 0.9, AUTO_NONE); /* so that the samples are processed at once */
     whatif_tend_at(s.whatif, now_us);
     whatif_facts(s.whatif, &f);
     ok(isnan(f.hit_ratio), "and none when the policy goes by other numbers");
@@ -175,8 +175,8 @@ enum { A_MINUTE_US = 60 * 1000000 };
 
 enum { BURST_NOTES = 5000, NOTE_EVERY = 16 };
 
-/* A burst fills the ring before anyone looks: the keys of most requests are lost, their number is not. And what is
- * asked for after a pause is not halved before its minute is over. */
+/* A burst fills the ring before its samples are processed: the keys of most requests are lost, their number is not. And requests after a
+ * pause are not halved before their minute is over. */
 TEST(test_requests_count_that_were_not_noted) {
     struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     struct hot_key keys[HOT_KEYS];
@@ -207,7 +207,7 @@ TEST(test_requests_count_that_were_not_noted) {
 
 enum { MANY_CLASSES = 255, MANY_THREADS = 129, FEW_THREADS = 5 };
 
-/* Of all blocks together, as malloc has it; 0: it does not say, as with a sanitizer. */
+/* Bytes of all blocks together, by malloc's statistics; 0: unknown, as with a sanitizer. */
 static size_t malloc_used(void) {
     struct mallinfo2 m = mallinfo2();
     return m.uordblks + m.hblkhd;
@@ -284,7 +284,7 @@ TEST(test_a_small_cache_has_a_sample_too) {
 
 /* --- the rate: how many keys a sample has, and how many records a second takes --- */
 
-/* Reads at one pace, of one and a half times as many keys as the cache holds; what was missed is stored. */
+/* Reads at one pace, of one and a half times as many keys as the cache holds; missing keys are stored. */
 static void test_the_rate_comes_to_rest(uint64_t requests_a_s, uint64_t keys_least, uint64_t records_most, uint64_t x) {
     enum { BEGIN_S = 5, LAST_S = 3 };
     struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
@@ -319,7 +319,7 @@ static uint64_t zipf_or_once(uint64_t *x, uint64_t i) {
 }
 
 enum phase { RECENT, LOOP, ZIPF };
-static uint64_t changed_after; /* insertions of a phase when auto first changed the policy; 0: it did not */
+static uint64_t changed_after; /* insertions of a phase until the first change by auto; 0: no change */
 
 /* So many requests of a phase; returns the misses of the last half. */
 static uint64_t phase(struct setup *s, enum phase which, uint64_t requests, uint64_t seed) {
@@ -342,7 +342,7 @@ static uint64_t phase(struct setup *s, enum phase which, uint64_t requests, uint
 }
 
 enum { PHASES = 3 };
-/* For each phase the misses in its last half with the best policy of those that never change, and have seen the phases before. */
+/* For each phase the misses in its last half with the best of the policies that never change and have seen the earlier phases. */
 static void best_fixed(const enum phase phases[PHASES], const uint64_t requests[PHASES], uint64_t seed, uint64_t best[PHASES]) {
     for (unsigned at = 0; evict_policies[at] != NULL; at++) {
         struct setup s = fresh(evict_policies[at], 0, AUTO_NONE);
@@ -354,8 +354,8 @@ static void best_fixed(const enum phase phases[PHASES], const uint64_t requests[
     }
 }
 
-/* A turnover of the cache is as many insertions as it holds. In the loop nothing comes back for 1.3 of them, no policy has a hit
- * before 2.6, and only then can they differ. What a policy then makes of it takes time of its own, so misses count in each phase's last half. */
+/* A turnover of the cache is as many insertions as it has items. In the loop no key comes back for 1.3 turnovers, and no policy has a hit
+ * before 2.6, so policies cannot differ earlier. A policy then needs time of its own, so misses count in each phase's last half. */
 static void test_auto_follows_a_workload_that_flips(uint64_t seed) {
     static const enum phase phases[PHASES] = {RECENT, LOOP, ZIPF};
     static const char *const names[] = {"a stream of what is recent", "a loop of 1.3 times the cache", "popular keys, half of them seen once"};
@@ -371,8 +371,8 @@ static void test_auto_follows_a_workload_that_flips(uint64_t seed) {
     end(&s);
 }
 
-/* Each second so many keys that come four times at once and never again, and as many reads of keys that come again after a while: who
- * takes hits right after the store for interest keeps the former. */
+/* Each second has so many keys that come four times at once and never again, and as many reads of keys that come again after a while: a
+ * policy that counts hits soon after the store retains the former. */
 static void test_auto_takes_a_record_of_the_structure_it_has(uint64_t seed, enum auto_scope scope) {
     enum { A_SECOND = 140, READS = 4, SECONDS = 400 };
     struct setup s = fresh(&evict_s3fifo, 1, scope);

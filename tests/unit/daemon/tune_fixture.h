@@ -1,5 +1,5 @@
-/* A cache, a thread that uses it, and a tuner without a thread, which the test steps at a time of its own: for what is claimed of
- * pages that move and of changes of the chunk sizes. */
+/* A cache, a thread that uses the cache, and a tuner without a thread. The test steps the tuner and sets its time. For claims about page
+ * moves and changes of chunk sizes. */
 #ifndef TUNE_FIXTURE_H
 #define TUNE_FIXTURE_H
 #include <sched.h>
@@ -42,7 +42,7 @@ static inline void rig_close(struct rig *r) {
     fixture_end(&r->c, &r->ct);
 }
 
-/* Does what is due, and goes on to the time when something is due again. */
+/* Runs all due tasks, and goes on to the time of the next one. */
 static inline void step(struct rig *r) {
     uint64_t due_us = tuner_tend_at(r->t, r->now_us), soon_us = r->now_us + 10 * 1000;
     r->now_us = due_us < soon_us ? due_us : soon_us;
@@ -65,7 +65,7 @@ static inline void step_for(struct rig *r, uint64_t us) {
     }
 }
 
-/* An order, and whether it was answered. */
+/* An order, and whether it has its answer. */
 struct geometry_call {
     struct geometry_order order; /* first */
     bool answered;
@@ -117,7 +117,7 @@ static inline bool settles(struct rig *r) {
     return r->now_us < end_us;
 }
 
-/* A value that is on its way to a slow client, until it is given back. */
+/* A value on its way to a slow client, until it is returned. */
 static inline struct item *borrow(struct rig *r, uint64_t n) {
     static char value[VALUE_MAX + 16];
     struct cache_view v = {0};
@@ -134,7 +134,7 @@ static inline void give_back(struct rig *r, struct item *borrowed) {
     cache_turn_end(r->ct);
 }
 
-/* In turns of its own. Returns how many are refused. */
+/* In turns of its own. Returns the number of refused stores. */
 static inline unsigned store_some(struct cache_thread *ct, uint64_t first, uint64_t count, size_t bytes) {
     char *value = calloc(1, bytes);
     unsigned refused = 0;

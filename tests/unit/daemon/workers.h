@@ -11,7 +11,7 @@ enum { WORKER_VALUE_MAX = 900 * 1000, WORKER_TURN = 16 };
 
 struct worker {
     struct cache *cache;
-    uint64_t      seed, keys, least; /* operations; then it goes on until *ends */
+    uint64_t      seed, keys, least; /* operations; afterwards the worker goes on until *ends */
     _Atomic bool *ends;
     int           turns_fd; /* an eventfd that each turn writes to; 0: none */
     uint64_t      wrong, hits, refused;
@@ -23,7 +23,7 @@ static inline size_t worker_bytes(uint64_t *x) {
     return 1 + tap_random(x) % (dice == 0 ? WORKER_VALUE_MAX : dice < 10 ? 60000 : 1500);
 }
 
-/* A value follows from its key and length, so that each can be checked, whoever stored it. */
+/* A value follows from its key and length, so any reader can check it. */
 static inline void *worker_main(void *arg) {
     struct worker *w = arg;
     struct cache_thread *ct = cache_thread_create(w->cache);
@@ -70,7 +70,7 @@ static inline void workers_start(struct worker *w, unsigned count, struct worker
     }
 }
 
-/* The sums of what they saw. */
+/* The sums of all workers' counts. */
 static inline struct worker workers_join(struct worker *w, unsigned count) {
     struct worker sum = {.wrong = 0};
     for (unsigned i = 0; i < count; i++) {
