@@ -151,7 +151,7 @@ static struct cache *main_open_cache(const struct settings *s, struct memory_fil
 }
 
 static struct tuner *main_create_control(const struct settings *s, struct cache *cache) {
-    struct tune_config config;
+    struct tuner_config config;
     start_control_config(s, &config);
     config.policy_dir = main_policy_dir(s);
     config.on_failure = settings_automove_failed;

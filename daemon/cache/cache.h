@@ -373,7 +373,7 @@ void cache_flush(struct cache *, uint32_t at_s);
  * Items stored after the call stay. Cancels a pending flush. */
 void cache_flush_now(struct cache *);
 /* Changes with each flush that took effect. */
-uint32_t cache_flushed(const struct cache *);
+uint32_t cache_flushed_s(const struct cache *);
 
 /* --- run-time settings --- */
 /* The highest possible limit, for which address space was reserved: the configuration's, or four

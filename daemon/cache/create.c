@@ -210,7 +210,7 @@ struct cache_thread *cache_thread_create(struct cache *c) {
     }
     ct->cache = c;
     ct->now_s = clock_now_s();
-    ct->sample_below = atomic_load_explicit(&c->sample_below, memory_order_relaxed);
+    ct->sample_hash_below = atomic_load_explicit(&c->sample_hash_below, memory_order_relaxed);
     lock_take(&c->threads_lock);
     bool room = c->thread_count < THREADS_MAX && sampling_thread_begin(ct);
     if (room) {

@@ -75,14 +75,14 @@ static inline unsigned assist_receiver(uint32_t pair) { return pair & 0xffff; }
  * sign of their difference. Times wrap after 2^32 flushes, and a flushed item must be freed before
  * 2^31 more flushes; a sweep or the crawler takes seconds for that. */
 struct item_clock {
-    uint32_t flushed; /* items of this time or before are flushed */
+    uint32_t flushed_s; /* items of this time or before are flushed */
     uint32_t ahead_s; /* added to cache time */
 };
 static inline uint64_t item_clock_pack(struct item_clock clock) {
-    return (uint64_t)clock.ahead_s << 32 | clock.flushed;
+    return (uint64_t)clock.ahead_s << 32 | clock.flushed_s;
 }
 static inline struct item_clock item_clock_unpack(uint64_t word) {
-    return (struct item_clock){.flushed = (uint32_t)word, .ahead_s = (uint32_t)(word >> 32)};
+    return (struct item_clock){.flushed_s = (uint32_t)word, .ahead_s = (uint32_t)(word >> 32)};
 }
 
 struct cache {
@@ -136,7 +136,7 @@ struct cache {
     struct cache_signal_values signals_retired[SLAB_CLASSES_MAX];
     struct cache_age_values    ages_retired[SLAB_CLASSES_MAX], ages_baseline[SLAB_CLASSES_MAX];
 
-    _Atomic uint32_t sample_below, sample_key_every; /* cache_set_sample */
+    _Atomic uint32_t sample_hash_below, sample_key_every; /* cache_set_sample */
     /* bytes of each thread's ring; 0: no rings. Under threads_lock, like the next two members. */
     size_t           sample_ring_bytes;
     unsigned         sample_rings_max;
@@ -170,7 +170,7 @@ struct cache_thread {
     uint32_t         now_s;
     /* the items' clock at the begin of the turn, or at the last lookup under a lock */
     struct item_clock item_clock;
-    uint32_t         sample_below; /* copied from the cache at the begin of the turn */
+    uint32_t         sample_hash_below; /* copied from the cache at the begin of the turn */
     _Atomic(struct ring *) sample_ring; /* NULL: not created yet */
     /* Evictions of this thread empty pages or hold a limit; no store needs the memory. Each also
      * counts as evicted_by_moves. */
@@ -230,7 +230,7 @@ static inline struct item_clock cache_item_clock(const struct cache *c) {
     return item_clock_unpack(atomic_load_explicit(&c->item_clock, memory_order_relaxed));
 }
 static inline bool item_flushed_by(const struct item *it, struct item_clock clock) {
-    return (int32_t)(item_time_s(it) - clock.flushed) <= 0;
+    return (int32_t)(item_time_s(it) - clock.flushed_s) <= 0;
 }
 static inline bool cache_item_flushed(const struct cache *c, const struct item *it) {
     return item_flushed_by(it, cache_item_clock(c));
@@ -246,7 +246,7 @@ static inline uint32_t item_now_s(const struct cache_thread *ct) {
 /* The class queue's eviction queue, for calls with item_now_s. Queue and caller see the same
  * flush. */
 static inline struct evict_queue *queue_now(const struct cache_thread *ct, struct class_queue *s) {
-    s->queue.flushed_s = ct->item_clock.flushed;
+    s->queue.flushed_s = ct->item_clock.flushed_s;
     return &s->queue;
 }
 /* The time of a new item: now or, if the turn began before the last flush, just after that flush.
@@ -254,7 +254,7 @@ static inline struct evict_queue *queue_now(const struct cache_thread *ct, struc
  * before a flush does not survive the flush in the new item. */
 static inline uint32_t cache_stamp_s(const struct cache_thread *ct) {
     uint32_t now_s = item_now_s(ct);
-    return (int32_t)(now_s - ct->item_clock.flushed) > 0 ? now_s : ct->item_clock.flushed + 1;
+    return (int32_t)(now_s - ct->item_clock.flushed_s) > 0 ? now_s : ct->item_clock.flushed_s + 1;
 }
 
 #endif

@@ -12,24 +12,24 @@
 
 /* --- orders --- */
 
-void order_init(struct order *o, void (*run)(struct order *, uint64_t),
-                void (*destroy)(struct order *)) {
-    *o = (struct order){.run = run, .destroy = destroy};
+void control_order_init(struct control_order *o, void (*run)(struct control_order *, uint64_t),
+                        void (*destroy)(struct control_order *)) {
+    *o = (struct control_order){.run = run, .destroy = destroy};
     future_init(&o->future);
 }
 
-void order_release(struct order *o) {
+void control_order_release(struct control_order *o) {
     if (future_release(&o->future)) {
         o->destroy(o);
     }
 }
 
-void order_answer(struct order *o) {
+void control_order_answer(struct control_order *o) {
     future_answer(&o->future);
-    order_release(o);
+    control_order_release(o);
 }
 
-void control_post(struct control *c, struct order *o) {
+void control_post(struct control *c, struct control_order *o) {
     future_hold(&o->future);
     o->next = NULL;
     lock_take(&c->lock);
@@ -39,9 +39,9 @@ void control_post(struct control *c, struct order *o) {
     control_wake(c);
 }
 
-static struct order *control_take_order(struct control *c) {
+static struct control_order *control_take_order(struct control *c) {
     lock_take(&c->lock);
-    struct order *o = c->first;
+    struct control_order *o = c->first;
     if (o != NULL) {
         c->first = o->next;
         c->last = c->first != NULL ? c->last : &c->first;
@@ -96,7 +96,7 @@ static uint64_t control_due_us(struct control *c, uint64_t now_us) {
 
 uint64_t control_step(struct control *c, uint64_t now_us) {
     c->now_us = now_us;
-    struct order *o = control_take_order(c);
+    struct control_order *o = control_take_order(c);
     if (o != NULL) {
         o->run(o, now_us);
     }
@@ -149,7 +149,7 @@ bool control_init(struct control *c) {
 }
 
 void control_run_orders(struct control *c) {
-    for (struct order *o; (o = control_take_order(c)) != NULL;) {
+    for (struct control_order *o; (o = control_take_order(c)) != NULL;) {
         o->run(o, clock_mono_us());
     }
 }

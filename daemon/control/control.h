@@ -22,19 +22,20 @@
 #define CONTROL_NEVER UINT64_MAX
 
 /* The first member of a struct with the order's arguments and its answer. */
-struct order {
+struct control_order {
     struct future future;
-    /* On the control thread, outside a turn of the cache, no lock held. It calls order_answer, or
-     * has that called later on the same thread. */
-    void        (*run)(struct order *, uint64_t now_us);
-    void        (*destroy)(struct order *); /* by its last holder */
-    struct order *next;
+    /* Carries the order out: on the control thread, outside a turn of the cache, no lock held. This
+     * thread calls control_order_answer in this call, or later. */
+    void (*run)(struct control_order *, uint64_t now_us);
+    void (*destroy)(struct control_order *); /* the last holder calls it */
+    struct control_order *next;
 };
-/* The caller holds it. */
-void order_init(struct order *, void (*run)(struct order *, uint64_t now_us),
-                void (*destroy)(struct order *));
-void order_answer(struct order *);  /* wakes whoever waits, and ends the control thread's hold */
-void order_release(struct order *); /* gives up the caller's hold */
+/* The caller holds the order until control_order_release. */
+void control_order_init(struct control_order *, void (*run)(struct control_order *, uint64_t),
+                        void (*destroy)(struct control_order *));
+/* Wakes the threads that wait for the order, and ends the control thread's hold. */
+void control_order_answer(struct control_order *);
+void control_order_release(struct control_order *);
 
 struct control_task {
     /* Does a slice of its work. Returns when it is due again; a time that is over: at its next
@@ -48,7 +49,7 @@ struct control_task {
 
 struct control {
     struct lock          lock; /* over the queue */
-    struct order        *first, **last;
+    struct control_order *first, **last;
     int                  wake_fd;
     _Atomic bool         woken, stop;
     struct control_task *tasks, **tasks_end, *ran; /* ran: the last one that did a slice */
@@ -63,7 +64,7 @@ void control_fini(struct control *);
 void control_add(struct control *, struct control_task *); /* the task is due at once */
 
 /* Hands the order over, and takes a hold for the control thread. */
-void control_post(struct control *, struct order *);
+void control_post(struct control *, struct control_order *);
 void control_make_due(struct control *); /* all tasks are due in the next step */
 void control_wake(struct control *);     /* … which comes at once */
 bool control_has_order(struct control *);

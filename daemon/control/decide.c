@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "control/state.h"
+#include "control/tuner_state.h"
 
 enum {
     WINDOW_US = 1000 * 1000,
@@ -217,7 +217,7 @@ static void decide_save_worth(struct tuner *t, const struct snapshot *s) {
     if (t->active.mode->worth == NULL || t->before.class_count == 0) {
         return;
     }
-    struct tune_worth w = {.known = true, .requests = s->requests, .class_count = s->class_count};
+    struct tuner_worth w = {.known = true, .requests = s->requests, .class_count = s->class_count};
     t->active.mode->worth(t->active.state, s, w.classes);
     for (unsigned i = 1; i <= s->class_count; i++) {
         w.pages[i] = s->classes[i].pages;

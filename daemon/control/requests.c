@@ -1,7 +1,7 @@
 /* Page moves that an operator asks for. */
 #include <stdio.h>
 
-#include "control/state.h"
+#include "control/tuner_state.h"
 
 static bool request_any_class_has_two(const struct tuner *t, unsigned except) {
     const struct slab *slab = cache_slab(t->cache);
@@ -40,8 +40,7 @@ static void request_set_runs(struct tuner *t, bool runs) {
 /* A few pages of the request at a time, so that others have their turn in between. */
 bool request_next_move(struct tuner *t, struct current_move *c, uint64_t now_us, uint64_t *due_us) {
     struct reassignment *r = &t->request;
-    (void)now_us;
-    (void)due_us;
+    (void)now_us, (void)due_us;
     r->served = r->runs;
     if (!r->runs) {
         return false;
@@ -71,8 +70,7 @@ void request_end(struct tuner *t) {
 
 void request_move_ended(struct tuner *t, const struct current_move *c, unsigned moved,
                         uint64_t now_us) {
-    (void)c;
-    (void)now_us;
+    (void)c, (void)now_us;
     t->request.moved += moved;
     request_set_runs(t, moved > 0 && t->request.moved < t->request.wanted && t->request.runs);
     request_end(t);
@@ -96,36 +94,36 @@ bool tuner_cancel(struct tuner *t, void (*done)(void *, unsigned moved, unsigned
 }
 
 /* Refuses what memcached refuses. */
-static enum tune_status request_check(const struct tuner *t, int from, int to) {
+static enum tuner_status request_check(const struct tuner *t, int from, int to) {
     const struct slab *slab = cache_slab(t->cache);
     int most = (int)slab->class_count;
     struct slab_class_facts f;
     if (!t->reassign) {
-        return TUNE_DISABLED;
+        return TUNER_OFF;
     }
     if (t->request.runs || t->request.served) {
-        return TUNE_BUSY;
+        return TUNER_BUSY;
     }
     if (from == to) {
-        return TUNE_SAME;
+        return TUNER_SAME;
     }
     if (from < -1 || from > most || to < 0 || to > most) {
-        return TUNE_BAD_CLASS;
+        return TUNER_BAD_CLASS;
     }
     if (to > 0 && slab_class_state(slab, (unsigned)to) != SLAB_CLASS_ACTIVE) {
-        return TUNE_BAD_CLASS;
+        return TUNER_BAD_CLASS;
     }
     if (from == -1) {
-        return request_any_class_has_two(t, (unsigned)to) ? TUNE_OK : TUNE_BAD_CLASS;
+        return request_any_class_has_two(t, (unsigned)to) ? TUNER_OK : TUNER_BAD_CLASS;
     }
     slab_facts(slab, (unsigned)from, &f);
     uint32_t spare = from == 0 ? arena_pages_free(slab->arena) : f.pages;
-    return spare < 2 ? TUNE_NO_SPARE : TUNE_OK;
+    return spare < 2 ? TUNER_NO_SPARE : TUNER_OK;
 }
 
-enum tune_status tuner_reassign(struct tuner *t, int from, int to, unsigned pages) {
-    enum tune_status status = request_check(t, from, to);
-    if (status == TUNE_OK) {
+enum tuner_status tuner_reassign(struct tuner *t, int from, int to, unsigned pages) {
+    enum tuner_status status = request_check(t, from, to);
+    if (status == TUNER_OK) {
         t->request = (struct reassignment){.from = from, .to = to, .wanted = pages};
         request_set_runs(t, true);
     }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cache/alloc/heap_shrink.h"
-#include "control/state.h"
+#include "control/tuner_state.h"
 
 enum { TURNS_LOOK_US = 1000 }; /* between two looks at emptied pages that wait for turns */
 
@@ -222,8 +222,8 @@ uint64_t moves_step_all(struct tuner *t, uint64_t now_us) {
     uint64_t due_us = moves_step(t, now_us);
     due_us = moves_earlier(due_us, shrink_heap_step(t, now_us));
     struct class_set named = moves_classes_named(t);
-    resize_hold_ids(t->geometry, &named);
-    due_us = moves_earlier(due_us, resize_step(t->geometry, now_us));
+    geometry_hold_ids(t->geometry, &named);
+    due_us = moves_earlier(due_us, geometry_step(t->geometry, now_us));
     due_us = moves_earlier(due_us, moves_step_assist(t, now_us));
     unsigned waiting = cache_handover_waiting(t->cache);
     if (waiting > 0) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cache/alloc/heap_shrink.h"
-#include "control/state.h"
+#include "control/tuner_state.h"
 
 /* when no page could be had, the next look comes after this time */
 enum {

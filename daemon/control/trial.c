@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "control/automove/lua_mode.h"
-#include "control/state.h"
+#include "control/tuner_state.h"
 
 static void trial_answer(struct tuner *t, bool starts) {
     struct automove_trial *trial = t->trial;

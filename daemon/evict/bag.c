@@ -22,11 +22,11 @@ static void bag_refresh(struct evict_queue *q, struct node *n, uint32_t now_s) {
 
 static void bag_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)temporary;
-    uint32_t share = evict_count(q) / BAGS + 1;
+    uint32_t share = evict_lists_count(q) / BAGS + 1;
     evict_list_push(q, EVICT_NEW, n);
     for (unsigned bag = EVICT_NEW; bag < EVICT_OLD; bag++) {
         for (unsigned i = 0; i < PASS_PER_INSERT && q->list[bag].count > share; i++) {
-            struct node *oldest = evict_oldest_in(q, bag);
+            struct node *oldest = evict_list_oldest(q, bag);
             if (node_hits(oldest) > 0 || evict_renewed(oldest)) {
                 bag_refresh(q, oldest, now_s);
             } else {
@@ -37,18 +37,19 @@ static void bag_insert(struct evict_queue *q, struct node *n, bool temporary, ui
 }
 
 static struct node *bag_oldest(const struct evict_queue *q) {
-    struct node *n = evict_oldest_in(q, EVICT_OLD);
-    n = n != NULL ? n : evict_oldest_in(q, EVICT_MAIN);
-    return n != NULL ? n : evict_oldest_in(q, EVICT_NEW);
+    struct node *n = evict_list_oldest(q, EVICT_OLD);
+    n = n != NULL ? n : evict_list_oldest(q, EVICT_MAIN);
+    return n != NULL ? n : evict_list_oldest(q, EVICT_NEW);
 }
 
 static struct node *bag_victim(struct evict_queue *q, uint32_t now_s) {
     struct node *own = bag_oldest(q);
-    for (unsigned i = 0; i < EVICT_SEARCH_MOST && own != NULL && evict_spares(q, own, 1); i++) {
+    for (unsigned i = 0; i < EVICT_SEARCH_MOST && own != NULL && evict_list_spares(q, own, 1);
+         i++) {
         bag_refresh(q, own, now_s);
         own = bag_oldest(q);
     }
-    struct node *left = evict_leftover(q, 1 << EVICT_TEMP, own, 1, now_s);
+    struct node *left = evict_list_leftover(q, 1 << EVICT_TEMP, own, 1, now_s);
     return left != NULL ? left : own;
 }
 
@@ -63,5 +64,5 @@ const struct evict_policy evict_bag = {
     .insert = bag_insert,
     .remove = evict_list_remove,
     .victim = bag_victim,
-    .renew = evict_mark_renewed,
+    .renew = evict_list_renew,
 };

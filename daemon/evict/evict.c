@@ -22,7 +22,7 @@ const struct evict_policy *evict_find(const char *name) {
 }
 
 bool evict_same_structure(const struct evict_policy *a, const struct evict_policy *b) {
-    return a == b || (a->insert == b->insert && a->victim == b->victim);
+    return a == b || (a->insert == b->insert && a->victim == b->victim && a->hit == b->hit);
 }
 
 void evict_init(struct evict_queue *q, const struct evict_policy *policy,
@@ -84,7 +84,7 @@ void evict_restore(struct evict_queue *q, struct node *n, const struct evict_pol
 struct node *evict_oldest(const struct evict_queue *q) {
     struct node *oldest = NULL;
     for (unsigned i = 0; i < EVICT_LISTS; i++) {
-        struct node *n = evict_oldest_in(q, i);
+        struct node *n = evict_list_oldest(q, i);
         if (n != NULL && (oldest == NULL || node_used_s(n) < node_used_s(oldest))) {
             oldest = n;
         }
@@ -118,7 +118,7 @@ void evict_switch(struct evict_queue *q, const struct evict_policy *to) {
         q->hand = 0;
     }
     /* A policy of the same structure has other conditions for new nodes only. */
-    uint32_t left = same && q->policy != to ? q->list[EVICT_NEW].count : evict_count(q);
+    uint32_t left = same && q->policy != to ? q->list[EVICT_NEW].count : evict_lists_count(q);
     q->unjudged = left > q->unjudged ? left : q->unjudged;
     q->policy = to;
     evict_tail_watch(q, tail);

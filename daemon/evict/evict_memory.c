@@ -71,7 +71,7 @@ static void evict_memory_grow(struct evict_queue *q, uint32_t words) {
 /* The queue's memory, made with `pct` hundredths of a word for each node. The memory grows when the
  * words fall to two thirds of that; NULL: the system has none. */
 static struct evict_memory *evict_memory_for(struct evict_queue *q, unsigned pct) {
-    uint32_t nodes = evict_count(q);
+    uint32_t nodes = evict_lists_count(q);
     struct evict_memory *m = q->memory;
     if (m == NULL || m->words + m->words / 2 < evict_memory_words(nodes, pct)) {
         evict_memory_grow(q, evict_memory_words(nodes < ROOM_MIN ? ROOM_MIN : nodes, pct));
@@ -159,7 +159,8 @@ void evict_ghosts_add(struct evict_queue *q, const struct node *n, uint32_t shar
     m->pending = evict_memory_hash(q, n);
     __builtin_prefetch(&m->word[evict_memory_word(m, m->pending)], 1);
     /* The valid epochs, with half of the current one, hold share_pct of the nodes. */
-    if (++m->adds >= (uint64_t)evict_count(q) * share_pct / 100 * 2 / (2 * EPOCHS_VALID - 1)) {
+    if (++m->adds >=
+        (uint64_t)evict_lists_count(q) * share_pct / 100 * 2 / (2 * EPOCHS_VALID - 1)) {
         m->adds = 0;
         m->epoch = (m->epoch + 1) & (EPOCHS - 1);
     }
@@ -212,7 +213,7 @@ void evict_sketch_add(struct evict_queue *q, const struct node *n, unsigned time
     }
     m->adds += times;
     /* not by the room: how soon the past fades must not depend on how the queue grew */
-    uint32_t nodes = evict_count(q);
+    uint32_t nodes = evict_lists_count(q);
     if (m->adds >= (uint64_t)(nodes < ROOM_MIN ? ROOM_MIN : nodes) * ADDS_A_NODE) {
         for (uint32_t i = 0; i < m->words; i++) {
             m->word[i] = m->word[i] >> 1 & 0x7777777777777777u;

@@ -97,16 +97,16 @@ void evict_list_replace(struct evict_queue *q, const struct node *from, struct n
     list_link_neighbours(q, l, node_prev(to), node_next(to), ref, ref);
 }
 
-void evict_mark_renewed(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
+void evict_list_renew(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)q, (void)temporary, (void)now_s;
     node_set_where(n, node_where(n) | EVICT_RENEWED);
 }
 
-struct node *evict_oldest_in(const struct evict_queue *q, unsigned list) {
+struct node *evict_list_oldest(const struct evict_queue *q, unsigned list) {
     return q->list[list].oldest != 0 ? list_node(q, q->list[list].oldest) : NULL;
 }
 
-uint32_t evict_count(const struct evict_queue *q) {
+uint32_t evict_lists_count(const struct evict_queue *q) {
     uint32_t n = 0;
     for (unsigned i = 0; i < EVICT_LISTS; i++) {
         n += q->list[i].count;
@@ -114,12 +114,13 @@ uint32_t evict_count(const struct evict_queue *q) {
     return n;
 }
 
-struct node *evict_leftover_in(struct evict_queue *q, unsigned lists, const struct node *own,
-                               unsigned spare_hits, uint32_t now_s) {
+struct node *evict_list_search_leftover(struct evict_queue *q, unsigned lists,
+                                        const struct node *own, unsigned spare_hits,
+                                        uint32_t now_s) {
     for (unsigned tries = 0; tries < EVICT_SEARCH_MOST; tries++) {
         struct node *oldest = NULL;
         for (unsigned i = 0; i < EVICT_LISTS; i++) {
-            struct node *n = lists >> i & 1 ? evict_oldest_in(q, i) : NULL;
+            struct node *n = lists >> i & 1 ? evict_list_oldest(q, i) : NULL;
             if (n != NULL && (oldest == NULL || node_time_s(n) < node_time_s(oldest))) {
                 oldest = n;
             }
@@ -128,7 +129,7 @@ struct node *evict_leftover_in(struct evict_queue *q, unsigned lists, const stru
                                node_time_s(own) < node_time_s(oldest))) {
             return NULL;
         }
-        if (!evict_spares(q, oldest, spare_hits)) {
+        if (!evict_list_spares(q, oldest, spare_hits)) {
             return oldest;
         }
         node_renew(oldest, 0, now_s, q->flushed_s);
@@ -137,22 +138,22 @@ struct node *evict_leftover_in(struct evict_queue *q, unsigned lists, const stru
     return NULL;
 }
 
-struct node *evict_next_round(struct evict_queue *q, unsigned spare_hits, uint32_t now_s) {
+struct node *evict_list_next_round(struct evict_queue *q, unsigned spare_hits, uint32_t now_s) {
     enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP };
-    struct node *own = evict_oldest_in(q, EVICT_MAIN),
-                *left = evict_leftover(q, OTHERS, own, spare_hits, now_s);
+    struct node *own = evict_list_oldest(q, EVICT_MAIN),
+                *left = evict_list_leftover(q, OTHERS, own, spare_hits, now_s);
     if (left != NULL) {
         return left;
     }
-    own = evict_oldest_in(q, EVICT_MAIN);
+    own = evict_list_oldest(q, EVICT_MAIN);
     for (unsigned i = 0;
-         i < EVICT_SEARCH_MOST && own != NULL && evict_spares(q, own, spare_hits); i++) {
+         i < EVICT_SEARCH_MOST && own != NULL && evict_list_spares(q, own, spare_hits); i++) {
         if (node_hits(own) > 0) {
             node_renew(own, node_hits(own) - 1, now_s, q->flushed_s);
         }
         evict_list_move(q, own, EVICT_MAIN);
         q->moves.within++;
-        own = evict_oldest_in(q, EVICT_MAIN);
+        own = evict_list_oldest(q, EVICT_MAIN);
     }
     return own;
 }

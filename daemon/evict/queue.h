@@ -90,7 +90,7 @@ struct evict_policy {
     struct node *(*victim)(struct evict_queue *, uint32_t now_s);
     /* NULL unless a hit changes the order, which costs a lock. */
     void (*hit)(struct evict_queue *, struct node *, uint32_t now_s);
-    /* NULL: the same as remove and insert. Most policies have evict_mark_renewed. */
+    /* NULL: the same as remove and insert. Most policies have evict_list_renew. */
     void (*renew)(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
     /* NULL unless the policy remembers evicted nodes. */
     void (*evicted)(struct evict_queue *, const struct node *);

@@ -27,14 +27,14 @@ static void s3fifo_insert(struct evict_queue *q, struct node *n, bool temporary,
 
 /* The oldest of the main queue without hits. Older ones with hits get another round. */
 static struct node *s3fifo_main_victim(struct evict_queue *q, uint32_t now_s, unsigned *tries) {
-    struct node *n = evict_oldest_in(q, MAIN);
+    struct node *n = evict_list_oldest(q, MAIN);
     while (n != NULL && (node_hits(n) > 0 || evict_renewed(n)) && *tries > 0) {
         if (node_hits(n) > 0) {
             node_renew(n, node_hits(n) - 1, now_s, q->flushed_s);
         }
         evict_list_move(q, n, MAIN);
         q->moves.within++;
-        n = evict_oldest_in(q, MAIN);
+        n = evict_list_oldest(q, MAIN);
         --*tries;
     }
     return n;
@@ -58,14 +58,14 @@ static bool s3fifo_is_wanted(const struct evict_queue *q, const struct node *n, 
 static struct node *s3fifo_victim(struct evict_queue *q, uint32_t now_s) {
     unsigned tries = EVICT_SEARCH_MOST;
     uint32_t small_pct = KNOB(q, small_pct);
-    struct node *small = evict_oldest_in(q, SMALL),
-                *left = evict_leftover(q, OTHERS, small, KNOB(q, promote_hits), now_s);
+    struct node *small = evict_list_oldest(q, SMALL),
+                *left = evict_list_leftover(q, OTHERS, small, KNOB(q, promote_hits), now_s);
     if (left != NULL) {
         return left;
     }
-    while (small != NULL &&
-           (uint64_t)q->list[MAIN].count * 100 <= (uint64_t)evict_count(q) * (100 - small_pct)) {
-        bool promoted = s3fifo_is_wanted(q, small, now_s) || evict_read_before(q, small);
+    while (small != NULL && (uint64_t)q->list[MAIN].count * 100 <=
+                                (uint64_t)evict_lists_count(q) * (100 - small_pct)) {
+        bool promoted = s3fifo_is_wanted(q, small, now_s) || evict_list_read_before(q, small);
         if ((!promoted && !evict_renewed(small)) || tries == 0) {
             return small;
         }
@@ -74,11 +74,11 @@ static struct node *s3fifo_victim(struct evict_queue *q, uint32_t now_s) {
             q->moves.to_warm++;
         }
         evict_list_move(q, small, promoted ? MAIN : SMALL);
-        small = evict_oldest_in(q, SMALL);
+        small = evict_list_oldest(q, SMALL);
         tries--;
     }
     struct node *n = s3fifo_main_victim(q, now_s, &tries);
-    return n != NULL ? n : evict_oldest_in(q, SMALL);
+    return n != NULL ? n : evict_list_oldest(q, SMALL);
 }
 
 static void s3fifo_evicted(struct evict_queue *q, const struct node *n) {
@@ -102,7 +102,7 @@ static void s3fifo_evicted(struct evict_queue *q, const struct node *n) {
         .remove = evict_list_remove,                                                               \
         .victim = s3fifo_victim,                                                                   \
         .evicted = s3fifo_evicted,                                                                 \
-        .renew = evict_mark_renewed,                                                               \
+        .renew = evict_list_renew,                                                                 \
     }
 #define RECORD(small, ghosts, hits, skipped) \
     (&(const struct evict_s3fifo_knobs){(small), (ghosts), (hits), (skipped)})

@@ -17,13 +17,13 @@ static void sieve_remove(struct evict_queue *q, struct node *n) {
 }
 
 static struct node *sieve_victim(struct evict_queue *q, uint32_t now_s) {
-    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), 1, now_s);
+    struct node *left = evict_list_leftover(q, OTHERS, evict_list_oldest(q, EVICT_MAIN), 1, now_s);
     if (left != NULL) {
         return left;
     }
-    struct node *oldest = evict_oldest_in(q, EVICT_MAIN);
+    struct node *oldest = evict_list_oldest(q, EVICT_MAIN);
     struct node *n = q->hand != 0 ? node_at(q->space, q->hand) : oldest;
-    for (unsigned i = 0; i < EVICT_SEARCH_MOST && n != NULL && evict_spares(q, n, 1); i++) {
+    for (unsigned i = 0; i < EVICT_SEARCH_MOST && n != NULL && evict_list_spares(q, n, 1); i++) {
         if (node_hits(n) > 0) {
             node_renew(n, 0, now_s, q->flushed_s);
         }
@@ -44,5 +44,5 @@ const struct evict_policy evict_sieve = {
     .insert = evict_list_insert,
     .remove = sieve_remove,
     .victim = sieve_victim,
-    .renew = evict_mark_renewed,
+    .renew = evict_list_renew,
 };

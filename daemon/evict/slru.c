@@ -25,13 +25,13 @@ static bool slru_pull(struct evict_queue *q, unsigned list, uint32_t now_s);
 
 /* A list's oldest node. A few older nodes that got a new value in this list first go to HOT. */
 static struct node *slru_settled_oldest(struct evict_queue *q, unsigned list, uint32_t now_s) {
-    struct node *n = evict_oldest_in(q, list);
+    struct node *n = evict_list_oldest(q, list);
     for (unsigned i = 0; i < RENEWALS_PER_PULL && n != NULL && slru_is_renewed(n); i++) {
         evict_list_move(q, n, HOT);
         if (list != HOT) {
             slru_pull(q, HOT, now_s); /* HOT stays within its share */
         }
-        n = evict_oldest_in(q, list);
+        n = evict_list_oldest(q, list);
     }
     return n;
 }
@@ -56,7 +56,7 @@ static bool slru_pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
     uint32_t pct = evict_knob(list == HOT ? &q->tuning->hot_pct : &q->tuning->warm_pct);
     bool over = (uint64_t)q->list[list].count * 100 > (uint64_t)total * pct;
     if (!over) {
-        const struct node *cold = evict_oldest_in(q, COLD);
+        const struct node *cold = evict_list_oldest(q, COLD);
         uint32_t factor_pct =
             evict_knob(list == HOT ? &q->tuning->hot_factor_pct : &q->tuning->warm_factor_pct);
         uint64_t cold_age_s =
@@ -78,7 +78,7 @@ static void slru_insert(struct evict_queue *q, struct node *n, bool temporary, u
     }
     slru_pull(q, WARM, now_s);
     /* the next pull reads the neighbour of HOT's second oldest node */
-    const struct node *oldest = evict_oldest_in(q, HOT);
+    const struct node *oldest = evict_list_oldest(q, HOT);
     __builtin_prefetch(node_at(q->space, node_next(oldest != NULL ? oldest : n)), 1);
 }
 
@@ -87,7 +87,7 @@ static void slru_renew(struct evict_queue *q, struct node *n, bool temporary, ui
         evict_list_remove(q, n);
         slru_insert(q, n, temporary, now_s);
     } else {
-        evict_mark_renewed(q, n, temporary, now_s);
+        evict_list_renew(q, n, temporary, now_s);
     }
 }
 
@@ -96,20 +96,21 @@ static void slru_renew(struct evict_queue *q, struct node *n, bool temporary, ui
  * refused set. */
 static struct node *slru_coldest(const struct evict_queue *q) {
     static const unsigned order[] = {COLD, HOT, WARM, TEMP};
-    struct node *hot = evict_oldest_in(q, HOT), *warm = evict_oldest_in(q, WARM), *n = NULL;
+    struct node *hot = evict_list_oldest(q, HOT), *warm = evict_list_oldest(q, WARM), *n = NULL;
     if (q->list[COLD].count == 0 && hot != NULL && warm != NULL && node_mark(warm) == 0 &&
         node_used_s(warm) <= node_used_s(hot)) {
         return warm;
     }
     for (unsigned i = 0; i < EVICT_LISTS && n == NULL; i++) {
-        n = evict_oldest_in(q, order[i]);
+        n = evict_list_oldest(q, order[i]);
     }
     return n;
 }
 
 static struct node *slru_victim(struct evict_queue *q, uint32_t now_s) {
     struct node *n = slru_coldest(q);
-    for (unsigned i = 0; i < EVICT_SEARCH_MOST && n != NULL && evict_spares(q, n, ACTIVE); i++) {
+    for (unsigned i = 0; i < EVICT_SEARCH_MOST && n != NULL && evict_list_spares(q, n, ACTIVE);
+         i++) {
         if (slru_is_renewed(n)) {
             evict_list_move(q, n, HOT);
             slru_pull(q, HOT, now_s); /* HOT stays within its share */

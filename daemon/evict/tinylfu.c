@@ -36,8 +36,9 @@ static void tinylfu_move(struct evict_queue *q, struct node *n, unsigned list, u
 /* Moves the oldest protected item back on probation if those that were hit there need its room.
  * False: they do not. */
 static bool tinylfu_shrink_protected(struct evict_queue *q, uint32_t now_s) {
-    struct node *n = evict_oldest_in(q, PROTECTED);
-    if (n == NULL || !tinylfu_is_over(q->list[PROTECTED].count, evict_count(q), PROTECTED_PCT)) {
+    struct node *n = evict_list_oldest(q, PROTECTED);
+    if (n == NULL ||
+        !tinylfu_is_over(q->list[PROTECTED].count, evict_lists_count(q), PROTECTED_PCT)) {
         return false;
     }
     tinylfu_move(q, n, node_hits(n) > 0 ? PROTECTED : PROBATION, now_s);
@@ -47,10 +48,10 @@ static bool tinylfu_shrink_protected(struct evict_queue *q, uint32_t now_s) {
 /* Moves the window's oldest item on probation. False: the window is within its share. */
 static bool tinylfu_shrink_window(struct evict_queue *q, uint32_t now_s) {
     if (q->list[WINDOW].count <= 1 ||
-        !tinylfu_is_over(q->list[WINDOW].count, evict_count(q), WINDOW_PCT)) {
+        !tinylfu_is_over(q->list[WINDOW].count, evict_lists_count(q), WINDOW_PCT)) {
         return false;
     }
-    struct node *oldest = evict_oldest_in(q, WINDOW);
+    struct node *oldest = evict_list_oldest(q, WINDOW);
     tinylfu_move(q, oldest, evict_renewed(oldest) ? WINDOW : PROBATION, now_s);
     return true;
 }
@@ -71,7 +72,7 @@ static void tinylfu_insert(struct evict_queue *q, struct node *n, bool temporary
 
 static void tinylfu_renew(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     evict_sketch_add(q, n, 1);
-    evict_mark_renewed(q, n, temporary, now_s);
+    evict_list_renew(q, n, temporary, now_s);
 }
 
 static unsigned tinylfu_frequency(const struct evict_queue *q, const struct node *n) {
@@ -82,14 +83,14 @@ static unsigned tinylfu_frequency(const struct evict_queue *q, const struct node
  * shrink to their shares. */
 static struct node *tinylfu_probation_victim(struct evict_queue *q, uint32_t now_s) {
     for (unsigned i = 0; i < EVICT_SEARCH_MOST; i++) {
-        struct node *n = evict_oldest_in(q, PROBATION);
+        struct node *n = evict_list_oldest(q, PROBATION);
         if (n == NULL) {
             if (!tinylfu_shrink_window(q, now_s) && !tinylfu_shrink_protected(q, now_s)) {
                 return NULL;
             }
             continue;
         }
-        if (!evict_spares(q, n, 1)) {
+        if (!evict_list_spares(q, n, 1)) {
             return n;
         }
         bool read = node_mark(n) != 0;
@@ -99,25 +100,25 @@ static struct node *tinylfu_probation_victim(struct evict_queue *q, uint32_t now
             tinylfu_shrink_protected(q, now_s);
         }
     }
-    return evict_oldest_in(q, PROBATION);
+    return evict_list_oldest(q, PROBATION);
 }
 
 static struct node *tinylfu_victim(struct evict_queue *q, uint32_t now_s) {
     struct node *victim = tinylfu_probation_victim(q, now_s),
-                *left = evict_leftover(q, OTHERS, victim, 1, now_s);
+                *left = evict_list_leftover(q, OTHERS, victim, 1, now_s);
     if (left != NULL) {
         return left;
     }
     if (victim == NULL) {
-        struct node *n = evict_oldest_in(q, PROTECTED);
-        return n != NULL ? n : evict_oldest_in(q, WINDOW);
+        struct node *n = evict_list_oldest(q, PROTECTED);
+        return n != NULL ? n : evict_list_oldest(q, WINDOW);
     }
     for (unsigned i = 0; i < EVICT_SEARCH_MOST; i++) {
         struct node *candidate = node_at(q->space, q->list[PROBATION].newest);
         if (candidate == victim || tinylfu_frequency(q, candidate) > tinylfu_frequency(q, victim)) {
             break;
         }
-        if (!evict_read_before(q, candidate)) {
+        if (!evict_list_read_before(q, candidate)) {
             return candidate;
         }
         tinylfu_move(q, candidate, PROTECTED, now_s);

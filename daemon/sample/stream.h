@@ -38,7 +38,7 @@ static inline bool sample_takes(uint64_t hash, uint32_t below) { return (uint32_
 static inline uint32_t sample_slot(uint64_t hash, uint32_t slots) {
     return (uint32_t)((hash >> 32) * slots >> 32);
 }
-static inline uint32_t sample_below(double rate) {
+static inline uint32_t sample_hash_below(double rate) {
     return rate >= 1 ? UINT32_MAX : (uint32_t)(rate * 4294967296.0);
 }
 static inline double sample_rate(uint32_t below) {

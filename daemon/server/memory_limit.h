@@ -25,7 +25,7 @@
 #include "base/rss.h"
 #include "cache/cache.h"
 #include "control/sampling/whatif.h"
-#include "control/tune.h"
+#include "control/tuner.h"
 #include "server/config/settings.h"
 
 enum {

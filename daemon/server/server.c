@@ -13,8 +13,8 @@ enum { SERVE_COUNTER_COUNT = sizeof(struct serve_values) / sizeof(uint64_t) };
 
 void server_set_conns(struct server *server, const struct settings *s) {
     struct server_conns *conns = &server->conns;
-    atomic_store_explicit(&conns->most, (uint32_t)s->maxconns, memory_order_relaxed);
-    atomic_store_explicit(&conns->most_fast, s->maxconns_fast, memory_order_relaxed);
+    atomic_store_explicit(&conns->maxconns, (uint32_t)s->maxconns, memory_order_relaxed);
+    atomic_store_explicit(&conns->maxconns_fast, s->maxconns_fast, memory_order_relaxed);
     atomic_store_explicit(&conns->idle_timeout_s, (uint32_t)s->idle_timeout, memory_order_relaxed);
 }
 
@@ -63,19 +63,19 @@ void server_settings(struct server *server, struct settings *copy) {
 
 /* An order without arguments. */
 struct server_errand {
-    struct order   order; /* first */
-    struct server *server;
-    void         (*run)(struct server *);
+    struct control_order order; /* first */
+    struct server       *server;
+    void               (*run)(struct server *);
 };
 
-static void server_errand_run(struct order *o, uint64_t now_us) {
+static void server_errand_run(struct control_order *o, uint64_t now_us) {
     struct server_errand *e = (struct server_errand *)o;
     (void)now_us;
     e->run(e->server);
-    order_answer(o);
+    control_order_answer(o);
 }
 
-static void server_errand_destroy(struct order *o) { free(o); }
+static void server_errand_destroy(struct control_order *o) { free(o); }
 
 /* NULL: out of memory. */
 static struct server_errand *server_errand_create(struct server *server,
@@ -84,7 +84,7 @@ static struct server_errand *server_errand_create(struct server *server,
     if (e != NULL) {
         e->server = server;
         e->run = run;
-        order_init(&e->order, server_errand_run, server_errand_destroy);
+        control_order_init(&e->order, server_errand_run, server_errand_destroy);
     }
     return e;
 }
@@ -96,7 +96,7 @@ void server_post(struct server *server, void (*run)(struct server *)) {
         return;
     }
     control_post(server_control(server), &e->order);
-    order_release(&e->order);
+    control_order_release(&e->order);
 }
 
 static void server_run_nothing(struct server *server) { (void)server; }
@@ -116,7 +116,7 @@ void server_await_orders(struct server *server) {
     while (sem_wait(&answered) != 0) { /* a signal */
     }
     future_wake(&last->order.future, NULL, NULL);
-    order_release(&last->order);
+    control_order_release(&last->order);
     sem_destroy(&answered);
 }
 

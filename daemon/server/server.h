@@ -8,7 +8,7 @@
 
 #include "base/counter.h"
 #include "base/lock.h"
-#include "control/tune.h"
+#include "control/tuner.h"
 #include "server/auth/users.h"
 #include "server/coalesced_reply.h"
 #include "server/config/audit.h"
@@ -34,10 +34,10 @@ enum { SERVER_WORKERS_MAX = 128 };
 
 /* Facts about connections; written by net with relaxed atomics, read by stats. */
 struct server_conns {
-    /* settings that net reads: the most connections; whether one more gets an error (most_fast) or
-     * waits; when an idle one is closed, 0: never */
-    _Atomic uint32_t most, idle_timeout_s;
-    _Atomic bool     most_fast;
+    /* settings that net reads: the most connections; whether one more gets an error or waits; when
+     * an idle one is closed, 0: never */
+    _Atomic uint32_t maxconns, idle_timeout_s;
+    _Atomic bool     maxconns_fast;
     /* structures: connection objects that exist */
     _Atomic uint64_t current, total, rejected, structures;
     _Atomic uint64_t listen_disabled_num, listen_disabled_us;
@@ -71,7 +71,7 @@ enum server_stop { SERVER_RUN, SERVER_STOP, SERVER_STOP_GRACEFUL, SERVER_HAND_OV
  * counter. */
 struct server_baseline {
     struct serve_values serve;
-    struct tune_facts   tune; /* counters of the control room */
+    struct tuner_facts  tune; /* counters of the control room */
     struct watch_facts  watch;
     uint64_t            conns_total, conns_rejected, listen_disabled_num, listen_disabled_us;
     uint64_t            handshake_errors, proto_errors, new_sessions; /* TLS */

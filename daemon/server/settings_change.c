@@ -45,8 +45,8 @@ struct cache_settings settings_of_cache(const struct settings *s) {
     };
 }
 
-struct tune_settings settings_of_tuner(const struct settings *s) {
-    return (struct tune_settings){
+struct tuner_settings settings_of_tuner(const struct settings *s) {
+    return (struct tuner_settings){
         .automove_ratio = s->slab_automove_ratio,
         .automove_window_s = (unsigned)s->slab_automove_window,
         .crawler = s->lru_crawler,
@@ -67,7 +67,7 @@ static void settings_apply(struct server *server, const struct settings *was,
     server_set_conns(server, is);
     prefix_stats_enable(server->prefixes, is->detail_enabled);
     const struct cache_settings of_cache = settings_of_cache(is);
-    const struct tune_settings of_tuner = settings_of_tuner(is);
+    const struct tuner_settings of_tuner = settings_of_tuner(is);
     cache_set(server->cache, &of_cache);
     tuner_set(server->tuner, &of_tuner);
     settings_apply_policy(server->cache, was, is);

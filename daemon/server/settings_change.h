@@ -16,14 +16,14 @@ int settings_undo(struct server *, const char *who, char text[UNDO_TEXT_BYTES]);
 /* Applies the next undo to a copy of the settings. */
 void settings_preview_undo(const struct server *, struct settings *to);
 
-/* For tune_config.on_failure; `server` is a struct server. Sets slab_automove to `now`. */
+/* For tuner_config.on_failure; `server` is a struct server. Sets slab_automove to `now`. */
 void settings_automove_failed(void *server, const char *mode, const char *now, const char *why);
-/* For tune_config.on_prediction; `server` is a struct server. Adds an entry to the audit. */
+/* For tuner_config.on_prediction; `server` is a struct server. Adds an entry to the audit. */
 void settings_prediction_came(void *server, const char *words);
 
 /* The part of the settings that each of them goes by. */
 struct cache_settings settings_of_cache(const struct settings *);
-struct tune_settings  settings_of_tuner(const struct settings *);
+struct tuner_settings  settings_of_tuner(const struct settings *);
 
 /* --- for main --- */
 

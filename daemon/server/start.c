@@ -178,8 +178,8 @@ void start_cache_config(const struct settings *s, struct cache_config *config,
     };
 }
 
-void start_control_config(const struct settings *s, struct tune_config *config) {
-    *config = (struct tune_config){
+void start_control_config(const struct settings *s, struct tuner_config *config) {
+    *config = (struct tuner_config){
         .settings = settings_of_tuner(s),
         .automove = s->slab_automove,
         .record = s->automove_record,

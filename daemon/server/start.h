@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "cache/cache.h"
-#include "control/tune.h"
+#include "control/tuner.h"
 #include "server/config/settings.h"
 #include "server/server.h"
 
@@ -32,5 +32,5 @@ void start_report_ineffective(const struct settings *);
 void start_cache_config(const struct settings *, struct cache_config *, struct slab_sizes *sizes);
 
 /* Fills `config`. The caller adds the folder of policies and the callbacks. */
-void start_control_config(const struct settings *, struct tune_config *);
+void start_control_config(const struct settings *, struct tuner_config *);
 #endif

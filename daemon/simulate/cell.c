@@ -72,13 +72,13 @@ static void cell_note_failure(void *arg, const char *mode, const char *now, cons
     }
 }
 
-struct simulate_cell *simulate_cell_memory(struct cache *taken, const struct tune_config *tune) {
+struct simulate_cell *simulate_cell_memory(struct cache *taken, const struct tuner_config *tune) {
     struct simulate_cell *c = taken != NULL ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         cache_destroy(&taken);
         return NULL;
     }
-    struct tune_config by_hand = *tune;
+    struct tuner_config by_hand = *tune;
     by_hand.by_hand = true;
     by_hand.settings.crawler = false;
     by_hand.worker_count = 1;
@@ -266,8 +266,8 @@ void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
         to->policy_now = cache_policy(c->cache)->name;
         to->changes = now.changes;
     }
-    struct tune_facts tuned;
-    struct tune_words words;
+    struct tuner_facts tuned;
+    struct tuner_words words;
     tuner_facts(c->tuner, &tuned);
     tuner_words(c->tuner, &words);
     memcpy(to->automove, words.mode, sizeof to->automove);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "cache/cache.h"
-#include "control/tune.h"
+#include "control/tuner.h"
 
 struct simulate_request {
     struct key key;
@@ -54,7 +54,7 @@ struct simulate_cell *simulate_cell_objects(const struct evict_policy *,
 /* Takes the cache, even on failure (NULL: out of memory); cache NULL: returns NULL. The tuner goes
  * by the trace's clock. `tune` has the automove mode, and whether the policy follows miniature
  * caches as the server's policy auto does. */
-struct simulate_cell *simulate_cell_memory(struct cache *taken, const struct tune_config *tune);
+struct simulate_cell *simulate_cell_memory(struct cache *taken, const struct tuner_config *tune);
 void                  simulate_cell_destroy(struct simulate_cell **);
 
 /* From now on each request is played `twins` times, each with its own key. For a trace of a sample

@@ -246,7 +246,7 @@ static struct simulate_cell *simulate_make_cell(struct simulation *s, unsigned i
     snprintf(with_policy.policy, sizeof with_policy.policy, "%s", policy->name);
     with_policy.maxbytes = simulate_played_bytes(size, s->report.sample);
     simulate_cell_stop_clock();
-    struct tune_config tune = {
+    struct tuner_config tune = {
         .settings = settings_of_tuner(&with_policy),
         .automove = o->automove,
         .policy_dir = o->policy_dir[0] != '\0' ? o->policy_dir : NULL,

@@ -136,7 +136,7 @@ static void run_case(struct bench *b, const struct bench_case *c, double seconds
 
 static struct memory_file *file;
 
-static void adjust(struct cache_config *config, struct tune_config *tune) {
+static void adjust(struct cache_config *config, struct tuner_config *tune) {
     config->huge_pages = true;
     config->memory_file = file;
     tune->by_hand = true;

@@ -7,7 +7,7 @@
 
 #include "cache/cache.h"
 #include "control/sampling/whatif.h"
-#include "control/tune.h"
+#include "control/tuner.h"
 #include "mem/slab.h"
 #include "server/settings_change.h"
 
@@ -32,7 +32,7 @@ static inline struct side side_make(double mebibytes, const struct evict_policy 
         .policy = policy, .settings = settings_of_cache(&defaults),
     })};
     s.ct = s.cache != NULL ? cache_thread_create(s.cache) : NULL;
-    struct tune_config config = {.automove = defaults.slab_automove, .reassign = defaults.slab_reassign, .worker_count = 1, .by_hand = true,
+    struct tuner_config config = {.automove = defaults.slab_automove, .reassign = defaults.slab_reassign, .worker_count = 1, .by_hand = true,
                                  .settings = settings_of_tuner(&defaults)};
     config.settings.sample_rate = sample_rate;
     config.settings.sample_follow = follow ? AUTO_ALL : AUTO_NONE;

@@ -10,7 +10,7 @@
 #include <dirent.h>
 #include <sched.h>
 
-#include "control/state.h"
+#include "control/tuner_state.h"
 #include "session_fixture.h"
 #include "spec.h"
 
@@ -47,7 +47,7 @@ struct stage {
 static unsigned partitions;
 static const struct index_kind *index_kind;
 
-static void isolation_adjust(struct cache_config *cache, struct tune_config *tune) {
+static void isolation_adjust(struct cache_config *cache, struct tuner_config *tune) {
     cache->partitions = partitions;
     cache->index = index_kind;
     cache->huge_pages = true; /* two page faults a run instead of hundreds */
@@ -215,9 +215,9 @@ static void isolation_change_sizes(struct actor *r, const char *words) {
         o.sizes[o.size_count++] = (uint32_t)strtoul(words, &end, 10);
     }
     struct geometry_change *g = r->rig.server.tuner->geometry;
-    resize_order_take(g, &o);
+    geometry_order_take(g, &o);
     for (int i = 0; i < TENDS_MOST; i++) {
-        uint64_t due_us = resize_step(g, clock_mono_us());
+        uint64_t due_us = geometry_step(g, clock_mono_us());
         geometry_facts(g, &f);
         if (o.done == NULL && f.state == GEOMETRY_STEADY) {
             break;

@@ -102,8 +102,8 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
 /* How long ago a node was last used. For a flushed node: how long ago the flush was. */
 static uint32_t stats_node_age_s(const struct node *n, struct item_clock clock, uint32_t now_s) {
     uint32_t used_s = node_used_s(n);
-    if ((int32_t)(used_s - clock.flushed) <= 0) {
-        used_s = clock.flushed + 1;
+    if ((int32_t)(used_s - clock.flushed_s) <= 0) {
+        used_s = clock.flushed_s + 1;
     }
     now_s += clock.ahead_s;
     return (int32_t)(now_s - used_s) > 0 ? now_s - used_s : 0;
@@ -112,12 +112,12 @@ static uint32_t stats_node_age_s(const struct node *n, struct item_clock clock, 
 /* The caller holds the queue's partition. */
 static void stats_add_queue(const struct class_queue *s, struct item_clock clock, uint32_t now_s,
                             struct cache_class_facts *f) {
-    f->items += evict_count(&s->queue);
+    f->items += evict_lists_count(&s->queue);
     f->requested_bytes += s->requested_bytes;
     f->magazine_chunks += s->magazine_count;
     for (unsigned i = 0; i < EVICT_LISTS; i++) {
         f->list_items[i] += s->queue.list[i].count;
-        const struct node *n = evict_oldest_in(&s->queue, i);
+        const struct node *n = evict_list_oldest(&s->queue, i);
         uint32_t age_s = n != NULL ? stats_node_age_s(n, clock, now_s) : 0;
         if (age_s > f->list_age_s[i]) {
             f->list_age_s[i] = age_s;

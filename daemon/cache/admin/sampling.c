@@ -83,7 +83,7 @@ bool cache_sample_start(struct cache *c, size_t ring_bytes, unsigned rings_max) 
 }
 
 void cache_set_sample(struct cache *c, uint32_t below, uint32_t key_every) {
-    atomic_store_explicit(&c->sample_below, below, memory_order_relaxed);
+    atomic_store_explicit(&c->sample_hash_below, below, memory_order_relaxed);
     atomic_store_explicit(&c->sample_key_every, key_every, memory_order_relaxed);
 }
 

@@ -4,7 +4,7 @@
 #include "cache/partition.h"
 
 static inline bool sampled(const struct cache_thread *ct, uint64_t hash) {
-    return sample_takes(hash, ct->sample_below);
+    return sample_takes(hash, ct->sample_hash_below);
 }
 /* Writes the record of a sampled key. The class is SLAB_CLASS_NONE if unknown. */
 void sampling_note(struct cache_thread *, enum sample_verb, uint64_t hash, unsigned class_id,

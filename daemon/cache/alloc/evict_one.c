@@ -36,7 +36,7 @@ uint32_t evict_chunk_locked(struct cache_thread *ct, struct partition *p, unsign
     struct cache *c = ct->cache;
     struct class_queue *s = p->class_queues[class_id];
     if (!may_evict(c, class_id) || s == NULL || c->magazine_most[class_id] == 0 ||
-        evict_count(&s->queue) < EVICT_HERE_MIN || slab_has_free(c->slab, class_id) ||
+        evict_lists_count(&s->queue) < EVICT_HERE_MIN || slab_has_free(c->slab, class_id) ||
         assist_is_wanted(c, class_id)) {
         return 0;
     }
@@ -73,7 +73,7 @@ static uint64_t evict_read_oldest_locked(const struct cache *c, unsigned partiti
                                          unsigned class_id) {
     const struct class_queue *s = c->partitions[partition].class_queues[class_id];
     const struct node *n = s != NULL ? evict_oldest(&s->queue) : NULL;
-    uint64_t oldest = n != NULL ? evict_note_of(node_used_s(n), evict_count(&s->queue)) : 0;
+    uint64_t oldest = n != NULL ? evict_note_of(node_used_s(n), evict_lists_count(&s->queue)) : 0;
     atomic_store_explicit(evict_oldest_noted(c, partition, class_id), oldest, memory_order_relaxed);
     return oldest;
 }
@@ -139,7 +139,7 @@ bool evict_any(struct cache_thread *ct, struct partition *p, unsigned class_id) 
     bool draining, evicted = false;
     lock_take(&p->lock);
     struct class_queue *s = p->class_queues[class_id];
-    if (s != NULL && evict_count(&s->queue) >= EVICT_HERE_MIN) {
+    if (s != NULL && evict_lists_count(&s->queue) >= EVICT_HERE_MIN) {
         evicted = evict_one_locked(ct, p, s, class_id, &draining);
     }
     lock_release(&p->lock);

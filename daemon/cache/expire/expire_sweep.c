@@ -24,7 +24,7 @@ struct sweep_step {
 static bool sweep_is_dead(struct sweep_step *s, const struct item *it) {
     uint32_t at_s = item_exptime_s(it);
     s->pass->examined++;
-    if ((at_s != 0 && at_s <= s->ct->now_s) || item_flushed_by(it, s->clock)) {
+    if (cache_item_expired(it, s->ct->now_s) || item_flushed_by(it, s->clock)) {
         return true;
     }
     if (at_s != 0 && (s->pass->earliest_s == 0 || at_s < s->pass->earliest_s)) {

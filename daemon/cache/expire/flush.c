@@ -11,12 +11,12 @@ static void flush_until(struct cache *c, uint32_t at_s, uint32_t now_s, bool all
     do {
         struct item_clock clock = item_clock_unpack(was);
         uint32_t until_s = at_s + clock.ahead_s;
-        if ((int32_t)(until_s - clock.flushed) <= 0) {
+        if ((int32_t)(until_s - clock.flushed_s) <= 0) {
             if (!all) {
                 return;
             }
             /* threads whose turn began before the last flush may have stored with this time */
-            until_s = clock.flushed + 1;
+            until_s = clock.flushed_s + 1;
         }
         if ((int32_t)(now_s + clock.ahead_s - until_s) <= 0) {
             clock.ahead_s = until_s + 1 - now_s;
@@ -57,4 +57,4 @@ void cache_flush_now(struct cache *c) {
     } while (clock_now_s() != now_s);
 }
 
-uint32_t cache_flushed(const struct cache *c) { return cache_item_clock(c).flushed; }
+uint32_t cache_flushed_s(const struct cache *c) { return cache_item_clock(c).flushed_s; }

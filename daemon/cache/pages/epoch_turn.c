@@ -11,7 +11,8 @@ enum { PAUSE_US = 100, QUIESCE_POLL_US = 20 };
 
 void cache_turn_begin(struct cache_thread *ct) {
     ct->now_s = clock_now_s();
-    ct->sample_below = atomic_load_explicit(&ct->cache->sample_below, memory_order_relaxed);
+    ct->sample_hash_below =
+        atomic_load_explicit(&ct->cache->sample_hash_below, memory_order_relaxed);
     flush_if_due(ct->cache, ct->now_s);
     ct->item_clock = cache_item_clock(ct->cache);
     turn_enter(ct->turn);

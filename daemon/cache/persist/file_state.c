@@ -112,7 +112,7 @@ void file_state_save_flush(struct cache *c) {
                         clock.ahead_s); /* ahead_s only grows, so it is written first */
         ordered_fence();
         failpoint_reach("flush_half_noted");
-        ordered_advance(&h->flushed, clock.flushed);
+        ordered_advance(&h->flushed, clock.flushed_s);
         ordered_set(&h->flush_at_s, atomic_load_explicit(&c->flush_at_s, memory_order_relaxed));
     }
 }

@@ -110,7 +110,7 @@ static void recover_scan_item(struct recovery_thread *t, struct item *it, uint32
     struct recovery *a = t->a;
     struct found f = {.hash = item_hash(&it->node), /* random if the item is torn */
                       .ref = ref_of_item(a->c, it),
-                      .age = item_time_s(it) - a->clock.flushed};
+                      .age = item_time_s(it) - a->clock.flushed_s};
     unsigned partition = (unsigned)(partition_of(a->c, f.hash) - a->c->partitions) - a->first;
     if (partition >= a->count) { /* another round's */
         return;
@@ -208,7 +208,7 @@ static void recover_link_item(struct recovery_thread *t, struct partition *p,
     uint64_t bytes = cache_item_requested_bytes(c, it);
     class_queue->requested_bytes += bytes;
     p->bytes += bytes;
-    class_queue->queue.flushed_s = a->clock.flushed;
+    class_queue->queue.flushed_s = a->clock.flushed_s;
     evict_restore(&class_queue->queue, &it->node, a->policies[class_id],
                   a->now_s + a->clock.ahead_s);
     t->n.items++;
@@ -371,7 +371,7 @@ static bool recover_run_rounds(struct recovery *a) {
  * The file gets the time each second, so more than a minute is no valid time. */
 static void recover_advance_clock(struct recovery *a) {
     enum { AHEAD_MAX_S = 60 };
-    uint32_t youngest = 0, now = a->now_s + a->clock.ahead_s - a->clock.flushed;
+    uint32_t youngest = 0, now = a->now_s + a->clock.ahead_s - a->clock.flushed_s;
     for (unsigned i = 0; i < a->thread_count; i++) {
         youngest = a->threads[i].youngest > youngest ? a->threads[i].youngest : youngest;
     }

@@ -85,7 +85,7 @@ extern const struct automove_mode automove_off, automove_ratio, automove_evictio
 const struct automove_mode *automove_find(const char *name, const char **argument);
 /* Whether a mode would start. False: `why` (REASON_BYTES) says what is allowed, or what is wrong
  * with it. May run the code of a policy, and waits for that: for a start, before there are clients.
- * Later, a trial asks (control/tune.h). */
+ * Later, a trial asks (control/tuner.h). */
 bool automove_check(const struct automove_config *, const char *name, char *why);
 /* Whether that has to run anything; if not, who knows the name knows the answer. */
 bool automove_wants_check(const char *name);

@@ -112,7 +112,7 @@ static void whatif_note_change(struct whatif *w, const struct evict_policy *runn
 
 /* Tells the shadow and the cache the rate, the policy and the memory. */
 static void whatif_settle_rate(struct whatif *w) {
-    uint32_t below = sample_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
+    uint32_t below = sample_hash_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
     const struct evict_policy *running = cache_policy(w->cache);
     struct share_classes classes;
     whatif_classes_bytes(w, &classes);

@@ -20,7 +20,7 @@ void sweeper_init(struct sweeper *s, struct cache *cache, struct cache_thread *c
 
 /* Whether a pass may find anything dead. */
 static bool sweeper_is_worth_it(const struct sweeper *s, uint64_t now_us, uint64_t changes) {
-    return changes != s->changes || cache_flushed(s->cache) != s->flushed ||
+    return changes != s->changes || cache_flushed_s(s->cache) != s->flushed_s ||
            (s->pass.earliest_s != 0 && s->pass.earliest_s <= clock_now_s()) ||
            now_us >= s->began_us + UNASKED_US;
 }
@@ -73,7 +73,7 @@ uint64_t sweeper_tend(struct sweeper *s, uint64_t now_us) {
         s->pass = (struct cache_sweep){0};
         s->began_us = now_us;
         s->changes = changes;
-        s->flushed = cache_flushed(s->cache);
+        s->flushed_s = cache_flushed_s(s->cache);
         s->under_way = true;
     }
     sweeper_spell(s, now_us);

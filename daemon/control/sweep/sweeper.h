@@ -22,7 +22,7 @@ struct sweeper {
     uint64_t             began_us; /* when the pass began */
     uint64_t             due_us;   /* when the next spell is due */
     uint64_t             changes;  /* cache_sweep_changes when the pass began … */
-    uint32_t             flushed;  /* … and cache_flushed */
+    uint32_t             flushed_s;  /* … and cache_flushed_s */
 };
 
 void sweeper_init(struct sweeper *, struct cache *, struct cache_thread *, bool on);

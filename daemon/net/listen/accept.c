@@ -24,7 +24,7 @@ static uint64_t accept_conn_count(const struct net *net) {
 
 static bool accept_is_at_limit(const struct net *net) {
     return accept_conn_count(net) >=
-           atomic_load_explicit(&net->server->conns.most, memory_order_relaxed);
+           atomic_load_explicit(&net->server->conns.maxconns, memory_order_relaxed);
 }
 
 static void accept_disable(struct net *net) {
@@ -142,7 +142,7 @@ void net_accept_early_client(void *arg, const struct listener *l, int fd) {
 static bool accept_one(struct net *net, const struct listener *l) {
     struct sockaddr_storage peer = {.ss_family = AF_UNIX};
     socklen_t peer_bytes = sizeof peer;
-    bool fast = atomic_load_explicit(&net->server->conns.most_fast, memory_order_relaxed);
+    bool fast = atomic_load_explicit(&net->server->conns.maxconns_fast, memory_order_relaxed);
     if (!fast && accept_is_at_limit(net)) {
         accept_disable(net);
         return false;

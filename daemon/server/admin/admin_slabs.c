@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-static const char *slabs_reassign_answer(enum tune_status status) {
+static const char *slabs_reassign_answer(enum tuner_status status) {
     switch (status) {
-    case TUNE_OK: return REPLY_OK;
-    case TUNE_BUSY: return "BUSY currently processing reassign request\r\n";
-    case TUNE_BAD_CLASS: return "BADCLASS invalid src or dst class id\r\n";
-    case TUNE_NO_SPARE: return "NOSPARE source class has no spare pages\r\n";
-    case TUNE_SAME: return "SAME src and dst class are identical\r\n";
-    case TUNE_DISABLED: return "CLIENT_ERROR slab reassignment disabled\r\n";
+    case TUNER_OK: return REPLY_OK;
+    case TUNER_BUSY: return "BUSY currently processing reassign request\r\n";
+    case TUNER_BAD_CLASS: return "BADCLASS invalid src or dst class id\r\n";
+    case TUNER_NO_SPARE: return "NOSPARE source class has no spare pages\r\n";
+    case TUNER_SAME: return "SAME src and dst class are identical\r\n";
+    case TUNER_OFF: return "CLIENT_ERROR slab reassignment disabled\r\n";
     }
     return REPLY_ERROR;
 }
@@ -40,7 +40,7 @@ static void slabs_reassign(struct command_context *ctx, const struct words *w) {
     uint32_t pages = 1;
     char     what[AUDIT_VALUE_BYTES];
     if (!ctx->server->at_start.slab_reassign) {
-        text_out_str(ctx->out, slabs_reassign_answer(TUNE_DISABLED));
+        text_out_str(ctx->out, slabs_reassign_answer(TUNER_OFF));
     } else if (w->count == 3 && word_is(&w->word[2], "cancel")) {
         slabs_cancel_reassign(ctx);
     } else if (w->count < 4 || w->count > 5) {
@@ -49,8 +49,8 @@ static void slabs_reassign(struct command_context *ctx, const struct words *w) {
                (w->count == 5 && (!word_u32(&w->word[4], &pages) || pages == 0))) {
         text_out_str(ctx->out, ANSWER_BAD_FORMAT);
     } else {
-        enum tune_status status = tuner_reassign(ctx->server->tuner, from, to, pages);
-        if (status == TUNE_OK) {
+        enum tuner_status status = tuner_reassign(ctx->server->tuner, from, to, pages);
+        if (status == TUNER_OK) {
             snprintf(what, sizeof what, "%u pages from class %d to %d", pages, from, to);
             admin_audit(ctx, "slabs reassign", what);
         }

@@ -78,7 +78,7 @@ static bool command_write_text(const struct text_out *text, size_t *written_byte
 /* Owned by the control thread until the order is answered, then by the session if it still
  * exists. */
 struct command_order {
-    struct order           order; /* first */
+    struct control_order   order; /* first */
     struct command_context ctx;
     struct text_out        out;
     command_words          run;
@@ -95,7 +95,7 @@ struct ordered {
     size_t                written_bytes;
 };
 
-static void command_order_run(struct order *order, uint64_t now_us) {
+static void command_order_run(struct control_order *order, uint64_t now_us) {
     struct command_order *o = (struct command_order *)order;
     struct words words;
     (void)now_us;
@@ -104,12 +104,12 @@ static void command_order_run(struct order *order, uint64_t now_us) {
     future_hold(&order->future); /* `run` may answer the order, and the session may be gone */
     o->run(&o->ctx, &words);
     if (!o->deferred) {
-        order_answer(order);
+        control_order_answer(order);
     }
-    order_release(order);
+    control_order_release(order);
 }
 
-static void command_order_destroy(struct order *order) {
+static void command_order_destroy(struct control_order *order) {
     struct command_order *o = (struct command_order *)order;
     text_out_fini(&o->out);
     free(o);
@@ -121,7 +121,7 @@ static struct command_order *command_order_create(const struct command_context *
     if (o == NULL) {
         return NULL;
     }
-    order_init(&o->order, command_order_run, command_order_destroy);
+    control_order_init(&o->order, command_order_run, command_order_destroy);
     o->run = run;
     o->deferred = false;
     o->word_count = words->count;
@@ -153,7 +153,7 @@ static bool command_ordered_reply(struct command_wait *w, struct command_context
 
 static void command_ordered_destroy(struct command_wait *w) {
     struct ordered *s = (struct ordered *)w;
-    order_release(&s->order->order);
+    control_order_release(&s->order->order);
     free(s);
 }
 
@@ -162,7 +162,7 @@ void command_order(struct command_context *ctx, const struct words *words, comma
     struct ordered *s = calloc(1, sizeof *s);
     if (o == NULL || s == NULL) {
         if (o != NULL) {
-            order_release(&o->order);
+            control_order_release(&o->order);
         }
         free(s);
         ctx->out->failed = true;
@@ -177,7 +177,7 @@ void command_order(struct command_context *ctx, const struct words *words, comma
 
 void command_defer(struct command_context *ctx) { ctx->order->deferred = true; }
 
-void command_answered(struct command_context *ctx) { order_answer(&ctx->order->order); }
+void command_answered(struct command_context *ctx) { control_order_answer(&ctx->order->order); }
 
 /* --- long answers --- */
 

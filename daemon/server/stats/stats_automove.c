@@ -34,15 +34,15 @@
 const struct counter_info stats_automove_info[] = {
     AUTOMOVE_STATS(STATS_INFO) WORTH_FIELDS(WORTH_INFO){NULL, NULL, NULL, NULL}};
 
-static void automove_put_class(struct text_out *out, const struct tune_worth *w, unsigned i) {
+static void automove_put_class(struct text_out *out, const struct tuner_worth *w, unsigned i) {
     const struct page_worth *c = &w->classes[i];
     WORTH_FIELDS(WORTH_PUT)
 }
 
 void stats_automove(struct command_context *ctx) {
     struct text_out *out = ctx->out;
-    struct tune_words words;
-    struct tune_worth w;
+    struct tuner_words words;
+    struct tuner_worth w;
     tuner_words(ctx->server->tuner, &words);
     tuner_worth(ctx->server->tuner, &w);
     AUTOMOVE_STATS(STATS_PUT)

@@ -15,7 +15,7 @@ struct general {
     struct cache_facts        cache;
     struct cache_class_values classes; /* sums over the classes */
     struct serve_values       serve;
-    struct tune_facts         tune;
+    struct tuner_facts tune;
     struct watch_facts        watch;
     struct server_baseline    base;
     const struct server_conns *conns;

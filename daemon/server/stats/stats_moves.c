@@ -85,8 +85,8 @@ void stats_moves(struct command_context *ctx) {
     struct moves_copy all;
     struct cache_facts cache;
     struct server_baseline base;
-    struct tune_facts t, b;
-    struct tune_words words;
+    struct tuner_facts t, b;
+    struct tuner_words words;
     cache_facts(ctx->server->cache, &cache);
     tuner_facts(ctx->server->tuner, &t);
     tuner_words(ctx->server->tuner, &words);

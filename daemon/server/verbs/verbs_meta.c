@@ -31,6 +31,9 @@ static inline char *meta_put_ttl(char *p, uint32_t exptime_s, uint32_t now_s) {
     return exptime_s == 0 ? PUT(p, "-1") : number_put(p, (uint32_t)(exptime_s - now_s));
 }
 
+/* True: no reply to a miss of mg, nor to a success of another command. */
+static bool meta_is_quiet(const struct meta_flags *m) { return meta_has(m, 'q'); }
+
 /* The values for the flags of a reply. */
 struct meta_shown {
     const struct cache_view *view; /* only for mg */
@@ -154,7 +157,7 @@ static char *meta_put_get_head(char *p, bool value, uint32_t value_bytes) {
 }
 
 static char *meta_put_get_miss(char *p, const struct request *r, const struct meta_flags *m) {
-    return meta_has(m, 'q') ? p : meta_put_echo(PUT(p, "EN"), r, m);
+    return meta_is_quiet(m) ? p : meta_put_echo(PUT(p, "EN"), r, m);
 }
 
 /* Runs the command under the partition's lock: for a command with an effect, and for items that are
@@ -326,7 +329,7 @@ char *meta_stored(struct serving *sv, const struct request *r, const struct meta
         };
         p = meta_put_flags(p, r, m, SHOWN_SET, shown);
     }
-    return stored && meta_has(m, 'q') ? start : PUT(p, "\r\n");
+    return stored && meta_is_quiet(m) ? start : PUT(p, "\r\n");
 }
 
 static char *meta_set(struct serving *sv, const struct request *r, char *p) {
@@ -372,7 +375,7 @@ static char *meta_delete(struct serving *sv, const struct request *r, char *p) {
         if (observed(sv, EVENT_DELETIONS | EVENT_MUTATIONS)) {
             observe_delete(sv, r, &m);
         }
-        return meta_has(&m, 'q') ? p : meta_put_echo(PUT(p, "HD"), r, &m);
+        return meta_is_quiet(&m) ? p : meta_put_echo(PUT(p, "HD"), r, &m);
     case CACHE_EXISTS: return meta_put_echo(PUT(p, "EX"), r, &m);
     case CACHE_TOO_LARGE:
     case CACHE_NO_MEMORY: return PUT(p, "SERVER_ERROR out of memory\r\n");
@@ -437,7 +440,7 @@ static char *meta_arith(struct serving *sv, const struct request *r, char *p) {
         ttl_exptime_s =
             meta_shown_exptime_s(&m, view.created, view.exptime_before_s, wanted.exptime_s,
                                  clock_expiry_s(m.vivify_exptime, now_s));
-        return meta_has(&m, 'q') ? p
+        return meta_is_quiet(&m) ? p
                                  : meta_put_arith(p, r, &m, number, &view, ttl_exptime_s, now_s);
     case CACHE_NOT_A_NUMBER:
         return PUT(p, "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n");

@@ -82,7 +82,7 @@ static void show_time(struct world *w, uint64_t at_ns) {
 
 /* The mover's work is done at once, and paid for by the time until the tuner looks again. */
 static void tend(struct world *w) {
-    struct tune_facts f;
+    struct tuner_facts f;
     show_time(w, w->now_ns);
     side_tend(&w->side, w->now_ns / 1000);
     tuner_facts(w->side.tuner, &f);
@@ -292,7 +292,7 @@ static void *take(size_t bytes) {
 
 static void tell(struct world *w, struct outcome *out) {
     struct cache_facts facts;
-    struct tune_facts tuned;
+    struct tuner_facts tuned;
     struct geometry_facts sizes;
     uint64_t seconds = w->now_ns / SECOND_NS;
     cache_facts(w->side.cache, &facts);

@@ -142,7 +142,7 @@ static void run(struct bench *b, double seconds, double operations_a_s) {
     }
 }
 
-static void adjust(struct cache_config *cache, struct tune_config *tune) {
+static void adjust(struct cache_config *cache, struct tuner_config *tune) {
     static struct settings defaults; /* the tuner keeps a name */
     settings_init(&defaults);
     cache->huge_pages = true;

@@ -26,7 +26,7 @@ static inline bool accounts_agree(struct cache *c) {
     }
     for (unsigned i = 0; i < c->partition_count * SLAB_CLASSES_MAX; i++) {
         const struct class_queue *s = c->partitions[i / SLAB_CLASSES_MAX].class_queues[i % SLAB_CLASSES_MAX];
-        queued += s != NULL ? evict_count(&s->queue) : 0;
+        queued += s != NULL ? evict_lists_count(&s->queue) : 0;
         bytes += s != NULL ? s->requested_bytes : 0;
         free_listed += s != NULL ? s->magazine_count : 0;
     }

@@ -4,23 +4,23 @@
 #include <errno.h>
 #include <semaphore.h>
 
-#include "control/state.h"
+#include "control/tuner_state.h"
 
 struct control_call {
-    struct order  order; /* first */
+    struct control_order  order; /* first */
     struct tuner *t;
     void        (*run)(struct tuner *, void *);
     void         *arg;
 };
 
-static inline void control_call_run(struct order *o, uint64_t now_us) {
+static inline void control_call_run(struct control_order *o, uint64_t now_us) {
     struct control_call *call = (struct control_call *)o;
     (void)now_us;
     call->run(call->t, call->arg);
-    order_answer(o);
+    control_order_answer(o);
 }
 
-static inline void control_call_end(struct order *o) { (void)o; }
+static inline void control_call_end(struct control_order *o) { (void)o; }
 static inline void control_call_wake(void *done) { sem_post(done); }
 
 static inline void on_control(struct tuner *t, void (*run)(struct tuner *, void *), void *arg) {
@@ -31,7 +31,7 @@ static inline void on_control(struct tuner *t, void (*run)(struct tuner *, void 
         return;
     }
     sem_init(&done, 0, 0);
-    order_init(&call.order, control_call_run, control_call_end);
+    control_order_init(&call.order, control_call_run, control_call_end);
     future_wake(&call.order.future, control_call_wake, &done);
     control_post(&t->control, &call.order);
     while (sem_wait(&done) != 0 && errno == EINTR) {
@@ -40,21 +40,21 @@ static inline void on_control(struct tuner *t, void (*run)(struct tuner *, void 
     while (!future_is_cancelled(&call.order.future)) {
         sched_yield();
     }
-    order_release(&call.order);
+    control_order_release(&call.order);
     sem_destroy(&done);
 }
 
 struct reassigning {
     int      from, to;
     unsigned pages;
-    enum tune_status status;
+    enum tuner_status status;
 };
 static inline void reassigning_run(struct tuner *t, void *arg) {
     struct reassigning *r = arg;
     r->status = tuner_reassign(t, r->from, r->to, r->pages);
 }
-static inline enum tune_status reassign(struct tuner *t, int from, int to, unsigned pages) {
-    struct reassigning r = {from, to, pages, TUNE_OK};
+static inline enum tuner_status reassign(struct tuner *t, int from, int to, unsigned pages) {
+    struct reassigning r = {from, to, pages, TUNER_OK};
     on_control(t, reassigning_run, &r);
     return r.status;
 }

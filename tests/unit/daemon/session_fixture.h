@@ -10,7 +10,7 @@
 
 #include "cache_fixture.h"
 #include "control/sampling/policy_auto.h"
-#include "control/state.h"
+#include "control/tuner_state.h"
 #include "protocol/parse.h"
 #include "server/config/options.h"
 #include "server/server.h"
@@ -32,7 +32,7 @@ static inline uint32_t rig_random(struct rig *rig, uint32_t below) {
 }
 
 /* Changes the configuration of the next rigs; NULL: no change. */
-static void (*rig_adjust)(struct cache_config *, struct tune_config *);
+static void (*rig_adjust)(struct cache_config *, struct tuner_config *);
 
 /* Written to when an answer that a session waits for may be there. */
 static int rig_woken_fd = -1;
@@ -70,7 +70,7 @@ static inline bool rig_open(struct rig *rig, char *options) {
     config.cas = rig->settings.cas;
     config.evict = rig->settings.evict_to_free;
     config.policy = auto_policy(rig->settings.policy, NULL); /* otherwise the first `config set` would also change the policy */
-    struct tune_config tune = {
+    struct tuner_config tune = {
         .automove = "off", .reassign = rig->settings.slab_reassign,
         .settings = {.automove_ratio = 0.8, .automove_window_s = 10, .crawler = true, .crawler_sleep_us = 100}};
     if (rig_adjust) {

@@ -50,7 +50,7 @@ static void test_a_change_reaches_its_owner(struct rig *rig) {
     static const char *const taken[] = {"slabs automove 2", "slabs automove window 60", "slabs automove ratio 0.5", "lru_crawler sleep 5",
                                         "lru_crawler tocrawl 7", "lru_crawler disable", "lru mode flat", "cache_memlimit 32"};
     const struct tuner *t = rig->server.tuner;
-    const struct tune_settings *s = &t->settings;
+    const struct tuner_settings *s = &t->settings;
     struct cache_facts facts;
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
         answers(rig, taken[i], "OK\r\n");
@@ -190,7 +190,7 @@ static void is_told(struct asking *a, const char *want, const char *claim) {
 
 static void step(struct rig *rig) { control_step(server_control(&rig->server), clock_mono_us()); }
 
-static void adjust_by_hand(struct cache_config *cache, struct tune_config *tune) {
+static void adjust_by_hand(struct cache_config *cache, struct tuner_config *tune) {
     (void)cache;
     tune->by_hand = true;
 }
@@ -274,7 +274,7 @@ static void test_an_order_waits_for_no_work(struct rig *rig) {
     static const char value[BYTES];
     static const char *const works[] = {"slabs geometry factor 1.1 force", "slabs reassign -1 0 5"};
     struct asking work[2], order;
-    struct tune_facts facts;
+    struct tuner_facts facts;
     struct geometry_facts sizes = {.state = GEOMETRY_STEADY};
     char name[32];
     unsigned orders = 0, at_once = 0;

@@ -30,30 +30,30 @@ static const char *taken(void) {
 /* --- orders --- */
 
 struct letter_order {
-    struct order order; /* first */
+    struct control_order order; /* first */
     char letter;
     bool later; /* another caller ends the order */
 };
 static unsigned destroyed;
 
-static void letter_run(struct order *o, uint64_t now_us) {
+static void letter_run(struct control_order *o, uint64_t now_us) {
     (void)now_us;
     note(((struct letter_order *)o)->letter);
     if (!((struct letter_order *)o)->later) {
-        order_answer(o);
+        control_order_answer(o);
     }
 }
 
-static void letter_destroy(struct order *o) {
+static void letter_destroy(struct control_order *o) {
     destroyed++;
     free(o);
 }
 
-static struct order *post(struct control *c, char letter, bool later) {
+static struct control_order *post(struct control *c, char letter, bool later) {
     struct letter_order *o = malloc(sizeof *o);
     o->letter = letter;
     o->later = later;
-    order_init(&o->order, letter_run, letter_destroy);
+    control_order_init(&o->order, letter_run, letter_destroy);
     control_post(c, &o->order);
     return &o->order;
 }
@@ -82,16 +82,16 @@ static void add(struct control *c, struct letter_task *t, char letter, uint64_t 
 TEST(test_a_step_runs_one_order) {
     struct control c;
     ok(control_init(&c), "a control without a thread");
-    struct order *a = post(&c, 'a', false), *b = post(&c, 'b', false);
+    struct control_order *a = post(&c, 'a', false), *b = post(&c, 'b', false);
     ok(!future_is_answered(&a->future), "what is posted waits for a step");
     is(control_step(&c, 7), 7, "a step is due at once while an order waits");
     ok(future_is_answered(&a->future) && !future_is_answered(&b->future), "a step runs one order");
     control_step(&c, 8);
     is_str(taken(), "ab", "the first that was posted is the first that is run");
-    order_release(a);
-    order_release(b);
+    control_order_release(a);
+    control_order_release(b);
     is(destroyed, 2, "an order that is answered and released is destroyed");
-    order_release(post(&c, 'c', false));
+    control_order_release(post(&c, 'c', false));
     is(destroyed, 2, "one that is given up before its answer is run all the same");
     control_step(&c, 9);
     is_str(taken(), "c", "and answered to nobody");
@@ -102,15 +102,15 @@ TEST(test_a_step_runs_one_order) {
 TEST(test_an_order_may_be_answered_later) {
     struct control c;
     control_init(&c);
-    struct order *a = post(&c, 'a', true), *b = post(&c, 'b', false);
+    struct control_order *a = post(&c, 'a', true), *b = post(&c, 'b', false);
     control_step(&c, 1);
     control_step(&c, 2);
     ok(!future_is_answered(&a->future) && future_is_answered(&b->future), "an order that takes long lets the next one be answered");
     ok(!future_is_cancelled(&a->future), "whoever runs it sees that somebody waits");
-    order_answer(a);
+    control_order_answer(a);
     ok(future_is_answered(&a->future), "and answers it when its work is done");
-    order_release(a);
-    order_release(b);
+    control_order_release(a);
+    control_order_release(b);
     taken();
     control_fini(&c);
 }
@@ -140,7 +140,7 @@ TEST(test_tasks_run_when_they_are_due) {
     control_wake(&c);
     step_all(&c, 1011);
     is_str(taken(), "no", "a wake-up makes all due but those that go by time alone; the last one has its turn last");
-    order_release(post(&c, 'x', false));
+    control_order_release(post(&c, 'x', false));
     step_all(&c, 1012);
     is_str(taken(), "xno", "so does an order, which comes first");
     step_all(&c, 1100);
@@ -158,8 +158,8 @@ TEST(test_an_order_waits_for_one_slice) {
     add(&c, &sizes, 's', 0, false);
     is(control_step(&c, 1), 1, "a step is due at once while a task has more to do");
     is_str(taken(), "p", "a step does one slice, of one task");
-    order_release(post(&c, 'x', false));
-    order_release(post(&c, 'y', false));
+    control_order_release(post(&c, 'x', false));
+    control_order_release(post(&c, 'y', false));
     control_step(&c, 2);
     control_step(&c, 3);
     control_step(&c, 4);
@@ -170,8 +170,8 @@ TEST(test_an_order_waits_for_one_slice) {
 TEST(test_orders_that_are_left_at_the_end_are_run) {
     struct control c;
     control_init(&c);
-    order_release(post(&c, 'a', false));
-    order_release(post(&c, 'b', false));
+    control_order_release(post(&c, 'a', false));
+    control_order_release(post(&c, 'b', false));
     control_run_orders(&c);
     is_str(taken(), "ab", "the end runs what was posted before it");
     control_fini(&c);
@@ -181,20 +181,20 @@ TEST(test_orders_that_are_left_at_the_end_are_run) {
 
 static unsigned counted; /* by the control thread alone */
 
-static void count_run(struct order *o, uint64_t now_us) {
+static void count_run(struct control_order *o, uint64_t now_us) {
     (void)now_us;
     counted++;
-    order_answer(o);
+    control_order_answer(o);
 }
 
-static void count_destroy(struct order *o) { free(o); }
+static void count_destroy(struct control_order *o) { free(o); }
 
 static void *post_many(void *arg) {
     for (int i = 0; i < POSTS; i++) {
-        struct order *o = malloc(sizeof *o);
-        order_init(o, count_run, count_destroy);
+        struct control_order *o = malloc(sizeof *o);
+        control_order_init(o, count_run, count_destroy);
         control_post(arg, o);
-        order_release(o);
+        control_order_release(o);
     }
     return NULL;
 }

@@ -50,7 +50,7 @@ static void exact(struct truth *t, uint32_t now, uint64_t n, uint64_t least) {
 static double run(struct curve *c, double rate, uint64_t seed, double skew, double *worst) {
     struct truth t = {0};
     uint64_t x = seed | 1, total = (uint64_t)KEYS * 564, least = total >> SIZES;
-    uint32_t below = sample_below(rate);
+    uint32_t below = sample_hash_below(rate);
     memset(tree, 0, sizeof tree);
     memset(last, 0, sizeof last);
     curve_set_below(c, below);
@@ -142,7 +142,7 @@ static void test_a_rate_that_was_lowered_is_raised_again(uint64_t seed) {
     ok(curve_reads(c, CLASS) > 20000, "at one that is raised again there are many (%.0f)", curve_reads(c, CLASS));
     ok(error < 0.05 && worst < 0.12, "and what is told is right: %.4f in the mean, %.4f at worst", error, worst);
     double reads = curve_reads(c, CLASS);
-    curve_set_below(c, sample_below(0.4));
+    curve_set_below(c, sample_hash_below(0.4));
     ok(reads <= curve_reads(c, CLASS), "it is not begun anew for a rate little higher");
     curve_destroy(&c);
     c = curve_create(1000, 255);

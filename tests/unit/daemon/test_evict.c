@@ -90,14 +90,14 @@ static void test_every_node_goes_once(const struct evict_policy *p, uint64_t x) 
         hit(1 + (unsigned)(x % n), n / 10);
         renew(1 + (unsigned)(x >> 32) % n, x % 7 == 0, n / 10);
     }
-    is(evict_count(&q), NODES, "%s: counts what was inserted", p->name);
+    is(evict_lists_count(&q), NODES, "%s: counts what was inserted", p->name);
     while ((victim = evict_one(200)) != 0) {
         gone[victim]++;
     }
     for (unsigned n = 1; n <= NODES; n++) {
         wrong += gone[n] != 1;
     }
-    ok(wrong == 0 && evict_count(&q) == 0, "%s: every node is a victim exactly once, then nothing is left", p->name);
+    ok(wrong == 0 && evict_lists_count(&q) == 0, "%s: every node is a victim exactly once, then nothing is left", p->name);
     end();
 }
 
@@ -109,14 +109,14 @@ static void test_a_moved_node_keeps_its_place(const struct evict_policy *p) {
     evict_list_replace(&q, v, to);
     ok(evict_victim(&q, 20) == to, "%s: the copy of the next victim is the next victim", p->name);
     evict_remove(&q, to);
-    is(evict_count(&q), 8, "%s: and counts once", p->name);
+    is(evict_lists_count(&q), 8, "%s: and counts once", p->name);
     end();
 }
 
 static void test_a_switch_keeps_nodes_and_order(const struct evict_policy *from, const struct evict_policy *to) {
     filled(from, 100, SECOND_BY_SECOND);
     evict_switch(&q, to);
-    unsigned last = 0, inversions = 0, there = evict_count(&q);
+    unsigned last = 0, inversions = 0, there = evict_lists_count(&q);
     for (unsigned i = 0; i < 50; i++) {
         unsigned v = evict_one(102);
         inversions += v < last;
@@ -175,7 +175,7 @@ static void test_a_renewed_node_counts_as_new(const struct evict_policy *p) {
     }
     is(early, 0, "%s: a new value of an old item makes it new", p->name);
     renew(1, true, 103);
-    is(evict_count(&q), 50, "%s: and it is there once, also as a short-lived one", p->name);
+    is(evict_lists_count(&q), 50, "%s: and it is there once, also as a short-lived one", p->name);
     end();
 }
 
@@ -288,7 +288,7 @@ static unsigned replay(const struct evict_policy *p, const unsigned *keys, unsig
             hit(keys[i], i / 100);
             continue;
         }
-        if (evict_count(&q) == room) {
+        if (evict_lists_count(&q) == room) {
             there[evict_one(i / 100)] = false;
         }
         insert(keys[i], i / 100);
@@ -433,7 +433,7 @@ TEST(test_ghosts_take_few_bytes_a_node) {
     for (unsigned n = 1; n <= 900; n++) {
         insert(n, 1);
         evict_note_evicted(&q, &nodes[n]);
-        size_t bytes = malloc_usable_size(q.memory) * 100 / evict_count(&q);
+        size_t bytes = malloc_usable_size(q.memory) * 100 / evict_lists_count(&q);
         most_bytes = n >= 200 && bytes > most_bytes ? bytes : most_bytes;
     }
     ok(most_bytes <= EVICT_GHOST_BYTES_PER_NODE * 100, "s3fifo: while a queue grows its ghosts take at most %zu hundredths of a byte a node", most_bytes);
@@ -469,7 +469,7 @@ static void test_other_knobs_lose_no_node(uint64_t x) {
             count--;
         }
     }
-    ok(wrong == 0 && evict_count(&q) == 0, "s3fifo: a thousand changes of its knobs later every node goes once");
+    ok(wrong == 0 && evict_lists_count(&q) == 0, "s3fifo: a thousand changes of its knobs later every node goes once");
     end();
 }
 

@@ -18,7 +18,7 @@ struct world {
 };
 
 static void world_open(struct world *w, const struct cache_config *cfg, const char *mode) {
-    struct tune_config tc = rig_tuning();
+    struct tuner_config tc = rig_tuning();
     tc.automove = mode;
     tc.reassign = cfg->steal_pages;
     tc.policy_dir = "lua/slate/policies";
@@ -56,8 +56,7 @@ static void fill_limit(struct world *w, size_t limit_bytes, size_t bytes) {
     }
 }
 
-/* Sets of every size in turn, values that grow from one byte to that size, and numbers that grow by a digit, into the chunk of
- * another class. */
+/* Sets of every size in turn, values that grow from one byte to that size, and numbers that grow by a digit, into the chunk of another class. */
 static void ask_for_all_sizes(struct world *w) {
     static const size_t sizes[] = {1, 40, 100, 230, 600, 1500, 3000, 7000, 15000, 40000, 90000, 150000, 250000, 400000,
                                    500000, 600000, 800000, VALUE_MOST};
@@ -170,7 +169,7 @@ TEST(test_what_is_over_goes_back) {
     ok(over > 5 && over <= cache_slab(w.rig.c)->class_count, "without page moves %u first pages are over the limit, and told", over);
     tend(&w);
     is(limit_pages_over(w.rig.t), over, "they stay");
-    struct tune_config tc = rig_tuning();
+    struct tuner_config tc = rig_tuning();
     tuner_destroy(&w.rig.t);
     w.rig.t = tuner_create(w.rig.c, &tc);
     tend(&w);

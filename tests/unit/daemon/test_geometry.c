@@ -123,7 +123,7 @@ TEST(test_orders_are_checked) {
     ask_factor(&r, 1.25);
     ok(settles(&r) && says(ask_factor(&r, 1.25), "SAME"), "back to a factor, which is then the same");
     tuner_destroy(&r.t);
-    struct tune_config tc = rig_tuning();
+    struct tuner_config tc = rig_tuning();
     tc.reassign = false;
     r.t = tuner_create(r.c, &tc);
     ok(says(ask(&r, GEOMETRY_AUTO, true), "CLIENT_ERROR"), "without slab_reassign no page moves for it");
@@ -264,7 +264,7 @@ TEST(test_sizes_are_fitted_while_the_memory_fills) {
     };
     struct rig r;
     struct cache_config cfg = fixture_config(16 << 20);
-    struct tune_config tc = rig_tuning();
+    struct tuner_config tc = rig_tuning();
     tc.settings.geometry.rate_pct = 2;
     tc.settings.geometry.follow = true;
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
@@ -417,7 +417,7 @@ static void test_random_changes_under_load(uint64_t seed) {
     atomic_store(&load_ends, true);
     struct worker sum = workers_join(workers, WORKERS);
     tuner_geometry(r.t, &f);
-    struct tune_facts moves;
+    struct tuner_facts moves;
     do { /* by the system's clock, for a page may be a job of the pace's thread */
         step(&r);
         tuner_facts(r.t, &moves);

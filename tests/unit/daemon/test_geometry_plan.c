@@ -1,7 +1,7 @@
 /* From one list of sizes to another, a range at a time: every list on the way serves every size, and the last list is the wanted one. */
 #include "tap.h"
 
-#include "control/resize/resize_plan.h"
+#include "control/geometry/geometry_plan.h"
 
 enum { MOST = 512 << 10 };
 
@@ -36,8 +36,8 @@ static void test_every_step_serves_every_size(uint64_t x) {
                 &h, 40 + (uint32_t)(tap_random(&x) % (MOST >> tap_random(&x) % 12)) % (MOST - 40),
                 MOST);
         }
-        resize_plan_make(&plan, &from, &to, &h);
-        for (before = from; resize_plan_step(&plan, &now); before = now) {
+        geometry_plan_make(&plan, &from, &to, &h);
+        for (before = from; geometry_plan_step(&plan, &now); before = now) {
             foreign += missing(&now, &from, &to);
             jumps += missing(&before, &now, &now) > 1;
             bad += now.bytes[now.count - 1] != MOST;
@@ -62,8 +62,8 @@ TEST(test_what_saves_most_is_first) {
         fit_histogram_add(&h, 1050, 2000);
     }
     fit_histogram_add(&h, 600, 1000);
-    resize_plan_make(&plan, &from, &to, &h);
-    ok(resize_plan_step(&plan, &now) && size_list_has(&now, 1100) && !size_list_has(&now, 2000) &&
+    geometry_plan_make(&plan, &from, &to, &h);
+    ok(geometry_plan_step(&plan, &now) && size_list_has(&now, 1100) && !size_list_has(&now, 2000) &&
            size_list_has(&now, 1000),
        "the range with the most to save is converted first");
 }
@@ -74,7 +74,7 @@ TEST(test_a_union_has_a_bound) {
         odd.bytes[odd.count++] = 1000 + i * 16;
         even.bytes[even.count++] = 1008 + i * 16;
     }
-    ok(!resize_plan_union(&odd, &even, &both), "more sizes than there are ids are refused");
+    ok(!geometry_plan_union(&odd, &even, &both), "more sizes than there are ids are refused");
 }
 
 int main(void) {

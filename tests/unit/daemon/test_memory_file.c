@@ -1,7 +1,7 @@
 /* A cache in a memory file: the items that come back after a stop and after a crash. */
 #include "tap.h"
 
-#include "control/resize/resize.h"
+#include "control/geometry/geometry.h"
 #include "mem/settings_blob.h"
 #include "memory_file_fixture.h"
 
@@ -199,16 +199,16 @@ TEST(test_classes_that_go_come_back) {
     struct pace pace = {.started = false};
     struct geometry_facts f;
     struct geometry_change *g =
-        resize_create(l.c, l.ct, &pace, true, &(struct geometry_settings){0}, 1);
+        geometry_create(l.c, l.ct, &pace, true, &(struct geometry_settings){0}, 1);
     geometry_facts(g, &f);
     is(f.state, GEOMETRY_STARTING, "nobody says that no change is under way before anybody has looked");
     for (unsigned i = 0; i < 1000 && f.state == GEOMETRY_STARTING; i++) {
-        resize_step(g, 1);
+        geometry_step(g, 1);
         pace_step(&pace, 1);
         geometry_facts(g, &f);
     }
     is(f.state, GEOMETRY_DRAINING, "then the change is found, and goes on");
-    resize_destroy(&g);
+    geometry_destroy(&g);
     end(&l);
 }
 

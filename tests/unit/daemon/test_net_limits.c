@@ -125,7 +125,7 @@ TEST(test_refuses_with_words_whose_requests_find_no_room) {
 TEST(test_limits_connections) {
     struct host h;
     struct net_config cfg = host_begin(&h);
-    atomic_store(&h.rig.server.conns.most, 3);
+    atomic_store(&h.rig.server.conns.maxconns, 3);
     host_start(&h, &cfg);
     int fds[4];
     for (int i = 0; i < 3; i++) {
@@ -143,8 +143,8 @@ TEST(test_limits_connections) {
     close(fds[1]), close(fds[2]), close(fds[3]);
     host_stop(&h, false);
 
-    atomic_store(&h.rig.server.conns.most_fast, false);
-    atomic_store(&h.rig.server.conns.most, 2);
+    atomic_store(&h.rig.server.conns.maxconns_fast, false);
+    atomic_store(&h.rig.server.conns.maxconns, 2);
     host_start(&h, &cfg);
     for (int i = 0; i < 3; i++) {
         fds[i] = connect_tcp(h.port);
@@ -257,7 +257,7 @@ TEST(test_many_idle_connections) {
     struct net_config cfg = host_begin(&h);
     cfg.unix_path = h.path;
     cfg.port_file = NULL;
-    atomic_store(&h.rig.server.conns.most, WANTED + SPARE);
+    atomic_store(&h.rig.server.conns.maxconns, WANTED + SPARE);
     host_start(&h, &cfg);
     int *fds = calloc(n, sizeof *fds);
     unsigned connected = 0;

@@ -89,7 +89,7 @@ static struct shadow *run(const struct evict_policy *running, double rate, size_
     struct shadow *s = shadow_create(running, &tuning, memory_bytes);
     struct mini *real = mini_create(running, &tuning, CACHE_KEYS, 0);
     uint64_t x = seed;
-    uint32_t below = sample_below(rate);
+    uint32_t below = sample_hash_below(rate);
     uint64_t window = 0;
     set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, running, below);
     for (uint64_t i = 0; i < REQUESTS; i++) {
@@ -155,7 +155,7 @@ TEST(test_own_is_the_measure) {
         same += !(shadow_hit_ratio(&t, i / 1000.0) - i / 1000.0 < 0) && !(shadow_hit_ratio(&t, i / 1000.0) - i / 1000.0 > 0);
     }
     is(same, 1000, "and is predicted to be exactly what it is");
-    set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, &evict_fifo, sample_below(0.1));
+    set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, &evict_fifo, sample_hash_below(0.1));
     t = shadow_policy(s, lru);
     ok(t.reads <= 0, "after a change of policy nothing is known, until it is counted against that");
     shadow_destroy(&s);
@@ -213,14 +213,14 @@ TEST(test_what_was_worse_before_does_not_count_against_what_rises) {
 
 TEST(test_memory_and_rate) {
     struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
-    set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_below(0.5));
+    set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_hash_below(0.5));
     for (uint64_t n = 0; n < 200000; n++) {
         tell(s, hash_of(n), n % 3 == 0);
     }
     struct shadow_fill f = shadow_fill(s);
     ok(shadow_memory(s) <= 200 << 10 && shadow_memory(s) > 190 << 10, "%zu bytes of %d", shadow_memory(s), 200 << 10);
     is(f.nodes, f.nodes_max, "it holds as many keys as it has room for");
-    set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_below(0.25));
+    set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_hash_below(0.25));
     uint32_t fewer = shadow_fill(s).nodes;
     ok(fewer > f.nodes / 4 && fewer < f.nodes * 3 / 4, "at half the rate it holds about half of them: %u of %u", fewer, f.nodes);
     shadow_destroy(&s);
@@ -246,7 +246,7 @@ TEST(test_windows_count_alike_at_any_rate) {
     shadow_window_end(s, 8000);
     struct shadow_counts before = shadow_size(s, SHADOW_SIZES - 1), policy = shadow_policy(s, 0),
                          in_class = shadow_class_policy(s, CLASS, 0);
-    set(s, 100 * ITEM_BYTES, 0, &evict_lru, sample_below(0.125));
+    set(s, 100 * ITEM_BYTES, 0, &evict_lru, sample_hash_below(0.125));
     struct shadow_counts after = shadow_size(s, SHADOW_SIZES - 1);
     ok(before.better > 0 && fabs(after.reads - before.reads / 8) < 1 && fabs(after.better - before.better / 8) < 1,
        "at an eighth of the rate %.0f reads count as %.0f would, had it been so from the start", before.reads, after.reads);
@@ -259,7 +259,7 @@ TEST(test_windows_count_alike_at_any_rate) {
 TEST(test_a_class_apart_is_as_it_is) {
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
     struct share_classes k = {.page_bytes = 1 << 20};
-    uint32_t below = sample_below(0.01);
+    uint32_t below = sample_hash_below(0.01);
     k.bytes[CLASS] = 1 << 20;
     k.chunk_bytes[CLASS] = 100 << 10;
     shadow_set(s, 2 << 20, &k, &evict_lru, below);

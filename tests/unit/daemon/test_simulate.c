@@ -128,8 +128,8 @@ TEST(sizes_follow_the_key) {
 /* --- cells --- */
 
 enum { CELL_KEYS = 100, CELL_REQUESTS = 10000 };
-static const struct tune_config at_rest = {.automove = "off", .settings = {.automove_ratio = 0.8, .automove_window_s = 30}, .reassign = true};
-static const struct tune_config follows = {.automove = "off", .reassign = true,
+static const struct tuner_config at_rest = {.automove = "off", .settings = {.automove_ratio = 0.8, .automove_window_s = 30}, .reassign = true};
+static const struct tuner_config follows = {.automove = "off", .reassign = true,
     .settings = {.automove_ratio = 0.8, .automove_window_s = 30, .sample_rate = 1, .sample_follow = AUTO_ALL}};
 static struct simulate_request requests[CELL_REQUESTS];
 static char names[CELL_REQUESTS][64];
@@ -212,7 +212,7 @@ TEST(auto_follows_the_miniatures) {
 
 /* Half of the trace has small values, the other half larger ones, of as many keys as fit when the pages follow. */
 static struct simulate_result play_shift(const char *automove) {
-    struct tune_config tune = at_rest;
+    struct tuner_config tune = at_rest;
     tune.automove = automove;
     struct cache_config config = fixture_config(8 << 20);
     simulate_cell_stop_clock();

@@ -26,12 +26,12 @@ TEST(test_reassign) {
     int most = (int)cache_slab(r.c)->class_count;
     const struct {
         int from, to;
-        enum tune_status answer;
+        enum tuner_status answer;
         const char *claim;
-    } rows[] = {{3, 3, TUNE_SAME, "from a class to itself"},         {-2, 3, TUNE_BAD_CLASS, "from a class below -1"},
-                {most + 1, 3, TUNE_BAD_CLASS, "from one that is not"}, {3, most + 1, TUNE_BAD_CLASS, "to one that is not"},
-                {3, -1, TUNE_BAD_CLASS, "to -1"},                      {3, 4, TUNE_NO_SPARE, "from a class without pages"},
-                {-1, 4, TUNE_BAD_CLASS, "from any class while none has two pages: memcached's answer"}};
+    } rows[] = {{3, 3, TUNER_SAME, "from a class to itself"},         {-2, 3, TUNER_BAD_CLASS, "from a class below -1"},
+                {most + 1, 3, TUNER_BAD_CLASS, "from one that is not"}, {3, most + 1, TUNER_BAD_CLASS, "to one that is not"},
+                {3, -1, TUNER_BAD_CLASS, "to -1"},                      {3, 4, TUNER_NO_SPARE, "from a class without pages"},
+                {-1, 4, TUNER_BAD_CLASS, "from any class while none has two pages: memcached's answer"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         is(tuner_reassign(r.t, rows[i].from, rows[i].to, 1), rows[i].answer, "%s", rows[i].claim);
     }
@@ -39,18 +39,18 @@ TEST(test_reassign) {
     delete_keys(&r, 500, 4500); /* room for the live items of the pages that will move */
     unsigned from = class_of(&r, 1000);
     uint32_t had = pages_of(&r, from);
-    is(tuner_reassign(r.t, -1, 4, 3), TUNE_OK, "from any class once one has pages");
+    is(tuner_reassign(r.t, -1, 4, 3), TUNER_OK, "from any class once one has pages");
     is(at_rest(&r).moved.pages, 3, "three pages move");
     ok(pages_of(&r, from) == had - 3 && pages_of(&r, 4) == 3, "from the class that has most, to the class that was named");
-    is(tuner_reassign(r.t, 4, 0, 50), TUNE_OK, "more pages than there are");
+    is(tuner_reassign(r.t, 4, 0, 50), TUNER_OK, "more pages than there are");
     ok(at_rest(&r).moved.pages == 5 && pages_of(&r, 4) == 1, "as many move as can be spared, but the last page");
-    is(tuner_reassign(r.t, 0, 7, 2), TUNE_OK, "from the pool");
+    is(tuner_reassign(r.t, 0, 7, 2), TUNER_OK, "from the pool");
     ok(at_rest(&r).moved.pages == 7 && pages_of(&r, 7) == 2, "two pages come");
-    struct tune_config tc = rig_tuning();
+    struct tuner_config tc = rig_tuning();
     tc.reassign = false;
     tuner_destroy(&r.t);
     r.t = tuner_create(r.c, &tc);
-    is(tuner_reassign(r.t, (int)from, 4, 1), TUNE_DISABLED, "no moves with no_slab_reassign");
+    is(tuner_reassign(r.t, (int)from, 4, 1), TUNER_OFF, "no moves with no_slab_reassign");
     rig_close(&r);
 }
 
@@ -70,13 +70,13 @@ TEST(test_pages_for_the_pool_say_what_they_cost) {
         store_some(r.ct, i, 1, 1000);
         slab_facts(cache_slab(r.c), class_id, &f);
     }
-    is(tuner_reassign(r.t, (int)class_id, 0, 1), TUNE_OK, "a page of a class of full pages is to go to the pool, which has others");
+    is(tuner_reassign(r.t, (int)class_id, 0, 1), TUNER_OK, "a page of a class of full pages is to go to the pool, which has others");
     is(at_rest(&r).moved.pages, 1, "it does");
     struct move_record full = newest(r.t);
     ok(full.result.did.evicted > 100 && strstr(full.reason, " free chunks: what finds none is dropped") != NULL, "what lived in it is lost, and the reason says so: %s",
        full.reason);
     cache_flush_now(r.c);
-    is(tuner_reassign(r.t, (int)class_id, 0, 1), TUNE_OK, "another");
+    is(tuner_reassign(r.t, (int)class_id, 0, 1), TUNER_OK, "another");
     ok(at_rest(&r).moved.pages == 2 && newest(r.t).result.did.evicted == 0, "goes too: of what is flushed nothing is lost");
     rig_close(&r);
 }
@@ -97,12 +97,12 @@ TEST(test_cancel) {
     store_some(r.ct, 0, 200000, 100);
     unsigned from = class_of(&r, 100);
     uint32_t had = pages_of(&r, from);
-    is(tuner_reassign(r.t, (int)from, 10, had), TUNE_OK, "all of a class's %u pages are to move", had);
+    is(tuner_reassign(r.t, (int)from, 10, had), TUNER_OK, "all of a class's %u pages are to move", had);
     while (r.t->request.moved == 0 || !r.t->request.served) { /* until some have moved, and others are on the move */
         control_step(tuner_control(r.t), r.now_us);
     }
     bool caught = tuner_cancel(r.t, cancelling_done, &told);
-    is(tuner_reassign(r.t, (int)from, 10, 1), TUNE_BUSY, "no other request is taken before the page on the move is back");
+    is(tuner_reassign(r.t, (int)from, 10, 1), TUNER_BUSY, "no other request is taken before the page on the move is back");
     for (int i = 0; i < 1000 && !told.is_done; i++) {
         step(&r);
     }
@@ -112,7 +112,7 @@ TEST(test_cancel) {
     ok(f.pages == had - told.moved && f.draining == 0, "the others are still the class's, and none is on the move");
     ok(cache_set_limit(r.c, 12u << 20) && at_rest(&r).pages_over == 0, "pages over a lower limit go all the same");
     uint64_t moved = at_rest(&r).moved.pages;
-    is(tuner_reassign(r.t, (int)from, 10, 1), TUNE_OK, "another request is taken");
+    is(tuner_reassign(r.t, (int)from, 10, 1), TUNER_OK, "another request is taken");
     is(at_rest(&r).moved.pages, moved + 1, "and served");
     rig_close(&r);
 }
@@ -132,7 +132,7 @@ static void fill_sizes(struct rig *r) {
  * Later pages stay. The tuner's first turn comes after the limit fell. */
 TEST(test_a_limit_below_a_page_a_class) {
     struct rig r;
-    struct tune_facts facts;
+    struct tuner_facts facts;
     struct cache_facts cf;
     open_tuner(&r, 32);
     fill_sizes(&r);
@@ -185,10 +185,10 @@ TEST(test_the_roomiest_class_gives) {
     struct rig r;
     struct cache_facts cf;
     two_classes(&r);
-    is(tuner_reassign(r.t, -1, 0, 12), TUNE_OK, "as many pages from any class as there is room for");
-    struct tune_facts f = at_rest(&r);
+    is(tuner_reassign(r.t, -1, 0, 12), TUNER_OK, "as many pages from any class as there is room for");
+    struct tuner_facts f = at_rest(&r);
     ok(f.moved.pages == 12 && f.moved.did.evicted == 0, "move, and nothing is lost");
-    is(tuner_reassign(r.t, -1, 0, 3), TUNE_OK, "more than that");
+    is(tuner_reassign(r.t, -1, 0, 3), TUNER_OK, "more than that");
     f = at_rest(&r);
     ok(f.moved.pages == 15 && f.moved.did.evicted > 0, "go all the same: %u items lost", (unsigned)f.moved.did.evicted);
     rig_close(&r);
@@ -224,8 +224,8 @@ TEST(test_pages_that_cannot_be_had) {
     is(n, PAGES, "a value is held in each page");
     fill_pages(&r, LARGE_FIRST, LARGE, 3);
     make_room(&r, LARGE_FIRST, LARGE, 1);
-    is(tuner_reassign(r.t, -1, 0, 1), TUNE_OK, "a page of any class");
-    struct tune_facts f = at_rest(&r);
+    is(tuner_reassign(r.t, -1, 0, 1), TUNER_OK, "a page of any class");
+    struct tuner_facts f = at_rest(&r);
     ok(f.moved.pages == 1 && f.moved.did.evicted == 0 && f.moved.given_up == 0, "comes at once, from a class whose pages can be had");
     while (n > 0) {
         give_back(&r, held[--n]);
@@ -263,7 +263,7 @@ TEST(test_pages_of_drafts_go_to_the_pool) {
     step_for(&r, CLOCK_SECOND_US);
     cache_facts(r.c, &after);
     is(after.pages_out, classes, "when it has ended all go, but the one that each class keeps");
-    struct tune_facts f = at_rest(&r);
+    struct tuner_facts f = at_rest(&r);
     ok(f.moved.pages == before.pages_out - classes && f.moved.given_up == 0, "once");
     rig_close(&r);
 }
@@ -311,12 +311,12 @@ TEST(test_the_tuner_ends_during_a_move) {
     enum { ITEMS = 100000 };
     struct rig r;
     struct cache_class_values counters;
-    struct tune_facts f = {.moving = true};
+    struct tuner_facts f = {.moving = true};
     unsigned wrong = 0;
     open_tuner(&r, 24);
     fill(&r, ITEMS, 100, 100);
     unsigned from = class_of(&r, 100);
-    is(tuner_reassign(r.t, (int)from, 10, pages_of(&r, from)), TUNE_OK, "all of a class's pages are to move");
+    is(tuner_reassign(r.t, (int)from, 10, pages_of(&r, from)), TUNER_OK, "all of a class's pages are to move");
     while (f.moved.pages == 0 && f.moving) { /* in slices, so that the tuner is stopped amid its work */
         moves_step_all(r.t, r.now_us++);
         tuner_facts(r.t, &f);
@@ -332,8 +332,8 @@ static void test_size_shift(const char *mode) {
     enum { WRITERS = 3, MIB = 1 << 20 };
     static const size_t phases[] = {400, 1000, 10000, 100000};
     struct cache_config cfg = fixture_config(8 * MIB);
-    struct tune_config tc = rig_tuning();
-    struct tune_facts f;
+    struct tuner_config tc = rig_tuning();
+    struct tuner_facts f;
     struct cache_facts facts;
     unsigned refused = 0, wrong = 0, nameless;
     tc.automove = mode;

@@ -11,8 +11,8 @@
 #include "control_fixture.h"
 #include "tune_fixture.h"
 
-static struct tune_config config(const char *mode) {
-    struct tune_config tc = rig_tuning();
+static struct tuner_config config(const char *mode) {
+    struct tuner_config tc = rig_tuning();
     tc.automove = mode;
     tc.by_hand = false;
     tc.settings.crawler = true;
@@ -39,8 +39,7 @@ int begin_rest(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
     return (int)syscall(SYS_ppoll, fds, count, timeout != NULL ? &rest : NULL, mask, _NSIG / 8);
 }
 
-/* Waits for a rest after the one that *seen counts, 0 at first. Look for a change after this, not before. False after
- * PATIENCE_MS. */
+/* Waits for a rest after the one that *seen counts, 0 at first. Look for a change after this, not before. False after PATIENCE_MS. */
 static bool rests_after(uint64_t *seen) {
     struct timespec end;
     int error = 0;
@@ -56,8 +55,8 @@ static bool rests_after(uint64_t *seen) {
 }
 
 /* Waits until facts say so; false after PATIENCE_MS without a rest. */
-static bool rests_when(struct tuner *t, bool (*done)(const struct tune_facts *, uint64_t), uint64_t arg) {
-    struct tune_facts f;
+static bool rests_when(struct tuner *t, bool (*done)(const struct tuner_facts *, uint64_t), uint64_t arg) {
+    struct tuner_facts f;
     uint64_t seen = 0;
     do {
         tuner_facts(t, &f);
@@ -65,7 +64,7 @@ static bool rests_when(struct tuner *t, bool (*done)(const struct tune_facts *, 
     return done(&f, arg);
 }
 
-static bool crawled_so_often(const struct tune_facts *f, uint64_t n) { return f->crawler_starts >= n && !f->crawling; }
+static bool crawled_so_often(const struct tuner_facts *f, uint64_t n) { return f->crawler_starts >= n && !f->crawling; }
 
 /* Waits for so many items to be left. */
 static bool leaves(struct cache *c, uint64_t items) {
@@ -92,9 +91,9 @@ static void store_mortals(struct cache_thread *ct, uint32_t exptime_s) {
 TEST(test_sweeps) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(64u << 20, &ct);
-    struct tune_config tc = config("off");
+    struct tuner_config tc = config("off");
     struct cache_class_values counted;
-    struct tune_facts tf;
+    struct tuner_facts tf;
     tc.settings.crawler = false;
     tc.sweeps = true;
     struct tuner *t = tuner_create(c, &tc);
@@ -133,7 +132,7 @@ static void end_crawler(struct tuner *t, void *arg) {
 TEST(test_crawl) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(64u << 20, &ct);
-    struct tune_config tc = config("off");
+    struct tuner_config tc = config("off");
     struct tuner *t = tuner_create(c, &tc);
     struct class_set none = {{0}}, all = class_set_all();
     store_mortals(ct, CLOCK_EXPIRED);
@@ -147,7 +146,7 @@ TEST(test_crawl) {
     }
     ok(rests_when(t, crawled_so_often, walks), "it walks as often as it was asked and not busy");
     struct cache_class_values counted;
-    struct tune_facts tf;
+    struct tuner_facts tf;
     cache_classes_counters(c, &counted);
     tuner_facts(t, &tf);
     is(counted.crawler_items_checked, 20000 + (tf.crawler_starts - 1) * 10000, "and each walk goes over all items, asked again meanwhile or not");
@@ -190,10 +189,10 @@ static bool tried(struct tuner *t, const char *name, char why[REASON_BYTES]) {
 TEST(test_trials) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
-    struct tune_config tc = config("off");
+    struct tuner_config tc = config("off");
     struct tuner *t = tuner_create(c, &tc);
     char why[REASON_BYTES];
-    struct tune_words w;
+    struct tuner_words w;
     ok(tried(t, "utility", why) && tried(t, "1", why), "a mode of the table would start");
     ok(!tried(t, "lua:any", why), "a policy without a folder would not");
     is_str(why, "there is no policy directory: start with --policy-dir=PATH", "and the trial says why");
@@ -217,7 +216,7 @@ struct busy {
 
 static void busy_begin(struct busy *b) {
     struct cache_config cfg = fixture_config(16u << 20);
-    struct tune_config tc = config("off");
+    struct tuner_config tc = config("off");
     snprintf(b->dir, sizeof b->dir, "/tmp/slate-busy-XXXXXX");
     FILE *f = mkdtemp(b->dir) != NULL && snprintf(b->file, sizeof b->file, "%s/busy.lua", b->dir) > 0 ? fopen(b->file, "w") : NULL;
     if (f == NULL || fputs(busy, f) < 0 || fclose(f) != 0) {
@@ -241,13 +240,13 @@ static void busy_end(struct busy *b) {
 
 /* Whether the policy broke, by the limit of processor time. */
 static bool is_broken(struct tuner *t) {
-    struct tune_words w;
+    struct tuner_words w;
     tuner_words(t, &w);
     return strstr(w.failed, "processor time") != NULL;
 }
 
 static bool has_done_all(struct busy *b, uint64_t pages) {
-    struct tune_facts f;
+    struct tuner_facts f;
     struct cache_facts c;
     tuner_facts(b->tuner, &f);
     cache_facts(b->cache, &c);
@@ -262,11 +261,11 @@ TEST(test_nothing_waits_for_a_policy) {
     busy_begin(&b);
     unsigned donor = slab_class_of(cache_slab(b.cache), 1100);
     for (unsigned megabytes = 12; megabytes > 3 && !all; megabytes--) {
-        struct tune_facts f;
+        struct tuner_facts f;
         store_some(b.ct, 0, 12000, 1000);
         tuner_facts(b.tuner, &f);
         set_automove(b.tuner, "lua:busy");
-        while (reassign(b.tuner, (int)donor, SLAB_CLASS_NONE, 1) == TUNE_BUSY && rests_after(&seen)) {
+        while (reassign(b.tuner, (int)donor, SLAB_CLASS_NONE, 1) == TUNER_BUSY && rests_after(&seen)) {
         }
         cache_set_limit(b.cache, (size_t)megabytes << 20);
         tuner_wake(b.tuner);
@@ -325,8 +324,8 @@ TEST(test_a_second_that_passes_makes_no_donor_look_young) {
 TEST(test_words_are_never_the_mode_s_before) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
-    struct tune_config tc = config("ratio");
-    struct tune_words w;
+    struct tuner_config tc = config("ratio");
+    struct tuner_words w;
     tc.by_hand = true;
     tc.settings.crawler = false;
     tc.policy_dir = "lua/slate/policies";

@@ -5,8 +5,8 @@
 #include <sched.h>
 
 #include "accounts.h"
-#include "control/state.h"
-#include "control/tune.h"
+#include "control/tuner_state.h"
+#include "control/tuner.h"
 
 enum { PATIENCE_MS = 60000, VALUE_MAX = 900 * 1000 };
 
@@ -18,20 +18,20 @@ struct rig {
     bool                 beside_threads; /* then the time is the system's */
 };
 
-static inline void rig_make(struct rig *r, const struct cache_config *cfg, const struct tune_config *tc) {
+static inline void rig_make(struct rig *r, const struct cache_config *cfg, const struct tuner_config *tc) {
     *r = (struct rig){.c = cache_create(cfg), .now_us = 1000000};
     r->ct = cache_thread_create(r->c);
     r->t = tuner_create(r->c, tc);
 }
 
-static inline struct tune_config rig_tuning(void) {
-    return (struct tune_config){.automove = "off", .reassign = true, .by_hand = true,
+static inline struct tuner_config rig_tuning(void) {
+    return (struct tuner_config){.automove = "off", .reassign = true, .by_hand = true,
                                 .settings = {.automove_ratio = 0.8, .automove_window_s = 10, .geometry.rate_pct = 100}};
 }
 
 static inline void rig_open(struct rig *r, size_t megabytes, const struct evict_policy *policy, bool evict) {
     struct cache_config cfg = fixture_config(megabytes << 20);
-    struct tune_config tc = rig_tuning();
+    struct tuner_config tc = rig_tuning();
     cfg.policy = policy;
     cfg.evict = evict;
     rig_make(r, &cfg, &tc);
@@ -157,8 +157,8 @@ static inline uint32_t pages_of(const struct rig *r, unsigned class_id) {
 }
 
 /* Steps until no page moves, nor has to. */
-static inline struct tune_facts at_rest(struct rig *r) {
-    struct tune_facts f;
+static inline struct tuner_facts at_rest(struct rig *r) {
+    struct tuner_facts f;
     uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000);
     do {
         step(r);

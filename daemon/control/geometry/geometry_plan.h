@@ -4,8 +4,8 @@
  * unless the new list has it too, and the new sizes that serve the range come. Every list on the
  * way serves every size. The ranges that save most are first, so that what is saved early gives the
  * later steps room. No locks, no cache. Cost: O(sizes squared). */
-#ifndef SLATE_CONTROL_RESIZE_RESIZE_PLAN_H
-#define SLATE_CONTROL_RESIZE_RESIZE_PLAN_H
+#ifndef SLATE_CONTROL_GEOMETRY_GEOMETRY_PLAN_H
+#define SLATE_CONTROL_GEOMETRY_GEOMETRY_PLAN_H
 #include <stdbool.h>
 
 #include "mem/fit.h"
@@ -16,10 +16,11 @@ struct geometry_plan {
     unsigned done;
 };
 
-void resize_plan_make(struct geometry_plan *, const struct size_list *from,
-                      const struct size_list *to, const struct fit_histogram *);
+void geometry_plan_make(struct geometry_plan *, const struct size_list *from,
+                        const struct size_list *to, const struct fit_histogram *);
 /* Converts ranges until the list differs; false: all are converted, and *now is `to`. */
-bool resize_plan_step(struct geometry_plan *, struct size_list *now);
+bool geometry_plan_step(struct geometry_plan *, struct size_list *now);
 /* Joins all sizes of both lists. False: there are more than a list holds, and *both is cut off. */
-bool resize_plan_union(const struct size_list *, const struct size_list *, struct size_list *both);
+bool geometry_plan_union(const struct size_list *, const struct size_list *,
+                         struct size_list *both);
 #endif

@@ -8,8 +8,8 @@
  *
  * Threading: as of control/pages/mover.h. Cost: 0.3 to 1 us a chunk while there is room, some 5 us
  * when there is none. */
-#ifndef SLATE_CONTROL_PAGES_RESIZE_PAGE_H
-#define SLATE_CONTROL_PAGES_RESIZE_PAGE_H
+#ifndef SLATE_CONTROL_PAGES_REFIT_PAGE_H
+#define SLATE_CONTROL_PAGES_REFIT_PAGE_H
 #include <stdint.h>
 
 #include "control/pages/drain.h"
@@ -25,7 +25,7 @@ enum refit_result {
     REFIT_CANCELLED, /* the page was put back */
 };
 
-struct refit {
+struct refit_page {
     struct cache        *cache;
     struct cache_thread *ct;
     uint32_t held[REFIT_HELD_MAX]; /* pages that no class has */
@@ -44,15 +44,15 @@ struct refit {
     bool                 in_use, no_room;
 };
 
-void resize_page_init(struct refit *, struct cache *, struct cache_thread *, struct pace *);
-void     resize_page_begin(struct refit *, uint32_t page, uint64_t now_us);
-uint64_t resize_page_step(struct refit *,
-                          uint64_t now_us); /* as of pace.h; then there is a `result` */
-void resize_page_cancel(struct refit *); /* the page goes back soon, unless it is empty by then */
+void refit_page_init(struct refit_page *, struct cache *, struct cache_thread *, struct pace *);
+void     refit_page_begin(struct refit_page *, uint32_t page, uint64_t now_us);
+/* Returns as pace.h says; when the page is done, there is a `result`. */
+uint64_t refit_page_step(struct refit_page *, uint64_t now_us);
+void refit_page_cancel(struct refit_page *); /* a page that is not empty yet goes back soon */
 /* What follows is for while no page is under way. */
 /* Gives a class that is about to need it a page: one that was held back, or one of the pool. False:
  * there is none. */
-bool resize_page_grow(struct refit *, unsigned class_id);
-void resize_page_release(struct refit *); /* gives the pages that were held back to the pool */
-void resize_page_end(struct refit *); /* for good: the pace's thread has ended */
+bool refit_page_grow(struct refit_page *, unsigned class_id);
+void refit_page_release(struct refit_page *); /* gives the pages that were held back to the pool */
+void refit_page_end(struct refit_page *); /* for good: the pace's thread has ended */
 #endif

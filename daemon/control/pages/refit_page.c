@@ -1,4 +1,4 @@
-#include "control/pages/resize_page.h"
+#include "control/pages/refit_page.h"
 
 enum {
     NAP_SHARE = 2,   /* this part of the time that a page may take is for rests */
@@ -6,20 +6,20 @@ enum {
     TURNS_LOOK_US = 20,
 };
 
-void resize_page_init(struct refit *r, struct cache *cache, struct cache_thread *ct,
-                      struct pace *pace) {
+void refit_page_init(struct refit_page *r, struct cache *cache, struct cache_thread *ct,
+                     struct pace *pace) {
     uint32_t pages =
         atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed);
     unsigned most = pages / HELD_SHARE;
-    *r = (struct refit){.cache = cache,
-                        .ct = ct,
-                        .drain.pace = pace,
-                        .held_most = most < 1                ? 1
-                                     : most > REFIT_HELD_MAX ? REFIT_HELD_MAX
-                                                             : most};
+    *r = (struct refit_page){.cache = cache,
+                             .ct = ct,
+                             .drain.pace = pace,
+                             .held_most = most < 1                ? 1
+                                          : most > REFIT_HELD_MAX ? REFIT_HELD_MAX
+                                                                  : most};
 }
 
-bool resize_page_grow(struct refit *r, unsigned class_id) {
+bool refit_page_grow(struct refit_page *r, unsigned class_id) {
     struct slab *slab = cache_slab(r->cache);
     if (r->held_count > 0) {
         slab_page_place(slab, r->held[--r->held_count], class_id);
@@ -28,17 +28,17 @@ bool resize_page_grow(struct refit *r, unsigned class_id) {
     return slab_grow(slab, class_id);
 }
 
-void resize_page_release(struct refit *r) {
+void refit_page_release(struct refit_page *r) {
     while (r->held_count > 0) {
         slab_page_place(cache_slab(r->cache), r->held[--r->held_count], SLAB_CLASS_NONE);
     }
 }
 
-static enum cache_moved resize_page_chunk(void *arg, uint32_t page, uint32_t chunk) {
-    struct refit *r = arg;
+static enum cache_moved refit_page_chunk(void *arg, uint32_t page, uint32_t chunk) {
+    struct refit_page *r = arg;
     unsigned wanted;
     enum cache_moved moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE, &wanted);
-    if (moved == CACHE_MOVED_NO_ROOM && resize_page_grow(r, wanted)) {
+    if (moved == CACHE_MOVED_NO_ROOM && refit_page_grow(r, wanted)) {
         moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE, &wanted);
     } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, page, chunk)) {
         /* the page cannot be had then, so nothing is dropped to make room for the chunk */
@@ -52,8 +52,8 @@ static enum cache_moved resize_page_chunk(void *arg, uint32_t page, uint32_t chu
 }
 
 /* Before another pass. A page that is in use cannot be had, so nothing is dropped for it. */
-static bool resize_page_may_go_on(void *arg) {
-    struct refit *r = arg;
+static bool refit_page_may_go_on(void *arg) {
+    struct refit_page *r = arg;
     r->may_evict = r->no_room && !r->in_use;
     if (r->may_evict && !cache_evicts(r->cache)) {
         return false;
@@ -63,7 +63,7 @@ static bool resize_page_may_go_on(void *arg) {
 }
 
 /* Keeps an emptied page, or gives it to the pool. */
-static void resize_page_hold(struct refit *r, uint32_t page) {
+static void refit_page_hold(struct refit_page *r, uint32_t page) {
     r->pages++;
     if (r->held_count < r->held_most) {
         r->held[r->held_count++] = page;
@@ -72,7 +72,7 @@ static void resize_page_hold(struct refit *r, uint32_t page) {
     }
 }
 
-void resize_page_begin(struct refit *r, uint32_t page, uint64_t now_us) {
+void refit_page_begin(struct refit_page *r, uint32_t page, uint64_t now_us) {
     unsigned class_id = slab_page_class(cache_slab(r->cache), page);
     struct drain *d = &r->drain;
     r->result = REFIT_NOT_NOW;
@@ -82,27 +82,27 @@ void resize_page_begin(struct refit *r, uint32_t page, uint64_t now_us) {
                    page_move_begin(&r->page, r->ct, page, class_id, PAGE_TO_DRIVER, 0);
     if (r->under_way) {
         d->page = &r->page;
-        d->driver = (struct page_driver){.ct = r->ct, .chunk = resize_page_chunk, .arg = r};
-        d->may_go_on = resize_page_may_go_on;
+        d->driver = (struct page_driver){.ct = r->ct, .chunk = refit_page_chunk, .arg = r};
+        d->may_go_on = refit_page_may_go_on;
         d->nap_us = r->pace_us / NAP_SHARE;
         drain_begin(d, now_us);
     }
 }
 
 /* The page has gone back. */
-static enum refit_result resize_page_result(const struct refit *r) {
+static enum refit_result refit_page_result(const struct refit_page *r) {
     return atomic_load_explicit(&r->drain.cancelled, memory_order_relaxed) ? REFIT_CANCELLED
            : r->no_room && !r->in_use && !cache_evicts(r->cache)           ? REFIT_NO_ROOM
                                                                            : REFIT_IN_USE;
 }
 
-static uint64_t resize_page_finish(struct refit *r, enum refit_result result) {
+static uint64_t refit_page_finish(struct refit_page *r, enum refit_result result) {
     r->result = result;
     r->under_way = false;
     return PACE_DONE;
 }
 
-uint64_t resize_page_step(struct refit *r, uint64_t now_us) {
+uint64_t refit_page_step(struct refit_page *r, uint64_t now_us) {
     struct page_driver d = {.ct = r->ct, .now_us = now_us};
     if (!r->under_way) {
         return PACE_DONE;
@@ -116,27 +116,27 @@ uint64_t resize_page_step(struct refit *r, uint64_t now_us) {
         r->turns_until_us = now_us + PAGE_WAIT_US;
     }
     if (r->page.state == PAGE_MOVE_NONE) {
-        return resize_page_finish(r, resize_page_result(r));
+        return refit_page_finish(r, refit_page_result(r));
     }
     if (page_move_step(&r->page, &d)) {
-        resize_page_hold(r, r->page.page);
-        return resize_page_finish(r, REFIT_EMPTIED);
+        refit_page_hold(r, r->page.page);
+        return refit_page_finish(r, REFIT_EMPTIED);
     }
     if (now_us >= r->turns_until_us) {
         page_move_put_back(&r->page, r->ct);
-        return resize_page_finish(r, REFIT_IN_USE);
+        return refit_page_finish(r, REFIT_IN_USE);
     }
     /* look less often the longer it takes */
     return now_us + TURNS_LOOK_US + (now_us + PAGE_WAIT_US - r->turns_until_us) / 8;
 }
 
-void resize_page_cancel(struct refit *r) {
+void refit_page_cancel(struct refit_page *r) {
     if (r->under_way) {
         drain_cancel(&r->drain);
     }
 }
 
-void resize_page_end(struct refit *r) {
+void refit_page_end(struct refit_page *r) {
     page_move_put_back(&r->page, r->ct);
-    resize_page_release(r);
+    refit_page_release(r);
 }

@@ -1,9 +1,9 @@
 /* The inside of a change of the chunk sizes, for the files of this folder only. */
-#ifndef SLATE_CONTROL_RESIZE_RESIZE_CHANGE_H
-#define SLATE_CONTROL_RESIZE_RESIZE_CHANGE_H
+#ifndef SLATE_CONTROL_GEOMETRY_GEOMETRY_CHANGE_H
+#define SLATE_CONTROL_GEOMETRY_GEOMETRY_CHANGE_H
 #include "base/clock.h"
 #include "control/pages/choose_class.h"
-#include "control/resize/resize.h"
+#include "control/geometry/geometry.h"
 
 struct geometry_change {
     struct cache        *cache;
@@ -27,7 +27,7 @@ struct geometry_change {
     struct pace_job        job;
     struct class_choice           class_choice;
     struct picked          picked;
-    struct refit           refit;
+    struct refit_page           refit;
     void                 (*then)(struct geometry_change *);
     void                 (*after_hold)(struct geometry_change *);
     struct cache_sizing    sizing;
@@ -45,7 +45,7 @@ struct geometry_change {
     /* the turns of when the table changed last, and when that was; unquiet: some may last */
     uint64_t               turns[THREADS_MAX], turns_us;
     bool                   unquiet;
-    struct class_set       named;    /* resize_hold_ids */
+    struct class_set       named;    /* geometry_hold_ids */
     struct class_set       fresh;    /* the classes that this step made */
     struct class_set       wanting;  /* those of them that get items, and no page yet */
     /* classes that stay, and hold items that a new class serves better */
@@ -79,56 +79,56 @@ struct geometry_prediction { /* what a change would bring */
     double waste_before_pct, waste_after_pct; /* waste, of the memory that today's items take */
 };
 
-/* --- resize_fit.c: which sizes would fit --- */
+/* --- geometry_fit.c: which sizes would fit --- */
 /* The share of the items' memory that is wasted. */
-double resize_waste_pct(const struct fit_histogram *, double taken_bytes);
+double geometry_waste_pct(const struct fit_histogram *, double taken_bytes);
 /* Begins to find sizes that fit the items that were measured last; `then` comes when `fitted` is
  * known. classes_most is as in an order, wary as in struct fit_limits. False: out of memory. */
-bool resize_fit(struct geometry_change *, unsigned classes_most, bool cautious,
-                void (*then)(struct geometry_change *));
+bool geometry_fit(struct geometry_change *, unsigned classes_most, bool cautious,
+                  void (*then)(struct geometry_change *));
 /* Whether there are enough class ids for the classes of both lists at once. */
-bool resize_has_ids(const struct geometry_change *, const struct size_list *from,
-                    const struct size_list *to);
-void resize_predict(const struct geometry_change *, const struct size_list *from,
-                    const struct size_list *to, struct geometry_prediction *);
+bool geometry_has_ids(const struct geometry_change *, const struct size_list *from,
+                      const struct size_list *to);
+void geometry_predict(const struct geometry_change *, const struct size_list *from,
+                      const struct size_list *to, struct geometry_prediction *);
 /* how many more items the change makes room for */
-double resize_gain_pct(const struct geometry_prediction *);
+double geometry_gain_pct(const struct geometry_prediction *);
 /* Begins to measure the items, and to note what sizes that fit them would gain. With
  * slab_geometry_auto it begins a change to those sizes if three things hold: they gain what an
  * order has to gain, and a page's worth of items; items fill half of the pages in use; and the look
  * before found sizes that are nearly as good. To be called while no change is under way. */
-void resize_fit_check(struct geometry_change *);
+void geometry_fit_check(struct geometry_change *);
 
-/* --- resize_facts.c: what it tells --- */
+/* --- geometry_facts.c: what it tells --- */
 /* Enters a state. `seconds` counts while the change runs. */
-void resize_enter(struct geometry_change *, enum geometry_state);
+void geometry_enter(struct geometry_change *, enum geometry_state);
 /* Brings the facts up to date with what the owner's thread knows. */
-void resize_update_facts(struct geometry_change *);
+void geometry_update_facts(struct geometry_change *);
 /* Says in the facts what the change does or waits for. */
-__attribute__((format(printf, 2, 3))) void resize_set_why(struct geometry_change *,
-                                                          const char *format, ...);
+__attribute__((format(printf, 2, 3))) void geometry_set_why(struct geometry_change *,
+                                                            const char *format, ...);
 
-/* --- resize_order.c: what is asked for --- */
+/* --- geometry_order.c: what is asked for --- */
 /* Answers the order that waits, or begins to. False: none waits. */
-bool resize_order_serve(struct geometry_change *);
+bool geometry_order_serve(struct geometry_change *);
 /* Answers the order that still waits: no more will be served. */
-void resize_order_refuse(struct geometry_change *);
+void geometry_order_refuse(struct geometry_change *);
 
-/* --- resize_pages.c: a page at hand for the change, and the classes that get those it freed --- */
+/* --- geometry_pages.c: a page at hand for the change, and the classes that get freed pages --- */
 /* Keeps a page at hand for a class that runs out of chunks: a page of the pool or, if there is
  * none, the page of least value of any class, unless clients hold it. Then `then` comes. */
-void resize_hold_page(struct geometry_change *, void (*then)(struct geometry_change *));
+void geometry_hold_page(struct geometry_change *, void (*then)(struct geometry_change *));
 /* Gives a page that the change has freed to the class that wants it most. False: no class wants
  * one, or none is left; then the pool has the others. */
-bool resize_hand_out_page(struct geometry_change *);
+bool geometry_hand_out_page(struct geometry_change *);
 
-/* --- resize_begin.c --- */
+/* --- geometry_begin.c --- */
 /* Begins a job of the pace; `then` comes when it is done. */
-void resize_run(struct geometry_change *, bool (*step)(void *, uint64_t now_us),
-                void (*then)(struct geometry_change *));
+void geometry_run(struct geometry_change *, bool (*step)(void *, uint64_t now_us),
+                  void (*then)(struct geometry_change *));
 /* Begins to look at the sizes of all items. */
-void resize_measure(struct geometry_change *, void (*then)(struct geometry_change *));
-void resize_begin(struct geometry_change *, const struct size_list *from,
-                  const struct size_list *to, const struct geometry_prediction *);
-void resize_begin_pass(struct geometry_change *); /* begins a pass over the pages */
+void geometry_measure(struct geometry_change *, void (*then)(struct geometry_change *));
+void geometry_begin(struct geometry_change *, const struct size_list *from,
+                    const struct size_list *to, const struct geometry_prediction *);
+void geometry_begin_pass(struct geometry_change *); /* begins a pass over the pages */
 #endif

@@ -1,5 +1,5 @@
 /* The tuner's thread and what others may ask of it. */
-#include "control/state.h"
+#include "control/tuner_state.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,9 +22,9 @@ enum {
 /* A crawl after a flush, where sweeps are off, looks at all items, however many the setting
  * allows. */
 static void tuner_start_crawl(struct tuner *t, unsigned class_count) {
-    uint32_t flushed = cache_flushed(t->cache);
-    if (flushed != t->flushed) {
-        t->flushed = flushed;
+    uint32_t flushed_s = cache_flushed_s(t->cache);
+    if (flushed_s != t->flushed_s) {
+        t->flushed_s = flushed_s;
         crawler_start(&t->crawler, 0);
         return;
     }
@@ -41,7 +41,7 @@ static bool tuner_step_crawler(struct tuner *t) {
     }
     bool on = t->settings.crawler,
          running = atomic_load_explicit(&t->crawler.running, memory_order_relaxed);
-    bool flushed = !running && !t->sweeper.on && cache_flushed(t->cache) != t->flushed;
+    bool flushed = !running && !t->sweeper.on && cache_flushed_s(t->cache) != t->flushed_s;
     if (on && (requested != 0 || flushed || crawler_due(&t->crawler, clock_mono_us()))) {
         tuner_start_crawl(t, requested != 0 ? requested : cache_slab(t->cache)->class_count);
     }
@@ -54,8 +54,6 @@ static bool tuner_step_crawler(struct tuner *t) {
     }
     return crawler_step(&t->crawler);
 }
-
-/* --- the thread --- */
 
 /* --- tasks of the control thread, in the order in which a step runs them --- */
 
@@ -155,7 +153,8 @@ static bool tuner_start_thread(struct tuner *t) {
 }
 
 /* Takes what needs neither memory nor a descriptor from the configuration. */
-static void tuner_take_config(struct tuner *t, struct cache *cache, const struct tune_config *cfg) {
+static void tuner_take_config(struct tuner *t, struct cache *cache,
+                              const struct tuner_config *cfg) {
     t->cache = cache;
     t->by_hand = cfg->by_hand;
     t->epoch_us = cfg->by_hand ? 0 : clock_unix_ms() * 1000 - clock_mono_us();
@@ -171,7 +170,7 @@ static void tuner_take_config(struct tuner *t, struct cache *cache, const struct
         atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed);
 }
 
-struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
+struct tuner *tuner_create(struct cache *cache, const struct tuner_config *cfg) {
     struct tuner *t = calloc(1, sizeof *t);
     if (t == NULL) {
         return NULL;
@@ -182,8 +181,8 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     t->ct = cache_thread_create(cache);
     t->pages_ct = cache_thread_create(cache);
     if (t->pages_ct != NULL) {
-        t->geometry = resize_create(cache, t->pages_ct, &t->pace, cfg->reassign,
-                                    &t->settings.geometry, cfg->by_hand ? 0 : clock_mono_us());
+        t->geometry = geometry_create(cache, t->pages_ct, &t->pace, cfg->reassign,
+                                      &t->settings.geometry, cfg->by_hand ? 0 : clock_mono_us());
     }
     t->whatif = whatif_create(cache, (size_t)t->limit_seen * PAGE_BYTES,
                                cfg->worker_count + CACHE_THREADS);
@@ -239,7 +238,7 @@ void tuner_destroy(struct tuner **taken) {
     automove_trace_close(&t->automove_trace);
     free(t->curves);
     crawler_fini(&t->crawler);
-    resize_destroy(&t->geometry);
+    geometry_destroy(&t->geometry);
     whatif_destroy(&t->whatif);
     cache_thread_destroy(&t->pages_ct);
     cache_thread_destroy(&t->ct);
@@ -256,20 +255,20 @@ struct control *tuner_control(struct tuner *t) { return &t->control; }
 
 struct move_log *tuner_moves(struct tuner *t) { return &t->moves; }
 
-void tuner_words(struct tuner *t, struct tune_words *w) {
+void tuner_words(struct tuner *t, struct tuner_words *w) {
     lock_take(&t->lock);
     *w = t->words;
     lock_release(&t->lock);
 }
 
-void tuner_worth(struct tuner *t, struct tune_worth *w) {
+void tuner_worth(struct tuner *t, struct tuner_worth *w) {
     lock_take(&t->lock);
     *w = t->worth;
     lock_release(&t->lock);
 }
 
-void tuner_facts(struct tuner *t, struct tune_facts *f) {
-    *f = (struct tune_facts){
+void tuner_facts(struct tuner *t, struct tuner_facts *f) {
+    *f = (struct tuner_facts){
         .moving = atomic_load_explicit(&t->requested, memory_order_relaxed) ||
                   atomic_load_explicit(&t->moving, memory_order_relaxed),
         .crawling = atomic_load_explicit(&t->crawler.running, memory_order_relaxed),
@@ -287,13 +286,13 @@ struct whatif *tuner_whatif(struct tuner *t) { return t->whatif; }
 
 /* What is sampled is put in at once, for any thread may read under what-if's lock which policies
  * it follows. The order that sets makes all tasks due. */
-void tuner_set(struct tuner *t, const struct tune_settings *s) {
+void tuner_set(struct tuner *t, const struct tuner_settings *s) {
     t->settings = *s;
     whatif_set(t->whatif, s->sample_rate, s->sample_follow);
 }
 
 bool tuner_order_geometry(struct tuner *t, struct geometry_order *order) {
-    return resize_order_take(t->geometry, order);
+    return geometry_order_take(t->geometry, order);
 }
 
 enum crawl_status tuner_crawl(struct tuner *t, const struct class_set *classes) {

@@ -3,24 +3,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/resize/resize_change.h"
+#include "control/geometry/geometry_change.h"
 
 /* --- orders --- */
 
-bool resize_order_take(struct geometry_change *g, struct geometry_order *o) {
+bool geometry_order_take(struct geometry_change *g, struct geometry_order *o) {
     bool taken = g->order == NULL;
     g->order = taken ? o : g->order;
     return taken;
 }
 
-static void resize_order_done(struct geometry_change *g) {
+static void geometry_order_done(struct geometry_change *g) {
     struct geometry_order *o = g->order;
     g->order = NULL;
     o->done(o);
 }
 
-__attribute__((format(printf, 2, 3))) static void resize_order_answer(struct geometry_order *o,
-                                                                      const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void geometry_order_answer(struct geometry_order *o,
+                                                                        const char *format, ...) {
     va_list ap;
     va_start(ap, format);
     vsnprintf(o->answer, sizeof o->answer, format, ap);
@@ -30,8 +30,8 @@ __attribute__((format(printf, 2, 3))) static void resize_order_answer(struct geo
 /* --- what is asked for --- */
 
 /* Finds the sizes that the order asks for. False: the answer says why there are none. */
-static bool resize_order_sizes(struct geometry_change *g, struct geometry_order *o,
-                               struct size_list *to) {
+static bool geometry_order_sizes(struct geometry_change *g, struct geometry_order *o,
+                                 struct size_list *to) {
     const struct slab *slab = cache_slab(g->cache);
     struct size_rules rules;
     slab_rules(slab, &rules);
@@ -39,7 +39,7 @@ static bool resize_order_sizes(struct geometry_change *g, struct geometry_order 
     case GEOMETRY_FACTOR: size_list_by_factor(to, o->first_bytes, o->factor, &rules); return true;
     case GEOMETRY_SIZES:
         if (!size_list_of(to, o->sizes, o->size_count, &rules)) {
-            resize_order_answer(
+            geometry_order_answer(
                 o,
                 "BADSIZES sizes must ascend by at least %u, from %u to %u bytes, and be at most "
                 "%u beside the largest chunk's %u",
@@ -58,8 +58,8 @@ static bool resize_order_sizes(struct geometry_change *g, struct geometry_order 
 
 /* Adds to a prediction what items of sizes that no item has now would waste, and the chunk
  * sizes. */
-static void resize_order_add_sizes(const struct geometry_change *g, struct geometry_order *o,
-                                   const struct size_list *to) {
+static void geometry_order_add_sizes(const struct geometry_change *g, struct geometry_order *o,
+                                     const struct size_list *to) {
     struct fit_absent_sizes unseen;
     size_t len = strlen(o->answer);
     fit_absent_sizes(&g->sizes, to, &unseen);
@@ -74,15 +74,16 @@ static void resize_order_add_sizes(const struct geometry_change *g, struct geome
 }
 
 /* Writes the prediction: `answer` begins with the given word, and ends with the given clause. */
-static void resize_order_answer_prediction(struct geometry_order *o, const char *word,
-                                           const struct size_list *to,
-                                           const struct geometry_prediction *k, const char *last) {
-    double gain = resize_gain_pct(k);
+static void geometry_order_answer_prediction(struct geometry_order *o, const char *word,
+                                             const struct size_list *to,
+                                             const struct geometry_prediction *k,
+                                             const char *last) {
+    double gain = geometry_gain_pct(k);
     if (!(k->items_before > 0)) {
-        resize_order_answer(o, "%s there are no items to fit the sizes to%s", word, last);
+        geometry_order_answer(o, "%s there are no items to fit the sizes to%s", word, last);
         return;
     }
-    resize_order_answer(
+    geometry_order_answer(
         o,
         "%s %u classes would hold %.1f %% %s items in %u pages, %.0f instead of %.0f, and waste "
         "%.1f %% of their memory instead of %.1f %%%s",
@@ -91,14 +92,14 @@ static void resize_order_answer_prediction(struct geometry_order *o, const char 
 }
 
 /* Whether these sizes can be had. False: the answer says why they cannot. */
-static bool resize_order_can_change(struct geometry_change *g, struct geometry_order *o,
-                                    const struct size_list *from, const struct size_list *to) {
+static bool geometry_order_can_change(struct geometry_change *g, struct geometry_order *o,
+                                      const struct size_list *from, const struct size_list *to) {
     if (size_list_same(from, to) && g->state == GEOMETRY_STEADY) {
-        resize_order_answer(o, "SAME these are the chunk sizes already");
+        geometry_order_answer(o, "SAME these are the chunk sizes already");
         return false;
     }
-    if (!resize_has_ids(g, from, to)) {
-        resize_order_answer(
+    if (!geometry_has_ids(g, from, to)) {
+        geometry_order_answer(
             o, "NOIDS %u old and %u new classes, with those still being emptied, are more than %d",
             from->count, to->count, SLAB_CLASSES_MAX - 1);
         return false;
@@ -106,24 +107,24 @@ static bool resize_order_can_change(struct geometry_change *g, struct geometry_o
     return true;
 }
 
-static void resize_order_change(struct geometry_change *g, struct geometry_order *o) {
+static void geometry_order_change(struct geometry_change *g, struct geometry_order *o) {
     struct geometry_prediction prediction;
     struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to;
-    if (!resize_order_sizes(g, o, &to) || !resize_order_can_change(g, o, &from, &to)) {
+    if (!geometry_order_sizes(g, o, &to) || !geometry_order_can_change(g, o, &from, &to)) {
         return;
     }
-    resize_predict(g, &from, &to, &prediction);
+    geometry_predict(g, &from, &to, &prediction);
     bool gains = o->force || o->verb == GEOMETRY_REVERT ||
-                 resize_gain_pct(&prediction) >= GEOMETRY_GAIN_LEAST_PCT;
+                 geometry_gain_pct(&prediction) >= GEOMETRY_GAIN_LEAST_PCT;
     if (o->dry) {
-        resize_order_answer_prediction(o, "PREDICTED", &to, &prediction,
-                                       gains ? "" : "; it would be refused without force");
-        resize_order_add_sizes(g, o, &to);
+        geometry_order_answer_prediction(o, "PREDICTED", &to, &prediction,
+                                         gains ? "" : "; it would be refused without force");
+        geometry_order_add_sizes(g, o, &to);
         return;
     }
     if (!gains) {
-        resize_order_answer_prediction(o, "NOGAIN", &to, &prediction,
-                                       "; under 2 % more it wants force");
+        geometry_order_answer_prediction(o, "NOGAIN", &to, &prediction,
+                                         "; under 2 % more it wants force");
         return;
     }
     if (g->state == GEOMETRY_STEADY) {
@@ -131,73 +132,73 @@ static void resize_order_change(struct geometry_change *g, struct geometry_order
     } else if (o->verb == GEOMETRY_REVERT) {
         g->was = g->plan.to; /* a second revert takes the change up again */
     }
-    resize_begin(g, &from, &to, &prediction);
-    resize_order_answer(o, "OK");
+    geometry_begin(g, &from, &to, &prediction);
+    geometry_order_answer(o, "OK");
 }
 
 /* The items are measured, and for GEOMETRY_AUTO sizes are fitted to them. */
-static void resize_order_change_and_answer(struct geometry_change *g) {
-    resize_order_change(g, g->order);
-    resize_order_done(g);
+static void geometry_order_change_and_answer(struct geometry_change *g) {
+    geometry_order_change(g, g->order);
+    geometry_order_done(g);
 }
 
-static void resize_order_fit_and_change(struct geometry_change *g) {
+static void geometry_order_fit_and_change(struct geometry_change *g) {
     struct geometry_order *o = g->order;
     if (o->verb != GEOMETRY_AUTO) {
-        resize_order_change_and_answer(g);
-    } else if (!resize_fit(g, o->classes_most, false, resize_order_change_and_answer)) {
-        resize_order_answer(o, "SERVER_ERROR out of memory");
-        resize_order_done(g);
+        geometry_order_change_and_answer(g);
+    } else if (!geometry_fit(g, o->classes_most, false, geometry_order_change_and_answer)) {
+        geometry_order_answer(o, "SERVER_ERROR out of memory");
+        geometry_order_done(g);
     }
 }
 
-static void resize_order_pause(struct geometry_change *g) {
-    resize_enter(g, GEOMETRY_PAUSED);
-    resize_page_release(&g->refit);
-    resize_set_why(g, "paused by order");
+static void geometry_order_pause(struct geometry_change *g) {
+    geometry_enter(g, GEOMETRY_PAUSED);
+    refit_page_release(&g->refit);
+    geometry_set_why(g, "paused by order");
 }
 
-static void resize_order_resume(struct geometry_change *g) {
-    resize_enter(g, GEOMETRY_DRAINING);
+static void geometry_order_resume(struct geometry_change *g) {
+    geometry_enter(g, GEOMETRY_DRAINING);
     g->due_us = g->now_us;
 }
 
-bool resize_order_serve(struct geometry_change *g) {
+bool geometry_order_serve(struct geometry_change *g) {
     struct geometry_order *o = g->order;
     if (o == NULL) {
         return false;
     }
     if (cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
-        resize_order_answer(o, "CLIENT_ERROR the %s store has no chunk sizes to change",
-                            cache_store_name(cache_store_kind(g->cache)));
+        geometry_order_answer(o, "CLIENT_ERROR the %s store has no chunk sizes to change",
+                              cache_store_name(cache_store_kind(g->cache)));
     } else if (!g->may_move) {
-        resize_order_answer(o, "CLIENT_ERROR slab reassignment disabled");
+        geometry_order_answer(o, "CLIENT_ERROR slab reassignment disabled");
     } else if (o->verb == GEOMETRY_PAUSE && g->state == GEOMETRY_DRAINING) {
-        resize_order_pause(g);
-        resize_order_answer(o, "OK");
+        geometry_order_pause(g);
+        geometry_order_answer(o, "OK");
     } else if (o->verb == GEOMETRY_RESUME && g->state == GEOMETRY_PAUSED) {
-        resize_order_resume(g);
-        resize_order_answer(o, "OK");
+        geometry_order_resume(g);
+        geometry_order_answer(o, "OK");
     } else if (o->verb == GEOMETRY_PAUSE) {
-        resize_order_answer(o, g->state == GEOMETRY_PAUSED
-                                   ? "NOTRUNNING the change is paused already"
-                                   : "NOTRUNNING no change is under way");
+        geometry_order_answer(o, g->state == GEOMETRY_PAUSED
+                                     ? "NOTRUNNING the change is paused already"
+                                     : "NOTRUNNING no change is under way");
     } else if (o->verb == GEOMETRY_RESUME) {
-        resize_order_answer(o, "NOTPAUSED no change is paused");
+        geometry_order_answer(o, "NOTPAUSED no change is paused");
     } else if (o->verb == GEOMETRY_REVERT && g->was.count == 0) {
-        resize_order_answer(o, "NOREVERT the chunk sizes have not been changed since the start");
+        geometry_order_answer(o, "NOREVERT the chunk sizes have not been changed since the start");
     } else {
-        resize_measure(g, resize_order_fit_and_change);
+        geometry_measure(g, geometry_order_fit_and_change);
         return true;
     }
-    resize_order_done(g);
+    geometry_order_done(g);
     return true;
 }
 
-void resize_order_refuse(struct geometry_change *g) {
+void geometry_order_refuse(struct geometry_change *g) {
     struct geometry_order *o = g->order;
     if (o != NULL) {
-        resize_order_answer(o, "SERVER_ERROR the server is stopping");
-        resize_order_done(g);
+        geometry_order_answer(o, "SERVER_ERROR the server is stopping");
+        geometry_order_done(g);
     }
 }

@@ -3,30 +3,30 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "control/resize/resize_change.h"
+#include "control/geometry/geometry_change.h"
 
 /* The lock is held. */
-static double resize_running_s(const struct geometry_change *g) {
+static double geometry_running_s(const struct geometry_change *g) {
     return g->since_us != 0 ? (double)(g->facts_us - g->since_us) / CLOCK_SECOND_US : 0;
 }
 
 void geometry_facts(struct geometry_change *g, struct geometry_facts *f) {
     lock_take(&g->lock);
     *f = g->facts;
-    f->seconds += resize_running_s(g);
+    f->seconds += geometry_running_s(g);
     lock_release(&g->lock);
 }
 
-void resize_enter(struct geometry_change *g, enum geometry_state state) {
+void geometry_enter(struct geometry_change *g, enum geometry_state state) {
     lock_take(&g->lock);
     g->facts_us = g->now_us;
-    g->facts.seconds += resize_running_s(g);
+    g->facts.seconds += geometry_running_s(g);
     g->since_us = state == GEOMETRY_DRAINING ? g->now_us : 0;
     g->facts.state = g->state = state;
     lock_release(&g->lock);
 }
 
-void resize_set_why(struct geometry_change *g, const char *format, ...) {
+void geometry_set_why(struct geometry_change *g, const char *format, ...) {
     va_list ap;
     lock_take(&g->lock);
     va_start(ap, format);
@@ -35,8 +35,8 @@ void resize_set_why(struct geometry_change *g, const char *format, ...) {
     lock_release(&g->lock);
 }
 
-void resize_update_facts(struct geometry_change *g) {
-    const struct refit *r = &g->refit;
+void geometry_update_facts(struct geometry_change *g) {
+    const struct refit_page *r = &g->refit;
     lock_take(&g->lock);
     struct geometry_facts *f = &g->facts;
     g->facts_us = g->now_us;

@@ -1,6 +1,6 @@
 /* The tuner's insides, for the files of this folder only. */
-#ifndef SLATE_CONTROL_STATE_H
-#define SLATE_CONTROL_STATE_H
+#ifndef SLATE_CONTROL_TUNER_STATE_H
+#define SLATE_CONTROL_TUNER_STATE_H
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -11,12 +11,12 @@
 #include "control/pages/choose_class.h"
 #include "control/pages/mover.h"
 #include "control/pages/move_log.h"
-#include "control/resize/resize.h"
+#include "control/geometry/geometry.h"
 #include "control/sampling/whatif.h"
 #include "control/snapshot.h"
 #include "control/sweep/crawler.h"
 #include "control/sweep/sweeper.h"
-#include "control/tune.h"
+#include "control/tuner.h"
 
 /* A `slabs reassign` in progress. */
 struct reassignment {
@@ -80,12 +80,12 @@ struct tuner {
 
     _Atomic bool         moving, requested;
     struct lock          lock; /* over words and worth, which other threads read */
-    struct tune_words    words;
-    struct tune_worth    worth;
+    struct tuner_words    words;
+    struct tuner_worth    worth;
     struct move_log      moves; /* has a lock of its own */
 
     /* What follows belongs to the control thread. */
-    struct tune_settings settings;
+    struct tuner_settings settings;
     struct reassignment request;
     struct class_set   crawl_classes; /* classes of a crawl that was ordered; none: no crawl */
     struct automove_trial *trial;     /* waits for its answer; NULL: none */
@@ -96,7 +96,7 @@ struct tuner {
     struct whatif     *whatif;        /* likewise */
     struct crawler     crawler;
     struct sweeper     sweeper;
-    uint32_t           flushed; /* cache_flushed when the crawler last began because of a flush */
+    uint32_t flushed_s; /* cache_flushed_s when the crawler last began because of a flush */
     struct active_mode active;
     struct lua_call   *trying; /* the policy's call that answers the trial; NULL: none */
     struct automove_name last; /* the mode before: runs again when this one fails */

@@ -20,14 +20,14 @@
  * It is a machine of slices: looks at items, searches and pages are jobs of the pace, and an order
  * that comes meanwhile puts the page back that is being emptied. Threading: the owner's thread, but
  * for geometry_facts, which is for anyone. */
-#ifndef SLATE_CONTROL_RESIZE_RESIZE_H
-#define SLATE_CONTROL_RESIZE_RESIZE_H
+#ifndef SLATE_CONTROL_GEOMETRY_GEOMETRY_H
+#define SLATE_CONTROL_GEOMETRY_GEOMETRY_H
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/lock.h"
-#include "control/pages/resize_page.h"
-#include "control/resize/resize_plan.h"
+#include "control/pages/refit_page.h"
+#include "control/geometry/geometry_plan.h"
 
 enum {
     /* a change must make room for so many more items in all pages, or it is refused */
@@ -95,25 +95,25 @@ struct geometry_facts {
     char     why[GEOMETRY_WHY_BYTES]; /* what it does or waits for */
 };
 
-struct geometry_change; /* resize.c */
+struct geometry_change; /* geometry.c */
 struct pace;
 /* Makes a change that does nothing yet. The pace and the settings stay the caller's. Each step
  * reads the settings; one that finds `follow` switched looks for better sizes at once. NULL: no
  * memory. */
-struct geometry_change *resize_create(struct cache *, struct cache_thread *, struct pace *,
-                                      bool may_move, const struct geometry_settings *,
-                                      uint64_t now_us);
-void resize_destroy(struct geometry_change **); /* answers what still waits */
+struct geometry_change *geometry_create(struct cache *, struct cache_thread *, struct pace *,
+                                        bool may_move, const struct geometry_settings *,
+                                        uint64_t now_us);
+void geometry_destroy(struct geometry_change **); /* answers what still waits */
 
 /* Hands the order over, until `done` is called. False: another order still
  * waits for its answer. */
-bool resize_order_take(struct geometry_change *, struct geometry_order *);
+bool geometry_order_take(struct geometry_change *, struct geometry_order *);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);
 /* The classes that jobs of the owner name. Their ids do not become free until they are not among
  * them. Before a step. */
-void resize_hold_ids(struct geometry_change *, const struct class_set *named);
+void geometry_hold_ids(struct geometry_change *, const struct class_set *named);
 
 /* Goes on with what is due, and waits for nothing. Returns when it wants to be called again, as of
  * control/pages/pace.h; GEOMETRY_NEVER: when something is asked. */
-uint64_t resize_step(struct geometry_change *, uint64_t now_us);
+uint64_t geometry_step(struct geometry_change *, uint64_t now_us);
 #endif

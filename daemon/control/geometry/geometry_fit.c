@@ -1,13 +1,13 @@
 /* Which sizes would fit the items there are, what they would bring, and whether it is time for
  * them. */
 #include "base/log.h"
-#include "control/resize/resize_change.h"
+#include "control/geometry/geometry_change.h"
 
-double resize_waste_pct(const struct fit_histogram *h, double taken_bytes) {
+double geometry_waste_pct(const struct fit_histogram *h, double taken_bytes) {
     return taken_bytes > 0 ? (1 - (double)h->item_bytes / taken_bytes) * 100 : 0;
 }
 
-static bool resize_fit_step(void *arg, uint64_t now_us) {
+static bool geometry_fit_step(void *arg, uint64_t now_us) {
     struct geometry_change *g = arg;
     (void)now_us;
     bool more = fit_step(g->search);
@@ -17,8 +17,8 @@ static bool resize_fit_step(void *arg, uint64_t now_us) {
     return more;
 }
 
-bool resize_fit(struct geometry_change *g, unsigned classes_most, bool cautious,
-                void (*then)(struct geometry_change *)) {
+bool geometry_fit(struct geometry_change *g, unsigned classes_most, bool cautious,
+                  void (*then)(struct geometry_change *)) {
     const struct slab *slab = cache_slab(g->cache);
     struct size_rules rules;
     slab_rules(slab, &rules);
@@ -32,71 +32,72 @@ bool resize_fit(struct geometry_change *g, unsigned classes_most, bool cautious,
     if (g->search == NULL) {
         return false;
     }
-    resize_run(g, resize_fit_step, then);
+    geometry_run(g, geometry_fit_step, then);
     return true;
 }
 
-bool resize_has_ids(const struct geometry_change *g, const struct size_list *from,
-                    const struct size_list *to) {
+bool geometry_has_ids(const struct geometry_change *g, const struct size_list *from,
+                      const struct size_list *to) {
     struct size_list both;
-    return resize_plan_union(from, to, &both) && slab_ids_missing(cache_slab(g->cache), &both) == 0;
+    return geometry_plan_union(from, to, &both) &&
+           slab_ids_missing(cache_slab(g->cache), &both) == 0;
 }
 
-void resize_predict(const struct geometry_change *g, const struct size_list *from,
-                    const struct size_list *to, struct geometry_prediction *k) {
+void geometry_predict(const struct geometry_change *g, const struct size_list *from,
+                      const struct size_list *to, struct geometry_prediction *k) {
     uint32_t pages =
         atomic_load_explicit(&cache_slab(g->cache)->arena->page_limit, memory_order_relaxed);
     *k = (struct geometry_prediction){
         .pages = pages,
         .items_before = fit_items(&g->sizes, from, pages),
         .items_after = fit_items(&g->sizes, to, pages),
-        .waste_before_pct = resize_waste_pct(&g->sizes, g->sizes.taken_bytes),
-        .waste_after_pct = resize_waste_pct(&g->sizes, fit_memory(&g->sizes, to, 0, PAGE_BYTES)),
+        .waste_before_pct = geometry_waste_pct(&g->sizes, g->sizes.taken_bytes),
+        .waste_after_pct = geometry_waste_pct(&g->sizes, fit_memory(&g->sizes, to, 0, PAGE_BYTES)),
     };
 }
 
-double resize_gain_pct(const struct geometry_prediction *k) {
+double geometry_gain_pct(const struct geometry_prediction *k) {
     return k->items_before > 0 ? (k->items_after / k->items_before - 1) * 100 : 0;
 }
 
 /* --- sizes that come later --- */
 
-static void resize_fit_note(struct geometry_change *g, double gain_pct) {
+static void geometry_fit_note(struct geometry_change *g, double gain_pct) {
     lock_take(&g->lock);
     g->facts.auto_gain_pct = gain_pct;
-    g->facts.waste_now_pct = resize_waste_pct(&g->sizes, g->sizes.taken_bytes);
+    g->facts.waste_now_pct = geometry_waste_pct(&g->sizes, g->sizes.taken_bytes);
     lock_release(&g->lock);
 }
 
 /* Whether items fill enough pages to be judged, and the gain is worth a change. Few items may
  * already have a page of each of many classes, and tell nothing of the items to come. A gain of
  * less than a page lies within the rounding of pages: the next look might say the opposite. */
-static bool resize_fit_is_worth_it(const struct geometry_change *g,
-                                   const struct geometry_prediction *k) {
-    double gain_pct = resize_gain_pct(k),
-           out =
-               atomic_load_explicit(&cache_slab(g->cache)->arena->pages_out, memory_order_relaxed);
+static bool geometry_fit_is_worth_it(const struct geometry_change *g,
+                                     const struct geometry_prediction *k) {
+    const struct arena *a = cache_slab(g->cache)->arena;
+    double gain_pct = geometry_gain_pct(k),
+           out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
     return g->sizes.taken_bytes * g->sizes.every >= out * PAGE_BYTES / 2 &&
            gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
 }
 
 /* Whether the sizes found by the previous look still bring most of the gain for today's items.
  * While each look finds new items of other sizes, a change would soon be out of date. */
-static bool resize_fit_is_steady(const struct geometry_change *g, const struct size_list *wished,
-                                 const struct geometry_prediction *k) {
+static bool geometry_fit_is_steady(const struct geometry_change *g, const struct size_list *wished,
+                                   const struct geometry_prediction *k) {
     return wished->count > 0 &&
            fit_items(&g->sizes, wished, k->pages) - k->items_before >=
                (k->items_after - k->items_before) * GEOMETRY_STEADY_PCT / 100;
 }
 
-static void resize_fit_done(struct geometry_change *g) {
+static void geometry_fit_done(struct geometry_change *g) {
     struct geometry_prediction prediction;
     struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, wished = g->wished,
                      *to = &g->fitted;
     g->wished.count = 0;
-    resize_predict(g, &from, to, &prediction);
-    resize_fit_note(g, resize_gain_pct(&prediction));
-    if (!resize_fit_is_worth_it(g, &prediction) || !resize_has_ids(g, &from, to)) {
+    geometry_predict(g, &from, to, &prediction);
+    geometry_fit_note(g, geometry_gain_pct(&prediction));
+    if (!geometry_fit_is_worth_it(g, &prediction) || !geometry_has_ids(g, &from, to)) {
         return;
     }
     g->wished = *to;
@@ -104,20 +105,20 @@ static void resize_fit_done(struct geometry_change *g) {
         return;
     }
     g->fit_due_us = g->now_us + GEOMETRY_CONFIRM_US;
-    if (resize_fit_is_steady(g, &wished, &prediction)) {
+    if (geometry_fit_is_steady(g, &wished, &prediction)) {
         log_info("geometry: the items are of other sizes than the classes were fitted to");
         g->was = from;
         g->wished.count = 0;
-        resize_begin(g, &from, to, &prediction);
+        geometry_begin(g, &from, to, &prediction);
     }
 }
 
-static void resize_fit_measured(struct geometry_change *g) {
+static void geometry_fit_measured(struct geometry_change *g) {
     g->fit_due_us = g->now_us + GEOMETRY_LOOK_US;
-    if (g->sizes.items == 0 || !resize_fit(g, 0, true, resize_fit_done)) {
+    if (g->sizes.items == 0 || !geometry_fit(g, 0, true, geometry_fit_done)) {
         g->wished.count = 0;
-        resize_fit_note(g, 0);
+        geometry_fit_note(g, 0);
     }
 }
 
-void resize_fit_check(struct geometry_change *g) { resize_measure(g, resize_fit_measured); }
+void geometry_fit_check(struct geometry_change *g) { geometry_measure(g, geometry_fit_measured); }

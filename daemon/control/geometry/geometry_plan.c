@@ -1,4 +1,4 @@
-#include "control/resize/resize_plan.h"
+#include "control/geometry/geometry_plan.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,8 +15,8 @@ static double plan_saving(const struct geometry_plan *p, unsigned place,
     return takes > 0 ? takes - fit_memory(h, &p->to, above, most) : INFINITY;
 }
 
-void resize_plan_make(struct geometry_plan *p, const struct size_list *from,
-                      const struct size_list *to, const struct fit_histogram *h) {
+void geometry_plan_make(struct geometry_plan *p, const struct size_list *from,
+                        const struct size_list *to, const struct fit_histogram *h) {
     double saving[CLASS_SIZES_MAX];
     *p = (struct geometry_plan){.from = *from, .to = *to};
     for (unsigned i = 0; i < from->count; i++) {
@@ -31,8 +31,8 @@ void resize_plan_make(struct geometry_plan *p, const struct size_list *from,
     }
 }
 
-bool resize_plan_union(const struct size_list *a, const struct size_list *b,
-                       struct size_list *both) {
+bool geometry_plan_union(const struct size_list *a, const struct size_list *b,
+                         struct size_list *both) {
     unsigned i = 0, j = 0;
     both->count = 0;
     while (i < a->count || j < b->count) {
@@ -75,10 +75,10 @@ static void plan_sizes_now(const struct geometry_plan *p, struct size_list *now)
             new.bytes[new.count++] = p->to.bytes[i];
         }
     }
-    resize_plan_union(&old, &new, now);
+    geometry_plan_union(&old, &new, now);
 }
 
-bool resize_plan_step(struct geometry_plan *p, struct size_list *now) {
+bool geometry_plan_step(struct geometry_plan *p, struct size_list *now) {
     struct size_list before;
     plan_sizes_now(p, &before);
     while (p->done < p->from.count) {

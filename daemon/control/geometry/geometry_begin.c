@@ -1,9 +1,9 @@
 /* Begins a change of the chunk sizes, and a pass over the pages; measures the sizes of the
  * items. */
 #include "base/log.h"
-#include "control/resize/resize_change.h"
+#include "control/geometry/geometry_change.h"
 
-void resize_begin_pass(struct geometry_change *g) {
+void geometry_begin_pass(struct geometry_change *g) {
     g->page = 0;
     g->in_use = 0;
     g->no_room = false;
@@ -11,15 +11,15 @@ void resize_begin_pass(struct geometry_change *g) {
     g->tried_in_use = false;
 }
 
-void resize_begin(struct geometry_change *g, const struct size_list *from,
-                  const struct size_list *to, const struct geometry_prediction *prediction) {
-    resize_plan_make(&g->plan, from, to, &g->sizes);
-    resize_page_release(&g->refit);
-    resize_page_init(&g->refit, g->cache, g->ct, g->pace);
+void geometry_begin(struct geometry_change *g, const struct size_list *from,
+                    const struct size_list *to, const struct geometry_prediction *prediction) {
+    geometry_plan_make(&g->plan, from, to, &g->sizes);
+    refit_page_release(&g->refit);
+    refit_page_init(&g->refit, g->cache, g->ct, g->pace);
     g->pool_before = arena_pages_free(cache_slab(g->cache)->arena);
     g->fresh = g->mixed = (struct class_set){{0}};
     g->passes = 0;
-    resize_begin_pass(g);
+    geometry_begin_pass(g);
     g->page = UINT32_MAX; /* the first step comes next */
     g->due_us = g->evictions_due_us = g->now_us;
     lock_take(&g->lock);
@@ -35,27 +35,27 @@ void resize_begin(struct geometry_change *g, const struct size_list *from,
     };
     g->since_us = 0;
     lock_release(&g->lock);
-    resize_enter(g, GEOMETRY_DRAINING);
-    resize_set_why(g, "about to convert the first range");
-    resize_update_facts(g);
+    geometry_enter(g, GEOMETRY_DRAINING);
+    geometry_set_why(g, "about to convert the first range");
+    geometry_update_facts(g);
     log_info("geometry: %u chunk sizes instead of %u, waste %.1f %% -> %.1f %% predicted",
              to->count, from->count, prediction->waste_before_pct, prediction->waste_after_pct);
 }
 
-void resize_run(struct geometry_change *g, bool (*step)(void *, uint64_t now_us),
-                void (*then)(struct geometry_change *)) {
+void geometry_run(struct geometry_change *g, bool (*step)(void *, uint64_t now_us),
+                  void (*then)(struct geometry_change *)) {
     g->job = (struct pace_job){.ct = g->ct, .step = step, .arg = g};
     g->then = then;
     pace_begin(g->pace, &g->job, g->now_us);
 }
 
-static bool resize_measure_step(void *arg, uint64_t now_us) {
+static bool geometry_measure_step(void *arg, uint64_t now_us) {
     struct geometry_change *g = arg;
     (void)now_us;
     return cache_sizing_step(g->cache, &g->sizing);
 }
 
-void resize_measure(struct geometry_change *g, void (*then)(struct geometry_change *)) {
+void geometry_measure(struct geometry_change *g, void (*then)(struct geometry_change *)) {
     cache_sizing_begin(g->cache, &g->sizing, &g->sizes, CACHE_SIZES_PAGES);
-    resize_run(g, resize_measure_step, then);
+    geometry_run(g, geometry_measure_step, then);
 }

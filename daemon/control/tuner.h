@@ -5,19 +5,19 @@
  * Threading: functions that return facts are for any thread; all others are for the control
  * thread, within an order (control/control.h). That thread does the work, except the jobs of the
  * pace, which a second thread does meanwhile (control/pages/pace.h). */
-#ifndef SLATE_CONTROL_TUNE_H
-#define SLATE_CONTROL_TUNE_H
+#ifndef SLATE_CONTROL_TUNER_H
+#define SLATE_CONTROL_TUNER_H
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "cache/cache.h"
 #include "control/automove/automove.h"
 #include "control/control.h"
-#include "control/resize/resize.h"
+#include "control/geometry/geometry.h"
 #include "control/sampling/policy_auto.h"
 
 /* Settings that may change while the tuner runs: its tasks read them at their next slice. */
-struct tune_settings {
+struct tuner_settings {
     double   automove_ratio;
     unsigned automove_window_s;
     bool     crawler; /* lru_crawler */
@@ -27,8 +27,8 @@ struct tune_settings {
     struct geometry_settings geometry;
 };
 
-struct tune_config {
-    struct tune_settings settings;
+struct tuner_config {
+    struct tuner_settings settings;
     const char *automove;    /* a mode's name or number (control/automove/automove.h); NULL: off */
     const char *policy_dir;  /* of policies in Lua; NULL: none */
     /* Called on the tuner's thread, no lock held, when a mode failed and `now` took its place: the
@@ -48,7 +48,7 @@ struct tune_config {
 
 struct tuner;
 /* Starts the threads; NULL and errno. */
-struct tuner *tuner_create(struct cache *, const struct tune_config *);
+struct tuner *tuner_create(struct cache *, const struct tuner_config *);
 void          tuner_destroy(struct tuner **);                            /* stops and joins them */
 struct control *tuner_control(struct tuner *); /* any thread */
 
@@ -57,9 +57,9 @@ struct control *tuner_control(struct tuner *); /* any thread */
  * back. Outside a turn, on one thread. It looks for no expired items. */
 uint64_t tuner_tend_at(struct tuner *, uint64_t now_us);
 
-enum tune_status { TUNE_OK, TUNE_BUSY, TUNE_BAD_CLASS, TUNE_NO_SPARE, TUNE_SAME, TUNE_DISABLED };
+enum tuner_status { TUNER_OK, TUNER_BUSY, TUNER_BAD_CLASS, TUNER_NO_SPARE, TUNER_SAME, TUNER_OFF };
 /* Begins to move `pages` pages. From -1: the tuner chooses the class. To 0: the pool. */
-enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, unsigned pages);
+enum tuner_status tuner_reassign(struct tuner *, int from_class, int to_class, unsigned pages);
 
 /* Ends the request that is under way; `done` is called, at once or later, when the page that is
  * being emptied is back and pages that are empty already have changed hands. False: there is
@@ -67,7 +67,7 @@ enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, un
 bool tuner_cancel(struct tuner *, void (*done)(void *arg, unsigned moved, unsigned wanted),
                   void *arg);
 
-void tuner_set(struct tuner *, const struct tune_settings *);
+void tuner_set(struct tuner *, const struct tuner_settings *);
 /* Runs the mode, by name or number. False: there is no such mode. If the mode cannot start, or
  * fails later, the mode that ran before takes its place, or off, and on_failure is told: try it
  * first (automove_trial). */
@@ -85,7 +85,7 @@ struct automove_trial {
  * trial is under way. */
 bool tuner_try_automove(struct tuner *, struct automove_trial *);
 
-/* Hands over an order (control/resize/resize.h). False: another one waits. */
+/* Hands over an order (control/geometry/geometry.h). False: another one waits. */
 bool tuner_order_geometry(struct tuner *, struct geometry_order *);
 void tuner_geometry(struct tuner *, struct geometry_facts *);
 
@@ -97,7 +97,7 @@ enum crawl_status { CRAWL_OK, CRAWL_BUSY, CRAWL_BAD_CLASS, CRAWL_NOT_STARTED };
 /* Starts a crawl now: frees expired items of these classes. */
 enum crawl_status tuner_crawl(struct tuner *, const struct class_set *);
 
-struct tune_facts {
+struct tuner_facts {
     bool     crawling;
     bool     moving; /* pages are on the move, or a request is not done yet */
     /* pages still to be given back after the memory limit was lowered */
@@ -105,26 +105,26 @@ struct tune_facts {
     uint64_t crawler_starts;
     struct move_result moved; /* by all moves but those of sets with nothing left */
 };
-void tuner_facts(struct tuner *, struct tune_facts *);
+void tuner_facts(struct tuner *, struct tuner_facts *);
 
-struct tune_words {
+struct tuner_words {
     char mode[AUTOMOVE_NAME_BYTES]; /* by name */
     char why[REASON_BYTES];         /* the last decision */
     char state[REASON_BYTES];       /* the mode's own description; may be empty */
     /* the mode that failed last, and why; empty: none failed since a mode was set */
     char failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES];
 };
-void tuner_words(struct tuner *, struct tune_words *);
+void tuner_words(struct tuner *, struct tuner_words *);
 
 /* The worth of pages, as of the last window of a mode that weighs pages. */
-struct tune_worth {
+struct tuner_worth {
     bool     known; /* false: no mode that weighs pages runs, or its first window has not ended */
     uint64_t requests;    /* since the cache began, at its end */
     unsigned class_count; /* classes 1 to class_count */
     uint32_t pages[SLAB_CLASSES_MAX];
     struct page_worth classes[SLAB_CLASSES_MAX];
 };
-void tuner_worth(struct tuner *, struct tune_worth *);
+void tuner_worth(struct tuner *, struct tuner_worth *);
 
 struct move_log;
 struct move_log *tuner_moves(struct tuner *); /* the last moves: control/pages/move_log.h */
