@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What the comparisons of slated with memcached share: the programs, the load, numbers and reports.
+-- Shared by the comparisons of slated with memcached: the programs, the load, numbers and reports.
 
 local cjson = require("cjson")
 local bench_server = require("server")
@@ -9,7 +9,7 @@ local M = {}
 --- The processors of a server under measurement and of its client.
 M.SERVER_CORE, M.CLIENT_CORE = 1, 0
 
---- Ends the program, and the servers that it started, with one line on stderr; what started it is told by the status.
+--- Ends the program, and the servers that it started, with one line on stderr and a failure status.
 function M.fail(message)
   io.stderr:write("bench: ", message, "\n")
   os.exit(1, true)
@@ -43,9 +43,9 @@ function M.setting(name, default)
   return number
 end
 
---- Each memcached to measure against: built from Debian's source package when that can be had, and the distribution's
---- own where its version is another. Versions go into every report, since they differ by a factor.
--- @param of "none" or "distribution", where others are not wanted
+--- Each memcached to compare with: built from Debian's source package where that is available, and the distribution's
+--- own if its version differs. Versions go into every report, since they differ by a factor.
+-- @param of "none" or "distribution", to leave others out
 function M.peers(of)
   local found = {}
   local built = "build/peer/memcached"
@@ -149,8 +149,8 @@ function M.median(numbers)
   return (sorted[middle] + sorted[middle + 1]) / 2
 end
 
---- Between which of these sorted numbers the median of what they were drawn from lies with 95 %: so many from
--- either end that a fair coin seldom shows fewer heads. Nil when they are too few.
+--- The interval of the median with 95 % among these sorted numbers, by ranks at which a fair coin seldom shows fewer
+-- heads. Nil for too few numbers.
 function M.median_range(sorted)
   local n = #sorted
   local chance, tail, from = 0.5 ^ n, 0.5 ^ n, 0
@@ -173,24 +173,24 @@ function M.join(...)
   return all
 end
 
---- One run of slate-load: the server's CPU time an operation in us, operations a second, and how much of its core it
---- used. The time is that of the whole process, the kernel's part included.
--- @param words slate-load's, how long it runs among them
--- @param options `what`, the operations that are counted (requests); `address`, where it is not the server's own
+--- One run of slate-load: the server's CPU time an operation in us, operations a second, and the share of its core that
+--- it used. The time is that of the whole process, the kernel's part included.
+-- @param words slate-load's, with its duration
+-- @param options `what`, the operations that are counted (requests); `address`, if not the server's own
 function M.cost(load, server, words, options)
   options = options or {}
   local at = { address = options.address or server.address, program = server.program }
   local before_s = server:cpu_s()
   local report = assert(M.run_load(load, at, words, M.CLIENT_CORE))
   local cpu_s = server:cpu_s() - before_s
-  -- Errors and misses are cheaper than what we want to know the price of.
+  -- Errors and misses are cheaper than the operations to be measured.
   assert(report.errors == 0 and report.misses == 0, ("%s answered %d errors and missed %d keys"):format(server.program,
     report.errors, report.misses))
   local count = report[options.what or "requests"]
   return { cpu_us = cpu_s * 1e6 / count, per_s = count / report.seconds, busy_pct = cpu_s / report.seconds * 100 }
 end
 
---- Measures each server in turn, so often, so that what disturbs the machine disturbs all.
+--- Measures each server in turn, so often, so that a disturbance of the machine meets all.
 -- @param measure is called with a server and its number, and returns figures by name
 -- @return for each server the median of each figure, and `runs`, all of them
 function M.in_turn(servers, times, measure)
@@ -213,7 +213,7 @@ function M.in_turn(servers, times, measure)
   return all
 end
 
---- Plays something to both sides, which are started for it, and writes the report that it fills.
+--- Starts both sides, calls play, and writes the report that play fills.
 -- @param play is called with the servers, slate-load's path and the report
 function M.versus(name, folder, options, play)
   local sides, load = M.sides(folder)

@@ -2,7 +2,7 @@
  * a second it writes; and feeds it random keys and sizes.
  *
  *   console_pty paint RUNS WIDTH HEIGHT COMMAND ...    ms from the start to the first 200 bytes, median and worst
- *   console_pty key RUNS WIDTH HEIGHT COMMAND ...      ms from a key to what it changes, median and worst; and what
+ *   console_pty key RUNS WIDTH HEIGHT COMMAND ...      ms from a key to its change, median and worst; and what
  *                                                      of the worst the console ran, and waited for a processor
  *   console_pty bytes SECONDS WIDTH HEIGHT COMMAND ... bytes a second of the class table, and the most within a tenth of one
  *   console_pty resize RUNS WIDTH HEIGHT COMMAND ...   random sizes; fails when the console ends
@@ -43,8 +43,7 @@ static void pty_start(char **command, unsigned short width, unsigned short heigh
     }
 }
 
-/* What the console has run, and how long it stood ready to run while others had the processors: time that is no fault
- * of its own. */
+/* The time that the console ran, and the time that it was ready to run while others had the processors, which is no fault of its own. */
 struct spent {
     double ran_ms, waited_ms;
 };
@@ -78,7 +77,7 @@ static size_t pty_read(double within_ms, int is_over) {
         struct pollfd polled = {.fd = terminal, .events = POLLIN};
         ssize_t got = poll(&polled, 1, (int)left_ms + 1) > 0 ? read(terminal, buffer, sizeof buffer) : 0;
         if (got < 0) {
-            break; /* it has ended */
+            break; /* the console has ended */
         }
         bytes += (size_t)got;
         if (is_over && bytes > 0) {
@@ -96,7 +95,7 @@ static int pty_has_ended(void) {
 static void pty_stop(void) {
     kill(console, SIGTERM);
     while (pty_read(20, 0) > 0) {
-        /* what it says at the end */
+        /* its last words */
     }
     waitpid(console, NULL, 0);
     close(terminal);
@@ -127,7 +126,7 @@ static void pty_paint(int count, char **command, unsigned short width, unsigned 
     pty_report(runs, count);
 }
 
-/* Between refreshes, so that what comes is the answer to the key. */
+/* Between refreshes, so that the next bytes are the answer to the key. */
 static void pty_key(int count, char **command, unsigned short width, unsigned short height) {
     static double runs[RUNS_MOST];
     double worst_ms = 0, ran_most_ms = 0;
@@ -136,7 +135,7 @@ static void pty_key(int count, char **command, unsigned short width, unsigned sh
     pty_read(SETTLE_MS, 0);
     for (int i = 0; i < count; i++) {
         while (pty_read(QUIET_MS, 0) > 0) {
-            /* until it is quiet */
+            /* until no more bytes come */
         }
         struct spent before = pty_cpu_spent();
         double begun_ms = pty_now_ms();

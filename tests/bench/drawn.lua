@@ -13,7 +13,7 @@ local function normal()
   return math.sqrt(-2 * log(1 - random())) * math.cos(2 * math.pi * random())
 end
 
---- What draws 1 to count, the nth as often as n to the minus exponent.
+--- A function that draws 1 to count, the nth as often as n to the minus exponent.
 function M.zipf(count, exponent)
   local sums, sum = {}, 0
   for i = 1, count do
@@ -53,8 +53,8 @@ local function page_bytes()
   return math.min(400000, floor(400 * (1 - random()) ^ (-1 / 1.2)))
 end
 
--- Each makes, for so many requests, what draws the key of request i (from 0), and what draws a key's size. Keys beyond
--- a million are those that a shape makes on its way.
+-- Each makes, for so many requests, a function that draws the key of request i (from 0), and one that draws a key's
+-- size. Keys beyond a million are those that a shape makes on its way.
 local NEW <const> = 1000000
 local SHAPES <const> = {
   { -- Zipf 1.0
@@ -63,7 +63,7 @@ local SHAPES <const> = {
       return zipf(500000, 1.0), etc_bytes
     end,
   },
-  { -- three in ten of what was made lately, beside Zipf 0.9
+  { -- three in ten of the keys made lately, beside Zipf 0.9
     name = "drift",
     make = function()
       local old = zipf(300000, 0.9)
@@ -164,7 +164,7 @@ local SHAPES <const> = {
       end, lognormal(1000, 0.8, 100, 60000)
     end,
   },
-  { -- what lies near a point that wanders, normal
+  { -- keys near a point that wanders, normally distributed
     name = "wander",
     make = function(requests)
       local centre = 100000
@@ -195,7 +195,7 @@ function M.lines(name, seed, requests)
   error("there is no shape " .. tostring(name))
 end
 
---- Rows as traces.rows has them, each with `draw`, which writes its trace to its path in the folder.
+--- Rows in the form of traces.rows, each with `draw`, which writes its trace to its path in the folder.
 -- @param requests of each; 250,000 unless given
 function M.rows(folder, seed, requests)
   local rows = {}

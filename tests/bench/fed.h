@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sessions that are fed from memory, as a worker feeds them, by a server without sockets whose tuner steps by hand. */
+ * Sessions fed from memory, as a worker does, in a server without sockets; its tuner is stepped by hand. */
 #ifndef FED_H
 #define FED_H
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- `make bench-findings`: how soon what is wrong with a recorded server is found, and what is found where nothing is
--- wrong, for the table in BENCHMARKS.md.
+-- `make bench-findings`: how soon a recorded server's fault is found, and false alarms, for the table in BENCHMARKS.md.
 --
 --   build/world/lua tests/bench/findings.lua
 --
@@ -16,7 +15,7 @@ local function minutes(list)
   return (list[#list].time_s - list[1].time_s) / 60
 end
 
--- How many seconds after `finds` began it was found (nil: never), and what else was found that is more than a note.
+-- The seconds from the beginning of `finds` to the finding (nil: never), and other findings above a note.
 local function judge(list, case)
   local found_s, alarms = nil, {}
   for _, episode in ipairs(attention.findings_over(list)) do

@@ -4,15 +4,15 @@
  *
  *     build/bench/flip [MEBIBYTES [VALUE_BYTES [SEED]]]        64, 500 and 1
  *
- * Time is told in turnovers of the cache: insertions into the cache of auto, by the items that fit. Every other policy plays the same requests
- * to a cache of its own. Of each phase it prints who misses least in its last half, since when that one had a hundredth fewer misses in a
- * quarter of a turnover than the policy auto came with, and what auto does: when it changed, to what, and its misses
- * from the second turnover on and in the last half, by the least of those of a policy that stays.
+ * Time is in turnovers of the cache: insertions into the cache of auto, by the items that fit. Every other policy plays the same requests
+ * to a cache of its own. For each phase the program prints: the policy with the fewest misses in the last half; since when that policy had
+ * a hundredth fewer misses in a quarter of a turnover than auto's policy at the start; when auto changed, and to which policy; and auto's
+ * misses from the second turnover on and in the last half, divided by the fewest of a policy that stays.
  *
- * Nothing can be told apart before somebody is ahead. In the loop nothing comes back for 1.3 turnovers. What then does is older than all
- * that a queue or its ghosts still have; only tinylfu kept a few of the first keys, and is ahead by a hundredth since 1.25 to 2, by a tenth not
- * before the third round, after 2.6 turnovers. With 16 MiB the miniatures have some 220 keys, and a quarter of a turnover is 54 reads of them:
- * one or two hits more are nothing that could be told from chance. With 256 MiB they have 1500 (daemon/control/README.md has figures). */
+ * Policies cannot be told apart before one is ahead. In the loop no key comes back for 1.3 turnovers, and then keys come back that no queue
+ * or ghost still has; only tinylfu has a few of the first keys, and is ahead by a hundredth after 1.25 to 2 turnovers, by a tenth not
+ * before the third round, after 2.6. With 16 MiB the miniatures have some 220 keys, and a quarter of a turnover is 54 reads of them: one or
+ * two hits more may be chance. With 256 MiB they have 1500 (daemon/control/README.md has figures). */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

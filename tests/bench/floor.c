@@ -1,10 +1,10 @@
-/* The least a server can do: receives once, sends one fixed reply, looks nothing up. What it costs is the kernel's share of
- * an unpipelined operation, and the floor under every server that receives and sends with epoll.
+/* The least server: receives once, sends one fixed reply, looks nothing up. Its cost is the kernel's share of an unpipelined operation, and
+ * the floor under every server that receives and sends with epoll.
  *
- *   floor -p PORT ...      other options, which the servers it is compared with take, are ignored
+ *   floor -p PORT ...      options of the other servers are ignored
  *
- * It knows as much of the protocol as `make bench` sends: one request a segment, get and set of small keys and 32-byte
- * values, version, stats (its pid). All connections that are ready are received from first and answered then, as slated does. */
+ * Knows the part of the protocol that `make bench` sends: one request a segment, get and set of small keys and 32-byte
+ * values, version, stats (its pid). Receives from all ready connections first and answers then, as slated does. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How near the predicted hit ratios come to real ones: a cache with its samples, and beside it real caches of 1/2, 2 and 4 times the
+ * The error of predicted hit ratios: a cache with its samples, and beside that real caches of 1/2, 2 and 4 times the
  * memory, all played the same trace.
  *
  *     build/bench/foresight TRACE MEBIBYTES VALUES SCALE POLICY SAMPLES RATE [TTLS]
  *
- * VALUES is as for `slated --simulate --value-bytes`, and so is TTLS, in seconds of which each has 10,000 requests: a key is
- * always stored with the same time to live. Without it nothing expires. SAMPLES caches of today's size sample other keys of the same trace. Whenever a
- * window of the samples ends, once the cache has evicted, what it predicts is held against what the real caches had, their
- * windows weighted as the samples' are. Prints, as JSON, the mean over windows of
- * both ratios, of the absolute error and of the band at each size, and how many of the windows in which a prediction was told had the real
- * ratio within the band. */
+ * VALUES is as for `slated --simulate --value-bytes`, and so is TTLS, in seconds of which each has 10,000 requests: a key is always stored
+ * with the same time to live. Without it nothing expires. SAMPLES caches of today's size sample other keys of the same trace. Whenever a
+ * window of the samples ends, once the cache has evicted, its prediction is compared with the real caches' ratios, whose windows are
+ * weighted like the samples'. Prints, as JSON, the mean over windows of both ratios, of the absolute error and of the band at each size,
+ * and the number of windows with the real ratio within the prediction's band. */
 #include <math.h>
 #include <string.h>
 
@@ -61,7 +60,7 @@ static void foresight_end_window(struct faded *f, const struct side *of) {
     f->hits_before = of->hits;
 }
 
-/* The band of a prediction, where one was told. */
+/* The band of a prediction, if there is one. */
 static void foresight_judge_band(struct error *e, const struct prediction *t, unsigned size, double real) {
     unsigned point = shadow_factor[size] < 1 ? size : size + 1; /* that of now is between them */
     if (t->enough) {

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Twins in the world (tests/world): servers that slate-load asks for the same, in the world's time, so that a change
---- to one of them brings what they then differ by. Pages stay where they are, unless they are moved.
+--- Twins in the world (tests/world): servers that get the same requests from slate-load, in the world's time, so that
+--- their later difference is the effect of a change to one. Pages stay in their classes, unless the caller moves them.
 --
 --     local lab <close> = laboratory.new("etc", seed, 2)
 --     lab:pass(10)                        -- seconds
@@ -18,7 +18,7 @@ local socket = require "socket"
 local M = {}
 M.__index = M
 
-local GRAIN_US <const> = 5000 -- requests that fall due within it are sent together
+local GRAIN_US <const> = 5000 -- requests due within this time are sent together
 local FOREVER_S <const> = 100000
 
 -- A stream of requests: values of these sizes, keys by this law, so many a second, of which `reads` % are gets, each
@@ -33,7 +33,7 @@ local function old(sizes, keys)
     return { "--key-prefix", "old-", "--sizes", sizes, "--keys", keys, "--insert", "--requests", 0 }
 end
 
--- MiB of memory, streams, and what fills it before them.
+-- MiB of memory, streams, and the first fill.
 local LOADS <const> = {
     etc = { 64, { stream("e", "etc", "zipf:0.99", 1000000, 15000, 96.8) } },
     sizes = { 48, { stream("a", "u80,200", "zipf:0.9", 400000, 8000),
@@ -63,7 +63,7 @@ local function await_end(load)
     return load:status()
 end
 
--- One of the twins. What a server draws, the seed of its hash too, follows from the world's seed at its start.
+-- One of the twins. All that a server draws, with the seed of its hash, follows from the world's seed at its start.
 local function start(mib, seed)
     slate_world.seed(seed, 0)
     return server.start({ args = { "-m", mib, "-t", 1, "-f", "1.25", "-o", "slab_automove=off", "--policy=s3fifo" } })

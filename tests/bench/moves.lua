@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What predictions of page moves are worth: each is predicted (slate.judge.verdict) before it is made, and held
---- against what it alone brought: the hits of a server in which pages moved, less those of its twin in which they did
---- not, of the same requests (laboratory.lua). Then the twin moves them too.
+--- The accuracy of predicted page moves. A move is predicted (slate.judge.verdict) and made; its effect is the hits of
+--- that server minus those of its twin without the move, for the same requests (laboratory.lua). Then the twin moves
+--- the pages, too.
 --
 --     build/world/lua tests/bench/moves.lua
 --
 -- SEEDS="1 2 3"; MOVES=12 of each seed and load; LOADS=names; ROWS=1 prints each move. The figures are of 10 s, from
--- SETTLE_S=4 after the move on; SETTLE_S=20 says what comes of it later.
+-- SETTLE_S=4 after the move on; SETTLE_S=20 shows the later effect.
 package.path = "lua/?.lua;tests/bench/?.lua;" .. package.path
 local compare = require "compare"
 local sampled = require "slate.facts.sampled"
@@ -16,7 +16,7 @@ local view = require "slate.judge.view"
 
 local MOVES <const>, SETTLE_S <const> = compare.setting("MOVES", 12), compare.setting("SETTLE_S", 4)
 local WARM_S <const> = 60
-local WINDOW_S <const>, AFTER_S <const> = 10, 30 -- of a prediction and of what came; between moves
+local WINDOW_S <const>, AFTER_S <const> = 10, 30 -- of a prediction and of the effect; between moves
 local LOADS <const> = "etc sizes shift alike twitter spread late"
 local PAGES <const> = { 1, 2, 4 } -- in turn
 local STAYS <const>, MOVED <const> = 1, 2 -- the twins
@@ -48,7 +48,7 @@ local function draw(before, now, pages)
     end
 end
 
--- A move and what it brought; nil where none can be made, or nothing is predicted.
+-- A move and its effect; nil for no possible move or no prediction.
 local function one_move(lab, name, pages)
     local one, first, last, was = view.observer(), nil, nil, nil
     for second = 0, 2 * WINDOW_S do

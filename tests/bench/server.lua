@@ -27,7 +27,7 @@ local function read_all(path)
   return text
 end
 
---- Runs a command and returns what it wrote to stdout.
+--- Runs a command and returns its stdout.
 -- @return the text, or nil and a message that names the command
 function M.capture(words)
   local quoted = {}
@@ -105,8 +105,8 @@ function Server:cpu_s()
   return M.cpu_s(self.pid)
 end
 
---- Ends the process and waits for its end; one that does not end by itself is killed.
--- @return its exit status, and what it wrote to stderr
+--- Ends the process and waits for its end; a process that does not end by itself is killed. @return its exit status,
+--- and its stderr
 function Server:stop()
   if not self.shell then
     return nil
@@ -164,10 +164,10 @@ end
 
 --- Starts a server.
 -- @param program its path
--- @param options `arguments`, a list of words; `core`, the processor it is pinned to; `udp`, true: the port is
+-- @param options `arguments`, a list of words; `core`, its processor; `udp`, true: the port is
 -- UDP's, too; `tls`, true: with -Z in the
--- arguments, it speaks plainly on `port` and TLS on `tls_port`
--- @return the server, or nil and a message that holds what the program said
+-- arguments, plain text on `port` and TLS on `tls_port`
+-- @return the server, or nil and a message with the program's output
 function M.start(program, options)
   local server, message
   for _ = 1, PORT_ATTEMPTS do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What parsing, the cache and formatting cost without sockets: sessions fed from memory, as a worker feeds them.
+ * The cost of parsing, the cache and formatting, without sockets: sessions fed from memory, as a worker does.
  *
  *     make build/bench/session_bench
  *     build/bench/session_bench [KEYS [SECONDS [CASE [INDEX]]]]  1000000 keys, 2 seconds a case, all cases, bucket
@@ -102,7 +102,7 @@ static void copy_only(struct bench *b, int variant) {
     }
 }
 
-/* Of this thread, so that what else the machine does counts little. */
+/* Of this thread, so that other work of the machine counts little. */
 static double cpu_us(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

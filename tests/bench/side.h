@@ -1,5 +1,4 @@
-/* A cache as the server makes it by default, its tuner among it, played to by one thread without a network: what foresight.c and flip.c
- * share. */
+/* A cache with the server's defaults and a tuner, played by one thread without a network; shared by foresight.c and flip.c. */
 #ifndef SIDE_H
 #define SIDE_H
 #include <stdio.h>
@@ -18,8 +17,8 @@ struct side {
     uint64_t             reads, hits;
 };
 
-/* With keys sampled at that rate (0: none), and auto, beginning with `policy`. fits_sizes: chunk sizes are fitted as in
- * slated, where nothing else is compared that wants them still. Ends the program when there is no memory for it. */
+/* Samples keys at that rate (0: none), and runs auto, beginning with `policy`. fits_sizes: chunk sizes adapt as in slated; off where a
+ * comparison needs fixed ones. Ends the program when there is no memory. */
 static inline struct side side_make(double mebibytes, const struct evict_policy *policy, double sample_rate, bool follow, bool fits_sizes) {
     static struct settings defaults;
     settings_init(&defaults);
@@ -53,7 +52,7 @@ static inline void side_end(struct side *s) {
     cache_destroy(&s->cache);
 }
 
-/* A get and, on a miss, a set of what expires then (0: never). Returns whether it hit. */
+/* A get and, on a miss, a set that expires then (0: never). Returns whether the get hit. */
 static inline bool side_play(struct side *s, const struct key *key, const char *value, uint32_t value_bytes, uint32_t expires_s) {
     struct cache_view view;
     cache_turn_begin(s->ct);

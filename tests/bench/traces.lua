@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The access traces that the comparisons play, each with the sizes that make 64 MB a sensible share of it. TRACES
--- names their folder, `NAME.txt.gz` with a `key size` or a `key` a line.
+--- The access traces that the comparisons play, each with the sizes that make 64 MB a sensible share of its keys.
+-- TRACES names their folder, `NAME.txt.gz` with a `key size` or a `key` a line.
 
 local compare = require("compare")
 
@@ -22,7 +22,7 @@ local ROWS <const> = {
   { name = "kvreg x4", trace = "meta_kvreg_syn", values = "100", scale = 4 }, -- 64 MB are a quarter
 }
 
---- The rows whose trace is there, with its `path`; says which are skipped.
+--- The rows whose trace exists, with its `path`; prints the skipped ones.
 function M.rows()
   local found = {}
   for _, row in ipairs(ROWS) do

@@ -1,9 +1,9 @@
-/* The two ends of `make bench-udp` beside the servers: a client that asks by the batch, and the least a server can do.
+/* The two ends of `make bench-udp` beside the servers: a client that sends in batches, and the least server.
  *
- *   udp_side ask PORT SECONDS     gets of 32 bytes, WINDOW datagrams a call; prints how many were answered and how many lost
+ *   udp_side ask PORT SECONDS     gets of 32 bytes, WINDOW datagrams a call; prints the numbers of answered and of lost ones
  *   udp_side joined PORT SECONDS  the same, but the datagrams of a call are one message, which the kernel cuts (UDP_SEGMENT),
  *                                 and replies may come joined (UDP_GRO)
- *   udp_side floor                prints its port and answers every datagram with one as long as a hit's, until it is ended
+ *   udp_side floor                prints its port and answers every datagram with one as long as a hit's, until killed
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ static void udp_prepare_to_send(unsigned n, size_t each) {
     }
 }
 
-/* Has the kernel hand over datagrams joined, where it has them so. */
+/* Has the kernel deliver datagrams joined. */
 static void udp_receive_joined(int fd) {
     int on = 1;
     setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on);
@@ -93,7 +93,7 @@ static int udp_send_joined(int fd, unsigned n, void *name, socklen_t name_bytes)
     return sendmsg(fd, &all, 0) < 0 ? -1 : (int)n;
 }
 
-/* Datagrams in what was received as message i: more than one, where the kernel has joined them. */
+/* Datagrams in received message i: more than one if the kernel has joined them. */
 static unsigned udp_datagrams(int i) {
     struct cmsghdr *c = CMSG_FIRSTHDR(&messages[i].msg_hdr);
     int each = 0;
@@ -139,7 +139,7 @@ static void udp_request(int port, double seconds, int joined) {
     printf("%lu %lu\n", answered, lost);
 }
 
-/* One client asks, so that all are one message, which the kernel cuts; or, where it does not, as many as there are. */
+/* One message for all datagrams, which the kernel cuts; or, without that, as many messages as datagrams. */
 static void udp_answer(int fd, unsigned n) {
     static int cuts = -1;
     int none = 0;

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The programs of this folder for stock clients: how each is run, and what it lacks on this machine.
+--- The programs of this folder for stock clients: how each is run, and the packages that this machine lacks.
 --
 --     for _, client in ipairs(require("clients.list").PLAIN) do
 --         print(client.name, client.lacks() or client.command("127.0.0.1", 11211))
@@ -14,13 +14,13 @@ local function tried(command)
     return (os.execute(command .. " >/dev/null 2>&1"))
 end
 
--- A client: the words before the address and those between it and a login; what must succeed where it can run.
+-- A client: the words before the address and those between address and login; modules that must load before it can run.
 local function client(name, least, before, behind, test)
     return {
         name = name,
-        --- So many checks it does at least.
+        --- The least number of its checks.
         least = least,
-        --- nil, or why it cannot run here.
+        --- nil, or the reason why the client cannot run here.
         lacks = function()
             return not tried(test) and name .. " is not here; make test-clients fetches it where its language's tool is"
                 or nil

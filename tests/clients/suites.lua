@@ -1,11 +1,11 @@
 #!/usr/bin/env lua5.4
 -- SPDX-License-Identifier: BSD-3-Clause
---- How many tests of other projects' suites pass on slated and on memcached. `suite` tells what each suite needs.
+--- How many tests of other projects' suites pass on slated and on memcached. `suite` lists the needs of each.
 --
 --     tests/clients/suites.lua dalli=FOLDER php-memcached=FOLDER rails=FOLDER symfony-cache=FOLDER
 --
 -- Each line names a suite and both counts. Exit 1 when slated passes fewer than memcached, or a suite did not run.
--- What the suites printed stays in build/clients/NAME.slated and build/clients/NAME.memcached.
+-- The suites' output stays in build/clients/NAME.slated and build/clients/NAME.memcached.
 package.path = "tests/bench/?.lua;tests/spec/?.lua;" .. package.path
 local bench_server = require("server")
 local support = require("support.server")
@@ -16,8 +16,8 @@ local LOGS <const> = "build/clients"
 -- This suite starts servers itself: never as root, and on fixed ports, so that two runs would meet.
 local STARTS_SERVERS <const> = "dalli"
 
--- Starts a suite on a server of its own. Returns a function that waits for the suite and returns how many tests passed,
--- or nil when the suite did not end.
+-- Starts a suite on a server of its own. Returns a function that waits for the suite and returns the number of passed
+-- tests, or nil when the suite did not end.
 local function begin(suite, folder, kind, program)
     local server = assert(bench_server.start(program, { arguments = { "-m", "64", "-t", "2" } }))
     local path = assert(bench_server.capture({ "mktemp", "-d" })):match("%S+")
@@ -40,7 +40,7 @@ end
 --- Runs a suite on slated and on memcached, side by side where the suite allows that.
 -- @param suite a name of `tests/clients/suite`
 -- @param folder the suite's checkout
--- @return how many tests passed on slated and how many on memcached; nil for a suite that did not run to its end
+-- @return the numbers of tests that passed on slated and on memcached; nil for a suite that did not run to its end
 function M.compare(suite, folder)
     local peer = assert(support.memcached(), "there is no memcached to compare with")
     local ours = begin(suite, folder, "slated", support.slated())

@@ -1,4 +1,4 @@
--- slatetop on a server with users: what the role of one does not allow is not offered, and the reason is shown.
+-- slatetop on a server with users: commands that a user's role does not allow are not offered, and the reason is shown.
 local tui = require "tui"
 
 describe("slatetop and roles", function()

@@ -9,7 +9,7 @@ local ROWS = { "automove mode", "automove ratio", "automove window s", "automove
 local ROW = {}
 for i, name in ipairs(ROWS) do ROW[name] = i - 1 end
 
--- Of a row's name these are its unit, which stands behind its values.
+-- Parts of a row's name that are its unit, which follows its values.
 local UNITS = { s = true, us = true, MiB = true, ["%"] = true, ["%/s"] = true }
 
 for _, program in ipairs { "build/bin/slated", "memcached" } do
@@ -17,7 +17,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
   test("changes from slatetop on " .. program, function()
     local folder, server, screen
     local is_slated = program ~= "memcached"
-    local once = is_slated and it or function() end -- of claims that hold whatever the server is
+    local once = is_slated and it or function() end -- for claims that hold for every server
     local proposed = is_slated and "utility" or "1" -- the mode that t proposes where automove is off
 
     before_each(function()
@@ -40,7 +40,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       return server:ask("stats settings\r\n") .. extra
     end
 
-    -- Types a new value into a row of the tune view, which takes it unless it says why not.
+    -- Types a new value into a row of the tune view, which accepts it or shows the reason of its refusal.
     local function choose(row, value, refusal)
       screen:press("g")
       for _ = 1, ROW[row] do screen:press("Down") end
@@ -65,7 +65,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       return screen:wait(told)
     end
 
-    -- What "label 10 s → 15 s" had before.
+    -- The part of "label 10 s → 15 s" before the arrow.
     local function value_before(text)
       local word = text:match("(%S+) → ")
       return UNITS[word] and text:match("(%S+) %S+ → ") or word
@@ -82,8 +82,8 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
         is_slated and { "eviction policy", "sieve", "evict policy sieve" } or { "lru mode", "flat", "lru mode flat" },
         is_slated and { "sample rate", "0.2", "config set sample_rate 0.2" } or nil,
       }
-      -- Rows that the view does not offer, by a dot; of two it depends on what this server itself takes, and not on its
-      -- version: the value that it has, so that nothing changes.
+      -- Rows that the view does not offer, by a dot. Two rows depend on what this server accepts, not on its version:
+      -- their present value is entered, so that nothing changes.
       local is_absent = { ["policy of one class"] = true, ["lru mode"] = is_slated }
       for _, row in ipairs { "eviction policy", "chunk sizes", "geometry rate %/s", "sample rate" } do
         is_absent[row] = not is_slated
@@ -94,7 +94,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
         is_absent[label] = not server:ask(("slabs automove %s %s\r\n"):format(name, now)):find("^OK")
       end
       screen:wait("stats by prefix")
-      -- What a row offers may depend on an answer of its own, which comes after the table.
+      -- A row may depend on a reply that comes after the table.
       local wrong
       tui.step_until(function()
         local table_shown = screen:text()
@@ -128,7 +128,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       send("→ " .. proposed)
       assert.equal(proposed, server:setting("slab_automove"))
       screen:go("Escape", "trial, back in 4:")
-      assert.truthy(screen:text():find("TRIAL 4:%d%d"), screen:text()) -- in the title, whatever is said below
+      assert.truthy(screen:text():find("TRIAL 4:%d%d"), screen:text()) -- in the title, whatever the last line says
       screen:go("q", "status=0")
       assert.equal(before, settings())
       local errors = screen:complaints()
@@ -155,7 +155,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
         assert.same({ "slate/audit/1", i, "set", server.socket, was[line.name] },
           { line.schema, line.id, line.what, line.server, line.was })
       end
-      local said = slatectl("undo") -- what one review sent is one command
+      local said = slatectl("undo") -- one review sends one command
       assert.equal(4, select(2, said:gsub("is taken back", "")), said)
       assert.equal(before:gsub("temporary_ttl %-?%d+", ""), settings():gsub("temporary_ttl %-?%d+", ""))
       screen:go("u", "nothing to undo: no change to this server is on record")

@@ -1,5 +1,5 @@
--- What the operator chooses and types: kept from run to run, commands by their names, keys without a meaning, values
--- that no server takes, the question before a recording; and batch mode over a recording.
+-- The operator's choices and input: saved from run to run, commands by their names, keys without a meaning, values that
+-- no server accepts, the question before a recording; and batch mode over a recording.
 local dkjson = require "dkjson"
 local tui = require "tui"
 

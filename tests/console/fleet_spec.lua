@@ -24,7 +24,7 @@ describe("slatetop's fleet", function()
     screen:wait("now 10")
     assert.equal("10", one:setting("slab_automove_window"))
     screen:press("S")
-    screen:step_until_gone("to 2 marked servers") -- the line that says so may soon give way to what came of it
+    screen:step_until_gone("to 2 marked servers") -- the result may soon replace the line that says so
     for _, server in ipairs({ one, two }) do
       tui.step_until(function() return server:setting("slab_automove_window") == "20" end)
     end
@@ -52,7 +52,7 @@ describe("slatetop's fleet", function()
     local first = one.socket < two.socket and one or two
     local second = first == one and two or one
     local function chosen(server)
-      screen:wait(server.socket .. ": ") -- what the server under the cursor has to say
+      screen:wait(server.socket .. ": ") -- the message about the server under the cursor
     end
     screen:go({ "g", "Enter" }, "[1 Overview]", { "7", "G" })
     chosen(second)
@@ -81,7 +81,7 @@ describe("slatetop's fleet", function()
     screen:wait("2 servers, 1 up")
     set("slab_automove_window 20")
     screen:wait("refused")
-    screen:wait("connection") -- the words before it depend on how long the folder is, for the line is broken
+    screen:wait("connection") -- the position of the line's break depends on the length of the folder's name
     screen:go("S", "b/cache.sock: no connection")
     assert.equal("10", one:setting("slab_automove_window"))
   end)

@@ -1,4 +1,4 @@
--- slatetop(1) lists what the program has: options, keys, columns and rates come from the same tables.
+-- slatetop(1) has all options, keys, columns and rates of the program: both come from the same tables.
 local tui = require "tui"
 
 -- The manual as plain words: no macros, no escapes, one blank between words.

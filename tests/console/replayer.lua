@@ -1,4 +1,5 @@
--- A server of replies.lua in a process of its own: lua5.4 tests/console/replayer.lua SOCKET VERSION [KIND]
+-- A server with the replies of replies.lua, in a process of its own: lua5.4 tests/console/replayer.lua SOCKET VERSION
+-- [KIND]
 package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local servers = require "servers"
 

@@ -9,7 +9,7 @@ local function is_from(version, text)
   return number(version) >= number(text)
 end
 
--- ---- what it says: a transcript in the shape of that version ----
+-- ---- the version's replies: a transcript in the shape of that version ----
 
 local Replies = {}
 Replies.__index = Replies
@@ -42,11 +42,11 @@ function Replies:drop(group, pattern)
   end
 end
 
--- Of the nearest transcript what that version has not, or has elsewhere.
+-- Statistics of the nearest transcript that this version lacks, or has elsewhere.
 local function grow_younger(self, from)
   self:value("stats", "version", self.version)
   if not from("1.6.34") then self:drop("stats settings", "^slab_automove_freeratio$") end
-  if not from("1.5.17") and from("1.5.0") then -- mem_requested was told with the slabs
+  if not from("1.5.17") and from("1.5.0") then -- mem_requested stood with the slabs
     for _, line in ipairs(self.groups["stats items"]) do
       local id = line[1]:match("^items:(%d+):mem_requested$")
       if id then table.insert(self.groups["stats slabs"], 1, { id .. ":mem_requested", line[2] }) end
@@ -63,11 +63,11 @@ local function grow_younger(self, from)
     self:drop("stats", "^slab_global_page_pool$")
   elseif not from("1.5.0") then
     self:value("stats settings", "slab_reassign", "yes")
-    table.insert(self.groups["stats"], { "slabs_moved", "0" }) -- which is told where pages can move
+    table.insert(self.groups["stats"], { "slabs_moved", "0" }) -- present where pages can move
   end
 end
 
--- ---- what it does ----
+-- ---- the version's commands ----
 
 local function set(name)
   return function(self, value) return self:value("stats settings", name, value) and "OK" or "ERROR" end
@@ -100,7 +100,7 @@ local function tune(self, words)
   return "OK"
 end
 
--- A pattern of a command, what does it, and the first version that knows it.
+-- A pattern of a command, its function, and the first version that has it.
 local COMMANDS <const> = {
   { "^version$", function(self) return "VERSION " .. self.version end },
   { "^slabs reassign (.*)$", reassign },
@@ -135,11 +135,12 @@ local function reply(self, command, from)
   return "ERROR\r\n"
 end
 
--- ---- what may be wrong with it ----
+-- ---- faults of a server ----
 
 local function each_stat(text, change) return (text:gsub("STAT (%S+) ([^\r\n]*)\r\n", change)) end
 
--- From a reply, the command and the server to what is sent, the size of the pieces, and whether it hangs up then.
+-- From a reply, the command and the server to the bytes to send, the size of the pieces, and whether the server then
+-- hangs up.
 local KINDS <const> = {
   plain = function(text) return text end,
   proxy = function(text) return text end,
@@ -174,9 +175,8 @@ local KINDS <const> = {
   end,
 }
 
---- What plays a version, with what is wrong with it. `session` is for servers.canned. `commands` tells the lines that
--- came: as they came, behind "UNKNOWN" when that version does not know them, behind "CRASH" when it dies of them, as
--- this does.
+--- Plays a version with a fault. `session` is for servers.canned. `commands` lists the received lines: plain, after
+-- "UNKNOWN" when that version does not know them, after "CRASH" when the version crashes on them, as this player does.
 function M.new(version, kind)
   local function from(text) return is_from(version, text) end
   local fixture = kind == "proxy" and "1.6.45-proxy" or from("1.6.34") and "1.6.45"

@@ -16,10 +16,9 @@ local running = {} -- servers that listen
 local Server = {}
 Server.__index = Server
 
--- A server at a path. `session` makes what answers one connection: an object whose `answer` takes a line and returns
--- the text of a reply ("" for none), the size of the pieces it comes in, and whether the connection ends then; nothing
--- when the server dies of the line. Its `unasked` and `close`, if any, return text that comes without a question, and
--- end it.
+-- A server at a path. `session` makes an object for each connection: its `answer` takes a line and returns the text of
+-- a reply ("" for none), the size of the pieces, and whether the connection then ends; nothing when the server crashes
+-- on the line. Its `unasked` and `close`, if any, return text that is sent without a request, and end it.
 local function listen(self)
   local listener = unix.stream()
   os.remove(self.socket)
@@ -33,7 +32,7 @@ end
 
 local function hang_up(self, peer)
   peer.is_gone = true
-  peer.connection:shutdown("both") -- a program that was started meanwhile may have its descriptor, too
+  peer.connection:shutdown("both") -- a program started meanwhile may have its descriptor, too
   peer.connection:close()
   if peer.session.close then peer.session:close() end
   for i, one in ipairs(self.peers) do
@@ -52,7 +51,7 @@ local function close(self)
   os.remove(self.socket)
 end
 
--- Sends a piece of what waits. True when some of it went.
+-- Sends a piece of the pending bytes. True when some were sent.
 local function send_some(self, peer)
   if #peer.out == 0 or peer.is_gone then return false end
   local last, problem, sent = peer.connection:send(peer.out, 1, math.min(#peer.out, peer.piece or #peer.out))
@@ -62,7 +61,7 @@ local function send_some(self, peer)
   return sent > 0
 end
 
--- Reads what a connection has sent, and answers whole lines. True when there was any.
+-- Reads a connection's bytes, and answers whole lines. True when there were any.
 local function answer_lines(self, peer)
   local got, problem, part = peer.connection:receive(READ_BYTES)
   got = got or part
@@ -111,7 +110,7 @@ function M.serve()
   return has_moved
 end
 
---- Waits until there is something to answer; false when nobody has asked for a minute.
+--- Waits for a request; false after a minute without one.
 function M.await()
   local sockets = {}
   for _, server in ipairs(running) do
@@ -136,7 +135,7 @@ local function backend(self)
   return connection
 end
 
--- A page that is on its way has arrived when this returns.
+-- When this returns, a page on its way has arrived.
 local function await_move(session, moved_before)
   local deadline = socket.gettime() + PATIENCE_S
   repeat
@@ -148,7 +147,7 @@ end
 
 function Session:answer(line)
   local stored = line:match("^set %S+ %d+ %d+ (%d+)")
-  if stored and not self.head then -- its value is in the next line
+  if stored and not self.head then -- the value is in the next line
     self.head = line
     return ""
   end
@@ -176,7 +175,7 @@ end
 
 function Session:close() self.connection:close() end
 
---- Starts a cache server, which answers nothing while its `hangs` is true. arguments: more options, a blank between.
+--- Starts a cache server, which does not answer while its `hangs` is true. arguments: more options, a blank between.
 -- login: user and password, with a blank between, of a server with -Y.
 function M.start(program, path, arguments, login)
   local self = setmetatable({ socket = path, program = program, words = { "-m", "64", "-t", "2" },
@@ -234,7 +233,7 @@ function Server:fill(prefix, count, size)
   self:ask(table.concat(lines) .. "version\r\n")
 end
 
---- Pages of each class, as the server tells them now.
+--- The present pages of each class, by the server's statistics.
 function Server:pages()
   local pages = {}
   for class, count in self:ask("stats slabs\r\n"):gmatch("STAT (%d+):total_pages (%d+)") do

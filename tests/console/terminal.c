@@ -1,9 +1,9 @@
 /* The terminal and the clock of a slatetop that a spec drives: the linker puts this file in the place of draw/term.c and
  * facts/poll_clock.c. Time stands still unless the spec lets some pass.
  *
- * Where slatetop waits, it tells the spec on a socket "DUE BYTES" and, when the screen is another than
- * before, that many bytes of it. The spec answers with a line "NOW WIDTH HEIGHT KEY ...". Times are milliseconds. A key
- * is a character, a name of `named` below, C-x, Fn, or click=Y,X. */
+ * Where slatetop waits, this file sends the spec "DUE BYTES" on a socket and, when the screen has changed, that many bytes of the screen.
+ * The spec answers with a line "NOW WIDTH HEIGHT KEY ...". Times are milliseconds. A key is a character, a name of `named` below, C-x, Fn,
+ * or click=Y,X. */
 #include "../unit/console/cells_row.h"
 #include "draw/term.h"
 #include "facts/poll_clock.h"
@@ -25,7 +25,7 @@ static struct {
     uint64_t now_ms;
     int64_t wall_base_ms; /* the time of day when now_ms was 0 */
     int width, height;
-    char *line, *rest; /* the last answer, and those of its keys that were not taken yet */
+    char *line, *rest; /* the last line of the spec, and those of its keys that were not read yet */
     size_t line_bytes;
     struct pointer pointer;
     bool has_resized, is_ascii, has_news;

@@ -1,6 +1,6 @@
 -- Drives slatetop in time that the spec owns: the whole program on a terminal of cells (terminal.c), against servers
--- that answer from the spec's own process (servers.lua). Time passes only in wait and in what begins with step, when
--- nothing is left to be answered; so nothing here is ever late.
+-- that answer from the spec's own process (servers.lua). Time passes only in wait and in functions that begin with
+-- step, when no request is open; so no reply here is ever late.
 local real = require "support.server"
 local servers = require "servers"
 local shell = require "support.shell"
@@ -35,7 +35,7 @@ end
 local Screen = {}
 Screen.__index = Screen
 
-local screens = {} -- those that are open
+local screens = {} -- the open ones
 local count = 0
 
 -- Until slatetop waits again, or has ended.
@@ -93,7 +93,7 @@ function M.open(folder, arguments, width, height, environment)
   return self
 end
 
---- Runs slatetop to its end, as with -b. Returns what it writes, and its exit status.
+--- Runs slatetop to its end, as with -b. Returns its output, and its exit status.
 function M.batch(folder, arguments, environment)
   local self <close> = M.open(folder, arguments, nil, nil, environment)
   while not self.has_ended do pass(self, math.maxinteger) end
@@ -102,7 +102,7 @@ end
 
 function Screen:text() return self.shown end
 
---- What slatetop wrote to standard error.
+--- slatetop's standard error.
 function Screen:complaints() return (M.run("cat " .. self.errors)) end
 
 --- Presses keys by the names of terminal.c; of another word each letter.
@@ -149,8 +149,8 @@ function Screen:wait(text)
   return self.shown
 end
 
---- Keys to press and what must be on the screen then, in turns; a table is several of either.
---    screen:go("8", "connected again", { "g", "m" }, "1 marked", "q")
+--- Keys to press and texts that the screen must then have, in turns; a table is several of either. screen:go("8",
+-- "connected again", { "g", "m" }, "1 marked", "q")
 function Screen:go(...)
   for i, step in ipairs { ... } do
     for _, word in ipairs(type(step) == "table" and step or { step }) do
@@ -169,7 +169,7 @@ function Screen:step_until_gone(text)
   return self.shown
 end
 
---- Lets time pass until check() returns something true, which is returned; describe() says what there was instead.
+--- Lets time pass until check() returns a true value, which this returns; describe() is the text of the failure.
 function M.step_until(check, describe)
   for _ = 1, PATIENCE_MS // STEP_MS do
     local result = check()
@@ -185,7 +185,7 @@ function Screen:resize(width, height)
   settle(self)
 end
 
---- Ends slatetop, if it has not ended, and fails when it died of a fault.
+--- Ends slatetop, unless it has ended, and fails after a crash.
 function Screen:close()
   if not screens[self] then return end
   screens[self] = nil

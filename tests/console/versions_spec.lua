@@ -78,7 +78,7 @@ describe("slatetop with other servers", function()
         "new value: " .. wrong .. "_", "Enter", "automove window s takes", { "Escape", "t" },
         "no new value is chosen")
     end
-    -- Nor does a record of changes bring it there.
+    -- A record of changes cannot bring the command there either.
     local record = assert(io.open(folder .. "/audit", "w"))
     record:write(('{"schema":"slate/audit/1","id":1,"time_s":1,"server":"%s/server.sock","what":"set",'
       .. '"name":"slab_automove_window","was":"0","is":"10"}\n'):format(folder))
@@ -89,7 +89,7 @@ describe("slatetop with other servers", function()
     assert.is_nil(commands():find("slabs ", 1, true), commands())
   end)
 
-  -- Of servers that say nothing, no end or what no cache server says: test_client.
+  -- test_client covers servers that send nothing, no end, or another protocol.
   for _, kind in ipairs { "fragments", "missing", "words", "negative", "resets", "halves", "stall", "escape" } do
     it("outlives a server of the kind " .. kind, function()
       start("1.6.18", kind)
@@ -134,7 +134,7 @@ describe("slatetop with other servers", function()
     return is_known and not (line:find("detail") or line:find("reset") or line:find("sizes_"))
   end
 
-  -- R writes a file here, q leaves, and : takes what follows for a command; all are no business of the server.
+  -- R writes a file here, q leaves, and : takes a command; none sends bytes to the server.
   for arguments, harmless in pairs { ["--read-only"] = "[^Rq:]", [""] = "[^Rq:S]" } do
     it(("sends nothing but questions, whatever keys are pressed, %s"):format(arguments == "" and "but for a capital S"
       or "when it may only read"), function()

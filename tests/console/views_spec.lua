@@ -1,5 +1,5 @@
--- The views that ask for more than a snapshot, against real servers: pages, one class, what a pause holds, and rules of
--- an operator.
+-- The views that need more than a snapshot, against real servers: pages, one class, the state during a pause, and an
+-- operator's rules.
 local tui = require "tui"
 
 local servers = {}
@@ -66,12 +66,12 @@ for _, program in ipairs(servers) do
       open()
       screen:go("2", "[2 Classes]", "9")
       local key = "needs slated"
-      if is_slated then -- which keys it samples differs from one start to the next
+      if is_slated then -- the sampled keys differ from one start to the next
         key = tui.step_until(function() return screen:text():match("\n +1 (%l+%d+) ") end)
       end
       screen:wait(key)
       screen:go("Space", { "PAUSED", key }, "6")
-      -- The overview asks for a curve now and then: it may have, before the pause.
+      -- The overview requests a curve now and then, perhaps before the pause.
       tui.step_until(function()
         local text = screen:text()
         return text:find("[6 Curves]", 1, true) and (text:find(is_slated and "not recorded" or "needs slated", 1, true)

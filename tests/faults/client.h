@@ -1,5 +1,5 @@
-/* A client that knows what it stored, and so which answers are possible after a fault: a hit brings a whole value that was
- * stored last, a miss needs a reason, an error has one of the known texts, and a connection may be closed but never hangs. */
+/* A client that knows its stored values, and so the possible replies after a fault: a hit has the whole last value, a miss needs a reason,
+ * an error has one of the known texts, and a connection may be closed but never hangs. */
 #ifndef FAULTS_CLIENT_H
 #define FAULTS_CLIENT_H
 #include "server.h"
@@ -9,7 +9,7 @@ enum heard { HEARD, CLOSED, HUNG };
 
 struct known {
     char     key[KEY_ROOM];
-    uint32_t stored, bytes;             /* the serial of what the server said it stored; 0: nothing */
+    uint32_t stored, bytes;             /* the serial of the last acknowledged value; 0: none */
     uint32_t maybe_stored, maybe_bytes; /* sent and not answered */
     bool     may_miss;
 };
@@ -24,7 +24,7 @@ struct client {
     struct known known[KNOWN_MAX];
     unsigned known_count;
     uint32_t serial;
-    bool     may_lose;      /* what is stored may be evicted */
+    bool     may_lose;      /* items may be evicted */
     unsigned hits, misses, refused, closed; /* so far */
     char   why[WHY_ROOM];   /* the first thing that must not be; "": nothing */
 };
@@ -57,7 +57,7 @@ static inline void client_fini(struct client *c) {
     free(c->in);
 }
 
-/* Connects when it is not; false: nobody listens. */
+/* Connects unless connected; false: no server listens. */
 static inline bool client_connect(struct client *c) {
     if (c->fd < 0) {
         c->fd = server_connect(c->server);
@@ -75,7 +75,7 @@ static inline enum heard client_lost(struct client *c, enum heard how) {
     return how;
 }
 
-/* Sends all, reading meanwhile what comes, so that neither side waits for the other. */
+/* Sends all bytes while reading replies, so that neither side waits for the other. */
 static inline enum heard client_send(struct client *c, const char *bytes, size_t n);
 
 /* Waits for more bytes. */
@@ -149,7 +149,7 @@ static inline enum heard client_line(struct client *c) {
     }
 }
 
-/* --- values that tell themselves --- */
+/* --- values that name their key --- */
 
 static inline void value_make(char *to, size_t bytes, const char *key, uint32_t serial) {
     int n = snprintf(to, bytes, "%s:%u:%zu:", key, serial, bytes);
@@ -232,7 +232,7 @@ static inline bool goes_on(const char *line) {
     return false;
 }
 
-/* Reads to the end of one answer. What ends it must begin with one of `wants`, words parted by |, or refuse. */
+/* Reads to the end of one reply. Its last line must begin with one of `wants`, words parted by |, or refuse. */
 static inline enum heard client_answer(struct client *c, const char *request, const char *wants) {
     for (;;) {
         char key[KEY_ROOM];
@@ -285,7 +285,7 @@ static inline void client_set(struct client *c, const char *key, size_t bytes) {
     if (how == HEARD) {
         how = client_answer(c, "set", "STORED");
     }
-    if (how != HEARD) { /* it was stored or not, or what was there went as it does when memory ends midway */
+    if (how != HEARD) { /* the new value was stored or not, or the old one was lost as memory ran out midway */
         k->may_miss = true;
         return;
     }
@@ -326,7 +326,7 @@ static inline void client_get(struct client *c, const char *keys) {
     }
 }
 
-/* A new client finds everything as this one knows it, and can work. Nothing fails any more. */
+/* A new client finds every key as this one knows it, and can work. No call fails any more. */
 static inline void client_recheck(struct client *c) {
     client_drop(c);
     unsigned refused = c->refused, closed = c->closed;

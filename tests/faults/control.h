@@ -1,6 +1,6 @@
-/* What a test and the shim in its server agree about: a page of shared memory, and the table of calls that can fail.
+/* Shared by a test and the shim in its server: a page of memory, and the table of calls that can fail.
  *
- * The test maps a file and names it in SLATE_FAULTS; the shim (shim.c), loaded into the server by LD_PRELOAD, maps it too. */
+ * The test maps a file and names it in SLATE_FAULTS; the shim (shim.c), loaded into the server by LD_PRELOAD, maps the file, too. */
 #ifndef FAULTS_CONTROL_H
 #define FAULTS_CONTROL_H
 #include <errno.h>
@@ -53,16 +53,16 @@ enum fault_call {
     FAULT_CALLS(FAULT_ENUM)
 #undef FAULT_ENUM
     FAULT_CALL_COUNT,
-    FAULT_MEMORY_END = FAULT_pthread_create + 1, /* the calls before it give memory or threads */
+    FAULT_MEMORY_END = FAULT_pthread_create + 1, /* the calls before this one give memory or threads */
     FAULT_NONE = FAULT_CALL_COUNT,
     FAULT_ANY_MEMORY, /* malloc, calloc, realloc, aligned_alloc and posix_memalign, counted together */
 };
 enum { FAULT_ERRORS = 3, FAULT_FRAMES = 12 };
 
 struct fault_control {
-    _Atomic int      call;  /* enum fault_call: what fails; FAULT_NONE: nothing */
+    _Atomic int      call;  /* enum fault_call: the call that fails; FAULT_NONE: none */
     _Atomic int      error; /* errno of the failure */
-    _Atomic int64_t  skip;  /* so many calls of it succeed first */
+    _Atomic int64_t  skip;  /* so many of these calls succeed first */
     _Atomic int64_t  most;  /* and so many fail then */
     _Atomic uint64_t failed; /* how many did */
     _Atomic uint64_t seen[FAULT_CALL_COUNT]; /* calls since the server started */
@@ -70,6 +70,6 @@ struct fault_control {
     _Atomic uint64_t dribbled;   /* calls that were made short or interrupted */
     _Atomic int64_t  calendar_step_s; /* added to CLOCK_REALTIME */
     _Atomic int64_t  passed_s;        /* added to CLOCK_MONOTONIC */
-    char             from[FAULT_FRAMES][64]; /* who made the call that failed first: file and offset, "" after the last */
+    char             from[FAULT_FRAMES][64]; /* the callers of the first failed call: file and offset, "" after the last */
 };
 #endif

@@ -10,7 +10,7 @@ enum { STRIDE = 32, ENDLESS = 100000, TOLD_MOST = 5 };
 static struct {
     struct server server;
     struct client client;
-    const char   *of; /* what is failed */
+    const char   *of; /* the failing call */
     bool          all;
     uint64_t      random;
     unsigned      violations, failed[FAULT_CALL_COUNT];
@@ -43,7 +43,7 @@ static inline void blame(int call, int error, int64_t n, const char *why) {
     }
 }
 
-/* Fails calls from the `first` on, by what fails one and tells whether it was reached. */
+/* Fails calls from the `first` on; `one` makes one call fail and returns whether that call was reached. */
 static inline void fail_calls(int call, int64_t first, bool (*fail_one)(int call, int error, int64_t n)) {
     bool is_chosen = run.all || getenv("FAULTS_ONLY") != NULL || pick(2) == 0;
     for (int e = 0; is_chosen && e < FAULT_ERRORS && call_errors[call][e] != 0; e++) {
@@ -60,7 +60,7 @@ static inline void fail_calls(int call, int64_t first, bool (*fail_one)(int call
     }
 }
 
-/* Tells how many calls of which name failed, and whether any cost more than it may. */
+/* Prints the number and names of the failed calls; claims that none cost more than it may. */
 static inline void failing_report(const char *claim) {
     ok(run.violations == 0, "%s: %s", run.of, claim);
     printf("# failed:");

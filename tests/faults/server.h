@@ -1,4 +1,4 @@
-/* A server in a process of its own with the shim in it, on a UNIX socket in a folder of its own. */
+/* A server with the shim in a process and folder of its own, on a UNIX socket. */
 #ifndef FAULTS_SERVER_H
 #define FAULTS_SERVER_H
 #include <arpa/inet.h>
@@ -25,9 +25,9 @@ struct server {
     struct fault_control *control;
     bool  on_tcp; /* listens on a free port of 127.0.0.1 instead */
     pid_t pid;    /* 0: none runs */
-    int   status; /* of waitpid, once it has ended */
-    bool  is_ready; /* it has said that it serves, as to a service manager (sd_notify(3)) */
-    int   process_fd, words_fd, files_fd; /* that it has ended; what it says so; inotify's, of its folder */
+    int   status; /* of waitpid, after its end */
+    bool  is_ready; /* its message that it serves, as to a service manager (sd_notify(3)) */
+    int   process_fd, words_fd, files_fd; /* that it has ended; the socket of this message; inotify's, of its folder */
 };
 
 static const char *const call_names[FAULT_CALL_COUNT] = {
@@ -88,7 +88,7 @@ static inline void server_prepare(struct server *s) {
 
 enum { CHOICES_MAX = 8, CHOICE_BYTES = 24, DESCRIBE_UNIT = 6 /* the column of --describe */ };
 
-/* The words that an option may have, as the server itself tells them. */
+/* The words that an option may have, by the server's own --describe. */
 static inline unsigned server_choices(const struct server *s, const char *option, char to[CHOICES_MAX][CHOICE_BYTES]) {
     char command[PATH_BYTES_MAX + 20], line[2000];
     unsigned n = 0;
@@ -130,8 +130,8 @@ static inline void server_finish(struct server *s) {
     rmdir(s->folder);
 }
 
-/* Starts the program with `options`, words parted by blanks. stderr goes to a file, or to the descriptor when it is not -1.
- * Does not wait until it serves. */
+/* Starts the program with `options`, words parted by blanks. stderr goes to a file, or to the descriptor unless that is -1. Does not wait
+ * until the server serves. */
 static inline void server_spawn(struct server *s, const char *options, int stderr_fd) {
     char words[1024], *argv[WORDS_MAX] = {s->program, "-u", "root"}, control[80], ports[80];
     int argc = geteuid() == 0 ? 3 : 1;
@@ -147,7 +147,7 @@ static inline void server_spawn(struct server *s, const char *options, int stder
     snprintf(ports, sizeof ports, "%s/ports", s->folder);
     unlink(s->socket);
     unlink(ports);
-    unlink(s->stderr_path); /* what an earlier one said is not this one's */
+    unlink(s->stderr_path); /* an earlier server's messages are not this one's */
     notified_ready(s->words_fd);
     s->is_ready = false;
     fflush(NULL);
@@ -164,7 +164,7 @@ static inline void server_spawn(struct server *s, const char *options, int stder
             setenv("MEMCACHED_PORT_FILENAME", ports, 1);
         }
         setenv("LD_PRELOAD", s->shim, 1);
-        setenv("MALLOC_PERTURB_", "165", 1); /* what was given back, and what was never written, is no longer what it was */
+        setenv("MALLOC_PERTURB_", "165", 1); /* freed memory, and memory never written, has other bytes now */
         setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
         execv(s->program, argv);
         _exit(127);
@@ -174,7 +174,7 @@ static inline void server_spawn(struct server *s, const char *options, int stder
     }
 }
 
-/* True while the process runs. Once it does not, its status is known. */
+/* True while the process runs. Afterwards its status is known. */
 static inline bool server_runs(struct server *s) {
     if (s->pid != 0 && waitpid(s->pid, &s->status, WNOHANG) == s->pid) {
         s->pid = 0;
@@ -183,7 +183,7 @@ static inline bool server_runs(struct server *s) {
     return s->pid != 0;
 }
 
-/* Waits until the server says something, be it that it serves, or ends. False: it hangs. */
+/* Waits until the server sends a message, such as that it serves, or ends. False: the server hangs. */
 static inline bool server_goes_on(struct server *s) {
     struct pollfd fds[] = {{.fd = s->process_fd, .events = POLLIN}, {.fd = s->words_fd, .events = POLLIN}, {.fd = s->files_fd, .events = POLLIN}};
     char events[4096];
@@ -206,7 +206,7 @@ static inline bool server_ends(struct server *s) {
 
 static inline bool server_ended_well(const struct server *s) { return WIFEXITED(s->status) && WEXITSTATUS(s->status) == 0; }
 
-/* What it wrote to stderr, with a NUL behind; valid until the next call. */
+/* The server's stderr, with a NUL behind; valid until the next call. */
 static inline const char *server_said(const struct server *s) {
     static char said[4096];
     int fd = open(s->stderr_path, O_RDONLY | O_CLOEXEC);
@@ -220,7 +220,7 @@ static inline const char *server_said(const struct server *s) {
 
 static inline bool server_has_said(const struct server *s, const char *text) { return strstr(server_said(s), text) != NULL; }
 
-/* Waits until it has said this, or serves if text is NULL. False: it ends or hangs before. */
+/* Waits until stderr has this text, or the server serves if text is NULL. False: it ends or hangs before. */
 static inline bool server_comes_to(struct server *s, const char *text) {
     bool said = false;
     while (!(said = text != NULL ? server_has_said(s, text) : s->is_ready) && server_runs(s) && server_goes_on(s)) {
@@ -247,7 +247,7 @@ static inline uint64_t fault_disarm(struct server *s) {
     return atomic_load(&s->control->failed);
 }
 
-/* As diagnostics: who made the call that failed. */
+/* Prints the callers of the failed call, as diagnostics. */
 static inline void fault_show(const struct server *s) {
     for (int i = 0; i < FAULT_FRAMES && s->control->from[i][0] != '\0'; i++) {
         char command[PATH_BYTES_MAX + 160], line[200] = "";

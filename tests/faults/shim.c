@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Loaded into a server by LD_PRELOAD, makes calls of the C library fail as a test orders through shared memory (control.h):
- * the n-th of a kind, or all from then on; receives and sends come short or interrupted; the calendar jumps. Whatever the
- * server, libevent, Lua and jemalloc call through the library's table of symbols comes by here. Calls that the C library
- * makes within itself do not, the allocations apart.
+ * Loaded into a server by LD_PRELOAD, makes calls of the C library fail as a test orders through shared memory (control.h): the n-th of a
+ * kind, or all from then on; receives and sends come short or interrupted; the calendar jumps. All calls that the server, libevent, Lua and
+ * jemalloc make through the library's table of symbols pass here. Calls within the C library do not, except allocations.
  *
  * SLATE_FAULTS names the file of the shared memory. SLATE_DRIBBLE=seed alone dribbles from the start, without a test. */
 #include <dlfcn.h>
@@ -33,7 +32,8 @@
 
 static struct fault_control unarmed = {.call = FAULT_NONE};
 static struct fault_control *control = &unarmed;
-/* The shim's own work is not counted. Of this model, as the address sanitizer takes the call that looks other ones up, before it is ready. */
+/* The shim's own calls are not counted. With this TLS model, because the address sanitizer makes the call that looks others up before it is
+ * ready. */
 static __attribute__((tls_model("initial-exec"))) _Thread_local bool inside;
 
 /* The function of this name behind the shim. */
@@ -45,7 +45,7 @@ static __attribute__((tls_model("initial-exec"))) _Thread_local bool inside;
 
 static bool shim_is_memory(enum fault_call call) { return call <= FAULT_posix_memalign; }
 
-/* Writes down who made a call. */
+/* Writes down the callers of a call. */
 static void shim_print_callers(void) {
     void *frame[FAULT_FRAMES + 2];
     Dl_info module;
@@ -59,7 +59,7 @@ static void shim_print_callers(void) {
     inside = false;
 }
 
-/* Counts a call. True, with errno set: it fails. */
+/* Counts a call. True, with errno set: the call must fail. */
 static bool shim_fails(enum fault_call call) {
     atomic_fetch_add_explicit(&control->seen[call], 1, memory_order_relaxed);
     int wanted = atomic_load(&control->call);
@@ -94,7 +94,7 @@ __attribute__((constructor)) static void begin(void) {
 
 /* --- memory --- */
 
-/* dlsym may want memory before it has told where memory comes from. */
+/* dlsym may need memory before it has returned the real allocator. */
 static char early[1 << 16];
 static size_t early_bytes;
 static bool looking;
@@ -193,8 +193,8 @@ PASS(int, bind, -1, (int fd, const struct sockaddr *at, socklen_t bytes), (fd, a
 PASS(int, listen, -1, (int fd, int backlog), (fd, backlog))
 PASS(int, getsockname, -1, (int fd, struct sockaddr *at, socklen_t *bytes), (fd, at, bytes))
 PASS(int, setsockopt, -1, (int fd, int level, int name, const void *value, socklen_t bytes), (fd, level, name, value, bytes))
-/* Within these two the C library ends the program itself when it finds no memory (an assertion of its nss_database.c), so
- * nothing but the whole call fails. */
+/* Within these two calls the C library ends the program when it finds no memory (an assertion of its nss_database.c), so only the whole
+ * call fails. */
 #define PASS_WHOLE(type, name, failure, parameters, arguments) \
     type name parameters { \
         NEXT(name) \
@@ -238,7 +238,7 @@ int fcntl(int fd, int command, ...) {
 
 enum dribble { WHOLE, SHORT, INTERRUPTED };
 
-/* What becomes of a transfer of so many bytes; SHORT: *most is what it may take. */
+/* The outcome of a transfer of so many bytes; SHORT: *most is the most that it may take. */
 static enum dribble dribble(size_t bytes, size_t *most) {
     uint32_t seed = atomic_load_explicit(&control->dribble, memory_order_relaxed);
     if (seed == 0) {
@@ -251,7 +251,7 @@ static enum dribble dribble(size_t bytes, size_t *most) {
         errno = EINTR;
         return INTERRUPTED;
     }
-    /* Mostly a few bytes; of what is long at times much, lest a megabyte takes a million calls. */
+    /* Mostly a few bytes; sometimes many of a long transfer, because otherwise a megabyte takes a million calls. */
     *most = 1 + random / 4 % (random % 3 == 0 || bytes > 65536 ? 32768 : 7);
     return SHORT;
 }
@@ -364,7 +364,7 @@ time_t time(time_t *to) {
     return now;
 }
 
-/* The address sanitizer asks for each thread's stack so and ends the program when it is not told. slated does not ask. */
+/* The address sanitizer gets each thread's stack by this call and ends the program on a failure. slated does not call it. */
 int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes) {
     NEXT(pthread_getattr_np)
     inside = true;

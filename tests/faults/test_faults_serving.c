@@ -1,6 +1,6 @@
-/* Each call of a serving server that can fail does so, in turn: for every kind of work, every call of the table and every
- * error of it the first, the second, … is failed, until the work is done without that one being reached. After each the
- * server lives, answers a new client, and says nothing wrong; at the end it stops cleanly.
+/* Each call of a serving server that can fail fails once: for every kind of work, every call of the table and every error of that call, the
+ * first, the second, … call fails, until the work ends before the failing one. After each fault the server lives, serves a new client, and
+ * gives no wrong reply; at the end the server stops cleanly.
  *
  * FAULTS_ONLY="work call" runs one row. */
 #include "failing.h"
@@ -67,7 +67,7 @@ static void serving_pipelined(struct client *c) {
     if (client_send(c, all, strlen(all)) != HEARD) {
         return;
     }
-    struct client other; /* whose answers say that the server has had turns for these */
+    struct client other; /* their replies show that the server has had turns for these */
     client_init(&other, c->server);
     for (int i = 0; i < 10; i++) {
         client_command(&other, "mn", "MN");
@@ -139,7 +139,7 @@ static void serving_fill(struct client *c, unsigned keys, size_t bytes) {
     }
 }
 
-/* The control thread goes on with it beside what is asked. */
+/* The control thread works on the change beside requests. */
 static void serving_geometry(struct client *c) {
     serving_fill(c, 20, 700);
     client_command(c, c->serial % 2 ? "slabs geometry factor 1.3 force" : "slabs geometry factor 1.25 force",
@@ -163,7 +163,8 @@ static void serving_policies(struct client *c) {
     }
 }
 
-/* A page of 50,000 bytes' class goes to another, and what lives in it where its class is full. Who watches sees when it has gone. */
+/* A page of the class of 50,000 bytes moves to another, and its live items move within their full class. A watcher sees the end of the
+ * move. */
 static void serving_page_moves(struct client *c) {
     struct client watcher;
     c->may_lose = true;
@@ -186,7 +187,7 @@ static void serving_limits(struct client *c) {
     client_get(c, "f2");
 }
 
-/* Takes memory from the system. What has no room goes, so any of it may. */
+/* Takes memory from the system. Items without room go, so any key may be missing. */
 static void serving_filling(struct client *c) {
     char key[KEY_ROOM];
     c->may_lose = true;
@@ -253,14 +254,14 @@ static bool stop(void) {
     return server_ends(&run.server) && server_ended_well(&run.server);
 }
 
-/* Fails the n-th call of the work. False: it was not reached. */
+/* Fails the n-th call of the work. False: the work ended before it. */
 static bool serving_fail_one(int call, int error, int64_t n) {
     char why[200];
     client_drop(&run.client);
     fault_arm(&run.server, call, error, n, 1);
     work->run(&run.client);
     bool reached = fault_disarm(&run.server) > 0, runs = (client_recheck(&run.client), server_runs(&run.server)), is_new = work->kind == FRESH;
-    if (!runs || run.client.why[0] != '\0') { /* it is gone or mute: another one takes its place, with nothing in it */
+    if (!runs || run.client.why[0] != '\0') { /* the server is gone or mute: another one, empty, takes its place */
         snprintf(why, sizeof why, "the server ended with status %#x", (unsigned)run.server.status);
         blame(call, error, n, runs ? run.client.why : why);
         if (runs) {

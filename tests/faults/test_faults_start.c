@@ -1,5 +1,5 @@
-/* Each call of a server that starts, and of one that stops, is failed in turn. One that cannot start says why and exits with an
- * error; one that can serves, and stops cleanly. One that is told to stop ends in time, and cleanly.
+/* Each call of a starting server, and of a stopping one, fails in turn. A server that cannot start prints the reason and exits with an
+ * error; any other serves, and stops cleanly. A stopping server ends in time, and cleanly.
  *
  * FAULTS_ONLY="start" or "stop" runs these alone. */
 #include "failing.h"
@@ -32,11 +32,11 @@ static void start_spawn(void) {
     server_spawn(&run.server, options, -1);
 }
 
-/* What a server says that serves where nobody finds it. */
+/* The message of a server that serves without a way to be found. */
 static const char hidden[] = "cannot write the ports to";
 
-/* Waits until the server serves, or has ended, or cannot be found. The call that fails may be that by which it says so, or one of
- * the first client's. */
+/* Waits until the server serves, has ended, or cannot be found. The failing call may be the server's report that it serves, or a call for
+ * the first client. */
 static bool start_serves(void) {
     while (!run.server.is_ready && !server_has_said(&run.server, "cannot tell the service manager") && server_runs(&run.server) &&
            server_goes_on(&run.server)) {
@@ -55,7 +55,7 @@ static const char *start_outcome(bool ended) {
     return ended ? why : "it did not end when it was told to";
 }
 
-/* Says what is wrong with how the server came up, or NULL; it has ended then. */
+/* Returns the fault of the server's start, or NULL; with a fault the server has ended. */
 static const char *start_check(void) {
     bool found = start_serves();
     if (found || (shape->on_tcp && server_comes_to(&run.server, hidden))) {
@@ -80,7 +80,7 @@ static const char *start_check(void) {
     return server_said(&run.server)[0] == '\0' ? "it ended without a word" : NULL;
 }
 
-/* What the call came to. Whether it was reached. */
+/* The result of the failed call. Returns whether it was reached. */
 static bool start_judged(int call, int error, int64_t n, const char *why) {
     bool reached = fault_disarm(&run.server) > 0;
     if (why != NULL) {
@@ -119,7 +119,7 @@ static void start_fail_each(const char *phase, bool (*fail_one)(int, int, int64_
         return;
     }
     for (int call = 0; call < FAULT_CALL_COUNT; call++) {
-        /* The first mmap is jemalloc's, before main: when it fails, jemalloc 5.3 writes to the address that says so (pages_boot). */
+        /* The first mmap is jemalloc's, before main: when it fails, jemalloc 5.3 writes to the address that means failure (pages_boot). */
         fail_calls(call, call == FAULT_mmap ? 1 : 0, fail_one);
     }
     failing_report(claim);

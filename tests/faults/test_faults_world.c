@@ -1,4 +1,5 @@
-/* What the world does to a server that runs: descriptors end, disks are full, transfers come short and interrupted, the calendar jumps. */
+/* Faults around a running server: descriptors run out, disks are full, transfers come short and interrupted, the calendar
+ * jumps. */
 #include "client.h"
 
 #include <sys/resource.h>
@@ -81,7 +82,7 @@ static void test_accept_fails_for_long(void) {
     int fd = server_connect(&server);
     ok(fd >= 0 && send(fd, "mn\r\n", 4, MSG_NOSIGNAL) == 4, "a client comes while no connection can be accepted");
     while (atomic_load(&server.control->failed) < 3 && client.why[0] == '\0') {
-        atomic_fetch_add(&server.control->passed_s, 1); /* after a second it tries again in any case */
+        atomic_fetch_add(&server.control->passed_s, 1); /* after a second the server tries again in any case */
         client_get(&client, "a");
     }
     uint64_t failed = fault_disarm(&server);
@@ -121,7 +122,7 @@ static void test_full_disk(void) {
     well("and nothing else");
     stop();
 
-    /* No file may grow; the signal for it is ignored, as the server inherits. */
+    /* No file may grow; the signal for this is ignored, which the server inherits. */
     struct rlimit none = {0, RLIM_INFINITY}, was;
     int log[2];
     getrlimit(RLIMIT_FSIZE, &was);

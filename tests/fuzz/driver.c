@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Makes a suite of a fuzzer: replays the inputs that are kept in FUZZ_CORPUS, its folder of corpus/, and speaks TAP. What they
- * once reached or broke stays reached and mended. An input that breaks something ends the program: the last one that is named. */
+ * Makes a suite of a fuzzer: replays the inputs in FUZZ_CORPUS, its folder of corpus/, and speaks TAP. So branches stay reached, and mended
+ * faults stay mended. An input that breaks a claim ends the program: the last one that is named. */
 #include <dirent.h>
 
 #include "tap.h"

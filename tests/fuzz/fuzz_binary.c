@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The parser must say the same of a stream of packets however they arrive. Each input is parsed whole and in small
- * pieces, with different bytes lying behind its end; what comes out is written down and compared: as a server parses that
- * knows no logins, and as one that does. The sanitizers watch the reads: the buffer has no more than the slack that the
- * parser may read.
+ * The parser must give the same requests for a stream of packets however they arrive. Each input is parsed whole and in small pieces, with
+ * different bytes behind its end, and the results are compared: for a server without logins, and for one with. The sanitizers watch the
+ * reads: the buffer has no more than the slack that the parser may read.
  *
  * Covers: daemon/protocol:binary
  *
@@ -45,7 +44,7 @@ static void put_request(struct record *out, const struct request *q) {
     }
 }
 
-/* Parses the stream as it arrives, `piece` bytes at a time, `room` requests at once. Behind what has arrived lies `junk`. */
+/* Parses the stream as it arrives, `piece` bytes at a time, `room` requests at once. `junk` lies behind the arrived bytes. */
 static void run(struct record *out, bool logins, const char *stream, size_t n, size_t piece, unsigned room, char junk) {
     struct parser parser = {.mode = PARSER_PACKETS, .logins = logins};
     struct request requests[ROOM_MAX];

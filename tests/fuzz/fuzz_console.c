@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What slatetop reads from others: a server's answers to stats, to every inquiry and to watch, recordings, the record of
- * changes, files of settings, addresses, its own command line. A hostile server or a damaged file may say anything; what is read keeps its limits,
- * and a snapshot comes back from the tape as it went there.
+ * slatetop's readers of foreign bytes: a server's replies to stats, to every inquiry and to watch, recordings, the record of changes, files
+ * of settings, addresses, its own command line. A hostile server or a damaged file may have any bytes; each reader holds its limits, and a
+ * snapshot comes back from the tape unchanged.
  *
  * Covers: console:address.*|audit|detail.*|inquiry|options|recording|stat_line|stats|tape|watch
  *
@@ -36,7 +36,7 @@ static bool printable(const char *text, size_t room) {
     return n < room;
 }
 
-/* A file that holds the text, by the name under which this process can open it. */
+/* A file with the text, by the name under which this process can open it. */
 static int file_of(const char *text, size_t n, char path[64]) {
     int fd = memfd_create("input", 0);
     must(fd >= 0 && write(fd, text, n) == (ssize_t)n, "there is a file");
@@ -173,7 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         return 0;
     }
     size_t bytes = n - 2;
-    char *text = malloc(bytes + 1); /* of its own, so that a read beyond it is found */
+    char *text = malloc(bytes + 1); /* a block of its own, so that a read beyond its end is found */
     must(text != NULL, "there is memory");
     memcpy(text, data + 2, bytes);
     text[bytes] = '\0';

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whole sessions against a model: bytes become commands on a few keys, a model of a few lines says what each must answer, and
- * the daemon behind its sockets is asked. A reply that differs is a crash. The cache is large enough that nothing is evicted.
+ * Whole sessions against a model: bytes become commands on a few keys, a model of a few lines has the reply of each, and the daemon behind
+ * its sockets runs them. A reply that differs is a crash. The cache is large enough that nothing is evicted.
  *
- * Covers: daemon/server/verbs:verbs_classic|verbs_meta daemon/cache/items:update|get_locked|set_large|link|get_lockfree|set_small|item_value
+ * Covers: daemon/server/verbs:verbs_classic|verbs_meta
+ * daemon/cache/items:update|get_locked|set_large|link|get_lockfree|set_small|item_value
  *
  * Input: one byte that chooses store and index, then commands of COMMAND_BYTES bytes: verb, key, two bytes of argument. */
 #include <inttypes.h>
@@ -88,7 +89,7 @@ static bool number_of(const struct value *v, uint64_t *number) {
     return true;
 }
 
-/* --- commands: each says what it asks and what must come back --- */
+/* --- commands: each has its request and the reply that must come --- */
 
 static void store(struct model *m, const char *verb, char key, struct value *v, unsigned argument) {
     char bytes[VALUE_MAX];

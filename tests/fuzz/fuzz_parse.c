@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The parser must say the same of a stream of bytes however they arrive. Each input is parsed twice, whole and in small
- * pieces, with different bytes lying behind its end; what comes out is written down and compared. The sanitizers
- * watch the reads: the buffer has no more than the slack that the parser may read.
+ * The parser must give the same requests for a stream of bytes however they arrive. Each input is parsed twice, whole and in small pieces,
+ * with different bytes behind its end, and the results are compared. The sanitizers watch the reads: the buffer has no more than the slack
+ * that the parser may read.
  *
  * Covers: daemon/protocol:base64|line|parse.*|request|scan|token
  *
@@ -16,9 +16,9 @@ enum { INPUT_BYTES_MAX = 8192, ROOM_MAX = 8 };
 /* Writes down the members that mean something for the request's verb. */
 static void put_request(struct record *out, const struct request *q) {
     if (q->verb == VERB_REPLY && q->text_bytes == 0 && !(q->flags & REQUEST_SWALLOW)) {
-        return; /* nothing is said: a part of a refused line, however many parts it comes in */
+        return; /* no reply: a part of a refused line, in however many parts the line comes */
     }
-    uint8_t flags = q->flags & (uint8_t)~REQUEST_BAD_DATA; /* told with the data */
+    uint8_t flags = q->flags & (uint8_t)~REQUEST_BAD_DATA; /* replied to with the data */
     put_number(out, "\nverb", q->verb);
     put_number(out, "flags", flags);
     if (verb_has_key(q->verb)) {
@@ -43,7 +43,7 @@ static void put_request(struct record *out, const struct request *q) {
     }
 }
 
-/* The data block of a storage request, from the stream itself when the parser left it there. Returns where the stream goes on. */
+/* The data block of a storage request, from the stream itself when the parser left it there. Returns the place where the stream goes on. */
 static size_t put_value(struct record *out, const struct request *q, const char *stream, size_t at, size_t n) {
     size_t want = (size_t)q->value_bytes + 2;
     const char *value = q->value;
@@ -63,7 +63,7 @@ static size_t put_value(struct record *out, const struct request *q, const char 
     return at;
 }
 
-/* Parses the stream as it arrives, `piece` bytes at a time, `room` requests at once. Behind what has arrived lies `junk`. */
+/* Parses the stream as it arrives, `piece` bytes at a time, `room` requests at once. `junk` lies behind the arrived bytes. */
 static void run(struct record *out, const char *stream, size_t n, size_t piece, unsigned room, char junk) {
     struct parser parser = {0};
     struct request requests[ROOM_MAX];

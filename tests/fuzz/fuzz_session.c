@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A client may send anything: the whole of the daemon behind its sockets survives it, and answers the same to a stream that
- * comes in one piece and to one that comes in random pieces, with values handed over in both ways and replies kept for later.
+ * A client may send any bytes: the daemon behind its sockets survives them, and gives the same replies to a stream in one piece and in
+ * random pieces, with values handed over in both ways and replies held for later.
  *
- * Covers: daemon/server:admin(_[^d].*)?|pieces daemon/server/config:audit|undo daemon/server/session:batch|session_upload|output|packets|session|login daemon/server/verbs:verbs_binary|verbs_classic|verbs_meta|observe daemon/server:command_table|prefix_stats|text_out daemon/server/commands:dump|command_words daemon/server/stats:stats.* daemon/server/auth:users|role
+ * Covers: daemon/server:admin(_[^d].*)?|pieces daemon/server/config:audit|undo
+ * daemon/server/session:batch|session_upload|output|packets|session|login daemon/server/verbs:verbs_binary|verbs_classic|verbs_meta|observe
+ * daemon/server:command_table|prefix_stats|text_out daemon/server/commands:dump|command_words daemon/server/stats:stats.*
+ * daemon/server/auth:users|role
  *
- * Input: eight bytes that choose the pieces and what the client may do, then the stream. */
+ * Input: eight bytes that choose the pieces and the client's rights, then the stream. */
 #include <inttypes.h>
 
 #include "protocol/binary.h"
@@ -14,7 +17,7 @@
 
 enum { SEED_BYTES = 8, INPUT_BYTES_MAX = 8192 };
 
-/* Commands whose answers tell the time, the process or how its input arrived. */
+/* Commands whose replies depend on the time, the process or the arrival of their input. */
 static bool repeatable(const char *stream, size_t n) {
     if (n > 0 && (uint8_t)stream[0] == BINARY_REQUEST) {
         return memchr(stream, BINARY_STAT, n) == NULL;
@@ -47,7 +50,7 @@ static void set_access(struct rig *rig, struct client *client, unsigned kind) {
     session_set_access(client->session, &access);
 }
 
-/* Sends the stream to a server of its own; the replies are left in *client. */
+/* Sends the stream to a server of its own; the replies are in *client. */
 static void play(struct rig *rig, struct client *client, const char *stream, size_t n, uint64_t random, unsigned access) {
     char options[] = "-m 8";
     if (!rig_open(rig, options)) {
@@ -93,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     end(&rig, &whole);
 
     play(&rig, &pieces, stream, n, random | 1, data[0]);
-    /* How much of an endless line is waited for depends on how it arrives. */
+    /* The number of bytes of an endless line before its refusal depends on their arrival. */
     if (!whole_closed && !pieces.closed && repeatable(stream, n) &&
         (pieces.out_bytes != wanted_bytes ||
          (wanted_bytes > 0 && memcmp(pieces.out, wanted, wanted_bytes) != 0))) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The simulator's reader of traces gives well-formed requests or none, whatever the file holds, and reads the same again.
+ * The simulator's reader of traces gives well-formed requests or none, whatever the file's bytes, and the same ones again.
  *
  * Covers: daemon/simulate:trace.*
  *
- * Input: the file, of whichever form and plain or packed as it holds. */
+ * Input: the file, in any format, plain or packed. */
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ static void check(const struct trace_request *q) {
     must(q->has_size || q->value_bytes == 0, "without a size there is none");
 }
 
-/* Reads it all. Returns a hash of what was read. */
+/* Reads the whole file. Returns a hash of its requests. */
 static uint64_t read_file(const uint8_t *data, size_t n) {
     char why[TRACE_WHY_BYTES];
     int fd = memfd_create("trace", 0);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What an operator gives as text: the command line with -o and its lists, that of the simulator, listeners, users, chunk sizes, settings; and
- * the numbers and the base64 under them. Each reader takes it or refuses it with a sentence, and what it takes keeps to its limits.
+ * An operator's texts: the command line with -o and its lists, that of the simulator, listeners, users, chunk sizes, settings; and the
+ * numbers and the base64 under them. Each reader accepts the text or refuses it with a sentence, and accepted values are within their
+ * limits.
  *
- * Covers: daemon/server/config:options|settings|listen_list|settings_rules daemon/server/auth:users|role daemon/net/listen:address daemon/simulate:simulate_options|simulate_sizes daemon/protocol:base64 daemon/base:number
+ * Covers: daemon/server/config:options|settings|listen_list|settings_rules daemon/server/auth:users|role daemon/net/listen:address
+ * daemon/simulate:simulate_options|simulate_sizes daemon/protocol:base64 daemon/base:number
  *
  * Input: one byte that chooses the reader, then the text. */
 #include <getopt.h>

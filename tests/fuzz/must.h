@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a fuzzer claims: what does not hold is told, and ends the program. */
+ * A fuzzer's claims: a false one is printed and ends the program. */
 #ifndef SLATE_FUZZ_MUST_H
 #define SLATE_FUZZ_MUST_H
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a parser made of a stream, written down as text, so that two ways in which the stream came can be compared. */
+ * The requests of a parsed stream, as text, so that two ways of arrival can be compared. */
 #ifndef SLATE_FUZZ_PARSED_H
 #define SLATE_FUZZ_PARSED_H
 #include "must.h"
@@ -8,7 +8,7 @@
 struct record {
     char  *text;
     size_t bytes, room;
-    bool   closed; /* the parser hung up: how soon may depend on how much of a long line it saw at once */
+    bool   closed; /* the parser hung up: how soon may depend on the part of a long line that it saw at once */
 };
 
 static void put(struct record *r, const void *bytes, size_t n) {
@@ -30,7 +30,7 @@ static void put_number(struct record *r, const char *name, uint64_t number) {
     put(r, text, (size_t)snprintf(text, sizeof text, " %s=%llu", name, (unsigned long long)number));
 }
 
-/* Frees both. One whose parser hung up may be shorter. */
+/* Frees both. The text of a parser that hung up may be shorter. */
 static void must_be_same(struct record *whole, struct record *pieces, size_t piece, unsigned room) {
     size_t shared = whole->bytes < pieces->bytes ? whole->bytes : pieces->bytes;
     if (memcmp(whole->text ? whole->text : "", pieces->text ? pieces->text : "", shared) != 0 ||

@@ -23,7 +23,7 @@ struct actor {
     enum actor_state state;
     uint64_t         wake_us;
     unsigned         locks_held;
-    const char      *point; /* where it made way */
+    const char      *point; /* the place where it yielded */
 };
 
 /* A place where more than one actor could have gone on. */
@@ -188,7 +188,7 @@ bool __wrap_cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {
     return quiet;
 }
 
-/* A turn: within it, no page that the thread may look at changes hands. */
+/* A turn: within it, no page that the thread may read changes its class. */
 void __real_cache_turn_end(struct cache_thread *);
 void __wrap_cache_turn_end(struct cache_thread *);
 void __wrap_cache_turn_end(struct cache_thread *ct) {
@@ -210,7 +210,7 @@ static void explore_print_switch(const struct actor *from, const struct actor *t
     }
 }
 
-/* The choice of this run at this depth among `options`: what the path says, the first one beyond it. */
+/* The choice of this run at this depth among `options`: from the path, the first one beyond the path. */
 static unsigned explore_choose(unsigned options) {
     if (options == 1 || world.depth == CHOICES_MAX) {
         return 0;
@@ -222,7 +222,7 @@ static unsigned explore_choose(unsigned options) {
     return world.choices[world.depth++].taken;
 }
 
-/* Sets the path for the next run: the deepest choice that has an option left takes it. False: there is none. */
+/* Sets the path for the next run: the deepest choice with another option takes that. False: no path is left. */
 static bool explore_next_path(void) {
     while (world.choice_count > 0) {
         struct choice *c = &world.choices[world.choice_count - 1];
@@ -247,7 +247,7 @@ static void explore_wake_earliest(const struct scene *s) {
     }
 }
 
-/* Who goes on after `last`; NULL: all are done. */
+/* The actor that goes on after `last`; NULL: all are done. */
 static struct actor *explore_next_actor(const struct scene *s, struct actor *last) {
     struct actor *options[ACTORS_MAX];
     unsigned n = 0;
@@ -277,7 +277,7 @@ static struct actor *explore_next_actor(const struct scene *s, struct actor *las
     return next;
 }
 
-/* Another actor has run: what a sleeper waits for may have come. */
+/* Another actor has run: a sleeper's condition may have become true. */
 static void explore_wake_others(const struct scene *s, const struct actor *ran) {
     for (unsigned i = 0; i < s->actor_count; i++) {
         struct actor *a = &world.actors[i];
@@ -287,7 +287,7 @@ static void explore_wake_others(const struct scene *s, const struct actor *ran) 
     }
 }
 
-/* Hands the baton to whoever goes on after `from`, which holds it; to itself, perhaps. */
+/* Hands the baton from its holder `from` to the next actor, which may be `from` itself. */
 static struct actor *explore_pass_on(struct actor *from) {
     if (from != NULL) {
         explore_wake_others(world.scene, from);

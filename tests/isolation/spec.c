@@ -58,7 +58,7 @@ static bool spec_add_step(struct spec_part *part, const char *line) {
     return true;
 }
 
-/* The part that a line "@ setup", "@ after", "@ tuner" or "@ client NAME" begins; NULL: it is none of them, or one too many. */
+/* The part that begins with a line "@ setup", "@ after", "@ tuner" or "@ client NAME"; NULL: another line, or one part too many. */
 static struct spec_part *spec_begin_part(struct spec *s, const char *words) {
     if (strcmp(words, "setup") == 0) {
         return &s->setup;

@@ -1,5 +1,4 @@
-/* A specification: what a few clients and the tuner do, and every outcome that any order of it may have. README.md describes the
- * format. */
+/* A specification: the steps of a few clients and the tuner, and all outcomes of all their orders. README.md describes the format. */
 #ifndef ISOLATION_SPEC_H
 #define ISOLATION_SPEC_H
 #include <stdbool.h>
@@ -33,10 +32,10 @@ struct spec {
     unsigned         outcome_count;
 };
 
-/* False: `why` says what is wrong and in which line. The spec is to be freed in either case. */
+/* False: `why` has the error and its line. The caller frees the spec in either case. */
 bool spec_read(struct spec *, const char *path, char *why, size_t why_bytes);
 void spec_free(struct spec *);
-/* Writes the outcomes into the file, in place of those that it has. False: errno. */
+/* Writes the outcomes into the file, in place of the old ones. False: errno. */
 bool spec_write_outcomes(const char *path, char *const *outcomes, unsigned count);
 
 /* n bytes as the format has them: escapes, and runs of a byte as {a*100}. */

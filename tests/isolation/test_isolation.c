@@ -1,10 +1,10 @@
-/* Plays each specification of tests/isolation/specs in all its orders: the outcomes must be those that stand in it, no more and no
- * fewer, and after each order every chunk must be accounted for. Run from the top folder.
+/* Plays each specification of tests/isolation/specs in all its orders: the outcomes must be those of the file, no more and no fewer, and
+ * after each order every chunk must be accounted for. Run from the top folder.
  *
- *     SPEC=name           only those whose name holds it
+ *     SPEC=name           only those with NAME in their name
  *     ALL=1               with every kind of index where the specification asks for that
  *     PREEMPTIONS=3       another bound than the specification's
- *     WRITE_OUTCOMES=1    writes the outcomes that were seen into the files; read the difference before you keep it */
+ *     WRITE_OUTCOMES=1    writes the seen outcomes into the files; read the difference before you commit */
 #include "tap.h"
 
 #include <dirent.h>
@@ -19,21 +19,21 @@ enum { RUNS_MOST = 20 * 1000, TENDS_MOST = 100000, TURNS_LOOK_US = 20, FILL_BYTE
 /* A client or the tuner, in one run. */
 struct actor {
     const struct spec_part *part;
-    struct rig    rig; /* of its own but for the server */
+    struct rig    rig; /* a rig of its own on the shared server */
     struct client client;
     bool          holds; /* does not take replies */
-    char          said[SPEC_TEXT_BYTES]; /* of the tuner: what came of its steps */
+    char          said[SPEC_TEXT_BYTES]; /* of the tuner: the results of its steps */
 };
 
 struct seen {
-    char *text, *path; /* of the first run that had it */
+    char *text, *path; /* of the first run with this outcome */
     unsigned long runs;
 };
 
 struct stage {
     const struct spec *spec;
     const struct index_kind *index;
-    struct rig    rig; /* the server's; set-up and aftermath are its worker's */
+    struct rig    rig; /* the server's rig; its worker plays set-up and aftermath */
     struct actor   roles[ACTORS_MAX];
     struct client aftermath;
     struct seen   seen[SPEC_OUTCOMES_MAX];
@@ -110,7 +110,7 @@ static void isolation_set_up(struct stage *st) {
 static bool stage_open(void *arg) {
     struct stage *st = arg;
     char options[sizeof st->spec->options + 32];
-    /* Automove is off from the start: else the first client that changes a setting turns it on, at the price of 256 locks. */
+    /* Automove is off from the start: otherwise the first client that changes a setting would turn it on, at the price of 256 locks. */
     snprintf(options, sizeof options, "-o slab_automove=0 %s", st->spec->options);
     partitions = st->spec->partitions;
     index_kind = st->index;
@@ -128,7 +128,7 @@ static bool stage_open(void *arg) {
     return good;
 }
 
-/* --- what a client does --- */
+/* --- the clients' steps --- */
 
 static void isolation_take(struct actor *r) {
     if (r->client.kept) {
@@ -163,7 +163,7 @@ static void isolation_act_client(struct actor *r) {
     }
 }
 
-/* --- what the tuner does --- */
+/* --- the tuner's steps --- */
 
 static void isolation_print(struct actor *r, const char *format, ...) {
     size_t used = strlen(r->said);
@@ -267,7 +267,7 @@ static void isolation_act(void *arg, unsigned actor) {
 
 /* --- after a run --- */
 
-/* Once everything is flushed and walked, what is neither free nor gone. */
+/* After a flush and a walk, the chunks that are neither free nor gone. */
 static void isolation_account(struct stage *st, const char *path) {
     static struct cache_class_facts facts[SLAB_CLASSES_MAX];
     static struct cache_walked walked[64];

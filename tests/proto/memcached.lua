@@ -1,23 +1,22 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Transcripts that some memcacheds answer otherwise than 1.6.45 and slated do, each with what these say instead.
+--- Transcripts to which some memcacheds reply otherwise than 1.6.45 and slated, each with the other reply.
 --
 --     [NAME] = { since = VERSION, line = NUMBER, says = REPLY }
 --
--- `since`: of the versions that were looked at (1.6.18, 1.6.38 and 1.6.45) the first that answers as the transcript
--- has it. `line`: of the transcript, the first reply that differs in those before. `says`: the first line that they
--- send instead.
+-- `since`: of the tested versions (1.6.18, 1.6.38 and 1.6.45) the first with the transcript's replies. `line`: of the
+-- transcript, the first reply that differs in those before. `says`: the first line that they send instead.
 --
 -- Most of them have one of these reasons. Before 1.6.45 a command line with too few or too many words is ERROR, where
--- it is now CLIENT_ERROR bad command line format, or the words too many are ignored; a dump does not begin with OK; a
--- flag that a meta command does not know is refused. Before 1.6.38 meta commands have no E, and a command may come
--- before a dump or watch.
+-- the reply is now CLIENT_ERROR bad command line format, or the words too many are ignored; a dump does not begin with
+-- OK; a flag that a meta command does not know is refused. Before 1.6.38 meta commands have no E, and a command may
+-- come before a dump or watch.
 
 local M = {}
 
 --- The newest memcached that the transcripts were held against.
 M.NEWEST = "1.6.45"
 
---- Those that need slated.
+--- Transcripts that only slated passes.
 M.SLATED = {
     ["admin-slabs-need-the-slab-store"] = "it starts a server with another store",
 }

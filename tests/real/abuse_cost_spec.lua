@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What greedy and dumb clients cost the server and others stays bounded (tests/bench/abuse). `make bench-abuse` shows
--- the same figures beside memcached's. ALL=1 plays every case in full; else the worst of each kind, shortened.
+-- The cost of greedy and dumb clients stays bounded (tests/bench/abuse). `make bench-abuse` shows
+-- the same figures beside memcached's. ALL=1 plays every case in full; otherwise the worst of each kind, shortened.
 local socket = require "socket"
 local cases = require "abuse.cases"
 local play = require "abuse.run"
@@ -10,16 +10,16 @@ local SERVER <const> = "build/bin/slated"
 local SETTLE_MS <const> = 100
 local DEADLINE_S <const> = 60 -- only a fault takes that long
 
--- Beyond the 64 MB of items, which are there before. The processor time of a wait is the server's own, whatever else
--- the machine does: four workers in turns of at most 20 ms, and what the tuner does beside them.
+-- The bounds, beyond the 64 MB of items stored before. The processor time of a wait is the server's own, whatever other
+-- work the machine has: four workers in turns of at most 20 ms, and the tuner's work beside them.
 local PEAK_MB <const>, AFTER_MB <const>, WAIT_CPU_MS <const> = 32, 24, 250
--- Where other programs keep the worker or the client from the processors, the server's other workers go on meanwhile,
--- and their time counts as well. What the server itself does to a client comes each time.
+-- If other programs keep the worker or the client from the processors, the time of the server's other workers meanwhile
+-- counts as well. A delay that the server itself causes comes each time.
 local TRIES <const> = 3
 
 local ALL <const> = os.getenv("ALL") ~= nil
 
--- A case's words, where a client asks less often.
+-- A case's words, with fewer requests.
 local function words_of(case)
     local words = { "--settle", SETTLE_MS, table.unpack(case.words) }
     for i, word in ipairs(words) do
@@ -31,7 +31,7 @@ local function words_of(case)
 end
 
 describe("greedy and dumb clients", function()
-    local server, connections -- which it has without clients
+    local server, connections -- present without clients, too
 
     setup(function()
         server = assert(play.start(SERVER, { "-m", 64, "-t", 4, "-c", 4096 }, cases.fill()))

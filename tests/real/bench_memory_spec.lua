@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The memory benchmarks run: each with bounds so small that its figures mean nothing. What is claimed here is
--- that they come to their end, that no value is wrong, and that what a server lacks is told and not measured.
+-- The memory benchmarks run: each with bounds so small that its figures mean nothing. The claims: they come to their
+-- end, no value is wrong, and a feature that a server lacks is a row without figures.
 local cjson = require("cjson")
 local compare = require("compare")
 local server = require("support.server")
@@ -11,7 +11,7 @@ local TINY <const> = table.concat({
   "MIX_REQUESTS=2000", "LATENCY_KEYS=2000", "LATENCY_PAIRS=2", "LATENCY_WINDOW_MS=100", "UPLOADS=20",
   "GEOMETRY_REQUESTS=5000", "GEOMETRY_PACE_PCT=100", "GEOMETRY_AFTER_S=1",
 }, " ")
--- What plays one mode after the other; and, with ALL=1, what takes most of the time.
+-- Experiments that play one mode after the other; and, with ALL=1, the ones that take most of the time.
 local ALL <const> = os.getenv("ALL") ~= nil
 local BY_MODE <const> = ALL and { "rebalancing", "race", "shift", "stationary", "uploads" }
   or { "stationary", "uploads" }

@@ -40,7 +40,7 @@ for name; do
 done]]):format(missing))
   end
 
-  -- apt-get that writes down what it is asked to do.
+  -- An apt-get that records its arguments.
   local function apt(script)
     command("apt-get", ('echo "$@" >>%s/asked\n%s'):format(machine, script))
   end

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Stock clients of memcached work on slated unchanged: libmemcached's own check and tools, pymemcache, by TLS too,
 -- pylibmc, and those of Ruby, PHP, JavaScript, Java and Go. slated_sasl_spec has the clients that log in.
--- What they do on slated is compared with what they do on a memcached in the same run.
+-- Their results on slated are compared with those on a memcached in the same run.
 
 local bench_server = require("server")
 local support = require("support.server")
 
 local SLATED = os.getenv("SLATE_TEST_SERVER") or "build/bin/slated"
--- These want an error for words behind delete's key. memcached 1.6.45, whose replies are ours, ignores such words.
+-- These require an error for words after delete's key. memcached 1.6.45, whose replies slated has, ignores such words.
 local LEFT_BEHIND = { ["ascii delete"] = true, ["ascii delete noreply"] = true }
 local OPTIONS = { arguments = { "-m", "64", "-t", "2" } }
 
@@ -27,7 +27,7 @@ describe("slated under stock clients", function()
   teardown(function() slated:stop() end)
 
   -- The names of memccapable's checks of a protocol (ascii, binary) that pass on a server, and of all that it ran. A
-  -- failed check leaves its name, padded to 40 columns, without the mark behind it.
+  -- failed check prints its name, padded to 40 columns, without the mark behind it.
   local function capabilities(server, protocol)
     local command = ("memccapable -h 127.0.0.1 -p %d -%s -t 10 2>/dev/null"):format(server.port, protocol:sub(1, 1))
     local pipe = assert(io.popen(command, "r"))

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The transcripts of tests/proto, which proto_spec.lua feeds to slated, fed to each memcached of this machine: they
--- say what memcached says. What older ones answer otherwise is listed (tests/proto/memcached.lua). Packets of the
--- binary protocol likewise, which slated_binary_spec.lua sends to slated.
+-- have memcached's replies. Other replies of older ones are listed (tests/proto/memcached.lua). Packets of the binary
+-- protocol likewise, which slated_binary_spec.lua sends to slated.
 local transcript = require "support.transcript"
 local proto_server = require "support.proto_server"
 local replay = require "support.replay"
@@ -23,7 +23,7 @@ local function is_before(version, other)
     return number_of(version) < number_of(other)
 end
 
--- Why a memcached of this version is not held to the transcript; nil: it is.
+-- The reason why a memcached of this version is not held to the transcript; nil: it is.
 local function excuse(name, version)
     local different = known.DIFFERENT[name]
     if known.SLATED[name] then
@@ -60,8 +60,8 @@ describe("memcached", function()
         return ok, tostring(message)
     end
 
-    -- On a busy machine a memcached may see in two receives what was sent as one packet, or a second may end between
-    -- two requests. What it answers once it can answer.
+    -- On a busy machine a memcached may see one packet in two receives, or a second may end between two requests. A
+    -- reply that comes once can come.
     local function answers(script)
         local ok, message
         for _ = 1, TRIES do
@@ -109,7 +109,7 @@ describe("memcached", function()
         end
     end)
 
-    -- Sends a claim's packets; returns what came otherwise than the claim has it, and how many were sent.
+    -- Sends a claim's packets; returns the replies that differ from the claim's, and the number of packets sent.
     local function ask(one, claim)
         local connection, wrong, sent = assert(one:connect()), {}, 0
         connection:settimeout(DEADLINE_S)

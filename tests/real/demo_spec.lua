@@ -7,8 +7,8 @@ local DEADLINE_S = 200 -- only a hang takes that long
 
 local run = server.said
 
--- Runs a script in a process group of its own; returns its status, its output and what is left of the group: processes
--- that run on, and those that ended and were never waited for.
+-- Runs a script in a process group of its own; returns its status, its output and the remaining processes of the group:
+-- those that run on, and those that ended and were never waited for.
 local function run_group(script)
   local _, text = run(([[
     exec 2>&1
@@ -47,7 +47,7 @@ while [ -e %s ]; do sleep 0.01; done
   end
 
   it("prints three snapshots without a terminal, exits 0, leaves no process, and takes the next free port", function()
-    local holder = socket.bind("127.0.0.1", 11211) -- whoever has it, this test or another program
+    local holder = socket.bind("127.0.0.1", 11211) -- whoever holds the port, this test or another program
     write_load()
     local status, text, left = run_group("scripts/demo " .. folder)
     if holder then
@@ -93,7 +93,8 @@ while [ -e %s ]; do sleep 0.01; done
     write_load()
     local tmux = "SHELL=/bin/sh tmux -f /dev/null -S " .. folder .. "/tmux "
     finally(function() run(tmux .. "kill-server") end)
-    -- What is left of the terminal's session is listed while its shell, which would be their parent, is still there.
+    -- The remaining processes of the terminal's session are listed while its shell, which would be their parent, is
+    -- still there.
     assert.is_true(run(tmux .. ([[new-session -d -x 100 -y 30 'scripts/demo %s; echo status $? >%s/ended
       ps -e -o sid=,pid=,ppid=,stat=,args= | awk -v shell=$$ "
         \$1 == shell && \$2 != shell && \$3 != shell { print \"left \" \$0 }" >>%s/ended

@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The guide slate-calcified(7): its commands run in their order on a stock memcached and on slated, and its screens
--- show what the programs say, but for figures.
+-- equal the programs' output, except figures.
 local command = require "support.command"
 local patience = require "support.patience"
 local server = require "support.server"
 
 local PAGE <const> = "man/slate-calcified.7"
--- What is said and what is run in its place: half the memory, and no longer than it takes.
+-- The page's words and those that run in their place: half the memory, and short waits.
 local SMALLER <const> = {
     { "700k", "350k" }, { "%-%-rate 3000", "--rate 2000" }, { "%-%-rate 1000", "--rate 500" },
     { "%-%-interval 1s %-%-for 3m", "--interval 200ms --for 3m" }, { "%-%-for 10m", "--for 300ms --interval 100ms" },
     { "%-%-verdict 10s", "--verdict 3s" },
 }
 
--- A line without its figures: "evicts 1218 items" and "evicts 43 items" are alike, and so are tables of any width.
+-- A line without its figures: "evicts 1218 items" and "evicts 43 items" are equal, and so are tables of any width.
 local function without_figures(line)
     local words = line:gsub("<?%-?%d[%d.:]*[%a%%]*", "N"):gsub("N[%dN:]*", "N")
     return (words:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", ""))
@@ -59,7 +59,7 @@ describe("the guide to a calcified cache", function()
         ctl.remove()
     end)
 
-    -- Runs a line as the page has it, on our server. Returns its exit code and output.
+    -- Runs a line of the page on our server. Returns its exit code and output.
     local function run(line)
         for _, pair in ipairs(SMALLER) do
             line = line:gsub(pair[1], pair[2])
@@ -86,7 +86,7 @@ describe("the guide to a calcified cache", function()
         return line:match("^(memcached) ") or line:match("^(slated) ")
     end
 
-    -- What a screen of the page shows stands in the output.
+    -- The lines of a screen on the page are in the output.
     local function shows(output, screen)
         local lines = {}
         for line in output:gmatch("[^\n]+") do
@@ -149,7 +149,7 @@ describe("the guide to a calcified cache", function()
                 local is_look = step.line:find("^slatectl doctor") or step.line:find("^slatectl classes")
                     or step.line:find("^slatectl moves")
                 local right, problem = tried()
-                if not right and is_look then -- what a load brings about takes its time
+                if not right and is_look then -- the effect of a load takes time
                     patience.wait_for("what the page shows: " .. problem, function()
                         right, problem = tried()
                         return right

@@ -10,13 +10,13 @@ local root
 before_each(function() root = server.folder() end)
 after_each(function() server.remove_folder(root) end)
 
--- What make says; the outer make's flags are no concern of this one.
+-- make's output; the outer make's flags must not affect this one.
 local function make(words)
   return run("env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make " .. words)
 end
 
 describe("make install", function()
-  -- What make runs once all is built.
+  -- Commands that make runs once all is built.
   local function script(action, environment)
     local ok, text = run(("env %s scripts/install %s build"):format(environment, action))
     assert.is_true(ok, text)

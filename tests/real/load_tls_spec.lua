@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slate-load by TLS: what it carries, how it counts handshakes, whom it refuses.
+-- slate-load by TLS: its traffic, its count of handshakes, and the servers that it refuses.
 local cjson = require "cjson"
 local certificates = require "support.certificates"
 local command = require "support.command"
@@ -97,7 +97,7 @@ describe("slate-load by TLS", function()
         finally(function() strict:stop() end)
         local code, _, err = load("--requests 10 --server " .. strict.address)
         assert.equal(69, code)
-        -- By TLS 1.3 the server's alert follows our first words, and the end of its connection may overtake it.
+        -- By TLS 1.3 the server's alert follows our first bytes, and the end of its connection may overtake the alert.
         assert.is_true(err:find("certificate required", 1, true) ~= nil
             or err:find("^slate%-load: no reply to 'version' from [^\n]*: Connection reset by peer\n$") ~= nil, err)
         code, _, err = load(("--requests 10 --server %s --tls-cert %s/client.pem --tls-key %s/client.key"):format(

@@ -22,7 +22,7 @@ describe("clock without lua-system", function()
         finally(function() socket.gettime = gettime end)
         local clock = load_clock(false)
         for _, step_s in ipairs({ 3600, -7200, 86400 }) do
-            local real_s = gettime() -- before the others: between two looks it may be long
+            local real_s = gettime() -- before the others: two readings may be far apart
             local began_s, time_s = clock.steady_s(), clock.time_s()
             set_s = set_s + step_s
             clock.sleep(0.02)
@@ -51,7 +51,7 @@ for _, with_system in ipairs({ true, false }) do
         it("tells the time of day, advancing with the steady clock", function()
             local from_s, now_s = os.time(), clock.time_s()
             assert.is_true(now_s > from_s - 1 and now_s < os.time() + 2)
-            -- The steady clock before and after each look at the time of day: between them it may be long.
+            -- The steady clock before and after each reading of the time of day: they may be far apart.
             local before_s, time_s, after_s = clock.steady_s(), clock.time_s(), clock.steady_s()
             clock.sleep(0.02)
             local later_before_s, passed_s, later_after_s = clock.steady_s(), clock.time_s() - time_s, clock.steady_s()

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The examples of the manual pages run: what stands behind .Dl or in literal displays, of whatever section.
+-- The examples of the manual pages run: the lines of .Dl and of literal displays, in every section.
 local certificates = require "support.certificates"
 local command = require "support.command"
 local fill = require "support.fill"
 local server = require "support.server"
 
--- What an example says and what is run in its place, so that it ends soon and touches nothing but our folder.
+-- An example's words and those that run in their place, so that the example ends soon and touches only our folder.
 local SMALLER <const> = {
     { "%-%-insert %-%-keys 1m", "--insert --keys 1k" }, { "%-%-requests 5m", "--requests 5k" },
     { "%-%-rate 20k %-%-duration 30s %-%-interval 1s", "--rate 1k --duration 200ms --interval 100ms --keys 1000" },
@@ -32,9 +32,8 @@ local NOT_RUN <const> = {
 local PROGRAMS <const> = { slatectl = true, slated = true, slatetop = true, ["slate-load"] = true, cp = true,
     slabs = true }
 
--- The examples of a page in their order: command lines, continued ones joined, and whole displays of Lua.
--- from: the heading behind which they begin.
--- A comment `may exit N: why` stands for the line behind it.
+-- The examples of a page in their order: command lines, continued ones joined, and whole displays of Lua. from: the
+-- heading before them. A comment `may exit N: why` concerns the next line.
 local function examples_of(path, from)
     local text = command.read_file(path)
     local list, display, may_exit = {}, nil, nil
@@ -107,7 +106,7 @@ describe("the manual's examples run:", function()
         return ctl.shell(("LUA_PATH='%s/lua/?.lua' lua5.4 mine.lua"):format(ctl.root))
     end
 
-    -- A server of an example runs until it is ended; that it starts is what the example promises.
+    -- A server of an example runs until it is ended; the example promises only that the server starts.
     local function run(example, address)
         if example.lua then
             return run_lua(example.lua)
@@ -139,7 +138,7 @@ describe("the manual's examples run:", function()
         return ctl.shell(line)
     end
 
-    -- is_again: what asks no server is not run again.
+    -- is_again: examples that query no server do not run again.
     local function run_all(page, from, least, address, is_again)
         local list = examples_of(page, from)
         assert.is_true(#list >= least, page)

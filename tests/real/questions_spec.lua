@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Questions of operators, each with the one command that answers it on one screen, and the keys of slatetop that do;
--- the server is one that is short of nothing but pages where they are needed: filled with small values, then asked for
--- larger ones. What needs slated is asked of a memcached, too.
--- Most commands wait for some seconds of the server's time: those before the move run side by side, and so do those
--- behind it. Meanwhile the keys are pressed.
+-- Questions of operators, each with the one command that answers it on one screen, and the keys of slatetop that do.
+-- The server lacks only pages of one class: filled with small values, it gets requests for larger ones. Questions that
+-- need slated are put to a memcached, too. Most commands wait for some seconds of the server's time: those before the
+-- move run side by side, and so do those after it. Meanwhile the keys are pressed.
 local command = require "support.command"
 local patience = require "support.patience"
 local recordings = require "support.recordings"
@@ -16,7 +15,7 @@ local PATIENCE_S <const> = 180 -- on a full machine a minute was too short once
 local LOAD <const> = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slate-load"
 
 -- The question; the words of slatectl; a pattern of the answer; the keys of slatetop, from its overview, and a pattern
--- of the screen after them; and what slatectl(1) tells an operator of memcached, where the answer is not the same.
+-- of the screen after them; and slatectl(1)'s words for operators of memcached, where the answer differs.
 local QUESTIONS <const> = {
     { "Is anything wrong with this server?", "doctor", "class %d+ starves: it evicts %d+ items a second", "1",
         "BAD +class %d+ starves: it evicts" },
@@ -68,8 +67,8 @@ local QUESTIONS <const> = {
 describe("a question of an operator", function()
     local page <const> = command.read_file("man/slatectl.1"):match("%.Sh QUESTIONS(.-)%.Sh")
     local one, ctl, pid, words, screen, memcached
-    local answers = {} -- by question: what its command wrote to output and messages, and its status on memcached
-    local screens = {} -- by question: what slatetop showed
+    local answers = {} -- by question: the output and messages of its command, and its status on memcached
+    local screens = {} -- by question: slatetop's screen
 
     -- Runs the commands of these questions at the same time, meanwhile a function, and waits for all.
     local function answer(first, last, meanwhile)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The README's five things to try work as they are written, on a server that was started as it says.
+-- The README's five things to try work as written, on a server started as the README says.
 local command = require "support.command"
 local fill = require "support.fill"
 local patience = require "support.patience"
 local server = require "support.server"
 
--- The lines of the block behind a sentence, without what they say behind a #, and that.
+-- The lines of the block after a sentence, without their comments after a #, and the comments.
 local function block_behind(text, sentence)
     local block = assert(text:match(sentence .. "\n\n```sh\n(.-)```"), sentence)
     local lines, remarks = {}, {}
@@ -24,7 +24,7 @@ describe("the README's five things", function()
         -- Paths are as they are seen from the folder of the sources.
         os.execute(("ln -s %s/build %s/build"):format(server.quoted(ctl.root), ctl.folder))
         one = server.start({ transport = "tcp", args = { "-m", "64", "-t", "4" } })
-        -- Pages to spare, however little of the load comes on a busy machine before a line asks for them.
+        -- Pages to spare, even if a busy machine gets little of the load before a line queries the server.
         local client = one:connect()
         fill.fill(client, 5, 4)
         client:close()
@@ -38,7 +38,7 @@ describe("the README's five things", function()
         ctl.remove()
     end)
 
-    -- Runs a line in a shell that knows the alias; in the background it is one that may be ended by its pid.
+    -- Runs a line in a shell with the alias; a line in the background can be ended by its pid.
     local function run(alias, line)
         local script = ("shopt -s expand_aliases\nexport SLATE_SERVER=%s\n%s\n%s\n"):format(one.address, alias, line)
         server.write_file(ctl.folder .. "/script", script)

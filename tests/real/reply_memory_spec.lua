@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- read_buf_mem_limit where it is reached, tried on slated and on memcached 1.6.45: who is refused, in which words, and
--- what is counted. They differ in one thing (slated(8)): memcached takes memory for each key of a get before it sends
--- anything, slated for what a client does not take. So a long get is refused there and answered here, and clients that
--- do not read shut others out there.
+-- read_buf_mem_limit when reached, on slated and on memcached 1.6.45: which clients are refused, in which words, and
+-- the counters. One thing differs (slated(8)): memcached takes memory for each key of a get before it sends anything,
+-- slated for bytes that a client does not take. So memcached refuses a long get, which slated answers, and in memcached
+-- clients that do not read shut out others.
 local known = require "proto.memcached"
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
@@ -18,7 +18,7 @@ local HALVES <const> = 300 -- of 4,480 bytes here, of 16 KiB there
 describe("a server whose connections may hold 1 MiB", function()
     local connect, hang_up, ask = rig.connect, rig.hang_up, wire.ask
 
-    -- A number from the statistics; nil when there is no memory to be told.
+    -- A number from the statistics; nil when there is no memory for the reply.
     local function stat(name)
         local connection = wire.connect(rig.server.address)
         local told, value = pcall(wire.number, connection, name)
@@ -31,7 +31,7 @@ describe("a server whose connections may hold 1 MiB", function()
         assert.equal("STORED", ask(connect(), ("set k 0 0 %d\r\n%s"):format(VALUE_BYTES, ("v"):rep(VALUE_BYTES))))
     end
 
-    -- Behind its sentence memcached 1.6.45 sends what happens to lie on its stack.
+    -- After its sentence memcached 1.6.45 sends bytes from its stack.
     local function is_sentence(line)
         return line ~= nil and line:sub(1, #SENTENCE) == SENTENCE
     end

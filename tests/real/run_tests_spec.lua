@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The counter of tests counts right: above all, it does not take a broken suite for a good one.
+-- scripts/run-tests counts right; above all, a broken suite never counts as a good one.
 
 local server = require "support.server"
 

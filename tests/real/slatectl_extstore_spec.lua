@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- memcached's storage on flash: slatectl extstore, its settings by set, undo and trial, and what the doctor finds.
+-- memcached's storage on flash: slatectl extstore, its settings by set, undo and trial, and the doctor's findings.
 local view = require "slate.judge.view"
 local command = require "support.command"
 local dkjson = require "dkjson"
@@ -9,7 +9,7 @@ local snapshots = require "support.snapshots"
 local storage = require "slate.facts.storage"
 local support = require "support.storage"
 
--- Every setting, and a value that is not its default.
+-- Every setting, and a value other than its default.
 local WANTED <const> = { ext_item_size = "2048", ext_item_age = "30", ext_low_ttl = "15", ext_recache_rate = "100",
     ext_max_frag = "0.7", ext_drop_unread = "yes", ext_compact_under = "3", ext_drop_under = "2",
     ext_max_sleep = "500000" }
@@ -206,7 +206,7 @@ describe("the doctor on storage on flash", function()
         return all
     end
 
-    -- What it finds of storage a second later, where these changed; was: what was other before, too.
+    -- The findings on storage a second later, with these statistics changed; was: changed at first, too.
     local function findings(changed, was, settings, classes)
         local before = snapshots.make(1000, classes and classes[1] or {}, with(STEADY, was), SETTINGS)
         local now = snapshots.make(1001, classes and classes[2] or {}, with(STEADY, changed), with(SETTINGS, settings))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slated --check-config says of options what a start finds of them, and opens nothing.
+-- slated --check-config reports the errors in options that a start would report, and opens nothing.
 local certificates = require "support.certificates"
 local server = require "support.server"
 
@@ -124,7 +124,7 @@ describe("slated --check-config", function()
         for words, told in pairs({
             ["-m 1024 -o process_memory=200"] = "takes at most 200 MiB: -m 1024 as far as the rest leaves that",
             ["-o process_memory=100"] = "takes at most 100 MiB: -m 100 as far",
-            ["-m 64 -o process_memory=300"] = "needs at most 1", -- less than its limit
+            ["-m 64 -o process_memory=300"] = "needs at most 1", -- below its own limit
         }) do
             local _, _, err, out = run("--check-config -p -1 " .. words)
             assert.truthy(out:find("the process " .. told, 1, true), out .. err)

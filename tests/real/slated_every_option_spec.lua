@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Each option of memcached 1.6.45, as tests/fixtures/memcached-1.6.45-options.txt lists them, tried on slated and on a
--- memcached of that version: it works, or is taken with one line that says why it means nothing, or is refused with a
--- reason. slated(8) has each.
+-- memcached of that version: it works, or is accepted with one line that says why it has no effect, or is refused with
+-- a reason. slated(8) has each.
 local socket = require "socket"
 local patience = require "support.patience"
 local support = require "support.server"
@@ -26,7 +26,7 @@ end
 
 local ROWS <const> = rows()
 
--- What a row names: -x, --word or `-o word`.
+-- The option of a row: -x, --word or `-o word`.
 local function names_of(row)
     if row.names:find("^%-o %l") then
         return { row.names }
@@ -67,7 +67,7 @@ describe("each option of memcached", function()
         return words:find("-u ", 1, true) and words or words .. " " .. support.USER
     end
 
-    -- Runs it in the background; it is up when it takes connections.
+    -- Runs slated in the background; it is up when it takes connections.
     local function start(program, row)
         os.execute(("rm -rf %s/run/*"):format(folder))
         local pid = support.capture(("exec env MEMCACHED_PORT_FILENAME=%s/run/ports %s %s </dev/null >%s/log 2>&1 & "
@@ -92,7 +92,7 @@ describe("each option of memcached", function()
         patience.wait_for("its end", function() return not support.is_running(pid) end)
     end
 
-    -- What it says to a connection; nil where it says nothing without TLS, a login or packets.
+    -- The server's reply to a connection; nil where it has none without TLS, a login or packets.
     local function settings(connection, row)
         if row.rest == "" then
             return {}
@@ -114,7 +114,7 @@ describe("each option of memcached", function()
         local pid = start(program, row)
         finally(function() stop(pid) end)
         local daemon = row.words:find("^%-d ")
-        if daemon then -- only the file tells its process
+        if daemon then -- only the file has its pid
             patience.wait_for("its pidfile", function()
                 return (support.read_file(folder .. "/run/pid") or ""):find("%d")
             end)
@@ -192,7 +192,7 @@ describe("each option of memcached", function()
 
     it("is taken alike from the command line, a file and SLATED_OPTIONS", function()
         local conf = folder .. "/run/conf"
-        -- Exit status, and what was said.
+        -- Exit status, and output.
         local function check(before, behind)
             local _, _, code = os.execute(("%s timeout 60 %s --check-config %s </dev/null >%s/out 2>&1"):format(before,
                 support.quoted(SLATED), behind, folder))

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What slated writes beside its replies: the log on stderr and the record of a policy. Nothing that cannot be written
--- holds it up.
+-- slated's log on stderr and the record of a policy. An output that cannot be written never delays slated.
 local patience = require "support.patience"
 local restart = require "support.restart"
 local server = require "support.server"
@@ -76,7 +75,7 @@ describe("slated", function()
     end)
 
     describe("with --automove-record", function()
-        local POLICY <const> = "-m 16 -o slab_automove=lua:ratio " -- asked every second
+        local POLICY <const> = "-m 16 -o slab_automove=lua:ratio " -- requested every second
 
         local function wait_for_log(words)
             patience.wait_for(words, function()

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What a restart costs in hits: of two servers that are asked the same, one is ended and started anew with its memory
--- file. Of the requests after that it has as many hits as the other, within one in a hundred. Not so lru, where all
--- that comes back is the second of an item's last use: in a cache that turns over within seconds, as here, it loses
--- more.
+-- The cost of a restart in hits: two servers get the same requests; one is ended and started anew with its memory file.
+-- Afterwards it has as many hits as the other, within one in a hundred. With lru only the second of an item's last use
+-- comes back: in a cache that turns over within seconds, as here, lru loses more.
 local restart = require "support.restart"
 
 local KEYS <const>, EXPONENT <const>, VALUE <const> = 20000, -0.9, ("v"):rep(900)
@@ -29,7 +28,7 @@ local function draw()
     return low
 end
 
--- Asks for these keys, and stores what is missed; the number of hits.
+-- Reads these keys, and stores missing ones; returns the number of hits.
 local function play(client, keys)
     local hits = 0
     for first = 1, #keys, BATCH do
@@ -86,7 +85,7 @@ describe("the first hits after a restart", function()
             client = one:again(signal, words)
             local hits, would_be = play(client, window), play(beside, window)
             print(("%s: %d of %d, and %d without a restart"):format(policy, hits, WINDOW, would_be))
-            assert.is_true(would_be > WINDOW // 4 and would_be < WINDOW * 9 // 10, would_be) -- it evicts, and hits
+            assert.is_true(would_be > WINDOW // 4 and would_be < WINDOW * 9 // 10, would_be) -- evicts, with hits
             assert.is_true(hits >= would_be - POINT, hits)
         end)
     end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- A memory file (-e) whose memory is not there: its file system is full, it was copied with holes, or somebody cut it.
+-- A memory file (-e) without all its memory: its file system is full, the file was copied with holes, or it was cut.
 local patience = require "support.patience"
 local restart = require "support.restart"
 local server = require "support.server"
@@ -12,8 +12,8 @@ local FULL_MB <const> = 16
 describe("slated -e, where memory is wanting", function()
     local one, folder
 
-    -- Starts a server whose memory file is in a file system of so much memory, and again whenever it ends; `before` is
-    -- a command in the same place. Nobody else sees that file system.
+    -- Starts a server whose memory file is in a file system of so much memory, and again after each end; `before` is a
+    -- command in the same place. No other process sees that file system.
     local function start_in_small(size_mb, before, words)
         server.write_file(folder .. "/script", ("F=%s; mkdir $F/small && mount -t tmpfs -o size=%dm none $F/small "
             .. "&& %s && while test -d $F/small; do %s -v -e $F/small/memory -s $F/s -P $F/pid -u root %s; "

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- A memory file and a start with other options than those it was made with: all items are there, in the chunks that the
--- new options ask for, or the file is refused with a sentence that says how to go on. What was set while a server ran,
--- times, CAS values and flushes go on, too.
+-- A memory file and a start with other options than those it was made with: all items are there, in chunks of the new
+-- options, or the file is refused with a sentence that says how to go on. Settings made at run time, times, CAS values
+-- and flushes go on, too.
 local patience = require "support.patience"
 local restart = require "support.restart"
 local server = require "support.server"
 local wire = require "support.wire"
 
 local WORDS <const> = "-m 32 -o slab_geometry_rate=100,no_slab_geometry_auto"
--- of few sizes, so that each class of before and of after has its page
+-- of few sizes, so that each old and new class has its page
 local SIZES <const>, SMALL <const>, LARGE <const>, LARGE_BYTES <const> = { 50, 200, 700, 1500, 3000 }, 200, 3, 300000
 local MIB <const> = 1 << 20
 

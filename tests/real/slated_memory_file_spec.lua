@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- A memory file (-e): what the next start goes on with after a stop and after kill -9, and what it refuses.
+-- A memory file (-e): the items after a stop and after kill -9, and files that the next start refuses.
 local restart = require "support.restart"
 local server = require "support.server"
 local wire = require "support.wire"

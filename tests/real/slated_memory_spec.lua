@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- One limit for the memory of the process: -o process_memory, and what stats memory tells of it.
+-- One limit for the memory of the process: -o process_memory, and its figures in stats memory.
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
 local unix = require "socket.unix"
 
 local MIB <const> = 1 << 20
 local LIMIT_MIB <const> = 64
--- Sanitizers keep what was freed, and shadows of all memory: there the system's figures say nothing.
+-- Sanitizers retain freed memory, and shadows of all memory: there the system's figures mean nothing.
 local IS_PLAIN <const> = not (os.getenv("ASAN_OPTIONS") or os.getenv("TSAN_OPTIONS") or os.getenv("UBSAN_OPTIONS"))
 
 -- Figures of `stats memory` as numbers.
@@ -86,7 +86,7 @@ describe("the limit of the process", function()
                 look()
             end
         end
-        -- A client whose request comes in parts may be hung up on while others hold all there is for that.
+        -- A client whose request comes in parts may be hung up on while others hold all the memory for such requests.
         for prefix, bytes in pairs({ ["small-"] = 1500, ["tiny-"] = 10 }) do
             for first = 1, 40000, 2000 do
                 for _ = 1, 5 do

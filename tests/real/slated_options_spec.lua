@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slated as a program: its options, its answers on the command line, its exit statuses and its manual pages.
+-- slated as a program: its options, its output on the command line, its exit statuses and its manual pages.
 local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
@@ -39,7 +39,7 @@ describe("slated's command line", function()
             return err:match("^slated: (SLATED_OPTIONS: %S+)") or err:match("^slated: (%S+)")
         end
         assert.equal("SLATED_OPTIONS: -c", first_words("-c many"))
-        assert.equal("SLATED_OPTIONS: -c", first_words("-v -c", "-v")) -- which would be its value
+        assert.equal("SLATED_OPTIONS: -c", first_words("-v -c", "-v")) -- the next word would be its value
         assert.equal("SLATED_OPTIONS: -o", first_words("-t 2 -o nosuch", "-c 5"))
         assert.equal("SLATED_OPTIONS: --nosuch", first_words("--nosuch"))
         assert.equal("SLATED_OPTIONS: --config", first_words("--config /nonexistent/file"))
@@ -124,7 +124,7 @@ describe("slated's command line", function()
             end
             return addresses
         end
-        -- it serves before it says so
+        -- slated serves before it says so
         patience.wait_for("three listeners", function() return #told() >= #list end)
         assert.same(list, told())
     end)

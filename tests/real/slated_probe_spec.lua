@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slated --probe: the exit status tells whether a server lives.
+-- slated --probe: the exit status is 0 for a server that lives.
 local certificates = require "support.certificates"
 local patience = require "support.patience"
 local server = require "support.server"
 local socket = require "socket"
 local wire = require "support.wire"
 
--- Status, and what was said.
+-- Status, and output.
 local function probe(words, environment)
     local code, out, err = server.run_slated("--probe" .. words, environment)
     return code, out .. err

@@ -162,7 +162,7 @@ describe("slated", function()
         assert.equal(0, code)
         slated.pid = math.tointeger(tonumber(server.read_file(slated.folder .. "/pid")))
         assert.truthy(slated:log():find("names a process that runs: 1", 1, true))
-        -- No waiting: the command has returned, so it serves.
+        -- No waiting: the command has returned, so the server serves.
         local client = connect()
         assert.equal("VERSION 1.6.45", wire.ask(client, "version"))
         client:close()
@@ -216,7 +216,7 @@ describe("slated", function()
         return add_clients({ client })
     end
 
-    -- The first line a server says to a new connection; one that is turned away may be closed before it could ask.
+    -- A server's first line to a new connection; a refused one may be closed before it could send a request.
     local function greeting(one)
         one:send("version\r\n")
         return (one:receive("*l"))

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Logging in by SASL (-S): what a client of the binary protocol may do before, the ways and steps of a login, and an
--- authority that takes its time. The authority is ours, in place of saslauthd. What concerns a client alone holds for a
--- memcached that was built with SASL, too:
+-- Logging in by SASL (-S): the rights of a client of the binary protocol before a login, the ways and steps of a login,
+-- and an authority that takes its time. The authority is ours, in place of saslauthd. Claims about a client alone hold
+-- for a memcached with SASL, too:
 --   SLATE_TEST_SERVER=path/to/memcached busted --lua=/usr/bin/lua5.4 tests/real/slated_sasl_spec.lua
 local socket = require "socket"
 local unix = require "socket.unix"
@@ -16,7 +16,7 @@ local PLAIN <const> = "21 key=PLAIN value="
 local AUTHENTICATED <const> = "21 status=00 value=Authenticated"
 local REFUSED <const> = "21 status=20 value=Auth\\x20failure."
 
--- --- the authority: who may log in, over the socket of saslauthd ---
+-- --- the authority: logins to accept, over the socket of saslauthd ---
 
 local Authority = {}
 Authority.__index = Authority
@@ -30,7 +30,7 @@ local function authority(folder)
     return setmetatable({ socket = listener, path = path }, Authority)
 end
 
--- A question that was asked: its name and password, and the connection that waits for the answer.
+-- A request to the authority: its name and password, and the connection that waits for the answer.
 function Authority:question()
     local connection = assert(self.socket:accept())
     connection:settimeout(DEADLINE_S)
@@ -98,7 +98,7 @@ function Client:ask(words)
     return self:receive()
 end
 
--- A login whose last step asks the authority.
+-- A login whose last step queries the authority.
 function Client:log_in(words)
     self:send(words)
     Authority.answer(judge:question())
@@ -120,7 +120,7 @@ describe("a server with SASL", function()
     setup(function() start("mech_list: plain login cram-md5\n") end)
     teardown(stop)
 
-    -- Each step: { what is sent, what comes, whether it asks the authority }; "=" before what comes: a pattern.
+    -- Each step: { packet sent, reply, whether it queries the authority }; "=" before the reply: a pattern.
     local function plays(steps)
         local client = connect()
         for _, step in ipairs(steps) do
@@ -217,7 +217,7 @@ describe("stock clients", function()
     end)
     teardown(stop)
 
-    -- A client that was refused may have tried again before it ended.
+    -- A refused client may have tried again before it ended.
     local function forget_questions()
         judge.socket:settimeout(0)
         for connection in function() return judge.socket:accept() end do
@@ -226,7 +226,7 @@ describe("stock clients", function()
         judge.socket:settimeout(DEADLINE_S)
     end
 
-    -- What a command says, whose first login counts, and whether it ended well.
+    -- A command's output, whether its first login counts, and whether it ended well.
     local function run(command)
         local said = folder .. "/said"
         local pipe = assert(io.popen(("%s >%s 2>&1; echo $?"):format(command, said), "r"))
@@ -331,7 +331,7 @@ describe("logins whose authority does not answer", function()
             slow[i] = connect()
             slow[i]:send(PLAIN .. "\\x00slow\\x00secret")
         end
-        local question = judge:question() -- the first of them waits for its answer
+        local question = judge:question() -- the first of them waits for the authority's answer
         for _ = 1, 20 do
             assert.equal("0a status=00", client:ask("0a"))
         end
@@ -380,7 +380,7 @@ describe("logins whose authority does not answer", function()
         for i = 1, 4 do
             Authority.answer(questions[i])
         end
-        member("late"):close() -- its question is the next
+        member("late"):close() -- its query is the next
         client:close()
     end)
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What a server was told by its options holds after a takeover: who may do what, how its sockets are guarded, what the
--- service manager and the pidfile say, and who scrapes its metrics. Under load no client is refused.
+-- A server's options hold after a takeover: users' rights, the guards of its sockets, the messages to the service
+-- manager, the pidfile, and the address of its metrics. Under load no client is refused.
 local certificates = require "support.certificates"
 local patience = require "support.patience"
 local server = require "support.server"

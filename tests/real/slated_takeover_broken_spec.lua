@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- A takeover that comes to nothing: the next process dies, hangs, says what is not understood, or is another user's.
--- The first goes on with its items, and a later takeover works. Who had connected to the first notices nothing, unless
--- it had stopped for the next one already.
+-- A takeover that fails: the next process dies, hangs, sends an unknown message, or is another user's. The first goes
+-- on with its items, and a later takeover works. Clients of the first notice nothing, unless the first had stopped for
+-- the next one already.
 local patience = require "support.patience"
 local server = require "support.server"
 local socket = require "socket"
@@ -10,7 +10,7 @@ local wire = require "support.wire"
 
 local EX_UNAVAILABLE <const>, EX_OSERR <const>, KILLED <const> = 69, 71, 137
 local OFFER <const>, SOCKETS <const>, READY <const>, GO <const> = 3, 4, 5, 6
-local SPIN_TICKS <const> = 60 -- of the two seconds or more in which it looks twice
+local SPIN_TICKS <const> = 60 -- of the two seconds or more in which it checks twice
 local KILLS <const>, KILL_LATEST_MS <const> = 4, 60
 local PEER <const> = "perl tests/spec/support/handover_peer.pl "
 
@@ -23,7 +23,7 @@ describe("a takeover that comes to nothing", function()
         assert.equal("STORED", wire.ask(client, "set item 0 0 4\r\nkept"))
     end
 
-    -- The one that served before still does: for who comes, and for who was connected, unless it had stopped.
+    -- The first server still serves: new clients, and old ones unless it had stopped.
     local function goes_on(pid, had_stopped)
         assert.equal(pid, place:serving())
         if had_stopped then
@@ -42,7 +42,7 @@ describe("a takeover that comes to nothing", function()
         assert.equal("HD", wire.ask(client, "mg item"))
     end
 
-    -- What a peer says that connects and takes these steps.
+    -- The output of a peer that connects and takes these steps.
     local function talk(steps)
         return server.capture(("%sconnect %s/t %s 2>&1"):format(PEER, folder, steps))
     end
@@ -65,7 +65,7 @@ describe("a takeover that comes to nothing", function()
         return tonumber(user) + tonumber(system)
     end
 
-    -- What the next process of this build says first: asked for by a server that listens elsewhere.
+    -- The first message of a next process of this build, sent to a server that listens elsewhere.
     local function learn_hello()
         local peer = place:background(("%slisten %s/elsewhere keep:%s/hello"):format(PEER, folder, folder), "peer")
         patience.wait_for("the peer to listen", function()
@@ -78,7 +78,7 @@ describe("a takeover that comes to nothing", function()
         hello = assert(server.read_file(folder .. "/hello"))
     end
 
-    -- A claim about a debug build, which dies where it is told to.
+    -- A claim about a debug build, which dies at the named point.
     local function in_debug(claim, body)
         it(claim, function()
             place.binary = os.getenv("SLATE_TEST_SERVER_DEBUG") or "build-debug/bin/slated"
@@ -123,13 +123,13 @@ describe("a takeover that comes to nothing", function()
             sleep_at_random()
             place:kill(next_one)
             local late
-            patience.wait_for("the first to know", function() -- it takes another peer, or has left
+            patience.wait_for("the first to know", function() -- the server takes another peer, or has left
                 local before = place:refusals()
                 late = place:log():find(("process %d has taken over"):format(next_one), 1, true)
                 return late or talk("") == "" and place:refusals() > before
             end)
             if late then
-                place:wait_for_end(first) -- it came too late
+                place:wait_for_end(first) -- the peer came too late
                 os.remove(folder .. "/s")
                 start()
             else

@@ -155,7 +155,7 @@ describe("a takeover", function()
             return now.state == "draining" and now.pages_held == "1"
         end)
         client = take_over(words)
-        -- the next process serves before its tuner takes the change up
+        -- the next process serves before its tuner goes on with the change
         patience.wait_for("the change to go on", function()
             local state = geometry().state
             assert.is_true(state == "starting" or state == "draining", state)

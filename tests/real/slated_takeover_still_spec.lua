@@ -75,7 +75,7 @@ describe("a takeover in which one stands still", function()
         end
     end)
 
-    -- In no build need it be told where to stand still: by the signal itself, anywhere.
+    -- No build needs a named point to stop: the signal stops the process anywhere.
     local function stopped_at_random()
         local seed, list = os.time(), {}
         print(("seed %d"):format(seed))
@@ -87,7 +87,7 @@ describe("a takeover in which one stands still", function()
             assert.equal("STORED", wire.ask(place:connect(), "set item 0 0 4\r\nkept"))
             p.next = place:run("--takeover")
             socket.sleep(math.random(0, STOP_LATEST_MS) / 1000)
-            os.execute(("kill -STOP %d 2>/dev/null"):format(p.first)) -- it may have left
+            os.execute(("kill -STOP %d 2>/dev/null"):format(p.first)) -- the first server may have left
             list[i] = p
         end
         return list
@@ -108,7 +108,7 @@ describe("a takeover in which one stands still", function()
 
     it("goes on in the one that has the items, wherever the other stands still", function()
         local anywhere = stopped_at_random()
-        if not os.execute("test -x " .. server.quoted(BINARY)) then -- which can be made to stand still where it is told
+        if not os.execute("test -x " .. server.quoted(BINARY)) then -- a debug build, which can stop at a named point
             for _, p in ipairs(anywhere) do
                 assert_one_goes_on(p)
             end
@@ -128,15 +128,15 @@ describe("a takeover in which one stands still", function()
             assert_serves(p, "next")
             wait_for_end(p, "first")
         end
-        -- It goes on after some seconds where the next one was to serve.
+        -- The first server goes on after some seconds if the next one should serve by then.
         for _, p in ipairs(to_serve) do
             assert_serves(p, "first")
-            wait_for_end(p, "next") -- still as it stands
+            wait_for_end(p, "next") -- still stopped
             says(p, ("process %d does not serve within 5 s: it is killed"):format(p.next))
             p.place:take_over()
             assert.equal("HD", wire.ask(p.place:connect(), "mg item"), p.point)
         end
-        -- One that has dropped its privileges kills it, too, or waits where the kernel is old.
+        -- A server that has dropped its privileges kills the next process, too, or waits on an old kernel.
         says(dropped, "does not serve within 5 s")
         if dropped.place:log():find("it is killed", 1, true) then
             wait_for_end(dropped, "next")
@@ -145,7 +145,7 @@ describe("a takeover in which one stands still", function()
             go_on(dropped.next)
             assert_serves(dropped, "next")
         end
-        -- Each ends after half a minute what the other does not go on with.
+        -- Each ends a step after half a minute if the other does not go on.
         assert_serves(handed_over, "next")
         go_on(handed_over.first)
         wait_for_end(handed_over, "first")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slated speaks TLS: what it carries, whom it refuses, and new certificates while it runs.
+-- slated speaks TLS: its traffic, the clients that it refuses, and new certificates while it runs.
 local client = require "slate.wire.client"
 local command = require "support.command"
 local certificates = require "support.certificates"
@@ -39,7 +39,7 @@ local function shake(host, port, options)
     return wrapped
 end
 
--- Does a command get its answer? With TLS 1.3 a client learns only then that its certificate was refused.
+-- Whether a command gets its reply. With TLS 1.3 a client learns only then that its certificate was refused.
 local function is_served(host, port, options)
     local connection = shake(host, port, options or {})
     local line = connection and connection:send("version\r\n") and connection:receive("*l")
@@ -253,7 +253,7 @@ describe("slated with TLS", function()
         for line in io.lines(one.folder .. "/ports") do
             table.insert(ports, 1, tonumber(line:match("%d+$")))
         end
-        -- What a client may do: its role, or what it is told.
+        -- A client's role, or the refusal that it gets.
         local function role_of(name, listener, login)
             local connection = assert(shake("127.0.0." .. listener, ports[listener], name and pair(name) or {}))
             if login then
@@ -275,7 +275,7 @@ describe("slated with TLS", function()
         assert.equal("unauthenticated", role_of("two", 1)) -- in no line: a login is wanted
         assert.equal("unauthenticated", role_of(nil, 1))
         assert.equal("admin", role_of("two", 1, "anna secret"))
-        assert.equal("unauthenticated", role_of("by-uri", 2)) -- where none is asked for
+        assert.equal("unauthenticated", role_of("by-uri", 2)) -- where no certificate is required
         assert.equal("read", role_of("by-uri", 3)) -- not more than the listener
         local admin = connect(one)
         assert.equal("CLIENT_ERROR unauthenticated", admin:command("version"))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slated by UDP: frames, replies of several datagrams, what is dropped and what is refused.
+-- slated by UDP: frames, replies of several datagrams, dropped and refused datagrams.
 local patience = require "support.patience"
 local server = require "support.server"
 local socket = require "socket"
@@ -11,7 +11,7 @@ local function frame(id, count)
     return (">I2I2I2I2"):pack(id, 0, count or 1, 0)
 end
 
--- The reply with this id, of as many datagrams as it says; also how many there were.
+-- The reply with this id, of as many datagrams as its header says; also their number.
 local function receive(client, id)
     local parts, count = {}, nil
     repeat
@@ -76,7 +76,7 @@ describe("slated by UDP", function()
     end)
 
     it("answers in as many datagrams as the reply needs", function()
-        local value = ("0123456789"):rep(3000) -- a socket holds the reply even where its buffer is small
+        local value = ("0123456789"):rep(3000) -- a socket holds the reply even if its buffer is small
         local tcp = one:connect()
         assert.is_true(tcp:set("big", value))
         tcp:close()
@@ -215,8 +215,8 @@ describe("slated by UDP", function()
 end)
 
 describe("slated by UDP to another machine", function()
-    -- A network of its own, in which an address that is not loopback's stands for another machine. Returns what
-    -- `script` prints, which has `ask`, and the server's log.
+    -- A network of its own, in which an address outside loopback stands for another machine. Returns the output of
+    -- `script`, which has `ask`, and the server's log.
     local function elsewhere(option, script)
         local folder = server.folder()
         local file = assert(io.open(folder .. "/client.lua", "w"))

@@ -1,4 +1,4 @@
--- What slatetop does to a terminal, to its process and to its output: in a tmux, against one server.
+-- slatetop's effects on a terminal, its process and its output: in a tmux, against one server.
 local real = require "support.server"
 local tui = require "tmux"
 
@@ -100,7 +100,7 @@ describe("slatetop in a terminal", function()
   end)
 
   it("takes clicks", function()
-    open("--mouse yes " .. server.address, 94, 30) -- as wide as a click can tell
+    open("--mouse yes " .. server.address, 94, 30) -- as wide as a click can report
     local y, x = 0, nil
     for line in screen:wait("Events"):gmatch("([^\n]*)\n") do
       y = y + 1

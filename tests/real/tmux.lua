@@ -1,5 +1,5 @@
--- A terminal for specs of what only a terminal shows: a program in a tmux of its own. A spec meets it at what stands on
--- the screen; every change of the screen wakes a spec that waits.
+-- A terminal for specs that need a real one: a program in a tmux of its own. A spec waits for texts on the screen;
+-- every change of the screen wakes a waiting spec.
 local real = require "support.server"
 local shell = require "support.shell"
 
@@ -49,8 +49,8 @@ function Screen:press(...)
   end
 end
 
---- Waits until check(screen) returns something true, which is returned. It is called at each change of the screen,
--- which slatetop changes every second. Only a hang takes as long as it is waited for.
+--- Waits until check(screen) returns a true value, which is returned. Called at each change of the screen, which
+-- slatetop changes every second. Only a hang takes the whole time limit.
 function Screen:wait_until(check)
   local deadline = os.time() + PATIENCE_S
   while true do
@@ -70,22 +70,22 @@ function Screen:resize(width, height)
   self:tmux(("resize-window -x %d -y %d"):format(width, height))
 end
 
---- The process id of the console in this terminal: a child of the pane's shell, by its name and not by its command
---- line, for that of a shell tells the name too.
+--- The process id of the console in this terminal: a child of the pane's shell, by its process name and not by its
+--- command line, because the shell's command line has that name, too.
 function Screen:console_pid()
   local parent = self:tmux("list-panes -F '#{pane_pid}'"):match("%d+")
   local pid = M.run("pgrep -P " .. parent .. " -x slatetop"):match("^%d+")
   return assert(pid, "no console runs in the terminal")
 end
 
---- True when the line settings are what they were before the console started.
+--- True when the line settings are as before the console started.
 function Screen:line_is_restored()
   return M.run(("cmp %s/before %s/after"):format(self.folder, self.folder)) == ""
 end
 
 function Screen:close()
   self:tmux("kill-server")
-  self.changes:read("a") -- it ends when all that it has to tell is read
+  self.changes:read("a") -- the program ends when all its output is read
   self.changes:close()
 end
 

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Bad and greedy clients: each gets the documented reply or is hung up on, and nobody else suffers. abuse_cost_spec
--- has what many of them cost. SLATE_TEST_SERVER chooses the
--- server.
+-- Bad and greedy clients: each gets the documented reply or is hung up on, and no other client suffers. abuse_cost_spec
+-- has the cost of many. SLATE_TEST_SERVER chooses the server.
 local patience = require "support.patience"
 local socket = require "socket"
 local rig = require("support.rig").new(after_each, "-c", "2400")
@@ -18,7 +17,7 @@ local function ask(connection, line)
     return connection:receive("*l")
 end
 
--- The server takes a new client and answers it.
+-- The server accepts a new client and answers.
 local function assert_serves()
     local connection = connect()
     assert.equal("STORED", ask(connection, "set alive 0 0 2\r\nhi"))
@@ -105,7 +104,7 @@ describe("idle connections", function()
 end)
 
 describe("keys", function()
-    -- The order in which a server of its own lists the same keys: that of their hashes.
+    -- A server's order of the same keys: that of their hashes.
     local function order_of_keys()
         start()
         local connection = connect()
@@ -128,7 +127,7 @@ describe("keys", function()
     end)
 end)
 
--- Sends so many times the line at once, as much as goes without waiting, on a connection of its own that does not read.
+-- Sends the line so many times at once, as far as the socket takes it, on a connection of its own that does not read.
 local function deaf(count, line)
     local connection = connect()
     connection:settimeout(0)
@@ -165,7 +164,7 @@ describe("clients that do not read", function()
             end
             local grown = rig.server:resident_bytes() - before
             assert.is_true(grown < 100 * 32 * 1024 + 6 * MIB, ("%.1f MiB more"):format(grown / MIB))
-            assert.truthy(clients[1]:receive("*l")) -- what is read after all goes on
+            assert.truthy(clients[1]:receive("*l")) -- the memory and connections after all is read
         end)
     end
 end)
@@ -173,8 +172,8 @@ end)
 describe("clients that do not read values which are replaced meanwhile", function()
     local ITEMS <const>, VALUE_BYTES <const>, READERS <const> = 60000, 900000, 80
 
-    -- Stores one large value again and again; after each a client asks for it, more often than sockets hold, and
-    -- reads no more than the beginning.
+    -- Stores one large value again and again; after each store a client requests the value, more often than sockets
+    -- hold, and reads only the beginning.
     local function pin(writer)
         local value, stored = ("v"):rep(VALUE_BYTES), 0
         for _ = 1, READERS do
@@ -218,7 +217,7 @@ describe("a get line without an end", function()
             assert.equal("CLIENT_ERROR bad command line format", connection:receive("*l"))
             assert.equal("", connection:receive("*l"))
             connection:send(("x"):rep(2 * MIB) .. "\r\nmn\r\n")
-            assert.equal("MN", connection:receive("*l")) -- behind its end the connection goes on
+            assert.equal("MN", connection:receive("*l")) -- after its end the connection goes on
         end
         assert.is_true(rig.server:resident_bytes() - before < 4 * MIB)
     end)

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What slatectl advise says of pages and of automove, where it must not tell more than could help.
+-- slatectl advise on pages and automove: it must not advise changes that could not help.
 local advice = require "slate.judge.advice"
 local view = require "slate.judge.view"
 local snapshots = require "support.snapshots"
 
--- Nothing is told of curves and moves.
+-- A server without curves and moves.
 local CLIENT <const> = { stats = function() return nil, "no such statistics", "unsupported" end }
 
 -- A context for a server that was seen for five seconds. classes: by id { pages, evicted a second }.

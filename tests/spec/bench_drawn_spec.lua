@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The access traces that tests/bench/hit-ratio draws: what a seed makes of each shape.
+-- The access traces that tests/bench/hit-ratio draws: the trace of a seed for each shape.
 
 local drawn = require("drawn")
 
@@ -11,7 +11,7 @@ local function lines(name, seed)
   return list
 end
 
--- Keys in the order of the requests; how many of them were asked for once; sizes by key.
+-- Keys in the order of the requests; the number of keys with one request; sizes by key.
 local function told(name, seed)
   local keys, times, sizes, once = {}, {}, {}, 0
   for _, line in ipairs(lines(name, seed)) do

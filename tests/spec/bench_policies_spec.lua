@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The modes of automove under the loads of tests/bench/policies, in reckoned time: what a change of a mode, the mover
--- or the samples must not lose. The figures are the same on every machine.
+-- The modes of automove under the loads of tests/bench/policies, in reckoned time: figures that a change of a mode, the
+-- mover or the samples must not lose. The figures are the same on every machine.
 
 local GOAL_PAGES <const> = 60 -- of 64, for the class of the moment
 local GOAL_RACE_PCT <const> = 99

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What the doctor finds: by intervals, after asking the server's own predictions; and over recordings.
+-- The doctor's findings: by intervals, with the server's own predictions; and over recordings.
 local attention = require "slate.judge.attention"
 local command = require "support.command"
 local pipeline = require "support.pipeline"
@@ -183,7 +183,7 @@ describe("the course of a server", function()
         end
         local restart = restarted(3):restarted()
         assert.equal(70, restart.items)
-        assert.equal(4, restart.ago_s) -- it was up for 2 s when it was seen, of which 1 may be
+        assert.equal(4, restart.ago_s) -- the server was up for 2 s when it was read, of which 1 may be lost
         assert.is_nil(restarted(3):fell())
         assert.is_nil(restarted(301):restarted())
     end)
@@ -264,7 +264,8 @@ describe("the course of a server", function()
 end)
 
 describe("the doctor on few hits", function()
-    -- What slatectl doctor says of hits, and for how many seconds it looked. share: of reads that hit, by the second.
+    -- slatectl doctor's lines on hits, and the number of seconds that it watched. share: of reads that hit, by the
+    -- second.
     local function said(share, interval_s)
         local clock = require "slate.base.clock"
         local sleep, steady_s, now_s, gets, hits, told = clock.sleep, clock.steady_s, 0, 0, 0, nil
@@ -307,7 +308,7 @@ describe("the doctor on few hits", function()
 end)
 
 describe("expired items", function()
-    -- A server that lists these keys of a class; asked for a class it notes its id.
+    -- A server that lists these keys of a class; a request for a class notes its id.
     local function count(classes, listed)
         local list, asked = {}, {}
         for id, number in pairs(classes) do

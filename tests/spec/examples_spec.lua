@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- man/examples: each file is what it says, tried with the programs that it is for.
+-- man/examples: each file works with the program that it is written for.
 local command = require "support.command"
 local json = require "cjson"
 local server = require "support.server"
@@ -22,7 +22,7 @@ end
 describe("the example", function()
     local ctl, page, one
 
-    -- A page of metrics as a scraper of a busy slated sees it; what is sampled takes requests and a moment.
+    -- A page of metrics as a scraper of a busy slated sees it; sampled figures need requests and a moment.
     setup(function()
         assert(server.slated(), "there is no slated: run make first")
         one = server.start({ args = { "-m", "8", "-o", "sample_rate=1" } })
@@ -70,7 +70,7 @@ describe("the example", function()
         ctl.remove()
     end)
 
-    -- Every name of ours or of memcached_exporter in it is on the page.
+    -- Every metric of ours or of memcached_exporter in the example is on the page.
     local function assert_known(expression, own)
         local count = 0
         for name in expression:gmatch("%f[%w_:][%a_:][%w_:]*") do
@@ -114,7 +114,7 @@ describe("the example", function()
             local packages = text:match(".*\nFROM .-no%-install%-recommends \\\n(.-)&&"):gsub("[\\%s]+", " ")
             for _, program in ipairs(its) do
                 for path in server.capture("ldd build/bin/" .. program):gmatch("=> (/%S+)") do
-                    local short = path:gsub("^/usr", "") -- packages name libraries with or without it
+                    local short = path:gsub("^/usr", "") -- packages name libraries with or without this suffix
                     local owner = server.capture(("dpkg-query -S %s /usr%s 2>/dev/null | head -n 1"):format(short,
                         short)):match("^([^:]+)")
                     assert.is_true(owner == "libc6" or packages:find(" " .. tostring(owner) .. " ", 1, true) ~= nil,
@@ -164,7 +164,7 @@ describe("the example", function()
         assert.equal(BEGINS .. words .. " [] = 0", entry(all, "''"))
         assert.equal(BEGINS .. words .. " [-m] [64] = 0", entry(all, "-m 64"))
         assert.equal(BEGINS .. "[-m] [1 2] = 0", entry("MEMCACHED_CACHE_SIZE='1 2' MEMCACHED_THREADS=", ""))
-        -- what Kubernetes sets for a service called memcached is no option
+        -- Kubernetes sets this variable for a service called memcached; it is no option
         assert.equal(BEGINS .. "[] = 0", entry("MEMCACHED_PORT=tcp://10.0.0.1:11211 MEMCACHED_SERVICE_PORT=1", ""))
     end)
 

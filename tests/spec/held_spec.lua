@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Memory held beyond the limit: slatectl doctor, check and fleet tell it, and slatetop by the same rule.
+-- Memory held beyond the limit: slatectl doctor, check and fleet report it, and slatetop by the same rule.
 local command = require "support.command"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
@@ -9,7 +9,7 @@ local snapshots = require "support.snapshots"
 local MIB <const> = 1 << 20
 
 -- Two samples a second apart of a server with a limit, in MiB, and so much held in each; about: classes, each with a
--- share of the pages (1), settings, stock (it is no slated).
+-- share of the pages (1), settings, stock (a memcached).
 local function samples(limit, first, second, about)
     about = about or {}
     local function at(time_s, mib)
@@ -65,7 +65,7 @@ describe("memory beyond the limit", function()
         assert.truthy(finding.todo:find("slatectl geometry auto", 1, true), finding.todo)
         assert.equal("BAD    " .. finding.what, shown)
         finding, shown = told(64, 100, 90)
-        assert.equal("note", finding.severity) -- it is falling
+        assert.equal("note", finding.severity) -- the memory held is falling
         assert.truthy(finding.what:find("and gives it back", 1, true), finding.what)
         assert.equal("note   " .. finding.what, shown)
         finding, shown = told(64, 90, 90, { settings = { slab_reassign = false } })

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Twins in the world, from which benches tell what a change alone brings.
+-- Twins in the world, by which benches measure the effect of one change.
 local world = require "support.world"
 
 describe("twins of tests/bench/laboratory.lua", function()

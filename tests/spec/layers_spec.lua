@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The layer check passes on the tree as it is, and fails on each kind of breach.
+-- The layer check passes on the present tree, and fails on each kind of breach.
 
 local lfs = require("lfs")
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- `-o like_memcached`: what scripts, dashboards and tests count or name on memcached 1.6.45 is the same on slated. Held
--- against the kept lists of tests/fixtures, and against a memcached 1.6.45 where one is built.
+-- `-o like_memcached`: figures and names of memcached 1.6.45 on which scripts, dashboards and tests rely are the same
+-- on slated. Compared with the lists of tests/fixtures, and against a memcached 1.6.45 where one is built.
 local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
@@ -9,7 +9,7 @@ require "support.world"
 local CLASSES <const> = "tests/fixtures/memcached-1.6.45-classes.txt"
 local NAMES <const> = "tests/fixtures/memcached-1.6.45-stats.txt"
 local PEER <const> = "build/peer/memcached"
--- Of `stats settings`: where each listens, and what either was not built with.
+-- Of `stats settings`: the addresses, and features that either was built without.
 local OWN_SETTINGS <const> = { inter = true, domain_socket = true }
 local OPTIONS <const> = {
     "", "-f 2", "-f 1.07", "-n 100", "-n 1", "-n 500 -f 1.5", "-I 4m", "-C", "-o slab_chunk_max=256", "-o no_modern",
@@ -49,7 +49,7 @@ describe("-o like_memcached", function()
             for line in log:gmatch("[^\n]+") do
                 lines[#lines + 1] = line:match("^slab class .*")
             end
-            -- slated's log is written while it serves: this line comes behind the table
+            -- slated's log is written while it serves: this line comes after the table
             return #lines > 0 and (binary == PEER or log:find(" serves: memory=", 1, true)) and lines
         end)
     end
@@ -148,7 +148,7 @@ describe("-o like_memcached", function()
         connection:close()
     end)
 
-    -- Calls f with a connection to slated and, where it is built, to memcached 1.6.45.
+    -- Calls f with a connection to slated and, if built, to memcached 1.6.45.
     local function on_each(words, f)
         for _, binary in ipairs({ server.slated(), server.memcached() == PEER and PEER or nil }) do
             local args = binary == PEER and {} or { "-o", "like_memcached" }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Two budgets, to which make lint holds this tree: that of lines counts what a person has to read, and fails one line
--- above a bound; that of sleeps fails when a test has one more than is listed, or fewer.
+-- The two budgets of make lint: that of lines fails one line above a bound; that of sleeps fails when a test has one
+-- more than is listed, or fewer.
 
 local server = require "support.server"
 
@@ -44,7 +44,7 @@ describe("scripts/check-sleeps", function()
 
   after_each(function() run("rm -rf " .. folder) end)
 
-  -- A file of the checkout; this one would be found itself if it held the words.
+  -- A file of the checkout. This spec would be found itself if it held the words.
   local function write(name, text)
     text = text:gsub("nil, ~", "nil, nil, 1"):gsub("~", "sleep"):gsub("@", "wait")
     server.write_file(folder .. "/tests/" .. name, text .. "\n")

@@ -13,7 +13,7 @@ local snapshots = require "support.snapshots"
 local NO_TRIAL <const> = { minutes = 0, evictions_pct = 20, hit_points = 1 }
 local STOCK <const>, SLATED <const> = { version = "1.6.45" }, { version = "1.6.45", slated = "0.1.0" }
 
--- A server that keeps what it is told, by its commands.
+-- A server that records the commands it receives, by command.
 local Server = {}
 Server.__index = Server
 
@@ -105,7 +105,7 @@ local function new_console(server, who)
             { slab_reassign = true }))
         console.run()
     end
-    -- Goes on until nothing is due for a while; returns what was told last.
+    -- Goes on until nothing is due for a while; returns the last message.
     function console.run(limit_s)
         local until_s = now_s + (limit_s or 0)
         for _ = 1, 100000 do
@@ -325,7 +325,7 @@ describe("the outcome of a move from slatetop", function()
         [4] = { { 63 << 20, 0.9 }, { 64 << 20, 0.9 } },
         [12] = { { 1 << 20, 0.5 }, { 2 << 20, 0.8 } } }
 
-    -- A server whose class 12 evicts, and a console that has seen it for so many seconds and moved a page since.
+    -- A server whose class 12 evicts, and a console that has watched it for so many seconds and moved a page since.
     local function moved(curves)
         local server = new_server()
         server.lost_from = 5000

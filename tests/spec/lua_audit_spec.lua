@@ -45,7 +45,8 @@ describe("the record of changes", function()
         assert.is_true(os.execute(notes(1)))
         local line = server.read_file(log)
         server.write_file(folder .. "/second", (line:gsub('"id":1', '"id":2')))
-        -- The holder writes change 2 once the other asks for the lock: who does not wait for it takes that number, too.
+        -- The holder writes change 2 once the other requests the lock: a writer that does not wait takes that number,
+        -- too.
         local flock = '#!/bin/sh\n: >%s/asked\nPATH=${PATH#*:} exec flock "$@"\n'
         server.write_file(folder .. "/flock", flock:format(folder))
         assert.is_true(os.execute(([[chmod +x %s/flock; exec 9>>%s; flock 9; PATH=%s:$PATH %s 9>&- &

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Charts: what each shows, that each can be drawn on every terminal, and that text needs no gnuplot.
+-- Charts: the data of each; each can be drawn on every terminal, and text needs no gnuplot.
 local chart = require "slate.chart.draw"
 local gnuplot = require "slate.chart.gnuplot"
 local make = require("support.snapshots").make
@@ -184,7 +184,7 @@ describe("drawing", function()
     before_each(function() folder = server.folder() end)
     after_each(function() server.remove_folder(folder) end)
 
-    -- One gnuplot draws them all: its start takes longer than a picture.
+    -- One gnuplot draws them all, because its start takes longer than a picture.
     local gallery
     local STARTS <const> = { png = "^\137PNG\r\n\26\n", svg = "^<%?xml" }
 

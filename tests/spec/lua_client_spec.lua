@@ -121,7 +121,7 @@ describe("client", function()
 end)
 
 describe("a reply", function()
-    -- Each is a reply to `gets a` after which nobody knows what the next byte belongs to.
+    -- After each of these replies to `gets a` the meaning of the next byte is unknown.
     local BROKEN <const> = {
         ["an item that was not asked for"] = "VALUE b 0 1 1\r\nx\r\nEND\r\n",
         ["an item that comes twice"] = "VALUE a 0 1 1\r\nx\r\nVALUE a 0 1 1\r\nx\r\nEND\r\n",

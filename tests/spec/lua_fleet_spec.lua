@@ -50,7 +50,7 @@ describe("slatectl fleet", function()
         local by_name = one.address:gsub("127.0.0.1", "localhost")
         server.write_file(ctl.folder .. "/fleet", one.address .. "\n")
         server.write_file(ctl.folder .. "/fleet.txt", ("%s:1\n%s:1\n"):format(one.address, by_name))
-        -- The page's servers are this one, by two names; what would run on ends soon.
+        -- The page's servers are this one, by two names; a command that would run on ends soon.
         local in_place_of = { ["10.0.0.1"] = one.address, ["10.0.0.2"] = by_name, ["10.0.0.4"] = by_name,
             [" 10.0.0.3"] = "", ["/etc/slate/fleet"] = "fleet",
             ["--guard hit-2"] = "--for 200ms --interval 50ms --guard hit-2",

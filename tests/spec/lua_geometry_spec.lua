@@ -15,7 +15,7 @@ describe("an order for other chunk sizes", function()
     end)
 end)
 
--- What slated tells of a change of the chunk sizes; without the line of one name where that is given.
+-- slated's report on a change of the chunk sizes; without the line of the given name, if any.
 local function told(without)
     local lines = {}
     for line in ([[

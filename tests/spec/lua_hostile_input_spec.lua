@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What slatectl reads from others, damaged at random: JSON, statistics, recordings, policies. A reader gives a value or
+-- Foreign input of slatectl, damaged at random: JSON, statistics, recordings, policies. A reader gives a value or
 -- nil and a message, and never raises an error. SEED= repeats a run.
 
 local client = require("slate.wire.client")
@@ -37,7 +37,7 @@ local function damage(text)
     return text
 end
 
--- Reads damaged copies of a text, ROUNDS unless told otherwise.
+-- Reads damaged copies of a text, ROUNDS of them by default.
 local function survives(name, text, read, rounds)
     local values, refusals = 0, 0
     for round = 1, rounds or ROUNDS do
@@ -125,7 +125,7 @@ describe("hostile input", function()
         assert.equal(640, read.bytes)
     end)
 
-    -- What a server answers to each call. The same bytes, damaged, come from a transport that ends with them.
+    -- A server's reply to each call. The same bytes, damaged, come from a transport that ends after them.
     local REPLIES = {
         { "VALUE k 5 3 18446744073709551615\r\nx\r\n\r\nEND\r\n", function(c) return c:get("k") end },
         { "VALUE a 0 1 7\r\nx\r\nVALUE b 1 0 8\r\n\r\nEND\r\n", function(c) return c:get_many({ "a", "b", "c" }) end },
@@ -184,7 +184,7 @@ end)
 describe("a line of 500 letters, blanks or signs", function()
     local BYTES <const>, STEPS_A_BYTE <const> = 512, 40
 
-    -- Repeated, with what may stand before and behind.
+    -- Repeated, with text that may stand before and after.
     local PIECES <const> = { " ", "a", "1", "=", ":", ",", "a ", "a=", "1:", ",1", "; ", "\r", "\n", "a\n", " \n", "/",
         "%", "[", "-", "." }
 

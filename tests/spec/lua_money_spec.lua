@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What a cache costs at each size and the size that costs least.
+-- The cost of a cache at each size, and the cheapest size.
 local money = require "slate.judge.money"
 
 local MIB <const>, GIB <const> = 1 << 20, 1 << 30

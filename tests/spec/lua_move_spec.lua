@@ -37,7 +37,7 @@ describe("move plan", function()
             { 5, 12, 1, nil, "no", unused }, { 4, 5, 1, nil, "no", unused }, { 4, 63, 1, nil, "no", unused },
             { -1, 40, 1, nil, "no", unused }, { 63, 4, 1, nil, "no", unused },
             { -1, 2, 1, nil, "no", "storing one item of the size of class 2 gives it a first page" },
-            { 4, 5, 1, "0.1.0" }, { 5, 4, 1, "0.1.0", "no", "" }, -- it judges what has no pages
+            { 4, 5, 1, "0.1.0" }, { 5, 4, 1, "0.1.0", "no", "" }, -- the rule judges classes without pages
             { 4, 12, 4 }, { 4, 12, 5, nil, "no", "class 4 has 5 pages, " .. last .. "5" .. sent },
             { 12, 4, 1, nil, "no", "class 12 has 1 page, " .. last .. "1" .. sent },
             { 0, 12, 1 }, { 0, 12, 2, nil, "no", "the global pool has 2 pages, of which the server leaves the last one "

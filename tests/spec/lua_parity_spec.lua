@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- A policy inside slated is shown what slatectl sees from outside; lua_policy_spec claims that it decides the same.
+-- A policy inside slated sees the same snapshot as slatectl outside; lua_policy_spec claims the same decisions.
 local command = require "support.command"
 local fill = require "support.fill"
 local patience = require "support.patience"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What a policy is shown: an interval of a server, what came of earlier moves, and what pages would bring.
+-- The data that a policy sees: an interval of a server, the results of earlier moves, and the gain of pages.
 local core = require "slate.base.policy_core"
 local policy_curve = require "slate.base.policy_curve"
 local json = require "slate.base.json"
@@ -8,11 +8,11 @@ local snapshots = require "support.snapshots"
 
 local class, make = snapshots.full, snapshots.make
 
--- The sandbox as it is but for processor time, so that a busy machine changes nothing.
+-- The sandbox without its limit of processor time, so that a busy machine changes nothing.
 local PATIENT <const> = { cpu_s = 600 }
 
 describe("what a policy is shown of an interval", function()
-    -- Class 7 evicts 500 of its 10,000 items in 2 s, of which 900 more found theirs; the server missed 300 times.
+    -- Class 7 evicts 500 of its 10,000 items in 2 s; 900 requests hit its items; the server missed 300 times.
     local function shown(more)
         local function at(time_s, evicted, hits, stores, missed)
             return make(time_s, { [3] = class(10, 0, { cmd_set = stores // 5 }),
@@ -43,7 +43,7 @@ describe("what a policy is shown of an interval", function()
         local seven, three = shown({ missed = 300 })
         local more, less = policy_curve.page_gain(seven, 1), policy_curve.page_gain(seven, -1)
         assert.is_true(more > 0 and less < 0 and more < -less, ("%s %s"):format(more, less))
-        assert.near(575 * 0.1 * math.log(11 / 10) * 12 / (12 + 1000 / 250), more, 0.2) -- it fills a page in 4 s
+        assert.near(575 * 0.1 * math.log(11 / 10) * 12 / (12 + 1000 / 250), more, 0.2) -- class 7 fills a page in 4 s
         assert.near(-575 * 0.1 * math.log(10 / 9), less, 0.3)
         assert.is_true(policy_curve.page_gain(seven, 1000) < 125, "no more than its misses")
         assert.equal(0, policy_curve.page_gain(three, 1), "it fills no page that it has")

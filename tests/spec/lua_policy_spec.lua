@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Policies outside the daemon: their sandbox, their settings, and that they decide as inside. What they are shown:
+-- Policies outside the daemon: their sandbox, their settings, and the same decisions as inside. Their data:
 -- lua_policy_shown_spec.
 local policy_box = require "slate.base.policy_box"
 local json = require "slate.base.json"
@@ -9,7 +9,7 @@ local snapshots = require "support.snapshots"
 
 local class, make = snapshots.full, snapshots.make
 
--- The sandbox as it is but for processor time, so that a busy machine changes nothing.
+-- The sandbox without its limit of processor time, so that a busy machine changes nothing.
 local PATIENT <const> = { cpu_s = 600 }
 
 local function pair()
@@ -18,7 +18,7 @@ local function pair()
         make(101, { [3] = class(10), [7] = class(10, 500) }, general)
 end
 
--- Loads, starts and decides once: moves and a sentence, or nil and what broke it.
+-- Loads, starts and decides once: moves and a sentence, or nil and the error.
 local function try(source, words, limits)
     local one, problem = policy.load(source, "it.lua", { limits = limits or PATIENT })
     local running
@@ -82,7 +82,7 @@ describe("a policy outside the daemon", function()
             "it.lua"))
         assert.same({ { name = "a", default = 1 } }, loaded:setting_list())
         local _, message = require("slate.policy.test").test(loaded, {})
-        assert.truthy(message:find("attempt to index a boolean value", 1, true), message) -- within it
+        assert.truthy(message:find("attempt to index a boolean value", 1, true), message) -- within the limit
         assert.equal(reverse, string.reverse)
     end)
 
@@ -230,7 +230,7 @@ describe("policies by name", function()
     end)
 end)
 
--- Reads what the unit test of the daemon's side prints.
+-- Reads the output of the unit test of the daemon's side.
 local function exported(names)
     local program = "build/unit/daemon/test_tune_lua_policy"
     local words = {}
@@ -260,7 +260,7 @@ local function in_words(moves, why)
     return #lines > 0 and lines or { "none " .. (why or "the policy gives no reason") }
 end
 
--- Every policy, with settings by which it moves pages in the load that the daemon's test makes up.
+-- Every policy, with settings by which it moves pages in the load of the daemon's test.
 local WORDS <const> = { "burst least_kb=1", "free-pages", "ratio window=5", "utility min_hits=0" }
 
 describe("the same snapshots", function()

@@ -7,7 +7,7 @@ local server = require "support.server"
 describe("slatectl policy simulate", function()
     local ctl = command.alone(setup, teardown)
 
-    -- Small values fill the cache; then larger ones are asked for, of which all would fit.
+    -- Small values fill the cache; then come gets of larger ones, for which the cache has room.
     it("plays a trace to slated's cache for each policy, which moves pages by the trace's clock", function()
         local file = assert(io.open(ctl.folder .. "/t", "w"))
         for i = 1, 12000 do file:write(("s%d 900\n"):format(i)) end
@@ -24,7 +24,7 @@ describe("slatectl policy simulate", function()
             rows[row.name] = row
             assert.equal(24000, row.requests)
             assert.equal(8 << 20, row.memory_bytes)
-            assert.equal(8 << 20, row.held_bytes) -- the trace fills it
+            assert.equal(8 << 20, row.held_bytes) -- the trace fills the cache
             assert.is_true(row.lost <= row.evicted)
         end
         assert.same({ "automove off", rows[2], "burst window_s=1", "ratio", "mine" }, { table.unpack(rows) })

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What slatetop's review says before a change is sent.
+-- slatetop's review before a change is sent.
 local view = require "slate.judge.view"
 local verdict = require "slate.judge.verdict"
 local prediction = require "slate.judge.prediction"
@@ -101,7 +101,7 @@ describe("the review of a move of pages", function()
         assert.truthy(told(one, change, "expects"):find("points of hits", 1, true), "nobody asks for curves")
     end)
 
-    -- What a page more would bring class 5, if its slope were this.
+    -- The gain of one more page for class 5 with this slope.
     local FILLED <const> = 12 / (12 + 1000 / 400) -- a page fills in 2.5 s
     local function by_slope(slope) return 700 * slope * math.log(5 / 4) * FILLED / 1000 end
     local function nearly(expected, value, ...)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Recordings that tell what changed: exact, short, and the same for slatectl and slatetop.
+-- Recordings of the changed values only: exact, short, and the same for slatectl and slatetop.
 local change = require "slate.facts.record_change"
 local command = require "support.command"
 local dkjson = require "dkjson"

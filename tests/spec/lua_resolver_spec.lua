@@ -8,7 +8,7 @@ local server = require "support.server"
 local tui = require "tui"
 
 describe("servers by name", function()
-    local NO_NAME <const> = ("a"):rep(64) .. ".test" -- longer than a part of a name may be: no name server is asked
+    local NO_NAME <const> = ("a"):rep(64) .. ".test" -- longer than a label may be: no name server gets a query
 
     local function expand(word, found, problem)
         local servers, message, code = lists.servers(lists.parse(word), { addresses = function(host)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Rules and columns of an operator's own: what they may, what they find, and what becomes of broken ones.
+-- An operator's own rules and columns: their rights, their findings, and the handling of broken ones.
 local command = require "support.command"
 local dkjson = require "dkjson"
 local fill = require "support.fill"
@@ -9,7 +9,7 @@ local server = require "support.server"
 local snapshots = require "support.snapshots"
 local class, make = snapshots.class, snapshots.make
 
--- The sandbox as it is but for processor time, so that a busy machine changes nothing.
+-- The sandbox without its limit of processor time, so that a busy machine changes nothing.
 local PATIENT <const> = { limits = { cpu_s = 600 } }
 
 local function known()

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The table of settings: what may be sent to which server, how, how it is read back, and how slatetop shows it.
+-- The table of settings: which server accepts which setting, and how a setting is sent, read back and shown by
+-- slatetop.
 local act_shown = require "slate.act.shown"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Commands that the library runs: what they tell, and that an order to end which comes meanwhile is not lost.
+-- Commands that the library runs: their output, and that an interrupt meanwhile is not lost.
 local server = require "support.server"
 local shell = require "slate.base.shell"
 
--- What a program of Lua says, whose process is sent SIGINT when it calls interrupt().
+-- The output of a Lua program that gets SIGINT when it calls interrupt().
 local function said_by(program)
     local path = os.tmpname()
     server.write_file(path, [[package.path = "lua/?.lua;" .. package.path

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatectl simulate and the modules under it. That the figures are right is slated_simulate_spec's matter.
+-- slatectl simulate and the modules under it. slated_simulate_spec has the accuracy of the figures.
 local server = require "support.server"
 local command = require "support.command"
 local dkjson = require "dkjson"
 local simulate = require "slate.policy.simulate"
 
--- A loop of 100 keys and a few that come often: what fits and what does not differs by policy.
+-- A loop of 100 keys and a few frequent ones: each policy retains other keys.
 local function trace_text()
     local lines = {}
     for i = 1, 6000 do lines[i] = i % 3 == 0 and "often" .. i % 7 or "loop" .. i % 100 end

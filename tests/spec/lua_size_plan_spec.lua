@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What other chunk sizes would bring, as slatetop's Sizes view and slatectl advise sizes tell it.
+-- The effect of other chunk sizes in slatetop's Sizes view and in slatectl advise sizes.
 local fit = require "slate.judge.fit"
 local view = require "slate.judge.view"
 local prediction = require "slate.judge.prediction"
@@ -9,7 +9,7 @@ local snapshots = require "support.snapshots"
 local MIB <const> = 1 << 20
 local SETTINGS <const> = { chunk_size = 48, slab_chunk_max = 524288, growth_factor = 1.25 }
 
--- A server of 64 MiB that was looked at once. sizes: what it would answer to stats sizes.
+-- A server of 64 MiB after one reading. sizes: its reply to stats sizes.
 local function seen(classes, slated)
     local one = view.observer()
     local now = snapshots.make(1000, classes or {}, { limit_maxbytes = 64 * MIB }, SETTINGS)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What came of a change: hits and evictions before and after it, in words.
+-- The result of a change in words: hits and evictions before and after.
 local verdict = require "slate.judge.verdict"
 local view = require "slate.judge.view"
 local snapshots = require "support.snapshots"
 
--- An observer that has seen a server each second from -12 s to `to` s; f(second) gives the hits of 1,000 gets, the
--- evictions, the items lost by moves, and the items that are there at its end.
+-- An observer with a snapshot each second from -12 s to `to` s; f(second) gives the hits of 1,000 gets, the evictions,
+-- the items lost by moves, and the items present at its end.
 local function seen(to, f)
     local one, hits, gets, evictions, lost, items = view.observer(), 0, 0, 0, 0, nil
     for second = -12, to do
@@ -47,7 +47,7 @@ describe("the verdict", function()
         assert.equal("hits 66.5% -> 56.5%, but they fell before it already", words(10, function(second)
             return 610 - 10 * second
         end))
-        assert.equal("hits 65.5% -> 57.0%", words(10, function(second) -- against the way that it went
+        assert.equal("hits 65.5% -> 57.0%", words(10, function(second) -- against the trend
             return second < 0 and 710 + 10 * second or 570
         end))
         local one = seen(10, function(second) return 710 + 10 * second end)
@@ -65,12 +65,12 @@ describe("the verdict", function()
         local function rising(second) return 710 + 10 * second end
         local known = seen(10, filling(-6, rising)):outcome(1000, 1000)
         assert.is_true(known.filling)
-        assert.equal(1, known.drift) -- so that no prediction is held against it
+        assert.equal(1, known.drift) -- so that no prediction is compared
         assert.equal("hits 65.5% -> 75.5%, evictions 500 -> 1000/s, but the cache was still filling",
             words(10, filling(-5, rising)))
         assert.equal("hits 70.0%, as before, evictions 0 -> 1000/s, but the cache was still filling",
             words(10, filling(0, function() return 700 end)))
-        assert.equal("hits 70.0% -> 60.0%, evictions +11%", -- in spite of it
+        assert.equal("hits 70.0% -> 60.0%, evictions +11%", -- in spite of the change
             words(10, filling(-9, function(second) return second < 0 and 700 or 600 end)))
     end)
 
@@ -176,7 +176,7 @@ describe("a predicted move", function()
             { cmd_get = 11000 * i, get_hits = 6000 * i, get_misses = 5000 * i })
     end
 
-    -- What an observer that saw both predicts.
+    -- The prediction of an observer with both samples.
     local function move(before, after, ...)
         local one = view.observer()
         one:observe(before)

@@ -9,7 +9,8 @@ local LARGE <const>, MIDDLE <const>, SMALL <const> = 40, 6, 5000
 local LARGE_BYTES <const>, MIDDLE_BYTES <const>, SMALL_BYTES <const> = 900000, 390000, 900
 local HEADERS_MOST_BYTES <const> = 128 -- of an item, key and padding included
 
--- 24 pages. Class 4 counts all bytes of chained values, some 2 MB more than lie in it; class 3 has pieces of them.
+-- 24 pages. Class 4 counts all bytes of chained values, some 2 MB more than are in its own chunks; class 3 has pieces
+-- of them.
 local function chained()
     local function class(id, chunk_size, chunks_per_page, used_chunks, requested)
         return { id = id, chunk_size = chunk_size, chunks_per_page = chunks_per_page, total_pages = 6,
@@ -91,7 +92,7 @@ for _, kind in ipairs(server.both()) do
                 total.requested_bytes + total.slack_bytes + total.free_bytes + total.tail_bytes)
             local headers = total.requested_bytes - payload
             assert.is_true(headers > 0 and headers <= (LARGE + MIDDLE + SMALL) * HEADERS_MOST_BYTES)
-            -- What the pages hold beyond payload and headers, free chunks apart: told to the byte by the parts.
+            -- The pages' bytes beyond payload and headers, free chunks apart: the parts' sum is exact to the byte.
             assert.is_true(total.waste_ratio > 0.05 and total.waste_ratio < 0.2, total.waste_ratio)
         end)
     end)

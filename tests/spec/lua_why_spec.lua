@@ -14,7 +14,7 @@ local function snapshot(time_s, settings, classes, slated)
         slated = slated, totals = {} }
 end
 
--- What is said after five seconds in which the second class evicted so many items a second.
+-- The explanation after five seconds in which the second class evicted so many items a second.
 local function told(settings, evicted_per_s, classes, asked, slated)
     local one = view.observer()
     for second = 0, 5 do

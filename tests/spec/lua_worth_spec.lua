@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What a page is worth to each class, and what a class's row means: what slatetop shows of both.
+-- slatetop's display of a page's value to each class, and of a class's row.
 local attention = require "slate.judge.attention"
 local view = require "slate.judge.view"
 local verdict = require "slate.judge.verdict"

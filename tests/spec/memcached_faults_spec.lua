@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What memcached's fixes of 2026 mended, tried on slated; and warnings before a memcached that has the fault is sent
--- what brings it out. tests/memcached-faults.md is the list.
+-- The faults that memcached fixed in 2026, tried on slated; and warnings before a memcached with a fault gets a request
+-- that triggers the fault. tests/memcached-faults.md is the list.
 local command = require "support.command"
 local faults = require "slate.facts.faults"
 local pipeline = require "support.pipeline"
@@ -68,7 +68,7 @@ describe("what brought a memcached down leaves slated up:", function()
             "set k -1 0 1", "set k 0 x 1", "cas k 0 0 1 x", "incr k -1", "incr k 18446744073709551616", "touch k x" }
         for _, line in ipairs(bad) do
             local peer = wire.connect(one.address)
-            -- Behind it the end of a value that it may have asked for, and a word that is answered in any case.
+            -- After the request comes the end of a value that it may announce, and a command that always has a reply.
             peer:send(line .. "\r\n" .. ("x"):rep(100) .. "\r\nquit\r\n")
             local said = peer:receive()
             assert.truthy(said == nil or said:find("^CLIENT_ERROR") or said:find("^SERVER_ERROR") or said == "EN"
@@ -166,7 +166,7 @@ describe("what brought a memcached down leaves slated up:", function()
         for opcode = 0, 0x24 do
             for _, body_bytes in ipairs({ 0x7fffffff, 0x80000000, 0x80000010, 0xffffffff }) do
                 local peer = wire.connect(one.address)
-                -- As body a packet that stores; whoever reads it as a request has lost count.
+                -- The body is a packet that stores; a server that reads the body as a request has lost count.
                 local body = HEAD:pack(0x80, 0x01, 6, 8, 0, 0, 15, 0, 0) .. ("\0"):rep(8) .. "hidden" .. "x"
                 peer:send(HEAD:pack(0x80, opcode, 1, 8, 0, 0, body_bytes, 0, 0) .. body)
                 peer:shutdown("send")
@@ -190,7 +190,7 @@ describe("what brought a memcached down leaves slated up:", function()
             return status
         end
         local plain <const> = ("\0"):rep(8)
-        -- set, add, replace, append, prepend: what each says of a key that is not there
+        -- set, add, replace, append, prepend: the reply of each for a missing key
         for opcode, wanted in pairs({ [0x01] = 0, [0x02] = 0, [0x03] = 1, [0x0e] = 5, [0x0f] = 5 }) do
             local extras = opcode < 0x0e and plain or ""
             assert.equal(3, store(opcode, "large" .. opcode, extras, 2 << 20, 0), "too large")

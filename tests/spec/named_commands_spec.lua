@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What a sentence tells people to type is there to be typed: every command and option that the library's texts and the
--- explanations name.
+-- Every command and option named in the library's texts and in the explanations exists.
 local server = require "support.server"
 local cli = require "slate.cli.main"
 
--- Words behind "slatectl" in sentences about it.
+-- Words after "slatectl" in sentences about slatectl.
 local PROSE <const> = { reached = true, reads = true, refuses = true, names = true, says = true, tells = true,
     together = true, ["or"] = true, slatetop = true }
 
@@ -17,7 +16,7 @@ local function is_command(name)
     return false
 end
 
--- The options that may stand behind a command, its own and those of all.
+-- The options allowed after a command: its own and the general ones.
 local function options_of(name)
     local options, parser = {}, cli.parser(name)
     local function add(list)
@@ -34,7 +33,7 @@ local function options_of(name)
     return options
 end
 
--- What is wrong with the commands in a text; "" for nothing.
+-- The errors of the commands in a text; "" for none.
 local function problems(text)
     local found = {}
     for first, rest in text:gmatch("slatectl ([%l][%l-]*)([^;,.:()'\"]*)") do
@@ -42,7 +41,7 @@ local function problems(text)
         local name = second and is_command(first .. "-" .. second) and first .. "-" .. second or first
         if not is_command(name) then
             found[#found + 1] = not PROSE[first] and "slatectl " .. first or nil
-        elseif name ~= "bench" then -- which hands its options to another program
+        elseif name ~= "bench" then -- its options belong to another program
             local options = options_of(name)
             for option in rest:gmatch("%-%-[%l-]+") do
                 found[#found + 1] = not options[option] and ("slatectl %s has no %s"):format(name, option) or nil

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatetop's health lines are the findings of slatectl doctor: the same sentences, of the same snapshots; and what both
--- find in recordings.
+-- slatetop's health lines are the findings of slatectl doctor: the same sentences, of the same snapshots; and the
+-- findings of both in recordings.
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
 local view = require "slate.judge.view"
@@ -8,7 +8,7 @@ local recordings = require "support.recordings"
 local server = require "support.server"
 local snapshots = require "support.snapshots"
 
--- What slatetop calls wrong at the end of the first lines of a recording: severity and sentence.
+-- slatetop's warnings at the end of the first lines of a recording: severity and sentence.
 local function by_slatetop(name, lines)
     local found, path = {}, os.tmpname()
     local text = server.capture(("gzip -dc %s | head -n %d >%s; %s -b --replay %s 2>&1"):format(recordings.path(name),
@@ -28,7 +28,8 @@ end
 
 local SEVERITIES <const> = { critical = "BAD", warning = "WARN", note = "note" }
 
--- What slatectl doctor finds, what slatetop adds of automove, and how it names further classes that starve.
+-- The findings of slatectl doctor, slatetop's additional ones on automove, and slatetop's names of further classes that
+-- starve.
 local function by_doctor(one)
     local found, starving = {}, {}
     for _, finding in ipairs(doctor.findings(attention.known_of(one))) do
@@ -66,7 +67,7 @@ local function loaded(name)
 end
 
 describe("slatetop and slatectl doctor", function()
-    for number = 1, #recordings.CASES, 3 do -- the judgement is one: a few show that slatetop has it all
+    for number = 1, #recordings.CASES, 3 do -- both use the same rules, so a few findings show that slatetop has all
         local case = recordings.CASES[number]
         it("say the same of " .. case.name, function()
             local list, one = loaded(case.name), view.observer()
@@ -83,7 +84,7 @@ describe("slatetop and slatectl doctor", function()
         end)
     end
 
-    -- What must be found in a recording, and by when; every warning beside it is a false alarm.
+    -- The findings that a recording must have, and by when; every other warning is a false alarm.
     for _, case in ipairs(recordings.CASES) do
         it(("find %s in %s"):format(case.finds and case.finds.name or "nothing", case.name), function()
             local alarms, found = {}, nil

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The pictures of the README: screens become SVG letter by letter, and those that are kept are there, whole and small.
+-- The pictures of the README: screens become SVG letter by letter, and the committed ones exist, complete and small.
 local command = require "support.command"
 local screen = require "screen"
 
 local function row_of(text) return screen.row(screen.cells(text)[1]) end
 
--- Is it XML, as a parser that is none of ours sees it?
+-- Whether a foreign parser accepts the text as XML.
 local function is_xml(path)
     return os.execute("python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' " .. path
         .. " 2>/dev/null") == true

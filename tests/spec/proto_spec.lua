@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Feeds every transcript of tests/proto to a fresh server and compares the replies exactly. test_session_transcripts
--- plays those that need no socket to a session, in pieces and to every store and index; those that it cannot play are
--- fed here byte by byte, too. PROTO=pattern runs only the transcripts whose name matches.
+-- plays those that need no socket to a session, in pieces and to every store and index; the others are fed here byte by
+-- byte, too. PROTO=pattern runs only the transcripts whose name matches.
 local transcript = require "support.transcript"
 local proto_server = require "support.proto_server"
 local replay = require "support.replay"
@@ -10,7 +10,8 @@ require "support.world"
 local FOLDER <const> = "tests/proto"
 local ENDING_SERVERS <const> = 12
 
--- A server behind something of tests/faults, without a debug build: it is fed whole. One cuts what it receives itself.
+-- A server run by a program of tests/faults, without a debug build. Transcripts are fed whole; one of these programs
+-- cuts received bytes itself.
 local BEHIND <const> = proto_server.program():match("slated%-(%a+)$")
 
 local function feeds_of(script)
@@ -21,7 +22,7 @@ local function feeds_of(script)
     return { "whole", in_pieces and "byte by byte" or nil }
 end
 
--- Servers that have played their transcript. Several end at a time: a memcached takes up to a second for it.
+-- Servers that have played their transcript. Several end at a time, because a memcached takes up to a second.
 local ending, complaints = {}, {}
 
 local function complaint(name, status, said)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- A class starves by how long its items live; whether pages are advised for it is one verdict, wherever it is told.
+-- A class starves if its items live too short; the verdict on pages for that class is the same wherever it is shown.
 local verdict = require "slate.judge.verdict"
 local advice_slabs = require "slate.judge.advice_slabs"
 local attention = require "slate.judge.attention"
@@ -43,7 +43,7 @@ local function three_starving()
     return list
 end
 
--- What each of them tells of class 17.
+-- Each command's words on class 17.
 local TOLD_BY <const> = {
     ["slatectl doctor"] = function(one)
         local found = {}

@@ -16,7 +16,7 @@ for _, kind in ipairs(server.both()) do
         local ctl = command.beside(setup, teardown, {
             binary = kind.binary, args = { "-m", "12", "-o", "slab_automove=0" }, pages = 3,
         })
-        local once = kind.is_slated and it or function() end -- of claims that hold whatever the server is
+        local once = kind.is_slated and it or function() end -- for claims that hold for every server
         before_each(function() os.remove(ctl.folder .. "/audit.log") end)
 
         -- The settings and the eviction policy, as the server writes them.
@@ -60,7 +60,7 @@ for _, kind in ipairs(server.both()) do
             ctl.succeed("undo 6")
             assert.equal("30", settings().temporary_ttl)
             assert.equal(before.lru_crawler_sleep, settings().lru_crawler_sleep)
-            ctl.succeed("undo") -- what is left of that command
+            ctl.succeed("undo") -- the remaining text of that command
             ctl.succeed("undo")
             assert.same(before, settings())
         end)
@@ -137,7 +137,7 @@ for _, kind in ipairs(server.both()) do
             if kind.is_slated then
                 assert.equal(gone, result.items_lost)
                 assert.truthy(result.words:find(("; %d items? lost"):format(gone)), result.words)
-            else -- a memcached does not tell
+            else -- a memcached does not show this
                 assert.truthy(out:find('"items_lost":null', 1, true), out)
                 assert.is_nil(result.words:find("lost", 1, true), result.words)
                 assert.is_true(result.items_evicted_at_most >= gone, out)
@@ -178,7 +178,7 @@ for _, kind in ipairs(server.both()) do
             assert.near(0, outcome.predicted_change, 0.001) -- of keys that are not there no page makes hits
             assert.truthy(ctl.succeed("audit --accuracy"):find("^1 prediction; half were off by 0.0 points"))
             assert.truthy(ctl.succeed("audit"):find("hits 0.0%, as before", 1, true))
-            ctl.succeed("undo") -- what came of it is no change
+            ctl.succeed("undo") -- its result is no change
             for _, time in ipairs({ "1s", "2m", "soon" }) do
                 assert.equal(64, (ctl.run("set slab_automove=1 --verdict " .. time)))
             end
@@ -271,7 +271,7 @@ describe("slatectl changes what only slated has", function()
         assert.equal(before .. " 5=sieve,7=lru", with_classes)
         ctl.succeed("set policy=fifo")
         assert.equal("fifo", settings().policy)
-        ctl.succeed("set policy=auto") -- a choice, not a policy: the server shows what it chose, too
+        ctl.succeed("set policy=auto") -- a choice, not a policy: the server shows the chosen policy, too
         assert.equal("auto", settings().policy)
         ctl.succeed("undo")
         assert.equal("fifo", settings().policy)
@@ -309,7 +309,7 @@ describe("slatectl changes what only slated has", function()
         assert.equal(3, count())
         ctl.succeed("undo")
         assert.equal(4, count())
-        ctl.refuses(1, "undo 1", "since change 1") -- the server goes back by one, and that was it
+        ctl.refuses(1, "undo 1", "since change 1") -- the server goes back by one change, and that was the one
         assert.truthy(before > 4)
     end)
 
@@ -389,7 +389,7 @@ describe("the changes on record", function()
     end)
     teardown(function() ctl.remove() end)
 
-    -- The ids that a command line lists, in their order, and its last line.
+    -- The ids in a command line, in their order, and the line's last word.
     local function listed(arguments)
         local out, ids = ctl.succeed(arguments), {}
         for id in out:gmatch("\n +(%d+)  %d+%-") do

@@ -117,7 +117,7 @@ describe("slatectl without a server", function()
     end)
 
     it("draws nothing without gnuplot, and says what to install", function()
-        -- Far more than a pipe holds, so that a shell without gnuplot must still read it all.
+        -- Far more than a pipe holds, so a shell without gnuplot must still read all of it.
         local writer = assert(require("slate.facts.record").create(ctl.folder .. "/long.jsonl"))
         for i = 1, 5000 do
             assert(writer:append(make(i, { [3] = { chunk_size = 152, total_pages = 1 + i % 7 } })))
@@ -206,7 +206,7 @@ end)
 describe("slatectl and a hostile server", function()
     local ctl = command.alone(setup, teardown)
 
-    -- What servers that misbehave answer to a line, and whether they hang up then.
+    -- The replies of misbehaving servers to a line, and whether they then hang up.
     local BEHAVIOURS <const> = {
         silence = function() return "" end,
         hangup = function() return "", true end,

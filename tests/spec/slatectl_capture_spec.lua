@@ -17,11 +17,11 @@ end
 
 local function await_no_watcher(connection)
     repeat
-        wire.ask(connection, "mg poke") -- a memcached finds out when it has something to tell
+        wire.ask(connection, "mg poke") -- a memcached notices only when it has an event to send
     until statistic(connection, "log_watchers") == 0
 end
 
--- Runs a capture, and `requests` beside it once it watches. Returns its exit code, messages and output.
+-- Runs a capture, and `requests` beside it once the capture watches. Returns its exit code, messages and output.
 local function capture(ctl, one, arguments, requests)
     local connection = wire.connect(one.address)
     await_no_watcher(connection)
@@ -34,7 +34,7 @@ local function capture(ctl, one, arguments, requests)
     return code, said, told
 end
 
--- What was said, but for the warning that a memcached with a fault of watching brings, and no other server.
+-- The messages, without the warning that only a memcached with a fault of watching causes.
 local function without_caution(said, kind)
     local rest, count = said:gsub("^slatectl: caution: memcached %S+ crashes when a store [^\n]*\n", "")
     local version = not kind.is_slated and kind.name:match("(%d+%.%d+%.%d+)") or nil
@@ -66,30 +66,30 @@ local function lines_of(path)
     return list
 end
 
--- What a whole capture of `load` must hold of one key.
+-- The records of one key that a whole capture of `load` must have.
 local function expected(i, has_deletions)
     local size, list = i % 50, {}
     list[1] = ("set key%d %d %d"):format(i, size, i % 2 == 0 and 600 or 0)
     list[2] = ("get key%d %d -"):format(i, size)
     list[3] = ("get none%d - -"):format(i)
-    if i % 10 == 0 then -- of a delete that is not told its look at the key remains
+    if i % 10 == 0 then -- a delete has no event, but its look-up of the key has
         list[4] = has_deletions and ("delete key%d - -"):format(i) or list[2]
     end
     return list
 end
 
--- The shell makes the file before it writes there.
+-- The shell makes the file before the capture writes.
 local function await_code(ctl)
     patience.wait_for("it to end", function() return (server.read_file(ctl.folder .. "/code") or "") ~= "" end)
 end
 
 for _, kind in ipairs(server.both()) do
     describe("slatectl capture from " .. kind.name, function()
-        -- the logger's buffers hold all of it, however busy the machine is
+        -- the logger's buffers hold all events, however busy the machine is
         local ctl = command.beside(setup, teardown, { binary = kind.binary, args = { "-m", "64", "-t", "1", "-o",
             "worker_logbuf_size=8192,watcher_logbuf_size=16384" } })
         local one, has_deletions
-        local once = kind.is_slated and it or function() end -- of claims that hold whatever the server is
+        local once = kind.is_slated and it or function() end -- for claims that hold for every server
 
         setup(function()
             one = ctl.one
@@ -174,7 +174,7 @@ for _, kind in ipairs(server.both()) do
                 patience.wait_for("the capture to watch", function()
                     return statistic(connection, "log_watchers") > 0
                 end)
-                patience.wait_for("it to write", function() -- more than it and the packer hold back
+                patience.wait_for("it to write", function() -- more than the capture and the packer hold back
                     load(connection)
                     return #select(2, ctl.shell("cat " .. name .. ".*.part")) > 1000
                 end)

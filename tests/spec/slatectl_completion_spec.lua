@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatectl completion: what may stand where, and the scripts with which shells ask.
+-- slatectl completion: the words possible at each place, and the shells' scripts.
 local command = require "support.command"
 local server = require "support.server"
 
@@ -144,7 +144,7 @@ describe("slatectl completion", function()
         end
     end)
 
-    -- What bash would show: the function is called as readline calls it.
+    -- bash's proposals: the function is called as readline calls it.
     local function in_bash(line)
         server.write_file(ctl.folder .. "/ask", ([[
 . ./script

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Commands of slatectl on servers whose answers are damaged: a command answers, or says in words what is wrong. SEED=
+-- Commands of slatectl on servers with damaged replies: a command prints a result, or a sentence with the error. SEED=
 -- and ROUNDS= try others.
 local canned = require "support.canned"
 local server = require "support.server"
@@ -24,7 +24,7 @@ local EVENTS <const> = "OK\r\nts=1795303361.5 gid=1 type=item_get key=a status=f
     .. "ts=1795303361.6 gid=2 type=item_store key=b status=stored cmd=set ttl=0 clsid=3 cfd=9 size=200\r\n"
     .. "skipped=3\r\nts=1795303361.7 gid=3 type=eviction key=c fetch=no ttl=-1 la=5 clsid=2 size=100"
 
--- What both kinds of server answer beside their statistics.
+-- Replies of both kinds of server beside their statistics.
 local ANSWERS <const> = {
     get = items, gets = items, gat = items, mn = "MN", mg = "VA 3 s3 t-1 c5 f5 kk\r\nabc", ms = "HD", md = "HD",
     me = "me k exp=-1 la=5 cas=6 fetch=yes cls=2 size=60", delete = "DELETED", set = "STORED", touch = "TOUCHED",
@@ -149,7 +149,7 @@ describe("a server whose answers are damaged", function()
     end)
     teardown(function() server.remove_folder(folder) end)
 
-    -- Of a word with OUT in it each run has a file of its own.
+    -- In a word with OUT each run has a file of its own.
     local function words_of(command)
         local words = {}
         made = made + 1
@@ -159,7 +159,7 @@ describe("a server whose answers are damaged", function()
         return words
     end
 
-    -- What somebody would see that should not be: of a run's exit code, output and messages.
+    -- Faults that a user would see in a run's exit code, output and messages.
     local function fault_of(code, out, err)
         if code == nil or code == 70 or err:find("internal error", 1, true) then
             return "an internal error"
@@ -190,7 +190,7 @@ describe("a server whose answers are damaged", function()
                 assert(not fault, ("%s, undamaged: %s, %s: %s"):format(command, fault, code, err))
                 for round = 1, ROUNDS do
                     way = WAYS[(i + round) % #WAYS + 1]
-                    math.randomseed(seed, i * ROUNDS + round) -- whatever ran before
+                    math.randomseed(seed, i * ROUNDS + round) -- whatever ran earlier
                     code, out, err = run(one, command)
                     fault = fault_of(code, out, err)
                     local where = err:match("internal error: ([^\n]*)") or fault

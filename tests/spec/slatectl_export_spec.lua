@@ -41,7 +41,7 @@ end
 for _, kind in ipairs(server.both()) do
     describe("slatectl on " .. kind.name, function()
         local ctl = command.beside(setup, teardown, { binary = kind.binary, args = { "-m", "32" } })
-        local once = kind.is_slated and it or function() end -- of claims that hold whatever the server is
+        local once = kind.is_slated and it or function() end -- for claims that hold for every server
 
         setup(function()
             for i, bytes in ipairs({ 10, 1000, 5000 }) do
@@ -91,7 +91,7 @@ for _, kind in ipairs(server.both()) do
             repeat
                 local bytes, problem, part = peer:receive(65536)
                 text = text .. (bytes or part)
-            until problem and problem ~= "timeout" or not rest() -- what was too much to read ends it with a reset
+            until problem and problem ~= "timeout" or not rest() -- a request with too many bytes ends in a reset
             peer:close()
             return text
         end
@@ -268,7 +268,7 @@ describe("slatectl's web server", function()
                     local status = status_of(peer)
                     statuses[status], refused = true, refused + (status == "503" and 1 or 0)
                 end
-                error("over", 0) -- it ends the server, too
+                error("over", 0) -- the line ends the server, too
             end,
         })
         listening:close()

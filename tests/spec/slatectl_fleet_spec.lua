@@ -78,7 +78,7 @@ describe("slatectl fleet apply", function()
         for _, entry in ipairs(entries) do assert.equal(1, entry.fleet) end
         assert.truthy(ctl.succeed("fleet undo --dry-run"):find("nothing was sent\n$"))
         assert.equal("25 25 25", values("hot_lru_pct"))
-        out = ctl.succeed("fleet undo 1 -s " .. names():gsub(" ", ",")) -- as the change itself was asked for
+        out = ctl.succeed("fleet undo 1 -s " .. names():gsub(" ", ",")) -- as the change itself required
         assert.truthy(out:find("\nchange 1 to the fleet is taken back\n$"), out)
         assert.equal(hot, values("hot_lru_pct"))
         assert.equal(warm, values("warm_lru_pct"))
@@ -213,7 +213,7 @@ describe("slatectl fleet warm", function()
         client:close()
     end
 
-    -- How many of a prefix's items a server holds, and the ones that it holds in place of another server by the ring.
+    -- The number of a prefix's items on a server, and those that belong to another server by the ring.
     local function held(one, prefix, ring)
         local client = one:connect()
         local count, strange = 0, {}
@@ -310,8 +310,8 @@ describe("slatectl fleet flush", function()
         end
     end)
 
-    -- Runs the command while time passes by its sleeps alone. In each, the clients of all servers read a key and store
-    -- it anew when refills(server) says so. Returns the exit code and, for each server, its row.
+    -- Runs the command while time passes only by its sleeps. In each sleep the clients of all servers read a key and
+    -- store the key anew when refills(server) is true. Returns the exit code and, for each server, its row.
     local function flush(words, refills)
         for i = 1, 3 do assert(clients[i]:set("key", "x")) end
         clock.sleep = function(seconds)

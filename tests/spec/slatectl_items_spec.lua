@@ -87,7 +87,7 @@ describe("slatectl save", function()
     end)
 
     it("walks a memcached again whose walk missed a key that moved between its queues", function()
-        -- In each walk the keys that are told, and in each `stats` how many items there are and how many have moved.
+        -- For each walk the keys listed, and for each `stats` the numbers of items present and moved.
         local function walk(walks, figures)
             local walked, asked = 0, 0
             local memcached = {
@@ -153,7 +153,7 @@ end)
 for _, kind in ipairs(server.both()) do
     describe("slatectl save and load on " .. kind.name, function()
         local from, to, client, target, ctl
-        local once = kind.is_slated and it or function() end -- of claims that hold whatever the server is
+        local once = kind.is_slated and it or function() end -- for claims that hold for every server
 
         setup(function()
             from = server.start({ binary = kind.binary, args = { "-m", "32" } })
@@ -306,7 +306,7 @@ for _, kind in ipairs(server.both()) do
         once("leaves no part behind when a signal ends it, and the file of before", function()
             file_of(ctl.folder, "kept.items", "of before")
             for _, signal in ipairs({ "TERM", "INT", "KILL" }) do
-                -- At a pace of 1 % it takes long; a part is there before it is ended, and its warden removes it.
+                -- A pace of 1 % takes long, so a part exists when the command ends; its warden then removes the part.
                 local code, _, err = ctl.shell("env --default-signal=INT slatectl save kept.items --pace 1% & pid=$!; "
                     .. "while ! ls | grep -q part; do kill -0 $pid || exit 1; sleep 0.05; done; kill -" .. signal
                     .. " $pid; wait $pid; n=0; while ls | grep -q part; do n=$((n + 1)); "
@@ -360,10 +360,10 @@ for _, kind in ipairs(server.both()) do
         end)
 
         it("writes whole files when two save into one", function()
-            -- A memcached walks for one at a time, and the other may be told so.
+            -- A memcached walks for one client at a time, and the other may get BUSY.
             local code, _, err = ctl.shell("slatectl save same.items & slatectl save same.items; "
                 .. "wait; slatectl load same.items --server " .. to.address)
-            assert.equal(0, code, err) -- load holds a file against its checksum
+            assert.equal(0, code, err) -- load compares a file with its checksum
             if kind.is_slated then -- a memcached's walk may miss items that move from queue to queue
                 holds_samples(target)
             end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatectl check, doctor, advise and what is under them.
+-- slatectl check, doctor, advise and the modules under them.
 local fit = require "slate.judge.fit"
 local command = require "support.command"
 local dkjson = require "dkjson"
@@ -29,7 +29,7 @@ describe("an advised policy", function()
             "STAT s3fifo:reads 4000")
         assert.equal("sieve", advice.best)
         assert.same({ "slatectl set policy sieve" }, advice.commands)
-        assert.equal("refuses stores when full", advice.table.rows[3][5]) -- so it is last, however much it hits
+        assert.equal("refuses stores when full", advice.table.rows[3][5]) -- so the class is last, whatever its hits
     end)
 end)
 
@@ -72,7 +72,7 @@ describe("advice on automove", function()
     end)
 end)
 
--- A histogram of some lumps and a tail of sizes, each told exactly.
+-- A histogram of some lumps and a tail of sizes, each exact.
 local function random_histogram()
     local items, histogram = {}, { sizes = {}, exact = true, bytes = 0, items = 0 }
     for _ = 1, math.random(1, 6) do
@@ -177,7 +177,7 @@ describe("the doctor", function()
         end
         return table.concat(words, "\n"), list
     end
-    -- Two snapshots a second apart, a class being given what it has before and after.
+    -- Two snapshots a second apart, with a class's statistics before and after.
     local function pair(id, before, after, general)
         local base = { chunk_size = 96, chunks_per_page = 100, total_pages = 1, total_chunks = 100, used_chunks = 100,
             free_chunks = 0, number = 100, age = 10, evicted = 0, outofmemory = 0 }

@@ -8,7 +8,7 @@ local server = require "support.server"
 for _, kind in ipairs(server.both()) do
     describe("slatectl and one key of " .. kind.name, function()
         local ctl = command.beside(setup, teardown, { binary = kind.binary, args = { "-m", "32" } })
-        local once = kind.is_slated and it or function() end -- of claims that hold whatever the server is
+        local once = kind.is_slated and it or function() end -- for claims that hold for every server
 
         it("gets its value byte by byte", function()
             local value = "two\r\nlines\0and\27[31m more"

@@ -32,7 +32,7 @@ for _, kind in ipairs(server.both()) do
                     local code, out, err
                     repeat
                         code, out, err = ctl.run(arguments .. " --" .. format)
-                    until code ~= 75 -- memcached still walks for the keys that were asked for before
+                    until code ~= 75 -- memcached is still walking for the earlier request for keys
                     if format == "csv" and code == 64 then
                         assert.truthy(err:find("has no rows: use --json", 1, true), err)
                     else
@@ -278,7 +278,7 @@ describe("chunk sizes computed from settings", function()
         end
         local chunks = require "slate.facts.chunks"
         for _, case in ipairs({ { 1.25, 48 }, { 1.08, 48 }, { 2, 100 }, { 1.5, 10 } }) do
-            -- It says what classes it has when it starts, and then ends: nobody may write to that socket's folder.
+            -- The program prints its classes when it starts, and then ends: nobody may write to that socket's folder.
             local pipe = io.popen(("%s -vv -s /nowhere/socket -f %g -n %d -u root -t 1 2>&1"):format(binary, case[1],
                 case[2]))
             local sizes = {}

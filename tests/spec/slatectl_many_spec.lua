@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatectl on many servers: all are asked at once, one that is down is a row, and lists of servers are read.
+-- slatectl on many servers: all are queried at once, one that is down is a row, and lists of servers are read.
 local addresses = require "slate.wire.addresses"
 local command = require "support.command"
 local dkjson = require "dkjson"

@@ -52,11 +52,11 @@ end
 describe("slatectl policy", function()
     local ctl = command.beside(setup, teardown, { pages = 2, args = ARGS })
 
-    -- A policy at work in the background, as `pid`. It has decided once, so it has looked at the server: whatever moves
-    -- from now on it sees.
+    -- A policy at work in the background, as `pid`. It has decided once, so it has a snapshot of the server and sees
+    -- all later moves.
     local STARTED <const> = "slatectl policy run free-pages --apply --interval 50ms >run.out 2>run.err & pid=$!; "
         .. "until [ -s run.out ]; do sleep 0.02; done; "
-    -- The guard, which outlives a policy that was killed, has gone: its lock is free.
+    -- The guard, which outlives a killed policy, has gone: its lock is free.
     local FREED <const> = "flock slate-mover-*.lock true; "
 
     for signal, status in pairs({ INT = 130, TERM = 143, HUP = 129, KILL = 137 }) do

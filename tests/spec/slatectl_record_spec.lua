@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatectl record and chart: what they write, and what becomes of it when a disk is full or somebody interrupts.
+-- slatectl record and chart: their files, also after a full disk or an interrupt.
 local command = require "support.command"
 local document = require "support.document"
 local server = require "support.server"
@@ -9,7 +9,7 @@ for _, kind in ipairs(server.both()) do
         local ctl = command.beside(setup, teardown, {
             binary = kind.binary, args = { "-m", "16", "-o", "slab_automove=0" }, pages = 2,
         })
-        local once = kind.is_slated and it or function() end -- of claims that hold whatever the server is
+        local once = kind.is_slated and it or function() end -- for claims that hold for every server
 
         it("records what it is told to, and draws it", function()
             ctl.succeed("record -o a.jsonl --interval 20ms --count 5 --whole")
@@ -37,7 +37,7 @@ for _, kind in ipairs(server.both()) do
                 if code == 0 then
                     assert.equal(drawn.name, document(out).chart)
                     ctl.succeed(live)
-                else -- no page moved meanwhile, or nothing was asked for
+                else -- no page moved meanwhile, or no chart of moves was requested
                     assert.equal(1, code)
                     assert.truthy(err:find("to draw", 1, true) or err:find("something was asked for", 1, true), err)
                 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatectl report: what its page tells, that a hostile server cannot make it run anything, and that a real browser
--- shows it at any width.
+-- slatectl report: the content of its page; a hostile server cannot put a program into the page; and a real browser
+-- shows the page at any width.
 local browser = require "support.browser"
 local command = require "support.command"
 local document = require "support.document"
@@ -77,7 +77,7 @@ describe("a report", function()
             { id = 4, what = "set", name = "automove", was = "0", is = "1", server = "here:11211", time_s = 35000 },
         }
         local one = assert(incident.of(minute(), { entries = changes }))
-        assert.equal(2, #one.changes) -- the second was seen, too, and is told once
+        assert.equal(2, #one.changes) -- the second finding was seen, too, and is printed once
         assert.same({ "2 pages moved from class 9 to class 5", "automove: 0 → 1" }, { one.changes[1].what,
             one.changes[2].what })
         local text = page.of({ one }, ABOUT)
@@ -250,7 +250,7 @@ for _, kind in ipairs(server.both()) do
 end
 
 describe("a report in a browser", function()
-    -- Moves a pointer over every chart, presses the button, and tells what is seen.
+    -- Moves a pointer over every chart, presses the button, and returns the visible texts.
     local PROBE <const> = [[function () {
       var told = { tips: 0, plots: 0, crosses: 0 };
       var tip = document.getElementById("tip"), root = document.documentElement;

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatectl on a slated whose store has no classes of chunk sizes: nothing is told of what is not there.
+-- slatectl on a slated whose store has no classes of chunk sizes: no line on classes is printed.
 local command = require "support.command"
 local dkjson = require "dkjson"
 local pipeline = require "support.pipeline"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What slatectl and slatetop say of a server that is one of caches, but does not let them in.
+-- slatectl and slatetop on a cache server that does not let them in.
 local server = require "support.server"
 
 local LOGIN <const> = 77
@@ -15,7 +15,7 @@ describe("a server that lets nobody in", function()
     end)
     teardown(function() server.remove_folder(folder) end)
 
-    -- Exit status, and what was said.
+    -- Exit status, and output.
     local function run(line)
         local _, _, code = os.execute(("timeout 60 %s >%s/said 2>&1 </dev/null"):format(line, folder))
         return code, server.read_file(folder .. "/said")

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatectl on servers of many ages and kinds: what a server does not report is not known. It is no zero, and no
+-- slatectl on servers of many ages and kinds: a figure that a server does not report is unknown, neither zero nor an
 -- all-clear.
 local canned = require "support.canned"
 local dkjson = require "dkjson"
 local profiles = require "support.profiles"
 local server = require "support.server"
 
--- Of commands that judge: words that nobody may say of a server that does not report what they rest on.
+-- For commands that judge: words that must not be printed about a server that does not report the figures behind them.
 local NEEDS <const> = {
     evicted = { "no class starves", "no class evicts", "%f[%w]is well |", "nothing stands out\n" },
     evictions = { "nothing is evicted", "nothing was evicted", "the memory is enough", "evictions  0", "EVICTIONS 0",
@@ -116,7 +116,7 @@ describe("what a server does not report", function()
             local run, knows = runner(profile), profile.knows
             local code, text = run("check --interval 1s")
             if profile.is_none then
-                assert.equal(2, code) -- it is no cache server
+                assert.equal(2, code) -- the answering program is no cache server
                 return
             elseif profile.is_mute then
                 assert.truthy(code == 3 and text:find("reports no statistics", 1, true), text)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Who may do what: logging in with -Y, roles of users and of listeners, each command, verb and opcode with each role.
--- One that comes without a claim in support/roles.lua fails here.
+-- Rights: logging in with -Y, roles of users and of listeners, each command, verb and opcode with each role. A new
+-- command without a claim in support/roles.lua fails here.
 local binary = require "support.binary"
 local patience = require "support.patience"
 local roles = require "support.roles"
@@ -10,14 +10,14 @@ require "support.world"
 
 local USERS <const> = "anna:secret\nrita:pass:word:read\nwalt:w:write\nadam:a:admin\n"
 local REFUSED <const> = " status=20 value=Auth\\x20failure."
-local QUITS <const> = { ["07"] = true, ["17"] = true } -- whoever sends them is hung up on
+local QUITS <const> = { ["07"] = true, ["17"] = true } -- their sender is hung up on
 
 local function login_lines(user, password)
     local token = user .. " " .. password
     return ("set any 0 0 %d\r\n%s\r\n"):format(#token, token)
 end
 
--- All that the server sends until it has answered a `mn` behind `text`, or hung up. is_alone: there is no `mn`.
+-- All bytes of the server up to its reply to a `mn` after `text`, or up to its hang-up. is_alone: there is no `mn`.
 local function replies(one, text, is_alone)
     local connection, got = wire.connect(one.address), {}
     connection:send(text)
@@ -166,7 +166,7 @@ describe("a server with users", function()
                 refused = refused + (may and 0 or 1)
             end
             local _, after = wire.stats(connection, "slated")
-            if role ~= "admin" then -- who has reset the counter
+            if role ~= "admin" then -- the user that has reset the counter
                 assert.equal(refused, after.role_refusals - before.role_refusals)
             end
             connection:close()
@@ -267,7 +267,7 @@ describe("a listener's role", function()
         assert.equal("CLIENT_ERROR not allowed: this needs the role write", wire.ask(reader, "set a 0 0 1\r\n1"))
         assert.equal("OK", wire.ask(admin, "flush_all"))
         assert.equal("CLIENT_ERROR not allowed: this needs the role admin", wire.ask(reader, "flush_all"))
-        -- The right to recache a stale item is that of who may store it.
+        -- The right to recache a stale item is the right to store it.
         wire.ask(admin, "ms stale 1\r\n1")
         assert.equal("HD", wire.ask(admin, "md stale I"))
         assert.equal("HD s1 Z X", wire.ask(reader, "mg stale s"))
@@ -289,7 +289,7 @@ describe("a listener's role", function()
                 refused = refused + (is_refused and 1 or 0)
             end
             local _, after = wire.stats(admin, "slated")
-            if role ~= "admin" then -- who has reset the counter
+            if role ~= "admin" then -- the user that has reset the counter
                 assert.equal(refused, after.role_refusals - before.role_refusals)
             end
             for number = 0, 255 do

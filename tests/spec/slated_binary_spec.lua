@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The binary protocol over the wire. tests/fixtures/binary-1.6.45.txt holds what memcached 1.6.45 answers: a claim
--- behind `#`, packets that are sent behind `>`, replies behind `<` (support/binary.lua has their words), `=` where all
--- of them have come. The same holds for the peer:
+-- The binary protocol over the wire. tests/fixtures/binary-1.6.45.txt has memcached 1.6.45's replies: a claim after
+-- `#`, packets to send after `>`, replies after `<` (support/binary.lua has their words), `=` where all replies have
+-- come. The same holds for the peer:
 --   SLATE_TEST_SERVER=build/peer/memcached busted --lua=/usr/bin/lua5.4 tests/spec/slated_binary_spec.lua
 local binary = require "support.binary"
 local rig = require("support.rig").new(after_each)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slated with a file of options, and --check-config, which says whether a server would take it.
+-- slated with a file of options, and --check-config, which says whether a server would accept the file.
 local server = require "support.server"
 local wire = require "support.wire"
 require "support.world"

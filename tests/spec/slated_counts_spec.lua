@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What is counted as memcached counts it, and no transcript can tell, since figures depend on the machine: each claim
--- for slated and for the memcached 1.6.45 that it follows, where one is built.
+-- Figures counted as memcached does that no transcript can hold, because they depend on the machine: each claim for
+-- slated and, where one is built, for memcached 1.6.45.
 local patience = require "support.patience"
 local server = require "support.server"
 require "support.world"
@@ -26,7 +26,7 @@ local function claims(binary)
         return
     end
 
-    -- The live item comes last: there one at the end of a queue keeps those behind it.
+    -- The live item comes last: in memcached one at the end of a queue protects those behind it.
     local function store_and_read_half(ttl_s)
         for i = 1, SHORT_LIVED do
             assert.equal("STORED", rig.ask(("set k%d 0 %d 1\r\nv"):format(i, ttl_s)))
@@ -52,7 +52,7 @@ local function claims(binary)
         start("-o", "no_lru_crawler")
         store_and_read_half(0)
         local stored_s = stat("uptime")
-        -- there a flush leaves what was stored in its own second
+        -- in memcached a flush leaves items that were stored in the flush's own second
         patience.wait_for("another second", function() return stat("uptime") > stored_s + 1 end)
         assert.equal("OK", rig.ask("flush_all"))
         patience.wait_for("what was flushed to be freed", function() return stat("curr_items") == 0 end)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The replies of text commands that slate-protocol(7) lists as different from memcached 1.6.45, and the words of the
--- command line that slated(8) lists, from both: the lists say what is so. Commands that answer alike stand in
+-- command line that slated(8) lists, from both programs: the lists are true. Commands with the same replies are in
 -- tests/proto.
 local patience = require "support.patience"
 local server = require "support.server"
@@ -10,7 +10,7 @@ require "support.world"
 local PEER <const> = "build/peer/memcached"
 local LONG_KEY <const> = ("k"):rep(251)
 
--- What is sent; the beginning of slated's first line, and memcached's.
+-- The request; the beginning of slated's first line, and memcached's.
 local DIFFERENT <const> = {
     { "cache_memlimit 900000000", "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust", "OK" },
     { "slabs reassign 200 1 5", "BADCLASS invalid src or dst class id", "ERROR" },
@@ -52,7 +52,7 @@ describe("what is answered otherwise than by memcached 1.6.45", function()
     end)
 end)
 
--- The list of slated(8): words with which memcached serves, and the value that it takes for the one that was written.
+-- The list of slated(8): words with which memcached serves, and the value that memcached takes for the given one.
 local WORDS <const> = {
     { "-m", "64x", maxbytes = "67108864" }, { "-t", "2.5", num_threads = "2" }, { "-c", "400k", maxconns = "400" },
     { "-I", "524288x", item_size_max = "524288" }, { "-o", "idle_timeout=60s", idle_timeout = "60" },

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Values that come piece by piece, or stop coming: what they may hold of memory, and who gives way.
+-- Values that arrive in pieces, or stop arriving: the memory that they may hold, and which ones give way.
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each, "-c", "2048")
 local world = require "support.world"
 
 local ITEMS <const> = 20000
-local FIRST <const> = 2048 -- bytes of a value that must have come before it takes memory
+local FIRST <const> = 2048 -- bytes of a value that must have arrived before it takes memory
 local FEW <const> = 20000 -- bytes, fewer than the eighth of a value that must come in a second
 
 local start, connect, figure = rig.start, rig.connect, rig.number
@@ -25,7 +25,7 @@ end
 
 local function fill() rig.store("key", ITEMS, 2000) end
 
--- So many clients that send the head of a value and `bytes` of it.
+-- So many clients that send the head of a value and `bytes` of its data.
 local function half_sent(count, value_bytes, bytes)
     local clients = {}
     for i = 1, count do
@@ -35,7 +35,7 @@ local function half_sent(count, value_bytes, bytes)
     return clients
 end
 
--- Until so many wait: those that hold memory and send nothing more give way.
+-- Until so many wait: those that hold memory and send no more give way.
 local function until_waiting(count, value_bytes, bytes)
     patience.wait_for("clients that wait", function()
         half_sent(8, value_bytes, bytes)
@@ -45,7 +45,7 @@ end
 
 local function large_set(i) return ("set honest%d 0 0 900000\r\n%s\r\n"):format(i, ("h"):rep(900000)) end
 
--- A value that is sent in one go, by a client of its own.
+-- A value sent at once, by a client of its own.
 local function store_whole(i) assert.equal("STORED", ask(connect(), large_set(i))) end
 
 -- Stores a large value while other clients send some bytes now and then.
@@ -83,7 +83,7 @@ describe("values that are still coming", function()
         assert.equal("STORED", ask(connect(), "set small 0 0 2\r\nhi\r\n"))
     end)
 
-    -- Clients whose large values have all the memory that they may; each has sent as much as was taken from it.
+    -- Clients whose large values have all memory that they may; each has sent as many bytes as the server takes.
     local function holders(count)
         local clients = half_sent(count, 1000000, FIRST)
         for _, client in ipairs(clients) do client:settimeout(0) end
@@ -104,7 +104,7 @@ describe("values that are still coming", function()
         assert(client:send(bytes:sub(300001, 300001 + FEW))) -- less than an eighth
         world.pass(1.2) -- more than the second in which an eighth is to come
         rig.server:hold(false)
-        assert.equal("MN", ask(connect(), "mn\r\n")) -- the worker has read what came, and has looked at it
+        assert.equal("MN", ask(connect(), "mn\r\n")) -- the worker has read and processed the received bytes
         assert(client:send(bytes, 300001 + FEW + 1))
         assert.equal("STORED", client:receive("*l"))
     end)
@@ -271,6 +271,6 @@ describe("values that are still coming", function()
         end)
         assert.equal(0, (rig.store("m", 100, 100000)))
         local left = rig.there("m", 100)
-        assert.is_true(left >= 20, left .. " of 100 are left") -- three pages hold 24; its own page 8
+        assert.is_true(left >= 20, left .. " of 100 are left") -- three pages hold 24 values; its own page 8
     end)
 end)

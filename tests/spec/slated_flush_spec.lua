@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- flush_all on a running server: its time in every form, many in a second, and what becomes of the memory.
+-- flush_all on a running server: its time in every form, many in a second, and the memory afterwards.
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
 local world = require "support.world"

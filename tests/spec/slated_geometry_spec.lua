@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Other chunk sizes for a live server, as operators ask for them over the wire.
+-- Other chunk sizes for a live server, as operators change them over the wire.
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
 require "support.world"
@@ -57,7 +57,7 @@ describe("slabs geometry", function()
         store_all()
         local before = geometry()
         assert.is_true(predicted("auto") > 12)
-        assert.is_true(predicted("auto 12") <= 12) -- no more than are asked for
+        assert.is_true(predicted("auto 12") <= 12) -- no more than requested
         assert.equal("0", geometry().generation)
         assert.equal("OK", rig.ask("slabs geometry auto"))
         settle()

@@ -109,7 +109,7 @@ describe("slabs automove lua:NAME", function()
         assert.equal("none", value("moves", "failed"))
     end)
 
-    -- Until a mode that was asked for has decided, the one before may run.
+    -- Until a newly set mode has decided, the one before may run.
     local function await_decision(mode)
         eventually("a decision", function()
             return value("moves", "mode") == mode and value("moves", "why") ~= "nothing was decided yet"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slated -o metrics=ADDRESS: its own figures over HTTP, the same that slatectl's exporter tells.
+-- slated -o metrics=ADDRESS: its own figures over HTTP, the same as slatectl's exporter.
 local command = require "support.command"
 local server = require "support.server"
 local socket = require "socket"
@@ -13,7 +13,8 @@ local function free_port()
     return math.tointeger(tonumber(port))
 end
 
--- A server and the port of its metrics, which was free a moment ago; where somebody else was faster, another is tried.
+-- A server and the port of its metrics, which was free a moment ago; if another program took the port, another is
+-- tried.
 local function start(options)
     for try = 1, TRIES do
         local port = free_port()
@@ -44,7 +45,7 @@ local function get(port, headers)
     return body, whole
 end
 
--- By name what a page says a metric's type is, and a set of its series without their values.
+-- By name a metric's type on a page, and the set of its series without their values.
 local function parse(text)
     local types, series = {}, {}
     for line in text:gmatch("([^\n]+)\n") do
@@ -65,7 +66,7 @@ local function parse(text)
     return types, series
 end
 
--- A server's own page; and the exporter's, of what both carry: with a single scrape no class is judged.
+-- A server's own page; and the part of the exporter's page common to both: with a single scrape no class is judged.
 local function both_pages(one, port)
     local page = get(port)
     local ctl = command.new({ server = one.address })
@@ -135,7 +136,7 @@ describe("slated -o metrics", function()
         assert(slow:send("\r\n"))
         assert.equal("HTTP/1.1 200 OK", slow:receive("*l"))
         slow:close()
-        for i = #silent + 1, 100 do -- more than there are places: those that were there longest go
+        for i = #silent + 1, 100 do -- more than there are places: the oldest ones go
             silent[i] = assert(socket.connect("127.0.0.1", port))
         end
         assert.truthy(get(port):find("^# HELP slate_up"))

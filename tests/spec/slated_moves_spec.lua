@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- How slated moves pages, as an operator sees it: modes, requests, the record of moves, a memory limit that changes.
+-- Page moves as an operator sees them: modes, requests, the record of moves, a changed memory limit.
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
 local wire = require "support.wire"
@@ -9,7 +9,7 @@ local PAGE_BYTES <const> = 1 << 20
 
 local store = rig.store
 
--- The moves of `stats moves`, oldest first, and what stands before them.
+-- The moves of `stats moves`, oldest first, and the lines before them.
 local function moves_of()
     local names, values = wire.stats(rig.connection, "moves")
     local head, moves, at = {}, {}, {}
@@ -87,7 +87,7 @@ describe("slated's pages", function()
         assert.truthy(tonumber(last.lost) > 1000, last.lost)
         assert.truthy(tonumber(last.duration_us) > 0)
         assert.truthy(math.abs(tonumber(last.time) - os.time()) < 60)
-        assert.equal(0, (store("b", 50, 9000))) -- of a class that has none: it comes at once
+        assert.equal(0, (store("b", 50, 9000))) -- for a class without any page: one comes at once
         moves = select(2, moves_of())
         last = moves[#moves]
         assert.equal("steal", last.mode)
@@ -101,7 +101,7 @@ describe("slated's pages", function()
         assert.equal(0, (store("a", 20000, 900)))
         local from, pages = largest_class()
         assert.truthy(pages > 10, pages)
-        -- In one packet, so that little time passes between; the move may have come to its end all the same.
+        -- In one packet, so that little time passes between; the move may have ended all the same.
         assert.equal("OK", rig.ask(("slabs reassign %s 0 %d\r\nslabs reassign %s 0 1\r\nslabs reassign cancel")
             :format(from, pages, from)))
         local second, answer = assert(rig.connection:receive("*l")), assert(rig.connection:receive("*l"))
@@ -264,7 +264,7 @@ describe("slated's pages", function()
             for i, reply in ipairs(upload_side_by_side(uploads, texts)) do
                 assert.equal("STORED", reply, "upload " .. i)
             end
-            -- Only the one that stalls may have given its memory to the others, which is no lack of memory.
+            -- Only the stalled upload may have given its memory to the others, which is no lack of memory.
             assert.equal(0, rig.number("store_no_memory"))
             assert.is_true(rig.number("values_late", "slated") <= 1)
         end)

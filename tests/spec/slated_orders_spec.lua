@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Orders (`config set`) beside all that the control thread does, in the world's time: a microsecond each time that
--- a thread reads the clock, and what all wait for.
+-- Orders (`config set`) beside all tasks of the control thread, in the world's time, which counts a microsecond for
+-- each reading of the clock, and waits of all threads.
 local server = require "support.server"
 local wire = require "support.wire"
 local world = require "support.world"
@@ -28,7 +28,7 @@ describe("an order", function()
         fill(asker)
         local longest_us = 0
         for round = 1, ROUNDS do
-            for i, line in ipairs(WORK) do -- each goes on beside the others: the next is sent when it is answered
+            for i, line in ipairs(WORK) do -- each goes on beside the others: its next command is sent after the reply
                 workers[i] = workers[i] or wire.connect(one.address)
                 if not busy[i] or workers[i]:receive("*l") then
                     workers[i]:settimeout(0)

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What slated tells from sampled keys, over the wire and through slatectl.
+-- slated's figures from sampled keys, over the wire and through slatectl.
 local command = require "support.command"
 local json = require "slate.base.json"
 local patience = require "support.patience"
 local world = require "support.world"
 
--- Of 32 MB up the sample has 2 MiB, and so far more keys than a curve with bands takes, also while its rate is low.
+-- From 32 MB up the sample has 2 MiB, and so far more keys than a curve with bands needs, also while its rate is low.
 local LIMIT_MB <const> = 32
 local VALUE <const> = ("v"):rep(16000)
-local KEYS <const>, ROUNDS <const> = 3000, 3 -- one and a half times what the memory holds
+local KEYS <const>, ROUNDS <const> = 3000, 3 -- one and a half times the memory
 
 describe("slated's sampled keys", function()
     -- Without new chunk sizes, which would evict items while a test counts them.
@@ -21,8 +21,8 @@ describe("slated's sampled keys", function()
         return ctl.run(arguments)
     end
 
-    -- Reads, and stores what was missed; every tenth request is for the same key. pause_s: after each packet, so that
-    -- the tuner gets a turn.
+    -- Reads, and stores missing keys; every tenth request is for the same key. pause_s: after each packet, so that the
+    -- tuner gets a turn.
     local function load(rounds, pause_s)
         for round = 1, rounds do
             for first = 1, KEYS, 50 do
@@ -92,7 +92,7 @@ describe("slated's sampled keys", function()
         assert.truthy(share > 0.02 and share < 0.4, share)
         assert.equal("STAT items " .. stats().curr_items, rig.lines("stats sizehist")[1])
 
-        -- When the rate falls, what was counted weighs less: for a while it may be too little again.
+        -- When the rate falls, earlier counts weigh less: for a while there may be too few again.
         local function slatectl_until(arguments, ...)
             local patterns, out = { ... }, nil
             wait_for(function()
@@ -166,7 +166,7 @@ describe("slated's sampled keys", function()
         for _, step in ipairs({ { "config set s3fifo_small_percent 10", "1", "s3fifo" },
             { "config set s3fifo_small_percent 20", "0", "s3fifo" },
             { "config set s3fifo_small_percent 10", "1", "s3fifo" }, { "evict policy s3wide", "0", "s3wide" },
-            { "evict policy s3auto", "1", "s3wide" }, -- it goes on with what there is
+            { "evict policy s3auto", "1", "s3wide" }, -- sampling goes on with the memory at hand
             { "config set s3fifo_promote_hits 2", "0", "s3fifo" } }) do
             assert.equal("OK", rig.ask(step[1]))
             assert.same({ step[2], step[3] }, { stats("whatif").s3auto, stats("slated").policy }, step[1])

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slated --simulate: its policies against an independent reference, its figures against a server's, its answers and its
+-- slated --simulate: its policies against an independent reference, its figures against a server's, its output and its
 -- failures.
 local drawn = require "drawn"
 local json = require "slate.base.json"
@@ -58,9 +58,9 @@ local function distinct(keys)
     return count
 end
 
-local PAPER <const> = "s3fifo_promote_hits=2" -- as S3-FIFO was published, and as the references have it
+local PAPER <const> = "s3fifo_promote_hits=2" -- as published for S3-FIFO, and as the references have it
 
--- Every policy of the reference at 1 and 10 % of the keys: within the tolerance of it.
+-- Every policy of the reference at 1 and 10 % of the keys: slated's figure is within the tolerance.
 local function assert_like_reference(trace, keys)
     local count = distinct(keys)
     for _, share in ipairs({ 1, 10 }) do

@@ -22,7 +22,7 @@ local function fixture()
     return sections
 end
 
--- Lines of `stats` that are there only with what they tell of: the option that takes them away, and their names.
+-- Lines of `stats` that depend on a feature: the option that removes the feature, and the lines' names.
 local MAINTAINED <const> = "lru_maintainer_juggles evicted_active moves_to_cold moves_to_warm moves_within_lru "
     .. "direct_reclaims lru_bumps_dropped "
 local CRAWLED <const> = "lru_crawler_running lru_crawler_starts "
@@ -50,7 +50,7 @@ local function without(names, left_out)
     return kept
 end
 
--- slated, and the memcached 1.6.45 that it follows, where one is built.
+-- slated and, where one is built, memcached 1.6.45.
 local function programs()
     local list = { server.slated() }
     list[2] = server.memcached() == "build/peer/memcached" and server.memcached() or nil
@@ -86,7 +86,7 @@ describe("slated's stats", function()
         peer.binary = server.memcached()
         peer.start()
         assert.same(peer.names(), rig.names())
-        -- Its settings leave out what it was built without; what it has stands in the same order.
+        -- memcached's settings leave out features that it was built without; the others are in the same order.
         local wanted, at = peer.names("settings"), 1
         for _, name in ipairs(rig.names("settings")) do
             at = at + (name == wanted[at] and 1 or 0)
@@ -120,7 +120,7 @@ describe("slated's stats", function()
     end)
 
     it("count what a meta command makes and compares as memcached does", function()
-        -- What is sent, and what of these figures it changes; the same holds for memcached 1.6.45.
+        -- A request, and the changes that it makes to these figures; the same holds for memcached 1.6.45.
         local figures <const> = { "cmd_get", "cmd_set", "cmd_touch", "get_hits", "get_misses", "touch_hits",
             "touch_misses", "cas_hits", "cas_misses", "cas_badval", "incr_misses", "decr_misses", "delete_misses" }
         local steps <const> = {

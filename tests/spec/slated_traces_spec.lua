@@ -78,8 +78,8 @@ describe("traces of other forms", function()
     end)
 
     it("expire what the trace says, and store again what was stored last", function()
-        -- k lives 5 s: the read at 2 s hits, that at 10 s misses and brings it back with its size and its 5 s, that at
-        -- 16 s misses again.
+        -- k lives 5 s: the read at 2 s hits; the one at 10 s misses and stores k again with its size and its 5 s; the
+        -- one at 16 s misses again.
         local trace = write("ttl", "# slate trace 1\n0 set k 50 5 -\n2000 get k - - -\n10000 get k - - -\n"
             .. "12000 get k - - -\n16000 get k - - -\n20000 get u - - -\n21000 get u - - -\n")
         local row = simulate(trace, "--memory 8m")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- config undo and stats config: what was changed while slated runs, and back.
+-- config undo and stats config: changes of a running slated, and their undoing.
 local server = require "support.server"
 require "support.world"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Which classes starve: the rule, and what must not be said of recorded servers; one_brain_spec has what must.
+-- Which classes starve: the rule, and false findings on recorded servers; one_brain_spec has the true ones.
 local view = require "slate.judge.view"
 local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
@@ -20,7 +20,8 @@ end
 
 describe("starving", function()
     -- A server with class 5, which evicts 400 of its 4,000 items a second (they live 10 s), and class 3, which evicts
-    -- nothing; each a second apart. fields: of class 3, or a function of the sample's number that gives both classes'.
+    -- nothing; each a second apart. fields: of class 3, or a function of the sample's number that returns both
+    -- classes'.
     local function after(samples, fields, about)
         about = about or {}
         local one = view.observer()
@@ -55,11 +56,11 @@ describe("starving", function()
             { true, 3, rich, { mode = "utility" } },
             { false, 3, { age = 9000 }, { mode = "utility" } }, -- lives are not meant to be alike there
             { false, 3, { free_chunks = 1999, age = 11 } }, -- a class keeps one
-            { false, 3, { free_chunks = 2000, age = 9 } }, -- a younger one is about to fill its pages itself
+            { false, 3, { free_chunks = 2000, age = 9 } }, -- a younger class is about to fill its pages itself
             { false, 3, { free_chunks = 2000, total_pages = 2, age = 11 } } }, -- nobody gives the last page
         ["is none that was given a page and is filling it"] = {
             { false, 3, function(i) return { age = 600 }, { evicted = 400 * i, free_chunks = 1000 } end },
-            { false, 4, function(i) -- it ends at once
+            { false, 4, function(i) -- the starving ends at once
                 return { age = 600 }, { evicted = 400 * i, free_chunks = i == 4 and 1000 or 0 }
             end } },
     }) do
@@ -167,8 +168,8 @@ describe("starving", function()
         assert.equal(2, pages(40, 10, 5, 1, 4.9))
     end)
 
-    -- Class 5 starves beside classes 3 and 4, of 40 pages each. ages(i): of these two in sample i. Returns what is
-    -- advised after each sample from the fourth on, as "donor: pages".
+    -- Class 5 starves beside classes 3 and 4, of 40 pages each. ages(i): of these two in sample i. Returns the advice
+    -- after each sample from the fourth on, as "donor: pages".
     local function advised(samples, ages, own)
         local one, list = view.observer(), {}
         for i = 0, samples do
@@ -236,10 +237,10 @@ describe("starving", function()
         assert.equal(3.0, free)
         rows[1].free_pages, rows[2].free_pages = 0, 0
         assert.equal(4, starving.donor_for(to, rows).id)
-        rows[3].pages = 2 -- of which it would lose half
+        rows[3].pages = 2 -- half of these would be lost
         rows[1].age_s = 60
         assert.equal(1, starving.donor_for(to, rows).id)
-        rows[1].life_s = 20 -- a few old items, but what it evicts has lived 20 s
+        rows[1].life_s = 20 -- a few old items, but evicted ones have lived 20 s
         assert.equal(4, starving.donor_for(to, rows).id)
     end)
 end)
@@ -260,7 +261,7 @@ describe("starving in a recording", function()
                 end
                 for _, row in ipairs(one.rates and one.rows or {}) do
                     last_s[row.id] = (row.evicted_per_s or 0) > 0 and now.time_s or last_s[row.id]
-                    local lately = last_s[row.id] and last_s[row.id] > now.time_s - 10 -- as the table shows its rates
+                    local lately = last_s[row.id] and last_s[row.id] > now.time_s - 10 -- as the table of rates has it
                     assert.is_true(not lately or row.state ~= "calm" and row.state ~= "spare" or one.rates.reset,
                         ("%s at %.0f: class %d is %s"):format(case.name, now.time_s, row.id, row.state))
                 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The transcript format and its player: what is well formed, and that a wrong server fails.
+-- The transcript format and its player: accepted and refused files, and that a wrong server fails.
 local transcript = require "support.transcript"
 local proto_server = require "support.proto_server"
 local replay = require "support.replay"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The watch command over the wire: the same claims for slated and for the memcached whose protocol it speaks.
+-- The watch command over the wire: the same claims for slated and for memcached.
 local patience = require "support.patience"
 local wire = require "support.wire"
 
@@ -15,7 +15,7 @@ local function watch(classes)
     return connection
 end
 
--- The next line of a watcher without its head, descriptors and classes as letters; the head's numbers behind it.
+-- The next line of a watcher without its head, descriptors and classes as letters; then the head's numbers.
 local function next_event(watcher)
     local line = assert(watcher:receive("*l"))
     local seconds, micros, gid, rest = line:match("^ts=(%d+)%.(%d+) gid=(%d+) (type=.*)$")
@@ -35,7 +35,7 @@ local function watch_connections()
     return watch("connevents")
 end
 
--- Stores `count` values of 500 bytes; the last reply tells that all are stored.
+-- Stores `count` values of 500 bytes; after the last reply all are stored.
 local function fill(connection, first, count)
     local value = ("x"):rep(500)
     for from = first, first + count - 1, 100 do
@@ -48,7 +48,7 @@ local function fill(connection, first, count)
     end
 end
 
--- What is watched, what is sent and answered, and the events that come of it.
+-- The watched events, the requests with their replies, and the lines that must come.
 local TOLD <const> = {
     ["lookups unless asked for something else"] = { nil, {
         { "set a 0 0 3\r\nabc", "STORED" }, { "get a b", "VALUE a 0 3", "abc", "END" }, { "mg a", "HD" },
@@ -106,7 +106,7 @@ local function tells(binary, rows)
     for what, row in pairs(rows) do
         it("tells " .. what, function()
             rig.binary = binary
-            rig.start("-o", "no_lru_maintainer,no_lru_crawler") -- which would free an item before it is asked for
+            rig.start("-o", "no_lru_maintainer,no_lru_crawler") -- which would free an item before its request
             local watcher, client = watch(row[1]), connect()
             for _, lines in ipairs(row[2]) do
                 assert(client:send(lines[1] .. "\r\n"))

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The world (tests/world): what happens in it is decided by the seed alone, and under no seed does a server contradict
--- itself.
+-- The world (tests/world): the seed alone decides a run, and under no seed does a server contradict itself.
 local server = require "support.server"
 
 local SEEDS <const> = os.getenv("ALL") and 40 or 10
@@ -8,7 +7,7 @@ local SEEDS <const> = os.getenv("ALL") and 40 or 10
 -- Seeds that once ended in a contradiction: { seed, switches }. Each stands for a fault that is gone.
 local KEPT <const> = {}
 
--- What the storm prints, and its status.
+-- The storm's output, and its status.
 local function played(words)
     return server.capture("build/world/lua tests/world/storm.lua " .. words .. "; echo status $?")
 end

@@ -1,4 +1,4 @@
-/* A child process that says when it serves, as to a service manager (sd_notify(3)). */
+/* A child process that reports when it serves, as to a service manager (sd_notify(3)). */
 #ifndef NOTIFIED_H
 #define NOTIFIED_H
 #include <stddef.h>
@@ -32,7 +32,7 @@ static inline bool notified_ready(int fd) {
     return ready;
 }
 
-/* Waits until the child serves. False: it has ended, or hangs. */
+/* Waits until the child serves. False: the child has ended, or hangs. */
 static inline bool notified_await(int fd, int process_fd) {
     struct pollfd fds[] = {{.fd = fd, .events = POLLIN}, {.fd = process_fd, .events = POLLIN}};
     bool ready = false;

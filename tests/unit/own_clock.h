@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-/* Monotonic time, and by how much the calendar is ahead of it. Their seconds do not begin at the same moments. */
+/* Monotonic time, and the calendar's lead over that. Their seconds begin at different moments. */
 static _Atomic int64_t own_clock_us = 1000 * CLOCK_SECOND_US, own_calendar_us = 1800000000 * CLOCK_SECOND_US + 700 * 1000;
 
 /* By how much the coarse clocks are late, as the system's are by up to a tick. */

@@ -55,7 +55,7 @@ enum { TAP_SLOWER = 1 };
 
 enum { TAP_HANG_MS = 60 * 1000 }; /* nothing but a hang takes so long */
 
-/* Waits until there is something to read, or the other end is closed. False: it hangs. */
+/* Waits until there is a byte to read, or the other end is closed. False: neither comes. */
 __attribute__((unused))
 static bool tap_readable(int fd) { return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, TAP_HANG_MS) == 1; }
 
@@ -85,7 +85,7 @@ static uint64_t tap_seed(void) { return tap_seed_or((uint64_t)time(NULL) * 26544
 __attribute__((unused))
 static uint64_t tap_sample_seed(void) { return tap_seed_or(42); }
 
-/* The next of a sequence; *x is not 0, and its first value is the seed. */
+/* The next number of a sequence; *x is not 0, and its first value is the seed. */
 __attribute__((unused))
 static uint64_t tap_random(uint64_t *x) {
     *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
@@ -110,7 +110,7 @@ static void tap_run_tests(void) {
 
 __attribute__((unused))
 static int tap_done(void) {
-#ifdef TAP_ONE_THREAD /* by the Makefile: this suite is not run under the thread sanitizer, for which it has nothing */
+#ifdef TAP_ONE_THREAD /* for the Makefile: the thread sanitizer has nothing to find in this suite */
     ok(__libc_single_threaded, "no thread was ever started");
 #endif
     printf("1..%d\n", tap_run);

@@ -1,4 +1,4 @@
-/* What greedy or dumb clients cost a server and its other clients, on one server and for one kind of abuse.
+/* The cost of greedy or dumb clients for a server and its other clients: one server, one kind of abuse.
  *
  *     abuse [--clients N] [--times N] [--line TEXT] [--body BYTES] [--deaf | --leave | --rate BYTES] [--idle N] [--held BYTES]
  *           [--store BYTES | --ask TEXT] [--hold MS] [--settle MS] ADDRESS PID
@@ -53,7 +53,7 @@ struct client {
     int    fd; /* -1: the server hung up */
     char  *unit;
     size_t unit_bytes, sent, to_send; /* to_send: all units, and `mn` behind them unless the client is deaf */
-    char   tail[4]; /* of what was received */
+    char   tail[4]; /* of the received bytes */
     bool   done;
 };
 
@@ -122,7 +122,7 @@ static void reset_peak(pid_t pid) {
 
 /* --- the other client --- */
 
-/* Until it ends with the text; returns how many bytes, 0: the server hung up. */
+/* Reads until the bytes end with the text; returns their number, 0: the server hung up. */
 static size_t receive_reply(int fd, char bytes[256], const char *end) {
     size_t n = 0, end_bytes = strlen(end);
     while (n < end_bytes || memcmp(bytes + n - end_bytes, end, end_bytes) != 0) {
@@ -147,7 +147,7 @@ static bool send_all(int fd, const char *bytes, size_t n) {
     return true;
 }
 
-/* What it sends again and again; *n bytes, to be freed. */
+/* The bytes that a client sends again and again; *n bytes, to be freed. */
 static char *victim_request(const struct options *o, size_t *n) {
     char *text = calloc(1, o->store_bytes + (o->ask != NULL ? strlen(o->ask) : 0) + 64);
     if (text == NULL) {
@@ -224,7 +224,7 @@ static void victim_end(struct victim *v) {
     free(v->waits_us);
 }
 
-/* --- those that abuse --- */
+/* --- the abusing clients --- */
 
 static void client_connect(struct client *c, const struct options *o) {
     c->sent = 0;
@@ -245,7 +245,7 @@ static void client_open(struct client *c, const struct options *o, unsigned numb
     client_connect(c, o);
 }
 
-/* Sends as much as the socket takes, up to a bound, so that each client has its turn. Returns how many bytes. */
+/* Sends as much as the socket takes, up to a bound, so that each client has its turn. Returns the number of bytes. */
 static size_t client_send(struct client *c) {
     size_t before = c->sent, units_end = c->to_send / c->unit_bytes * c->unit_bytes;
     while (c->sent < c->to_send && c->sent - before < RECEIVE_BYTES) {
@@ -276,7 +276,7 @@ static size_t client_receive(struct client *c) {
     return n;
 }
 
-/* Until all have what they asked for; of deaf clients, until nothing more can be sent. */
+/* Until all clients have their replies; with clients that do not read, until no more can be sent. */
 static void run_clients(const struct options *o, struct client *clients) {
     struct pollfd *polls = calloc(o->clients, sizeof *polls);
     uint64_t sent = 0, received = 0, give_up_us = clock_us(CLOCK_MONOTONIC) + (uint64_t)GIVE_UP_S * 1000000;
@@ -312,7 +312,7 @@ static void run_clients(const struct options *o, struct client *clients) {
     free(polls);
 }
 
-/* Each at its rate, for `hold` ms. */
+/* Each client at its rate, for `hold` ms. */
 static void run_tricklers(const struct options *o, struct client *clients) {
     uint64_t sent = 0, end_us = clock_us(CLOCK_MONOTONIC) + (uint64_t)o->hold_ms * 1000;
     while (clock_us(CLOCK_MONOTONIC) < end_us) {
@@ -354,7 +354,7 @@ static void abuse(const struct options *o) {
     for (unsigned i = 0; i < o->idle; i++) {
         idle[i] = idle_open(o, i);
     }
-    sleep_ms(o->held_bytes > 0 ? HELD_MS : 0); /* for the server to take what it takes of it */
+    sleep_ms(o->held_bytes > 0 ? HELD_MS : 0); /* for the server to receive as much as it does */
     for (unsigned i = 0; i < o->clients; i++) {
         client_open(&clients[i], o, i);
     }

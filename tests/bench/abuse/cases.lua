@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Kinds of abuse, for tests/bench/abuse/run and tests/real/abuse_cost_spec.lua: what clients do, in abuse.c's words.
+-- Kinds of abuse, for tests/bench/abuse/run and tests/real/abuse_cost_spec.lua: the options of abuse.c for each.
 
 local M = {}
 
--- What the server holds beforehand: it has classes, pages and keys to tell of.
+-- The server's items beforehand, so that it has classes, pages and keys to list.
 local ITEMS <const>, ITEM_BYTES <const> = 20000, 500
 
 --- Lines that fill a server: `ITEMS` keys of as many sizes as there are.
@@ -16,7 +16,7 @@ function M.fill()
   return table.concat(lines) .. "mn\r\n"
 end
 
--- A command, 600 times by each of 20 clients. `stock`: memcached has it too.
+-- A command, 600 times by each of 20 clients. `stock`: memcached has the command, too.
 local function command(line, stock, times)
   return { name = line, words = { "--clients", 20, "--times", times or 600, "--line", line }, stock = stock }
 end
@@ -45,9 +45,9 @@ local function commands()
   return list
 end
 
---- Every case: a name, words for abuse.c; before: lines that the server is sent first; stock: memcached can be asked
--- for it; keeps: nothing may be evicted by it; leaves: its clients hang up, so none of their connections may stay;
--- slow: it takes seconds; peak_mb: the process may grow by that much, less than usual.
+--- Every case: a name, words for abuse.c; before: lines sent to the server first; stock: memcached has the command;
+-- keeps: the case may evict nothing; leaves: its clients hang up, so none of their connections may stay; slow: the
+-- case takes seconds; peak_mb: the process may grow by that much, less than usual.
 M.cases = commands()
 
 local function add(name, words, more)
@@ -68,7 +68,7 @@ for _, name in ipairs({ "stats", "stats describe", "stats sizehist",
   SOON[name] = true
 end
 
---- Whether the case is one of those that `make test` plays: the worst of each kind.
+--- Whether `make test` plays the case: the worst of each kind.
 function M.is_quick(case)
   return SOON[case.name] or case.words[2] ~= 20 and not case.slow
 end

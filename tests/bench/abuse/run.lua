@@ -5,7 +5,7 @@ local bench_server = require("server")
 
 local M = {}
 
--- Sends lines that end with `mn`, and waits for the answer to it.
+-- Sends lines that end with `mn`, and waits for the reply to `mn`.
 local function fill_server(server, lines)
   local connection = assert(socket.connect("127.0.0.1", server.port))
   connection:settimeout(60)
@@ -16,7 +16,7 @@ local function fill_server(server, lines)
   connection:close()
 end
 
---- Starts a server, holds keys for the clients in it. Arguments are of bench/server.lua.
+--- Starts a server and stores keys for the clients. Arguments are of bench/server.lua.
 -- @return the server, or nil and a message
 function M.start(program, arguments, fill)
   local server, message = bench_server.start(program, { arguments = arguments })
@@ -49,7 +49,7 @@ function M.play(program, case, server)
   return figures
 end
 
---- How much larger the process was at most than before, and how much larger it stayed; in MB.
+--- The growth of the process at its peak and at the end; in MB.
 function M.growth_mb(figures)
   return (figures.rss_peak_kb - figures.rss_before_kb) / 1024, (figures.rss_after_kb - figures.rss_before_kb) / 1024
 end

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What each kind of index costs an operation, at several sizes: one loop over all of them, without a cache around it.
+ * The cost of an operation of each kind of index, at several sizes: one loop over all of them, without a cache around it.
  *
  *     bench [ITEMS [KIND ...]]          1048576 items at the most, all kinds
  *
- * `grow` is an insert while it is filled, `insert` one that needs no growth. `worst` is the longest insert of a fill, `look` the longest
- * look of a second thread meanwhile, until it holds, both in microseconds. Three fills are made in memory that was touched before, and
- * the shortest time counts of an insert, and of the longest look at a size, so that what else the machine does hardly does.
- * Sizes are a half, five eighths, … and all of ITEMS, since linear hashing has rounds of doubling, and 1/64 of it, which fits the
- * processor's cache. Times are this thread's, in nanoseconds; of five runs the shortest. Items are 64 bytes with keys of 16 in
- * random order. `x32` is how the server looks: places prefetched for 32 keys, then items, then compared.
- * Every measured loop is a function of its own, phase_*, so that callgrind can count its instructions (run). */
+ * `grow` is an insert during a fill, `insert` one that needs no growth. `worst` is the longest insert of a fill, `look` the longest look-up
+ * of a second thread meanwhile, with its retries, both in microseconds. Three fills are made in memory that was touched before, and the
+ * shortest time counts of an insert, and of the longest look at a size, so that other work of the machine hardly counts. Sizes are a half,
+ * five eighths, … and all of ITEMS, since linear hashing has rounds of doubling, and 1/64 of it, which fits the processor's cache. Times
+ * are this thread's, in nanoseconds; of five runs the shortest. Items are 64 bytes with keys of 16 in random order. `x32` is the server's
+ * look-up: places prefetched for 32 keys, then items, then compared. Every measured loop is a function of its own, phase_*, so that
+ * callgrind can count its instructions (run). */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ static void prepare(uint32_t first, uint32_t count, bool in_order) {
     }
 }
 
-/* --- what is measured --- */
+/* --- the measured operations --- */
 
 #define PHASE __attribute__((noinline)) static void
 
@@ -124,7 +124,7 @@ PHASE phase_insert(void) {
     }
 }
 
-PHASE phase_replace(void) { /* by itself: what is written is what was there */
+PHASE phase_replace(void) { /* by the bench itself: the same bytes are written again */
     for (uint32_t i = 0; i < operation_count; i++) {
         index_replace(&ix, operations[i].key.hash, operations[i].ref, operations[i].ref);
     }
@@ -185,7 +185,7 @@ static void open_index(const struct index_kind *kind, struct index_pool *pool, u
     }
 }
 
-/* Fills up to `count`; returns what an insert took, in nanoseconds. */
+/* Fills up to `count`; returns the time of an insert, in nanoseconds. */
 static double fill(uint32_t from, uint32_t count) {
     double ns = 0;
     uint32_t operations_a_loop = operation_count;
@@ -210,7 +210,7 @@ struct watcher {
 
 static uint32_t part_of(uint32_t n, uint32_t items) { return (uint32_t)((uint64_t)n * PARTS / items); }
 
-/* Looks for what is in, one after the other, each again until it holds. */
+/* Looks up every key in the index, one after the other, each again until the look-up is valid. */
 static void *watch(void *arg) {
     struct watcher *w = arg;
     uint64_t x = 88172645463325252u;
@@ -240,7 +240,7 @@ static void find_worst(const struct index_kind *kind, uint32_t items, float *lea
         struct index_pool pool;
         open_index(kind, &pool, items);
         size_t used = atomic_load(&pool.used);
-        memset(pool.base + used, 0, pool.bytes - used); /* what the system takes to give memory is not the index's */
+        memset(pool.base + used, 0, pool.bytes - used); /* the system's time to give memory is not the index's */
         static struct watcher watcher;
         memset(&watcher, 0, sizeof watcher);
         watcher.items = items;

@@ -93,7 +93,7 @@ static bool has_something_to_report(const struct phase_result *phases, unsigned 
     return count == 0;
 }
 
-/* The insert phase, if asked for, then the load itself; then the report of both. */
+/* The insert phase, if requested, then the load itself; then the report of both. */
 static int run_phases(const struct options *o, const struct address *address, const char *version,
                       FILE *out, FILE *err) {
     struct phase_result *phases = calloc(2, sizeof(*phases));
@@ -148,7 +148,7 @@ static bool print_and_leave(const struct options *o, FILE *out) {
     return true;
 }
 
-/* What the options ask for, from a server that is there. */
+/* Runs the phases of the options against a server that is there. */
 static int run_load(const struct options *o, const struct address *address, FILE *out, FILE *err) {
     char why[512] = "", version[64];
 

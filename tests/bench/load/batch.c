@@ -112,7 +112,7 @@ static void put_number(struct buffer *out, uint64_t number) {
     buffer_put(out, digits + at, sizeof(digits) - at);
 }
 
-/* Puts the key and notes where it is. */
+/* Writes the key and notes its position. */
 static struct op *put_key(struct batch *t, const char *key, unsigned key_bytes, uint64_t key_hash,
                           uint64_t value_bytes) {
     struct op *op = new_op(t);
@@ -197,7 +197,7 @@ static void set_due(struct pace *p, uint64_t time_ms) {
     p->next_due_ns = p->start_ns + since_ms * 1e6 / p->speed;
 }
 
-/* Makes b->held the source's next request, unless it holds one; false at the end or on failure. */
+/* Makes b->held the source's next request, unless there is one; false at the end or on failure. */
 static bool hold_next(struct batcher *b) {
     if (b->has_held) {
         return true;
@@ -296,7 +296,7 @@ static bool add_gets(struct batch *t, struct batcher *b, uint64_t budget, uint64
     return b->failure[0] == '\0';
 }
 
-/* The group to which a write belongs: one of its own, or the open quiet run. */
+/* The group of a write: one of its own, or the open quiet run. */
 static struct group *group_for(struct batch *t, struct batcher *b, enum verb verb,
                                uint64_t due_ns) {
     if (!b->options->noreply) {

@@ -19,7 +19,7 @@
 #include "source.h"
 #include "tally.h"
 
-#define BATCH_BYTES_MAX (4u * 1024 * 1024) /* a batch is cut when its values are more than this */
+#define BATCH_BYTES_MAX (4u * 1024 * 1024) /* a batch ends when its values have more bytes than this */
 
 struct op {
     uint64_t key_hash;
@@ -41,7 +41,7 @@ enum group_kind {
 struct group {
     enum group_kind kind;
     uint32_t first, count; /* ops */
-    uint64_t due_ns;       /* when it was sent, or under a rate should have been */
+    uint64_t due_ns;       /* the time when the batch was sent, or with a rate was due */
 };
 
 struct batch {
@@ -49,13 +49,13 @@ struct batch {
     struct op *ops;
     struct group *groups;
     uint32_t op_count, op_room, group_count, group_room;
-    uint32_t group_at; /* group whose reply comes next */
-    uint32_t op_at;    /* op of that group whose value may come next */
+    uint32_t group_at; /* group of the next reply */
+    uint32_t op_at;    /* op of that group that the next value may belong to */
     uint32_t missed;   /* ops to fill */
     uint32_t answered; /* of a quiet group: writes that were answered after all */
     unsigned phase;    /* of a size shift */
     bool filling;
-    char last_error[SAMPLE_BYTES]; /* the last reply of all its batches, when that was an error; "" else */
+    char last_error[SAMPLE_BYTES]; /* the last reply of all its batches, if that was an error; otherwise "" */
 };
 
 struct keyset {
@@ -97,8 +97,8 @@ bool batcher_init(struct batcher *b, const struct options *o, struct source *sou
 void batcher_fini(struct batcher *b);
 void batch_fini(struct batch *t);
 
-/* Builds the next batch of at most `budget` requests; returns how many it holds. 0: nothing is due
- * yet, or the source has ended (b->ended), or it failed (b->failure is set). */
+/* Builds the next batch of at most `budget` requests; returns their number. 0: nothing is due yet, or the source has ended (b->ended), or
+ * failed (b->failure is set). */
 uint64_t batch_build(struct batch *t, struct batcher *b, uint64_t budget, uint64_t now_ns);
 
 /* Replaces an answered batch by sets for its misses; false when there are none (or on failure). */
@@ -108,9 +108,8 @@ static inline bool batch_is_answered(const struct batch *t) {
     return t->group_at == t->group_count;
 }
 
-/* Accounts for the whole reply elements in the n bytes and returns how many bytes they took; the
- * rest is to be offered again with more behind it, `*needed` bytes at least. A protocol breach
- * sets b->failure. */
+/* Accounts for the whole reply elements in the n bytes and returns the number of bytes used; the caller offers the others again with more
+ * behind them, `*needed` bytes at least. A protocol breach sets b->failure. */
 size_t batch_feed(struct batch *t, struct batcher *b, const char *bytes, size_t n, uint64_t now_ns,
                   size_t *needed);
 #endif

@@ -12,7 +12,7 @@ static const uint64_t phase_value_bytes[CALCIFY_PHASES] = {100, 1000, 10000, 100
 struct calcify_phase {
     uint64_t value_bytes, sets, errors, not_stored;
     uint64_t asked, found, wrong; /* when read back at the end */
-    unsigned class_id;            /* the class whose sets grew most in this phase; 0: none did */
+    unsigned class_id;            /* the class whose sets grew most in this phase; 0: none */
     uint64_t pages_after[CALCIFY_PHASES]; /* of the classes of phases 1.., after this one */
     uint64_t pages_elsewhere;             /* of all other classes */
     struct samples error_samples, wrong_samples;
@@ -104,8 +104,8 @@ static struct options phase_options(const struct options *o, unsigned phase) {
     return p;
 }
 
-/* Reads keys of a phase back, chosen at random: few are left of the early phases, but what is there
- * must be right, however often its page was moved. */
+/* Reads random keys of a phase back: few are left of the early phases, but each present value must be right, however often its page was
+ * moved. */
 static bool read_back(const struct options *o, unsigned phase, const struct address *address,
                       FILE *progress, struct phase_result *result, struct calcify_phase *p) {
     struct options read = phase_options(o, phase);

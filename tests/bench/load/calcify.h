@@ -10,12 +10,11 @@
 
 #define CALCIFY_PHASES 4
 
-/* Runs it and prints the table (or JSON, with --json). Returns an exit code; on failure one
- * sentence is in *failure. */
+/* Runs the experiment and prints the table (or JSON, with --json). Returns an exit code; on failure one sentence is in *failure. */
 int calcify_run(const struct options *o, const struct address *address, const char *version,
                 FILE *out, FILE *progress, struct failure *failure);
 
-/* ---- for tests: what `stats slabs` said */
+/* ---- for tests: the reply to `stats slabs` */
 #define CALCIFY_CLASSES 256
 
 struct class_stats {

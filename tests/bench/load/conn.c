@@ -8,7 +8,7 @@
 
 #include "tls.h"
 
-#define CARRY_KEEP_BYTES 65536 /* a larger buffer is given back once it is empty */
+#define CARRY_KEEP_BYTES 65536 /* a larger buffer is freed once empty */
 
 void worker_fail(struct worker *w, int exit_code, const char *what, const char *why) {
     if (w->failure->exit_code == 0) {
@@ -21,7 +21,7 @@ void worker_fail(struct worker *w, int exit_code, const char *what, const char *
 
 /* ---------------------------------------------------------------- connections */
 
-/* The server's silence counts from when it first owes us something. */
+/* The server's silence counts from the first request without a reply. */
 static void expect_answer(struct worker *w) {
     if (w->busy + w->connecting == 0) {
         w->last_heard_ns = clock_ns();
@@ -32,7 +32,7 @@ void conn_close(struct worker *w, struct conn *c) {
     w->busy -= c->state == CONN_BUSY;
     w->connecting -= c->state == CONN_CONNECTING || c->state == CONN_SHAKING;
     tls_close(&c->tls, &c->resume);
-    close(c->fd); /* leaves the epoll set with it */
+    close(c->fd); /* this also removes the fd from the epoll set */
     c->state = CONN_CLOSED;
     w->live--;
     buffer_fini(&c->carry);
@@ -60,7 +60,7 @@ static void make_idle(struct worker *w, struct conn *c) {
     w->idle_last = c;
 }
 
-/* Ready for its first batch. */
+/* Ready for the first batch. */
 static void established(struct worker *w, struct conn *c) {
     w->connecting--;
     w->last_heard_ns = clock_ns();
@@ -142,12 +142,12 @@ static void finish_connecting(struct worker *w, struct conn *c) {
     connected(w, c);
 }
 
-/* Why its last call failed, in words. */
+/* The reason of the last failed call, in words. */
 static const char *why_failed(const struct conn *c) {
     return c->tls != NULL ? tls_why(errno) : strerror(errno);
 }
 
-/* The server hung up. An error says why when it was the last there; one that was followed by answers does not. */
+/* The server hung up. An error reply explains that when it was the last reply; one followed by other replies does not. */
 static void hung_up(struct worker *w, const struct conn *c, const char *why) {
     const char *said = c->batch.last_error;
     char what[sizeof(w->config->address->text) + SAMPLE_BYTES + 64];
@@ -196,7 +196,7 @@ bool worker_may_build(const struct worker *w) {
     return !w->stopping && w->budget > 0 && !(w->batcher.ended && !w->batcher.has_held);
 }
 
-/* Gives an unoccupied connection its next batch. False when there is none for it now. */
+/* Gives an unoccupied connection its next batch. False when none is due now. */
 static bool start_batch(struct worker *w, struct conn *c, uint64_t now_ns) {
     uint64_t budget = w->budget < c->calls_left ? w->budget : c->calls_left;
     if (!worker_may_build(w)) {
@@ -229,8 +229,7 @@ void conn_start_idle(struct worker *w, uint64_t now_ns) {
     }
 }
 
-/* Goes on when the last reply of the batch has come. A server may refuse a value before it has all
- * of its bytes; these must still be sent. */
+/* Goes on after the last reply of the batch. A server may refuse a value before it has all bytes; these must still be sent. */
 static void end_batch_if_done(struct worker *w, struct conn *c, uint64_t now_ns) {
     if (c->state != CONN_BUSY || !batch_is_answered(&c->batch) || c->sent < c->batch.out.n) {
         return;
@@ -325,7 +324,7 @@ static bool receive(struct worker *w, struct conn *c) {
     return true;
 }
 
-/* What its TLS holds already, no event will tell of. */
+/* Bytes in the TLS buffer cause no epoll event. */
 static bool has_more(const struct worker *w, const struct conn *c) {
     bool open = c->state == CONN_IDLE || c->state == CONN_BUSY;
     return open && w->failure->exit_code == 0 && c->tls != NULL && tls_has_more(c->tls);

@@ -15,9 +15,9 @@ struct conn {
     int fd;
     enum conn_state state;
     struct ssl_st *tls;            /* NULL: bytes go as they are */
-    struct ssl_session_st *resume; /* of its last session (--tls-resume) */
+    struct ssl_session_st *resume; /* of the last TLS session (--tls-resume) */
     uint64_t shaking_ns;           /* when the handshake began */
-    bool waits_to_write; /* EPOLLOUT is asked for */
+    bool waits_to_write; /* EPOLLOUT is registered */
     size_t sent;         /* of batch.out */
     uint64_t calls_left;
     struct batch batch;
@@ -58,7 +58,7 @@ bool worker_may_build(const struct worker *w);
 bool conn_open(struct worker *w, struct conn *c);
 void conn_close(struct worker *w, struct conn *c);
 
-/* What epoll said of a connection. May end its batch, start its next one, close it, or fail. */
+/* Handles an epoll event of a connection. May end its batch, start its next one, close it, or fail. */
 void conn_handle_event(struct worker *w, struct conn *c, uint32_t events);
 
 /* Gives idle connections, longest idle first, their next batches as far as these are due. */

@@ -59,7 +59,7 @@ static void fail(struct phase_result *result, const char *text) {
     snprintf(result->failure.text, sizeof(result->failure.text), "%s: %s", text, strerror(errno));
 }
 
-/* What all workers have counted up to now. */
+/* The counts of all workers up to now. */
 static struct interval read_progress(const struct run *r, double elapsed_s) {
     struct interval c = {.end_s = elapsed_s};
     for (unsigned i = 0; i < r->thread_count; i++) {
@@ -103,7 +103,7 @@ static void print_progress(const struct run *r, const struct interval *now, cons
     fflush(r->progress);
 }
 
-/* Keeps it for the report; the array doubles when it is full. */
+/* Saves the interval for the report; the array doubles when full. */
 static bool keep_interval(struct phase_result *result, const struct interval *last) {
     size_t n = result->interval_count;
     if ((n & (n - 1)) == 0) {
@@ -123,7 +123,7 @@ void phase_result_fini(struct phase_result *result) {
     result->interval_count = 0;
 }
 
-/* Ends the interval that began with `before`: it is kept and, while the run goes on, printed. */
+/* Ends the interval that began with `before`: saves it and, while the run goes on, prints it. */
 static void end_interval(struct run *r, struct interval *before, uint64_t now_ns, bool goes_on,
                          struct phase_result *result) {
     struct interval now = read_progress(r, (double)(now_ns - r->start_ns) / 1e9);
@@ -195,7 +195,7 @@ static bool start_worker(struct run *r, unsigned i, enum source_kind source,
     return pthread_create(&t->id, NULL, thread_main, t) == 0;
 }
 
-/* Starts the workers, waits for them and adds up what they counted. */
+/* Starts the workers, waits for them and adds up their counts. */
 static void run_workers(struct run *r, enum source_kind source, const struct address *address,
                         struct phase_result *result) {
     unsigned started = 0;

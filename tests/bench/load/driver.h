@@ -6,7 +6,7 @@
 
 #include "worker.h"
 
-/* What the workers counted between two looks at them. */
+/* The workers' counts between two samples. */
 struct interval {
     double end_s; /* since the start of the phase */
     uint64_t requests, hits, misses, errors, wrong;
@@ -24,9 +24,8 @@ struct phase_result {
     size_t interval_count;
 };
 
-/* SIGINT and SIGTERM are taken while it runs: the workers finish what is in flight and the result
- * says `interrupted`. `progress` gets the --interval lines. `result` is filled whatever happens, and
- * ends with phase_result_fini. To be called from one thread at a time. */
+/* While this runs, SIGINT and SIGTERM are handled: the workers finish their requests in flight and the result says `interrupted`.
+ * `progress` gets the --interval lines. `result` is always filled; phase_result_fini ends it. To be called from one thread at a time. */
 void driver_run(const char *name, enum source_kind source, const struct options *o,
                 const struct address *address, FILE *progress, struct phase_result *result);
 void phase_result_fini(struct phase_result *result);

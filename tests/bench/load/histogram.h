@@ -1,7 +1,6 @@
-/* Latency histogram: log-linear buckets, 128 to each power of two, so that a percentile is at
- * most 0.8 % above the truth. Fixed memory (about 34 KB), exact count, sum, minimum and maximum.
- * Values are nanoseconds; those over HISTOGRAM_MAX_NS (18 minutes) land in the last bucket.
- * Record is O(1); a histogram belongs to one thread, merge after the thread has ended. While it runs others may see its
+/* Latency histogram: log-linear buckets, 128 to each power of two, so that a percentile is at most 0.8 % above the truth. Fixed memory
+ * (about 34 KB), exact count, sum, minimum and maximum. Values are nanoseconds; those over HISTOGRAM_MAX_NS (18 minutes) land in the last
+ * bucket. Record is O(1); a histogram belongs to one thread, merge after the thread has ended. While the thread runs others may read the
  * buckets. */
 #ifndef LOAD_HISTOGRAM_H
 #define LOAD_HISTOGRAM_H
@@ -24,10 +23,9 @@ struct histogram {
 void histogram_record(struct histogram *h, uint64_t value_ns, uint64_t times);
 void histogram_merge(struct histogram *into, const struct histogram *from);
 
-/* Adds what another thread's histogram has in its buckets this moment; then the minimum is 0, and the maximum the edge of a
- * bucket. */
+/* Adds the present buckets of another thread's histogram; then the minimum is 0, and the maximum the edge of a bucket. */
 void histogram_merge_running(struct histogram *into, const struct histogram *from);
-/* What `now` has more than `before`, which it was once; minimum and maximum as above. */
+/* The values that `now` has beyond an earlier copy of itself, `before`; minimum and maximum as above. */
 void histogram_since(struct histogram *since, const struct histogram *now, const struct histogram *before);
 
 /* Smallest recorded value that `percent` of all values do not exceed, rounded up to its bucket's

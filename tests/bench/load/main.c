@@ -1,4 +1,4 @@
-/* slate-load: load generator for memcached-compatible servers. README.md says how it is made. */
+/* slate-load: load generator for memcached-compatible servers. README.md describes its files. */
 #include "app.h"
 
 int main(int argc, char **argv) {

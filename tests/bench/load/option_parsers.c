@@ -30,7 +30,7 @@ static bool read_decimal(const char *text, char **end, double *out) {
     return *end == text + plain;
 }
 
-/* A decimal with one of k, m, g behind it, in thousands, or nothing. */
+/* A decimal, optionally with k, m or g behind it, in thousands. */
 static bool read_with_suffix(const char *text, double *number) {
     static const char suffixes[] = "kmg";
     char *end;
@@ -73,7 +73,7 @@ bool option_parse_real(const struct row *row, const char *text, void *field) {
     return true;
 }
 
-/* Seconds, or a number with its unit; false for anything else. */
+/* Seconds, or a number with its unit; false for any other text. */
 static bool read_time(const char *text, double *seconds) {
     static const struct {
         const char *name;

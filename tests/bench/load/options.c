@@ -184,8 +184,7 @@ bool option_set(struct options *o, const char *name, const char *text, char *why
     return set_row(o, row, text, why, why_bytes);
 }
 
-/* Reads the arguments in order. With `preset_only`, sets only --preset, so that what it stands
- * for can be applied before everything else. */
+/* Reads the arguments in order. With `preset_only`, sets only --preset, so that the preset's options can be applied before all others. */
 static bool read_arguments(int argc, char **argv, bool preset_only, struct options *o, char *why,
                            size_t why_bytes) {
     for (int i = 1; i < argc; i++) {
@@ -224,15 +223,14 @@ static bool read_arguments(int argc, char **argv, bool preset_only, struct optio
     return true;
 }
 
-/* True when --key-bytes names a length that no key can have. What only a tail of a distribution
- * would give is cut to the longest key instead. */
+/* True when --key-bytes names a length that no key can have. Lengths in a distribution's tail are cut to the longest key instead. */
 static bool keys_are_too_long(const struct dist *d) {
     bool has_two_lengths = d->kind == DIST_UNIFORM || d->kind == DIST_EITHER;
     return d->kind != DIST_ETC &&
            (d->a > KEY_MAX_BYTES || (has_two_lengths && d->b > KEY_MAX_BYTES));
 }
 
-/* Fills in what depends on other options and refuses combinations that mean nothing. */
+/* Fills in options that depend on others and refuses combinations without a meaning. */
 static bool settle(struct options *o, char *why, size_t why_bytes) {
     const char *problem = NULL;
 

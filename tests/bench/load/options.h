@@ -1,5 +1,5 @@
-/* The command line. One table (options.c) holds every option: it parses, prints --help, prints
- * --describe (from which the manual's list is checked) and supplies defaults. */
+/* The command line. One table (options.c) holds every option: the table parses, prints --help, prints --describe (from which the manual's
+ * list is checked) and supplies defaults. */
 #ifndef LOAD_OPTIONS_H
 #define LOAD_OPTIONS_H
 #include <stdbool.h>

@@ -27,10 +27,9 @@ bool popularity_parse(const char *text, struct popularity *out) {
     return true;
 }
 
-/* Zipf by rejection-inversion: Hörmann and Derflinger, "Rejection-inversion to generate variates
- * from monotone discrete distributions", ACM TOMACS 6(3), 1996. `area` is the integral of
- * x^-theta; a point under the curve is drawn by inversion, rounded to a rank, and kept unless it
- * fell into the sliver that rounding adds. Works for every theta above 0, 1 included. */
+/* Zipf by rejection-inversion: Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", ACM
+ * TOMACS 6(3), 1996. `area` is the integral of x^-theta; a point under the curve is drawn by inversion, rounded to a rank, and accepted
+ * unless it fell into the sliver that rounding adds. Works for every theta above 0, 1 included. */
 static double area(double x, double theta) {
     double log_x = log(x), t = (1.0 - theta) * log_x;
     return fabs(t) > 1e-8 ? expm1(t) / t * log_x : log_x * (1.0 + t / 2.0);

@@ -1,4 +1,4 @@
-/* Which key a request asks for: a rank or number in 0..n-1.
+/* The key of a request: a rank or number in 0..n-1.
  *   uniform              every key equally often
  *   zipf[:THETA]         key i with weight 1/(i+1)^THETA (0.99 unless given)
  *   sequential           0, 1, 2, … and around again

@@ -1,6 +1,5 @@
-/* Parser of server replies, text and meta protocol: one element (a line, or a value with its
- * header line) at a time. Pure: keeps no state between calls, so it may be called again with more
- * bytes after REPLY_MORE. Pointers in the result point into the bytes given. */
+/* Parser of server replies, text and meta protocol: one element (a line, or a value with its header line) at a time. Pure: no state between
+ * calls, so a caller may call again with more bytes after REPLY_MORE. Pointers in the result point into the bytes given. */
 #ifndef LOAD_REPLY_H
 #define LOAD_REPLY_H
 #include <stddef.h>
@@ -11,7 +10,7 @@
 
 enum reply_kind {
     REPLY_MORE,       /* incomplete: `needed` says how many bytes the element has at least */
-    REPLY_BAD,        /* not a reply of the protocol; `line` is what came */
+    REPLY_BAD,        /* not a reply of the protocol; `line` has the bytes */
     REPLY_VALUE,      /* VALUE k f n, or VA n: key (may be absent in VA) and value */
     REPLY_END,        /* END */
     REPLY_FENCE,      /* MN or VERSION: answers a fence behind quiet commands */
@@ -26,7 +25,7 @@ struct reply {
     enum reply_kind kind;
     size_t used;      /* bytes of the element; 0 unless complete */
     size_t needed;    /* REPLY_MORE only */
-    const char *line; /* without its end; not for REPLY_VALUE */
+    const char *line; /* without the line's end; not for REPLY_VALUE */
     size_t line_bytes;
     const char *key; /* NULL when the reply names none */
     size_t key_bytes;

@@ -1,4 +1,4 @@
-/* Prints what runs measured: for people, or as one JSON object. */
+/* Prints the figures of a run: for people, or as one JSON object. */
 #ifndef LOAD_REPORT_H
 #define LOAD_REPORT_H
 #include <stdio.h>
@@ -8,7 +8,7 @@
 struct report {
     const struct options *options;
     const char *server;  /* as given */
-    const char *version; /* what the server says it is */
+    const char *version; /* the server's own version */
     const struct phase_result *phases;
     unsigned phase_count;
 };

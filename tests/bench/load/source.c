@@ -14,7 +14,7 @@ struct source {
     struct rng rng;
     struct chooser chooser;
     uint64_t yielded;    /* keys yielded so far */
-    uint64_t id_max;     /* largest key number there can be, for the width of its digits */
+    uint64_t id_max;     /* largest possible key number, for the width of its digits */
     uint64_t next_id;    /* insert: next key of this thread */
     unsigned group_left; /* mix: gets that remain of a multi-get */
     unsigned phase;
@@ -23,7 +23,7 @@ struct source {
     struct trace_request line; /* of the trace, */
     uint64_t line_left;        /* which is yielded so often still, */
     uint64_t twins, twin;      /* by so many keys each time */
-    struct simulate_recall *recall; /* what the trace stored; NULL: it stores nothing by itself */
+    struct simulate_recall *recall; /* the trace's own stores; NULL: the trace has none */
     char failure[TRACE_WHY_BYTES];
 };
 
@@ -173,8 +173,7 @@ static void put_twin(struct request *out, uint64_t twin) {
     out->key_bytes = at + bytes;
 }
 
-/* The next line of the trace, unless the last one is to be yielded again. A replay is exact, so a
- * line that cannot be read ends it. */
+/* The next line of the trace, unless the last one is to be yielded again. A replay is exact, so an unreadable line ends it. */
 static enum source_step next_line(struct source *s) {
     if (s->line_left == 0) {
         switch (trace_next(s->trace, &s->line)) {
@@ -196,8 +195,7 @@ static enum source_step next_line(struct source *s) {
     return s->line_left > 0 ? SOURCE_REQUEST : SOURCE_END;
 }
 
-/* What the trace stored of a key is what a miss of it is filled with, for a read tells no time to
- * live and may tell no size. False: there is no memory for it. */
+/* A miss is filled with the trace's last store of the key, because a read has no time to live and may have no size. False: no memory. */
 static bool recall_value(struct source *s, struct request *out) {
     struct simulate_value value = {(uint32_t)out->value_bytes, (uint32_t)out->ttl_s};
     if (out->verb == VERB_SET) {

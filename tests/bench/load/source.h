@@ -13,9 +13,9 @@ struct request {
     unsigned key_bytes;
     uint64_t key_hash;
     uint64_t value_bytes; /* to be written, now or after a miss */
-    uint64_t ttl_s;       /* of what is written, now or after a miss */
-    uint64_t time_ms;     /* of a trace that tells times, since whatever */
-    bool     is_filled;   /* after a miss; not where a trace with stores of its own told no size */
+    uint64_t ttl_s;       /* of a value written, now or after a miss */
+    uint64_t time_ms;     /* of a trace with times, since its own zero */
+    bool     is_filled;   /* after a miss; false if a trace with stores of its own has no size */
     char key[KEY_MAX_BYTES + 1];
 };
 
@@ -30,8 +30,8 @@ struct source *source_create(enum source_kind kind, const struct options *o, uns
                              char *why, size_t why_bytes);
 enum source_step source_next(struct source *s, struct request *out);
 
-/* Tells the source the time since the run began, for a shift by time; and which phase of the shift
- * the next request belongs to (0 without a shift). */
+/* Gives the source the time since the run began, for a shift by time; and the phase of the shift of the next request (0 without a shift).
+ * */
 void source_set_time(struct source *s, double elapsed_s);
 unsigned source_phase(const struct source *s);
 

@@ -1,4 +1,4 @@
-/* What a run counted. Each thread fills one of its own; tally_merge adds them up afterwards. */
+/* The counts of a run. Each thread fills one of its own; tally_merge adds them up afterwards. */
 #ifndef LOAD_TALLY_H
 #define LOAD_TALLY_H
 #include <stddef.h>
@@ -10,8 +10,7 @@
 #define TALLY_SAMPLES 8
 #define SAMPLE_BYTES 160
 
-/* Different texts of one kind of trouble, each with its count; once full, new texts are only
- * counted under the total. */
+/* Different texts of one kind of error, each with its count; once full, new texts only count in the total. */
 struct samples {
     uint64_t total;
     unsigned count;
@@ -26,7 +25,7 @@ struct phase_tally {
 };
 
 struct tally {
-    uint64_t requests; /* asked for by the load: gets, writes and others, without fills */
+    uint64_t requests; /* the load's own requests: gets, writes and others, without fills */
     uint64_t gets, hits, misses;
     uint64_t hit_bytes; /* of the values that hits returned */
     uint64_t sets;  /* values sent: writes and fills */
@@ -37,9 +36,9 @@ struct tally {
     uint64_t verified;
     uint64_t received_bytes, sent_bytes;
     uint64_t connections;
-    uint64_t handshakes, resumed; /* of TLS; resumed: those that took up an earlier session */
+    uint64_t handshakes, resumed; /* of TLS; resumed: handshakes that resumed a session */
     struct samples errors; /* error replies */
-    struct samples wrong;  /* values that are not what was stored */
+    struct samples wrong;  /* values that differ from the stored ones */
     struct phase_tally phases[SHIFT_MAX];
     struct histogram read_latency, write_latency, handshake_latency;
 };

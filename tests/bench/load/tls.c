@@ -49,7 +49,7 @@ static bool load_files(SSL_CTX *context, const struct options *o, char *why, siz
     return true;
 }
 
-/* Nobody is there to be asked for the password of a key. */
+/* No person is there to type a key's password. */
 static int no_password(char *to, int room, int writes, void *unused) {
     (void)to, (void)room, (void)writes, (void)unused;
     return 0;
@@ -67,7 +67,7 @@ struct tls *tls_create(const struct options *o, char *why, size_t why_bytes) {
     t->context = context;
     t->verify = o->tls_verify;
     t->resume = o->tls_resume;
-    /* A server that closes without a word is found out by what it still owes. */
+    /* A server that closes without an alert is detected by its missing replies. */
     SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);
@@ -89,7 +89,7 @@ void tls_destroy(struct tls **taken) {
     }
 }
 
-/* The name is told to the server and, when its certificate matters, must be in that. */
+/* The name is sent to the server (SNI) and, when the certificate is verified, must be in the certificate. */
 static bool set_host(SSL *ssl, const char *host, bool verify) {
     unsigned char address[16];
     bool is_address = inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
@@ -139,7 +139,7 @@ void tls_close(struct ssl_st **taken, struct ssl_session_st **resume) {
     SSL_free(ssl);
 }
 
-/* Sets errno to what a call that did nothing means for a socket; 0: the server has ended it. */
+/* Sets errno as a socket's call would for a call that did nothing; 0: the server has ended the session. */
 static void set_error(const SSL *ssl, int result) {
     switch (SSL_get_error(ssl, result)) {
     case SSL_ERROR_WANT_READ:

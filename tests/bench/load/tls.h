@@ -16,13 +16,11 @@ struct ssl_session_st;
 struct tls *tls_create(const struct options *o, char *why, size_t why_bytes);
 void tls_destroy(struct tls **taken);
 
-/* A session over a connected socket, whose owner stays the caller; `host` is what was dialled, or
- * "" where that has no name. With --tls-resume the server is asked to take up `*resume`, what
- * tls_close left there; NULL or a pointer to NULL: nothing. NULL: out of memory. */
+/* A session over a connected socket, which the caller still owns; `host` is the dialled name, or "" for an address. With --tls-resume the
+ * server is asked to resume `*resume`, which tls_close left; NULL or a pointer to NULL: no resumption. Returns NULL: out of memory. */
 struct ssl_st *tls_open(const struct tls *t, int fd, const char *host,
                         struct ssl_session_st **resume);
-/* Tells the server that it ends, if it may still be told, and leaves in `resume`, unless that is
- * NULL, what a later session may take up. */
+/* Sends the server the end of the session, if possible, and leaves in `resume`, unless that is NULL, the data for a later resumption. */
 void tls_close(struct ssl_st **taken, struct ssl_session_st **resume);
 void tls_forget(struct ssl_session_st **taken);
 
@@ -40,6 +38,6 @@ ssize_t tls_recv(struct ssl_st *ssl, void *to, size_t n);
  * tls_recv finds nothing. */
 bool tls_has_more(const struct ssl_st *ssl);
 
-/* What went wrong in this thread's last call, in words; `error` is its errno. */
+/* The error of this thread's last call, in words; `error` is its errno. */
 const char *tls_why(int error);
 #endif

@@ -1,11 +1,10 @@
-/* Values that can be checked. Every byte follows from the key's text, the length and a version
- * that the value itself carries, so that a reader who knows only the key finds any changed,
- * shifted, cut or foreign byte, whoever wrote the value and when.
+/* Values that can be checked. Every byte follows from the key's text, the length and a version that the value itself carries, so that a
+ * reader with only the key finds any changed, shifted, cut or foreign byte, whichever client wrote the value.
  *
  *   12 bytes or more:   version (4)  identity (8)  stretch of a fixed pattern
  *   fewer:              bytes of a hash of key and length
  *
- * The stretch begins where the identity says; so values are filled and compared at memcpy speed.
+ * The identity decides where the stretch begins; so values are filled and compared at memcpy speed.
  * Call value_init once before threads start; the rest is thread-safe. */
 #ifndef LOAD_VALUE_H
 #define LOAD_VALUE_H
@@ -22,7 +21,7 @@ enum value_state {
 
 void value_init(void);
 
-/* Hash of a key's text; all functions here name a key by it. */
+/* Hash of a key's text; all functions here take this hash for the key. */
 uint64_t value_key_hash(const char *key, size_t key_bytes);
 
 void value_fill(char *into, size_t value_bytes, uint64_t key_hash, uint32_t version);

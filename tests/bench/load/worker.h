@@ -25,7 +25,7 @@ struct failure {
     char text[512];
 };
 
-/* Written by the worker, read by the driver while it runs; all relaxed, each right by itself. */
+/* Written by the worker, read by the driver while the worker runs; all relaxed, each right by itself. */
 struct progress {
     _Atomic uint64_t requests, hits, misses, errors, wrong;
 };
@@ -35,14 +35,13 @@ struct worker_config {
     const struct address *address;
     enum source_kind source;
     unsigned thread;             /* 0 .. options->threads - 1 */
-    const atomic_bool *stop;     /* set from outside: finish what is in flight and return */
+    const atomic_bool *stop;     /* set by another thread: finish the requests in flight and return */
     struct progress *progress;
     uint64_t start_ns; /* common to all workers */
 };
 
 uint64_t clock_ns(void); /* monotonic */
 
-/* Runs until the source, the budget, the time or `stop` ends it. Fills *tally whatever happens;
- * *failure says what went wrong, if anything. */
+/* Runs until the source, the budget, the time or `stop` ends the load. Always fills *tally; *failure has the error, if any. */
 void worker_run(const struct worker_config *config, struct tally *tally, struct failure *failure);
 #endif

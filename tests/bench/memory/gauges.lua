@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What a server says of itself, and what the system says of it.
+--- Figures of a server: its own statistics, and the system's.
 
 local M = {}
 
@@ -38,13 +38,14 @@ function M.largest(by_class)
   return best, most
 end
 
---- Pages that changed hands since the start: those that a mode moved, and those that a class in need took at once.
+--- Pages that changed classes since the start: moved by a mode, or taken at once by a class in need.
 function M.moves(server)
   local moved = tonumber(server:stats().slabs_moved) or 0
   return moved + (tonumber(server:stats("slated").page_steals) or 0)
 end
 
---- Pages that must have changed hands for the classes to be as they are now. What moved beyond that went to and fro.
+--- The least number of page moves from the first to the present sizes of the classes. All moves beyond that went to and
+--- fro.
 function M.net_moves(before, now)
   local gained, lost = 0, 0
   for class, pages in pairs(now) do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `slabs geometry auto` on a production-like trace, live: waste, classes, items and hit ratio before and after,
--- the hit ratio second by second, and how long it took.
+-- the hit ratio second by second, and the duration.
 
 local compare = require("compare")
 local gauges = require("memory.gauges")
@@ -36,8 +36,8 @@ M.columns = {
   { key = "refused", title = "refused" }, { key = "wrong", title = "wrong" },
 }
 
--- What of the memory of used chunks, the tails of their pages included, is not header, key or value; and how many
--- classes have pages.
+-- The share of used chunks' memory, with the tails of their pages, that is not header, key or value; and the number of
+-- classes with pages.
 local function waste(server)
   local stats, chunk_bytes, classes = server:stats("slabs"), 0, 0
   for class in pairs(gauges.pages(server)) do

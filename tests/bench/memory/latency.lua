@@ -3,11 +3,11 @@
 -- one run. Gets come at a fixed rate and their latency counts from the moment they were due. Before pages move,
 -- every second item of each page is deleted, so that a page that moves holds items to rescue, and there is room.
 --
--- What else the machine does changes latency by more than what is asked about. So windows come in pairs, a quiet one
--- and one with moves, now this first, now that, and what counts is the ratio within a pair: the median over pairs, and
--- where it lies with 95 % whatever the distribution, by the order of the ratios (the interval of the sign test).
--- Windows are intervals of one load that never stops, so that no beginning is among them. Where the system permits it
--- the client runs at a real-time priority: what waits is then the server, not the client.
+-- Other work of the machine changes latency by more than the moves do. So windows come in pairs, a quiet one and one
+-- with moves, in turns, and the result is the ratio within a pair: the median over pairs, and its 95 % interval for any
+-- distribution, by the order of the ratios (the interval of the sign test). Windows are intervals of one load that
+-- never stops, so that no beginning is among them. Where the system permits it the client runs at a real-time priority:
+-- then the server waits, not the client.
 
 local compare = require("compare")
 local gauges = require("memory.gauges")
@@ -71,8 +71,8 @@ local function half_fill(programs, server)
   return (gauges.largest(gauges.items(server)))
 end
 
--- Sends pages of a class to the pool; memcached takes one page a command. Returns how many were promised, and
--- whether it may be asked again: not when the class has no more.
+-- Sends pages of a class to the pool; memcached takes one page a command. Returns the number of accepted moves, and
+-- whether more are possible: not when the class has no more pages.
 local function reassign(server, class, pages, one_by_one)
   local command = ("slabs reassign %d 0%s"):format(class, one_by_one and "" or " " .. pages)
   local promised, answer = 0, nil
@@ -97,7 +97,7 @@ local function steadily(step)
   until socket.gettime() - begun_s > WINDOW_S - 2 * EDGE_S
 end
 
--- A burst as fast as it goes; pages a second.
+-- A burst at full speed; pages a second.
 local function burst_speed(server, class, one_by_one)
   local before, begun_s = gauges.moves(server), socket.gettime()
   local moved, go_on = 0, true
@@ -153,7 +153,7 @@ local function ratios(windows, quiet, field)
   return values
 end
 
--- Two rows: the quiet windows, and those that were not, with what they are to the quiet ones beside them.
+-- Two rows: the quiet windows, and the others, with their ratios to the quiet ones beside them.
 local function print_pairs(sheet, quiet_label, quiet, label, windows)
   sheet:row(medians(quiet_label, quiet))
   local row, p99 = medians(label, windows), ratios(windows, quiet, "p99_us")
@@ -167,8 +167,8 @@ local function print_pairs(sheet, quiet_label, quiet, label, windows)
   sheet:row(row)
 end
 
--- A pair of windows, the quiet one first in every other. `hush` comes before the quiet one, in which `idle` is what the
--- client does that disturbs in the other.
+-- A pair of windows, the quiet one first in every other pair. `hush` runs before the quiet window, in which the client
+-- calls `idle` in place of the disturbance.
 local function pair(server, gets, n, lists, hush, disturb, idle)
   gets:await_interval() -- which may have had to catch up
   for i = 1, 2 do
@@ -180,8 +180,8 @@ local function pair(server, gets, n, lists, hush, disturb, idle)
   end
 end
 
--- Goes on with the change of the geometry that was paused, or begins the next, the `changes + 1`th.
--- Returns how many were begun by now; nil and the server's words when it does not.
+-- Resumes the paused change of chunk sizes, or begins the next, the `changes + 1`th. Returns the number begun by now;
+-- nil and the server's words on a refusal.
 local function go_on(server, changes)
   if server:stats("geometry").state == "paused" then
     server:ask("slabs geometry resume")
@@ -192,8 +192,8 @@ local function go_on(server, changes)
   return begun and changes + 1, words
 end
 
--- Windows in which the geometry changes beside quiet ones, in which that is paused: what other programs and the
--- state of the memory do to latency is in both then. Returns the lists; nil and the words of a refusal.
+-- Windows in which the chunk sizes change beside quiet ones, in which the change is paused: other programs and the
+-- state of the memory then affect both. Returns the lists; nil and the words of a refusal.
 local function reshaping_windows(programs, server)
   local lists, changes, words = { quiet = {}, busy = {} }, 0, nil
   local gets = begin_gets(programs, server)
@@ -259,7 +259,7 @@ local function run_side(programs, sheet, side, server)
   end
 end
 
--- The programs, with a client that goes before all else on its processor, where that is permitted.
+-- The programs, with a client that has priority on its processor, where that is permitted.
 local function with_prompt_client(programs)
   local permitted = os.execute(table.concat(REALTIME, " ") .. " true 2>/dev/null")
   return permitted and setmetatable({ client_first = REALTIME }, { __index = programs }) or programs

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Runs slate-load, several at once if need be, and reads what it measured.
+--- Runs slate-load, several at once if need be, and reads its figures.
 
 local cjson = require("cjson")
 local bench_server = require("server")
@@ -83,8 +83,8 @@ local function said_last(path)
   return last
 end
 
---- The report of a load that has ended: of `calcify` the whole, else of its last phase.
--- Errors and wrong values are figures of it. nil and a message when it broke off.
+--- The report of a load that has ended: all of `calcify`, otherwise its last phase. Errors and wrong values are figures
+-- of the report. nil and a message when the load broke off.
 function Run:finish()
   local text = self.pipe:read("a")
   self.pipe:close()
@@ -145,7 +145,7 @@ function M.merge(phases)
   return sum
 end
 
---- Hits a get, from intervals `first` to `last`; nil when nothing was asked.
+--- Hits a get, from intervals `first` to `last`; nil without gets.
 function M.hit_ratio(intervals, first, last)
   local hits, gets = 0, 0
   for i = math.max(first, 1), math.min(last, #intervals) do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The recovery race on stock memcached whose pages a policy in Lua moves from outside: `slatectl policy run --apply`,
---- beside what memcached's own default does in the same time.
+--- beside memcached's own default in the same time.
 
 local bench_server = require("server")
 local compare = require("compare")
@@ -20,7 +20,7 @@ end
 M.columns = compare.join(race.columns,
   { { key = "pages", title = "pages at the end" }, { key = "automove", title = "automove then" } })
 
--- Starts slatectl on the server. Returns what ends it and waits for that.
+-- Starts slatectl on the server. Returns a function that ends slatectl and waits for its end.
 local function start_policy(programs, server, name)
   local log = os.tmpname()
   local core = programs.client_core and ("taskset -c %d "):format(programs.client_core) or ""
@@ -30,7 +30,7 @@ local function start_policy(programs, server, name)
   local pid = math.tointeger(tonumber(pipe:read("l")))
   return function()
     os.execute(("kill -INT %d 2>/dev/null"):format(pid))
-    pipe:read("a") -- its guard has the pipe, too: all is given back when it ends
+    pipe:read("a") -- its guard has the pipe, too: all reads end when the guard ends
     pipe:close()
     local file = assert(io.open(log))
     local said = file:read("a")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The recovery race: 64 MB are full of values of 100 B; then a working set of 4,000 values of 10 kB is asked
--- for at random, and what is missing is set. How soon is it found, and what does that cost the small ones?
+--- The recovery race: 64 MB are full of values of 100 B; then come random gets of 4,000 values of 10 kB, and missing
+--- ones are set. How soon are these hit, and how many small items are lost?
 
 local compare = require("compare")
 local gauges = require("memory.gauges")
@@ -45,7 +45,8 @@ local function gets(programs, server, seconds, all, row)
   row.refused, row.wrong = row.refused + load.refused(report), row.wrong + report.wrong
 end
 
--- Small items that had to go: the pages that the working set needs at the best packing, less those that were free.
+-- The least number of small items to lose: the pages that the working set needs at the best packing, minus the free
+-- ones.
 local function least_lost(server, small_class, pages_before)
   local classes, others = server:stats("slabs"), gauges.items(server)
   others[small_class] = nil

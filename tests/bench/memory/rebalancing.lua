@@ -28,7 +28,7 @@ M.columns = {
   { key = "moves", title = "moves" }, { key = "goal", title = "goal", width = 8 },
 }
 
--- Modes that follow the load are to give it nearly all pages; none but off may refuse a set.
+-- Modes that follow the load must give nearly all pages to the class in demand; only `off` may refuse a set.
 local function verdict(mode, row)
   if mode == "off" or tonumber(mode) then
     return nil

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What the experiments print: one table each, a row as soon as it is known, or a line of JSON a row.
+--- Prints the experiments: one table each, a row as soon as it is known, or a line of JSON a row.
 
 local cjson = require("cjson")
 
@@ -11,7 +11,7 @@ Sheet.__name = "bench.Sheet"
 
 local LABEL_WIDTH <const> = 30
 
---- A sheet that tells first what is compared.
+--- A sheet that first prints the compared servers.
 function M.new(json, programs)
   local self = setmetatable({ json = json, good = true }, Sheet)
   local versions = {}
@@ -54,7 +54,7 @@ local function cell(column, value)
   return ("%d"):format(math.floor(value + 0.5))
 end
 
---- Prints a row: `label` and a value a column; what is nil could not be measured. A row with `wrong` values
+--- Prints a row: `label` and a value a column; nil is a figure that could not be measured. A row with `wrong` values
 -- fails the run.
 function Sheet:row(row)
   if (row.wrong or 0) > 0 then
@@ -75,7 +75,7 @@ function Sheet:row(row)
   io.stdout:flush()
 end
 
---- A row without figures: what the server does not have, and its own words.
+--- A row without figures: a feature that the server lacks, and the server's words.
 function Sheet:absent(label, why)
   if self.json then
     print(cjson.encode({ experiment = self.name, label = label, absent = why }))
@@ -84,7 +84,7 @@ function Sheet:absent(label, why)
   end
 end
 
---- A row of a measurement that did not come to its end; fails the run.
+--- A row of an unfinished measurement; fails the run.
 function Sheet:failed(label, why)
   self.good = false
   if self.json then

@@ -10,7 +10,7 @@ local DEADLINE_S <const> = 60
 local POLL_S <const> = 0.02
 
 --- Begins a change.
--- @return the server's words; or nil, what it said instead, and sides.ABSENT
+-- @return the server's words; or nil, its refusal, and sides.ABSENT
 function M.begin(server, command)
   local answer = server:ask(command)[1] or "no answer"
   if not answer:match("^OK") then
@@ -37,8 +37,8 @@ function M.wait(server)
   return socket.gettime() - begun
 end
 
---- Sizes that fit the items that are there, from start to end.
--- @return seconds; or nil and a message, and sides.ABSENT where it is the server that lacks it
+--- A whole change to sizes that fit the present items.
+-- @return seconds; or nil and a message, and sides.ABSENT for a server without this feature
 function M.auto(server)
   local begun, message, kind = M.begin(server, "slabs geometry auto")
   if not begun then

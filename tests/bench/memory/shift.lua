@@ -62,7 +62,7 @@ local function run_phase(programs, server, phase, rate)
   return load.merge(reports)
 end
 
--- Seconds until 90 % of what the last quarter of the phase hits.
+-- Seconds until a second reaches 90 % of the hits of the phase's last quarter.
 local function settled_s(report)
   local n = #report.intervals
   local steady = load.hit_ratio(report.intervals, n - n // 4, n)

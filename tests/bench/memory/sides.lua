@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Who is compared: slated in each of its modes, memcached in each of its own. A side is a value with a
--- label, a program and a mode; a mode that the program refuses is told as such and never measured.
+--- The compared servers: slated in each of its modes, memcached in each of its own. A side is a value with a label, a
+--- program and a mode; a mode that the program refuses becomes a row without figures.
 
 local bench_server = require("server")
 local compare = require("compare")
@@ -10,7 +10,7 @@ local M = {}
 local WORDS_MAX_BYTES <const> = 100
 local SERVER_CORE <const>, CLIENT_CORE <const> = 1, 0
 
---- Says that a server lacks what is to be measured; see M.measure.
+--- Marks a feature that a server lacks; see M.measure.
 M.ABSENT = "absent"
 
 --- slated's modes of automove; the first three are memcached's 0, 1 and 2.
@@ -61,7 +61,7 @@ function M.by_mode(programs, options)
   return list
 end
 
---- slated alone, in its default mode or in one that is named.
+--- slated alone, in its default mode or in a named one.
 function M.slated(programs, mode, label)
   return side(programs.slated, mode, label or "slated" .. (mode and " " .. mode or ""))
 end
@@ -72,14 +72,14 @@ function M.peer(programs, mode)
   return peer and side(peer, mode, peer.name .. (mode and ", " .. mode or ""))
 end
 
--- What a program says first, cut where it begins to explain.
+-- The first words of a program's output, up to an explanation.
 local function first_line(text)
   return (text or ""):match("^%s*([^\n]*)"):sub(1, WORDS_MAX_BYTES)
 end
 
 --- Starts a side. Its classes stay those of the start, as memcached's do: who names a factor asks for that.
 -- @param options `mib`, the memory limit (64); `arguments`, more words for the command line
--- @return the server; or nil and the server's own words on what it does not have
+-- @return the server; or nil and the server's own refusal
 function M.start(programs, of, options)
   options = options or {}
   local arguments = { "-m", options.mib or 64, "-t", 1, "-f", "1.25" }
@@ -101,7 +101,7 @@ function M.start(programs, of, options)
 end
 
 --- Ends a server.
--- @return true; or nil and what it said, when it did not end in peace
+-- @return true; or nil and its output after a bad end
 function M.stop(server)
   running[server] = nil
   local status, said = server:stop()
@@ -117,9 +117,8 @@ function M.stop_all()
   end
 end
 
---- Measures one side: starts it, calls `measure(server)` for a row, ends it and prints the row.
--- `measure` returns the row; nil and a message when it failed; nil, the server's words and M.ABSENT when the
--- server does not have what is to be measured.
+--- Measures one side: starts it, calls `measure(server)` for a row, ends it and prints the row. `measure` returns the
+-- row; nil and a message when it failed; nil, the server's words and M.ABSENT when the server lacks the feature.
 -- @return the row, or nil
 function M.measure(programs, sheet, of, options, measure)
   local server, why = M.start(programs, of, options)

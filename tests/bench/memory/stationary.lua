@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A stationary mix of sizes at 22 % of its working set: what do moves bring when nothing changes? A first pass
+--- A stationary mix of sizes at 22 % of its working set: the effect of moves when nothing changes. A first pass
 -- warms the cache, a second is measured.
 
 local compare = require("compare")
@@ -10,7 +10,7 @@ local sides = require("memory.sides")
 local TRACES <const> = os.getenv("TRACES") or "../shared/traces"
 local REQUESTS <const> = compare.setting("MIX_REQUESTS", 2000000) -- all of the trace
 local TRACE <const> = TRACES .. "/meta_kvreg_syn.txt.gz"
-local TRACE_SCALE <const> = 4 -- its values add up to 72 MB; times 4, 64 MB are 22 % of them
+local TRACE_SCALE <const> = 4 -- its values add up to 72 MB; with 4 times as many keys, 64 MB are 22 %
 local SYNTHETIC_KEYS <const> = 800000 -- the same share for the sizes of the ETC pool, 360 B on average
 local REQUESTS_A_WINDOW <const> = 4096 -- a window of utility, or a second, whichever is shorter
 local GOAL_POINTS <const> = 2.5

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Memory strategies: keys from 1 to 500,000, values of 50 to 500 bytes drawn anew at every set, as many gets as
--- sets. What does a round of one set and one get take, and how much of the memory held is payload?
+-- sets. Measured: the time of a round of one set and one get, and the share of payload in the memory held.
 --
--- Payload is the key and value bytes of the items that are there in the end; the values are read back, all of
--- them, and counted. Memory held is told by the server (pages that classes have; bytes of blocks or of the heap)
--- and by the system (growth of the resident set since the start, so index and buffers are in it).
+-- Payload is the key and value bytes of the items at the end; all values are read back and counted. Memory held is
+-- known from the server (pages that classes have; bytes of blocks or of the heap) and by the system (growth of the
+-- resident set since the start, so index and buffers are in it).
 
 local compare = require("compare")
 local gauges = require("memory.gauges")
@@ -14,7 +14,7 @@ local reshape = require("memory.reshape")
 
 local ROUNDS <const> = compare.setting("ROUNDS", 1000000)
 local KEYS <const>, KEY_BYTES <const> = compare.setting("KEYS", 500000), 6
-local MIB <const> = 1024 -- more than all of it, so that nothing is evicted
+local MIB <const> = 1024 -- more than all items need, so that none is evicted
 local BLOCK_BYTES <const> = { 64, 128, 200, 256, 512, 1024 }
 
 local M = {}
@@ -38,7 +38,7 @@ M.columns = {
 local SHAPE <const> = { "--keys", KEYS, "--key-prefix", "", "--key-bytes", KEY_BYTES, "--sizes", "u50,500",
   "--size-by", "request", "--conns", 4, "--pipeline", 16 }
 
--- What the server says its items take. Slabs: the pages that classes have.
+-- The items' memory by the server's statistics. Slabs: the pages of the classes.
 local function held_bytes(server)
   local store = server:stats("store")
   if store.bytes_held then
@@ -91,7 +91,7 @@ local function measure(programs, server, tune)
   return row
 end
 
--- Which strategies there are: a label, what slated is started with, and what is done after the load.
+-- The strategies: a label, slated's options, and the step after the load.
 local function strategies()
   local list = {
     { label = "slated slab", words = {} },

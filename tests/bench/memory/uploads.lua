@@ -37,7 +37,7 @@ local function stall(server)
   return connection
 end
 
--- The rest of it; the server's answer.
+-- Sends the other half; returns the server's reply.
 local function finish(connection)
   connection:send(("s"):rep(VALUE_BYTES - VALUE_BYTES // 2) .. "\r\n")
   local answer = connection:receive("*l")

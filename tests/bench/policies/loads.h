@@ -28,7 +28,7 @@ struct phase {
     double        rate;     /* a second; 0: as fast as a worker serves them */
     bool          counts;
     const char   *trace;    /* a file of the traces' folder; */
-    const char   *values;   /* sizes where its lines have none, as of simulate/simulate_sizes.h, */
+    const char   *values;   /* sizes for lines without one, as of simulate/simulate_sizes.h, */
     double        scale;    /* by which all are multiplied */
     struct stream streams[STREAMS_MAX];
 };

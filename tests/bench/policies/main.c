@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a mode of automove is worth, without a network, another thread or a clock: loads played to a
+ * The effect of each automove mode, without a network, another thread or a clock: loads played to a
  * cache in reckoned time.
  *
  *     build/bench/policies [--seeds N] [--modes NAME,...] [--fit yes] [LOAD ...]
  *
- * Prints a row for each load and mode: the load's figure over the seeds, mean, least and most; then
- * means of pages moved, of those to and fro, of live items that moves cost, of pages that a class
- * with nothing took, and of refused sets. With --fit yes a second row is of the same with chunk
- * sizes that are fitted by themselves; it ends with the changes of these, and with what the worst
- * second's hits, in points, were beside those of the same second without. README.md says more. */
+ * Prints a row for each load and mode: the load's figure over the seeds, mean, least and most; then means of pages moved, of those to and
+ * fro, of live items that moves cost, of pages that a class with nothing took, and of refused sets. With --fit yes a second row has
+ * adaptive chunk sizes; the row ends with the number of size changes, and with the worst second's hits minus those of the same second
+ * without, in points. README.md says more. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -19,7 +18,7 @@ enum {
     SEEDS = 3,
     SEEDS_MAX = 100,
     MODES_MAX = 16,
-    SECOND_GETS_LEAST = 9000, /* of a second whose hits are compared; fewer tell too little */
+    SECOND_GETS_LEAST = 9000, /* of a second whose hits are compared; fewer show too little */
 };
 
 struct wanted {
@@ -110,7 +109,7 @@ static void add(struct sums *s, const struct outcome *o) {
     s->changes += (double)o->changes;
 }
 
-/* The worst second's hits of a hundred gets, less those of the same second beside it. */
+/* The worst second's hits of a hundred gets, minus those of the same second in the other run. */
 static double worst_second(const struct outcome *o, const struct outcome *beside) {
     double worst = 0;
     for (unsigned i = 0; i < o->seconds && i < beside->seconds; i++) {

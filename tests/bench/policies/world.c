@@ -13,14 +13,13 @@
 #include "simulate/trace.h"
 
 enum {
-    /* A request at full speed: a get and its fill, a set alone, and 1000 bytes of either. As of one
-     * worker that has a core, like its client: 100,000 sets of 1 kB take 0.2 s, 10,000 of 10 kB
-     * 0.1 s. */
+    /* The time of a request at full speed: a get and its fill, a set alone, and 1000 bytes of either, for one worker with a
+     * core, and a client with another: 100,000 sets of 1 kB take 0.2 s, 10,000 of 10 kB 0.1 s. */
     GET_NS = 5000,
     SET_NS = 1000,
     KB_NS = 1000,
-    /* A page that moves, and an item that lived in it: 500 pages a second of 5,461 items each, as
-     * measured (tests/bench/memory, latency). */
+    /* The time of a page move, and of each live item in the page: 500 pages a second of 5,461 items each, as measured
+     * (tests/bench/memory, latency). */
     PAGE_NS = 300 * 1000,
     ITEM_NS = 300,
     TURN_REQUESTS = 32,
@@ -215,7 +214,7 @@ static bool play_trace(struct world *w) {
     return true;
 }
 
-/* --- what came of it --- */
+/* --- results --- */
 
 static void pages_of(struct world *w, uint32_t pages[SLAB_CLASSES_MAX]) {
     const struct slab *slab = cache_slab(w->side.cache);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A server's cache with its tuner, in time that is reckoned: a request takes what the load says, a
- * page that moves what a page took where that was measured, and the tuner looks again when the
- * mover would be done. So a run is the same on every machine, busy or not. One world at a time, on
- * one thread: the cache's clock is the process's. */
+ * A server's cache with its tuner, in reckoned time: a request takes the load's time, a page move the measured time of a
+ * real move, and the tuner decides again when the mover would be done. So a run is the same on every machine, busy or not.
+ * One world at a time, on one thread: the cache's clock is the process's. */
 #ifndef POLICIES_WORLD_H
 #define POLICIES_WORLD_H
 #include "loads.h"
@@ -34,9 +33,8 @@ struct play {
     uint64_t           seed;
 };
 
-/* Plays the load to a cache whose pages `mode` moves. Keys, their order and which of them are
- * sampled follow from the seed. False: a trace cannot be read, and it was said. Ends the program
- * when there is no memory. */
+/* Plays the load to a cache; `mode` moves its pages. The seed decides the keys, their order and which of them are sampled.
+ * False: a trace cannot be read, and the error was printed. Ends the program when there is no memory. */
 bool world_play(const struct play *, struct outcome *);
 
 /* Whether all traces of the load are there. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A worker's requests and what the tuner does beside them at the default rate of sampling, for callgrind (run): a server
+ * A worker's requests and the tuner's work beside them at the default rate of sampling, for callgrind (run): a server
  * without sockets on one thread, whose clock follows the requests, so that the same is counted each time.
  *
  *     bench get|set|fill [KOPS [KEYS]]      250 thousand operations a second, 100000 keys
  *
- * Sessions send 32 requests at a time for keys by Zipf's law, with values of 32 bytes. In `fill` a get that misses is followed
- * by a set, and there are 64 MB, for some 500000 keys. WARM_S seconds of that clock pass first, in which the rates find their
- * level. phase_requests is the worker's part, phase_tend the tuner's. Prints what there was to do. */
+ * Sessions send 32 requests at a time for keys by Zipf's law, with values of 32 bytes. In `fill` a get that misses is followed by a set,
+ * and there are 64 MB, for some 500000 keys. WARM_S seconds of that clock pass first, in which the rates settle. phase_requests is the
+ * worker's part, phase_tend the tuner's. Prints the amounts of work. */
 #include <math.h>
 
 #include "control/sampling/whatif.h"
@@ -78,7 +78,7 @@ static void tend(struct bench *b) {
     b->tends++;
 }
 
-/* Takes the replies; a get that missed is asked for as a set next, in `fill`. */
+/* Takes the replies; in `fill`, a get that missed becomes a set of the next turn. */
 static void take_replies(struct bench *b) {
     cache_turn_begin(b->fed.rig.ct);
     for (int s = 0; s < SESSIONS; s++) {

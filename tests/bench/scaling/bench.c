@@ -5,10 +5,10 @@
  *
  *     bench KEYS MS INDEXES POLICIES PARTITIONS THREADS LOADS      lists with commas; INDEXES: or all
  *
- * Loads: `a` half updates, `b` one in twenty, `c` none (YCSB's names and shares, Zipf 0.99, values of 100 bytes, all keys there);
+ * Loads: `a` half updates, `b` one in twenty, `c` none (YCSB's names and shares, Zipf 0.99, values of 100 bytes, all keys present);
  * `insert` stores keys that never came before into a full cache. A turn is 32 operations, as of a pipelined client. Keys are drawn before
- * the time begins. A row: operations a second by the wall, processor time an operation, and how often a thread had to
- * wait, for a lock or for its core, by the kernel's voluntary switches a thousand operations. */
+ * the time begins. A row: operations a second by the wall, processor time an operation, and a thread's waits for a lock or for its core, by
+ * the kernel's voluntary switches in a thousand operations. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>

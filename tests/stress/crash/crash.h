@@ -1,7 +1,8 @@
-/* A client that has its server killed, and holds what comes back against what was answered: see tests/stress/README.md.
+/* A client kills its server and compares the items that come back with the acknowledged ones: see tests/stress/README.md.
  *
- * Owners have keys that nobody else writes, and a model of each: what was answered last, and, of a request whose answer did
- * not come, what it would have made. After each kill and restart every key is read. */
+ * An owner has its own keys, and a model of each: the last acknowledged state, and the state that a request without a reply would have
+ * made. After each kill and restart a key must have one of these states, and no CAS may be given twice in all lives; a key that was being
+ * overwritten may be missing. A flush that was answered before a kill holds after it. */
 #ifndef CRASH_H
 #define CRASH_H
 #include <pthread.h>
@@ -17,26 +18,26 @@ enum { OWNERS = 4, KEYS = 2000, VALUE_MOST = 120 * 1000 };
 
 /* --- the server --- */
 
-struct place { /* where it runs, and how */
+struct place { /* the server's place and its options */
     const char *program;
     char        file[256], socket[100], log[256];
     bool        roomy; /* nothing need be evicted, so nothing may be missing */
-    const char *crash_at; /* of a debug build: where it is to end by itself; NULL: nowhere */
+    const char *crash_at; /* of a debug build: the failpoint at which it ends by itself; NULL: none */
     pid_t       pid;
-    int         process_fd; /* readable once it has ended */
+    int         process_fd; /* readable after its end */
 };
 void place_make(struct place *, const char *program, bool roomy);
 void place_clear(struct place *);
-bool place_start(struct place *); /* false: it did not come up */
+bool place_start(struct place *); /* false: the server did not start */
 void place_kill(struct place *, int signal);
-/* Whether it has ended as a killed process does, waiting for so long. */
+/* Whether the server has ended as a killed process does, within so long. */
 bool place_has_crashed(struct place *, int wait_ms);
 /* Waits until so many batches more were answered, or the server has ended. */
 enum waits { MAIN_WAITS, OPERATOR_WAITS, WAITS };
 void place_work(const struct place *, enum waits, uint64_t batches);
 void place_answered(uint64_t batches);
 
-/* --- what is counted --- */
+/* --- counts --- */
 #define TALLIES(X) \
     X(kills) X(answered) X(read) X(stored) X(lost) X(lost_in_flight) X(corrupt) X(resurrected) X(old_value) X(cas_repeated) \
     X(cas_changed) X(wrong_time) X(unknown_items) X(moves) X(geometries) X(policies) X(flushes) X(torn)
@@ -56,7 +57,7 @@ struct owner;
 struct owner *owner_create(unsigned number, uint64_t seed);
 /* Sends requests until the connection ends or *stop. */
 void owner_work(struct owner *, const struct place *, _Atomic bool *stop);
-/* Reads every key; what is there then is what is known. */
+/* Reads every key; the values found become the known state. */
 void owner_verify(struct owner *, const struct place *);
 void owner_forget(struct owner *); /* the server has nothing any more, or begins with nothing */
 uint64_t owner_present(const struct owner *); /* keys that are known to be there */

@@ -132,13 +132,13 @@ static void flush(struct worker *workers) {
     wire_free(&w);
 }
 
-/* Reads every key, and holds the number of items against those that are known. */
+/* Reads every key, and compares the number of items with the number of known ones. */
 static void verify_all(struct worker *workers) {
     begin_all(workers, verify, NULL);
     join_all(workers);
     uint64_t present = 0, items = statistic("", "curr_items");
     if (items == UINT64_MAX && place.crash_at != NULL) {
-        return; /* it was to end meanwhile */
+        return; /* the server was to end meanwhile */
     }
     for (unsigned i = 0; i < OWNERS; i++) {
         present += owner_present(workers[i].owner);
@@ -164,7 +164,7 @@ static bool life(struct worker *workers, unsigned number, uint64_t *random) {
     begin_all(workers, work, &stop);
     pthread_create(&operator.thread, NULL, worker_main, &operator);
     place_work(&place, MAIN_WAITS, LOAD_LEAST + next_random(random) % (LOAD_MOST - LOAD_LEAST));
-    if (number % 7 == 5) { /* a flush, and death as soon as it is answered */
+    if (number % 7 == 5) { /* a flush, and a kill at its reply */
         atomic_store(&stop, true);
         join_all(workers);
         flush(workers);
@@ -251,7 +251,7 @@ static void load(struct worker *workers, uint64_t batches, uint64_t *random) {
     place_work(&place, MAIN_WAITS, batches);
     atomic_store(&stop, true);
     join_all(workers);
-    place_answered(OPERATOR_REST); /* it waits for no more */
+    place_answered(OPERATOR_REST); /* no load waits any more */
     pthread_join(operator.thread, NULL);
 }
 

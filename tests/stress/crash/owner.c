@@ -9,12 +9,12 @@ enum { BATCH = 16, RECORD = 8, RECORDS_MOST = 500, TIME_SLACK_S = 4, READ_AT_ONC
 
 enum kind { VALUE, NUMBER, RECORDS, KINDS }; /* by the key's number */
 
-/* What a key holds: nothing, or a version of a value, a number, so many records. */
+/* The state of a key: missing, or a version of a value, a number, so many records. */
 struct state {
     bool     there;
     uint64_t version;
     uint32_t bytes;
-    int64_t  ttl_s; /* 0: it never ends; else the time to live that it had at some moment between these */
+    int64_t  ttl_s; /* 0: the key never expires; otherwise its time to live at some moment between these two */
     int64_t  asked_unix_s, answered_unix_s;
 };
 struct entry {
@@ -32,7 +32,7 @@ struct owner {
     uint64_t     random, version;
     struct entry keys[KEYS];
     struct wire  wire;
-    char         value[VALUE_MOST + 16]; /* as it should be */
+    char         value[VALUE_MOST + 16]; /* the key is as it should be */
 };
 
 struct owner *owner_create(unsigned number, uint64_t seed) {
@@ -57,7 +57,7 @@ uint64_t owner_present(const struct owner *o) {
 
 static enum kind kind_of(unsigned key) { return key % 50 == 0 ? NUMBER : key % 50 == 1 ? RECORDS : VALUE; }
 
-/* Tells its owner, key and version; no 8 bytes of it are those of another place, or of another value. */
+/* Names its owner, key and version; no 8 bytes equal those at another offset, or of another value. */
 static void make_value(char *to, const struct owner *o, unsigned key, uint64_t version, uint32_t bytes) {
     uint64_t x = (o->number + 1) * 0x9e3779b97f4a7c15u ^ key * 0xd1b54a32d192ed03u ^ version * 0xff51afd7ed558ccdu;
     for (uint32_t i = (uint32_t)snprintf(to, 64, "%u:%u:%" PRIu64 ":", o->number, key, version); i < bytes; i += 8) {
@@ -91,7 +91,7 @@ static enum action choose(struct owner *o, unsigned key) {
 
 static bool sets_time(enum action a) { return a == SET || a == SWAP || a == TOUCH; }
 
-/* Writes the request and notes what it will make. */
+/* Writes the request and notes the state that the request will make. */
 static void write_request(struct owner *o, const struct request *r) {
     struct entry *e = &o->keys[r->key];
     struct wire *w = &o->wire;
@@ -115,7 +115,7 @@ static void write_request(struct owner *o, const struct request *r) {
             e->then.bytes = RECORD;
             memcpy(o->value, "00000001", RECORD);
         } else {
-            /* as often as not one that takes the place of the old one where it lies */
+            /* in half the cases a value that overwrites the old one in place */
             bool as_long = e->now.there && next_random(&o->random) % 2 == 0;
             e->then.version = ++o->version;
             e->then.bytes = as_long ? e->now.bytes : some_bytes(o);
@@ -143,7 +143,7 @@ static void write_request(struct owner *o, const struct request *r) {
     }
 }
 
-/* Takes an answer. In a tight server what there was may have been evicted: then the key is as new. */
+/* Takes a reply. A tight server may have evicted the old value: then the key is as new. */
 static bool take_answer(struct owner *o, const struct place *place, const struct request *r) {
     struct entry *e = &o->keys[r->key];
     const char *line = wire_line(&o->wire);
@@ -194,7 +194,7 @@ void owner_work(struct owner *o, const struct place *place, _Atomic bool *stop) 
     wire_free(&o->wire);
 }
 
-/* --- what came back --- */
+/* --- items that came back --- */
 
 struct found {
     bool     there;
@@ -202,7 +202,7 @@ struct found {
     const char *value; /* in the wire's buffer */
     uint32_t bytes;
     uint64_t cas;
-    int64_t  ttl_s; /* -1: it never ends; at some moment between these */
+    int64_t  ttl_s; /* -1: never expires; at some moment between these two */
     int64_t  asked_unix_s, answered_unix_s;
 };
 
@@ -225,7 +225,7 @@ static bool read_key(struct owner *o, struct found *f) {
     return f->bytes <= VALUE_MOST && (f->value = wire_block(&o->wire, f->bytes)) != NULL;
 }
 
-/* Whether what was read is this state's value. */
+/* Whether the value read is this state's value. */
 static bool is_value_of(struct owner *o, unsigned key, const struct found *f, const struct state *s) {
     if (!s->there || !f->there) {
         return s->there == f->there;
@@ -248,7 +248,7 @@ static bool is_value_of(struct owner *o, unsigned key, const struct found *f, co
     return f->bytes == s->bytes && memcmp(f->value, o->value, s->bytes) == 0;
 }
 
-/* Whether it is whole, and some value that this key had once. */
+/* Whether the value is complete, and was this key's value at some time. */
 static bool is_some_value(struct owner *o, unsigned key, const struct found *f) {
     uint64_t version;
     unsigned number, of;
@@ -266,7 +266,7 @@ static void complain(struct owner *o, unsigned key, const struct found *f, const
            f->line);
 }
 
-/* Whether it has the time to live that this state has still to go. */
+/* Whether the item has the remaining time to live of this state. */
 static bool ends_with(const struct found *f, const struct state *s) {
     if (s->ttl_s == 0 || f->ttl_s < 0) {
         return s->ttl_s == 0 && f->ttl_s < 0;
@@ -284,7 +284,7 @@ static void judge(struct owner *o, const struct place *place, unsigned key, cons
         COUNT(stored);
     }
     if (!as_answered && !as_asked) {
-        if (!f->there) { /* it was stored; what was being written over may be gone */
+        if (!f->there) { /* the key was stored; one that was being overwritten may be missing */
             if (e->under_way) {
                 COUNT(lost_in_flight);
             } else if (place->roomy) {
@@ -311,7 +311,7 @@ static void judge(struct owner *o, const struct place *place, unsigned key, cons
             complain(o, key, f, "ends at another time");
         }
     }
-    /* from here on what is there is what is known */
+    /* from here on the found state is the known state */
     struct state is = as_asked ? e->then : e->now;
     is.there = f->there;
     is.ttl_s = f->ttl_s > 0 ? f->ttl_s : 0;

@@ -13,7 +13,7 @@
 
 static int words_fd, answers_fd[WAITS]; /* of servers that serve; eventfds, of batches that were answered */
 
-/* The memory file is to be in memory where it can. */
+/* The memory file is on a tmpfs where there is one. */
 void place_make(struct place *p, const char *program, bool roomy) {
     const char *folder = getenv("TMPDIR"), *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : folder;
     *p = (struct place){.program = program, .roomy = roomy};
@@ -48,7 +48,7 @@ static pid_t run(struct place *p) {
     return pid;
 }
 
-/* It listens before it has taken up its items, and serves after that. */
+/* The server listens before it has adopted its items, and serves after that. */
 bool place_start(struct place *p) {
     unlink(p->socket);
     if (words_fd == 0) {

@@ -5,11 +5,11 @@
 
 struct actor {
     struct world *world;
-    unsigned      number; /* among those of its kind */
+    unsigned      number; /* its number among those of its kind */
     uint64_t      random;
 };
 
-void *owner_main(void *actor);       /* owner.c: writes keys of its own, which it models */
+void *owner_main(void *actor);       /* owner.c: writes and models keys of its own */
 void *reader_main(void *actor);      /* reader.c: reads everybody's */
 void *slow_reader_main(void *actor); /* reader.c: large values, a little at a time */
 void *hammer_main(void *actor);      /* hammer.c: hot keys, one writer, many at a time */
@@ -20,8 +20,8 @@ void *guest_main(void *actor);       /* guest.c: half-sent values, broken connec
 void *operator_main(void *actor);    /* operator.c: policies, modes, pages, chunk sizes, the limit */
 void *flusher_main(void *actor);     /* operator.c: flush_all, several in a second, and some a second later */
 
-/* After the storm: what sharers find in what they share. */
+/* After the storm: the sharers check their shared keys. */
 void sharers_check(struct world *);
-/* Ends what the operator set going, so that the server comes to rest. */
+/* Ends changes that the operator began, so that the server comes to rest. */
 void operator_calm(struct world *);
 #endif

@@ -10,13 +10,13 @@
 
 enum { CLASSES = 256, WAITS = 1200, WAIT_US = 100 * 1000, SAME_LOOKS = 20 };
 
-/* Whether there is time for another look at what the server does by itself. */
+/* Whether there is time for another check of the server's own work. */
 static bool looks_again(unsigned *looks) {
     usleep(WAIT_US);
     return ++*looks < WAITS;
 }
 
-/* A reply of many lines up to END, in one text; the caller frees it. */
+/* A reply of many lines up to END, in one text; the caller frees the text. */
 static char *ask_all(int port, const char *command) {
     struct wire c = {.fd = -1};
     char *text = NULL, *line;
@@ -81,7 +81,7 @@ static bool rests(int port) {
     return steady && audit_stat(port, "", "slab_reassign_running") == 0 && audit_stat(port, "", "lru_crawler_running") == 0;
 }
 
-/* Pages over a limit that was lowered go one by one, with rests; the last pages of classes may stay over it. */
+/* Pages over a lowered limit go one by one, with pauses; the last pages of classes may stay over the limit. */
 static bool comes_to_rest(int port) {
     uint64_t over = 0;
     unsigned same = 0;
@@ -179,7 +179,7 @@ void audit_flush(int port, struct audit_left *left) {
     left->items = 1;
     say(port, "flush_all");
     for (unsigned looks = 0; left->items != 0 && looks_again(&looks);) {
-        left->items = audit_stat(port, "", "curr_items"); /* the server frees by itself what was flushed */
+        left->items = audit_stat(port, "", "curr_items"); /* the server frees flushed items by itself */
     }
     left->bytes = audit_stat(port, "", "bytes");
     char *slabs = ask_all(port, "stats slabs");

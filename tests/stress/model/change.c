@@ -22,7 +22,7 @@ static enum outcome expected_of_join(const struct request *r, const struct entry
     return r->compares && !known_cas_matches(r, e) ? EXISTS : STORED;
 }
 
-/* What the reply must be when the key is there, or is not. */
+/* The reply that must come when the key is there, or is not. */
 static enum outcome expected(const struct request *r, const struct entry *e, bool present) {
     uint64_t number;
     bool differs = r->compares && !known_cas_matches(r, e) && !(r->lower && r->compare_cas < e->cas);
@@ -128,7 +128,7 @@ static void apply(struct entry *e, const struct request *r, struct world *w, boo
     e->held = exptime >= 0;
 }
 
-/* A change that found no memory: a set removes what was there, others may. */
+/* A change that found no memory: a set removes the old value, others may. */
 static void refuse(struct entry *e, const struct request *r, struct world *w) {
     world_count(w, OP_REFUSED);
     if (r->op == OP_SET || r->op == OP_MS_SET) {
@@ -139,7 +139,7 @@ static void refuse(struct entry *e, const struct request *r, struct world *w) {
     }
 }
 
-/* Whether the key was there, as the answer shows it; false: the answer fits neither. */
+/* Whether the key was there, by the reply; false: the reply fits neither case. */
 static bool decide(const struct request *r, struct entry *e, struct world *w, enum outcome got, const char *line, bool *present) {
     enum outcome if_there = expected(r, e, true), if_gone = expected(r, e, false);
     *present = e->held;
@@ -173,11 +173,11 @@ static enum outcome classic_outcome(const char *line) {
     return line[0] >= '0' && line[0] <= '9' ? STORED : UNKNOWN;
 }
 
-/* A reply to a change, taken apart as far as it can be without the model. */
+/* A reply to a change, parsed as far as possible without the model. */
 struct change_reply {
     enum outcome outcome;
     char         line[800];
-    const char  *flags;     /* in it, behind the code */
+    const char  *flags;     /* in the reply, after the code */
     bool         has_number;
     uint64_t     number;    /* of ma */
 };
@@ -206,7 +206,7 @@ static bool read_change(const struct request *r, struct world *w, struct wire *c
     return true;
 }
 
-/* The answer of a join or a count that makes what is missing is the same either way; what it made tells. False: not even that. */
+/* A join or a count that makes a missing key has the same reply either way; the new value decides. False: not even that. */
 static bool tell_made(const struct request *r, const struct entry *e, const struct change_reply *reply, bool *present) {
     uint64_t number = 0, initial = r->segment.number;
     if (r->op == OP_MA) {
@@ -302,7 +302,7 @@ void change_hear_silence(const struct request *r, struct world *w) {
     } else if (r->op == OP_DELETE) {
         e->held = false;
         world_raise_floor(w, e->key_id, r->version);
-    } else if (e->held) { /* touch, where it was still there */
+    } else if (e->held) { /* touch, if the key was still there */
         e->excused |= !e->life.never;
         known_touched(r, e);
     }

@@ -1,4 +1,4 @@
-/* Choosing a request, and writing it. */
+/* Chooses and writes a request. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static struct segment some_segment(uint64_t *random, uint32_t version, bool numb
     return (struct segment){.kind = SEGMENT_GENERATED, .version = version, .bytes = some_bytes(random)};
 }
 
-/* A CAS to compare with: mostly the one that is there. What is not known is never hit by chance. */
+/* A CAS to compare with: mostly the present one. An unknown one is never hit by chance. */
 static uint64_t some_cas(uint64_t *random, const struct entry *e) {
     uint64_t absent = UINT64_C(1) << CAS_ABSENT | (rng_next(random) & 0xffffff);
     return e->cas == 0 || rng_one_in(random, 8) ? absent : e->cas;
@@ -69,7 +69,7 @@ static void choose_touch(struct request *r, uint64_t *random, unsigned one_in) {
     r->exptime = r->touches ? some_exptime(random) : 0;
 }
 
-/* What is asked to come back, `letter` included. */
+/* The requested return flags, `letter` included. */
 static void show_also(struct request *r, char letter) {
     size_t n = strlen(r->show);
     if (strchr(r->show, letter) == NULL) {
@@ -110,7 +110,7 @@ static void choose_ms(struct request *r, uint64_t *random) {
     if (r->op == OP_MS_APPEND || r->op == OP_MS_PREPEND) {
         choose_vivify(r, random, 3);
         if (r->vivifies) {
-            show_also(r, 's'); /* tells whether it was made */
+            show_also(r, 's'); /* its reply shows whether the key was made */
         }
     }
 }
@@ -150,7 +150,7 @@ static void choose_ma(struct request *r, uint64_t *random) {
         choose_touch(r, random, 6);
     }
     if (r->vivifies) {
-        show_also(r, 'v'); /* tells whether it was made */
+        show_also(r, 'v'); /* its reply shows whether the key was made */
     }
     uint64_t n = some_number(random);
     r->segment = (struct segment){.kind = SEGMENT_NUMBER, .number = n, .bytes = digits(n)};
@@ -181,7 +181,7 @@ static struct entry *some_entry(uint64_t *random, struct entry *entries) {
 
 static bool joins(enum op op) { return op == OP_APPEND || op == OP_PREPEND || op == OP_MS_APPEND || op == OP_MS_PREPEND; }
 
-/* How large the value can be once all that is on its way is done. */
+/* The largest size of the value once all requests on their way are done. */
 static void plan(struct request *r) {
     struct entry *e = r->e[0];
     if (e->pending == 0) {

@@ -1,5 +1,5 @@
-/* Who asks for all there is: dumps, statistics of every kind, events. Some leave in the middle, some are slow, some go on asking
- * behind a long answer. Every line must be whole, and no counter may ever be less than it was. */
+/* Clients that request dumps, statistics of every kind, and events. Some leave in the middle, some are slow, some send more requests behind
+ * a long reply. Every line must be complete, and no counter may ever fall. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 enum { SLOW_BUFFER_BYTES = 4096, LOOK_OPS = 20 * 1000, REST_OPS = 2000, CLASSES = 40 };
 
 struct question {
-    const char *line, *starts, *end; /* how each line of the answer starts, and its last line */
+    const char *line, *starts, *end; /* how each line of the reply starts, and its last line */
 };
 static const struct question dumps[] = {
     {"lru_crawler metadump all", "key=", "END"}, {"lru_crawler metadump hash", "key=", "END"}, {"lru_crawler mgdump all", "mg ", "EN"},
@@ -76,7 +76,7 @@ static struct question choose(uint64_t *random, char room[60]) {
     return (struct question){room, "STAT ", "END"};
 }
 
-/* One connection; false: it was not answered. */
+/* One connection; false: no reply. */
 static bool visit(struct actor *a, struct wire *c, uint64_t seen[COUNTERS]) {
     while (!atomic_load(&a->world->done)) {
         char room[60];

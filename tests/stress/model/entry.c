@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* How far the server's whole seconds, and a turn in which it looks at its clock once, may be from ours. */
+/* The most by which the server's whole seconds, with one clock reading a turn, may differ from ours. */
 static const double EARLY_S = 1.6, LATE_S = 4;
 enum { NUMBER_VALUE_MOST = 2048 }; /* memcached and slated count only in values that are no chains */
 
@@ -26,7 +26,7 @@ bool entry_number(const struct entry *e, uint64_t *number) {
         return false;
     }
     *number = first->number;
-    return e->segment_count == 1 || digits_of(first->number) < first->bytes; /* a blank ends it */
+    return e->segment_count == 1 || digits_of(first->number) < first->bytes; /* a blank ends the key */
 }
 
 bool entry_value_is(const struct entry *e, const char *bytes, size_t n) {

@@ -1,5 +1,5 @@
-/* What one owner knows of one of its keys: exactly what is stored there, if anything still is. Nobody else writes the key, so only
- * eviction, the end of its time, a flush or a refused change may take it away. For the owner's thread. */
+/* An owner's knowledge of one of its keys: the exact value, if the key is still there. No other client writes the key, so only eviction,
+ * the end of its time, a flush or a refused change may remove it. For the owner's thread. */
 #ifndef MODEL_ENTRY_H
 #define MODEL_ENTRY_H
 #include "value.h"
@@ -7,7 +7,7 @@
 
 struct lifetime {
     bool   never;
-    double least_s, most_s; /* it may be gone from the one moment on, and must be gone from the other */
+    double least_s, most_s; /* the key may be gone from the first moment on, and must be gone from the second */
 };
 
 struct entry {
@@ -15,9 +15,9 @@ struct entry {
     char     key[KEY_BYTES + 1];
     unsigned key_bytes;
 
-    bool     held;    /* false: it is surely not there */
-    bool     excused; /* it may be gone without an eviction: a change of it was refused or given up */
-    bool     broken;  /* it was found wrong: left alone from then on */
+    bool     held;    /* false: the key is surely missing */
+    bool     excused; /* the key may be gone without an eviction: a change was refused or given up */
+    bool     broken;  /* the key was found wrong: left alone from then on */
     struct segment segments[SEGMENTS_MAX];
     unsigned segment_count;
     size_t   value_bytes;
@@ -27,7 +27,7 @@ struct entry {
     bool     cas_known;
     uint64_t cas;       /* the last that was known */
     uint64_t cas_most;  /* the highest that the server chose */
-    uint64_t flush_from;  /* flushes with a higher number may have taken it */
+    uint64_t flush_from;  /* flushes with a higher number may have removed it */
     uint64_t flush_until; /* those must have */
 
     uint32_t version;   /* of the last request */
@@ -40,9 +40,9 @@ struct entry {
 enum { EXPTIME_LONG_S = 100 * 1000, EXPTIME_SHORT_S = 2 };
 struct lifetime lifetime_of(int32_t exptime, double sent_s, double heard_s);
 
-/* Whether a value may be counted in at all: one that is empty or a chain is no number, before its CAS is looked at. */
+/* Whether incr may work on a value at all: an empty or chained value is no number, whatever its CAS. */
 bool entry_may_count(const struct entry *);
-/* The number in a value, as incr understands it; false: there is none. */
+/* The number in a value, as incr reads it; false: none. */
 bool entry_number(const struct entry *, uint64_t *number);
 bool entry_value_is(const struct entry *, const char *bytes, size_t n);
 void entry_put(struct entry *, const struct segment *only);           /* the value is this segment alone; NULL: empty */

@@ -1,5 +1,5 @@
-/* A few hot keys, each with one writer, read as fast as can be: values of nearly the size to which they are copied without a lock,
- * so that a reader is often in the middle of one when it changes. Requests go many at a time. */
+/* A few hot keys, each with one writer, read as fast as possible: values of nearly the largest size that readers copy without a lock, so
+ * that a value often changes in the middle of a read. Requests go many at a time. */
 #include <stdio.h>
 #include <string.h>
 

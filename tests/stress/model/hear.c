@@ -1,4 +1,4 @@
-/* Reading a reply and holding it against the model. */
+/* Reads a reply and compares it with the model. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,8 +81,8 @@ static void check_marks(const struct request *r, struct entry *e, struct world *
     e->won |= won;
 }
 
-/* Whether the reply is that of an item which N just made. N and R are not asked together, so one that was there is won only if it
- * is stale, and shows that too. */
+/* Whether the reply is that of an item which N just made. N and R are not sent together, so an item that was there is won only if it is
+ * stale, and the reply shows that, too. */
 static bool was_made(const struct request *r, const char *line) {
     size_t n = strlen(line);
     return r->vivifies && n >= 4 && strcmp(line + n - 2, " W") == 0 && strcmp(line + n - 4, " X W") != 0;
@@ -127,7 +127,7 @@ static bool hear_mg(const struct request *r, struct world *w, struct wire *c, ch
         known_wrong(w, OUT_OF_PLACE, r, e, "reply", copy);
         return true;
     }
-    matches |= r->compares && known_cas_matches(r, e); /* c may have told it */
+    matches |= r->compares && known_cas_matches(r, e); /* c may have shown it */
     world_count(w, OP_HIT);
     if (e->broken) {
         return true;
@@ -146,7 +146,7 @@ static bool hear_mg(const struct request *r, struct world *w, struct wire *c, ch
         e->won = true;
         return true;
     }
-    if (!e->broken && r->touches) { /* T stands before R: what R sees is the new time */
+    if (!e->broken && r->touches) { /* T stands before R: R sees the new time */
         known_touched(r, e);
     }
     if (!e->broken) {

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { CHOSEN_CAS_BITS = 48 }; /* what the server chooses stays below, what E gives is above */
+enum { CHOSEN_CAS_BITS = 48 }; /* numbers that the server chooses stay below, those that E gives are above */
 
 void known_wrong(struct world *w, enum wrong what, const struct request *r, struct entry *e, const char *how, const char *reply) {
     world_wrong(w, what, "%s, %s of %.20s: %s%s%.200s", how, op_names[r->op], e->key, e->held ? "held" : "gone",
@@ -87,7 +87,7 @@ void known_stored(struct entry *e, const struct request *r, struct world *w, boo
     e->held = true;
     e->changed = r->version;
     known_give_cas(e, r->give_cas);
-    if (!joined || r->segment.bytes >= SEGMENT_HEAD_BYTES) { /* else readers see no version of it */
+    if (!joined || r->segment.bytes >= SEGMENT_HEAD_BYTES) { /* otherwise readers see no version of the key */
         world_raise_floor(w, e->key_id, r->version);
     }
 }

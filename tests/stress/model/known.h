@@ -1,14 +1,14 @@
-/* What a reply tells of a key, held against what its owner knows: what differs is counted as a violation and the entry is given up
- * as broken; the rest is learnt. For the owner's thread. */
+/* Compares a reply about a key with the owner's knowledge: a difference is counted as a violation and ends the entry's use; new facts are
+ * learnt. For the owner's thread. */
 #ifndef MODEL_KNOWN_H
 #define MODEL_KNOWN_H
 #include "request.h"
 
-/* A violation; `reply` NULL: nothing more is to be told. */
+/* A violation; `reply` NULL: no more to print. */
 void known_wrong(struct world *, enum wrong, const struct request *, struct entry *, const char *how, const char *reply);
-/* The key is there: was it allowed to be? */
+/* The key is there: may it be? */
 bool known_alive(const struct request *, struct entry *, struct world *, const char *reply);
-/* It is not there: an eviction, unless something else explains it. */
+/* The key is missing: an eviction, unless there is another reason. */
 void known_gone(const struct request *, struct entry *, struct world *);
 
 void known_give_cas(struct entry *, uint64_t given); /* 0: the server chose one */
@@ -19,5 +19,5 @@ void known_check_value(const struct request *, struct entry *, struct world *, c
 /* The entry after a request that was done. */
 void known_touched(const struct request *, struct entry *);
 void known_stored(struct entry *, const struct request *, struct world *, bool joined);
-void known_vivified(struct entry *, const struct request *, struct world *); /* N made it of nothing */
+void known_vivified(struct entry *, const struct request *, struct world *); /* N made the missing key */
 #endif

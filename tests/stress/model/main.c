@@ -15,7 +15,7 @@ static const char *const claims[WRONG_KINDS] = {WRONGS(CLAIM)};
 static const struct {
     void *(*run)(void *);
     unsigned count;
-} kinds[] = { /* the flusher last: it is ended first */
+} kinds[] = { /* the flusher is last, because it ends first */
     {owner_main, OWNERS}, {sharer_main, SHARERS}, {hammer_main, 2}, {reader_main, 2}, {slow_reader_main, 3}, {guest_main, 2}, {dumper_main, 2},
     {watcher_main, 1}, {operator_main, 1}, {flusher_main, 1},
 };
@@ -40,7 +40,7 @@ static void storm(struct world *w, double seconds) {
     }
     world_pass(seconds * 0.7);
     world_end(&w->no_flush);
-    pthread_join(threads[--n], NULL); /* what is stored from now on is still there when it is counted */
+    pthread_join(threads[--n], NULL); /* items stored from now on are still there for the counts */
     world_pass(seconds * 0.3);
     world_end(&w->done);
     while (n > 0) {

@@ -6,7 +6,7 @@
 
 #include "known.h"
 
-/* One flag behind the code of a meta reply; `*at` goes on behind it. */
+/* One flag after the code of a meta reply; `*at` advances behind the flag. */
 static bool next_flag(const char **at, char *letter, const char **token, size_t *token_bytes) {
     if (**at != ' ') {
         return false;

@@ -19,14 +19,14 @@ static const char *const harmless[] = {
     "slabs geometry resume", "lru tune 10 30 0.1 1.5", "lru tune 20 40 0.2 2.0", "lru_crawler sleep 0", "lru_crawler sleep 100"};
 static const char *const with_evictions[] = {"cache_memlimit 56", "cache_memlimit 64", "cache_memlimit 80", "slabs reassign -1 0 3"};
 
-/* What the server answers to a line; NULL: it is gone. */
+/* The server's reply to a line; NULL: the server is gone. */
 static const char *order(struct world *w, struct wire *c, const char *line) {
     wire_say(c, "%s\r\n", line);
     world_count(w, OP_ORDER);
     return wire_flush(c) ? wire_line(c) : NULL;
 }
 
-/* All that was stored so far is gone when this returns; what is stored meanwhile may be. */
+/* All items stored before the call are gone when this returns; those stored meanwhile may be. */
 static bool flush(struct world *w, struct wire *c, uint64_t *random) {
     char line[40];
     unsigned delay_s = rng_one_in(random, 4) ? 1 : 0, times = delay_s == 0 ? 1 + (unsigned)rng_below(random, 4) : 1;

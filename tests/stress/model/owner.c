@@ -16,7 +16,7 @@ struct owner {
     struct wire   wires[CONNECTIONS];
 };
 
-/* Keys with requests on their way on a connection that is gone may hold anything: the next set tells. */
+/* Keys with requests on their way on a lost connection may hold anything until the next set. */
 static void forget(struct request *requests, unsigned n) {
     for (unsigned i = 0; i < n; i++) {
         for (unsigned k = 0; k < requests[i].keys; k++) {
@@ -77,7 +77,7 @@ static void send_half(struct owner *o, struct wire *c) {
     reconnect(o, c);
 }
 
-/* At the end every key is read once more, and what is there is made to stay, so that the counts that follow do not change. */
+/* At the end every key is read once more, and present items get no expiry time, so that the following counts do not change. */
 static void read_all(struct owner *o) {
     struct wire *c = &o->wires[0];
     for (unsigned i = 0; i < KEYS_AN_OWNER; i++) {

@@ -1,5 +1,5 @@
-/* Readers of keys that others write: a value must belong to its key, be whole, and be no older than one that was acknowledged, or
- * seen by anybody, before it was asked for. They use get alone: a meta get may win a stale item, which its owner would not know. */
+/* Readers of others' keys: a value must belong to its key, be complete, and be no older than one that was acknowledged, or seen by anybody,
+ * before the request. They use get alone: a meta get may win a stale item, which its owner would not know. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,7 +95,7 @@ void *slow_reader_main(void *arg) {
         good = wire_open(&c, w->port, SLOW_BUFFER_BYTES);
         unsigned n = ask(w, &c, &a->random, asked, SLOW_KEYS);
         good = good && wire_flush(&c);
-        world_rest(w, REST_OPS, &a->random, &w->done); /* what is being sent stays borrowed */
+        world_rest(w, REST_OPS, &a->random, &w->done); /* values being sent stay borrowed */
         good = good && hear_values(w, &c, asked, n);
         world_count(w, OP_SLOW);
         wire_close(&c, rng_one_in(&a->random, 4));

@@ -1,4 +1,4 @@
-/* A request of an owner about a key of its own: chosen at random, written to a connection, and its reply held against the model. */
+/* An owner's request for one of its keys: chosen at random, written to a connection, and its reply compared with the model. */
 #ifndef MODEL_REQUEST_H
 #define MODEL_REQUEST_H
 #include "entry.h"
@@ -10,7 +10,7 @@ struct request {
     enum op op;
     struct entry *e[GET_KEYS_MAX]; /* one, but for get, gets, gat, gats */
     unsigned keys;
-    struct segment segment;        /* what is stored, joined, or made on a miss */
+    struct segment segment;        /* the value to store, to join, or to make on a miss */
     uint32_t client_flags;
     bool     touches;              /* meta T is given, or the command has a time of its own */
     int32_t  exptime;
@@ -23,16 +23,16 @@ struct request {
     bool     invalidates, drops_value; /* meta I and x of a delete */
     bool     decrements;
     uint64_t delta;
-    char     show[SHOW_MAX];       /* meta: what is asked to come back, in this order */
-    bool     silent;               /* noreply or q, and mn behind it */
+    char     show[SHOW_MAX];       /* meta: the requested return flags, in this order */
+    bool     silent;               /* noreply or q, and mn after it */
     bool     binary;               /* the key goes as base64 */
     uint32_t opaque;
     uint32_t version;
     double   sent_s;
-    uint64_t flushes_over;         /* when it was sent */
+    uint64_t flushes_over;         /* when the request was sent */
 };
 
-/* Chooses a request about one of the owner's keys; the model is not changed but for what is on its way. */
+/* Chooses a request for one of the owner's keys; of the model only the requests on their way change. */
 void request_choose(struct request *, struct world *, uint64_t *random, struct entry *entries);
 void request_say(const struct request *, struct wire *);
 size_t request_reply_bytes(const struct request *); /* at most about so many */

@@ -8,12 +8,12 @@
 struct server {
     pid_t pid;
     int   port;
-    FILE *log; /* what it says, in a file without a name */
+    FILE *log; /* its output, in a file without a name */
 };
 
-/* Options behind the program's name, ended by NULL. False: it did not start; why was printed. */
+/* Options after the program's name, ended by NULL. False: the server did not start; the reason was printed. */
 bool     server_start(struct server *, const char *program, char *const options[]);
 unsigned server_descriptors(const struct server *);
-/* Ends it with SIGTERM. Its exit status, or 128 and the signal that ended it; what it said was printed unless that is 0. */
+/* Ends the server with SIGTERM. Returns its exit status, or 128 and the signal that ended it; unless that is 0 its output was printed. */
 int      server_stop(struct server *);
 #endif

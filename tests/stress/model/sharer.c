@@ -1,5 +1,5 @@
-/* Keys that all sharers change: counters, of which no increment may be lost in any life between two evictions, and logs, to which each appends its next number, so
- * that a log tells of every append that is missing, doubled or out of order. */
+/* Keys that all sharers change: counters, of which no increment may be lost in any life between two evictions, and logs, to which each
+ * sharer appends its next number, so that a log shows every append that is missing, doubled or out of order. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { LOG_BYTES_MAX = 60 * 1000 };
 
-/* The next number of each sharer for each log: known to all, so that anyone may check. Only its sharer writes it. */
+/* The next number of each sharer for each log: every sharer may check it, and only its own sharer writes it. */
 static _Atomic uint64_t appended[SHARED_LOGS][SHARERS];
 
 /* Tokens are "sharer.number;". Within one life of a log each sharer's numbers follow each other without a gap. */
@@ -79,7 +79,7 @@ static bool append(struct actor *a, struct wire *c, unsigned log) {
     return line != NULL;
 }
 
-/* The number of a reply to ma or incr; false: it has none. *good: the reply is whole. */
+/* The number in a reply to ma or incr; false: none. *good: the reply is complete. */
 static bool hear_number(struct wire *c, char *line, uint64_t *number, bool *good) {
     char *digits = line;
     if (line != NULL && strncmp(line, "VA ", 3) == 0) {
@@ -93,7 +93,7 @@ static bool hear_number(struct wire *c, char *line, uint64_t *number, bool *good
     return true;
 }
 
-/* A counter that is not there is made anew, where its next life begins. What an increment answers tells which life it was of. */
+/* A missing counter is made anew with the start of its next life. The reply to an increment shows its life. */
 static bool count(struct actor *a, struct wire *c, unsigned counter) {
     struct world *w = a->world;
     uint64_t number;

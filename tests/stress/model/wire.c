@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { SLOW_SEGMENT_BYTES = 600 }; /* the other side's send buffer follows from the segment's size; else it takes megabytes at once */
+enum { SLOW_SEGMENT_BYTES = 600 }; /* the send buffer follows from the segment; otherwise megabytes come at once */
 enum { HANG_MS = 120 * 1000, FIRST_ROOM = 1 << 16, LINE_BYTES_MAX = 4096 };
 
 static void need(char **buffer, size_t *room, size_t n) {
@@ -105,7 +105,7 @@ static bool comes_to(const struct wire *w, short events, short *ready) {
 
 static bool again(void) { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
-/* What there is to be read, without waiting; false: the end. */
+/* The bytes that can be read without waiting; false: the end. */
 static bool take_in(struct wire *w) {
     if (w->in_at > 0 && w->in_at == w->in_end) {
         w->in_at = w->in_end = 0;

@@ -19,10 +19,10 @@ void  wire_free(struct wire *);
 char *wire_room(struct wire *, size_t n);     /* where the next n bytes to be sent are written to */
 __attribute__((format(printf, 2, 3))) void wire_say(struct wire *, const char *format, ...);
 bool  wire_flush(struct wire *);              /* false: the connection is gone, or nothing moved for two minutes */
-/* The next line without its end; valid until the next call. NULL: there is none. */
+/* The next line without its end; valid until the next call. NULL: none. */
 char *wire_line(struct wire *);
 /* The next n bytes, and the line end behind them, likewise. */
 char *wire_block(struct wire *, size_t n);
 void  wire_half_close(struct wire *);         /* nothing more will be sent */
-bool  wire_ended(struct wire *);              /* waits for the server's end; what comes before is thrown away */
+bool  wire_ended(struct wire *);              /* waits for the server to close; bytes before that are dropped */
 #endif

@@ -1,5 +1,5 @@
-/* What all threads of a run share: the server, what was found wrong, what was done, and the board that says which versions of each
- * key a reader may still see. */
+/* Shared by all threads of a run: the server, the violations found, the counts, and the board of the versions of each key
+ * that a reader may still see. */
 #ifndef MODEL_WORLD_H
 #define MODEL_WORLD_H
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 enum { OWNERS = 8, KEYS_AN_OWNER = 400, GUEST_KEYS = 40, HOT_KEYS = 2, SHARED_COUNTERS = 8, SHARED_LOGS = 4, SHARERS = 4 };
-enum { LIVES_MAX = 1 << 16, LIFE_BITS = 32 }; /* of shared counters: a number's high half says of which life it is */
+enum { LIVES_MAX = 1 << 16, LIFE_BITS = 32 }; /* of shared counters: the high half of a number is its life */
 enum { GUEST_OWNER = OWNERS, KEYS_ALL = OWNERS * KEYS_AN_OWNER + GUEST_KEYS + HOT_KEYS };
 
 /* Each is a claim of its own. */
@@ -55,7 +55,7 @@ struct world {
     _Atomic uint64_t flushes_begun, flushes_over; /* flushes are one after the other */
     _Atomic uint64_t ops[OP_KINDS], all_ops;
     _Atomic uint64_t wrongs[WRONG_KINDS];
-    _Atomic uint64_t cas_seen[1 << 18]; /* by CAS: which key had it */
+    _Atomic uint64_t cas_seen[1 << 18]; /* by CAS: the key that had it */
     _Atomic uint32_t lives;           /* begun; those from LIVES_MAX on are not */
     struct life {
         _Atomic uint64_t increments, highest; /* acknowledged; the place of the highest number that one answered. In the end both are equal */
@@ -64,13 +64,13 @@ struct world {
 
 void world_count(struct world *, enum op);
 void world_count_if(struct world *, enum op, bool);
-/* Returns when others have done at most so many operations more, or `*over`. Owners never rest, so it comes. */
+/* Returns when others have done at most so many operations more, or `*over`. Owners never rest, so the call returns. */
 void world_rest(struct world *, uint64_t ops_most, uint64_t *random, const _Atomic bool *over);
 void world_end(_Atomic bool *over);
-/* Counts, and tells the first few. */
+/* Counts violations, and prints the first few. */
 __attribute__((format(printf, 3, 4))) void world_wrong(struct world *, enum wrong, const char *format, ...);
 void world_raise_floor(struct world *, uint32_t key_id, uint32_t version);
-/* A CAS that was given to the key: false when another key was seen with it. */
+/* A CAS that was given to the key: false when it was seen with another key. */
 bool world_note_cas(struct world *, uint32_t key_id, uint64_t cas);
 
 /* The name of a key follows from its number: 8 to 250 bytes. */

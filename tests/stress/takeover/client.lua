@@ -1,11 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- A client of a server that is taken over from: it stores, reads back and counts, and connects again when the server
--- hangs up.
+-- A client of a server during takeovers: stores, reads back and counts, and connects again when the server hangs up.
 --
 --     lua5.4 client.lua PORT NUMBER END_FILE WAIT_S
 --
--- Writes a line for each round, and at the end how often it was hung up on. Ends with an error, and a sentence, when it
--- is refused, when a store that was acknowledged is gone, or when an answer is not whole.
+-- Writes a line for each round, and at the end the number of hang-ups. Ends with an error, and a sentence, when a
+-- connection is refused, an acknowledged store is gone, or a reply is not complete.
 local socket = require "socket"
 
 local PORT <const>, NUMBER <const>, END_FILE <const>, WAIT_S <const> = arg[1], arg[2], arg[3], tonumber(arg[4])
@@ -24,8 +23,8 @@ local function connect()
     end
 end
 
--- Sends a request and returns what `receive` makes of the answer; again, on another connection, if the server hung up
--- before it answered.
+-- Sends a request and returns the result of `receive` for the reply; again, on another connection, if the server hung
+-- up before it answered.
 local function ask(request, receive)
     while true do
         if not wire then

@@ -8,8 +8,7 @@
 #include "facts/model.h"
 #include "facts/stats.h"
 
-/* The text of a fixture; the caller frees it. Ends the test when it can't be read: nothing could be
- * claimed. */
+/* The text of a fixture; the caller frees it. An unreadable fixture ends the test. */
 static char *fixture_text(const char *name, size_t *bytes) {
     char path[512];
     const char *slash = strrchr(__FILE__, '/');
@@ -58,7 +57,7 @@ __attribute__((unused)) static void fixture_load(const char *name, uint64_t at_m
     free(text);
 }
 
-/* What a server's fixture says to "stats settings", as the answer that is kept as text. */
+/* The reply to "stats settings" in a server's fixture, as text. */
 __attribute__((unused)) static void fixture_answers(const char *name, struct answers *answers) {
     size_t bytes;
     char *text = fixture_text(name, &bytes);
@@ -93,7 +92,7 @@ __attribute__((unused)) static struct model *fixture_model(const char *server) {
     return model;
 }
 
-/* The server goes on as it did between the last two refreshes, which were of the same connection. */
+/* The server goes on as between the last two refreshes, which were of the same connection. */
 __attribute__((unused)) static void fixture_go_on(struct model *model, int refreshes) {
     static struct snapshot before, next;
     for (int round = 0; round < refreshes; round++) {
@@ -113,7 +112,7 @@ __attribute__((unused)) static void fixture_go_on(struct model *model, int refre
     }
 }
 
-/* Forty busy classes: what a second of a large server changes. */
+/* Forty busy classes: the changes of a second on a large server. */
 __attribute__((unused)) static void fixture_busy_second(struct snapshot *one, unsigned *seed) {
     for (int i = 0; i < GENERAL_COUNT; i++) {
         one->general[i] += (unsigned)rand_r(seed) % 50000;
@@ -130,7 +129,7 @@ __attribute__((unused)) static void fixture_busy_second(struct snapshot *one, un
         stats->value[CLASS_mem_requested] += (unsigned)rand_r(seed) % 9000;
         stats->value[CLASS_number_hot] += (unsigned)rand_r(seed) % 30;
         stats->value[CLASS_free_chunks] = (unsigned)rand_r(seed) % 200;
-        if (stats->present) { /* as a server counts: what is not free is used, the rest is cold */
+        if (stats->present) { /* as a server counts: chunks that are not free are used, the others are cold */
             stats->value[CLASS_used_chunks] =
                 stats->value[CLASS_total_chunks] - stats->value[CLASS_free_chunks];
             stats->value[CLASS_number_cold] = stats->value[CLASS_number] -
@@ -157,7 +156,7 @@ __attribute__((unused)) static int fixture_main(void) {
     return tap_done();
 }
 
-/* What only some views want, from the same file; class_id: the one whose every stat is kept. */
+/* Data that only some views need, from the same file; class_id: the class with all its statistics. */
 __attribute__((unused)) static void fixture_details(struct model *of, const char *name, unsigned class_id, uint64_t at_ms) {
     static const struct {
         const char *heading;

@@ -1,4 +1,4 @@
-/* Changes before they are sent: which may be, and what exactly would be. */
+/* Changes before they are sent: whether each may be sent, and its exact bytes. */
 #include "act/action.h"
 #include "fixture.h"
 #include "tap.h"

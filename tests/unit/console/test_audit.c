@@ -1,4 +1,4 @@
-/* The record of changes, as its file: found, locked, read from its end; and what is proposed of it to be undone. */
+/* The record of changes as a file: found, locked, read from its end; and the proposed undo. */
 #include "act/acting.h"
 #include "brain/lua_state.h"
 #include "fixture.h"
@@ -106,7 +106,7 @@ TEST(test_the_record_is_free_when_memory_lacks_for_its_text) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, acting.object);
     lua_getfield(L, -1, "record");
     lua_getfield(L, -1, "append");
-    lua_pushnil(L); /* is not called: its argument has no room */
+    lua_pushnil(L); /* the function is not called: its argument does not fit */
     memory.alloc = lua_getallocf(L, &memory.ud);
     lua_setallocf(L, lacking, &memory);
     bool is_told = lua_pcall(L, 1, 2, 0) == LUA_OK && lua_isnil(L, -2);

@@ -1,4 +1,4 @@
-/* The rules themselves are tested where they stand, in tests/spec; here it is what the bridge to them hands over. */
+/* The rules' own tests are in tests/spec; here are those of the data that the bridge hands over. */
 #include "brain/brain.h"
 #include "fixture.h"
 

@@ -1,5 +1,4 @@
-/* The client against a server that this test plays itself, on a UNIX socket in a folder of its own.
- */
+/* The client against a server that this test plays, on a UNIX socket in a folder of its own. */
 #include "app/servers/address_word.h"
 #include "link/client.h"
 #include "link/poller.h"
@@ -43,7 +42,7 @@ static void serve(const char *text) {
     }
 }
 
-/* A client that has asked for statistics. */
+/* A client that has requested statistics. */
 static struct client *asking(void) {
     struct client *client = connect_here();
     client_send(client, "stats", REPLY_STATS, 1, clock_at);
@@ -117,7 +116,7 @@ TEST(test_a_server_that_dies_is_noticed_and_found_again) {
 
 TEST(test_a_server_that_reads_nothing_and_resets_gets_the_same_hint) {
     struct client *client = asking();
-    close(peer); /* what we asked is unread, so the connection is reset */
+    close(peer); /* our request is unread, so the connection is reset */
     client_step(client, clock_at);
     is_down_for(client, "before it answered: does it want tls://");
     client_destroy(&client);
@@ -227,8 +226,7 @@ TEST(test_a_server_that_refuses_is_quoted) {
     hang_up(&client);
 }
 
-/* Behind TLS nothing is up before the handshake, and a server that does not speak it is told from one that
- * does not answer. */
+/* With TLS no connection is up before the handshake, and a server without TLS is told apart from one that does not answer. */
 TEST(test_tls_waits_for_its_handshake) {
     char why[200];
     struct address address;

@@ -11,7 +11,7 @@ static struct model *slated_model(void) {
     return slated;
 }
 
-/* What a server answers to an inquiry. */
+/* A server's reply to an inquiry. */
 static void answer(enum inquiry inquiry, const char *text) {
     details_take(model_open_details(model), inquiry, 0, text, strlen(text), true, 12000);
 }
@@ -282,7 +282,7 @@ TEST(test_a_click_chooses_a_row) {
     }
 }
 
-/* The past shows what the tape holds of its moment, by estimate where it must be; else it says that it is not recorded. */
+/* A view of the past shows the tape's data of that moment, if need be an estimate; otherwise it shows that none is recorded. */
 TEST(test_the_past_holds_what_was_recorded) {
     static const struct {
         const struct view *view;

@@ -1,4 +1,4 @@
-/* What only some views want: its parsers, and what is reckoned from it. */
+/* Data that only some views need: parsers, and figures computed from them. */
 #include "brain/query.h"
 #include "brain/sizes.h"
 #include "facts/page_summary.h"
@@ -107,7 +107,7 @@ TEST(test_curves_are_read_between_their_points) {
     ok(isnan(curve.at_size[0]), "what was not said is unknown, not zero");
 }
 
-/* The rules are tested in tests/spec; here it is what the bridge hands over and takes. */
+/* The rules are tested in tests/spec; here are the data that the bridge hands over and returns. */
 TEST(test_what_lua_reckons_comes_through) {
     const struct class_worth *worth;
     look_at_model(slated_model(0), 0);

@@ -1,4 +1,4 @@
-/* `?`: every figure that a view shows has an explanation, and the overlay shows it. */
+/* `?`: every figure that a view shows has an explanation, and the overlay shows the explanation. */
 #include "draw/explain.h"
 #include "screen.h"
 

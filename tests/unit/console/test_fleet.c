@@ -1,4 +1,4 @@
-/* Lists of servers: who is on them is watched, who has left them is not. */
+/* Lists of servers: the servers on them are watched, those that left them are not. */
 #include "app/servers/address_word.h"
 #include "app/servers/fleet.h"
 #include "brain/brain.h"

@@ -29,7 +29,7 @@ TEST(test_hits_are_told_over_as_long_as_they_were_seen) {
            "after 26 s: %s", lines[at].text);
 }
 
-/* Whichever view is looked at, the same is asked for, and so the same is found. */
+/* Every view causes the same requests, and so the same findings. */
 TEST(test_what_the_judgement_rests_on_is_asked_for_now_and_then) {
     static const enum inquiry judged[] = {INQUIRY_MOVES, INQUIRY_MEMORY, INQUIRY_CURVE, INQUIRY_WHATIF};
     struct wants wants = {0};

@@ -1,4 +1,4 @@
-/* Answers to inquiries: kept as text, read line by line, whatever a server writes. */
+/* Replies to inquiries: saved as text, read line by line, whatever a server writes. */
 #include "facts/details/inquiry.h"
 #include "tap.h"
 

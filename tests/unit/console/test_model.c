@@ -58,7 +58,7 @@ TEST(test_a_restart_begins_a_new_life) {
     ok(isnan(model_mean(model, METRIC_EVICTIONS, 10000)), "means do not mix two lives");
 }
 
-/* Class 12 evicts 100/s; then its id goes to a class of other chunks, at once or after a while without one. */
+/* Class 12 evicts 100/s; then a class with other chunks gets its id, at once or after a while without one. */
 static void test_a_class_of_other_chunks_has_no_past(bool after_a_while) {
     look_at_model(fixture_model("memcached-1.4.25"), 0);
     static struct snapshot gone;

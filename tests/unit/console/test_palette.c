@@ -142,7 +142,7 @@ TEST(test_it_is_drawn) {
     ok(shows("nothing matches"), "nothing to choose from is said");
 }
 
-/* A slated's settings, their ranges and choices are not among what every refresh brings. */
+/* The settings of a slated, their ranges and choices, do not come with every refresh. */
 TEST(test_settings_are_asked_for_while_it_is_open) {
     static struct snapshot snapshot;
     struct wants wants;

@@ -145,7 +145,7 @@ static void make_up(struct raw_replies *raw, unsigned i, unsigned classes) {
     raw_take(raw, GROUP_SLABS, slabs, (size_t)bytes);
 }
 
-/* Whole lines where something other than a number changed (a text, a class that came), else what changed. */
+/* Whole lines where something other than a number changed (a text, a new class), otherwise the changed numbers. */
 TEST(test_changes_lead_to_what_was_written) {
     struct recording_writer writer;
     struct raw_replies raw = {0};

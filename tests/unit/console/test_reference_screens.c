@@ -1,5 +1,5 @@
-/* Every view at two sizes, beside the reviewed file of the same name in screens/: text, and below each line that has any
- * the styles of its cells. A change of layout is a diff there: SCREENS=update writes the files anew. */
+/* Every view at two sizes, compared with the reviewed file of the same name in screens/: text, and the styles of its cells below each line
+ * that has any. A change of layout is a diff there: SCREENS=update writes the files anew. */
 #include "screen.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@ static size_t trimmed(const char *text, size_t length) {
     return length;
 }
 
-/* The screen as it is kept. */
+/* The screen as saved. */
 static char *kept_text(int width, int height) {
     struct cells *cells = cells_create(width, height, false);
     screen_draw(&frame, &ui, cells);

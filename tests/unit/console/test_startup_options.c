@@ -127,7 +127,7 @@ TEST(test_the_usual_file_may_be_unreadable) {
 }
 
 int main(void) {
-    setenv("XDG_CONFIG_HOME", "/nowhere", 1); /* not the settings of whoever runs the test */
+    setenv("XDG_CONFIG_HOME", "/nowhere", 1); /* not the settings of the user that runs the test */
     tap_run_tests();
     return tap_done();
 }

@@ -50,7 +50,7 @@ static void test_every_sample_comes_back_whole_in_any_order(unsigned seed) {
     free(kept);
 }
 
-/* What the fixture's server does not tell stays absent. */
+/* Statistics that the fixture's server lacks stay absent. */
 static void test_an_hour_of_forty_busy_classes_is_small(unsigned seed, const char *fixture, size_t bytes_most) {
     struct tape *tape = tape_create(TAPE_HOUR_SAMPLES, 1 << 24);
     bool is_told[GENERAL_COUNT];

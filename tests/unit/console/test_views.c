@@ -73,7 +73,7 @@ TEST(test_the_review_shows_exactly_what_is_sent) {
     ok(shows("ROLE read: nothing can be sent") && !shows("capital S"), "who may not change the server is told why");
 }
 
-/* The screen without blanks, ends of lines and the dialog's frame: what was wrapped is whole again. */
+/* The screen without blanks, ends of lines and the dialog's frame, so that wrapped text is one line again. */
 static const char *unwrapped(const char *text) {
     static char out[sizeof screen];
     size_t used = 0;
@@ -88,8 +88,8 @@ static const char *unwrapped(const char *text) {
     return out;
 }
 
-/* Opens a review. On how many sizes of a screen, none wider than the dialog, it says that all of it is seen. *is_true: each of them
- * shows all lines that would be sent. */
+/* Opens a review. Returns the number of screen sizes, none wider than the dialog, at which the review says that all lines are visible.
+ * *is_true: they are, at each of these sizes. */
 static int sizes_that_show(const struct plan *plan, bool *is_true) {
     int seen = 0;
     *is_true = true;

@@ -7,7 +7,7 @@
 
 static const char end[] = "…";
 
-/* Whether a text is a whole sentence, or ends behind a whole word or number of it. */
+/* Whether a text is a whole sentence, or ends after one of its words or numbers. */
 static bool is_cut_well(const char *text, const char *whole) {
     size_t kept = strlen(text), mark = strlen(end);
     if (strcmp(text, whole) == 0) {

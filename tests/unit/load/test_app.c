@@ -18,7 +18,7 @@ static char *output, *messages; /* of the last run */
 
 /* ---------------------------------------------------------------- running the program */
 
-/* Runs the command line in this process; its exit code. */
+/* Runs the command line in this process; returns the exit code. */
 static int run(const char *format, ...) {
     static char line[1024];
     static char *argv[64];
@@ -99,7 +99,7 @@ static void end_server(void) {
     unlink(socket_path);
 }
 
-/* With -vv it prints a line once it listens, and after the line below nothing more. */
+/* With -vv memcached prints a line once it listens, and after the line below no more. */
 static bool start_memcached(const char *options) {
     char command[256], line[256] = "";
     int ends[2];
@@ -123,13 +123,13 @@ static bool start_memcached(const char *options) {
     if (!serves) {
         end_server();
     }
-    return serves; /* `said` stays open: a line that nobody could read would end it */
+    return serves; /* `said` stays open: a line without a reader would end memcached */
 }
 
-/* A server answers `version` properly, and every other line as it is told here. */
+/* A server that replies properly to `version`, and to every other line as set here. */
 struct behaviour {
     const char *says, *once; /* to each line, but this to the one that is counted `once_at` */
-    unsigned    once_at, lines_most; /* then it hangs up; 0: never */
+    unsigned    once_at, lines_most; /* afterwards it hangs up; 0: never */
     void      (*behave)(int fd, const char *line); /* in the place of words */
 };
 
@@ -137,7 +137,7 @@ static void say(int fd, const char *text) {
     (void)!write(fd, text, strlen(text));
 }
 
-/* False: it hangs up. */
+/* False: the server hangs up. */
 static bool answer(const struct behaviour *b, int fd, const char *line) {
     static unsigned lines;
     if (strncmp(line, "version", 7) == 0) {
@@ -326,7 +326,7 @@ static void loads(void) {
     ok(json_number("requests") == 50 && json_number("connections") == 10, "each made its calls");
 }
 
-/* What the intervals of a JSON report add up to, and how many there are. */
+/* The sums over the intervals of a JSON report, and their number. */
 static double interval_sum(const char *name, unsigned *count) {
     char wanted[64];
     double sum = 0;
@@ -371,7 +371,7 @@ static void write_text(const char *path, const char *text) {
     fclose(f);
 }
 
-/* Keys of every trace begin with a letter of its own. */
+/* The keys of each trace begin with a letter of its own. */
 static void write_trace(const char *path, char letter) {
     FILE *f = fopen(path, "w");
     for (int i = 0; i < 3000; i++) {

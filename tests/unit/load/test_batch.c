@@ -1,4 +1,4 @@
-/* Batches without a network: what is sent, and what each reply means. */
+/* Batches without a network: the bytes sent, and the meaning of each reply. */
 #include "tap.h"
 
 #include <unistd.h>
@@ -49,7 +49,7 @@ static void write_trace(const char *text) {
     fclose(f);
 }
 
-/* What would be sent, NUL-terminated. */
+/* The bytes to send, NUL-terminated. */
 static const char *sent(void) {
     static char text[1 << 16];
     size_t n = batch.out.n < sizeof(text) - 1 ? batch.out.n : sizeof(text) - 1;

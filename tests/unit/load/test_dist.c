@@ -1,4 +1,4 @@
-/* Sizes and popularity: forms that are taken and refused, and the shape of what is drawn. */
+/* Sizes and popularity: accepted and refused forms, and the shape of the draws. */
 #include "tap.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The latency histogram: exact where it says so, within 0.8 % elsewhere. */
+/* The latency histogram: exact where its header says so, within 0.8 % elsewhere. */
 #include "tap.h"
 
 #include "histogram.h"

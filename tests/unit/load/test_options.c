@@ -1,4 +1,4 @@
-/* The command line: what is taken, and what is refused in which words. */
+/* The command line: accepted options, and the words of refusals. */
 #include "tap.h"
 
 #include "calcify.h"

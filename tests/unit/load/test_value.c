@@ -1,4 +1,4 @@
-/* Values prove whose they are: any change, shift, cut or swap is found. */
+/* Values prove their key: any change, shift, cut or swap is found. */
 #include "tap.h"
 
 #include "random.h"
