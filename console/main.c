@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
     static struct options options; /* 70 kB */
     char why[300] = "";
     bool is_right = options_parse(&options, argc, argv, why, sizeof why);
-    plain_make(why); /* it may quote words of a file */
+    words_make_plain(why); /* it may quote words of a file */
     if (!is_right) {
         fprintf(stderr, "slatetop: %s; --help lists the options\n", why);
         return EXIT_USAGE;
@@ -43,11 +43,11 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a failed write shows that the reader has gone */
     if (main_print_and_leave(&options)) {
         int exit_code;
-        output_flush(&exit_code);
+        batch_flush_output(&exit_code);
         return exit_code;
     }
     if (!options_open(&options, why, sizeof why)) {
-        plain_make(why);
+        words_make_plain(why);
         fprintf(stderr, "slatetop: %s\n", why);
         return EXIT_USAGE;
     }
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "slatetop: %s\n", options.unread);
     }
     own_rules_open();
-    int exit_code = options.batch ? batch_run(&options) : app_run(&options);
+    int exit_code = options.batch ? batch_run(&options) : loop_run(&options);
     own_rules_close();
     options_close(&options);
     return exit_code;

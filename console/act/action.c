@@ -29,7 +29,7 @@ struct action action_set(const char *name, const char *value) {
     return action;
 }
 
-struct plan plan_of(struct action action) {
+struct plan action_plan(struct action action) {
     struct plan plan = {.count = 1};
     plan.steps[0] = action;
     return plan;

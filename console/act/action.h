@@ -34,7 +34,7 @@ struct plan {
 
 struct action action_move(unsigned from, unsigned to, unsigned pages);
 struct action action_set(const char *name, const char *value);
-struct plan plan_of(struct action action);
+struct plan action_plan(struct action action);
 
 /* True when the action may be sent to this server now; else why has a sentence with the reason and
  * the remedy. */

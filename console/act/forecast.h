@@ -3,7 +3,7 @@
 #ifndef CONSOLE_ACT_FORECAST_H
 #define CONSOLE_ACT_FORECAST_H
 #include "act/action.h"
-#include "brain/query.h"
+#include "brain/brain_query.h"
 
 /* Sentences labelled "WARNING", "automove", "expects", "may lose" and "undo", those that apply;
  * returns how many. */

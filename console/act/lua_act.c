@@ -27,10 +27,10 @@ void act_push_replies(lua_State *L, const struct snapshot *now, const struct ans
                  (unsigned long long)now->general[GENERAL_extstore_limit_maxbytes]);
         act_set_text(L, "general", general);
     }
-    act_set_text(L, "settings", answer_text(answers, INQUIRY_SETTINGS));
-    act_set_text(L, "config", answer_text(answers, INQUIRY_CONFIG));
-    act_set_text(L, "policies", answer_text(answers, INQUIRY_POLICIES));
-    act_set_text(L, "geometry", answer_text(answers, INQUIRY_GEOMETRY));
+    act_set_text(L, "settings", inquiry_text(answers, INQUIRY_SETTINGS));
+    act_set_text(L, "config", inquiry_text(answers, INQUIRY_CONFIG));
+    act_set_text(L, "policies", inquiry_text(answers, INQUIRY_POLICIES));
+    act_set_text(L, "geometry", inquiry_text(answers, INQUIRY_GEOMETRY));
 }
 
 static void act_set_number(lua_State *L, const char *field, unsigned value) {

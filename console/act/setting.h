@@ -5,7 +5,7 @@
 #ifndef CONSOLE_ACT_SETTING_H
 #define CONSOLE_ACT_SETTING_H
 #include "facts/details/inquiry.h"
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 
 enum {
     SETTINGS_MOST = 40,

@@ -9,7 +9,7 @@ time_t app_wall(const struct app *app) {
     return (time_t)(app->wall_ms / 1000);
 }
 
-void show_message(struct app *app, const char *text, uint64_t now_ms) {
+void app_report(struct app *app, const char *text, uint64_t now_ms) {
     words_printf(app->message, sizeof app->message, "%s", text);
     app->message_until_ms = now_ms + MESSAGE_MS;
     app->is_dirty = true;
@@ -24,8 +24,8 @@ static const char *state_fleet_note(const struct app *app) {
     return "";
 }
 
-const char *locked_by(const struct app *app) {
-    const struct model *live = live_model(app);
+const char *app_locked_by(const struct app *app) {
+    const struct model *live = app_live_model(app);
     const struct snapshot *now = live != NULL ? model_now(live) : NULL;
     if (app->options->read_only) {
         return "READ-ONLY";
@@ -37,7 +37,7 @@ const char *locked_by(const struct app *app) {
     return strcmp(now->role, "write") == 0 ? "ROLE write" : "ROLE read";
 }
 
-const struct model *live_model(const struct app *app) {
+const struct model *app_live_model(const struct app *app) {
     return app->open != NULL ? app->open->model : app->nobody;
 }
 
@@ -47,8 +47,8 @@ static unsigned state_trial_left_s(const struct app *app, uint64_t now_ms) {
     return end_ms != UINT64_MAX && end_ms > now_ms ? (unsigned)((end_ms - now_ms + 999) / 1000) : 0;
 }
 
-struct frame make_frame(struct app *app, uint64_t now_ms) {
-    const struct model *live = live_model(app), *shown = live;
+struct frame app_make_frame(struct app *app, uint64_t now_ms) {
+    const struct model *live = app_live_model(app), *shown = live;
     int width, height;
     term_size(&width, &height);
     if (app->open != NULL) {
@@ -68,7 +68,7 @@ struct frame make_frame(struct app *app, uint64_t now_ms) {
                           .moment = is_past ? (time_t)(app->timeline.wall_ms / 1000) : wall,
                           .has_trial = app->open != NULL && app->open->acting.has_trial,
                           .trial_left_s = state_trial_left_s(app, now_ms),
-                          .locked = locked_by(app),
+                          .locked = app_locked_by(app),
                           .is_past = is_past,
                           .is_replay = app->replay != NULL,
                           .plays = app->timeline.plays,

@@ -46,11 +46,11 @@ struct app {
 /* The time of day in seconds. */
 time_t app_wall(const struct app *app);
 /* Shows a line for the operator for MESSAGE_MS. */
-void show_message(struct app *app, const char *text, uint64_t now_ms);
+void app_report(struct app *app, const char *text, uint64_t now_ms);
 /* The open server's model; an empty one while the lists of servers are still looked up. */
-const struct model *live_model(const struct app *app);
+const struct model *app_live_model(const struct app *app);
 /* Why changes can't be sent, in two words; NULL: they can. */
-const char *locked_by(const struct app *app);
+const char *app_locked_by(const struct app *app);
 /* The data from which views draw the screen, of the moment shown. */
-struct frame make_frame(struct app *app, uint64_t now_ms);
+struct frame app_make_frame(struct app *app, uint64_t now_ms);
 #endif

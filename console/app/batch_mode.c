@@ -3,10 +3,10 @@
 #include "app/servers/fleet.h"
 #include "app/servers/timeline.h"
 #include "brain/brain.h"
+#include "brain/brain_query.h"
 #include "brain/format.h"
 #include "brain/health.h"
 #include "brain/own_rules.h"
-#include "brain/query.h"
 #include "draw/class_table.h"
 #include "facts/poll_clock.h"
 
@@ -20,7 +20,7 @@
 
 enum { BATCH_WINDOW_MS = 1000, FIRST_REPLY_MS = 5000 };
 
-bool output_flush(int *exit_code) {
+bool batch_flush_output(int *exit_code) {
     *exit_code = EXIT_OK;
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return true;
@@ -83,7 +83,7 @@ static void batch_print_classes(const struct model *model) {
         for (unsigned column = 0; column < own_rules_columns(); column++) {
             batch_print_right(brain_own_value(model, column, ids[i]), own_rules_width(column));
         }
-        printf("  %s\n", class_state_word(brain_class(brain_of(model), ids[i])->state));
+        printf("  %s\n", brain_class_word(brain_class(brain_of(model), ids[i])->state));
     }
 }
 
@@ -140,7 +140,7 @@ static json_t *batch_json_figures(const struct model *model) {
             continue;
         }
         json_t *one =
-            json_pack("{s:s}", "state", class_state_word(brain_class(brain_of(model), id)->state));
+            json_pack("{s:s}", "state", brain_class_word(brain_class(brain_of(model), id)->state));
         for (int column = 0; column < COLUMN_COUNT; column++) {
             double value =
                 class_column_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
@@ -207,7 +207,7 @@ static void batch_print_csv(const struct model *model, int64_t wall_ms) {
             bool is_known = !isnan(value) && (value >= 0 || column == COLUMN_CHANGE);
             printf(is_known ? ",%.14g" : ",", value);
         }
-        printf(",%s\r\n", class_state_word(brain_class(brain_of(model), id)->state));
+        printf(",%s\r\n", brain_class_word(brain_class(brain_of(model), id)->state));
     }
 }
 
@@ -265,7 +265,7 @@ static bool batch_step(const struct options *options, struct session *session, s
                            options->json ? session_line(session, wall_ms) : NULL, wall_ms, now_ms);
         batch->printed++;
         batch->limit_ms = now_ms + FIRST_REPLY_MS + options->interval_ms;
-        return output_flush(exit_code);
+        return batch_flush_output(exit_code);
     }
     session_end(session, now_ms, wall_ms);
     return true;
@@ -383,7 +383,7 @@ static int batch_print_replay(const struct options *options) {
     bool goes_on = true;
     for (unsigned i = 0; goes_on && i < options->snapshots; i++) {
         batch_print_moment(options, &timeline, session);
-        goes_on = output_flush(&exit_code) && timeline.index + 1 < tape_end(session->tape);
+        goes_on = batch_flush_output(&exit_code) && timeline.index + 1 < tape_end(session->tape);
         timeline_step(&timeline, session->tape, 1);
     }
     if (session->bad_lines > 0) {

@@ -5,7 +5,7 @@
 
 /* Flushes standard output. False when it takes no more, with the exit code: a reader that closed
  * the pipe is no error, any other reason is printed on stderr. SIGPIPE must be ignored. */
-bool output_flush(int *exit_code);
+bool batch_flush_output(int *exit_code);
 
 /* Prints snapshots; returns the exit code. */
 int batch_run(const struct options *options);

@@ -17,7 +17,7 @@ static void change_show_news(struct app *app, const struct session *session, con
                     (session != app->open || view_current(&app->ui) == &fleet_view);
     words_printf(text, sizeof text, "%.99s%s%s", is_named ? model_server(session->model) : "",
                  is_named ? ": " : "", news);
-    show_message(app, text, now_ms);
+    app_report(app, text, now_ms);
 }
 
 /* Sends the change to each marked server that has other values. When one refuses now, those before
@@ -26,9 +26,9 @@ static void change_send_to_marked(struct app *app, uint64_t now_ms) {
     const struct review *review = &app->ui.review;
     char why[NOTE_BYTES], text[NOTE_BYTES];
     unsigned sent = 0, changed, unchanged;
-    struct frame frame = make_frame(app, now_ms);
+    struct frame frame = app_make_frame(app, now_ms);
     if (!marked_check(&frame, &app->ui, &review->plan, &changed, &unchanged, why, sizeof why)) {
-        show_message(app, why, now_ms); /* nothing has been sent */
+        app_report(app, why, now_ms); /* nothing has been sent */
         return;
     }
     for (unsigned i = 0; i < app->fleet.count; i++) {
@@ -41,7 +41,7 @@ static void change_send_to_marked(struct app *app, uint64_t now_ms) {
                           session->model, now_ms, app_wall(app), why, sizeof why)) {
             words_printf(text, sizeof text, "sent to %u of %u marked servers; %.60s: %s", sent,
                          changed, model_server(session->model), why);
-            show_message(app, text, now_ms);
+            app_report(app, text, now_ms);
             break;
         }
         sent++;
@@ -50,34 +50,34 @@ static void change_send_to_marked(struct app *app, uint64_t now_ms) {
         snprintf(text, sizeof text,
                  "sent to %u marked server%s: Events (8) of each tells what came of it", sent,
                  sent == 1 ? "" : "s");
-        show_message(app, text, now_ms);
+        app_report(app, text, now_ms);
     }
     app->ui.review.is_open = false;
     tune_forget(&app->ui);
 }
 
-void send_reviewed(struct app *app, uint64_t now_ms) {
+void change_send_reviewed(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES];
     struct review *review = &app->ui.review;
     enum acting_kind kind = review->is_redo   ? ACTING_REDO
                             : review->is_undo ? ACTING_UNDO
                                               : ACTING_CHANGE;
     if (app->options->read_only) {
-        show_message(app, "read-only: nothing was sent", now_ms);
-    } else if (locked_by(app) != NULL) {
+        app_report(app, "read-only: nothing was sent", now_ms);
+    } else if (app_locked_by(app) != NULL) {
         words_printf(why, sizeof why, "%s, and changes need admin: nothing was sent",
-                     locked_by(app));
-        show_message(app, why, now_ms);
+                     app_locked_by(app));
+        app_report(app, why, now_ms);
     } else if (app->open == NULL || app->replay != NULL) {
-        show_message(app, "a recording can't be changed: nothing was sent", now_ms);
+        app_report(app, "a recording can't be changed: nothing was sent", now_ms);
     } else if (!review->is_seen) {
-        show_message(app, "this screen has no room for all that would be sent: nothing was sent",
-                     now_ms);
+        app_report(app, "this screen has no room for all that would be sent: nothing was sent",
+                   now_ms);
     } else if (review->is_for_marked) {
         change_send_to_marked(app, now_ms);
     } else if (!acting_begin(&app->open->acting, kind, &review->plan, &review->terms,
                               app->open->model, now_ms, app_wall(app), why, sizeof why)) {
-        show_message(app, why, now_ms);
+        app_report(app, why, now_ms);
     } else {
         review->is_open = false;
         app->ui.classes.source = -1;
@@ -87,17 +87,17 @@ void send_reviewed(struct app *app, uint64_t now_ms) {
 
 static void change_review_taken(struct app *app, bool is_redo, uint64_t now_ms) {
     if (app->timeline.is_past) {
-        show_message(app, "this is the past: . returns to live, where it can be changed", now_ms);
+        app_report(app, "this is the past: . returns to live, where it can be changed", now_ms);
         return;
     }
     review_open(&app->ui.review, &app->taken.plan, app->taken.title);
     app->ui.review.is_redo = is_redo;
 }
 
-void propose_undo(struct app *app, uint64_t now_ms) {
+void change_propose_undo(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES];
     if (app->open == NULL || app->replay != NULL) {
-        show_message(app, "a recording can't be changed", now_ms);
+        app_report(app, "a recording can't be changed", now_ms);
     } else if (!acting_propose(&app->open->acting, ACTING_UNDO, app->open->model, &app->taken, why,
                                sizeof why)) {
         change_show_news(app, app->open, why, now_ms);
@@ -106,7 +106,7 @@ void propose_undo(struct app *app, uint64_t now_ms) {
     }
 }
 
-void propose_redo(struct app *app, uint64_t now_ms) {
+void change_propose_redo(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES] = "no change was undone from here that could be made again";
     if (app->open == NULL || !acting_propose(&app->open->acting, ACTING_REDO, app->open->model,
                                              &app->taken, why, sizeof why)) {
@@ -123,7 +123,7 @@ void change_accept_trial(struct app *app, uint64_t now_ms) {
     }
 }
 
-void show_outcomes(struct app *app, uint64_t now_ms) {
+void change_show_outcomes(struct app *app, uint64_t now_ms) {
     for (unsigned i = 0; i < app->fleet.count; i++) {
         struct session *session = app->fleet.list[i];
         char *news = session->acting.news;
@@ -142,7 +142,7 @@ void show_outcomes(struct app *app, uint64_t now_ms) {
     }
 }
 
-void leave_servers(struct app *app) {
+void change_leave_servers(struct app *app) {
     uint64_t now_ms = clock_ms(), until_ms = now_ms + ACTING_LEAVE_MS;
     int64_t wall_ms = clock_wall_ms();
     for (unsigned i = 0; i < app->fleet.count; i++) {

@@ -2,7 +2,7 @@
 
 #include "app/changes.h"
 #include "app/past.h"
-#include "brain/query.h"
+#include "brain/brain_query.h"
 #include "views/overlay/palette.h"
 #include "views/review/marked.h"
 
@@ -30,7 +30,7 @@ static void keys_choose_server(struct app *app, unsigned server) {
     }
 }
 
-void follow_row(struct app *app, bool is_held) {
+void key_follow_row(struct app *app, bool is_held) {
     unsigned selected = fleet_selected(app->rows, app->row_count, &app->ui);
     if (view_current(&app->ui) == &fleet_view && selected > 0 && !app->ui.review.is_open) {
         keys_choose_server(app, selected - 1);
@@ -41,9 +41,8 @@ void follow_row(struct app *app, bool is_held) {
 static void keys_toggle_mouse(struct app *app, uint64_t now_ms) {
     app->has_mouse = !app->has_mouse;
     term_set_mouse(app->has_mouse);
-    show_message(app, app->has_mouse ? "mouse on: Shift selects text, M releases it"
-                                     : "mouse off: the terminal has it",
-                 now_ms);
+    app_report(app, app->has_mouse ? "mouse on: Shift selects text, M releases it"
+                                   : "mouse off: the terminal has it", now_ms);
 }
 
 static void keys_set_theme(struct app *app, unsigned theme, uint64_t now_ms) {
@@ -52,8 +51,8 @@ static void keys_set_theme(struct app *app, unsigned theme, uint64_t now_ms) {
     snprintf(text, sizeof text,
              term_set_theme(app->theme) ? "theme: %s"
                                         : "no colours here: mono is the only theme%.0s",
-             theme_names[app->theme]);
-    show_message(app, text, now_ms);
+             cells_themes[app->theme]);
+    app_report(app, text, now_ms);
 }
 
 static void keys_run_command(struct app *app, enum command command, uint64_t now_ms);
@@ -65,7 +64,7 @@ static void keys_apply_intent(struct app *app, const struct intent *intent, uint
     case INTENT_REVIEW:
         if (app->timeline.is_past) {
             const char *past = "this is the past: . returns to live, where it can be changed";
-            show_message(app, app->replay != NULL ? "a recording can't be changed" : past, now_ms);
+            app_report(app, app->replay != NULL ? "a recording can't be changed" : past, now_ms);
             break;
         }
         review_open(&app->ui.review, &intent->plan, NULL);
@@ -73,7 +72,7 @@ static void keys_apply_intent(struct app *app, const struct intent *intent, uint
                                        marked_count(&app->ui) > 0 && marked_takes(&intent->plan);
         break;
     case INTENT_SAY:
-        show_message(app, intent->text, now_ms);
+        app_report(app, intent->text, now_ms);
         break;
     case INTENT_OPEN_SERVER:
         keys_choose_server(app, intent->server);
@@ -102,13 +101,13 @@ static void key_in_review(struct app *app, enum command command, uint32_t key, u
     if ((key >= '0' && key <= '9') || key == '.') {
         review_type(review, (char)key);
     } else if (command == COMMAND_SEND) {
-        send_reviewed(app, now_ms);
+        change_send_reviewed(app, now_ms);
     } else if (command == COMMAND_HELP) {
         keys_open_help(&app->ui);
     } else if (command == COMMAND_CANCEL) {
         review->is_open = false;
     } else {
-        review_command(review, live_model(app), command);
+        review_command(review, app_live_model(app), command);
     }
 }
 
@@ -117,14 +116,14 @@ static void key_in_search(struct ui *ui, enum command command, uint32_t key) {
         ui->help_is_searched = false;
         ui->help_searched[command == COMMAND_CANCEL ? 0 : strlen(ui->help_searched)] = '\0';
     } else {
-        line_type(ui->help_searched, sizeof ui->help_searched, command, key);
+        key_type(ui->help_searched, sizeof ui->help_searched, command, key);
     }
     ui->help_top = 0;
 }
 
 static void key_in_help(struct ui *ui, enum command command) {
     enum { SCREEN = 15, ROWS_MOST = 1000 }; /* drawing limits it to the last line */
-    ui->help_top = list_step(ui->help_top, command_rows(command, SCREEN), ROWS_MOST);
+    ui->help_top = key_step(ui->help_top, key_move_rows(command, SCREEN), ROWS_MOST);
     ui->help_is_searched = command == COMMAND_FILTER;
     ui->help_is_open = command != COMMAND_CANCEL;
 }
@@ -139,7 +138,7 @@ static unsigned keys_count_views(void) {
 
 /* Refuses a stream that may crash the server: versions of memcached have such faults. */
 static bool keys_begin_stream(const struct app *app, struct session *session, enum stream stream) {
-    const struct proposed_change watch = {.name = "watch", .value = stream_name(stream)};
+    const struct proposed_change watch = {.name = "watch", .value = watch_stream_name(stream)};
     const struct question question = {
         .module = "slate.judge.attention", .function = "watch_automove", .change = &watch};
     struct sentence out[SENTENCES_MOST];
@@ -153,15 +152,15 @@ static bool keys_begin_stream(const struct app *app, struct session *session, en
 static void keys_next_stream(struct app *app, uint64_t now_ms) {
     struct session *session = app->open;
     if (session == NULL || app->replay != NULL) {
-        show_message(app, "a recording has no streams", now_ms);
+        app_report(app, "a recording has no streams", now_ms);
         return;
     }
     enum stream now = session->watch.log != NULL ? session->watch.log->stream : STREAM_NONE;
     enum stream next = (enum stream)((now + 1) % STREAM_COUNT);
     if (!keys_begin_stream(app, session, next)) {
-        show_message(app, "out of memory: nothing is watched", now_ms);
+        app_report(app, "out of memory: nothing is watched", now_ms);
     } else if (next == STREAM_NONE) {
-        show_message(app, "nothing is watched", now_ms);
+        app_report(app, "nothing is watched", now_ms);
     }
 }
 
@@ -175,16 +174,16 @@ static void keys_report_unknown(struct app *app, uint32_t key, uint64_t now_ms) 
     snprintf(text, sizeof text,
              "%s does nothing in %s: F1 lists the keys, : finds a command by its name",
              key_label(key, name), view_current(&app->ui)->name);
-    show_message(app, text, now_ms);
+    app_report(app, text, now_ms);
 }
 
 static void keys_run_command(struct app *app, enum command command, uint64_t now_ms) {
     const struct view *view = view_current(&app->ui);
     struct intent intent = {0};
-    if (time_command(app, command, now_ms)) { /* the new moment's model is made when it is drawn */
+    if (past_command(app, command, now_ms)) { /* the new moment's model is made when it is drawn */
         return;
     }
-    struct frame frame = make_frame(app, now_ms);
+    struct frame frame = app_make_frame(app, now_ms);
     switch (command) {
     case COMMAND_QUIT:
         app->is_done = true;
@@ -199,7 +198,7 @@ static void keys_run_command(struct app *app, enum command command, uint64_t now
         app->ui.why = (struct why_ui){.is_open = true};
         break;
     case COMMAND_EXPLAIN:
-        explain_open(&app->ui, view);
+        overlay_open_explain(&app->ui, view);
         break;
     case COMMAND_NEXT_VIEW:
         view_open(&app->ui, (app->ui.view + 1) % keys_count_views());
@@ -229,10 +228,10 @@ static void keys_run_command(struct app *app, enum command command, uint64_t now
         change_accept_trial(app, now_ms);
         break;
     case COMMAND_UNDO:
-        propose_undo(app, now_ms);
+        change_propose_undo(app, now_ms);
         break;
     case COMMAND_REDO:
-        propose_redo(app, now_ms);
+        change_propose_redo(app, now_ms);
         break;
     default:
         for (unsigned i = 0; view_list[i] != NULL; i++) {
@@ -247,11 +246,11 @@ static void keys_run_command(struct app *app, enum command command, uint64_t now
     keys_apply_intent(app, &intent, now_ms);
 }
 
-void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
+void key_handle(struct app *app, uint32_t key, uint64_t now_ms) {
     struct ui *ui = &app->ui;
     app->message[0] = '\0';
     app->is_dirty = true;
-    follow_row(app, true);
+    key_follow_row(app, true);
     enum scope scope = screen_scope(ui);
     enum command command = key_command(key, scope);
     struct frame frame;
@@ -268,7 +267,7 @@ void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
         }
         break;
     case SCOPE_PALETTE:
-        frame = make_frame(app, now_ms);
+        frame = app_make_frame(app, now_ms);
         intent = palette_command(&frame, ui, command, key);
         keys_apply_intent(app, &intent, now_ms);
         break;
@@ -276,17 +275,17 @@ void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
         key_in_review(app, command, key, now_ms);
         break;
     case SCOPE_COLUMNS:
-        columns_command(ui, command);
+        overlay_columns_command(ui, command);
         break;
     case SCOPE_VALUE:
-        frame = make_frame(app, now_ms);
+        frame = app_make_frame(app, now_ms);
         tune_edit(ui, &frame, command, key);
         break;
     case SCOPE_WHY:
-        why_command(ui, command);
+        overlay_why_command(ui, command);
         break;
     case SCOPE_EXPLAIN:
-        explain_command(ui, command);
+        overlay_explain_command(ui, command);
         break;
     default: /* keys of a view */
         if (command == COMMAND_NONE) {
@@ -298,12 +297,12 @@ void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     }
 }
 
-void handle_pointer(struct app *app, uint64_t now_ms) {
+void key_handle_pointer(struct app *app, uint64_t now_ms) {
     struct pointer pointer = term_pointer();
     if (pointer.act != POINTER_CLICK) {
         uint32_t key = pointer.act == POINTER_WHEEL_UP ? KEY_ARROW_UP : KEY_ARROW_DOWN;
         for (int i = 0; i < WHEEL_ROWS && !app->ui.review.is_open; i++) {
-            handle_key(app, key, now_ms);
+            key_handle(app, key, now_ms);
         }
         return;
     }
@@ -315,7 +314,7 @@ void handle_pointer(struct app *app, uint64_t now_ms) {
     const struct view *view = view_current(&app->ui);
     switch (hot->kind) {
     case HOT_KEY:
-        handle_key(app, hot->value, now_ms);
+        key_handle(app, hot->value, now_ms);
         break;
     case HOT_VIEW:
         view_open(&app->ui, hot->value);
@@ -323,7 +322,7 @@ void handle_pointer(struct app *app, uint64_t now_ms) {
     case HOT_SORT:
     case HOT_ROW:
         view_click(view, &app->ui, hot->kind, hot->value);
-        follow_row(app, true);
+        key_follow_row(app, true);
         break;
     case HOT_NOTHING:
         break;

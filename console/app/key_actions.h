@@ -6,9 +6,9 @@
 
 /* In Fleet, opens the server under the cursor: keys act on the row that the operator sees. is_held:
  * the cursor stays with its server when rows change places. */
-void follow_row(struct app *app, bool is_held);
+void key_follow_row(struct app *app, bool is_held);
 
-void handle_key(struct app *app, uint32_t key, uint64_t now_ms);
+void key_handle(struct app *app, uint32_t key, uint64_t now_ms);
 /* Handles the last mouse event as the key of the thing drawn under the pointer. */
-void handle_pointer(struct app *app, uint64_t now_ms);
+void key_handle_pointer(struct app *app, uint64_t now_ms);
 #endif

@@ -33,8 +33,8 @@ static void loop_draw(struct app *app, uint64_t now_ms) {
     if (shows_servers && is_late) {
         app->row_count = fleet_rows(&app->fleet, now_ms, app->rows);
     }
-    follow_row(app, false);
-    struct frame frame = make_frame(app, now_ms);
+    key_follow_row(app, false);
+    struct frame frame = app_make_frame(app, now_ms);
     screen_draw(&frame, &app->ui, app->cells);
     term_show(app->cells);
     app->is_dirty = false;
@@ -109,7 +109,7 @@ static void loop_step_world(struct app *app, uint64_t now_ms) {
     for (unsigned i = 0; i < app->fleet.count; i++) {
         loop_step_session(app, app->fleet.list[i], app->ui.fleet.marked[i], now_ms);
     }
-    show_outcomes(app, now_ms);
+    change_show_outcomes(app, now_ms);
     if (app->open != NULL && timeline_tick(&app->timeline, app->open->tape, now_ms)) {
         app->is_dirty = true;
     }
@@ -136,7 +136,7 @@ static uint64_t loop_wait(struct app *app, uint64_t now_ms) {
     return now_ms;
 }
 
-static void loop_run(struct app *app) {
+static void loop_take_turns(struct app *app) {
     time_t shown_wall = 0;
     uint64_t now_ms = clock_ms();
     app->wall_ms = clock_wall_ms();
@@ -160,13 +160,13 @@ static void loop_run(struct app *app) {
                 loop_draw(app, now_ms); /* the screen shows what is sent, even to a fast key */
             }
             if (key == KEY_POINTER) {
-                handle_pointer(app, now_ms);
+                key_handle_pointer(app, now_ms);
             } else {
-                handle_key(app, key, now_ms);
+                key_handle(app, key, now_ms);
             }
         }
         loop_step_world(app, now_ms);
-        seek_once_loaded(app);
+        past_seek_once_loaded(app);
     }
 }
 
@@ -174,7 +174,7 @@ static void loop_run(struct app *app) {
 
 /* Shows a text until a key comes: at the start the operator may not look yet. */
 static void loop_show_until_key(struct app *app, const char *text) {
-    show_message(app, text, 0);
+    app_report(app, text, 0);
     app->message_until_ms = UINT64_MAX;
 }
 
@@ -270,7 +270,7 @@ static bool loop_open_all(struct app *app) {
     return true;
 }
 
-int app_run(const struct options *options) {
+int loop_run(const struct options *options) {
     struct app *app = calloc(1, sizeof *app);
     if (app == NULL) {
         fprintf(stderr, "slatetop: out of memory\n");
@@ -281,10 +281,10 @@ int app_run(const struct options *options) {
     app->draw_ms = UINT64_MAX;
     app->seeks = options->has_at;
     if (loop_open_all(app)) {
-        loop_run(app);
+        loop_take_turns(app);
         term_close();
         loop_save_remembered(app);
-        leave_servers(app);
+        change_leave_servers(app);
     }
     int exit_code = app->exit_code;
     cells_destroy(&app->cells);

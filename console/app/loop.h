@@ -6,5 +6,5 @@
 
 /* Runs the console until the operator leaves; returns the exit code. Errors before the first screen
  * go to stderr. */
-int app_run(const struct options *options);
+int loop_run(const struct options *options);
 #endif

@@ -6,17 +6,17 @@
 #include <string.h>
 
 static void past_mark_moment(struct app *app, uint64_t now_ms) {
-    struct frame frame = make_frame(app, now_ms);
+    struct frame frame = app_make_frame(app, now_ms);
     const struct snapshot *now = model_now(frame.model);
     if (now == NULL) {
-        show_message(app, "there are no figures to mark yet", now_ms);
+        app_report(app, "there are no figures to mark yet", now_ms);
         return;
     }
     app->mark.is_set = true;
     app->mark.wall = frame.moment;
     snapshot_copy(&app->mark.snapshot, now);
     snprintf(app->mark.server, sizeof app->mark.server, "%s", model_server(frame.model));
-    show_message(app, "marked: d shows what changes from here on", now_ms);
+    app_report(app, "marked: d shows what changes from here on", now_ms);
 }
 
 /* "slatetop-cache7-11211-20261121-140231.jsonl", in the folder that slatetop was started in. */
@@ -37,14 +37,13 @@ static void past_toggle_recording(struct app *app, uint64_t now_ms) {
     struct session *session = app->open;
     time_t wall = app_wall(app);
     if (session == NULL || app->replay != NULL) {
-        show_message(app, "there is no server to record", now_ms);
+        app_report(app, "there is no server to record", now_ms);
         return;
     }
     if (session->record.fd < 0 && now_ms >= app->record_until_ms) {
         app->record_until_ms = now_ms + MESSAGE_MS;
-        show_message(app,
-                     "record to a file in this folder, at most some 4 MB an hour? R again: yes",
-                     now_ms);
+        app_report(app, "record to a file in this folder, at most some 4 MB an hour? R again: yes",
+                   now_ms);
         return;
     }
     app->record_until_ms = 0;
@@ -58,7 +57,7 @@ static void past_toggle_recording(struct app *app, uint64_t now_ms) {
                      begins ? path : why);
     }
     model_note(session->model, EVENT_YOU, wall, "%s", text);
-    show_message(app, text, now_ms);
+    app_report(app, text, now_ms);
 }
 
 static void past_toggle_pause(struct app *app, uint64_t now_ms) {
@@ -73,12 +72,12 @@ static void past_toggle_pause(struct app *app, uint64_t now_ms) {
     }
 }
 
-bool time_command(struct app *app, enum command command, uint64_t now_ms) {
+bool past_command(struct app *app, enum command command, uint64_t now_ms) {
     struct timeline *timeline = &app->timeline;
     struct tape *tape = app->open != NULL ? app->open->tape : NULL;
     bool needs_tape = command >= COMMAND_PAUSE && command <= COMMAND_LIVE;
     if (needs_tape && (tape == NULL || tape_first(tape) == tape_end(tape))) {
-        show_message(app, "there is no past yet", now_ms);
+        app_report(app, "there is no past yet", now_ms);
         return true;
     }
     switch (command) {
@@ -101,9 +100,9 @@ bool time_command(struct app *app, enum command command, uint64_t now_ms) {
         return true;
     case COMMAND_EVENT_BEFORE:
     case COMMAND_EVENT_AFTER:
-        if (!timeline_to_event(timeline, tape, live_model(app),
+        if (!timeline_to_event(timeline, tape, app_live_model(app),
                                command == COMMAND_EVENT_BEFORE ? -1 : 1)) {
-            show_message(app, "there is no event there", now_ms);
+            app_report(app, "there is no event there", now_ms);
         }
         return true;
     case COMMAND_LIVE:
@@ -124,7 +123,7 @@ bool time_command(struct app *app, enum command command, uint64_t now_ms) {
     }
 }
 
-void seek_once_loaded(struct app *app) {
+void past_seek_once_loaded(struct app *app) {
     if (app->seeks && app->replay->recording == NULL) {
         timeline_seek_from_start(&app->timeline, app->replay->tape, app->options->at_s);
         app->seeks = false;

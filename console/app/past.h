@@ -4,7 +4,7 @@
 #include "app/app_state.h"
 
 /* Obeys a command about time, marks or recording; false for any other command. */
-bool time_command(struct app *app, enum command command, uint64_t now_ms);
+bool past_command(struct app *app, enum command command, uint64_t now_ms);
 /* Goes to --at once the recording is loaded; before, its samples are not all known. */
-void seek_once_loaded(struct app *app);
+void past_seek_once_loaded(struct app *app);
 #endif

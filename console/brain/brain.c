@@ -22,7 +22,7 @@ static const struct {
     [CLASS_EVICTING] = {"evicting", "evicting"}, [CLASS_STARVING] = {"starving", "STARVING"},
 };
 
-const char *class_state_word(enum class_state state) {
+const char *brain_class_word(enum class_state state) {
     return states[state].word;
 }
 

@@ -49,7 +49,7 @@ struct donor {
     unsigned pages; /* how many to move */
 };
 
-/* A sentence of a module: see query.h. */
+/* A sentence of a module: see brain_query.h. */
 enum { SENTENCES_MOST = 14, SENTENCE_BYTES = 2 * NOTE_BYTES };
 
 enum tone { TONE_PLAIN, TONE_GOOD, TONE_NOTE, TONE_WARN, TONE_BAD };
@@ -106,5 +106,5 @@ uint64_t brain_refused_stores(const struct brain *brain, const struct snapshot *
 /* Why judging has ended, in a sentence; NULL while all is well. */
 const char *brain_failure(const struct brain *brain);
 
-const char *class_state_word(enum class_state state);
+const char *brain_class_word(enum class_state state);
 #endif

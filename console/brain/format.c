@@ -2,7 +2,7 @@
 
 #include "brain/lua_state.h"
 #include "brain/lua_values.h"
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 
 #include <lauxlib.h>
 #include <math.h>

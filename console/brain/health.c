@@ -1,7 +1,7 @@
 #include "brain/health.h"
 
+#include "brain/brain_query.h"
 #include "brain/format.h"
-#include "brain/query.h"
 #include "facts/words.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * the server did not send is absent from the table, too. */
 #ifndef CONSOLE_BRAIN_LUA_FACTS_H
 #define CONSOLE_BRAIN_LUA_FACTS_H
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 
 #include <lua.h>
 

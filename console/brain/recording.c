@@ -201,7 +201,7 @@ static int recording_read_line(lua_State *L) {
     snapshot_inherit(reading->snapshot, &recording->last);
     recording_take_snapshot(L, reading->snapshot);
     lua_values_text(L, "server", recording->server, sizeof recording->server);
-    plain_make(recording->server);
+    words_make_plain(recording->server);
     if (recording->server[0] == '\0') {
         strcpy(recording->server, "?");
     }
@@ -273,7 +273,8 @@ struct making {
     size_t bytes;
 };
 
-void raw_take(struct raw_replies *raw, enum stats_group group, const char *text, size_t bytes) {
+void recording_take(struct raw_replies *raw, enum stats_group group, const char *text,
+                    size_t bytes) {
     if (raw->capacity[group] < bytes) {
         char *larger = realloc(raw->text[group], bytes);
         if (larger == NULL) {
@@ -287,11 +288,11 @@ void raw_take(struct raw_replies *raw, enum stats_group group, const char *text,
     raw->bytes[group] = bytes;
 }
 
-void raw_forget(struct raw_replies *raw) {
+void recording_forget(struct raw_replies *raw) {
     memset(raw->bytes, 0, sizeof raw->bytes);
 }
 
-void raw_fini(struct raw_replies *raw) {
+void recording_fini(struct raw_replies *raw) {
     for (int group = 0; group < GROUP_COUNT; group++) {
         free(raw->text[group]);
     }

@@ -8,7 +8,7 @@
  * call waits for another process. One thread. */
 #ifndef CONSOLE_BRAIN_RECORDING_H
 #define CONSOLE_BRAIN_RECORDING_H
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 
 enum { RECORDING_LINE_LIMIT = 4 << 20 };
 
@@ -42,9 +42,10 @@ struct raw_replies {
     size_t bytes[GROUP_COUNT], capacity[GROUP_COUNT];
 };
 /* Copies a reply. Without memory for the copy, the line lacks the reply. */
-void raw_take(struct raw_replies *raw, enum stats_group group, const char *text, size_t bytes);
-void raw_forget(struct raw_replies *raw); /* keeps the memory for the next refresh */
-void raw_fini(struct raw_replies *raw);
+void recording_take(struct raw_replies *raw, enum stats_group group, const char *text,
+                    size_t bytes);
+void recording_forget(struct raw_replies *raw); /* keeps the memory for the next refresh */
+void recording_fini(struct raw_replies *raw);
 
 /* The origin of the replies. */
 struct raw_about {

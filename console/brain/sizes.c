@@ -53,8 +53,8 @@ static void sizes_push_inputs(lua_State *L, const struct model *model) {
     const struct details *details = model_details(model);
     const struct answers *answers = model_answers(model);
     lua_createtable(L, 0, 3);
-    lua_values_set_text(L, "geometry", answer_text(answers, INQUIRY_GEOMETRY));
-    lua_values_set_text(L, "sizes", answer_text(answers, INQUIRY_STOCK_SIZES));
+    lua_values_set_text(L, "geometry", inquiry_text(answers, INQUIRY_GEOMETRY));
+    lua_values_set_text(L, "sizes", inquiry_text(answers, INQUIRY_STOCK_SIZES));
     if (details != NULL) {
         sizes_push_predictions(L, &details->predictions);
         lua_setfield(L, -2, "outlooks");

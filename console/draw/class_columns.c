@@ -70,7 +70,7 @@ static double column_median_age(const struct model *model) {
     double ages[CLASS_LIMIT];
     size_t count = 0;
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        uint64_t age = class_tail_age(snapshot_class(now, id));
+        uint64_t age = snapshot_tail_age(snapshot_class(now, id));
         if (age != STAT_ABSENT) {
             ages[count++] = (double)age;
         }
@@ -104,11 +104,11 @@ double class_column_value(const struct model *model, unsigned id, enum class_col
     case COLUMN_USED:
         return used;
     case COLUMN_FREE:
-        return stat_number(class_free_chunks(stats));
+        return stat_number(snapshot_free_chunks(stats));
     case COLUMN_ITEMS:
         return stat_number(stats->value[CLASS_number]);
     case COLUMN_AGE:
-        return stat_number(class_tail_age(stats));
+        return stat_number(snapshot_tail_age(stats));
     case COLUMN_HITS:
         return column_rate(model, id, CLASS_METRIC_HITS, window_ms);
     case COLUMN_SETS:
@@ -121,7 +121,7 @@ double class_column_value(const struct model *model, unsigned id, enum class_col
         return class_ratio(column_rate(model, id, CLASS_METRIC_UNREAD, window_ms),
                            column_rate(model, id, CLASS_METRIC_EVICTIONS, window_ms));
     case COLUMN_AGE_RATIO:
-        return class_ratio(stat_number(class_tail_age(stats)), column_median_age(model));
+        return class_ratio(stat_number(snapshot_tail_age(stats)), column_median_age(model));
     case COLUMN_WASTE_PCT: {
         double bytes = used * stat_number(stats->value[CLASS_chunk_size]);
         double waste = class_ratio(bytes - stat_number(stats->value[CLASS_mem_requested]), bytes);

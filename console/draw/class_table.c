@@ -1,10 +1,10 @@
 #include "draw/class_table.h"
 
 #include "brain/brain.h"
+#include "brain/brain_query.h"
 #include "brain/format.h"
 #include "brain/health.h"
 #include "brain/own_rules.h"
-#include "brain/query.h"
 #include "draw/class_filter.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ void class_table_edit(struct class_table_ui *ui, enum command command, uint32_t 
     if (command == COMMAND_CANCEL) {
         ui->edits_filter = false;
     } else if (command != COMMAND_ACCEPT) {
-        line_type(ui->typed, sizeof ui->typed, command, key);
+        key_type(ui->typed, sizeof ui->typed, command, key);
     } else if (class_filter_check(ui->typed, ui->typed_why, sizeof ui->typed_why)) {
         memcpy(ui->filter, ui->typed, sizeof ui->filter);
         ui->edits_filter = false;
@@ -294,7 +294,7 @@ static void table_draw_row(const struct model *model, const struct class_table_u
     }
     int x = row.x + layout->end;
     if (layout->has_state) {
-        cells_text(cells, row.y, x + 1, (uint8_t)table_state_style(state), class_state_word(state));
+        cells_text(cells, row.y, x + 1, (uint8_t)table_state_style(state), brain_class_word(state));
         x += STATE_WIDTH + 1;
     }
     if (layout->trends == 2) {
@@ -357,7 +357,7 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
     unsigned top = 0;
     if (with_cursor) {
         ui->cursor = count > 0 ? ids[cursor] : 0;
-        top = ui->top = list_top(ui->top, cursor, visible, count);
+        top = ui->top = key_top(ui->top, cursor, visible, count);
     }
     for (unsigned i = 0; i < visible && top + i < count; i++) {
         struct rect row = {area.y + 1 + (int)i, area.x, 1, area.width};
@@ -392,5 +392,5 @@ void class_table_move_cursor(const struct model *model, struct class_table_ui *u
     if (count == 0) {
         return;
     }
-    ui->cursor = ids[list_step(table_row_of(ids, count, ui->cursor), rows, count - 1)];
+    ui->cursor = ids[key_step(table_row_of(ids, count, ui->cursor), rows, count - 1)];
 }

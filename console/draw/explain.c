@@ -84,7 +84,7 @@ const struct explanation *explain_term(const char *term) {
     return NULL;
 }
 
-void terms_add(struct terms *terms, const char *prefix, const char *name, bool is_current) {
+void explain_add(struct terms *terms, const char *prefix, const char *name, bool is_current) {
     if (terms->count == TERMS_MOST) {
         return;
     }

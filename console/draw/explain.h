@@ -24,5 +24,5 @@ struct terms {
 };
 /* Adds "prefix" and "name" as one term; is_current makes it the one under the cursor. A term that
  * does not fit is left out. */
-void terms_add(struct terms *terms, const char *prefix, const char *name, bool is_current);
+void explain_add(struct terms *terms, const char *prefix, const char *name, bool is_current);
 #endif

@@ -345,7 +345,7 @@ void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet
     fleet_draw_heads(ui, shown, host_width, cells, area);
     unsigned height = (unsigned)(area.height > 1 ? area.height - 1 : 0);
     unsigned at = fleet_row_at(rows, count, ui);
-    ui->top = list_top(ui->top, at, height, count);
+    ui->top = key_top(ui->top, at, height, count);
     for (unsigned i = 0; i < height && ui->top + i < count; i++) {
         int y = area.y + 1 + (int)i;
         fleet_draw_row(&rows[ui->top + i], ui->marked[rows[ui->top + i].server], shown, host_width,

@@ -171,7 +171,7 @@ enum command key_command(uint32_t key, enum scope scope) {
     return COMMAND_NONE;
 }
 
-int command_rows(enum command command, int screen_rows) {
+int key_move_rows(enum command command, int screen_rows) {
     switch (command) {
     case COMMAND_UP:
         return -1;
@@ -190,18 +190,18 @@ int command_rows(enum command command, int screen_rows) {
     }
 }
 
-unsigned list_step(unsigned at, int rows, unsigned last) {
+unsigned key_step(unsigned at, int rows, unsigned last) {
     long to = (long)at + rows;
     return to < 0 ? 0 : to > (long)last ? last : (unsigned)to;
 }
 
-unsigned list_top(unsigned top, unsigned cursor, unsigned rows, unsigned count) {
+unsigned key_top(unsigned top, unsigned cursor, unsigned rows, unsigned count) {
     unsigned last = count > rows ? count - rows : 0;
     top = cursor < top ? cursor : cursor >= top + rows ? cursor - rows + 1 : top;
     return top < last ? top : last;
 }
 
-bool line_type(char *line, size_t line_bytes, enum command command, uint32_t key) {
+bool key_type(char *line, size_t line_bytes, enum command command, uint32_t key) {
     size_t length = strlen(line);
     if (command == COMMAND_BACK) {
         line[length > 0 ? length - 1 : 0] = '\0';

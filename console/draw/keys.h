@@ -155,19 +155,19 @@ enum command key_command(uint32_t key, enum scope scope);
 /* How many rows down (negative: up) a command moves the cursor of a list. A page is screen_rows. A
  * move to an end is LIST_MOST; no list is longer. 0: the command does not move the cursor. */
 enum { LIST_MOST = 10000 };
-int command_rows(enum command command, int screen_rows);
+int key_move_rows(enum command command, int screen_rows);
 
 /* The row `rows` rows from `at`, at most up to the ends: 0 or last. */
-unsigned list_step(unsigned at, int rows, unsigned last);
+unsigned key_step(unsigned at, int rows, unsigned last);
 
 /* The first row to show of a list, of which `rows` fit: top, or the nearest row from which the
  * cursor's row is shown and no row of the screen stays empty. A list without a cursor passes top as
  * cursor. */
-unsigned list_top(unsigned top, unsigned cursor, unsigned rows, unsigned count);
+unsigned key_top(unsigned top, unsigned cursor, unsigned rows, unsigned count);
 
 /* Edits a typed line of at most line_bytes with its NUL: appends a printable key, or removes the
  * last character (COMMAND_BACK). False for any other key. */
-bool line_type(char *line, size_t line_bytes, enum command command, uint32_t key);
+bool key_type(char *line, size_t line_bytes, enum command command, uint32_t key);
 
 /* The first key of a command, 0 when it has none. */
 uint32_t key_of_command(enum command command);

@@ -8,13 +8,12 @@
 #define CONSOLE_DRAW_TERM_H
 #include "draw/cells.h"
 #include "draw/keys.h"
-#include "draw/theme.h"
 
 struct term_options {
     bool ascii; /* no glyph above 126, in any locale */
     bool mono;  /* no colour; also when NO_COLOR is set */
     bool mouse;
-    unsigned theme; /* its index in theme_names */
+    unsigned theme; /* its index in cells_themes */
 };
 
 /* False with a sentence in why when there is no usable terminal. */

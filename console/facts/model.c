@@ -464,7 +464,7 @@ unsigned model_events_total(const struct model *model) {
     return model->events_total;
 }
 
-const char *event_kind_name(enum event_kind kind) {
+const char *model_event_kind_name(enum event_kind kind) {
     static const char *const names[] = {"server", "pages", "setting", "you", "alarm"};
     return names[kind];
 }

@@ -8,7 +8,7 @@
 #ifndef CONSOLE_FACTS_MODEL_H
 #define CONSOLE_FACTS_MODEL_H
 #include "facts/details/details.h"
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 
 #include <time.h>
 
@@ -173,5 +173,5 @@ const struct event *model_event(const struct model *model, unsigned index);
 unsigned model_events_total(const struct model *model);
 
 extern const struct metric_row metric_rows[METRIC_COUNT];
-const char *event_kind_name(enum event_kind kind);
+const char *model_event_kind_name(enum event_kind kind);
 #endif

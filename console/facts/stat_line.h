@@ -1,4 +1,4 @@
-/* Reads STAT lines one by one, as text, for stats that are not in the tables of stats.h.
+/* Reads STAT lines one by one, as text, for stats that are not in the tables of stats_snapshot.h.
  *
  * Names and values are copied: printable ASCII only, cut at the buffers' ends. Pure functions. */
 #ifndef CONSOLE_FACTS_STAT_LINE_H

@@ -6,7 +6,7 @@
  * tape_first(), the oldest kept, up to but without tape_end(). One thread. */
 #ifndef CONSOLE_FACTS_TAPE_H
 #define CONSOLE_FACTS_TAPE_H
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 
 enum { TAPE_BLOCK_SAMPLES = 16, TAPE_HOUR_SAMPLES = 3600 };
 

@@ -39,7 +39,7 @@ void words_printf(char *out, size_t out_bytes, const char *format, ...) {
     va_end(ap);
 }
 
-void plain_make(char *text) {
+void words_make_plain(char *text) {
     for (char *at = text; *at != '\0'; at++) {
         bool is_wide = (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] >= 0x80 &&
                        (unsigned char)at[1] < 0xa0; /* a control character beyond ASCII, in UTF-8 */

@@ -13,5 +13,5 @@ __attribute__((format(printf, 3, 0))) void words_vprintf(char *out, size_t out_b
                                                          const char *format, va_list ap);
 
 /* Makes a text of a file or a server safe: control characters become '?', in place. */
-void plain_make(char *text);
+void words_make_plain(char *text);
 #endif

@@ -65,7 +65,7 @@ client_go_down(struct client *client, uint64_t now_ms, const char *format, ...) 
     va_start(ap, format);
     words_vprintf(client->note, sizeof client->note, format, ap);
     va_end(ap);
-    plain_make(client->note); /* it may quote words of a server */
+    words_make_plain(client->note); /* it may quote words of a server */
     client_hang_up(client);
     lookup_cancel(&client->lookup);
     client->first = client->pending = 0;

@@ -9,7 +9,7 @@
 #define CONSOLE_LINK_POLLER_H
 #include "facts/details/details.h"
 #include "facts/latency.h"
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 #include "link/client.h"
 
 /* Tags of requests: a stats group's own number; then those of inquiries, of a class's curve, by

@@ -10,7 +10,7 @@
 static const char *const stream_names[STREAM_COUNT] = {"none",      "evictions", "deletions",
                                                        "mutations", "fetchers",  "connevents"};
 
-const char *stream_name(enum stream stream) {
+const char *watch_stream_name(enum stream stream) {
     return stream_names[stream];
 }
 

@@ -52,5 +52,5 @@ void watch_take(struct watch_log *log, const char *text, size_t bytes);
 const struct watch_line *watch_line(const struct watch_log *log, unsigned index);
 /* Share of the lines that were lost, 0..1. */
 double watch_lost_share(const struct watch_log *log);
-const char *stream_name(enum stream stream);
+const char *watch_stream_name(enum stream stream);
 #endif

@@ -58,9 +58,9 @@ static void class_draw_facts(const struct frame *frame, struct column *column, u
              stats->value[CLASS_total_pages] == 1 ? "" : "s",
              format_count(b, stat_number(stats->value[CLASS_chunks_per_page])),
              format_exact(c, stats->value[CLASS_chunk_size]),
-             format_count(d, floor(class_free_pages(stats))),
+             format_count(d, floor(snapshot_free_pages(stats))),
              format_count(e, stat_number(stats->value[CLASS_number])),
-             format_age(f, stat_number(class_tail_age(stats))));
+             format_age(f, stat_number(snapshot_tail_age(stats))));
     class_put_line(column, STYLE_PLAIN, text);
     if (column->end - column->y < 12) {
         return;
@@ -230,7 +230,7 @@ static void class_draw_stats(const struct frame *frame, struct ui *ui, struct co
     static struct class_detail recorded; /* 7 kB: too large for a stack frame */
     if (is_recorded) {
         class_take_recorded(model_now(frame->model), ui->focus, &recorded);
-    } else if (!detail_ready(frame, INQUIRY_CLASS, column->cells, area)) {
+    } else if (!view_detail_ready(frame, INQUIRY_CLASS, column->cells, area)) {
         return;
     }
     const struct class_detail *focus = is_recorded ? &recorded : &details->focus;
@@ -265,7 +265,7 @@ static void class_draw(const struct frame *frame, struct ui *ui, struct cells *c
         return;
     }
     int n = snprintf(text, sizeof text, "class %u: %s", id,
-                     class_state_word(brain_class(brain_of(frame->model), id)->state));
+                     brain_class_word(brain_class(brain_of(frame->model), id)->state));
     if (ui->classes.source >= 0) {
         snprintf(text + n, sizeof text - (size_t)n, "   from: class %d ◀", ui->classes.source);
     }
@@ -290,12 +290,12 @@ static void class_draw(const struct frame *frame, struct ui *ui, struct cells *c
 static void step_class(const struct frame *frame, struct ui *ui, int step) {
     ui->classes.cursor = ui->focus;
     class_table_move_cursor(frame->model, &ui->classes, step);
-    class_open(ui, ui->classes.cursor);
+    view_open_class(ui, ui->classes.cursor);
 }
 
 static struct intent class_command(const struct frame *frame, struct ui *ui, enum command given) {
     struct intent none = {0};
-    ui->class_top = list_step(ui->class_top, command_rows(given, 5), NAMED_STATS);
+    ui->class_top = key_step(ui->class_top, key_move_rows(given, 5), NAMED_STATS);
     switch (given) {
     case COMMAND_NEXT_CLASS:
         step_class(frame, ui, 1);

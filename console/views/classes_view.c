@@ -2,9 +2,9 @@
  * screens show the class under the cursor in detail below. */
 #include "views/view.h"
 
+#include "brain/brain_query.h"
 #include "brain/format.h"
 #include "brain/health.h"
-#include "brain/query.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static void classes_draw_detail(const struct frame *frame, const struct ui *ui, 
     const struct class_stats *stats = snapshot_class(now, id);
     char title[60], a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES];
     snprintf(title, sizeof title, "class %u: %s", id,
-             class_state_word(brain_class(brain_of(frame->model), id)->state));
+             brain_class_word(brain_class(brain_of(frame->model), id)->state));
     cells_rule(cells, area.y, area.x, area.width, title);
     cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN,
                  "%s page%s of %s chunks of %s bytes; whole pages free: %s",
@@ -99,7 +99,7 @@ static void classes_draw_detail(const struct frame *frame, const struct ui *ui, 
                  stats->value[CLASS_total_pages] == 1 ? "" : "s",
                  format_count(b, stat_number(stats->value[CLASS_chunks_per_page])),
                  format_exact(c, stats->value[CLASS_chunk_size]),
-                 format_count(d, floor(class_free_pages(stats))));
+                 format_count(d, floor(snapshot_free_pages(stats))));
     classes_draw_items(stats, cells, area.y + 2, area.x);
     cells_printf(cells, area.y + 3, area.x, STYLE_PLAIN,
                  "since the counters began: %s evicted, %s of them unread; %s expired unread; %s "
@@ -142,22 +142,22 @@ static void classes_draw(const struct frame *frame, struct ui *ui, struct cells 
 
 static struct intent classes_mark_source(struct class_table_ui *table) {
     if (table->cursor == 0) {
-        return say("there is no class to mark");
+        return view_say("there is no class to mark");
     }
     if (table->source == (int)table->cursor) {
         table->source = -1;
-        return say("no source is marked");
+        return view_say("no source is marked");
     }
     table->source = (int)table->cursor;
-    return say("class %u is the source: go to the class that needs the pages and press m",
-               table->cursor);
+    return view_say("class %u is the source: go to the class that needs the pages and press m",
+                    table->cursor);
 }
 
 static struct intent classes_command(const struct frame *frame, struct ui *ui, enum command given) {
     struct class_table_ui *table = &ui->classes;
     struct intent none = {0};
     /* A key may come before the first drawing has placed the cursor. */
-    class_table_move_cursor(frame->model, table, command_rows(given, SCREEN_STEP));
+    class_table_move_cursor(frame->model, table, key_move_rows(given, SCREEN_STEP));
     switch (given) {
     case COMMAND_MARK_SOURCE:
         return classes_mark_source(table);
@@ -184,7 +184,7 @@ static struct intent classes_command(const struct frame *frame, struct ui *ui, e
         snprintf(table->typed, sizeof table->typed, "%s", table->filter);
         return none;
     case COMMAND_OPEN_CLASS:
-        class_open(ui, table->cursor);
+        view_open_class(ui, table->cursor);
         return none;
     case COMMAND_COLUMNS:
         ui->columns.is_open = true;
@@ -196,7 +196,7 @@ static struct intent classes_command(const struct frame *frame, struct ui *ui, e
 
 static void classes_terms(const struct ui *ui, struct terms *out) {
     for (unsigned i = 0; i < COLUMN_COUNT; i++) {
-        terms_add(out, "class.", class_columns[i].name, ui->classes.sort == i);
+        explain_add(out, "class.", class_columns[i].name, ui->classes.sort == i);
     }
 }
 

@@ -2,8 +2,8 @@
  * hit ratio of other eviction policies. All from sampled keys. */
 #include "views/view.h"
 
+#include "brain/brain_query.h"
 #include "brain/format.h"
-#include "brain/query.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -108,7 +108,7 @@ static int curves_draw_answers(const struct frame *frame, struct cells *cells, i
     unsigned count = brain_query(frame->model, &question, sentences);
     for (unsigned i = 0; i < count; i++) {
         enum style plain = sentences[i].tone == TONE_NOTE ? STYLE_DIM : STYLE_PLAIN;
-        cells_text_fit(cells, y + (int)i, 0, width, tone_style(sentences[i].tone, plain),
+        cells_text_fit(cells, y + (int)i, 0, width, view_tone_style(sentences[i].tone, plain),
                        sentences[i].text);
     }
     return (int)count;
@@ -120,7 +120,7 @@ static const char *curves_rating_of(const struct sentence *ratings, unsigned cou
     *style = STYLE_PLAIN;
     for (unsigned i = 0; i < count; i++) {
         if (strcmp(ratings[i].label, policy) == 0) {
-            *style = tone_style(ratings[i].tone,
+            *style = view_tone_style(ratings[i].tone,
                                 ratings[i].tone == TONE_NOTE ? STYLE_DIM : STYLE_PLAIN);
             return ratings[i].text;
         }
@@ -152,7 +152,7 @@ static void curves_draw_policies(const struct frame *frame, struct cells *cells,
     cells_rule(cells, area.y, area.x, area.width,
                "other policies: miniature caches beside the present policy");
     struct rect left = {area.y + 1, area.x, area.height - 1, area.width};
-    if (left.height < 1 || !detail_ready(frame, INQUIRY_WHATIF, cells, left)) {
+    if (left.height < 1 || !view_detail_ready(frame, INQUIRY_WHATIF, cells, left)) {
         return;
     }
     const struct whatif *whatif = &details->whatif;
@@ -234,7 +234,7 @@ static void curves_draw_classes(const struct frame *frame, struct ui *ui, struct
     for (unsigned i = 0; i < count; i++) {
         cursor = worth[i].class_id == ui->curves.cursor ? i : cursor;
     }
-    ui->curves.top = list_top(ui->curves.top, cursor, rows > 0 ? (unsigned)rows : 0, count);
+    ui->curves.top = key_top(ui->curves.top, cursor, rows > 0 ? (unsigned)rows : 0, count);
     for (int i = 0; i < rows && ui->curves.top + (unsigned)i < count; i++) {
         unsigned at = ui->curves.top + (unsigned)i;
         struct rect row = {area.y + 1 + i, area.x, 1, area.width};
@@ -256,7 +256,7 @@ static void curves_draw_classes(const struct frame *frame, struct ui *ui, struct
 static void curves_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
                         struct rect area) {
     const struct details *details = model_details(frame->model);
-    if (!detail_ready(frame, INQUIRY_CURVE, cells, area)) {
+    if (!view_detail_ready(frame, INQUIRY_CURVE, cells, area)) {
         return;
     }
     int graph = area.height >= 40 ? area.height / 2 : area.height >= 16 ? 8 : area.height;
@@ -291,19 +291,19 @@ static void curves_move_cursor(const struct frame *frame, struct ui *ui, int row
     for (unsigned i = 0; i < count; i++) {
         at = worth[i].class_id == ui->curves.cursor ? i + 1 : at;
     }
-    at = list_step(at, rows, count);
+    at = key_step(at, rows, count);
     ui->curves.cursor = at == 0 ? 0 : worth[at - 1].class_id;
 }
 
 static struct intent curves_command(const struct frame *frame, struct ui *ui, enum command given) {
     struct intent none = {0};
-    curves_move_cursor(frame, ui, command_rows(given, SCREEN_STEP));
+    curves_move_cursor(frame, ui, key_move_rows(given, SCREEN_STEP));
     switch (given) {
     case COMMAND_OPEN_CLASS:
         if (ui->curves.cursor == 0) {
-            return say("Down chooses a class; Enter then shows it");
+            return view_say("Down chooses a class; Enter then shows it");
         }
-        class_open(ui, ui->curves.cursor);
+        view_open_class(ui, ui->curves.cursor);
         return none;
     case COMMAND_MOVE_PAGES:
         return propose_move(frame,

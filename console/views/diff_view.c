@@ -175,7 +175,7 @@ static void diff_put(struct cells *cells, int y, int width, enum column column, 
 }
 
 static uint64_t diff_tail_age(const struct class_stats *stats) {
-    return stats->present ? class_tail_age(stats) : STAT_ABSENT;
+    return stats->present ? snapshot_tail_age(stats) : STAT_ABSENT;
 }
 
 static void diff_draw_class(const struct changed *changed, struct cells *cells, int y, int width) {
@@ -218,7 +218,7 @@ static void diff_draw_classes(const struct snapshot *a, const struct snapshot *b
         cells_text(cells, area.y + 1, 0, STYLE_DIM, "no class changed");
     }
     unsigned rows = (unsigned)(area.height > 1 ? area.height - 1 : 0);
-    ui->diff_top = list_top(ui->diff_top, ui->diff_top, rows, count);
+    ui->diff_top = key_top(ui->diff_top, ui->diff_top, rows, count);
     for (unsigned i = 0; i < rows && ui->diff_top + i < count; i++) {
         diff_draw_class(&changed[ui->diff_top + i], cells, area.y + 1 + (int)i, area.width);
     }
@@ -258,7 +258,7 @@ static void diff_draw(const struct frame *frame, struct ui *ui, struct cells *ce
 
 static struct intent diff_command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)frame;
-    ui->diff_top = list_step(ui->diff_top, command_rows(given, SCREEN_STEP), CHANGED_LIMIT);
+    ui->diff_top = key_step(ui->diff_top, key_move_rows(given, SCREEN_STEP), CHANGED_LIMIT);
     return (struct intent){0};
 }
 

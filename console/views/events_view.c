@@ -26,7 +26,7 @@ void events_draw_list(const struct frame *frame, struct cells *cells, struct rec
                                                    : STYLE_PLAIN;
         int y = area.y + i;
         cells_text(cells, y, area.x, STYLE_DIM, format_clock(clock_text, event->wall));
-        cells_printf(cells, y, area.x + 9, style, "%-8s", event_kind_name(event->kind));
+        cells_printf(cells, y, area.x + 9, style, "%-8s", model_event_kind_name(event->kind));
         cells_text_fit(cells, y, area.x + 18, area.width - 18, style, event->text);
     }
 }
@@ -41,7 +41,7 @@ static const char *events_shown_text(const struct watch_log *log, const char *te
 /* "watch evictions: 5120 lines, 4.1 % lost", and the newest lines. */
 static void events_draw_watch(const struct watch_log *log, struct cells *cells, struct rect area) {
     char title[120], lost[FORMAT_BYTES], shown[FORMAT_BYTES];
-    snprintf(title, sizeof title, "watch %s: %s lines, %s %% lost", stream_name(log->stream),
+    snprintf(title, sizeof title, "watch %s: %s lines, %s %% lost", watch_stream_name(log->stream),
              format_count(shown, (double)log->shown), format_percent(lost, watch_lost_share(log)));
     cells_rule(cells, area.y, area.x, area.width, title);
     if (log->note[0] != '\0') {
@@ -78,13 +78,13 @@ static void events_draw(const struct frame *frame, struct ui *ui, struct cells *
     area.height--;
     unsigned total = model_events_total(frame->model);
     unsigned count = total < EVENT_LIMIT ? total : EVENT_LIMIT;
-    ui->events.top = list_top(ui->events.top, ui->events.top, (unsigned)area.height, count);
+    ui->events.top = key_top(ui->events.top, ui->events.top, (unsigned)area.height, count);
     events_draw_list(frame, cells, area, ui->events.top);
 }
 
 static struct intent events_command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)frame;
-    ui->events.top = list_step(ui->events.top, command_rows(given, SCREEN_STEP), EVENT_LIMIT);
+    ui->events.top = key_step(ui->events.top, key_move_rows(given, SCREEN_STEP), EVENT_LIMIT);
     return (struct intent){0};
 }
 

@@ -120,7 +120,7 @@ static void fleet_move_cursor(const struct frame *frame, struct ui *ui, int step
     unsigned count = frame->server_count;
     fleet_sort_rows(frame->servers, count, ui);
     if (count > 0) {
-        unsigned at = list_step(fleet_row_at(sorted, count, &ui->fleet), step, count - 1);
+        unsigned at = key_step(fleet_row_at(sorted, count, &ui->fleet), step, count - 1);
         ui->fleet.cursor = sorted[at].server + 1;
     }
 }
@@ -137,7 +137,7 @@ static void fleet_step_sort(struct fleet_ui *fleet, int step) {
 
 static struct intent fleet_command(const struct frame *frame, struct ui *ui, enum command given) {
     struct intent none = {0};
-    fleet_move_cursor(frame, ui, command_rows(given, SCREEN_STEP));
+    fleet_move_cursor(frame, ui, key_move_rows(given, SCREEN_STEP));
     switch (given) {
     case COMMAND_SORT_NEXT:
         fleet_step_sort(&ui->fleet, 1);

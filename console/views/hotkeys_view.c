@@ -63,7 +63,7 @@ static void hotkeys_draw_notes(const struct hot_keys *hot, struct cells *cells, 
 static void hotkeys_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
                          struct rect area) {
     const struct details *details = model_details(frame->model);
-    if (!detail_ready(frame, INQUIRY_HOTKEYS, cells, area)) {
+    if (!view_detail_ready(frame, INQUIRY_HOTKEYS, cells, area)) {
         return;
     }
     const struct hot_keys *hot = &details->hot;
@@ -74,7 +74,7 @@ static void hotkeys_draw(const struct frame *frame, struct ui *ui, struct cells 
     unsigned last = hot->count > 0 ? hot->count - 1 : 0;
     ui->hotkeys.cursor = ui->hotkeys.cursor < last ? ui->hotkeys.cursor : last;
     ui->hotkeys.top =
-        list_top(ui->hotkeys.top, ui->hotkeys.cursor, rows > 0 ? (unsigned)rows : 0, hot->count);
+        key_top(ui->hotkeys.top, ui->hotkeys.cursor, rows > 0 ? (unsigned)rows : 0, hot->count);
     cells_head(cells, area.y, 0, area.width, " NR KEY");
     cells_text_right(cells, area.y, 4 + key_width + 8, STYLE_HEADER, "≤REQ/s");
     cells_text_right(cells, area.y, 4 + key_width + 20, STYLE_HEADER, "SHARE %");
@@ -105,7 +105,7 @@ static void hotkeys_draw(const struct frame *frame, struct ui *ui, struct cells 
 static struct intent hotkeys_command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)frame;
     ui->hotkeys.cursor =
-        list_step(ui->hotkeys.cursor, command_rows(given, SCREEN_STEP), HOT_KEYS_SHOWN);
+        key_step(ui->hotkeys.cursor, key_move_rows(given, SCREEN_STEP), HOT_KEYS_SHOWN);
     return (struct intent){0};
 }
 

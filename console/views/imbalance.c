@@ -85,7 +85,7 @@ static void imbalance_draw_row(const struct frame *frame, struct cells *cells, s
                   most);
     int tail = row.x + row.width - TAIL_WIDTH;
     cells_text_right(cells, row.y, tail + 6, style, format_age(text, verdict->life_s));
-    cells_text(cells, row.y, tail + 8, style, class_state_word(verdict->state));
+    cells_text(cells, row.y, tail + 8, style, brain_class_word(verdict->state));
 }
 
 /* Writes a title: the worst class in one sentence; "classes" when none starves. */

@@ -59,7 +59,7 @@ static int overview_draw_lines(const struct health_line *lines, int count, struc
     int rows = 0;
     for (int i = 0; i < count && rows < area.height; i++) {
         char words[NOTE_BYTES + 16];
-        uint8_t style = tone_style(lines[i].tone, STYLE_PLAIN);
+        uint8_t style = view_tone_style(lines[i].tone, STYLE_PLAIN);
         struct rect room = {area.y + rows, area.x + MARK_WIDTH, area.height - rows,
                             area.width - MARK_WIDTH};
         if (cells != NULL) {
@@ -183,7 +183,7 @@ static struct memory overview_measure_memory(const struct snapshot *now) {
         const struct class_stats *stats = snapshot_class(now, id);
         double pages = stat_number(stats->value[CLASS_total_pages]);
         double chunk = stat_number(stats->value[CLASS_chunk_size]);
-        double free_chunks = stat_number(class_free_chunks(stats));
+        double free_chunks = stat_number(snapshot_free_chunks(stats));
         if (pages > 0) {
             memory.pages += pages;
             memory.free_chunk_bytes += isnan(free_chunks) ? 0 : free_chunks * chunk;
@@ -328,7 +328,7 @@ static const char *const shown[] = {
 static void overview_terms(const struct ui *ui, struct terms *out) {
     (void)ui;
     for (int i = 0; i < RATE_LINES; i++) {
-        terms_add(out, "", metric_rows[rate_lines[i]].key, rate_lines[i] == METRIC_HIT_RATIO);
+        explain_add(out, "", metric_rows[rate_lines[i]].key, rate_lines[i] == METRIC_HIT_RATIO);
     }
 }
 

@@ -91,7 +91,7 @@ static void pages_draw_selection(const struct frame *frame, const struct ui *ui,
     } else {
         page_summary_of(frame->model, id, &summary);
         snprintf(title, sizeof title, "class %u%s: %s", id, summary.is_exact ? "" : ", estimated",
-                 class_state_word(brain_class(brain_of(frame->model), id)->state));
+                 brain_class_word(brain_class(brain_of(frame->model), id)->state));
         cells_rule(cells, y++, 0, area.width, title);
         char text[200];
         unsigned empty = page_summary_below(&summary, 0), nearly = page_summary_below(&summary, 9);
@@ -181,24 +181,25 @@ static struct intent pages_mark_class(const struct frame *frame, struct ui *ui) 
     unsigned id = ui->pages.cursor;
     struct page_summary summary;
     if (id == POOL_ROW) {
-        return say("pages of the pool are free for any class: there is nothing to move");
+        return view_say("pages of the pool are free for any class: there is nothing to move");
     }
     if (ui->classes.source == (int)id) {
         ui->classes.source = -1;
         ui->pages.marked = 0;
-        return say("no page is marked");
+        return view_say("no page is marked");
     }
     page_summary_of(frame->model, id, &summary);
     unsigned empty = page_summary_below(&summary, 0);
     ui->classes.source = (int)id;
     ui->pages.marked = empty > 0 && empty < summary.pages ? empty : 1;
-    return say("%u page%s of class %u marked: + and - for more or fewer, then m on the receiver",
-               ui->pages.marked, ui->pages.marked == 1 ? "" : "s", id);
+    return view_say(
+        "%u page%s of class %u marked: + and - for more or fewer, then m on the receiver",
+        ui->pages.marked, ui->pages.marked == 1 ? "" : "s", id);
 }
 
 static struct intent pages_mark_more(const struct frame *frame, struct ui *ui, int step) {
     if (ui->classes.source < 0) {
-        return say("mark a class with f first");
+        return view_say("mark a class with f first");
     }
     unsigned pages = page_map_pages(model_now(frame->model), (unsigned)ui->classes.source);
     int wanted = (int)ui->pages.marked + step;
@@ -211,10 +212,10 @@ static struct intent pages_mark_more(const struct frame *frame, struct ui *ui, i
 static struct intent pages_propose_move(const struct frame *frame, struct ui *ui) {
     int to = (int)ui->pages.cursor;
     if (ui->classes.source == to) {
-        return say("go to the class that needs the pages and press m there");
+        return view_say("go to the class that needs the pages and press m there");
     }
     if (to == POOL_ROW && ui->classes.source < 0) {
-        return say("mark a class with f first: its pages can go to the pool");
+        return view_say("mark a class with f first: its pages can go to the pool");
     }
     struct intent intent = propose_move(frame, to == POOL_ROW ? -1 : to, ui->classes.source);
     if (intent.kind == INTENT_REVIEW && ui->classes.source >= 0 && ui->pages.marked > 0) {
@@ -228,7 +229,7 @@ static void pages_move_cursor(const struct frame *frame, struct ui *ui, int rows
     page_map_list(model_now(frame->model), &map);
     if (map.count > 0) {
         pages_set_cursor(frame, ui, &map);
-        unsigned row = list_step(page_map_row_of(&map, ui->pages.cursor), rows, map.count - 1);
+        unsigned row = key_step(page_map_row_of(&map, ui->pages.cursor), rows, map.count - 1);
         ui->pages.cursor = map.rows[row].class_id;
     }
 }
@@ -236,7 +237,7 @@ static void pages_move_cursor(const struct frame *frame, struct ui *ui, int rows
 static struct intent pages_next_mode(const struct frame *frame, struct ui *ui) {
     const struct details *details = model_details(frame->model);
     if (!pages_are_exact(frame)) {
-        return say("ages of pages need slated: this map is an estimate of how full they are");
+        return view_say("ages of pages need slated: this map is an estimate of how full they are");
     }
     ui->pages.mode = (enum page_mode)((ui->pages.mode + 1) % PAGE_MODES);
     if (ui->pages.mode == PAGE_MODE_USE && !details->pages.notes_use) {
@@ -251,7 +252,7 @@ static struct intent pages_command(const struct frame *frame, struct ui *ui, enu
     if (model_now(frame->model) == NULL) {
         return none;
     }
-    pages_move_cursor(frame, ui, command_rows(given, SCREEN));
+    pages_move_cursor(frame, ui, key_move_rows(given, SCREEN));
     switch (given) {
     case COMMAND_MARK_SOURCE:
         return pages_mark_class(frame, ui);
@@ -264,7 +265,7 @@ static struct intent pages_command(const struct frame *frame, struct ui *ui, enu
         return pages_next_mode(frame, ui);
     case COMMAND_OPEN_CLASS:
         if (ui->pages.cursor != POOL_ROW) {
-            class_open(ui, ui->pages.cursor);
+            view_open_class(ui, ui->pages.cursor);
         }
         return none;
     default: /* other views and the app handle the other commands */

@@ -265,13 +265,13 @@ void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) 
         screen_dim_cells(cells, area);
     }
     if (ui->explain.is_open) {
-        explain_draw(ui, cells);
+        overlay_draw_explain(ui, cells);
     }
     if (ui->why.is_open) {
-        why_draw(frame, ui, cells);
+        overlay_draw_why(frame, ui, cells);
     }
     if (ui->columns.is_open) {
-        columns_draw(ui, cells);
+        overlay_draw_columns(ui, cells);
     }
     if (ui->review.is_open) {
         review_draw(frame, ui, cells);

@@ -241,7 +241,7 @@ static void sizes_draw(const struct frame *frame, struct ui *ui, struct cells *c
     }
     enum origin origin = find_sizes(frame, &sizes);
     if (origin == ORIGIN_NONE) {
-        detail_ready(frame, INQUIRY_SIZEHIST, cells, area);
+        view_detail_ready(frame, INQUIRY_SIZEHIST, cells, area);
         return;
     }
     bool has_items = !brain_said(brain_of(frame->model))->reports_classes ||
@@ -289,17 +289,19 @@ static void sizes_draw(const struct frame *frame, struct ui *ui, struct cells *c
 static struct intent sizes_command(const struct frame *frame, struct ui *ui, enum command given) {
     const struct snapshot *now = model_now(frame->model);
     if (now != NULL && !snapshot_has_slabs(now)) {
-        return given == COMMAND_REVIEW ? say(SIZES_NEED_SLABS, now->store) : (struct intent){0};
+        return given == COMMAND_REVIEW ? view_say(SIZES_NEED_SLABS, now->store)
+                                       : (struct intent){0};
     }
     const struct size_plan *plan = brain_sizes(frame->model);
     unsigned *cursor = &ui->sizes.cursor, count = plan != NULL ? plan->count : 0;
-    *cursor = list_step(*cursor, command_rows(given, SIZE_CHOICES_MOST), count > 0 ? count - 1 : 0);
+    *cursor = key_step(*cursor, key_move_rows(given, SIZE_CHOICES_MOST), count > 0 ? count - 1 : 0);
     if (given != COMMAND_REVIEW) {
         return (struct intent){0};
     }
     return now != NULL && now->is_slated && count > 0
                ? review_of(action_set("geometry", plan->of[*cursor].order))
-               : say("memcached takes other chunk sizes only at its start: -f, -n, -o slab_sizes");
+               : view_say(
+                     "memcached takes other chunk sizes only at its start: -f, -n, -o slab_sizes");
 }
 
 static const char *const shown[] = {

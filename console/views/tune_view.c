@@ -39,7 +39,7 @@ static unsigned tune_list_rows(const struct frame *frame, struct ui *ui,
            strncmp(rows[count - 1].name, "ext_", 4) == 0) {
         count--;
     }
-    ui->tune.cursor = list_step(ui->tune.cursor, 0, count > 0 ? count - 1 : 0);
+    ui->tune.cursor = key_step(ui->tune.cursor, 0, count > 0 ? count - 1 : 0);
     ui->tune.count = count;
     return count;
 }
@@ -207,7 +207,7 @@ static void tune_put_whole_row(struct cells *cells, struct rect *left, const str
 /* Draws all policies with the hit ratios of their miniature caches: "lru 91.0 -1.2 ± 0.3". */
 static void tune_put_policies(const struct frame *frame, struct cells *cells, struct rect *left) {
     const struct details *details = model_details(frame->model);
-    if (left->height <= 0 || !detail_ready(frame, INQUIRY_WHATIF, cells, *left)) {
+    if (left->height <= 0 || !view_detail_ready(frame, INQUIRY_WHATIF, cells, *left)) {
         return;
     }
     const struct whatif *whatif = &details->whatif;
@@ -281,14 +281,14 @@ static void tune_draw(const struct frame *frame, struct ui *ui, struct cells *ce
         cells_text(cells, area.y, area.x + NOTE_X, STYLE_HEADER, "RANGE, UNDO, NEEDS");
     }
     if (count == 0) {
-        detail_ready(frame, INQUIRY_SETTINGS, cells,
-                     (struct rect){area.y + 1, area.x, area.height - 1, area.width});
+        view_detail_ready(frame, INQUIRY_SETTINGS, cells,
+                          (struct rect){area.y + 1, area.x, area.height - 1, area.width});
         return;
     }
     struct tune_ui *tune = &ui->tune;
     int panel = area.height >= 14 ? PANEL_ROWS + (area.height > (int)count + 12 ? 4 : 0) : 0;
     unsigned shown = area.height > 1 + panel ? (unsigned)(area.height - 1 - panel) : 1;
-    tune->top = list_top(tune->top, tune->cursor, shown, count);
+    tune->top = key_top(tune->top, tune->cursor, shown, count);
     for (unsigned i = tune->top; i < count && i < tune->top + shown; i++) {
         int y = area.y + 1 + (int)(i - tune->top);
         tune_draw_row(ui, cells, area, y, rows, i);
@@ -310,10 +310,10 @@ static struct intent tune_change_value(const struct frame *frame, struct ui *ui,
                                        const struct tunable *rows, enum command given) {
     const struct tunable *row = &rows[ui->tune.cursor];
     if (frame->is_past) {
-        return say("this is the past: . returns to live, where it can be changed");
+        return view_say("this is the past: . returns to live, where it can be changed");
     }
     if (row->refusal[0] != '\0') {
-        return say("%s: %s", row->label, row->refusal);
+        return view_say("%s: %s", row->label, row->refusal);
     }
     if (given == COMMAND_EDIT) {
         ui->tune.edits = true;
@@ -333,7 +333,7 @@ static struct intent tune_command(const struct frame *frame, struct ui *ui, enum
     if (count == 0) {
         return none;
     }
-    ui->tune.cursor = list_step(ui->tune.cursor, command_rows(given, SCREEN_STEP), count - 1);
+    ui->tune.cursor = key_step(ui->tune.cursor, key_move_rows(given, SCREEN_STEP), count - 1);
     switch (given) {
     case COMMAND_LESS:
     case COMMAND_MORE:
@@ -346,7 +346,7 @@ static struct intent tune_command(const struct frame *frame, struct ui *ui, enum
         review.plan = tune_make_plan(ui, rows, count);
         return review.plan.count > 0
                    ? review
-                   : say("no new value is chosen: - and + choose one, Enter types one");
+                   : view_say("no new value is chosen: - and + choose one, Enter types one");
     default: /* other views and the app handle the other commands */
         return none;
     }
@@ -395,7 +395,7 @@ void tune_edit(struct ui *ui, const struct frame *frame, enum command given, uin
     } else if (given == COMMAND_CANCEL) {
         tune->edits = false;
     } else {
-        line_type(tune->typed, sizeof tune->typed, given, key);
+        key_type(tune->typed, sizeof tune->typed, given, key);
     }
 }
 
@@ -403,7 +403,7 @@ static const char *const shown[] = {"whatif.hit_ratio", "whatif.difference", "mo
 
 static void tune_terms(const struct ui *ui, struct terms *out) {
     for (unsigned i = 0; i < ui->tune.count; i++) {
-        terms_add(out, "", setting_term(setting_name_at(i)), i == ui->tune.cursor);
+        explain_add(out, "", setting_term(setting_name_at(i)), i == ui->tune.cursor);
     }
 }
 

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-uint8_t tone_style(enum tone tone, enum style plain) {
+uint8_t view_tone_style(enum tone tone, enum style plain) {
     return (uint8_t)(tone == TONE_BAD    ? STYLE_BAD
                      : tone == TONE_WARN ? STYLE_WARN
                      : tone == TONE_GOOD ? STYLE_GOOD
                                          : plain);
 }
 
-void class_open(struct ui *ui, unsigned class_id) {
+void view_open_class(struct ui *ui, unsigned class_id) {
     if (class_id > 0 && class_id < CLASS_LIMIT) {
         ui->class_is_open = true;
         ui->class_top = 0;
@@ -34,12 +34,12 @@ void view_terms(const struct view *view, const struct ui *ui, struct terms *out)
         view->terms(ui, out);
     }
     for (const char *const *term = view->shown; *term != NULL; term++) {
-        terms_add(out, "", *term, false);
+        explain_add(out, "", *term, false);
     }
 }
 
-bool detail_ready(const struct frame *frame, enum inquiry inquiry, struct cells *cells,
-                  struct rect area) {
+bool view_detail_ready(const struct frame *frame, enum inquiry inquiry, struct cells *cells,
+                       struct rect area) {
     const struct answer *answer = &model_answers(frame->model)->of[inquiry];
     const char *why_not;
     if (answer->state == ANSWER_KNOWN) {
@@ -70,21 +70,21 @@ static int view_overlay_width(const struct cells *cells) {
     return cells->width < OVERLAY_WIDTH ? cells->width : OVERLAY_WIDTH;
 }
 
-struct rect overlay_inside(const struct cells *cells) {
+struct rect view_overlay_inside(const struct cells *cells) {
     return (struct rect){0, 0, OVERLAY_ROWS_MOST, view_overlay_width(cells) - 4};
 }
 
-struct rect overlay_box(struct cells *cells, int rows, unsigned *top, const char *title) {
+struct rect view_overlay_box(struct cells *cells, int rows, unsigned *top, const char *title) {
     int most = cells->height - 6, shown = rows < most ? rows : most,
         width = view_overlay_width(cells);
     struct rect box = {cells->height - 4 - shown, (cells->width - width) / 2, shown + 2, width};
-    *top = list_top(*top, *top, shown > 0 ? (unsigned)shown : 0, (unsigned)rows);
+    *top = key_top(*top, *top, shown > 0 ? (unsigned)shown : 0, (unsigned)rows);
     cells_box(cells, box, title);
     return (struct rect){box.y + 1, box.x + 2, shown, width - 4};
 }
 
-int overlay_text(struct cells *cells, struct rect inside, int line, int indent, uint8_t mark_style,
-                 const char *mark, uint8_t style, const char *text) {
+int view_overlay_text(struct cells *cells, struct rect inside, int line, int indent,
+                      uint8_t mark_style, const char *mark, uint8_t style, const char *text) {
     struct rect area = {inside.y, inside.x + indent, OVERLAY_ROWS_MOST, inside.width - indent};
     int rows = cells_paragraph(NULL, area, 0, style, text);
     int skip = line < 0 ? -line : 0;
@@ -97,7 +97,7 @@ int overlay_text(struct cells *cells, struct rect inside, int line, int indent, 
     return rows;
 }
 
-struct intent say(const char *format, ...) {
+struct intent view_say(const char *format, ...) {
     struct intent intent = {.kind = INTENT_SAY};
     va_list ap;
     va_start(ap, format);

@@ -170,7 +170,7 @@ struct intent {
     char text[NOTE_BYTES]; /* INTENT_SAY */
     unsigned server;       /* INTENT_OPEN_SERVER: its index in the fleet */
     enum command command;  /* INTENT_COMMAND: acts as its key */
-    unsigned theme;        /* INTENT_THEME: its index in theme_names */
+    unsigned theme;        /* INTENT_THEME: its index in cells_themes */
 };
 
 struct view {
@@ -200,7 +200,7 @@ unsigned fleet_selected(const struct fleet_row *rows, unsigned count, const stru
 extern const struct view class_view;
 
 /* The style of a sentence with a tone; `plain` is for one that is neither good nor bad. */
-uint8_t tone_style(enum tone tone, enum style plain);
+uint8_t view_tone_style(enum tone tone, enum style plain);
 
 /* The views in the order of their keys; NULL ends. */
 extern const struct view *const view_list[];
@@ -216,33 +216,33 @@ void view_click(const struct view *view, struct ui *ui, enum hot_kind kind, unsi
 void view_terms(const struct view *view, const struct ui *ui, struct terms *out);
 
 /* Shows one class, above the view that opens it. */
-void class_open(struct ui *ui, unsigned class_id);
+void view_open_class(struct ui *ui, unsigned class_id);
 
 /* Overlays, drawn above the view: a box with a title at the foot of the screen, for `rows` of text,
  * of which the first *top are scrolled off. Returns the inside of the box. */
-struct rect overlay_box(struct cells *cells, int rows, unsigned *top, const char *title);
+struct rect view_overlay_box(struct cells *cells, int rows, unsigned *top, const char *title);
 enum { OVERLAY_ROWS_MOST = 200 };
 /* The inside of a box that shows all rows, to count them. */
-struct rect overlay_inside(const struct cells *cells);
+struct rect view_overlay_inside(const struct cells *cells);
 /* Draws a text that begins `line` rows below the top of the inside, and `indent` columns in, with a
  * mark before its first row. A negative line: that many rows are scrolled off. Returns the rows of
  * the text; with cells NULL only counts them. */
-int overlay_text(struct cells *cells, struct rect inside, int line, int indent, uint8_t mark_style,
-                 const char *mark, uint8_t style, const char *text);
+int view_overlay_text(struct cells *cells, struct rect inside, int line, int indent,
+                      uint8_t mark_style, const char *mark, uint8_t style, const char *text);
 void help_draw(struct ui *ui, enum scope scope, struct cells *cells);
-void explain_draw(struct ui *ui, struct cells *cells);
-void explain_open(struct ui *ui, const struct view *view); /* opens on the view's terms */
-void explain_command(struct ui *ui, enum command command);
-/* The inquiries that why_draw reads. */
+void overlay_draw_explain(struct ui *ui, struct cells *cells);
+void overlay_open_explain(struct ui *ui, const struct view *view); /* opens on the view's terms */
+void overlay_explain_command(struct ui *ui, enum command command);
+/* The inquiries that overlay_draw_why reads. */
 #define WHY_WANTS (INQUIRY_BIT(MOVES) | INQUIRY_BIT(AUTOMOVE) | INQUIRY_BIT(SETTINGS))
-void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
-void why_command(struct ui *ui, enum command command);
+void overlay_draw_why(const struct frame *frame, struct ui *ui, struct cells *cells);
+void overlay_why_command(struct ui *ui, enum command command);
 /* tune_edit: a key in the edited line of the tune view. tune_forget: drops all wanted values, after
  * they were sent, or when another server is opened. */
 void tune_edit(struct ui *ui, const struct frame *frame, enum command command, uint32_t key);
 void tune_forget(struct ui *ui);
-void columns_draw(const struct ui *ui, struct cells *cells);
-void columns_command(struct ui *ui, enum command command);
+void overlay_draw_columns(const struct ui *ui, struct cells *cells);
+void overlay_columns_command(struct ui *ui, enum command command);
 /* Draws the review, and notes in it whether all lines to send were drawn. */
 void review_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
 
@@ -262,7 +262,7 @@ void imbalance_draw(const struct frame *frame, struct cells *cells, struct rect 
  * worst class when -1). */
 struct intent propose_move(const struct frame *frame, int to, int from);
 struct intent propose_automove(const struct frame *frame);
-struct intent say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+struct intent view_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Writes the state of a class and the key to press, in a sentence. Returns its style. */
 int class_hint(const struct frame *frame, unsigned class_id, char *out, size_t out_bytes);
@@ -273,8 +273,8 @@ void move_draw_line(const struct page_move *move, struct cells *cells, int y, in
 
 /* True when the answer is known; else draws the reason in the area: the answer is on its way, was
  * refused, needs slated, or is not recorded. */
-bool detail_ready(const struct frame *frame, enum inquiry inquiry, struct cells *cells,
-                  struct rect area);
+bool view_detail_ready(const struct frame *frame, enum inquiry inquiry, struct cells *cells,
+                       struct rect area);
 
 /* Draws the last lines of events, newest first. */
 void events_draw_list(const struct frame *frame, struct cells *cells, struct rect area,

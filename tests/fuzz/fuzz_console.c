@@ -18,7 +18,7 @@
 #include "facts/details/details.h"
 #include "facts/details/inquiry.h"
 #include "facts/stat_line.h"
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 #include "facts/tape.h"
 #include "link/watch.h"
 

@@ -3,7 +3,6 @@
 #include "act/audit.h"
 #include "app/options/settings_file.h"
 #include "brain/lua_outside.h"
-#include "draw/theme.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +13,7 @@
 #include <unistd.h>
 
 /* The choices of a file, until all of its lines are known to be sound. */
-struct draft {
+struct choices {
     struct ui *ui;
     unsigned theme;
 };
@@ -30,7 +29,8 @@ struct text {
     size_t used;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) /* appends to the text */
+static void remembered_put(struct text *text, const char *format, ...) {
     va_list ap;
     va_start(ap, format);
     int n = vsnprintf(text->out + text->used, REMEMBERED_BYTES - text->used, format, ap);
@@ -40,41 +40,41 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *text, const c
 
 /* Writes the columns. "+" before a name: always shown; "-": never shown. */
 static void remembered_put_columns(struct text *text, const struct class_table_ui *table) {
-    put(text, "columns =");
+    remembered_put(text, "columns =");
     for (int i = 0; i < COLUMN_COUNT; i++) {
         enum column_choice choice = table->choice[table->order[i]];
-        put(text, " %s%s", choice == COLUMN_ALWAYS ? "+" : choice == COLUMN_NEVER ? "-" : "",
-            class_columns[table->order[i]].name);
+        const char *sign = choice == COLUMN_ALWAYS ? "+" : choice == COLUMN_NEVER ? "-" : "";
+        remembered_put(text, " %s%s", sign, class_columns[table->order[i]].name);
     }
-    put(text, "\n");
+    remembered_put(text, "\n");
 }
 
 void remembered_write(const struct ui *ui, unsigned theme, char out[REMEMBERED_BYTES]) {
     const struct class_table_ui *table = &ui->classes;
     struct text text = {.out = out};
     out[0] = '\0';
-    put(&text, "# What slatetop was left with. Remove the file, or start with --no-state, to begin "
-               "with the defaults.\n");
-    put(&text, "theme = %s\n", theme_names[theme]);
+    remembered_put(&text, "# What slatetop was left with. Remove the file, or start with "
+                          "--no-state, to begin with the defaults.\n");
+    remembered_put(&text, "theme = %s\n", cells_themes[theme]);
     /* the operator's own columns may differ in the next run */
     if (table->sort < COLUMN_COUNT) {
-        put(&text, "sort = %s %s\n", class_columns[table->sort].name,
-            table->is_ascending ? "up" : "down");
+        remembered_put(&text, "sort = %s %s\n", class_columns[table->sort].name,
+                       table->is_ascending ? "up" : "down");
     }
     remembered_put_columns(&text, table);
-    put(&text, "filter = %s\n", table->filter);
+    remembered_put(&text, "filter = %s\n", table->filter);
 }
 
 /* ---- reading ---- */
 
-static bool remembered_take_theme(struct draft *draft, const char *value) {
-    draft->theme = theme_named(value);
-    return draft->theme < THEME_COUNT;
+static bool remembered_take_theme(struct choices *choices, const char *value) {
+    choices->theme = cells_theme_named(value);
+    return choices->theme < THEME_COUNT;
 }
 
 /* "NAME up" or "NAME down". */
-static bool remembered_take_sort(struct draft *draft, const char *value) {
-    struct class_table_ui *table = &draft->ui->classes;
+static bool remembered_take_sort(struct choices *choices, const char *value) {
+    struct class_table_ui *table = &choices->ui->classes;
     size_t n = strcspn(value, " ");
     table->is_ascending = strcmp(value + n, " up") == 0;
     table->sort = class_column_named(value, n);
@@ -82,8 +82,8 @@ static bool remembered_take_sort(struct draft *draft, const char *value) {
 }
 
 /* Takes each column once. Columns that the file lacks, of a later version, come last. */
-static bool remembered_take_columns(struct draft *draft, const char *value) {
-    struct class_table_ui *table = &draft->ui->classes;
+static bool remembered_take_columns(struct choices *choices, const char *value) {
+    struct class_table_ui *table = &choices->ui->classes;
     bool is_named[COLUMN_COUNT] = {false};
     unsigned count = 0;
     for (size_t n; value += strspn(value, " "), (n = strcspn(value, " ")) > 0; value += n) {
@@ -107,8 +107,8 @@ static bool remembered_take_columns(struct draft *draft, const char *value) {
     return true;
 }
 
-static bool remembered_take_filter(struct draft *draft, const char *value) {
-    struct class_table_ui *table = &draft->ui->classes;
+static bool remembered_take_filter(struct choices *choices, const char *value) {
+    struct class_table_ui *table = &choices->ui->classes;
     char why[120];
     if (strlen(value) >= sizeof table->filter || !class_filter_check(value, why, sizeof why)) {
         return false;
@@ -119,7 +119,7 @@ static bool remembered_take_filter(struct draft *draft, const char *value) {
 
 static const struct {
     const char *name;
-    bool (*take)(struct draft *draft, const char *value);
+    bool (*take)(struct choices *choices, const char *value);
 } takers[] = {{"theme", remembered_take_theme},
               {"sort", remembered_take_sort},
               {"columns", remembered_take_columns},
@@ -140,13 +140,13 @@ static bool remembered_take_line(void *taker, const char *name, const char *valu
 bool remembered_load(const char *path, struct ui *ui, unsigned *theme, char *why,
                      size_t why_bytes) {
     struct ui before = *ui;
-    struct draft draft = {.ui = ui, .theme = *theme};
-    if (settings_file_read(path, false, remembered_take_line, &draft, why, why_bytes) !=
+    struct choices choices = {.ui = ui, .theme = *theme};
+    if (settings_file_read(path, false, remembered_take_line, &choices, why, why_bytes) !=
         SETTINGS_TAKEN) {
         *ui = before;
         return false;
     }
-    *theme = draft.theme;
+    *theme = choices.theme;
     return true;
 }
 

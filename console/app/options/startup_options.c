@@ -3,9 +3,9 @@
 #include "app/options/settings_file.h"
 #include "app/servers/address_word.h"
 #include "brain/lua_outside.h"
+#include "draw/cells.h"
 #include "draw/class_columns.h"
 #include "draw/keys.h"
-#include "draw/theme.h"
 #include "facts/words.h"
 
 #include <getopt.h>
@@ -153,7 +153,7 @@ static bool options_add(struct options *options, const char *text, char *why, si
     if (strchr(text, ',') != NULL && strchr(text, '/') == NULL) {
         return options_add_list(options, text, why, why_bytes);
     }
-    if (!server_names_resolve(text, addresses, why, why_bytes)) {
+    if (!address_word_resolve(text, addresses, why, why_bytes)) {
         return false;
     }
     bool is_named = strcmp(addresses, text) != 0;
@@ -182,7 +182,7 @@ static bool option_take_by_letter(struct options *options, int letter, const cha
     case 'P':
         return password_file_read(argument, options->credentials, why, why_bytes);
     case 'C':
-        at = theme_named(argument);
+        at = cells_theme_named(argument);
         options->has_theme = true;
         options->theme = at % THEME_COUNT;
         snprintf(why, why_bytes,
@@ -327,7 +327,7 @@ static bool options_read_config(struct options *options, const char *path, char 
     }
     if (got == SETTINGS_UNREADABLE) {
         snprintf(options->unread, sizeof options->unread, "%s: starting with the defaults", why);
-        plain_make(options->unread);
+        words_make_plain(options->unread);
     }
     return got != SETTINGS_WRONG;
 }
@@ -427,7 +427,7 @@ void options_describe(FILE *out) {
         }
     }
     for (int i = 0; i < THEME_COUNT; i++) {
-        fprintf(out, "choice\t--theme\t%s\n", theme_names[i]);
+        fprintf(out, "choice\t--theme\t%s\n", cells_themes[i]);
     }
     for (int i = 0; i < MOUSE_WORDS; i++) {
         fprintf(out, "choice\t--mouse\t%s\n", mouse_words[i]);

@@ -43,7 +43,7 @@ struct options {
     unsigned snapshots; /* batch mode: how many to print */
     bool batch, json, csv, read_only, ascii, mono, no_state;
     bool has_theme; /* the options name a theme */
-    unsigned theme; /* its index in theme_names */
+    unsigned theme; /* its index in cells_themes */
     enum mouse_choice mouse;
     const char *config; /* path given; NULL: the usual one, which need not exist */
     char unread[200];   /* why the usual file is unreadable, and defaults hold; else "" */

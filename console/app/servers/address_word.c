@@ -89,7 +89,7 @@ static int address_resolve_word(lua_State *L) {
     return 0;
 }
 
-bool server_names_resolve(const char *word, char out[SERVER_NAMES_MOST_BYTES], char *why,
+bool address_word_resolve(const char *word, char out[SERVER_NAMES_MOST_BYTES], char *why,
                           size_t why_bytes) {
     struct search search = {.word = word, .out = out};
     snprintf(out, SERVER_NAMES_MOST_BYTES, "%s", word);

@@ -15,6 +15,6 @@ enum { SERVER_NAMES_MOST_BYTES = 4096 };
  * such name. A file has them, in lines "NAME = ADDRESS", with commas between several:
  * $SLATE_SERVERS, else slate/servers in $XDG_CONFIG_HOME or ~/.config. slatectl reads it, too
  * (lua/slate/wire/names.lua). False with a sentence in why when the file is wrong. */
-bool server_names_resolve(const char *word, char out[SERVER_NAMES_MOST_BYTES], char *why,
+bool address_word_resolve(const char *word, char out[SERVER_NAMES_MOST_BYTES], char *why,
                           size_t why_bytes);
 #endif

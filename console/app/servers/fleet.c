@@ -73,7 +73,7 @@ bool fleet_add(struct fleet *fleet, const struct address *address) {
 
 static void fleet_note_fault(struct server_list *list, const char *what) {
     snprintf(list->note, sizeof list->note, "%s", what);
-    plain_make(list->note); /* it may quote words of a file */
+    words_make_plain(list->note); /* it may quote words of a file */
 }
 
 /* Adds a server of a list, by its address as text. */

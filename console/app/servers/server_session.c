@@ -93,7 +93,7 @@ void session_destroy(struct session **session) {
         watch_stop(&(*session)->watch);
         model_destroy(&(*session)->model);
         tape_destroy(&(*session)->tape);
-        raw_fini(&(*session)->raw);
+        recording_fini(&(*session)->raw);
         free(*session);
         *session = NULL;
     }
@@ -280,7 +280,8 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
             continue;
         }
         if (session->stores_raw && reply->is_stats) {
-            raw_take(&session->raw, (enum stats_group)reply->tag, reply->text, reply->text_bytes);
+            recording_take(&session->raw, (enum stats_group)reply->tag, reply->text,
+                           reply->text_bytes);
         }
         if (poller_take(&session->poller, reply, now_ms)) {
             time_t wall = (time_t)(wall_ms / 1000);
@@ -302,7 +303,7 @@ void session_end(struct session *session, uint64_t now_ms, int64_t wall_ms) {
         bool was_waiting = session->poller.is_waiting;
         poller_step(&session->poller, session->client, now_ms);
         if (!was_waiting && session->poller.is_waiting) {
-            raw_forget(&session->raw); /* not every refresh brings settings */
+            recording_forget(&session->raw); /* not every refresh brings settings */
         }
         session_follow_link(session, (time_t)(wall_ms / 1000));
         if (acting_step(&session->acting, session->client, TAG_ACTING, session->model, now_ms,

@@ -5,7 +5,7 @@
  * NAN, or a count of 0. Pure functions. */
 #ifndef CONSOLE_FACTS_DETAILS_DETAIL_SAMPLE_H
 #define CONSOLE_FACTS_DETAILS_DETAIL_SAMPLE_H
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -14,7 +14,7 @@ struct details *details_create(void) {
 void details_destroy(struct details **details) {
     if (*details != NULL) {
         page_list_fini(&(*details)->pages);
-        answers_fini(&(*details)->answers);
+        inquiry_fini(&(*details)->answers);
         free(*details);
         *details = NULL;
     }
@@ -23,7 +23,7 @@ void details_destroy(struct details **details) {
 void details_forget(struct details *details) {
     unsigned class_id = details->focus.class_id;
     page_list_fini(&details->pages);
-    answers_fini(&details->answers);
+    inquiry_fini(&details->answers);
     memset(details, 0, sizeof *details);
     details->focus.class_id = class_id;
 }
@@ -95,7 +95,7 @@ void details_take(struct details *details, enum inquiry inquiry, unsigned class_
     if (is_stats) {
         details_parse_text(details, inquiry, class_id, text, text_bytes);
     }
-    answers_take(&details->answers, inquiry, text, text_bytes, is_stats, now_ms);
+    inquiry_take(&details->answers, inquiry, text, text_bytes, is_stats, now_ms);
 }
 
 /* The stat of this name, appended when it is new; NULL when there is no room. */

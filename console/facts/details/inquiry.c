@@ -32,14 +32,14 @@ bool inquiry_is_offered(enum inquiry inquiry, const struct snapshot *now, const 
     return **why_not == '\0';
 }
 
-void answers_fini(struct answers *answers) {
+void inquiry_fini(struct answers *answers) {
     for (int i = 0; i < INQUIRY_COUNT; i++) {
         free(answers->of[i].text);
         answers->of[i] = (struct answer){.state = ANSWER_NONE};
     }
 }
 
-void answers_take(struct answers *answers, enum inquiry inquiry, const char *text, size_t bytes,
+void inquiry_take(struct answers *answers, enum inquiry inquiry, const char *text, size_t bytes,
                   bool is_stats, uint64_t now_ms) {
     struct answer *answer = &answers->of[inquiry];
     free(answer->text);
@@ -55,6 +55,6 @@ void answers_take(struct answers *answers, enum inquiry inquiry, const char *tex
     }
 }
 
-const char *answer_text(const struct answers *answers, enum inquiry inquiry) {
+const char *inquiry_text(const struct answers *answers, enum inquiry inquiry) {
     return answers->of[inquiry].text;
 }

@@ -8,7 +8,7 @@
 #ifndef CONSOLE_FACTS_DETAILS_INQUIRY_H
 #define CONSOLE_FACTS_DETAILS_INQUIRY_H
 #include "facts/stat_line.h"
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 
 #include <stdint.h>
 
@@ -66,13 +66,13 @@ struct answers {
         char *text;        /* STAT lines, ended by a NUL; owned. NULL: none, or not kept */
     } of[INQUIRY_COUNT];
 };
-void answers_fini(struct answers *answers); /* all zero, as before the first */
+void inquiry_fini(struct answers *answers); /* all zero, as before the first */
 
 /* Notes a reply, and copies it if its text is kept. is_stats is false for a refusal, which drops
  * the previous answer. */
-void answers_take(struct answers *answers, enum inquiry inquiry, const char *text, size_t bytes,
+void inquiry_take(struct answers *answers, enum inquiry inquiry, const char *text, size_t bytes,
                   bool is_stats, uint64_t now_ms);
 
 /* An answer's text; NULL: no answer, or no text kept. Valid until the next answer. */
-const char *answer_text(const struct answers *answers, enum inquiry inquiry);
+const char *inquiry_text(const struct answers *answers, enum inquiry inquiry);
 #endif

@@ -88,7 +88,7 @@ void help_draw(struct ui *ui, enum scope scope, struct cells *cells) {
               width < 60 ? "keys: / searches, Esc closes"
                          : "keys: Up and Down scroll, / searches, Esc closes");
     unsigned rows = (unsigned)box.height - 2, shown = rows * columns;
-    ui->help_top = list_top(ui->help_top, ui->help_top, shown, count);
+    ui->help_top = key_top(ui->help_top, ui->help_top, shown, count);
     int column_width = (box.width - 2) / (int)columns;
     for (unsigned i = 0; i < shown && ui->help_top + i < count; i++) {
         struct rect place = {box.y + 1 + (int)(i % rows),

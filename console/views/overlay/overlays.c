@@ -2,7 +2,7 @@
  * or does not; the choice of the class table's columns, which the table shows at once. */
 #include "views/view.h"
 
-#include "brain/query.h"
+#include "brain/brain_query.h"
 #include "facts/words.h"
 
 #include <stdio.h>
@@ -11,16 +11,16 @@ enum { LABEL_WIDTH = 9 };
 
 /* ---- the meaning of a figure ---- */
 
-void explain_open(struct ui *ui, const struct view *view) {
+void overlay_open_explain(struct ui *ui, const struct view *view) {
     ui->explain = (struct explain_ui){.is_open = true};
     view_terms(view, ui, &ui->explain.terms);
 }
 
-void explain_command(struct ui *ui, enum command command) {
+void overlay_explain_command(struct ui *ui, enum command command) {
     struct explain_ui *explain = &ui->explain;
     unsigned count = explain->terms.count, *current = &explain->terms.current;
-    explain->top = list_step(explain->top, command_rows(command, OVERLAY_ROWS_MOST),
-                             OVERLAY_ROWS_MOST);
+    explain->top =
+        key_step(explain->top, key_move_rows(command, OVERLAY_ROWS_MOST), OVERLAY_ROWS_MOST);
     switch (command) {
     case COMMAND_NEXT_FIELD:
         *current = (*current + 1) % count;
@@ -46,32 +46,32 @@ static int overlay_draw_entry(struct cells *cells, struct rect inside, int line,
     } parts[] = {{"what", entry->meaning}, {"do", entry->what_to_do},   {"source", entry->source},
                  {"formula", entry->formula}, {"unit", entry->unit}, {"also", entry->also}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        line += overlay_text(cells, inside, line, LABEL_WIDTH, STYLE_HEADER, parts[i].label,
-                             STYLE_DIALOG, parts[i].text);
+        line += view_overlay_text(cells, inside, line, LABEL_WIDTH, STYLE_HEADER, parts[i].label,
+                                  STYLE_DIALOG, parts[i].text);
     }
     return line;
 }
 
-void explain_draw(struct ui *ui, struct cells *cells) {
+void overlay_draw_explain(struct ui *ui, struct cells *cells) {
     struct explain_ui *explain = &ui->explain;
     const char *term = explain->terms.name[explain->terms.current];
     const struct explanation *entry = explain_term(term);
     if (entry == NULL) {
         return; /* a test checks that every term has an entry */
     }
-    int lines = overlay_draw_entry(NULL, overlay_inside(cells), 0, entry);
+    int lines = overlay_draw_entry(NULL, view_overlay_inside(cells), 0, entry);
     char title[80];
     snprintf(title, sizeof title, "%s (%u of %u, Right: next)", term, explain->terms.current + 1,
              explain->terms.count);
-    struct rect inside = overlay_box(cells, lines, &explain->top, title);
+    struct rect inside = view_overlay_box(cells, lines, &explain->top, title);
     overlay_draw_entry(cells, inside, -(int)explain->top, entry);
 }
 
 /* ---- why automove moves pages ---- */
 
-void why_command(struct ui *ui, enum command command) {
-    ui->why.top = list_step(ui->why.top, command_rows(command, OVERLAY_ROWS_MOST),
-                            OVERLAY_ROWS_MOST);
+void overlay_why_command(struct ui *ui, enum command command) {
+    ui->why.top =
+        key_step(ui->why.top, key_move_rows(command, OVERLAY_ROWS_MOST), OVERLAY_ROWS_MOST);
     if (command == COMMAND_CANCEL) {
         ui->why.is_open = false;
     }
@@ -82,31 +82,32 @@ static int overlay_draw_lines(struct cells *cells, struct rect inside, int line,
                               const struct sentence *lines, unsigned count) {
     static const char *const marks[] = {[TONE_PLAIN] = " ", [TONE_GOOD] = "○", [TONE_NOTE] = "·",
                                         [TONE_WARN] = "!", [TONE_BAD] = "!"};
-    line += overlay_text(cells, inside, line, 2, STYLE_DIALOG, " ", STYLE_DIALOG, server);
+    line += view_overlay_text(cells, inside, line, 2, STYLE_DIALOG, " ", STYLE_DIALOG, server);
     for (unsigned i = 0; i < count; i++) {
         enum tone tone = lines[i].tone;
-        uint8_t style = tone_style(tone, STYLE_DIALOG);
-        line += overlay_text(cells, inside, line, 2, style, marks[tone],
-                             i == 0 && tone == TONE_PLAIN ? STYLE_STRONG : style, lines[i].text);
+        uint8_t style = view_tone_style(tone, STYLE_DIALOG);
+        line +=
+            view_overlay_text(cells, inside, line, 2, style, marks[tone],
+                              i == 0 && tone == TONE_PLAIN ? STYLE_STRONG : style, lines[i].text);
     }
     return line;
 }
 
-void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
+void overlay_draw_why(const struct frame *frame, struct ui *ui, struct cells *cells) {
     struct sentence lines[SENTENCES_MOST];
     struct question question = {.module = "slate.judge.attention", .function = "automove_reasons",
                                 .is_past = frame->is_past || frame->is_replay};
     unsigned count = brain_query(frame->model, &question, lines);
-    struct rect inside = overlay_inside(cells);
+    struct rect inside = view_overlay_inside(cells);
     const char *server = model_server(frame->model);
     int rows = overlay_draw_lines(NULL, inside, 0, server, lines, count);
-    inside = overlay_box(cells, rows, &ui->why.top, "why automove moves pages, or does not");
+    inside = view_overlay_box(cells, rows, &ui->why.top, "why automove moves pages, or does not");
     overlay_draw_lines(cells, inside, -(int)ui->why.top, server, lines, count);
 }
 
 /* ---- columns of the class table ---- */
 
-void columns_draw(const struct ui *ui, struct cells *cells) {
+void overlay_draw_columns(const struct ui *ui, struct cells *cells) {
     static const char *const words[] = {
         [COLUMN_AUTO] = "room", [COLUMN_ALWAYS] = "ALWAYS", [COLUMN_NEVER] = "never"};
     const struct class_table_ui *table = &ui->classes;
@@ -140,10 +141,10 @@ static void overlay_swap_columns(struct ui *ui, unsigned other) {
     ui->columns.cursor = other;
 }
 
-void columns_command(struct ui *ui, enum command command) {
+void overlay_columns_command(struct ui *ui, enum command command) {
     struct class_table_ui *table = &ui->classes;
     unsigned at = ui->columns.cursor;
-    ui->columns.cursor = list_step(at, command_rows(command, COLUMN_COUNT), COLUMN_COUNT - 1);
+    ui->columns.cursor = key_step(at, key_move_rows(command, COLUMN_COUNT), COLUMN_COUNT - 1);
     enum column_choice *choice = &table->choice[table->order[at]];
     switch (command) {
     case COMMAND_TOGGLE:

@@ -1,6 +1,5 @@
 #include "views/overlay/palette.h"
 
-#include "draw/theme.h"
 #include "views/review/marked.h"
 
 #include <stdio.h>
@@ -62,14 +61,14 @@ static struct intent palette_sort_by(struct ui *ui, const char *name) {
             return (struct intent){.kind = INTENT_COMMAND, .command = COMMAND_VIEW_CLASSES};
         }
     }
-    return say("there is no column '%.40s'", name);
+    return view_say("there is no column '%.40s'", name);
 }
 
 static struct intent palette_filter_by(struct ui *ui, const char *text) {
     struct class_table_ui *table = &ui->classes;
     char why[120];
     if (!class_filter_check(text, why, sizeof why)) {
-        return say("%s", why);
+        return view_say("%s", why);
     }
     snprintf(table->filter, sizeof table->filter, "%.*s", FILTER_BYTES - 1, text);
     return (struct intent){.kind = INTENT_COMMAND, .command = COMMAND_VIEW_CLASSES};
@@ -78,7 +77,7 @@ static struct intent palette_filter_by(struct ui *ui, const char *text) {
 static struct intent palette_set_window(struct ui *ui, const char *seconds) {
     int window_s = atoi(seconds);
     if (window_s != 1 && window_s != 10 && window_s != 100) {
-        return say("rates are over 1, 10 or 100 s, not '%.40s'", seconds);
+        return view_say("rates are over 1, 10 or 100 s, not '%.40s'", seconds);
     }
     ui->classes.window_ms = (uint64_t)window_s * 1000;
     return (struct intent){.kind = INTENT_COMMAND, .command = COMMAND_VIEW_CLASSES};
@@ -90,7 +89,7 @@ static struct intent palette_set_setting(const struct frame *frame, const struct
     size_t bytes = strcspn(argument, " ");
     const char *typed = argument + bytes + strspn(argument + bytes, " ");
     if (*typed == '\0') {
-        return say("set takes a setting and its new value: set slab_automove 1");
+        return view_say("set takes a setting and its new value: set slab_automove 1");
     }
     snprintf(name, sizeof name, "%.*s", (int)bytes, argument);
     unsigned class_id = palette_class(ui);
@@ -101,7 +100,7 @@ static struct intent palette_set_setting(const struct frame *frame, const struct
     bool is_for_marked =
         view_current(ui) == &fleet_view && marked_count(ui) > 0; /* the review checks each server */
     if (!is_for_marked && !action_check(&action, frame->model, why, sizeof why)) {
-        return say("%s", why);
+        return view_say("%s", why);
     }
     return review_of(action);
 }
@@ -113,9 +112,9 @@ static struct intent palette_open_class(const struct frame *frame, struct ui *ui
     unsigned long id = strtoul(number, &end, 10);
     if (end == number || *end != '\0' || id == 0 || id >= CLASS_LIMIT || now == NULL ||
         !snapshot_class(now, (unsigned)id)->present) {
-        return say("there is no class '%.20s'", number);
+        return view_say("there is no class '%.20s'", number);
     }
-    class_open(ui, (unsigned)id);
+    view_open_class(ui, (unsigned)id);
     return (struct intent){0};
 }
 
@@ -125,7 +124,7 @@ static struct intent palette_open_server(const struct frame *frame, const char *
             return (struct intent){.kind = INTENT_OPEN_SERVER, .server = frame->servers[i].server};
         }
     }
-    return say("no server '%.80s' is watched", name);
+    return view_say("no server '%.80s' is watched", name);
 }
 
 /* The intent of a complete line. */
@@ -134,7 +133,7 @@ static struct intent palette_run_line(const struct frame *frame, struct ui *ui, 
     const char *argument;
     enum palette_word word = palette_word_of(line, &argument);
     if (word != PALETTE_WORDS && argument == NULL && word != WORD_FILTER) {
-        return say("%s takes one word more", line);
+        return view_say("%s takes one word more", line);
     }
     switch (word) {
     case WORD_SORT:
@@ -144,9 +143,9 @@ static struct intent palette_run_line(const struct frame *frame, struct ui *ui, 
     case WORD_WINDOW:
         return palette_set_window(ui, argument);
     case WORD_THEME:
-        return theme_named(argument) < THEME_COUNT
-                   ? (struct intent){.kind = INTENT_THEME, .theme = theme_named(argument)}
-                   : say("there is no theme '%.40s'", argument);
+        return cells_theme_named(argument) < THEME_COUNT
+                   ? (struct intent){.kind = INTENT_THEME, .theme = cells_theme_named(argument)}
+                   : view_say("there is no theme '%.40s'", argument);
     case WORD_SET:
         return palette_set_setting(frame, ui, argument);
     case WORD_CLASS:
@@ -161,7 +160,7 @@ static struct intent palette_run_line(const struct frame *frame, struct ui *ui, 
             return (struct intent){.kind = INTENT_COMMAND, .command = list[i].command};
         }
     }
-    return say("there is no command '%.40s' here: Tab completes", line);
+    return view_say("there is no command '%.40s' here: Tab completes", line);
 }
 
 /* Handles Enter: takes the typed line if it is complete, else the marked choice. */
@@ -220,11 +219,11 @@ struct intent palette_command(const struct frame *frame, struct ui *ui, enum com
         break;
     case COMMAND_UP:
     case COMMAND_DOWN:
-        palette->choice = list_step(palette->choice, command_rows(command, 1), PALETTE_CHOICES);
+        palette->choice = key_step(palette->choice, key_move_rows(command, 1), PALETTE_CHOICES);
         break;
     default:
         palette->is_open = command != COMMAND_BACK || palette->typed[0] != '\0';
-        if (line_type(palette->typed, sizeof palette->typed, command, key)) {
+        if (key_type(palette->typed, sizeof palette->typed, command, key)) {
             palette->choice = 0;
         }
         break;

@@ -1,6 +1,5 @@
 #include "views/overlay/palette_choices.h"
 
-#include "draw/theme.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -100,7 +99,7 @@ static void choices_add_keys(struct choices *choices, const struct ui *ui) {
     unsigned scope = (unsigned)view_current(ui)->scope;
     for (unsigned i = 0; i < key_row_count; i++) {
         enum command command = key_rows[i].command;
-        bool is_listed = (key_rows[i].scopes & scope) && command_rows(command, 1) == 0 &&
+        bool is_listed = (key_rows[i].scopes & scope) && key_move_rows(command, 1) == 0 &&
                          command != COMMAND_PALETTE;
         for (int word = 0; word < PALETTE_WORDS; word++) {
             is_listed = is_listed && words[word].command != command;
@@ -138,7 +137,7 @@ static void choices_add_filter(struct choices *choices, const char *argument) {
 
 static void choices_add_themes(struct choices *choices) {
     for (unsigned i = 0; i < THEME_COUNT; i++) {
-        choices_add(choices, "theme ", theme_names[i], "", words[WORD_THEME].help);
+        choices_add(choices, "theme ", cells_themes[i], "", words[WORD_THEME].help);
     }
 }
 

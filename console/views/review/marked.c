@@ -43,7 +43,7 @@ enum marked_answer marked_answer_of(const struct model *model, const struct plan
         snprintf(why, why_bytes, "its role is %s, and changes need admin", model_now(model)->role);
         return MARKED_REFUSES;
     }
-    if (answer_text(model_answers(model), INQUIRY_CONFIG) == NULL &&
+    if (inquiry_text(model_answers(model), INQUIRY_CONFIG) == NULL &&
         inquiry_is_offered(INQUIRY_CONFIG, model_now(model), &why_not)) {
         snprintf(why, why_bytes, "its settings are being asked for");
         return MARKED_REFUSES;

@@ -20,10 +20,11 @@ static int propose_find_largest(const struct snapshot *now, unsigned except) {
 struct intent propose_move(const struct frame *frame, int to, int from) {
     const struct snapshot *now = model_now(frame->model);
     if (now == NULL) {
-        return say("nothing is known about the server yet");
+        return view_say("nothing is known about the server yet");
     }
     if (to < 0 && from < 0) {
-        return say("no class is starving: choose one in the class table (2) and press m there");
+        return view_say(
+            "no class is starving: choose one in the class table (2) and press m there");
     }
     struct donor donor = {.class_id = -1};
     if (from < 0) {
@@ -31,7 +32,7 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
         from = donor.class_id >= 0 ? donor.class_id : propose_find_largest(now, (unsigned)to);
     }
     if (from < 0) {
-        return say("no other class has a page to spare");
+        return view_say("no other class has a page to spare");
     }
     if (donor.class_id >= 0) {
         return review_of(action_move((unsigned)from, (unsigned)to, donor.pages));
@@ -44,11 +45,11 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
 struct intent propose_automove(const struct frame *frame) {
     const struct snapshot *now = model_now(frame->model);
     if (now == NULL) {
-        return say("nothing is known about the server yet");
+        return view_say("nothing is known about the server yet");
     }
     uint64_t mode = now->setting[SETTING_slab_automove];
     if (mode == STAT_ABSENT && now->automove[0] == '\0') {
-        return say("this server does not report an automove setting");
+        return view_say("this server does not report an automove setting");
     }
     const char *on = now->is_slated ? "utility" : "1"; /* as in slatectl advise automove */
     return review_of(action_set("slab_automove", mode == 0 ? on : "0"));

@@ -313,7 +313,7 @@ static void review_draw_forecast(struct sheet *sheet, const struct review *revie
     bool is_of_one = review->is_for_marked && strcmp(sentence->label, "expects") == 0;
     snprintf(text, sizeof text, "%.150s%s%s", is_of_one ? model_server(model) : "",
              is_of_one ? ": " : "", sentence->text);
-    review_draw_line(sheet, sentence->label, tone_style(sentence->tone, STYLE_DIALOG), text);
+    review_draw_line(sheet, sentence->label, view_tone_style(sentence->tone, STYLE_DIALOG), text);
 }
 
 static void review_draw_effects(struct sheet *sheet, const struct review *review,
@@ -432,5 +432,5 @@ void review_draw(const struct frame *frame, struct ui *ui, struct cells *cells) 
 }
 
 struct intent review_of(struct action action) {
-    return (struct intent){.kind = INTENT_REVIEW, .plan = plan_of(action)};
+    return (struct intent){.kind = INTENT_REVIEW, .plan = action_plan(action)};
 }

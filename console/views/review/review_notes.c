@@ -22,8 +22,8 @@ static void class_note(const struct snapshot *now, unsigned id, char *out, size_
              format_exact(size, stats->value[CLASS_chunk_size]),
              format_count(pages, stat_number(stats->value[CLASS_total_pages])),
              stats->value[CLASS_total_pages] == 1 ? "" : "s",
-             format_count(free_pages, floor(class_free_pages(stats))),
-             format_age(age, stat_number(class_tail_age(stats))));
+             format_count(free_pages, floor(snapshot_free_pages(stats))),
+             format_age(age, stat_number(snapshot_tail_age(stats))));
 }
 
 static void review_value_now(const struct action *action, const struct model *model, char *out,

@@ -12,7 +12,7 @@ local function pages_to_spare(class, settings)
 end
 
 -- The class that evicted or refused most since the snapshot before; nil when none did.
-local function hungriest(before, after)
+local function most_starved(before, after)
     local receiver, most = nil, 0
     for _, class in ipairs(after.classes) do
         local was = before.by_id[class.id]
@@ -25,7 +25,7 @@ local function hungriest(before, after)
 end
 
 local function decide(before, after, settings)
-    local receiver, losses = hungriest(before, after)
+    local receiver, losses = most_starved(before, after)
     local moves = {}
     for _, class in ipairs(after.classes) do
         local was = before.by_id[class.id]

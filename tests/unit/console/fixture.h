@@ -6,7 +6,7 @@
 #include "tap.h"
 
 #include "facts/model.h"
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 
 /* The text of a fixture; the caller frees it. An unreadable fixture ends the test. */
 static char *fixture_text(const char *name, size_t *bytes) {
@@ -65,7 +65,7 @@ __attribute__((unused)) static void fixture_answers(const char *name, struct ans
     const char *end = body != NULL ? strstr(body + 4, "\n### ") : NULL;
     if (body != NULL) {
         body += strlen("### stats settings\n");
-        answers_take(answers, INQUIRY_SETTINGS, body, end != NULL ? (size_t)(end - body) : strlen(body), true, 1);
+        inquiry_take(answers, INQUIRY_SETTINGS, body, end != NULL ? (size_t)(end - body) : strlen(body), true, 1);
     }
     free(text);
 }
@@ -84,11 +84,11 @@ __attribute__((unused)) static struct model *fixture_model(const char *server) {
     model_add(model, &snapshot, 1002);
     struct answers answers = {0};
     fixture_answers(name, &answers);
-    const char *settings = answer_text(&answers, INQUIRY_SETTINGS);
+    const char *settings = inquiry_text(&answers, INQUIRY_SETTINGS);
     if (settings != NULL) {
         details_take(model_open_details(model), INQUIRY_SETTINGS, 0, settings, strlen(settings), true, 12000);
     }
-    answers_fini(&answers);
+    inquiry_fini(&answers);
     return model;
 }
 

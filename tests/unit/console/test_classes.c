@@ -31,10 +31,10 @@ static void test_a_filter_that_does_not_parse_keeps_its_line_open_with_the_reaso
 static void choose(enum class_column column, int toggles) {
     ui.columns.cursor = 0;
     while (ui.classes.order[ui.columns.cursor] != column) {
-        columns_command(&ui, COMMAND_DOWN);
+        overlay_columns_command(&ui, COMMAND_DOWN);
     }
     for (int i = 0; i < toggles; i++) {
-        columns_command(&ui, COMMAND_TOGGLE);
+        overlay_columns_command(&ui, COMMAND_TOGGLE);
     }
 }
 
@@ -48,9 +48,9 @@ static void test_columns_are_chosen_and_ordered(void) {
     choose(COLUMN_SETS, 2);
     choose(COLUMN_EVICTIONS, 0);
     for (int i = 0; i < COLUMN_COUNT; i++) {
-        columns_command(&ui, COMMAND_EARLIER);
+        overlay_columns_command(&ui, COMMAND_EARLIER);
     }
-    columns_command(&ui, COMMAND_CANCEL);
+    overlay_columns_command(&ui, COMMAND_CANCEL);
     draw(&frame, 80, 24, false);
     ok(shows("WST%") && !shows("SET/s"), "the chosen one is shown, the other is not");
     const char *evictions = strstr(screen, "EV/s"), *size = strstr(screen, "SIZE");
@@ -61,7 +61,7 @@ static void test_columns_are_chosen_and_ordered(void) {
         class_table_step_sort(&ui.classes, 1);
         ok(ui.classes.sort != COLUMN_SETS, "no sort by a column that is never shown");
     }
-    columns_command(&ui, COMMAND_RESET);
+    overlay_columns_command(&ui, COMMAND_RESET);
     draw(&frame, 80, 24, false);
     ok(shows("SET/s") && !shows("WST%"), "and back");
     for (int i = 0; i < COLUMN_COUNT; i++) {

@@ -253,7 +253,7 @@ TEST(test_one_class_shows_all_there_is) {
     ok(press(COMMAND_MOVE_PAGES).plan.steps[0].to == 13, "m gives it pages");
     press(COMMAND_CLOSE_CLASS);
     ok(view_current(&ui) == &classes_view, "Esc goes back");
-    class_open(&ui, 200);
+    view_open_class(&ui, 200);
     draw(&frame, 80, 24, false);
     ok(shows("class 200: the server does not list it"), "a class that is gone is said to be gone");
 }
@@ -298,7 +298,7 @@ TEST(test_the_past_holds_what_was_recorded) {
         ok(shows(views[i].shown) && !shows("asking"), "%s in the past: %s", views[i].view->name, views[i].shown);
     }
     reset_ui(0);
-    class_open(&ui, 13);
+    view_open_class(&ui, 13);
     draw(&frame, 80, 24, false);
     ok(shows("stats of the class that are recorded") && shows("mem_requested"), "a class: the stats of the tape");
     reset_ui(0);

@@ -1,5 +1,5 @@
 /* Data that only some views need: parsers, and figures computed from them. */
-#include "brain/query.h"
+#include "brain/brain_query.h"
 #include "brain/sizes.h"
 #include "facts/page_summary.h"
 #include "facts/stat_line.h"

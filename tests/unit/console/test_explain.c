@@ -47,13 +47,13 @@ TEST(test_entries_are_whole_and_joined) {
 }
 
 static const char *after(enum command command) {
-    explain_command(&ui, command);
+    overlay_explain_command(&ui, command);
     return draw(&frame, 80, 24, false);
 }
 
 TEST(test_the_overlay_shows_the_entry_and_goes_on_to_the_next) {
     look(fixture_model("memcached-1.4.25"), 0, 1);
-    explain_open(&ui, view_current(&ui));
+    overlay_open_explain(&ui, view_current(&ui));
     draw(&frame, 80, 24, false);
     ok(shows("class.ev (11 of ") && shows("what     Live items thrown out of this class.") && shows("source   stats items: evicted"),
        "it begins with the column that is sorted by");
@@ -61,7 +61,7 @@ TEST(test_the_overlay_shows_the_entry_and_goes_on_to_the_next) {
     after(COMMAND_PREVIOUS_FIELD);
     ok(strstr(after(COMMAND_PREVIOUS_FIELD), "class.sets") != NULL, "Left goes back");
     for (int i = 0; i < 100; i++) {
-        explain_command(&ui, COMMAND_DOWN);
+        overlay_explain_command(&ui, COMMAND_DOWN);
     }
     draw(&frame, 40, 10, false);
     ok(shows("also ") && clipped == 0, "on the smallest screen Down comes to its end and stays there");

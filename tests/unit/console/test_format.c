@@ -34,7 +34,7 @@ TEST(test_deltas_carry_their_sign) {
 
 TEST(test_a_strangers_text_holds_nothing_that_a_terminal_obeys) {
     char text[] = "a\x1b]0;x\a\n\x7f \xc2\x9b" "2J caf\xc3\xa9 \xc2\xa9 \xc2";
-    plain_make(text);
+    words_make_plain(text);
     is_str(text, "a?]0;x??? ??2J caf\xc3\xa9 \xc2\xa9 \xc2", "controls are question marks");
 }
 

@@ -1,4 +1,4 @@
-#include "brain/query.h"
+#include "brain/brain_query.h"
 #include "brain/health.h"
 #include "fixture.h"
 #include "tap.h"

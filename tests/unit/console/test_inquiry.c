@@ -5,23 +5,23 @@
 #include <math.h>
 
 static void take(struct answers *answers, const char *text, bool is_stats) {
-    answers_take(answers, INQUIRY_CONFIG, text, strlen(text), is_stats, 5);
+    inquiry_take(answers, INQUIRY_CONFIG, text, strlen(text), is_stats, 5);
 }
 
 TEST(test_texts_are_kept) {
     struct answers answers = {0};
-    is(answer_text(&answers, INQUIRY_CONFIG) == NULL, true, "none before the first answer");
+    is(inquiry_text(&answers, INQUIRY_CONFIG) == NULL, true, "none before the first answer");
     take(&answers, "STAT mode ratio\r\nSTAT why the pool has 64 pages\r\nSTAT n 12.5\r\nEND\r\n", true);
-    is_str(answer_text(&answers, INQUIRY_CONFIG), "STAT mode ratio\r\nSTAT why the pool has 64 pages\r\nSTAT n 12.5\r\nEND\r\n",
+    is_str(inquiry_text(&answers, INQUIRY_CONFIG), "STAT mode ratio\r\nSTAT why the pool has 64 pages\r\nSTAT n 12.5\r\nEND\r\n",
            "the text that came");
     take(&answers, "ERROR\r\n", false);
-    is(answer_text(&answers, INQUIRY_CONFIG) == NULL, true, "a refusal forgets the answer of before");
+    is(inquiry_text(&answers, INQUIRY_CONFIG) == NULL, true, "a refusal forgets the answer of before");
     is(answers.of[INQUIRY_CONFIG].state, ANSWER_REFUSED, "which is known to be one");
     is_str(answers.of[INQUIRY_CONFIG].refusal, "ERROR", "with its words");
-    answers_take(&answers, INQUIRY_HOTKEYS, "STAT a 1\r\n", 10, true, 6);
-    ok(answers.of[INQUIRY_HOTKEYS].state == ANSWER_KNOWN && answer_text(&answers, INQUIRY_HOTKEYS) == NULL,
+    inquiry_take(&answers, INQUIRY_HOTKEYS, "STAT a 1\r\n", 10, true, 6);
+    ok(answers.of[INQUIRY_HOTKEYS].state == ANSWER_KNOWN && inquiry_text(&answers, INQUIRY_HOTKEYS) == NULL,
        "what is parsed elsewhere is known, and not kept twice");
-    answers_fini(&answers);
+    inquiry_fini(&answers);
     is(answers.of[INQUIRY_CURVE].state, ANSWER_NONE, "nothing is left");
 }
 

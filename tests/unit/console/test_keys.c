@@ -83,7 +83,7 @@ TEST(test_a_list_is_left_at_neither_end) {
                  {15, 20, 20, COMMAND_PAGE_DOWN}, {5, 20, 0, COMMAND_TOP}, {5, 20, 20, COMMAND_BOTTOM},
                  {25, 20, 20, COMMAND_QUIT}, {0, 0, 0, COMMAND_BOTTOM}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        is(list_step(steps[i].from, command_rows(steps[i].command, 10), steps[i].last), steps[i].to, "step %zu from %u", i, steps[i].from);
+        is(key_step(steps[i].from, key_move_rows(steps[i].command, 10), steps[i].last), steps[i].to, "step %zu from %u", i, steps[i].from);
     }
 }
 

@@ -1,6 +1,6 @@
 /* Kinds of memcached: with storage on flash, and as a proxy, which is no empty cache. */
 #include "act/action.h"
-#include "brain/query.h"
+#include "brain/brain_query.h"
 #include "screen.h"
 
 #include <math.h>

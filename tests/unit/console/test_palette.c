@@ -105,7 +105,7 @@ TEST(test_a_class_is_the_one_under_the_cursor) {
     is(palette_class(&ui), 0, "and the pool is none");
     view_open(&ui, 0);
     is(palette_class(&ui), 0, "Overview has no cursor, whatever was chosen in Classes");
-    class_open(&ui, 12);
+    view_open_class(&ui, 12);
     is(palette_class(&ui), 12, "a class that is open is the one");
     palette_open(&ui);
     struct intent intent = type("set class_policy sieve\n");

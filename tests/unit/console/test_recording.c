@@ -38,7 +38,7 @@ static void take_fixture(struct raw_replies *raw, const char *name) {
         if (body != NULL) {
             body += strlen(headings[group]);
             char *stop = strstr(body, "\n### ");
-            raw_take(raw, (enum stats_group)group, body, stop != NULL ? (size_t)(stop - body) + 1 : strlen(body));
+            recording_take(raw, (enum stats_group)group, body, stop != NULL ? (size_t)(stop - body) + 1 : strlen(body));
         }
     }
     free(text);
@@ -55,7 +55,7 @@ static void test_what_is_written_is_read_back(const char *name) {
         ok(recording_write(&writer, &raw, &about, why, sizeof why), "a line is written");
     }
     recording_end(&writer);
-    raw_fini(&raw);
+    recording_fini(&raw);
     fixture_load(name, 0, &want);
     struct recording *recording = recording_open(path, why, sizeof why);
     int64_t wall_ms;
@@ -136,13 +136,13 @@ static void make_up(struct raw_replies *raw, unsigned i, unsigned classes) {
     char general[200], slabs[4000];
     int bytes = snprintf(general, sizeof general, "STAT pid 7\r\nSTAT cmd_get %llu\r\nSTAT rusage_user %.6f\r\nSTAT version 1.6.%d\r\nEND\r\n",
                          9000000000000000000ULL - i * 3, i * 0.000337, i == 6 ? 44 : 45);
-    raw_take(raw, GROUP_GENERAL, general, (size_t)bytes);
+    recording_take(raw, GROUP_GENERAL, general, (size_t)bytes);
     bytes = 0;
     for (unsigned id = 1; id <= classes; id++) {
         bytes += snprintf(slabs + bytes, sizeof slabs - (size_t)bytes, "STAT %u:chunk_size %u\r\nSTAT %u:get_hits %u\r\n", id,
                           100 * id, id, i * 1000 * id);
     }
-    raw_take(raw, GROUP_SLABS, slabs, (size_t)bytes);
+    recording_take(raw, GROUP_SLABS, slabs, (size_t)bytes);
 }
 
 /* Whole lines where something other than a number changed (a text, a new class), otherwise the changed numbers. */
@@ -185,7 +185,7 @@ TEST(test_changes_lead_to_what_was_written) {
         free(wanted);
     }
     recording_close(&recording);
-    raw_fini(&raw);
+    recording_fini(&raw);
 }
 
 int main(void) {

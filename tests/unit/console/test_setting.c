@@ -38,7 +38,7 @@ TEST(test_slated_tells_the_limits) {
     struct tunable row;
     load("0.1.0");
     now.is_slated = true;
-    answers_take(&answers, INQUIRY_CONFIG, config, sizeof config - 1, true, 1);
+    inquiry_take(&answers, INQUIRY_CONFIG, config, sizeof config - 1, true, 1);
     settings_find(&now, &answers, "maxbytes", 0, &row);
     ok(row.least == 8 && row.most == 256, "memory goes from 8 to 256 MiB, not to %.0f", row.most);
     is_str(row.source, "start", "and where it comes from");
@@ -58,6 +58,6 @@ TEST(test_names_have_labels_and_terms) {
 
 int main(void) {
     tap_run_tests();
-    answers_fini(&answers);
+    inquiry_fini(&answers);
     return tap_done();
 }

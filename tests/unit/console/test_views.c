@@ -134,7 +134,7 @@ TEST(test_a_review_knows_whether_all_that_is_sent_was_seen) {
     for (unsigned size = 104; strlen(sizes) + 5 < sizeof sizes; size += 96) {
         snprintf(sizes + strlen(sizes), 6, ",%u", size);
     }
-    plan = plan_of(action_set("geometry", sizes));
+    plan = action_plan(action_set("geometry", sizes));
     look(fixture_model("slated-0.1"), 0, 0);
     seen = sizes_that_show(&plan, &is_true);
     ok(is_true && seen > 30, "a list of sizes without a blank: where it says so (%d sizes) it is whole", seen);
@@ -184,7 +184,7 @@ TEST(test_help_lists_every_key_of_the_view) {
     snprintf(ui.help_searched, sizeof ui.help_searched, "bananas");
     draw(&frame, 80, 24, false);
     ok(shows("no key of this view does 'bananas'"), "nothing found is said");
-    struct plan plan = plan_of(action_set("slab_automove", "1"));
+    struct plan plan = action_plan(action_set("slab_automove", "1"));
     reset_ui(0);
     review_open(&ui.review, &plan, NULL);
     ui.help_is_open = key_command('?', SCOPE_REVIEW) == COMMAND_HELP;
@@ -216,7 +216,7 @@ TEST(test_every_size_and_server_is_drawn) {
         look(fixture_model(servers[s]), 0, 0);
         for (unsigned i = 0; i < sizeof sizes / sizeof *sizes * OVERLAYS; i++) {
             const int *size = sizes[i / OVERLAYS], overlay = i % OVERLAYS;
-            struct plan plan = plan_of(overlay == 2 ? action_set("slab_automove", "1") : action_move(4, 12, 1));
+            struct plan plan = action_plan(overlay == 2 ? action_set("slab_automove", "1") : action_move(4, 12, 1));
             for (unsigned view = 0; view_list[view] != NULL; view++) {
                 reset_ui(view);
                 ui.help_is_open = overlay == 1;
@@ -224,7 +224,7 @@ TEST(test_every_size_and_server_is_drawn) {
                 if (overlay == 2 || overlay == 3) {
                     review_open(&ui.review, &plan, overlay == 3 ? "what was done" : NULL);
                 } else if (overlay == ONE_CLASS) {
-                    class_open(&ui, 12);
+                    view_open_class(&ui, 12);
                 }
                 draw(&frame, size[0], size[1], i / OVERLAYS % 2);
                 bool is_whole = size[0] < SCREEN_LEAST_WIDTH ? shows("need") || size[0] == 1 : clipped == 0 && (shows("cache7") || shows("slatetop"));

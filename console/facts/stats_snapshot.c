@@ -1,4 +1,4 @@
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 
 #include "facts/stat_line.h"
 
@@ -205,7 +205,7 @@ void snapshot_inherit(struct snapshot *snapshot, const struct snapshot *older) {
     snapshot->is_slated = older->is_slated;
 }
 
-uint64_t class_free_chunks(const struct class_stats *stats) {
+uint64_t snapshot_free_chunks(const struct class_stats *stats) {
     uint64_t free_chunks = stats->value[CLASS_free_chunks];
     uint64_t never_used = stats->value[CLASS_free_chunks_end];
     if (free_chunks == STAT_ABSENT || never_used == STAT_ABSENT) {
@@ -214,8 +214,8 @@ uint64_t class_free_chunks(const struct class_stats *stats) {
     return free_chunks + never_used;
 }
 
-double class_free_pages(const struct class_stats *stats) {
-    uint64_t free_chunks = class_free_chunks(stats);
+double snapshot_free_pages(const struct class_stats *stats) {
+    uint64_t free_chunks = snapshot_free_chunks(stats);
     uint64_t per_page = stats->value[CLASS_chunks_per_page];
     if (free_chunks == STAT_ABSENT || per_page == STAT_ABSENT || per_page == 0) {
         return NAN;
@@ -223,7 +223,7 @@ double class_free_pages(const struct class_stats *stats) {
     return (double)free_chunks / (double)per_page;
 }
 
-uint64_t class_tail_age(const struct class_stats *stats) {
+uint64_t snapshot_tail_age(const struct class_stats *stats) {
     /* An empty class reports age 0, which would look like the youngest tail of all. */
     return stats->value[CLASS_number] == 0 ? STAT_ABSENT : stats->value[CLASS_age];
 }

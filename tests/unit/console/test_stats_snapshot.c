@@ -1,4 +1,4 @@
-#include "facts/stats.h"
+#include "facts/stats_snapshot.h"
 #include "fixture.h"
 #include "tap.h"
 
@@ -54,7 +54,7 @@ TEST(test_new_and_old_layouts_are_understood) {
     ok(!snapshot.is_slated, "1.6.18: ERROR to stats slated means memcached");
     fixture_load("memcached-1.4.25-second.txt", 1, &snapshot);
     is(snapshot.classes[4].value[CLASS_mem_requested], 304500 * 180, "1.4.25: mem_requested from stats slabs");
-    is(class_free_chunks(&snapshot.classes[4]), 39543, "1.4.25: the unused end of a page counts as free chunks");
+    is(snapshot_free_chunks(&snapshot.classes[4]), 39543, "1.4.25: the unused end of a page counts as free chunks");
     is(snapshot.general[GENERAL_slabs_moved], STAT_ABSENT, "1.4.25: what it lacks is absent");
     is(snapshot.classes[4].value[CLASS_number_hot], STAT_ABSENT, "1.4.25: no segments");
     fixture_load("memcached-1.6.45-second.txt", 1, &snapshot);
@@ -89,8 +89,8 @@ TEST(test_nonsense_is_absent_and_harmless) {
 TEST(test_an_empty_class_has_no_tail_age) {
     snapshot_init(&snapshot);
     parse(GROUP_ITEMS, "STAT items:5:number 0\r\nSTAT items:5:age 0\r\n");
-    is(class_tail_age(&snapshot.classes[5]), STAT_ABSENT, "age 0 of an empty class would look like starvation");
-    ok(isnan(class_free_pages(&snapshot.classes[5])), "free pages are unknown without chunks a page");
+    is(snapshot_tail_age(&snapshot.classes[5]), STAT_ABSENT, "age 0 of an empty class would look like starvation");
+    ok(isnan(snapshot_free_pages(&snapshot.classes[5])), "free pages are unknown without chunks a page");
 }
 
 TEST(test_slateds_automove_names_are_modes) {

@@ -1,4 +1,4 @@
-#include "brain/query.h"
+#include "brain/brain_query.h"
 
 #include "brain/inside.h"
 #include "brain/lua_values.h"
@@ -105,7 +105,7 @@ static void query_push_inputs(lua_State *L, const struct query *query) {
     const struct answers *answers = model_answers(query->model);
     lua_createtable(L, 0, 12);
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
-        lua_values_set_text(L, replies[i].name, answer_text(answers, replies[i].inquiry));
+        lua_values_set_text(L, replies[i].name, inquiry_text(answers, replies[i].inquiry));
     }
     lua_values_set_number(L, "page_moves_per_s",
                model_mean(query->model, METRIC_PAGES_MOVED, LONG_WINDOW_MS));
@@ -222,7 +222,7 @@ static int query_find_worths(lua_State *L) {
     lua_values_push_function(L, "slate.judge.prediction", "page_worth");
     brain_push_observer(L, brain_of(model));
     lua_createtable(L, 0, 2);
-    lua_values_set_text(L, "whatif", answer_text(model_answers(model), INQUIRY_WHATIF));
+    lua_values_set_text(L, "whatif", inquiry_text(model_answers(model), INQUIRY_WHATIF));
     query_set_curves(L, model);
     lua_call(L, 2, 1);
     lua_Integer count = luaL_len(L, -1);

@@ -1,7 +1,7 @@
 /* Sentences of modules of lua/slate about a server. They are made when they are shown; brain.h has
  * the results of every snapshot. */
-#ifndef CONSOLE_BRAIN_QUERY_H
-#define CONSOLE_BRAIN_QUERY_H
+#ifndef CONSOLE_BRAIN_BRAIN_QUERY_H
+#define CONSOLE_BRAIN_BRAIN_QUERY_H
 #include "brain/brain.h"
 
 /* A change that a question is about. */

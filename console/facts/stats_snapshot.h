@@ -6,8 +6,8 @@
  * STAT_ABSENT, never zero. Unknown names are skipped, so servers from 1.4 to 1.6 and slated all
  * fit. Adding a stat is one row in a table below. Functions here do no I/O and may be called from
  * any thread. */
-#ifndef CONSOLE_FACTS_STATS_H
-#define CONSOLE_FACTS_STATS_H
+#ifndef CONSOLE_FACTS_STATS_SNAPSHOT_H
+#define CONSOLE_FACTS_STATS_SNAPSHOT_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -138,15 +138,15 @@ void snapshot_inherit(struct snapshot *snapshot, const struct snapshot *older);
 
 /* Free chunks of a class, counting the never-used end of its last page that old servers list apart;
  * STAT_ABSENT if unknown. */
-uint64_t class_free_chunks(const struct class_stats *stats);
+uint64_t snapshot_free_chunks(const struct class_stats *stats);
 
 /* Pages that the free chunks of a class would fill, were they packed: these it could donate
  * cheaply. NAN if unknown. */
-double class_free_pages(const struct class_stats *stats);
+double snapshot_free_pages(const struct class_stats *stats);
 
 /* Age in seconds of the oldest item that eviction could take; STAT_ABSENT for an empty or unknown
  * class. */
-uint64_t class_tail_age(const struct class_stats *stats);
+uint64_t snapshot_tail_age(const struct class_stats *stats);
 
 /* True if slatetop may change the server: its role is admin, or the server has no roles. */
 bool snapshot_may_change(const struct snapshot *);
