@@ -39,6 +39,8 @@ static _Atomic int      level_most = LOG_LEVEL_WARN;
 static _Atomic uint64_t lost;
 static bool             journal; /* stderr is systemd's journal; set before any thread starts */
 
+/* A relaxed store is enough: no other data depends on the level. A thread that still reads the old
+ * level writes or drops a few more lines. */
 void log_set_level(enum log_level most) {
     atomic_store_explicit(&level_most, (int)most, memory_order_relaxed);
 }

@@ -1,15 +1,16 @@
-/* The control thread. Every change to the server is an order: one thread takes one order at a time,
- * checks it against what is in force then, carries it out and answers it. Between two orders the
- * thread does a slice of a task that is due (page moves, decisions, sweeps, …), the tasks by turns.
+/* The control thread. Every change to the server is an order: the thread takes one order at a time,
+ * checks it against the settings of that moment, carries it out and answers it. Between two orders
+ * the thread does a slice of a task that is due (page moves, decisions, sweeps, …), the tasks by
+ * turns.
  *
- * A step is the whole of it: an order, then one slice. So an order waits for one slice and for the
- * orders before it. A slice takes some milliseconds at most: it obtains or hands over one page. An
- * order may make any task due, and so may whoever wakes the thread; so after an order, after a
- * wake-up and once a second all tasks are due, and each finds out quickly that it has nothing to
- * do. Without a thread the owner calls control_step, on one thread, with a clock of its own.
+ * A step is an order, then one slice. So an order waits for one slice and for the orders before it.
+ * A slice takes some milliseconds at most: it obtains or hands over one page. An order or a wake-up
+ * may make any task due. So after an order, after a wake-up and once a second all tasks are due,
+ * and a task without work ends at once. Without a thread the owner calls control_step, on one
+ * thread, with a clock of its own.
  *
- * Threading: control_post and control_wake from any; the rest on the control thread, or before it
- * starts. Cost: a lock and a write to a descriptor an order. */
+ * Threading: control_post and control_wake on any thread; the others on the control thread, or
+ * before that thread starts. Cost: a lock and a write to a descriptor an order. */
 #ifndef SLATE_CONTROL_CONTROL_H
 #define SLATE_CONTROL_CONTROL_H
 #include <stdatomic.h>
@@ -38,8 +39,8 @@ void control_order_answer(struct control_order *);
 void control_order_release(struct control_order *);
 
 struct control_task {
-    /* Does a slice of its work. Returns when it is due again; a time that is over: at its next
-     * turn. */
+    /* Does a slice of the task's work. Returns when the task is due again; a time in the past: at
+     * the task's next turn. */
     uint64_t (*run)(void *arg, uint64_t now_us);
     void      *arg;
     bool       timed; /* an order or a wake-up does not make it due */
@@ -58,7 +59,7 @@ struct control {
 };
 
 bool control_init(struct control *); /* false: errno */
-/* Where no thread steps, or once it has ended: runs the orders that wait, and no task. */
+/* Runs the waiting orders, and no task. No thread steps, or the thread has ended. */
 void control_run_orders(struct control *);
 void control_fini(struct control *);
 void control_add(struct control *, struct control_task *); /* the task is due at once */
@@ -66,7 +67,7 @@ void control_add(struct control *, struct control_task *); /* the task is due at
 /* Hands the order over, and takes a hold for the control thread. */
 void control_post(struct control *, struct control_order *);
 void control_make_due(struct control *); /* all tasks are due in the next step */
-void control_wake(struct control *);     /* … which comes at once */
+void control_wake(struct control *);     /* the same, and the next step comes at once */
 bool control_has_order(struct control *);
 
 /* Runs the next order, then a task that is due. Returns when the next step is due. */

@@ -1,4 +1,4 @@
-/* Asks the mode of automove what to do, and does it. */
+/* Calls the mode of automove for decisions, and carries them out. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,8 @@
 
 enum {
     WINDOW_US = 1000 * 1000,
-    AGES_MAX_US = 100 * 1000, /* at need, ages of at most this age serve for a decision */
-    /* after a decision that did not end the hunger, the next comes after this time */
-    NEED_RETRY_US = 5 * 1000,
+    AGES_MAX_US = 100 * 1000, /* a decision at need uses ages that were read so long ago at most */
+    NEED_RETRY_US = 5 * 1000, /* from a decision at need without moves to the next one */
 };
 
 static struct automove_config decide_config(struct tuner *t) {
@@ -34,7 +33,7 @@ static void decide_set_why(struct tuner *t, const char *why) {
     lock_release(&t->lock);
 }
 
-/* Ends the mode that runs, starts another, and sets what the cache is to do for it. */
+/* Ends the mode that runs, starts another, and sets up the cache for that mode. */
 static bool decide_run_mode(struct tuner *t, const struct automove_mode *mode, const char *argument,
                             char *why) {
     const struct automove_config cfg = decide_config(t);
@@ -42,7 +41,7 @@ static bool decide_run_mode(struct tuner *t, const struct automove_mode *mode, c
     cache_set_starved_on_evict(t->cache, t->active.mode->starved_on_evict);
     t->before.class_count = 0;
     t->window_us = 0;
-    t->decision.count = 0; /* the mode before decided it */
+    t->decision.count = 0; /* a decision of the mode before */
     if (t->decided_moves) {
         moves_cancel(t);
     }
@@ -54,18 +53,18 @@ static bool decide_run_mode(struct tuner *t, const struct automove_mode *mode, c
     return started;
 }
 
-/* Starts the mode that ran before, or off if there was none, or if that one cannot start either. */
+/* Starts the mode before, or off if there was none, or if that mode cannot start either. */
 static void decide_run_previous(struct tuner *t) {
     struct automove_name before = t->last;
     char ignored[REASON_BYTES];
-    /* if that mode fails later, off takes its place */
+    /* if that mode fails later, off runs instead */
     t->last = (struct automove_name){&automove_off, ""};
     if (before.mode == NULL || !decide_run_mode(t, before.mode, before.argument, ignored)) {
         decide_run_mode(t, &automove_off, "", ignored);
     }
 }
 
-/* The mode could not go on: another takes its place. */
+/* The mode has failed: another one runs instead. */
 static void decide_fall_back(struct tuner *t, const struct automove_mode *mode,
                              const char *argument, const char *why) {
     char name[2 * AUTOMOVE_NAME_BYTES], now[2 * AUTOMOVE_NAME_BYTES];
@@ -125,7 +124,7 @@ void decide_move_ended(struct tuner *t, const struct current_move *c, unsigned m
                        uint64_t now_us) {
     t->decided_moves = false;
     if (!decide_has_moves(t)) {
-        return; /* another mode runs by now */
+        return; /* another mode runs now */
     }
     if (t->active.mode->moved != NULL) {
         t->active.mode->moved(t->active.state, &c->move, moved);
@@ -144,21 +143,21 @@ static void decide_again(struct tuner *t, const struct decision *d, uint64_t now
     }
 }
 
-/* --- at need: as long as classes are hungry and others have pages to spare --- */
+/* --- at need: as long as classes are starved and others have pages to spare --- */
 
 static void decide_at_need(struct tuner *t, uint64_t now_us) {
     if (!t->reassign || t->active.mode->at_need == NULL || now_us < t->need_retry_us) {
         return;
     }
-    struct class_set hungry = cache_take_starved(t->cache);
-    if (class_set_empty(&hungry)) {
+    struct class_set starved = cache_take_starved(t->cache);
+    if (class_set_empty(&starved)) {
         return;
     }
     if (now_us - t->ages_us > AGES_MAX_US) {
-        snapshot_take(t->cache, &hungry, &t->now);
+        snapshot_take(t->cache, &starved, &t->now);
         t->ages_us = now_us;
     } else {
-        snapshot_refresh(t->cache, &hungry, &t->now);
+        snapshot_refresh(t->cache, &starved, &t->now);
     }
     t->now.time_us = now_us;
     if (t->active.mode->wants_pages) {
@@ -176,7 +175,7 @@ static void decide_at_need(struct tuner *t, uint64_t now_us) {
 
 /* --- each window --- */
 
-/* Follows a decision that came later. True: the mode has not decided yet. */
+/* Takes a decision that came later. True: the mode has not decided yet. */
 static bool decide_take_late(struct tuner *t) {
     struct decision d = {.count = 0};
     t->decided_at_need = false;
@@ -186,8 +185,8 @@ static bool decide_take_late(struct tuner *t) {
     return d.later;
 }
 
-/* Whether there is nothing to decide. While the pool has pages, that is so for most modes, and a
- * snapshot of a large cache costs too much to be taken for nothing. */
+/* Whether there is nothing to decide, as for most modes while the pool has pages. Then no snapshot
+ * is taken, which is costly with a large cache. */
 static bool decide_is_idle(struct tuner *t) {
     uint32_t pages_free = arena_pages_free(cache_slab(t->cache)->arena);
     char why[REASON_BYTES];
@@ -212,7 +211,7 @@ static bool decide_is_idle(struct tuner *t) {
     return false;
 }
 
-/* Keeps what pages were worth in this decision, for `stats automove`. */
+/* Stores the worth of pages in this decision, for `stats automove`. */
 static void decide_save_worth(struct tuner *t, const struct snapshot *s) {
     if (t->active.mode->worth == NULL || t->before.class_count == 0) {
         return;
@@ -237,7 +236,7 @@ static void decide_take_curve(struct whatif *whatif, unsigned class_id, struct c
     }
 }
 
-/* Adds the curves of the classes to the snapshot, if the mode is about to decide by them. */
+/* Adds the curves of the classes to the snapshot, if this decision needs them. */
 static void decide_add_curves(struct tuner *t, struct snapshot *after) {
     const struct automove_mode *mode = t->active.mode;
     if (mode->wants_curves == NULL || t->before.class_count == 0 ||

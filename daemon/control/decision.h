@@ -1,6 +1,6 @@
-/* What a mode of automove answers: page moves with their reasons, or why nothing moves. A value. A
- * reason is a line of words and figures, such as "class 5 evicts at age 12 s, class 9's tail is 340
- * s old". */
+/* The answer of a mode of automove: page moves with their reasons, or why nothing moves. A value. A
+ * reason is a line of words and figures: "class 5 evicts at age 12 s, class 9's tail is 340 s
+ * old". */
 #ifndef SLATE_CONTROL_DECISION_H
 #define SLATE_CONTROL_DECISION_H
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 enum {
     REASON_BYTES = 160,
     DECISION_MOVES_MAX = 8,
-    MOVE_PAGES_MAX = 8, /* pages in one move; sets that help may take more */
+    MOVE_PAGES_MAX = 8, /* pages in one move; sets may take more (direct reclaim) */
     AUTOMOVE_NAME_BYTES = 128, /* a mode's name with its argument and terminator */
 };
 
@@ -20,7 +20,7 @@ struct page_move {
     unsigned       pages;
     /* how many more pages sets may take while the move is under way; 0: sets do nothing */
     unsigned       assisted;
-    enum page_pick pick;      /* which page of the class leaves it */
+    enum page_pick pick;      /* which page the class loses */
     bool           last_too;  /* the class may lose its last page */
     char           reason[REASON_BYTES];
 };
@@ -28,7 +28,7 @@ struct page_move {
 /* Why a chunk or a page could not move. */
 enum move_busy {
     MOVE_BUSY_NONE,
-    MOVE_BUSY_UPLOAD,  /* a value was still coming in */
+    MOVE_BUSY_UPLOAD,  /* a value was still being received */
     MOVE_BUSY_READER,  /* a value was still being sent */
     MOVE_BUSY_NO_ROOM, /* there was no free chunk, and nothing may be dropped */
     MOVE_BUSY_TURN,    /* a worker's turn lasted for too long */
@@ -36,7 +36,7 @@ enum move_busy {
 const char *decision_busy_name(enum move_busy);     /* a word, for statistics */
 const char *decision_busy_sentence(enum move_busy); /* why a page went back */
 
-/* What became of a move. */
+/* The result of a move. */
 struct move_result {
     uint64_t           pages;    /* pages that changed hands */
     unsigned           assisted;   /* how many of them sets emptied */
@@ -47,29 +47,29 @@ struct move_result {
     uint64_t           busy_items, busy_deletes, no_room;
     enum move_busy     last_busy; /* the latest reason */
     uint64_t           duration_us;
-    const char        *why_not;   /* why fewer pages moved than were asked for; NULL: all moved */
+    const char        *why_not;   /* why fewer pages moved than were wanted; NULL: all moved */
 };
 
 struct decision {
     unsigned         count;
     struct page_move moves[DECISION_MOVES_MAX]; /* carried out in this order */
     bool             extend; /* the window goes on: the next decision gets the same `before` */
-    bool             later;  /* the mode has not decided yet; `decided` of its row tells */
-    /* each_window is asked again after this time; 0: when the mode's row says */
+    bool             later;  /* not decided yet; `decided` of the mode's row will answer */
+    /* each_window is called again after this time; 0: when the mode's row says */
     uint32_t         again_us;
-    /* the mode cannot go on: the mode before takes its place, and `why` is shown */
+    /* the mode cannot run any more: the mode before runs instead, and `why` is shown */
     bool             failed;
     char             why[REASON_BYTES]; /* why nothing moves, or what failed */
 };
 
-/* Adds a move of the page of least value; the caller may change the pick in what is returned. NULL:
+/* Adds a move of the page of least value, and returns it: the caller may change the pick. NULL:
  * there are DECISION_MOVES_MAX moves already. A reason that is too long is cut. */
 __attribute__((format(printf, 5, 6))) struct page_move *decision_move(struct decision *,
                                                                       unsigned from, unsigned to,
                                                                       unsigned pages,
                                                                       const char *reason, ...);
-/* Says that nothing moves, and why. Returns false, as a decision without moves does. */
+/* Writes why nothing moves. Returns false, as a decision without moves does. */
 __attribute__((format(printf, 2, 3))) bool decision_none(struct decision *, const char *why, ...);
-/* Says that the mode is broken: the one before takes its place. Returns false. */
+/* Writes why the mode is broken: the mode before runs instead. Returns false. */
 __attribute__((format(printf, 2, 3))) bool decision_fail(struct decision *, const char *why, ...);
 #endif

@@ -1,4 +1,4 @@
-/* Page moves that an operator asks for. */
+/* Page moves by the command `slabs reassign`. */
 #include <stdio.h>
 
 #include "control/tuner_state.h"
@@ -15,8 +15,8 @@ static bool request_any_class_has_two(const struct tuner *t, unsigned except) {
     return false;
 }
 
-/* The reason of an operator's move, for the log. It says whether what lives in the pages is lost:
- * the class has chunks for it, or it has none. */
+/* Writes the reason of an operator's move, for the log. In a move to the pool, the reason warns of
+ * items that will find no free chunk in their class. */
 static void request_print_reason(const struct tuner *t, const struct reassignment *r,
                                  struct page_move *move) {
     struct slab_class_facts f;
@@ -37,7 +37,7 @@ static void request_set_runs(struct tuner *t, bool runs) {
     atomic_store_explicit(&t->requested, runs, memory_order_relaxed);
 }
 
-/* A few pages of the request at a time, so that others have their turn in between. */
+/* A move has a few pages of the request, so that moves of other sources come in between. */
 bool request_next_move(struct tuner *t, struct current_move *c, uint64_t now_us, uint64_t *due_us) {
     struct reassignment *r = &t->request;
     (void)now_us, (void)due_us;
@@ -93,7 +93,7 @@ bool tuner_cancel(struct tuner *t, void (*done)(void *, unsigned moved, unsigned
     return true;
 }
 
-/* Refuses what memcached refuses. */
+/* Refuses the same requests as memcached. */
 static enum tuner_status request_check(const struct tuner *t, int from, int to) {
     const struct slab *slab = cache_slab(t->cache);
     int most = (int)slab->class_count;

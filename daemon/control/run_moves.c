@@ -1,5 +1,5 @@
-/* Carries out page moves, one at a time: an operator's, those of the limit and of automove, … in
- * turn; and does whatever else concerns pages. */
+/* Carries out page moves, one at a time; the sources take turns: an operator, abandoned uploads,
+ * the limit, automove. Steps all other work on pages, too. */
 #include <stdio.h>
 
 #include "cache/alloc/heap_shrink.h"
@@ -9,8 +9,8 @@ enum { TURNS_LOOK_US = 1000 }; /* between two looks at emptied pages that wait f
 
 /* --- the empty pages of abandoned uploads go to the pool --- */
 
-/* A class may have got such pages for the uploads alone, and another class may be evicting. Only
- * empty pages go: no item is moved or dropped, and a page with a new item stays. */
+/* A class may have got these pages only for the uploads, and another class may be evicting. Only
+ * empty pages move: no item is copied or dropped, and a page with a new item stays. */
 static bool moves_next_empty(struct tuner *t, struct current_move *c, uint64_t now_us,
                              uint64_t *due_us) {
     struct class_set left = cache_take_left_free(t->cache);
@@ -35,7 +35,8 @@ static bool moves_next_empty(struct tuner *t, struct current_move *c, uint64_t n
     return false;
 }
 
-/* There may be more; or pages went back, because too many others wait to change hands. */
+/* The class stays in left_free if it may have more empty pages, or if pages went back because too
+ * many others wait to change hands. */
 static void moves_empty_ended(struct tuner *t, const struct current_move *c, unsigned moved,
                        uint64_t now_us) {
     (void)now_us;
@@ -46,7 +47,7 @@ static void moves_empty_ended(struct tuner *t, const struct current_move *c, uns
 
 /* The sources of moves. */
 static const struct move_source {
-    /* Fills in the next move. False: none now; *due_us is lowered to the time of the next call. */
+    /* Fills in the next move. False: no move now; lowers *due_us to the time of the next call. */
     bool     (*next)(struct tuner *, struct current_move *, uint64_t now_us, uint64_t *due_us);
     /* Writes the reason once the donor is chosen; NULL: the reason is there already. */
     void     (*chosen)(struct tuner *, struct current_move *);
@@ -62,7 +63,7 @@ static const struct move_source {
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
 
-/* --- moves with which sets go on --- */
+/* --- moves that sets continue --- */
 
 static void moves_count_assist(struct tuner *t, uint64_t now_us) {
     struct move_result result = {.pages = 0};
@@ -74,8 +75,7 @@ static void moves_count_assist(struct tuner *t, uint64_t now_us) {
     }
 }
 
-/* Ends the decision with which sets go on, once they need no more pages. Returns when to look
- * again. */
+/* Ends the move that sets continue, once they need no more pages. Returns when to call it again. */
 static uint64_t moves_step_assist(struct tuner *t, uint64_t now_us) {
     struct cache_assist_state h = cache_assist_state(t->cache);
     if (!h.open) {
@@ -103,7 +103,7 @@ static void moves_begin(struct tuner *t, uint64_t now_us) {
     mover_begin(&t->mover, &c->move, now_us);
 }
 
-/* Takes the next move. The source of the last move comes last. False: no source has one. */
+/* Takes the next move. The source of the last move comes last. False: no source has a move. */
 static bool moves_take_next(struct tuner *t, uint64_t now_us, uint64_t *due_us) {
     struct current_move *c = &t->current_move;
     for (unsigned i = 0; i < SOURCES && c->source == NULL; i++) {
@@ -147,7 +147,7 @@ static void moves_end(struct tuner *t, uint64_t now_us) {
     s->ended(t, c, moved, now_us);
 }
 
-/* Goes on with the move under way, or takes the next. */
+/* Continues the move that is under way, or takes the next one. */
 static uint64_t moves_step(struct tuner *t, uint64_t now_us) {
     struct current_move *c = &t->current_move;
     uint64_t due_us = PACE_NEVER;
@@ -192,8 +192,8 @@ void moves_stop(struct tuner *t) {
 
 static uint64_t moves_earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* The donors and receivers that jobs name. Their ids must mean the same classes until those jobs
- * end. A job that chooses a class may name any. */
+/* The donors and receivers that jobs name. Their ids must stand for the same classes until those
+ * jobs end. A job that chooses a class may name any class. */
 static struct class_set moves_classes_named(const struct tuner *t) {
     const struct current_move *c = &t->current_move;
     struct class_set named = t->limit_lowered ? t->limit_emptied : (struct class_set){{0}};
@@ -217,7 +217,7 @@ static struct class_set moves_classes_named(const struct tuner *t) {
 
 uint64_t moves_step_all(struct tuner *t, uint64_t now_us) {
     if (cache_handover_step(t->ct)) {
-        return now_us; /* a page is a slice */
+        return now_us; /* one page is a slice of work */
     }
     uint64_t due_us = moves_step(t, now_us);
     due_us = moves_earlier(due_us, shrink_heap_step(t, now_us));

@@ -5,9 +5,8 @@
 #include "cache/alloc/heap_shrink.h"
 #include "control/tuner_state.h"
 
-/* when no page could be had, the next look comes after this time */
 enum {
-    LIMIT_RETRY_US = 100 * 1000,
+    LIMIT_RETRY_US = 100 * 1000, /* from a search that found no page to the next one */
     HEAP_LOOK_US = 100, /* between two looks at turns that have to end */
 };
 
@@ -23,13 +22,13 @@ uint32_t limit_pages_over(const struct tuner *t) {
 
 /* --- pages --- */
 
-/* Those that nobody has emptied yet. */
+/* Pages over the limit that are not emptied yet. */
 static uint32_t limit_pages_left(struct tuner *t) {
     uint32_t over = limit_pages_over(t), waiting = cache_handover_waiting(t->cache);
     return over > waiting ? over - waiting : 0;
 }
 
-/* The limit may be raised meanwhile. */
+/* Fewer pages are wanted if the limit was raised during the move. */
 unsigned limit_pages_wanted(struct tuner *t) { return t->mover.emptied + limit_pages_left(t); }
 
 static void limit_read(struct tuner *t) {
@@ -44,9 +43,9 @@ static void limit_read(struct tuner *t) {
     t->limit_seen = limit;
 }
 
-/* A class may give its last page only once after a limit was lowered: if items are stored in it
- * afterwards, it takes a new first page over the limit (cache/alloc/chunk_alloc.c), and to take
- * that away too would go on without end. */
+/* A class may give its last page only once after a limit was lowered. If items are stored in the
+ * class later, it takes a first page over the limit again (cache/alloc/chunk_alloc.c): these two
+ * would alternate without end. */
 bool limit_next_move(struct tuner *t, struct current_move *c, uint64_t now_us, uint64_t *due_us) {
     static const struct class_set nobody;
     if (cache_store_kind(t->cache) == CACHE_STORE_HEAP) {
@@ -69,7 +68,7 @@ bool limit_next_move(struct tuner *t, struct current_move *c, uint64_t now_us, u
     return true;
 }
 
-/* When each class is down to one page, the one of least value goes. */
+/* When each class is down to one page, a class loses its last page: the one of least value. */
 void limit_move_ended(struct tuner *t, const struct current_move *c, unsigned moved,
                       uint64_t now_us) {
     bool none_had = c->move.from == SLAB_CLASS_NONE;

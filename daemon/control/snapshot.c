@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 
-/* The age of the next victim: of the list from which the policy evicts or, if that is empty, of the
- * oldest list. */
+/* The age of the next victim: in the list from which the policy evicts or, if that list is empty,
+ * in the oldest list. */
 static uint32_t snapshot_tail_age_s(const struct evict_policy *policy,
                                     const struct cache_class_facts *f) {
     uint32_t oldest_s = 0;
@@ -20,7 +20,7 @@ static uint32_t snapshot_tail_age_s(const struct evict_policy *policy,
 
 /* A retired class has pages, but takes no part in decisions about them. */
 static void snapshot_refresh_class(struct snapshot_class *c, const struct slab_class_facts *f,
-                                   bool hungry) {
+                                   bool starved) {
     if (f->retired) {
         *c = (struct snapshot_class){.chunk_bytes = f->chunk_bytes,
                                      .chunks_per_page = f->chunks_per_page};
@@ -29,7 +29,7 @@ static void snapshot_refresh_class(struct snapshot_class *c, const struct slab_c
     c->chunk_bytes = f->chunk_bytes;
     c->chunks_per_page = f->chunks_per_page;
     c->pages = f->pages > f->draining ? f->pages - f->draining : 0;
-    c->hungry = hungry;
+    c->starved = starved;
 }
 
 /* Follows a change of classes since measuring began. */
@@ -50,7 +50,7 @@ static uint64_t snapshot_unwanted(const struct cache_class_values *n) {
     return n->evicted_by_moves + n->evicted_by_readers;
 }
 
-void snapshot_take(struct cache *cache, const struct class_set *hungry, struct snapshot *s) {
+void snapshot_take(struct cache *cache, const struct class_set *starved, struct snapshot *s) {
     struct slab *slab = cache_slab(cache);
     memset(s, 0, sizeof *s);
     s->time_us = clock_mono_us();
@@ -64,7 +64,7 @@ void snapshot_take(struct cache *cache, const struct class_set *hungry, struct s
     for (unsigned i = 1; i <= s->class_count; i++) {
         struct snapshot_class *c = &s->classes[i];
         const struct cache_class_facts *f = &facts[i];
-        snapshot_refresh_class(c, &f->slab, class_set_has(hungry, i));
+        snapshot_refresh_class(c, &f->slab, class_set_has(starved, i));
         if (f->slab.retired) {
             continue;
         }
@@ -81,8 +81,8 @@ void snapshot_take(struct cache *cache, const struct class_set *hungry, struct s
     snapshot_take_signals(cache, s);
 }
 
-/* Adds the time that has passed to ages that were not read again. Without that a tail whose age was
- * read a second ago would look younger, beside ages of now, than one that came after it. */
+/* Adds the time that has passed to ages that were not read again: else a tail whose age was read a
+ * second ago would seem younger than a tail of the same age that was read now. */
 static void snapshot_add_age(const struct class_set *but, struct snapshot *s) {
     uint32_t now_s = clock_now_s(),
              passed_s = now_s > s->ages_as_of_s ? now_s - s->ages_as_of_s : 0;
@@ -94,28 +94,28 @@ static void snapshot_add_age(const struct class_set *but, struct snapshot *s) {
     s->ages_as_of_s = now_s;
 }
 
-void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struct snapshot *s) {
+void snapshot_refresh(struct cache *cache, const struct class_set *starved, struct snapshot *s) {
     struct slab *slab = cache_slab(cache);
     s->time_us = clock_mono_us();
     s->pages_free = arena_pages_free(slab->arena);
     for (unsigned i = 1; i <= s->class_count; i++) {
         struct slab_class_facts f;
         slab_facts(slab, i, &f);
-        snapshot_refresh_class(&s->classes[i], &f, class_set_has(hungry, i));
+        snapshot_refresh_class(&s->classes[i], &f, class_set_has(starved, i));
         if (f.retired) {
             continue;
         }
         s->classes[i].free_chunks = f.free_chunks;
-        /* a class of few chunks can turn over within a moment, and its tail be young then */
-        if (class_set_has(hungry, i)) {
-            struct cache_class_facts hungry_now;
-            cache_class_facts(cache, i, &hungry_now);
-            s->classes[i].age_s = snapshot_tail_age_s(cache_class_policy(cache, i), &hungry_now);
-            s->classes[i].evicted = hungry_now.counters.evicted;
-            s->classes[i].evicted_unwanted = snapshot_unwanted(&hungry_now.counters);
+        /* in a class of few chunks all items can change within a moment, and the tail be young */
+        if (class_set_has(starved, i)) {
+            struct cache_class_facts starved_now;
+            cache_class_facts(cache, i, &starved_now);
+            s->classes[i].age_s = snapshot_tail_age_s(cache_class_policy(cache, i), &starved_now);
+            s->classes[i].evicted = starved_now.counters.evicted;
+            s->classes[i].evicted_unwanted = snapshot_unwanted(&starved_now.counters);
         }
     }
-    snapshot_add_age(hungry, s);
+    snapshot_add_age(starved, s);
 }
 
 static void snapshot_add_page(struct snapshot_class *c, const struct page *p, uint32_t now_s) {
@@ -147,24 +147,24 @@ void snapshot_pages(struct cache *cache, struct snapshot *s) {
 bool snapshot_class_listed(const struct snapshot_class *c) { return c->pages > 0 || c->items > 0; }
 
 void snapshot_class_each(const struct snapshot_class *c, unsigned class_id,
-                         void (*tell)(void *, const char *name, uint64_t), void *arg) {
+                         void (*report)(void *, const char *name, uint64_t), void *arg) {
     uint64_t chunks = (uint64_t)c->pages * c->chunks_per_page;
     uint64_t free_chunks = c->free_chunks < chunks ? c->free_chunks : chunks;
-    tell(arg, "id", class_id);
-    tell(arg, "chunk_size", c->chunk_bytes);
-    tell(arg, "chunks_per_page", c->chunks_per_page);
-    tell(arg, "total_pages", c->pages);
-    tell(arg, "total_chunks", chunks);
-    tell(arg, "used_chunks", chunks - free_chunks);
-    tell(arg, "free_chunks", free_chunks);
-    tell(arg, "get_hits", c->get_hits);
-    tell(arg, "cmd_set", c->cmd_set);
+    report(arg, "id", class_id);
+    report(arg, "chunk_size", c->chunk_bytes);
+    report(arg, "chunks_per_page", c->chunks_per_page);
+    report(arg, "total_pages", c->pages);
+    report(arg, "total_chunks", chunks);
+    report(arg, "used_chunks", chunks - free_chunks);
+    report(arg, "free_chunks", free_chunks);
+    report(arg, "get_hits", c->get_hits);
+    report(arg, "cmd_set", c->cmd_set);
     if (c->items > 0) {
-        /* memcached lists no class without items in `stats items`; the snapshot shows the same */
-        tell(arg, "number", c->items);
-        tell(arg, "age", c->age_s);
-        tell(arg, "mem_requested", c->requested_bytes);
-        tell(arg, "evicted", c->evicted);
-        tell(arg, "outofmemory", c->outofmemory);
+        /* `stats items` of memcached lists no class without items: nor does the snapshot */
+        report(arg, "number", c->items);
+        report(arg, "age", c->age_s);
+        report(arg, "mem_requested", c->requested_bytes);
+        report(arg, "evicted", c->evicted);
+        report(arg, "outofmemory", c->outofmemory);
     }
 }

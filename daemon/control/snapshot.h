@@ -1,5 +1,5 @@
-/* What a decision about pages is made from: the state of every class at one moment. A value; copy
- * it freely. */
+/* The input of a decision about pages: the state of every class at one moment. A value: copy it
+ * freely. */
 #ifndef SLATE_CONTROL_SNAPSHOT_H
 #define SLATE_CONTROL_SNAPSHOT_H
 #include <stdbool.h>
@@ -10,19 +10,19 @@
 
 struct snapshot_class {
     uint32_t chunk_bytes, chunks_per_page;
-    uint32_t pages;        /* pages of the class; those that are on their way out do not count */
-    uint64_t free_chunks;  /* in its pages and in the partitions' stocks */
+    uint32_t pages;        /* pages of the class that are not on the move to another class */
+    uint64_t free_chunks;  /* in its pages and in the partitions' magazines */
     uint64_t items;
-    uint64_t requested_bytes; /* that its items asked for */
-    uint32_t age_s;        /* how long the next victim has not been used; 0: there is none */
+    uint64_t requested_bytes; /* bytes of its items, without the waste of chunks */
+    uint32_t age_s;        /* time since the next victim was last used; 0: there is none */
     uint64_t evicted, outofmemory, get_hits, cmd_set; /* since the start */
     /* parts of `evicted`: items dropped to empty pages, and items dropped while slow readers held
      * much memory */
     uint64_t evicted_unwanted;
     struct cache_signal signal; /* as of snapshot_take; zero unless the cache is measured */
-    bool     hungry; /* since the snapshot before, the class evicted or had nothing to evict */
-    /* Of its pages, by snapshot_pages: */
-    /* the page that the class has had for longest; a lower birth is older */
+    bool     starved; /* since the snapshot before, the class evicted or had nothing to evict */
+    /* of the oldest page, the one that the class has had for longest, by snapshot_pages; a lower
+     * number is older */
     uint32_t page_age_s, oldest_page_seq;
 };
 
@@ -41,17 +41,17 @@ struct snapshot {
     /* time_us plus this is the Unix time; 0: only differences of time_us mean anything */
     uint64_t epoch_us;
     uint32_t pages_limit, pages_free; /* free: pages that no class has */
-    uint32_t ages_as_of_s; /* clock_now_s at which the classes' ages were right */
+    uint32_t ages_as_of_s; /* clock_now_s when the classes' ages were read */
     /* hits, misses and stores since the start; 0 unless the cache is measured */
     uint64_t requests;
     unsigned class_count;  /* classes 1 to class_count */
     struct snapshot_class classes[SLAB_CLASSES_MAX];
-    /* by class id, valid while the decision is made; NULL: the mode wants none */
+    /* by class id, valid while the mode decides; NULL: the mode wants none */
     const struct class_curve *curves;
 };
 
-/* What stores evicted since the start. Items that moves of pages, changes of chunk sizes or slow
- * readers cost do not count: they show no need of memory. */
+/* Items that stores evicted since the start. Items that were dropped for moves of pages, changes of
+ * chunk sizes or slow readers do not count: they show no need of memory. */
 static inline uint64_t snapshot_demand(const struct snapshot_class *c) {
     return c->evicted - c->evicted_unwanted;
 }
@@ -64,17 +64,17 @@ static inline uint64_t snapshot_free_pages(const struct snapshot_class *c) {
 /* The names and figures of a class, as policies in Lua and recordings show them: those of stats
  * items and stats slabs. */
 void snapshot_class_each(const struct snapshot_class *, unsigned class_id,
-                         void (*tell)(void *, const char *name, uint64_t), void *);
+                         void (*report)(void *, const char *name, uint64_t), void *);
 /* Whether policies in Lua and recordings show the class. */
 bool snapshot_class_listed(const struct snapshot_class *);
 
-/* Takes a snapshot; `hungry` are the classes of cache_take_starved. No lock held. Cost: a lock of
+/* Takes a snapshot; `starved` are the classes of cache_take_starved. No lock held. Cost: a lock of
  * every partition for every 32 classes, and a look at each queue's old ends. */
-void snapshot_take(struct cache *, const struct class_set *hungry, struct snapshot *);
-/* Brings up to date what is cheap and changes fast: pages, free chunks, hunger, and the age and the
- * evictions of hungry classes. The ages of other classes grow by the time that has passed, so that
- * all ages can be compared. */
-void snapshot_refresh(struct cache *, const struct class_set *hungry, struct snapshot *);
-/* Fills in what is known of pages. Cost: about a nanosecond for each page of the arena. */
+void snapshot_take(struct cache *, const struct class_set *starved, struct snapshot *);
+/* Updates figures that are cheap to read and change fast: pages, free chunks, starved classes, and
+ * the age and the evictions of starved classes. The ages of other classes grow by the time that has
+ * passed, so that all ages can be compared. */
+void snapshot_refresh(struct cache *, const struct class_set *starved, struct snapshot *);
+/* Fills in the members about pages. Cost: about a nanosecond for each page of the arena. */
 void snapshot_pages(struct cache *, struct snapshot *);
 #endif

@@ -12,7 +12,7 @@ static void trial_answer(struct tuner *t, bool starts) {
     trial->done(trial);
 }
 
-/* Only a policy's code takes long: it has a thread of its own. */
+/* Only a policy's code takes long: it runs in a thread of its own. */
 bool tuner_try_automove(struct tuner *t, struct automove_trial *trial) {
     const struct automove_config cfg = {.cache = t->cache,
                                         .policy_dir = t->policy_dir,

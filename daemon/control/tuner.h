@@ -31,19 +31,19 @@ struct tuner_config {
     struct tuner_settings settings;
     const char *automove;    /* a mode's name or number (control/automove/automove.h); NULL: off */
     const char *policy_dir;  /* of policies in Lua; NULL: none */
-    /* Called on the tuner's thread, no lock held, when a mode failed and `now` took its place: the
-     * mode before, or off. May be NULL. */
+    /* Called on the tuner's thread, no lock held, when a mode failed and `now` runs in its place:
+     * the mode before, or off. May be NULL. */
     void      (*on_failure)(void *, const char *mode, const char *now, const char *why);
     void       *on_failure_arg;
-    /* Likewise, in words, when the hit ratio after a change can be compared with the predicted one
-     * (control/sampling/prediction.h). */
+    /* Called likewise when the hit ratio after a change is known. `words` compare that ratio with
+     * the predicted one (control/sampling/prediction.h). */
     void      (*on_prediction)(void *, const char *words);
     void       *on_prediction_arg;
     bool     reassign;       /* slab_reassign: false: no page ever moves */
-    bool     sweeps;         /* lru_maintainer: what is dead is freed each second */
+    bool     sweeps;         /* lru_maintainer: dead items are freed each second */
     unsigned worker_count;      /* threads whose keys may be sampled, beside the tuner's own */
     const char *record; /* automove_record: a file, see automove_trace.h; NULL: none */
-    bool     by_hand; /* no thread is started: nothing happens but in tuner_tend_at */
+    bool     by_hand; /* no thread is started: all work is done in tuner_tend_at */
 };
 
 struct tuner;
@@ -52,40 +52,39 @@ struct tuner *tuner_create(struct cache *, const struct tuner_config *);
 void          tuner_destroy(struct tuner **);                            /* stops and joins them */
 struct control *tuner_control(struct tuner *); /* any thread */
 
-/* For a tuner without a thread: decides what is due at `now_us`, and does it. Returns when
- * something is due again; UINT64_MAX: after the next order. `now_us` is not 0 and never goes
- * back. Outside a turn, on one thread. It looks for no expired items. */
+/* For a tuner without a thread: does all work that is due at `now_us`, but sweeps and crawls.
+ * Returns when work is due again; UINT64_MAX: after the next order. `now_us` is not 0 and never
+ * goes back. Outside a turn, on one thread. */
 uint64_t tuner_tend_at(struct tuner *, uint64_t now_us);
 
 enum tuner_status { TUNER_OK, TUNER_BUSY, TUNER_BAD_CLASS, TUNER_NO_SPARE, TUNER_SAME, TUNER_OFF };
 /* Begins to move `pages` pages. From -1: the tuner chooses the class. To 0: the pool. */
 enum tuner_status tuner_reassign(struct tuner *, int from_class, int to_class, unsigned pages);
 
-/* Ends the request that is under way; `done` is called, at once or later, when the page that is
- * being emptied is back and pages that are empty already have changed hands. False: there is
- * none. */
+/* Ends the request that is under way. `done` is called, at once or later, when the page that is
+ * being emptied is back and the empty pages have changed hands. False: no request is under way. */
 bool tuner_cancel(struct tuner *, void (*done)(void *arg, unsigned moved, unsigned wanted),
                   void *arg);
 
 void tuner_set(struct tuner *, const struct tuner_settings *);
 /* Runs the mode, by name or number. False: there is no such mode. If the mode cannot start, or
- * fails later, the mode that ran before takes its place, or off, and on_failure is told: try it
+ * fails later, the mode before or off runs in its place, and on_failure is called: try the mode
  * first (automove_trial). */
 bool tuner_set_automove(struct tuner *, const char *name);
 
 /* A trial: whether a mode would start. A policy's code runs in a thread of its own. A stop of the
- * server does not wait for that code, and is then the answer. */
+ * server does not wait for that code: the answer then says that the server stops. */
 struct automove_trial {
     char name[AUTOMOVE_NAME_BYTES];
-    void (*done)(struct automove_trial *); /* is given the answer */
+    void (*done)(struct automove_trial *); /* called with the answer filled in */
     bool starts;
-    char why[REASON_BYTES]; /* why it does not */
+    char why[REASON_BYTES]; /* why the mode would not start */
 };
-/* Tries a mode. The trial is the tuner's until `done` is called, at once or later. False: another
- * trial is under way. */
+/* Tries a mode. The trial belongs to the tuner until `done` is called, at once or later. False:
+ * another trial is under way. */
 bool tuner_try_automove(struct tuner *, struct automove_trial *);
 
-/* Hands over an order (control/geometry/geometry.h). False: another one waits. */
+/* Hands over an order (control/geometry/geometry.h). False: another order waits. */
 bool tuner_order_geometry(struct tuner *, struct geometry_order *);
 void tuner_geometry(struct tuner *, struct geometry_facts *);
 
@@ -109,17 +108,17 @@ void tuner_facts(struct tuner *, struct tuner_facts *);
 
 struct tuner_words {
     char mode[AUTOMOVE_NAME_BYTES]; /* by name */
-    char why[REASON_BYTES];         /* the last decision */
+    char why[REASON_BYTES];         /* the reason of the last decision */
     char state[REASON_BYTES];       /* the mode's own description; may be empty */
     /* the mode that failed last, and why; empty: none failed since a mode was set */
     char failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES];
 };
 void tuner_words(struct tuner *, struct tuner_words *);
 
-/* The worth of pages, as of the last window of a mode that weighs pages. */
+/* The worth of pages at the end of the last window of a mode that weighs pages. */
 struct tuner_worth {
     bool     known; /* false: no mode that weighs pages runs, or its first window has not ended */
-    uint64_t requests;    /* since the cache began, at its end */
+    uint64_t requests;    /* from the start of the cache to the end of the window */
     unsigned class_count; /* classes 1 to class_count */
     uint32_t pages[SLAB_CLASSES_MAX];
     struct page_worth classes[SLAB_CLASSES_MAX];

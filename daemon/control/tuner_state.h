@@ -18,14 +18,14 @@
 #include "control/sweep/sweeper.h"
 #include "control/tuner.h"
 
-/* A `slabs reassign` in progress. */
+/* A `slabs reassign` that is under way. */
 struct reassignment {
     int      from, to;
     unsigned wanted; /* pages */
     unsigned moved;
     bool     runs;   /* pages are still to be moved */
-    bool     served; /* some of the pages are on the move */
-    /* called when the pages on the move have moved or are back; NULL: no cancel waits */
+    bool     served; /* pages of the request are on the move */
+    /* called once these pages have moved or are back; NULL: no cancel waits */
     void   (*cancelled)(void *arg, unsigned moved, unsigned wanted);
     void    *cancelled_arg;
 };
@@ -40,7 +40,8 @@ struct automove_name {
 struct current_move {
     const struct move_source *source; /* NULL: no move is in progress */
     unsigned          turn; /* the source that comes next */
-    bool              any, choosing; /* any: the class with pages to spare, none of `except` */
+    /* any: the class with pages to spare gives them, but none of `except` */
+    bool              any, choosing;
     bool              cancelled;
     struct class_set  except;
     struct page_move  move;
@@ -48,9 +49,9 @@ struct current_move {
     struct class_choice class_choice;
 };
 
-/* The heap store's memory on its way back to the system. */
+/* Memory of the heap store that goes back to the system. */
 struct heap_shrink {
-    struct cache_shrink *shrink; /* NULL: no memory is on its way */
+    struct cache_shrink *shrink; /* NULL: no memory goes back */
     enum { HEAP_EVICTS, HEAP_WAITS, HEAP_GIVES } state;
     struct pace_job      job;
     uint64_t             turns[THREADS_MAX], until_us;
@@ -58,7 +59,7 @@ struct heap_shrink {
 
 enum { TUNER_TASKS = 6 };
 
-/* Sets that emptied nothing for this long need no more pages. */
+/* When sets have emptied nothing for this long, they need no more pages. */
 enum { ASSIST_IDLE_US = 20 * 1000 };
 
 struct tuner {
@@ -88,19 +89,20 @@ struct tuner {
     struct tuner_settings settings;
     struct reassignment request;
     struct class_set   crawl_classes; /* classes of a crawl that was ordered; none: no crawl */
-    struct automove_trial *trial;     /* waits for its answer; NULL: none */
+    struct automove_trial *trial;     /* the trial that waits for its answer; NULL: none */
     struct pace        pace;
     struct mover       mover;
     struct current_move     current_move;
     struct geometry_change *geometry; /* other threads read its facts under its own lock */
-    struct whatif     *whatif;        /* likewise */
+    struct whatif     *whatif;        /* has a lock of its own, too */
     struct crawler     crawler;
     struct sweeper     sweeper;
     uint32_t flushed_s; /* cache_flushed_s when the crawler last began because of a flush */
     struct active_mode active;
     struct lua_call   *trying; /* the policy's call that answers the trial; NULL: none */
-    struct automove_name last; /* the mode before: runs again when this one fails */
-    /* of the window's start (no classes: there is none); of the last decision at need */
+    struct automove_name last; /* the mode before: it runs again when the mode of now fails */
+    /* the snapshot of the window's start (no classes: there is none), and of the last decision at
+     * need */
     struct snapshot    before, now;
     struct class_curve *curves;     /* by class id; made for the first mode that wants them */
     uint32_t           limit_seen;    /* the limit in pages, as of the last step */
@@ -112,16 +114,16 @@ struct tuner {
     /* the next search for pages over the limit, after one found none */
     uint64_t           limit_retry_us;
     struct heap_shrink heap_shrink;
-    /* the decision that is carried out: its next move, the pages that moved, whether it was made at
-     * need, and whether its move is under way */
+    /* the decision that is carried out: its next move, the pages that have moved, whether the
+     * decision was made at need, and whether a move is under way */
     struct decision    decision;
     unsigned           decided_at, decided_moved;
     bool               decided_at_need, decided_moves;
     /* the window's end; the last read of the ages; no decision at need before need_retry_us */
     uint64_t           window_us, ages_us, need_retry_us;
-    /* cache_assist_state.bytes at the last step; when the sets count as done */
+    /* cache_assist_state.bytes at the last step; when sets count as done if that stays */
     uint64_t           assist_bytes, assist_until_us;
-    /* the last move with which sets may go on, its name in the log, and when it ended */
+    /* the last move that sets may continue, its name in the log, and when the move ended */
     struct page_move   assisted;
     char               assisted_by[2 * AUTOMOVE_NAME_BYTES];
     uint64_t           assist_begun_us;
@@ -129,14 +131,13 @@ struct tuner {
 
 /* For callbacks of any thread. */
 static inline void tuner_wake(void *tuner) { control_wake(&((struct tuner *)tuner)->control); }
-/* Ends the move under way soon. */
+/* The move that is under way ends soon. */
 static inline void moves_cancel(struct tuner *t) { t->current_move.cancelled = true; }
 
 /* --- run_moves.c --- */
-/* Goes on with all that concerns pages, a slice of each. Returns when it is due again, as of
- * control/pages/pace.h. */
+/* Does a slice of each work on pages. Returns when to call it again, as of control/pages/pace.h. */
 uint64_t moves_step_all(struct tuner *, uint64_t now_us);
-void     moves_stop(struct tuner *); /* pages on the move go back; no thread runs */
+void     moves_stop(struct tuner *); /* puts back pages that are on the move; no thread runs */
 
 /* --- requests.c: moves that an operator asks for --- */
 bool request_next_move(struct tuner *, struct current_move *, uint64_t now_us, uint64_t *due_us);
@@ -147,7 +148,7 @@ void     request_end(struct tuner *); /* answers a cancel that waits */
 
 /* --- trial.c --- */
 void trial_serve(struct tuner *); /* answers the trial once the policy's code has run */
-/* Answers the trial now, with `why` if the policy's code still runs. */
+/* Answers the trial now; the answer is `why` if the policy's code still runs. */
 void trial_refuse(struct tuner *, const char *why);
 
 /* --- shrink_to_limit.c: pages over a limit that was lowered, which go back to the system --- */

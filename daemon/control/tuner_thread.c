@@ -1,4 +1,4 @@
-/* The tuner's thread and what others may ask of it. */
+/* The tuner's thread: its tasks, its life, and the functions that other rooms call. */
 #include "control/tuner_state.h"
 
 #include <errno.h>
@@ -10,17 +10,15 @@
 #include "base/thread.h"
 #include "watch/event.h"
 
-/* A shorter slice than a worker's, because this thread's own work is soon done, and is due when
- * workers are busy. */
 enum {
+    /* shorter than a worker's slice: this thread's work is short, and due when workers are busy */
     SLICE_US = 100,
-    CACHE_THREADS = 2, /* the tuner's own and that of its jobs come before the workers' */
+    CACHE_THREADS = 2, /* cache threads of the tuner, its own and that of its jobs */
 };
 
 /* --- crawling --- */
 
-/* A crawl after a flush, where sweeps are off, looks at all items, however many the setting
- * allows. */
+/* A crawl after a flush, if sweeps are off, visits all items, however many the setting allows. */
 static void tuner_start_crawl(struct tuner *t, unsigned class_count) {
     uint32_t flushed_s = cache_flushed_s(t->cache);
     if (flushed_s != t->flushed_s) {
@@ -31,10 +29,10 @@ static void tuner_start_crawl(struct tuner *t, unsigned class_count) {
     crawler_start(&t->crawler, (uint64_t)t->settings.crawler_tocrawl * class_count);
 }
 
-/* Goes on with the crawl. Returns whether there is more to do at once. */
+/* Continues the crawl. Returns whether to call it again soon. */
 static bool tuner_step_crawler(struct tuner *t) {
     unsigned requested = 0;
-    /* a walk that runs is not begun anew: a client that asks often would never see its end */
+    /* a crawl that runs does not restart: with many requests it would never end */
     if (!atomic_load_explicit(&t->crawler.running, memory_order_relaxed)) {
         requested = class_set_count(&t->crawl_classes);
         t->crawl_classes = (struct class_set){{0}};
@@ -152,7 +150,7 @@ static bool tuner_start_thread(struct tuner *t) {
     return true;
 }
 
-/* Takes what needs neither memory nor a descriptor from the configuration. */
+/* Copies the configuration; needs neither memory nor a descriptor. */
 static void tuner_take_config(struct tuner *t, struct cache *cache,
                               const struct tuner_config *cfg) {
     t->cache = cache;
@@ -284,8 +282,8 @@ struct whatif *tuner_whatif(struct tuner *t) { return t->whatif; }
 
 /* --- orders --- */
 
-/* What is sampled is put in at once, for any thread may read under what-if's lock which policies
- * it follows. The order that sets makes all tasks due. */
+/* The sampling settings are set at once, because any thread may read under what-if's lock which
+ * policies it follows. The order that calls this makes all tasks due. */
 void tuner_set(struct tuner *t, const struct tuner_settings *s) {
     t->settings = *s;
     whatif_set(t->whatif, s->sample_rate, s->sample_follow);

@@ -30,6 +30,8 @@ void prefix_stats_destroy(struct prefix_stats **taken) {
     }
 }
 
+/* A relaxed store is enough: the lock guards the counts. A worker that still reads the old value
+ * counts, or leaves out, a few more operations. */
 void prefix_stats_enable(struct prefix_stats *p, bool on) {
     atomic_store_explicit(&p->on, on, memory_order_relaxed);
 }

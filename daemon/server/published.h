@@ -1,9 +1,11 @@
-/* A value that one thread replaces as a whole and any thread reads: a reader never sees a
- * version that the owner still writes. There are two versions, so a replacement needs no memory
- * and cannot fail.
+/* A value that one thread, the owner, replaces as a whole and any thread reads. There are two
+ * versions: readers copy the current one, and the owner writes the other. So a reader never waits
+ * and never sees a half-written version, and a replacement needs no memory and cannot fail. Readers
+ * are counted, because one of them may still copy the old version, which the next replacement
+ * overwrites.
  *
- * Threading: one thread replaces, any thread reads. Cost: a read is two atomic additions and
- * never waits; a replacement waits until no reader copies. */
+ * Threading: one thread replaces, any thread reads. Cost: a read is two atomic additions; a
+ * replacement waits until no reader copies. */
 #ifndef SLATE_SERVER_PUBLISHED_H
 #define SLATE_SERVER_PUBLISHED_H
 #include <stdatomic.h>

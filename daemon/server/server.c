@@ -11,6 +11,8 @@
 
 enum { SERVE_COUNTER_COUNT = sizeof(struct serve_values) / sizeof(uint64_t) };
 
+/* Relaxed stores are enough: net reads each value alone. A thread that still reads an old value
+ * accepts or closes a connection as just before the change. */
 void server_set_conns(struct server *server, const struct settings *s) {
     struct server_conns *conns = &server->conns;
     atomic_store_explicit(&conns->maxconns, (uint32_t)s->maxconns, memory_order_relaxed);

@@ -10,13 +10,13 @@ struct active_mode {
 };
 
 /* Ends the mode that runs and starts another. In a zeroed struct no mode runs yet. False: the mode
- * could not start, `why` (REASON_BYTES) says why, and off runs. */
+ * could not start, `why` (REASON_BYTES) has the reason, and off runs. */
 bool active_switch(struct active_mode *, const struct automove_mode *, const char *argument,
                    const struct automove_config *, char *why);
-/* false: the mode cannot go on */
+/* False: the mode cannot run any more. */
 bool active_configure(struct active_mode *, const struct automove_config *, char *why);
 void active_end(struct active_mode *);
 bool active_runs(const struct active_mode *, const struct automove_mode *, const char *argument);
-/* Writes what the mode says of itself; "" when it says nothing. */
+/* Writes the mode's description of itself, which may be empty. */
 void active_describe(const struct active_mode *, char *to, size_t room);
 #endif

@@ -16,8 +16,8 @@ struct automove_trace {
 
 struct automove_trace *automove_trace_open(const char *path) {
     struct automove_trace *s = malloc(sizeof *s);
-    /* Opens the file without waiting. If it is a pipe that nobody reads, opening fails, and so does
-     * a write: the tuner, which moves pages, never waits for a reader. */
+    /* Does not wait: if the file is a pipe without a reader, this call and writes fail. So the
+     * tuner, which moves pages, never waits for a reader. */
     if (s != NULL &&
         (s->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644)) < 0) {
         int saved = errno;
@@ -38,8 +38,7 @@ void automove_trace_close(struct automove_trace **taken) {
     }
 }
 
-/* Writes one figure. The id comes first in an object, so every further figure has a comma before
- * it. */
+/* Writes one figure, behind a comma unless the figure is the id, which comes first. */
 static void trace_print_figure(void *to, const char *name, uint64_t value) {
     fprintf(to, "%s\"%s\":%" PRIu64, strcmp(name, "id") == 0 ? "" : ",", name, value);
 }
@@ -75,8 +74,8 @@ static void trace_print_line(FILE *to, const struct snapshot *s) {
     fputs("]}\n", to);
 }
 
-/* Writes the line by one call, so that a reader sees whole lines. If the disk is full, what was
- * written of the line is cut off again. */
+/* Writes the line by one call, so that a reader sees complete lines. If the disk is full, cuts off
+ * the written part of the line. */
 static bool trace_write_line(int fd, const char *line, size_t bytes) {
     off_t end = lseek(fd, 0, SEEK_END); /* -1: not a file */
     size_t done = 0;

@@ -3,19 +3,19 @@
 #include <inttypes.h>
 
 enum {
-    /* a class that evicted or took a free chunk within this time is stored to … */
+    /* a class that evicted or took a free chunk within this time is stored to */
     LATELY_US = 10 * 1000,
-    FILLING_US = 1000 * 1000,   /* … and within this time fills what it has free */
+    FILLING_US = 1000 * 1000,   /* within this time, the class is filling its free chunks */
     /* Moves to one class within this time are a row: each has twice as many pages as the last. In
      * simulated time (make bench-policies) moves of one page do as well. With calcify's server on a
      * core that it fills, moves of one page ended its second phase with 37 to 57 of 64 pages in 7
      * runs of 10. Rows ended it with 47 to 59 in 3 of 10 runs, which alternated with those. */
     STREAK_US = 200 * 1000,
-    AGE_ERROR_S = 1,            /* ages are whole seconds: a young one says nothing */
-    /* A donor's tail is older by half, so that ages which are nearly equal move nothing. Without it
+    AGE_ERROR_S = 1,            /* ages are whole seconds: a lower one says nothing */
+    /* A donor's tail is older by half, so that nearly equal ages move nothing. Without this rule
      * (make bench-policies): alike moves 557 pages for 100, large 1,025 for 152. */
     OLDER_BY = 2,
-    /* how much older the tail of a donor must be that is stored to itself */
+    /* a donor that is stored to has a tail that is so many times as old */
     EVICTING_DONOR_FACTOR = 2,
 };
 
@@ -23,7 +23,7 @@ static unsigned eviction_youngest_starved(const struct snapshot *s) {
     unsigned youngest = SLAB_CLASS_NONE;
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct snapshot_class *c = &s->classes[i], *best = &s->classes[youngest];
-        if (c->hungry && (youngest == SLAB_CLASS_NONE || c->age_s < best->age_s ||
+        if (c->starved && (youngest == SLAB_CLASS_NONE || c->age_s < best->age_s ||
                           (c->age_s == best->age_s && c->pages < best->pages))) {
             youngest = i;
         }
@@ -34,7 +34,7 @@ static unsigned eviction_youngest_starved(const struct snapshot *s) {
 struct donor {
     unsigned class_id;
     bool     spare;    /* a page's worth of its chunks is free */
-    bool     quiet;    /* it is not stored to */
+    bool     quiet;    /* nothing is stored in the class */
     uint32_t age_s, pages;
 };
 
@@ -48,8 +48,7 @@ static bool eviction_donor_is_better(const struct donor *a, const struct donor *
     return a->age_s != b->age_s ? a->age_s > b->age_s : a->pages > b->pages;
 }
 
-/* Whether the class may give a page to one whose tail is receiver_s old; fills in what it would
- * lose. */
+/* Whether the class may give a page to a class whose tail is receiver_s old. Fills in the donor. */
 static bool eviction_donor_of(const struct automove_eviction *a, const struct snapshot *s,
                               unsigned class_id, uint32_t receiver_s, struct donor *d) {
     const struct snapshot_class *c = &s->classes[class_id];
@@ -80,9 +79,9 @@ static unsigned eviction_pages_of(struct automove_eviction *a, const struct snap
     return pages < donor_pages - 1 ? pages : donor_pages - 1;
 }
 
-/* How many more sets may take while these are on the move: who takes one evicts at that moment. As
- * many as the class could give at once, for nothing tells how long the mover's thread waits for a
- * processor. */
+/* How many more pages sets may take while these are on the move: a set that takes one is about to
+ * evict. As many as the class can give, because the mover's thread may wait for a processor for
+ * any time. */
 static unsigned eviction_assist_pages(const struct snapshot *s, const struct donor *d,
                                       unsigned pages) {
     uint64_t most = d->spare   ? snapshot_free_pages(&s->classes[d->class_id])
@@ -95,9 +94,9 @@ bool automove_eviction_decide(void *state, const struct snapshot *s, struct deci
     struct automove_eviction *a = state;
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct snapshot_class *c = &s->classes[i];
-        /* those of a page that it gave say nothing */
+        /* free chunks that left with a page say nothing */
         bool took = c->pages == a->pages[i] && c->free_chunks < a->free_chunks[i];
-        if (c->hungry || took) {
+        if (c->starved || took) {
             a->stored_us[i] = s->time_us;
         }
         a->pages[i] = c->pages;

@@ -29,11 +29,11 @@ static struct lua_box *lua_box_of(lua_State *L) { return *(struct lua_box **)lua
 
 /* --- limits --- */
 
-enum { TEXT_HEAD_BYTES = 64 }; /* a text in memory is at most so much longer than itself */
+enum { TEXT_HEAD_BYTES = 64 }; /* the header of a text in memory has at most so many bytes */
 
 static void *lua_box_allocate(void *arg, void *old, size_t old_bytes, size_t bytes) {
     struct lua_box *box = arg;
-    if (old == NULL) { /* Lua says there what kind of object it will be */
+    if (old == NULL) { /* Lua passes the kind of the new object */
         if (old_bytes == LUA_TSTRING && bytes > LUA_BOX_TEXT_BYTES + TEXT_HEAD_BYTES) {
             box->refused = LUA_BOX_TEXT;
             return NULL;
@@ -53,14 +53,14 @@ static void *lua_box_allocate(void *arg, void *old, size_t old_bytes, size_t byt
     if (now != NULL) {
         box->used_bytes += bytes - old_bytes;
     } else if (bytes <= old_bytes) {
-        return old; /* Lua counts on it that shrinking works */
+        return old; /* Lua relies on shrinking to succeed */
     }
     return now;
 }
 
 static void lua_box_check_limits(lua_State *L, lua_Debug *unused);
 
-/* Ends the call: from here on the hook comes before each instruction, and raises this again. */
+/* Ends the call: from now on the hook runs before each instruction, and raises the error again. */
 static int lua_box_trip(lua_State *L, const char *limit) {
     lua_box_of(L)->tripped = limit;
     lua_sethook(L, lua_box_check_limits, LUA_MASKCOUNT, 1);
@@ -83,14 +83,14 @@ static void lua_box_check_limits(lua_State *L, lua_Debug *unused) {
     struct lua_box *box = lua_box_of(L);
     (void)unused;
     lua_box_spend(L, LOOK_EVERY);
-    /* The clock is cheap to read; it also runs while others have the processor, so it is not the
-     * measure. */
+    /* The clock is cheap to read, but also runs while other threads have the processor: so only the
+     * thread's own time decides. */
     if (clock_mono_us() > box->until_us && clock_thread_us() > box->cpu_until_us) {
         lua_box_trip(L, "processor time");
     }
 }
 
-/* --- what the core asks of its host --- */
+/* --- functions for the core --- */
 
 static int lua_box_charge(lua_State *L) {
     lua_box_spend(L, luaL_checknumber(L, 1));
@@ -152,7 +152,7 @@ static void lua_box_print_error(lua_State *L, char *why) {
     why[bytes] = '\0';
 }
 
-/* Lua's own message may have been caught on the way, and raised again. */
+/* The policy may have caught Lua's own message and raised it again. */
 static bool lua_box_lacked_memory(const struct lua_box *box, int status) {
     const char *said = status == LUA_ERRRUN && box->refused ? lua_tostring(box->L, -1) : NULL;
     return status == LUA_ERRMEM || (said != NULL && strcmp(said, "not enough memory") == 0);
@@ -169,7 +169,7 @@ static bool lua_box_end_call(struct lua_box *box, int status, char *why) {
     return box->tripped == NULL && status == LUA_OK;
 }
 
-/* The first thing in every call, under its protection. */
+/* Runs first in every call, protected. */
 static int lua_box_run_guarded(lua_State *L) {
     lua_CFunction f = *(lua_CFunction *)lua_touserdata(L, -2);
     lua_pushinteger(L, LINES_MAX);
@@ -182,7 +182,7 @@ bool lua_box_call(struct lua_box *box, lua_CFunction f, void *arg, char *why) {
     lua_State *L = box->L;
     lua_settop(L, LUA_BOX_TOP);
     lua_box_begin_call(box);
-    /* neither this nor what follows takes memory; 20 slots are free */
+    /* no call here takes memory; 20 slots are free */
     lua_pushcfunction(L, lua_box_run_guarded);
     for (int i = 1; i <= LUA_BOX_TOP; i++) {
         lua_pushvalue(L, i);
@@ -223,8 +223,8 @@ static void lua_box_open_libraries(lua_State *L) {
     }
 }
 
-/* Texts have one metatable, through which methods are found: those of the environment, and it
- * cannot be had. */
+/* All texts share one metatable: its methods are those of the environment, and code in the box
+ * cannot get it. */
 static void lua_box_lock_strings(lua_State *L, int environment) {
     lua_pushliteral(L, "");
     lua_getmetatable(L, -1);
@@ -235,14 +235,14 @@ static void lua_box_lock_strings(lua_State *L, int environment) {
     lua_pop(L, 2);
 }
 
-/* (name) -> the module, of those that are loaded: the upvalue, by name */
+/* (name) -> the loaded module of that name, from the upvalue */
 static int lua_box_require(lua_State *L) {
     lua_settop(L, 1);
     lua_rawget(L, lua_upvalueindex(1));
     return 1;
 }
 
-/* Pushes the modules by name. They find each other by a require that nobody has afterwards. */
+/* Pushes the modules by name. While they load, they have a require for each other. */
 static void lua_box_load_modules(lua_State *L) {
     lua_newtable(L);
     lua_pushvalue(L, -1);

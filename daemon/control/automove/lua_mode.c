@@ -11,11 +11,11 @@
 
 /* --- calls --- */
 
-/* The thread holds it until it has answered, and whoever asked until the answer is taken. */
+/* The thread holds a call until it has answered, the caller until the answer is taken. */
 struct lua_call {
     struct future       future;
-    struct lua_policy *policy; /* NULL: it did not load, or the answer was taken */
-    struct lua_source  source; /* of a policy that is to be loaded; without text: it decides */
+    struct lua_policy *policy; /* NULL: the policy did not load, or the answer was taken */
+    struct lua_source  source; /* of a policy to load; without text: the policy decides */
     struct snapshot    before, after;
     struct class_curve curves[SLAB_CLASSES_MAX];
     struct decision    decision; /* the answer: failed, if the policy is broken */
@@ -68,7 +68,7 @@ static void lua_call_begin(struct lua_call *call, const struct automove_config *
         pthread_detach(thread);
         return;
     }
-    future_release(&call->future); /* ours is left */
+    future_release(&call->future); /* the caller's hold is left */
     decision_fail(&call->decision, "no thread can be had for it");
     future_answer(&call->future);
 }
@@ -135,7 +135,7 @@ struct lua_mode {
     struct lua_call       *call;   /* NULL: none is under way */
 };
 
-/* Loads it and ends it again: its file and its init have run then. */
+/* Loads the policy, so that its file and its init run, and closes it. */
 static bool lua_mode_check(const struct automove_config *cfg, const char *argument, char *why) {
     struct automove_config waits = *cfg;
     waits.wake = NULL;
@@ -145,7 +145,7 @@ static bool lua_mode_check(const struct automove_config *cfg, const char *argume
     return starts;
 }
 
-/* The policy fails the mode later if it does not load. */
+/* If the policy does not load, the mode fails later. */
 static bool lua_mode_init(void *state, const struct automove_config *cfg, const char *argument,
                           char *why) {
     struct lua_mode *m = state;

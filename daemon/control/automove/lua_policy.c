@@ -49,8 +49,8 @@ static bool lua_source_split(const char *argument, struct lua_source *w, char *w
 
 /* --- the file --- */
 
-/* A regular file, whose length is then known: nothing that could make the tuner wait. Returns -1
- * and why. */
+/* Opens a regular file of known length: other files could make the tuner wait. Returns -1 and
+ * why. */
 static int lua_source_open(const char *dir, const char *name, char *why) {
     char path[4096];
     struct stat facts;
@@ -82,7 +82,7 @@ bool lua_source_read(struct lua_source *s, const char *dir, const char *argument
     char *text = malloc(LUA_POLICY_SOURCE_MAX + 1);
     size_t n = 0;
     ssize_t got = text != NULL ? 1 : -1;
-    while (got > 0 && n <= LUA_POLICY_SOURCE_MAX) { /* it may have grown since it was looked at */
+    while (got > 0 && n <= LUA_POLICY_SOURCE_MAX) { /* the file may have grown since fstat */
         got = read(fd, text + n, LUA_POLICY_SOURCE_MAX + 1 - n);
         n += got > 0 ? (size_t)got : 0;
     }
@@ -123,7 +123,7 @@ static int lua_policy_load(lua_State *L) {
     lua_getfield(L, -2, "wants_curves");
     l->policy->wants_curves = lua_toboolean(L, -1);
     lua_pop(L, 2);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, l->policy); /* what decide takes */
+    lua_rawsetp(L, LUA_REGISTRYINDEX, l->policy); /* decide reads this */
     return 0;
 }
 
@@ -212,7 +212,7 @@ static bool lua_policy_is_class(const struct snapshot *s, lua_Integer id) {
     return id == SLAB_CLASS_NONE || (id > 0 && (lua_Unsigned)id <= s->class_count);
 }
 
-/* One move of the list at the top. The core has checked it; that is checked too. */
+/* Reads one move of the list at the top, and checks it again after the core. */
 static void lua_policy_read_move(lua_State *L, struct deciding *d, lua_Integer i) {
     static const char *const names[] = {"from", "to", "pages"};
     lua_Integer n[3];
@@ -253,7 +253,7 @@ static int lua_policy_call_decide(lua_State *L) {
     return 0;
 }
 
-/* A snapshot that comes so much early still ends a window, as in policy_core.lua. */
+/* A snapshot so much before the end still ends the window, as in policy_core.lua. */
 static const double EARLY_S = 0.1;
 
 bool lua_policy_is_due(const struct lua_policy *p, const struct snapshot *before,

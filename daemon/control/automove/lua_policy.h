@@ -1,10 +1,10 @@
 /* Policies in Lua.
  *
  * A policy is a file NAME.lua of the policy directory that returns a table with a function
- * decide(before, after, state): slate-policies(7). It runs in a box (control/automove/lua_box.h),
- * and what it may answer is checked there by policy_core.lua and here again. Threading: a policy
- * belongs to one thread at a time. Cost: 0.3 ms a decision for 40 classes and 2 ms for 255, with
- * the work of the ready-made policies; up to the limits of a box with that of others. */
+ * decide(before, after, state): slate-policies(7). The policy runs in a box
+ * (control/automove/lua_box.h). policy_core.lua checks the answer in the box, and this file checks
+ * it again. Threading: a policy belongs to one thread at a time. Cost: for the ready-made policies
+ * 0.3 ms a decision with 40 classes and 2 ms with 255; for others up to the limits of a box. */
 #ifndef SLATE_CONTROL_AUTOMOVE_LUA_POLICY_H
 #define SLATE_CONTROL_AUTOMOVE_LUA_POLICY_H
 #include "control/automove/lua_box.h"
@@ -17,8 +17,8 @@ enum {
     LUA_POLICY_SETTINGS_MAX = 16,
 };
 
-/* A policy's file as text, with the words "NAME" or "NAME name=value ..." that asked for it. The
- * struct must stay where it is: it points into itself. */
+/* A policy's file as text, with its words in the command, "NAME" or "NAME name=value ...". The
+ * struct must not be moved: it points into itself. */
 struct lua_source {
     char        words[AUTOMOVE_NAME_BYTES];
     const char *name;
@@ -27,7 +27,7 @@ struct lua_source {
     char       *text; /* the owner of the struct frees it */
     size_t      bytes;
 };
-/* Runs no code of the policy. False: `why` (REASON_BYTES) says so, and there is no text. */
+/* Runs no code of the policy. False: `why` (REASON_BYTES) has the reason, and there is no text. */
 bool lua_source_read(struct lua_source *, const char *dir, const char *argument, char *why);
 
 struct lua_policy {
@@ -37,8 +37,8 @@ struct lua_policy {
     bool   wants_curves;
 };
 
-/* Loads the policy and runs its init. False: `why` (REASON_BYTES) says so, and there is nothing to
- * close. The struct must stay where it is while it is open. */
+/* Loads the policy and runs its init. False: `why` (REASON_BYTES) has the reason, and there is
+ * nothing to close. The struct must not be moved while it is open. */
 bool lua_policy_start(struct lua_policy *, const struct lua_source *, const struct lua_box_limits *,
                       char *why);
 /* Reads a policy's file and starts it. */
@@ -52,7 +52,7 @@ bool lua_policy_is_due(const struct lua_policy *, const struct snapshot *before,
 bool lua_policy_decide(struct lua_policy *, const struct snapshot *before,
                        const struct snapshot *after, struct decision *);
 
-/* Within a call of the box: pushes a snapshot as slatectl records it, as far as the names go that
- * the two have in common. */
+/* Within a call of the box: pushes a snapshot in the form of slatectl's recordings, with the names
+ * that both have. */
 void lua_policy_push_snapshot(lua_State *, const struct snapshot *);
 #endif

@@ -30,7 +30,7 @@ static unsigned need_choose_random(struct automove_need *a, const struct snapsho
     return SLAB_CLASS_NONE;
 }
 
-/* How long what a page of the class takes along was not used; free chunks never were. */
+/* For how long the items of a page of the class have not been used; free chunks never were. */
 static uint32_t need_idle_s(const struct snapshot_class *c) {
     return c->free_chunks >= c->chunks_per_page ? UINT32_MAX : c->age_s;
 }
@@ -63,7 +63,7 @@ static unsigned need_choose_least_created(struct automove_need *a, const struct 
     return best;
 }
 
-/* Words for what was chosen and why. */
+/* Writes the choice and its reason in words. */
 static struct page_move *need_add_move(struct decision *d, const struct snapshot *s, unsigned from,
                                        unsigned to, enum page_pick pick) {
     const struct snapshot_class *donor = &s->classes[from];
@@ -102,12 +102,12 @@ static bool need_decide(struct automove_need *a, const struct snapshot *s, struc
     }
     for (unsigned to = 1; to <= s->class_count && d->count < DECISION_MOVES_MAX; to++) {
         const struct snapshot_class *c = &s->classes[to];
-        if (!c->hungry) {
+        if (!c->starved) {
             continue;
         }
         uint64_t evicted = snapshot_demand(c);
         if (evicted < a->evict_until[to] && evicted + c->chunks_per_page >= a->evict_until[to]) {
-            waits = to; /* else its counter began again */
+            waits = to; /* else the counter was reset */
             continue;
         }
         unsigned from = choose(a, s, to);
@@ -145,7 +145,7 @@ static bool need_init(void *state, const struct automove_config *cfg, const char
                       char *why) {
     struct automove_need *a = state;
     (void)cfg, (void)argument, (void)why;
-    a->random = RANDOM_ODD; /* which pages are drawn need not be a secret */
+    a->random = RANDOM_ODD; /* the drawn pages need not be secret */
     return true;
 }
 

@@ -9,9 +9,9 @@
 enum {
     SOURCE_PAGES_MORE_THAN = 2,
     EVICTING_SHARE = 4, /* a class with more than 1/4 of all evictions counts as evicting */
-    AGAIN_US = 1000,    /* until the next look, when one decision had no room for all moves */
-    /* The first looks, and those after pages went to the pool, come ten times a second, as in
-     * memcached: the window then passes in a second, and what came free meanwhile follows soon. */
+    AGAIN_US = 1000,    /* to the next decision, if one had no room for all moves */
+    /* The first decisions, and those after pages went to the pool, come ten times a second, as in
+     * memcached: then the window passes in a second, and pages that become free follow soon. */
     QUICK_LOOKS = 10,
     QUICK_US = 100 * 1000,
 };
@@ -40,15 +40,15 @@ bool automove_ratio_resize(struct automove_ratio *a, unsigned window) {
     return true;
 }
 
-/* What a window says of a class. */
+/* A class over the window. */
 struct window_sum {
     uint64_t age_s, evicted;
     unsigned evicting, dirty; /* samples */
     bool     evicted_now;
 };
 
-/* The oldest sample does not count as dirty, so that a class which is at rest gives within the
- * window: when it came to rest is known to a sample only. */
+/* The oldest sample does not count as dirty, so that a class gives pages within the window after
+ * its last eviction, whose time is known to a sample only. */
 static struct window_sum ratio_sum_of(const struct automove_ratio *a, unsigned class_id) {
     const struct automove_sample *of_class = &a->samples[(size_t)class_id * a->window];
     struct window_sum sum = {.evicted_now = of_class[a->at].evicted > 0};
@@ -66,7 +66,7 @@ static uint64_t ratio_growth(uint64_t before, uint64_t after) {
     return after >= before ? after - before : after;
 }
 
-/* A sample that goes on is written anew. */
+/* An open sample is written again. */
 static void ratio_record(struct automove_ratio *a, const struct snapshot *before,
                          const struct snapshot *after) {
     a->full = a->full || after->pages_free == 0;
@@ -86,8 +86,8 @@ static void ratio_record(struct automove_ratio *a, const struct snapshot *before
     }
 }
 
-/* Adds moves to the pool until the class has no more than its spare free chunks. False: there is no
- * room for all. */
+/* Adds moves to the pool, until the class has no more free chunks than it may have. False: there is
+ * no room for all moves. */
 static bool ratio_add_surplus(struct decision *d, unsigned class_id,
                               const struct snapshot_class *c) {
     uint64_t pages = eviction_surplus_pages(c);
@@ -102,7 +102,7 @@ static bool ratio_add_surplus(struct decision *d, unsigned class_id,
     return room;
 }
 
-/* Once memory has been full, what nobody uses goes to the pool, whether somebody evicts or not. */
+/* Once memory has been full, unused pages go to the pool, whether or not a class evicts. */
 static bool ratio_release_surplus(const struct automove_ratio *a, const struct snapshot *s,
                                   struct decision *d) {
     for (unsigned i = 1; i <= s->class_count && a->full && a->seen == a->window; i++) {
@@ -113,7 +113,7 @@ static bool ratio_release_surplus(const struct automove_ratio *a, const struct s
     return d->count > 0;
 }
 
-/* The means of a window that a move is made from. */
+/* The means of a window, from which a move follows. */
 struct ends {
     unsigned oldest, youngest; /* classes */
     uint64_t oldest_s, youngest_s; /* sums over the window */
@@ -135,7 +135,7 @@ static void ratio_widen(struct ends *e, const struct automove_ratio *a,
     }
 }
 
-/* Moves between the ends, or says why not. */
+/* Moves a page from the oldest to the youngest, or writes why not. */
 static bool ratio_move_between(const struct automove_ratio *a, const struct ends *e,
                                struct decision *d) {
     uint64_t young_s = e->youngest_s / a->window, old_s = e->oldest_s / a->window;

@@ -4,25 +4,25 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Each constant with the range in which the results of make bench-policies hold, or with what one
- * of its loads loses at other values (in points of hit ratio). */
+/* Each constant with the range in which the results of make bench-policies hold, or with the loss
+ * of one of its loads at other values (in points of hit ratio). */
 
 /* Standard errors. 0: recs -1.1 points, alike -1.7 and seven times the moves; 3: cdn -2.4, large
  * -3.2. */
 #define DOUBT 1.5
-/* So many times as much as is lost is to be gained: 1.5 to 2. At 1.1 recs -0.8 points and twice the
- * moves, at 3 cdn -0.8. */
+/* The gain must be so many times the loss: 1.5 to 2. At 1.1 recs -0.8 points and twice the moves,
+ * at 3 cdn -0.8. */
 #define HYSTERESIS 2
 
 enum {
-    /* Of a page's mean hits: a page that moves drops items that are not the next victims. Without
-     * it a steady mix moves pages to and fro: kvreg 17 for 1; the real server's stationary mix 9 to
-     * 15, and 2.2 to 2.6 points above off for 3.0. */
+    /* This part of a page's mean hits is the cost of a move, which drops items that are not the
+     * next victims. Without it a steady mix moves pages to and fro: kvreg 17 for 1; the real
+     * server's stationary mix 9 to 15, and 2.2 to 2.6 points above off for 3.0. */
     MOVE_COST_SHARE = 16,
-    /* that a class may take to fill what it was given: 32 to 128; 0: scan -2.3 points, 186 moves
-     * more */
+    /* the time of a class to fill the pages that it got: 32 to 128; 0: scan -2.3 points, 186
+     * moves more */
     FILL_WINDOWS = 32,
-    /* while pages follow what is stored; 8 ms: a phase of calcify ends with 57 pages for 61 */
+    /* while pages follow stores; 8 ms: a phase of calcify ends with 57 pages for 61 */
     BUSY_LOOK_US = 2 * 1000,
     /* 1 to 10 s; 0.1: flicker -3.3 points and 339 moves more */
     UNREAD_US = 1000 * 1000,
@@ -64,7 +64,7 @@ static void utility_note_stores(struct automove_utility *u, const struct snapsho
     struct utility_class *c = &u->classes[class_id];
     const struct snapshot_class *is = &s->classes[class_id];
     uint64_t evicted = snapshot_demand(is), sets = is->cmd_set;
-    /* else the id is another class's than it was */
+    /* else the id belongs to another class now */
     bool known = u->looked && evicted >= c->evicted_seen;
     if (is->signal.hits != c->hits_seen) {
         c->hits_seen = is->signal.hits;
@@ -74,13 +74,13 @@ static void utility_note_stores(struct automove_utility *u, const struct snapsho
     c->evicted_bytes = known ? (evicted - c->evicted_seen) * is->chunk_bytes : 0;
     uint64_t set_bytes =
         u->looked && sets > c->sets_seen ? (sets - c->sets_seen) * is->chunk_bytes : 0;
-    /* whatever evicted was stored, also when no set did it */
+    /* each eviction made room for a store, also when that was no set */
     c->stored_now = (double)(set_bytes > c->evicted_bytes ? set_bytes : c->evicted_bytes);
     c->evicted_seen = evicted;
     c->sets_seen = sets;
 }
 
-/* Lately is counted in bytes stored, for a phase of a load may last a tenth of a second or a
+/* "Lately" is measured in stored bytes, because a phase of a load may last a tenth of a second or a
  * day. */
 static void utility_read_stores(struct automove_utility *u, const struct snapshot *s) {
     double all = 0;
@@ -102,17 +102,17 @@ static bool utility_is_unread(const struct automove_utility *u, const struct sna
                                s->requests - c->read_requests > UTILITY_WINDOW_REQUESTS);
 }
 
-/* Whether the class has a page's worth of free chunks that it has no use for. A class that got
- * pages lately got them in order to fill them. */
+/* Whether the class has a page's worth of free chunks and no use for them. A class that got pages
+ * lately will fill them. */
 static bool utility_has_spare_page(const struct automove_utility *u, const struct snapshot *s,
                                    unsigned class_id) {
     return u->classes[class_id].filling_windows == 0 &&
            snapshot_free_pages(&s->classes[class_id]) > 0;
 }
 
-/* Mostly pieces of large values, whose hits, stores and evictions count where the values begin:
- * nothing here says what its pages are worth. When the values go, it is empty. (Without this,
- * load large: 19 pages stolen for 5, twice as many items lost.) */
+/* Whether the class has mostly pieces of large values, whose hits, stores and evictions count in
+ * the class where the values begin: the worth of its pages is unknown. When the values go, the
+ * class is empty. (Without this, load large: 19 pages stolen for 5, twice as many items lost.) */
 static bool utility_holds_pieces(const struct snapshot_class *c) {
     uint64_t chunks = (uint64_t)c->pages * c->chunks_per_page;
     return chunks > c->free_chunks && chunks - c->free_chunks > 2 * c->items;
@@ -130,9 +130,9 @@ static double utility_sure_gain(const struct utility_class *u) {
     return best;
 }
 
-/* Hits that a page less may cost: 0 only of pages that nobody needs. Where none were seen it may be
- * one. The last page brings no less than one more would: of a policy with several queues the tail
- * alone tells too little (kvreg -0.6 points, recs -0.3). */
+/* Hits that a page less may cost: 0 only for unused pages. If no hits were seen, the cost may be
+ * one hit. The last page is worth no less than one page more: the tail alone shows too little for a
+ * policy with several queues (kvreg -0.6 points, recs -0.3). */
 static double utility_likely_loss(const struct automove_utility *u, const struct snapshot *s,
                                   unsigned class_id) {
     const struct utility_class *c = &u->classes[class_id];
@@ -145,16 +145,15 @@ static double utility_likely_loss(const struct automove_utility *u, const struct
     return loss > 1 ? loss : 1;
 }
 
-/* Bytes stored lately per page, if the class had so many pages, plus so many standard errors. It
- * counts one chunk that is still to come, so that a class in which nothing was stored is never less
- * than another such class. */
+/* Bytes stored lately per page, if the class had so many pages, plus so many standard errors. One
+ * chunk is added, so that of two classes without stores neither has less than the other. */
 static double utility_stored_bytes(const struct automove_utility *u, const struct snapshot *s,
                                    unsigned class_id, unsigned pages, double doubt) {
     double bytes = u->classes[class_id].stored, chunk = s->classes[class_id].chunk_bytes;
     return (bytes + chunk + doubt * sqrt(bytes * chunk)) / pages;
 }
 
-/* How many pages of a donor whose loss is 0 a class may take for what is stored in it. */
+/* How many pages of a donor whose loss is 0 a class may take for its stores. */
 static unsigned utility_pages_for_stores(const struct automove_utility *u, const struct snapshot *s,
                                          unsigned donor, unsigned receiver) {
     const struct snapshot_class *from = &s->classes[donor], *to = &s->classes[receiver];
@@ -168,7 +167,7 @@ static unsigned utility_pages_for_stores(const struct automove_utility *u, const
     return pages;
 }
 
-/* The same before anything is known of what is stored: as if it were as much in both. */
+/* The same before stores are known: as if both classes had equal stores. */
 static unsigned utility_pages_if_equal(const struct snapshot *s, unsigned donor,
                                        unsigned receiver) {
     unsigned from = s->classes[donor].pages, to = s->classes[receiver].pages, pages = 0;
@@ -178,7 +177,7 @@ static unsigned utility_pages_if_equal(const struct snapshot *s, unsigned donor,
     return pages;
 }
 
-/* And how many at once: no more than hold what was stored. */
+/* How many of them at once: no more than hold the bytes stored lately. */
 static unsigned utility_pages_at_once(const struct automove_utility *u, const struct snapshot *s,
                                       unsigned receiver, unsigned most) {
     const struct snapshot_class *to = &s->classes[receiver];
@@ -188,14 +187,14 @@ static unsigned utility_pages_at_once(const struct automove_utility *u, const st
     return pages < most ? (unsigned)pages : most;
 }
 
-/* --- who gets, who gives --- */
+/* --- receiver and donor --- */
 
 static double utility_gain(const struct automove_utility *u, unsigned class_id, bool window_ended) {
     return window_ended ? utility_sure_gain(&u->classes[class_id]) : 0;
 }
 
-/* The class that gains most, or else evicts most. A class without pages does not count, though it
- * evicted or left ghosts: it is retired, or its id was another class's before. */
+/* The class that gains most, or else evicts most. A class without pages does not count, even with
+ * evictions or ghosts: it is retired, or its id belonged to another class before. */
 static unsigned utility_best_receiver(const struct automove_utility *u, const struct snapshot *s,
                                       bool window_ended, const struct class_set *but) {
     unsigned best = SLAB_CLASS_NONE;
@@ -264,12 +263,12 @@ static void utility_move_for_hits(struct automove_utility *u, const struct snaps
                       "class %u would gain %.2f hits a page and 1000 requests, class %u %s",
                       receiver, gain, donor, utility_why_useless(u, s, donor));
     }
-    memset(to->gain, 0, sizeof to->gain); /* of the class as it was */
+    memset(to->gain, 0, sizeof to->gain); /* the gain is out of date */
     memset(to->gain_error, 0, sizeof to->gain_error);
     snprintf(u->why, sizeof u->why, "%s", d->moves[d->count - 1].reason);
 }
 
-/* The page or pages that are worth moving from one to the other; returns how many. */
+/* Adds a move from one class to the other if it is worth it. Returns how many pages. */
 static unsigned utility_consider(struct automove_utility *u, const struct snapshot *s,
                                  unsigned donor, unsigned receiver, bool window_ended,
                                  struct decision *d) {
@@ -293,7 +292,7 @@ static unsigned utility_consider(struct automove_utility *u, const struct snapsh
     return pages;
 }
 
-/* A class that gave or got a page is no longer what was measured: it takes no part before the next
+/* A class that gave or got a page no longer matches its figures: it takes no part before the next
  * decision. */
 static bool utility_decide(struct automove_utility *u, const struct snapshot *s, bool window_ended,
                            struct decision *d) {
@@ -313,7 +312,7 @@ static bool utility_decide(struct automove_utility *u, const struct snapshot *s,
 
 /* --- the mode --- */
 
-/* Of a window after which nothing moves. */
+/* Writes the reason of a window without moves. */
 static void utility_note_why(struct automove_utility *u, const struct snapshot *s) {
     static const struct class_set nobody;
     unsigned first = utility_best_receiver(u, s, true, &nobody);
@@ -328,8 +327,8 @@ static void utility_note_why(struct automove_utility *u, const struct snapshot *
     }
 }
 
-/* When to look again: soon while pages that nobody reads find takers, seldom while nobody asks for
- * anything. */
+/* When to look again: soon while unread pages move to other classes, seldom while no requests
+ * come. */
 static uint32_t utility_next_step_us(struct automove_utility *u, const struct snapshot *s,
                                      bool assisted) {
     bool asked = s->requests != u->requests_seen;
@@ -345,7 +344,7 @@ bool automove_utility_decide(void *state, const struct snapshot *before,
     struct automove_utility *u = state;
     bool ends = after->requests - before->requests >= UTILITY_WINDOW_REQUESTS;
     utility_read_stores(u, after);
-    if (after->pages_free > 0) { /* who needs a page takes one: it is enough to look seldom */
+    if (after->pages_free > 0) { /* classes in need take pages of the pool: rare looks are enough */
         return decision_none(d, "the pool has %u pages", after->pages_free);
     }
     d->extend = !ends;
@@ -367,7 +366,7 @@ bool automove_utility_at_need(void *state, const struct snapshot *s, struct deci
     d->again_us = utility_next_step_us(u, s, true);
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct snapshot_class *c = &s->classes[i];
-        unsigned donor = c->hungry && c->free_chunks == 0 ? utility_best_donor(u, s, i, &nobody)
+        unsigned donor = c->starved && c->free_chunks == 0 ? utility_best_donor(u, s, i, &nobody)
                                                           : SLAB_CLASS_NONE;
         if (donor != SLAB_CLASS_NONE) {
             decision_move(d, donor, i, 1,
@@ -382,7 +381,7 @@ bool automove_utility_at_need(void *state, const struct snapshot *s, struct deci
     return decision_none(d, "no class has nothing left");
 }
 
-/* The class is as the window found it, but for a receiver's gain, which begins anew. */
+/* The window's figures of the classes stay, but a receiver's gain begins again. */
 static void utility_worth(const void *state, const struct snapshot *s,
                           struct page_worth *by_class) {
     const struct automove_utility *u = state;

@@ -44,7 +44,7 @@ static bool geometry_has_items(const struct geometry_change *g, uint32_t above_b
     return fit_memory(&g->sizes, &g->plan.to, above_bytes, most_bytes) > 0;
 }
 
-/* Whether the new list has classes that get items at once. */
+/* Whether the new list has classes for which there are items now. */
 static bool geometry_brings_classes(const struct geometry_change *g, const struct size_list *before,
                                     const struct size_list *now) {
     for (unsigned i = 0; i < now->count; i++) {
@@ -56,9 +56,8 @@ static bool geometry_brings_classes(const struct geometry_change *g, const struc
     return false;
 }
 
-/* Notes what the new table means for its classes: those that are new want a page if there are items
- * for them; those that stay, but serve fewer sizes than before, hold items that belong
- * elsewhere. */
+/* Sorts the classes of the new table: new ones want a page if there are items for them; those that
+ * stay, but serve fewer sizes than before, hold items that belong to other classes. */
 static void geometry_classify(struct geometry_change *g, const struct size_list *before) {
     const struct slab *slab = cache_slab(g->cache);
     const struct class_sizes *now = slab_geometry(slab);
@@ -119,7 +118,8 @@ static void geometry_hand_out_and_finish(struct geometry_change *g) {
     }
 }
 
-/* Gives the next class its first page, unless a set was faster. Then the pages are gone over. */
+/* Gives the next class its first page, unless a set was faster. After the last class, begins a pass
+ * over the pages. */
 static void geometry_grow_next_class(struct geometry_change *g) {
     unsigned id = 1;
     while (id < SLAB_CLASSES_MAX && !class_set_has(&g->wanting, id)) {
@@ -137,8 +137,7 @@ static void geometry_grow_next_class(struct geometry_change *g) {
     g->then = geometry_grow_next_class;
 }
 
-/* The table becomes the one of the step. There are ids enough, or the change would have been
- * refused. */
+/* Puts the step's table in force. There are enough ids: else the change would have been refused. */
 static void geometry_convert(struct geometry_change *g) {
     struct size_list before = slab_geometry(cache_slab(g->cache))->sizes;
     cache_set_sizes(g->cache, &g->step_sizes);
@@ -196,7 +195,7 @@ static bool geometry_page_is_old(const struct geometry_change *g, uint32_t page)
     if (slab_class_state(slab, class_id) == SLAB_CLASS_RETIRED) {
         return true;
     }
-    /* pages of classes that stay are looked at once; those of retired classes until none is left */
+    /* pages of classes that stay are inspected in one pass, those of retired classes in all */
     return g->passes == 0 && class_set_has(&g->mixed, class_id) &&
            !cache_page_fits(g->cache, page);
 }
@@ -210,7 +209,7 @@ static uint64_t geometry_pace_us(const struct geometry_change *g) {
     const struct arena *a = cache_slab(g->cache)->arena;
     uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed),
              out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
-    /* with a page for each of many classes, more pages may be out than the limit has */
+    /* with a page for each of many classes, more pages may be out than the limit allows */
     uint32_t pages = out > limit ? out : limit;
     bool fills = arena_pages_free(a) > 0;
     double a_second = pages * geometry_rate_pct(g) / 100 * (g->hasty || fills ? GEOMETRY_HASTE : 1);
@@ -264,8 +263,8 @@ static void geometry_empty_page(struct geometry_change *g) {
 
 /* Whether a page is tried in this pass. Pages that readers hold are left for the last passes. Then
  * each pass tries one of them, in the order of pages, because a copy takes as much memory again
- * until the old one's reader is done. One is tried even if something in it was in use at every
- * look: each time it may be another client's read. */
+ * until the reader of the original is done. A page that was in use at every look is tried, too:
+ * each time another client may have been the reader. */
 static bool geometry_page_is_due(struct geometry_change *g, uint32_t page) {
     if (!drain_page_is_held(g->cache, page)) {
         return true;
@@ -298,7 +297,7 @@ static void geometry_end_pass(struct geometry_change *g) {
     geometry_begin_pass(g);
 }
 
-/* Looks at one page; that may mean to look at each of its chunks. */
+/* Inspects one page, if need be each of its chunks. */
 static bool geometry_find_page_step(void *arg, uint64_t now_us) {
     struct geometry_change *g = arg;
     (void)now_us;
@@ -315,8 +314,7 @@ static void geometry_page_found(struct geometry_change *g) {
     }
     g->refit.pace_us = geometry_pace_us(g);
     g->page_due_us = last_us + geometry_pace_us(g);
-    /* in later passes little is left, and most of it has been copied: no page need be kept at
-     * hand */
+    /* later passes find few items that are not copied yet: they need no page at hand */
     if (g->passes < PASSES_IN_USE) {
         geometry_hold_page(g, geometry_empty_page);
     } else {
@@ -324,7 +322,7 @@ static void geometry_page_found(struct geometry_change *g) {
     }
 }
 
-/* Goes on with the pass until there is a page to work on. */
+/* Continues the pass up to the next page to empty. */
 static void geometry_search_pages(struct geometry_change *g) {
     g->page_end = arena_page_end(cache_slab(g->cache)->arena);
     g->found = false;
@@ -370,7 +368,7 @@ static uint32_t geometry_next_fit_pages(const struct arena *a) {
     return pages;
 }
 
-/* Looks for better sizes while no change is under way. Returns when it wants to look again. */
+/* Looks for better sizes while no change is under way. Returns when the next look is due. */
 static uint64_t geometry_step_fit(struct geometry_change *g) {
     if (!g->may_move || g->state != GEOMETRY_STEADY ||
         cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
@@ -398,8 +396,8 @@ static void geometry_take_up(struct geometry_change *g) {
     geometry_begin(g, &from, &to, &prediction);
 }
 
-/* At the start: takes up a change again. A memory file may have come with the chunk sizes of other
- * options, or from amid a change. */
+/* At the start: takes up a change again. The memory file may have the chunk sizes of other options,
+ * or be from amid a change. */
 static void geometry_continue(struct geometry_change *g) {
     struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to = from;
     bool wanted = cache_sizes_wanted(g->cache, &to) || geometry_old_pages_left(g);
@@ -411,10 +409,10 @@ static void geometry_continue(struct geometry_change *g) {
         log_warn("geometry: the memory file's chunk sizes stay: with those that were asked for "
                  "they would be more classes than there can be");
     }
-    geometry_enter(g, g->state); /* which was told as STARTING until now */
+    geometry_enter(g, g->state); /* the facts said STARTING until now */
 }
 
-/* Whether something is under way, and when it wants its next step. */
+/* When the job or page under way needs its next step; PACE_DONE: none is under way. */
 static uint64_t geometry_jobs_due_us(struct geometry_change *g) {
     if (!pace_job_done(&g->job) || !pace_job_done(&g->class_choice.job) ||
         !pace_job_done(&g->picked.job)) {
@@ -426,11 +424,10 @@ static uint64_t geometry_jobs_due_us(struct geometry_change *g) {
     return refit_page_step(&g->refit, g->now_us);
 }
 
-/* When the change wants to go on. */
+/* When the next step of the change is due. */
 static uint64_t geometry_due_us(struct geometry_change *g) {
     if (geometry_rate_pct(g) > g->rate_seen_pct && g->due_us > g->now_us + geometry_pace_us(g)) {
-        g->due_us =
-            g->now_us + geometry_pace_us(g); /* a faster rate brings the next page forward */
+        g->due_us = g->now_us + geometry_pace_us(g); /* the rate has risen */
     }
     g->rate_seen_pct = geometry_rate_pct(g);
     if (g->now_us >= g->evictions_due_us) {
@@ -444,7 +441,7 @@ void geometry_hold_ids(struct geometry_change *g, const struct class_set *named)
     g->named = *named;
 }
 
-/* After a change: frees the ids that jobs named at its end. */
+/* After a change: frees the ids that jobs still named when it ended. */
 static void geometry_reap_ids(struct geometry_change *g) {
     unsigned id = 1;
     while (id < SLAB_CLASSES_MAX &&
@@ -456,7 +453,7 @@ static void geometry_reap_ids(struct geometry_change *g) {
     }
 }
 
-/* Begins what is due, one thing. Returns when the next thing will be. */
+/* Begins one piece of work that is due. Returns when the next one is due. */
 static uint64_t geometry_begin_next(struct geometry_change *g) {
     if (!g->began) {
         g->began = true;

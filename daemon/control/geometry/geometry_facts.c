@@ -1,4 +1,4 @@
-/* What a change of the chunk sizes tells of itself. */
+/* The facts of a change of the chunk sizes: state, progress, waste. */
 #include <stdarg.h>
 #include <stdio.h>
 

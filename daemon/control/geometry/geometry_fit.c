@@ -1,5 +1,4 @@
-/* Which sizes would fit the items there are, what they would bring, and whether it is time for
- * them. */
+/* Finds sizes that fit today's items, predicts their gain, and decides when to change to them. */
 #include "base/log.h"
 #include "control/geometry/geometry_change.h"
 
@@ -69,9 +68,9 @@ static void geometry_fit_note(struct geometry_change *g, double gain_pct) {
     lock_release(&g->lock);
 }
 
-/* Whether items fill enough pages to be judged, and the gain is worth a change. Few items may
- * already have a page of each of many classes, and tell nothing of the items to come. A gain of
- * less than a page lies within the rounding of pages: the next look might say the opposite. */
+/* Whether items fill enough pages for a judgement, and the gain is worth a change. A few items may
+ * take a page of each of many classes, and say nothing of the items to come. A gain of less than a
+ * page lies within the rounding of pages: the next look might find a loss. */
 static bool geometry_fit_is_worth_it(const struct geometry_change *g,
                                      const struct geometry_prediction *k) {
     const struct arena *a = cache_slab(g->cache)->arena;
@@ -81,8 +80,8 @@ static bool geometry_fit_is_worth_it(const struct geometry_change *g,
            gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
 }
 
-/* Whether the sizes found by the previous look still bring most of the gain for today's items.
- * While each look finds new items of other sizes, a change would soon be out of date. */
+/* Whether the sizes of the previous look still bring most of the gain with today's items. While
+ * each look finds new items of other sizes, a change would soon be out of date. */
 static bool geometry_fit_is_steady(const struct geometry_change *g, const struct size_list *wished,
                                    const struct geometry_prediction *k) {
     return wished->count > 0 &&

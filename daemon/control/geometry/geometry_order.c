@@ -1,4 +1,4 @@
-/* Answers what is asked of a geometry change: orders and predictions. */
+/* Answers orders to change the chunk sizes, or to predict a change. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,9 +27,7 @@ __attribute__((format(printf, 2, 3))) static void geometry_order_answer(struct g
     va_end(ap);
 }
 
-/* --- what is asked for --- */
-
-/* Finds the sizes that the order asks for. False: the answer says why there are none. */
+/* Finds the sizes of the order. False: the answer says why there are none. */
 static bool geometry_order_sizes(struct geometry_change *g, struct geometry_order *o,
                                  struct size_list *to) {
     const struct slab *slab = cache_slab(g->cache);
@@ -56,8 +54,7 @@ static bool geometry_order_sizes(struct geometry_change *g, struct geometry_orde
     return false;
 }
 
-/* Adds to a prediction what items of sizes that no item has now would waste, and the chunk
- * sizes. */
+/* Adds to a prediction the waste of items whose sizes no item has yet, and the chunk sizes. */
 static void geometry_order_add_sizes(const struct geometry_change *g, struct geometry_order *o,
                                      const struct size_list *to) {
     struct fit_absent_sizes unseen;
@@ -91,7 +88,7 @@ static void geometry_order_answer_prediction(struct geometry_order *o, const cha
         k->items_after, k->items_before, k->waste_after_pct, k->waste_before_pct, last);
 }
 
-/* Whether these sizes can be had. False: the answer says why they cannot. */
+/* Whether a change to these sizes is possible. False: the answer says why not. */
 static bool geometry_order_can_change(struct geometry_change *g, struct geometry_order *o,
                                       const struct size_list *from, const struct size_list *to) {
     if (size_list_same(from, to) && g->state == GEOMETRY_STEADY) {

@@ -1,4 +1,4 @@
-/* A page at hand for a change of the chunk sizes, and the classes that get those that it freed. */
+/* Gets a page at hand for a change of the chunk sizes, and hands out the pages that it freed. */
 #include <stdlib.h>
 
 #include "control/geometry/geometry_change.h"
@@ -6,8 +6,8 @@
 
 enum { WANTING_SHARE = 8 }; /* a class wants a page when less than this share of one is free */
 
-/* The value of a page's worth of items at the tail of a class: items of small chunks are many, and
- * items used long ago are seldom used. */
+/* The value of a page's worth of items at the tail of a class: a page has many items if they are
+ * small, and items that were last used long ago are seldom used. */
 static double geometry_pages_tail_value(const struct snapshot_class *c) {
     return (double)c->chunks_per_page / (c->age_s + 1);
 }

@@ -1,9 +1,9 @@
-/* How one list of sizes becomes another without ever having both at once: a class at a time.
+/* How one list of sizes becomes another, one class at a time, without having both lists at once.
  *
  * Each size of the old list stands for a range of items. A step converts one range: its size goes,
- * unless the new list has it too, and the new sizes that serve the range come. Every list on the
- * way serves every size. The ranges that save most are first, so that what is saved early gives the
- * later steps room. No locks, no cache. Cost: O(sizes squared). */
+ * unless the new list has that size too, and the new sizes that serve the range come. Every list on
+ * the way serves items of every size. The ranges that save most come first, so that later steps
+ * have the room that early ones saved. No locks, no cache. Cost: O(sizes squared). */
 #ifndef SLATE_CONTROL_GEOMETRY_GEOMETRY_PLAN_H
 #define SLATE_CONTROL_GEOMETRY_GEOMETRY_PLAN_H
 #include <stdbool.h>

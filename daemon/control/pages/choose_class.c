@@ -1,6 +1,6 @@
-/* Chooses the class that gives pages when any class will do, and how many it gives before the next
- * look. First come classes whose free chunks fill whole pages, because then all that lives in a
- * page finds room. Then comes the class whose pages are worth least. */
+/* Chooses the class that gives pages when any class may, and how many before the next choice. First
+ * come classes whose free chunks fill whole pages, because all items of a page have room in these
+ * chunks. Then comes the class whose pages are worth least. */
 #include "control/pages/choose_class.h"
 
 #include "control/pages/drain.h"
@@ -20,7 +20,7 @@ static unsigned class_donor_count(const struct class_choice *c) {
     return n;
 }
 
-/* --- with room for what lives there --- */
+/* --- by free chunks --- */
 
 /* The class whose free chunks fill the most pages. */
 static unsigned class_roomiest(const struct class_choice *c, uint32_t *pages) {
@@ -51,7 +51,7 @@ static unsigned class_pages_available(struct class_choice *c, unsigned class_id)
     return n;
 }
 
-/* Looks at the roomiest class that was not looked at. True: there is none. */
+/* Inspects the class with most free chunks of those not inspected yet. True: there is none. */
 static bool class_probe_room(struct class_choice *c) {
     uint32_t room;
     unsigned class_id = class_roomiest(c, &room);
@@ -68,7 +68,7 @@ static bool class_probe_room(struct class_choice *c) {
 
 /* --- by value --- */
 
-/* Compares a class with the cheapest so far. A class whose pages are all on the move has none to
+/* Compares a class with the cheapest so far. A class whose pages are all on the move has no page to
  * compare. */
 static void class_compare(struct class_choice *c, unsigned class_id, uint32_t class_pages) {
     uint32_t page[MOVE_PAGES_MAX];
@@ -91,7 +91,7 @@ static void class_compare(struct class_choice *c, unsigned class_id, uint32_t cl
     }
 }
 
-/* Takes as many of the cheapest class's pages as are worth no more than any other class's page; at
+/* Takes the pages of the cheapest class that are worth no more than any page of other classes; at
  * least one. */
 static void class_take_cheapest(struct class_choice *c) {
     unsigned pages = 1;
@@ -126,8 +126,8 @@ static bool choose_class_step(void *arg, uint64_t now_us) {
     return class_compare_next(c);
 }
 
-/* A class that alone can give pages gives all that are wanted. Pages of blocks drain together then,
- * much faster than one after the other. */
+/* If only one class can give pages, it gives all wanted pages: pages of the block store then drain
+ * together, much faster than one after the other. */
 bool class_choice_begin(struct class_choice *c, struct pace *pace, struct cache *cache,
                         struct cache_thread *ct, const struct class_set *except,
                         struct page_move *move, uint64_t now_us) {

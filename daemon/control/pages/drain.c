@@ -1,7 +1,7 @@
 #include "control/pages/drain.h"
 
 enum {
-    NAP_MAX_US = 200, /* the longest rest after a turn */
+    NAP_MAX_US = 200, /* the longest pause after a turn */
     BACKOFF_MIN_US = 20,
     BACKOFF_MAX_US = 5000,
 };
@@ -66,7 +66,7 @@ uint64_t drain_step(struct drain *d, uint64_t now_us) {
         page_move_put_back(d->page, d->driver.ct);
         return PACE_DONE;
     }
-    if (d->due_us == 0) { /* a pass has ended and left something */
+    if (d->due_us == 0) { /* a pass has ended and left items */
         d->due_us = now_us + d->backoff_us;
         d->backoff_us = d->backoff_us < BACKOFF_MAX_US / 2 ? d->backoff_us * 2 : BACKOFF_MAX_US;
     }

@@ -13,7 +13,7 @@ enum { MOVES_SAVED = 64, MOVE_SENTENCE_BYTES = 2 * REASON_BYTES + 192 };
 struct move_record {
     uint64_t number;                 /* 1 is the first since the start */
     uint64_t unix_ms;                /* when it ended */
-    /* who wanted the move: the name of a mode, or operator, limit, geometry, steal */
+    /* the origin of the move: the name of a mode, or operator, limit, geometry, steal */
     char     by[AUTOMOVE_NAME_BYTES];
     unsigned from, to, wanted;       /* wanted: pages */
     char     reason[REASON_BYTES];
@@ -24,7 +24,7 @@ struct move_log {
     struct lock        lock;
     uint64_t           count;        /* moves ever; the newest is at (count - 1) % MOVES_SAVED */
     struct move_record ring[MOVES_SAVED];
-    /* what was counted: pages, given_up, did, busy_items, busy_deletes, no_room, last_busy */
+    /* of pages, given_up, did, busy_items, busy_deletes, no_room; and last_busy */
     struct move_result sums;
 };
 
@@ -33,13 +33,13 @@ void move_log_fini(struct move_log *);
 /* Adds a result to the sums. */
 void move_log_count(struct move_log *, const struct move_result *);
 struct move_result move_log_sums(struct move_log *);
-/* Keeps the move with its result, and logs it (base/log.h). */
+/* Stores the move with its result, and logs both (base/log.h). */
 void move_log_add(struct move_log *, const char *by, const struct page_move *,
                   const struct move_result *);
-/* Copies the moves that are kept, the oldest first. Returns how many, at most MOVES_SAVED. */
+/* Copies the stored moves, the oldest first. Returns how many, at most MOVES_SAVED. */
 unsigned move_log_copy(struct move_log *, struct move_record to[MOVES_SAVED]);
 /* Writes the outcome: "moved", "moved in part, …" or "given up, …". */
 void move_outcome(const struct move_record *, char *to, size_t room);
-/* Writes the move without who wanted it and when, for a line of the log. */
+/* Writes the move without its origin and time, for a line of the log. */
 void move_sentence(const struct move_record *, char to[MOVE_SENTENCE_BYTES]);
 #endif

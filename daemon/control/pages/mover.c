@@ -3,9 +3,9 @@
 #include "watch/event.h"
 
 enum {
-    ASSIST_POLL_US = 1000, /* sets that work on pages go over some bytes within this time */
-    /* So long at most the mover leaves pages to sets; then it decides anew, because how many pages
-     * sets may take was reckoned from what had been stored before. With 10 ms, calcify on one core
+    ASSIST_POLL_US = 1000, /* sets that empty pages make some progress within this time */
+    /* The mover leaves pages to sets for so long at most. Then a new decision follows, because how
+     * many pages sets may take was computed from earlier stores. With 10 ms, calcify on one core
      * ended with 54 pages of 64 in one run of three. */
     ASSIST_MOST_US = 50 * 1000,
     AVOID_US = 2 * 1000 * 1000,
@@ -45,8 +45,8 @@ static void mover_note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk
     m->result.last_busy = item_state(it) == CHUNK_FILLING ? MOVE_BUSY_UPLOAD : MOVE_BUSY_READER;
 }
 
-/* Frees one chunk. If there is no room for what lives in it, the class gets a page of the pool; but
- * not in a move to the pool, where one page out and one page in would be no move. */
+/* Frees one chunk. If there is no room for its item, the class gets a page of the pool; but not in
+ * a move to the pool, where one page out and one page in would be no move. */
 static enum cache_moved mover_empty_chunk(void *arg, uint32_t page, uint32_t chunk) {
     struct mover *m = arg;
     struct move_result *r = &m->result;
@@ -72,8 +72,7 @@ static enum cache_moved mover_empty_chunk(void *arg, uint32_t page, uint32_t chu
     return moved;
 }
 
-/* Looks whether the page can be had, before each pass. If a client holds something in it, nothing
- * in it is dropped. */
+/* Before each pass: if a client holds something in the page, nothing in it is dropped. */
 static bool mover_inspect_page(void *arg) {
     struct mover *m = arg;
     m->held = drain_page_is_held(m->cache, m->begun[m->at].page);
@@ -96,8 +95,8 @@ static void mover_put_back_begun(struct mover *m) {
     }
 }
 
-/* Ends the move. `why` says why fewer pages moved than were wanted, if nothing else has said so;
- * NULL: no page was missing. */
+/* Ends the move. `why` is the reason if fewer pages moved than were wanted and no other reason is
+ * known; NULL: no page is missing. */
 static uint64_t mover_end(struct mover *m, const char *why, uint64_t now_us) {
     struct move_result *r = &m->result;
     mover_put_back_begun(m);
@@ -113,7 +112,7 @@ static uint64_t mover_end(struct mover *m, const char *why, uint64_t now_us) {
     return PACE_DONE;
 }
 
-/* Notes that a page went back: page_empty_some (cache/pages/page_move.c) gave it up. */
+/* Notes that a page went back, because page_empty_some (cache/pages/page_move.c) gave it up. */
 static void mover_note_went_back(struct mover *m, uint64_t now_us) {
     mover_send_event(m, EVENT_MOVE_GIVEN_UP);
     if (m->cancelled) {
@@ -156,7 +155,7 @@ static unsigned mover_pages_wanted(struct mover *m) {
                : most - emptied;
 }
 
-/* Waits while sets empty pages: the sets that need the pages do the work. Then picks pages. */
+/* Waits while the sets that need pages empty them. Then picks pages. */
 static uint64_t mover_watch_or_pick(struct mover *m, uint64_t now_us) {
     struct cache_assist_state h = cache_assist_state(m->cache);
     if (now_us < m->due_us && !m->cancelled) {
@@ -189,8 +188,7 @@ static bool mover_begin_page(struct mover *m, uint32_t page, uint32_t kept) {
     return true;
 }
 
-/* Takes the first pages that can be had, `most` of them. If there is none, it takes one that is in
- * use. */
+/* Begins with the first pages that are not in use, `most` of them, or else with one in use. */
 static void mover_begin_pages(struct mover *m, unsigned most, uint64_t now_us) {
     uint32_t kept = m->move.last_too ? 0 : 1;
     m->at = m->begun_count = 0;
@@ -220,8 +218,8 @@ static uint64_t mover_begin_drain(struct mover *m, uint64_t now_us) {
     return now_us;
 }
 
-/* Pages of the block store begin to drain together: a value has blocks in many of them, and a walk
- * along its chain for one block finds the others, too. */
+/* Pages of the block store drain together: a value has blocks in many pages, and a walk along its
+ * chain for one block finds the others, too. */
 static uint64_t mover_begin_picked(struct mover *m, uint64_t now_us) {
     if (!pace_job_done(&m->picked.job)) {
         return PACE_NEVER;
@@ -233,7 +231,7 @@ static uint64_t mover_begin_picked(struct mover *m, uint64_t now_us) {
     bool together = cache_store_kind(m->cache) == CACHE_STORE_BLOCKS || m->move.pick == PICK_FREE;
     mover_begin_pages(m, together ? most : 1, now_us);
     if (m->move.pick == PICK_FREE) {
-        m->move.pages = m->begun_count; /* those that there are */
+        m->move.pages = m->begun_count; /* there are no more */
     }
     return m->begun_count > 0 ? mover_begin_drain(m, now_us)
                               : mover_end(m, "the class has no page to spare", now_us);
@@ -262,7 +260,7 @@ static uint64_t mover_empty_page(struct mover *m, uint64_t now_us) {
         return now_us;
     }
     mover_note_went_back(m, now_us);
-    /* the first page that is tried was in use only if all others are */
+    /* the first page was in use only if all others are */
     m->all_in_use = m->was_in_use;
     return mover_next_page(m, now_us);
 }

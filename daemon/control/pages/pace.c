@@ -14,20 +14,18 @@
 enum {
     NICE = 10,               /* a tenth of a worker's weight */
     SLICE_US = 3000,         /* far longer than a worker's slice */
-    /* the longest wait of a request whose thread does not go first */
+    /* the longest wait of a request whose thread does not run first */
     TURN_US = 50,
     NAP_US = 20,
-    /* a turn that ends so late was held up for longer than a worker takes for what comes in at
-     * once */
+    /* a turn that ends so late was held up for longer than a worker's turn takes */
     TURN_LATE_US = 2000,
     /* Workers leave this thread no time if its waits, without the longest one, add up to
-     * PRESSED_LATE_US … */
+     * PRESSED_LATE_US, and to PRESSED_SHARE times the time that the thread ran. */
     PRESSED_LATE_US = 1000,
-    /* … and to so many times the time that it ran. */
     PRESSED_SHARE = 4,
     PRESSED_TURN_US = 100,
-    PRESSED_US = 1000 * 1000, /* after that, the gentle way is tried again only after so long */
-    MADE_WAY_US = 5000, /* the thread goes on with a job for so long while another one waits */
+    PRESSED_US = 1000 * 1000, /* then the mover thread is tried again only after so long */
+    MADE_WAY_US = 5000, /* the thread continues a job for so long while another job waits */
 };
 
 static void pace_nap(uint64_t us) {
@@ -57,8 +55,8 @@ struct stretch {
     uint64_t begun_us, had_us;
 };
 
-/* By how much the stretch took longer than this thread ran and rested on purpose. The next stretch
- * begins. */
+/* How much longer the stretch took than this thread ran and slept on purpose. Begins the next
+ * stretch. */
 static uint64_t pace_late_us(struct stretch *s, uint64_t nap_us) {
     struct stretch now = {clock_mono_us(), clock_thread_us()};
     uint64_t took_us = now.begun_us - s->begun_us, meant_us = now.had_us - s->had_us + nap_us;
@@ -72,8 +70,8 @@ static bool pace_must_yield(const struct pace *p, uint64_t begun_us) {
             clock_mono_us() - begun_us > MADE_WAY_US);
 }
 
-/* Runs the job with naps, on the low-weight thread. It ends early where workers leave it no time. A
- * single turn that ends late says so: others may have waited for a lock that it held. */
+/* Runs the job with naps, on the low-weight thread. Ends early where workers leave the thread no
+ * time. A single late turn is a sign of that: others may have waited for a lock that it held. */
 static enum pace_left pace_run_gently(const struct pace *p, struct pace_job *j) {
     struct stretch s = {clock_mono_us(), clock_thread_us()};
     uint64_t begun_us = s.begun_us, had_first_us = s.had_us, waited_us = 0, longest_us = 0;
@@ -105,7 +103,7 @@ static void pace_await(sem_t *s) {
 static void *pace_main(void *arg) {
     struct pace *p = arg;
     thread_name("slated-mover");
-    /* on Linux this concerns the thread alone; without it all works, less gently */
+    /* on Linux nice() changes this thread alone; if it fails, jobs disturb workers more */
     int now = nice(NICE);
     (void)now;
     thread_request_slice(SLICE_US);
@@ -132,7 +130,7 @@ static void pace_append(struct pace *p, struct pace_job *j) {
     *end = j;
 }
 
-/* Takes the first job away if it is done; if not, others go first. */
+/* Removes the first job if it is done; else puts it behind the others. */
 static void pace_requeue(struct pace *p, bool more) {
     struct pace_job *j = p->first;
     p->first = j->next;
@@ -142,7 +140,7 @@ static void pace_requeue(struct pace *p, bool more) {
     }
 }
 
-/* Gives the first job to the thread, unless workers leave it no time. */
+/* Gives the first job to the mover thread, unless workers leave that thread no time. */
 static bool pace_hand_over(struct pace *p, uint64_t now_us) {
     p->handed = p->started && now_us >= p->pressed_until_us;
     if (p->handed) {
@@ -163,9 +161,9 @@ static void pace_take_back(struct pace *p, uint64_t now_us) {
 }
 
 /* Does a turn of the first job with a worker's weight: the scheduler shares the processor, and this
- * thread asks for less at a time. It yields after each turn, because the scheduler itself looks
- * only when the clock ticks. Without that a get on the same core waited 4 ms beside 60 pages that
- * moved; with it, 1.2 ms. */
+ * thread uses less at a time. The thread yields after each turn, because the scheduler by itself
+ * switches only when the clock ticks. Beside 60 pages that moved, a get on the same core waited
+ * 4 ms without the yield, and 1.2 ms with it. */
 static void pace_run_pressed(struct pace *p, uint64_t now_us) {
     struct pace_job *j = p->first;
     uint64_t begun_us = clock_mono_us();
@@ -196,7 +194,7 @@ uint64_t pace_step(struct pace *p, uint64_t now_us) {
     }
     if (p->handed) {
         pace_take_back(p, now_us);
-        return now_us; /* the owner of a job that is done goes first */
+        return now_us; /* first the owner uses the result of a job that is done */
     }
     if (p->first == NULL || pace_hand_over(p, now_us)) {
         return PACE_NEVER;

@@ -1,7 +1,7 @@
 #include "control/pages/refit_page.h"
 
 enum {
-    NAP_SHARE = 2,   /* this part of the time that a page may take is for rests */
+    NAP_SHARE = 2,   /* pauses get this part of the time that a page may take */
     HELD_SHARE = 32, /* one page in so many may be held back */
     TURNS_LOOK_US = 20,
 };
@@ -41,7 +41,7 @@ static enum cache_moved refit_page_chunk(void *arg, uint32_t page, uint32_t chun
     if (moved == CACHE_MOVED_NO_ROOM && refit_page_grow(r, wanted)) {
         moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE, &wanted);
     } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, page, chunk)) {
-        /* the page cannot be had then, so nothing is dropped to make room for the chunk */
+        /* the page cannot be emptied, so nothing is dropped to make room for the chunk */
         r->in_use = true;
     } else if (moved == CACHE_MOVED_NO_ROOM && r->may_evict) {
         moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE | EVACUATE_EVICTS, NULL);
@@ -51,7 +51,7 @@ static enum cache_moved refit_page_chunk(void *arg, uint32_t page, uint32_t chun
     return moved;
 }
 
-/* Before another pass. A page that is in use cannot be had, so nothing is dropped for it. */
+/* Before another pass. A page in use cannot be emptied, so nothing is dropped for it. */
 static bool refit_page_may_go_on(void *arg) {
     struct refit_page *r = arg;
     r->may_evict = r->no_room && !r->in_use;
@@ -62,7 +62,7 @@ static bool refit_page_may_go_on(void *arg) {
     return true;
 }
 
-/* Keeps an emptied page, or gives it to the pool. */
+/* Holds an emptied page back, or gives the page to the pool. */
 static void refit_page_hold(struct refit_page *r, uint32_t page) {
     r->pages++;
     if (r->held_count < r->held_most) {
@@ -126,7 +126,7 @@ uint64_t refit_page_step(struct refit_page *r, uint64_t now_us) {
         page_move_put_back(&r->page, r->ct);
         return refit_page_finish(r, REFIT_IN_USE);
     }
-    /* look less often the longer it takes */
+    /* the longer the wait, the rarer the looks */
     return now_us + TURNS_LOOK_US + (now_us + PAGE_WAIT_US - r->turns_until_us) / 8;
 }
 

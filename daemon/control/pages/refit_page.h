@@ -1,10 +1,9 @@
-/* Empties pages, item by item, into the classes that their items' sizes belong to by the current
- * geometry.
+/* Empties pages: each item moves to the class that its size belongs to by the current geometry.
  *
- * It holds a few pages back, and a class that runs out of chunks for what comes gets one of them at
- * once. If there is none, and the pool is empty, an item stays in its old class, or what was used
- * longest ago is dropped to make room. Nothing is dropped for a page in which something is being
- * stored or sent, for that page cannot be had.
+ * A few emptied pages are held back. A class that runs out of chunks for the items gets one of them
+ * at once. If no page is held back, and the pool is empty, an item stays in its old class, or the
+ * item that was not used for longest is dropped. Nothing is dropped for a page in which something
+ * is being stored or sent, because that page cannot be emptied.
  *
  * Threading: as of control/pages/mover.h. Cost: 0.3 to 1 us a chunk while there is room, some 5 us
  * when there is none. */
@@ -30,17 +29,17 @@ struct refit_page {
     struct cache_thread *ct;
     uint32_t held[REFIT_HELD_MAX]; /* pages that no class has */
     unsigned held_count, held_most;
-    uint64_t pace_us;              /* how long a page may take; 0: no rests */
+    uint64_t pace_us;              /* how long a page may take; 0: no pauses */
     uint64_t             pages;    /* emptied so far */
     struct page_counts   did;
-    /* the page under way, and what came of the last one */
+    /* the page under way, and the result of the last one */
     bool                 under_way;
     enum refit_result    result;
     struct moving_page   page;
     struct drain         drain;
     uint64_t             turns_until_us; /* once it is empty; 0: it is not yet */
     bool                 may_evict;
-    /* why chunks stay: something is being stored or sent; something found no chunk to go to */
+    /* why chunks stay: something is being stored or sent; an item found no chunk in its class */
     bool                 in_use, no_room;
 };
 
@@ -49,10 +48,10 @@ void     refit_page_begin(struct refit_page *, uint32_t page, uint64_t now_us);
 /* Returns as pace.h says; when the page is done, there is a `result`. */
 uint64_t refit_page_step(struct refit_page *, uint64_t now_us);
 void refit_page_cancel(struct refit_page *); /* a page that is not empty yet goes back soon */
-/* What follows is for while no page is under way. */
-/* Gives a class that is about to need it a page: one that was held back, or one of the pool. False:
+/* While no page is under way: */
+/* Gives a page to a class that will need it: one that was held back, or one of the pool. False:
  * there is none. */
 bool refit_page_grow(struct refit_page *, unsigned class_id);
-void refit_page_release(struct refit_page *); /* gives the pages that were held back to the pool */
+void refit_page_release(struct refit_page *); /* gives the held pages to the pool */
 void refit_page_end(struct refit_page *); /* for good: the pace's thread has ended */
 #endif

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A dozen policies are looked at window after window, each since it was last behind. By chance one
+/* A dozen policies are compared window after window, each since it was last behind. By chance one
  * of them is two deviations ahead every few windows. On 48 traces and sizes auto left the best
  * policy for a worse one on twelve with three deviations (up to 6.8 % more misses), on three with
  * three and a half (up to 2.5 %), and on none with four, which reacts later. */
@@ -36,9 +36,9 @@ static double auto_fewer_pct(const struct shadow_counts *t) {
 struct choice {
     const struct evict_policy *policy; /* NULL: no policy misses less than today's */
     struct shadow_counts tally;
-    double margin_pct; /* how much less it must miss, */
+    double margin_pct; /* by how much less it must miss */
     double deviations; /* and by how many deviations */
-    bool   ahead;      /* in every window for long enough */
+    bool   ahead;      /* it missed less in each of enough windows */
     bool   sure;
 };
 
@@ -55,7 +55,7 @@ static struct choice auto_choice_of(const struct shadow *s, enum auto_scope scop
     return c;
 }
 
-/* A sure choice comes before an unsure one; then the policy with fewer misses. */
+/* A sure choice is better than an unsure one; of equals, the policy with fewer misses. */
 static struct choice auto_best_choice(const struct shadow *s, enum auto_scope scope) {
     struct choice best = {.policy = NULL};
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {

@@ -11,10 +11,10 @@ enum { POINT_NOW = 1 };
 /* Four fifths of a normal distribution lie within so many deviations. */
 #define BAND_DEVIATIONS 1.2816
 
-/* --- what is predicted --- */
+/* --- predictions --- */
 
-/* Half the width of the band, from three standard errors: that of the sample, that of the
- * miniatures themselves, and that of the size which a miniature stands for. */
+/* Half the width of the band, from three standard errors: of the sample, of the miniatures
+ * themselves, and of the size that a miniature stands for. */
 static double prediction_band(double deviation, double model_error,
                               double size_error) {
     return BAND_DEVIATIONS *
@@ -22,19 +22,20 @@ static double prediction_band(double deviation, double model_error,
                 size_error * size_error);
 }
 
-/* A miniature knows no classes, no partitions and no page moves. The cache's own hits are sampled,
- * too, so it is known how far a miniature of today's cache is off; one of another cache may be off
- * as far. */
+/* A miniature has no classes, no partitions and no page moves. The cache's own hits are sampled,
+ * too: they show the error of the miniature of today's cache. Other miniatures may have the same
+ * error. */
 static double prediction_model_error(const struct shadow *s, double hit_ratio) {
     struct shadow_counts t = shadow_real(s);
     double off = shadow_hit_ratio(&t, hit_ratio) - hit_ratio, chance = shadow_error(&t, hit_ratio);
     return sqrt(off * off + chance * chance);
 }
 
-/* How much memory half the pages are to a cache of classes is reckoned from the LRU's curves, and
- * as if all classes shrank alike (sample/class_share.h). Pages will be divided otherwise. So the
- * reckoning may be wrong by as much as it corrects: that many octaves of memory, but no more than
- * one, which is worth what lies between this size and the next one towards today's. */
+/* The memory that, for example, half the pages are to a cache of classes is computed from the LRU's
+ * curves, as if all classes shrank by the same factor (sample/class_share.h). Pages will be divided
+ * otherwise. So the result may be wrong by as much as this correction: by that many octaves of
+ * memory, but at most one, and one octave is worth the difference between the predictions of this
+ * size and of the next one towards today's. */
 static double prediction_size_error(const struct shadow *s, unsigned size, double octave_worth) {
     return fmin(fabs(log2(shadow_share_factor(s, size))), 1) * fabs(octave_worth);
 }
@@ -81,7 +82,7 @@ void prediction_make(const struct shadow *s, double lately, double longer,
     prediction_fill_policies(s, lately, t);
 }
 
-/* --- what came true --- */
+/* --- real hit ratios --- */
 
 /* The hit ratio between two sizes with predictions, by the logarithm of the size. False: the size
  * lies beyond them. */

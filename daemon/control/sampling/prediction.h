@@ -1,12 +1,13 @@
 /* Predictions of the hit ratio with other amounts of memory and under other policies, each with its
- * band, and how they came true.
+ * band; and the real hit ratio after a change, compared with the prediction.
  *
  * A prediction comes from the shadow (sample/shadow.h), once the sample is large enough. Four of
- * five are meant to come true within the band. The band is as wide as other samples of the keys
- * would differ, as far as the miniature of today's cache is off, and as the classes make another
- * size uncertain. When the memory limit or the policy changes, the prediction of that change is
- * kept. Once the cache has settled, its real hit ratio is compared with it. Another change before
- * that takes its place. Threading: one owner. Memory: some 1 KiB. */
+ * five real hit ratios should lie within the band. The band is wide enough for the difference
+ * between samples of the keys, for the error of the miniature of today's cache, and for the doubt
+ * that classes add to another size. When the memory limit or the policy changes, the prediction of
+ * that change is stored. Once the cache has settled, its real hit ratio is compared with the stored
+ * one. Another change before that replaces the stored prediction. Threading: one owner. Memory:
+ * some 1 KiB. */
 #ifndef SLATE_CONTROL_SAMPLING_PREDICTION_H
 #define SLATE_CONTROL_SAMPLING_PREDICTION_H
 #include "sample/shadow.h"
@@ -16,7 +17,7 @@ enum {
     PREDICTION_KEYS_MIN = 64,
     PREDICTION_WINDOWS_MIN = 4,  /* a window is a quarter of a turnover (sample/shadow.h) */
     PREDICTION_SETTLE = 8,       /* windows after a change before hits are counted */
-    PREDICTION_MEASURE = 8,      /* windows over which they are counted */
+    PREDICTION_MEASURE = 8,      /* windows over which hits are counted */
     PREDICTION_POINTS = SHADOW_SIZES + 1,
     PREDICTION_WORDS_BYTES = 128,
 };
@@ -25,7 +26,7 @@ extern const double prediction_factor[PREDICTION_POINTS];
 
 struct prediction {
     bool   enough;
-    /* what there is not enough of; empty: there is enough of all */
+    /* the missing part of the sample, in words; empty: none */
     char   lacks[PREDICTION_WORDS_BYTES];
     double reads;                       /* sampled reads behind the predictions */
     double hit_ratio[PREDICTION_POINTS];
@@ -45,17 +46,17 @@ struct prediction_change {
 
 struct prediction_log {
     struct prediction        made;   /* as of the last window's end */
-    struct prediction_change change; /* the last one of which something was predicted … */
-    bool     waits;                  /* … and which no hit ratio is compared with yet */
+    struct prediction_change change; /* the last change that had a prediction */
+    bool     waits;                  /* the change has not been compared with a hit ratio yet */
     uint64_t came, within; /* changes that were compared since the start; within: in the band */
     unsigned windows;      /* windows since the change */
     double   hits, misses; /* of the windows that are counted */
 };
-/* The cache has changed: `before`, `expected` and `band` are filled in from what was told. */
+/* The cache has changed: fills in `before`, `expected` and `band` from the last predictions. */
 void prediction_log_changed(struct prediction_log *, const struct prediction_change *);
-/* A window has ended; hits and misses are the cache's in it. True: log->change has come true, or
- * has not, now. */
+/* A window has ended; hits and misses are the cache's in that window. True: log->change has just
+ * been compared. */
 bool prediction_log_window(struct prediction_log *, uint64_t hits, uint64_t misses);
-/* What was predicted of a change, and what came, in words. */
+/* Writes the prediction of a change and the real hit ratio in words. */
 void prediction_change_words(const struct prediction_change *, char to[PREDICTION_WORDS_BYTES]);
 #endif

@@ -19,8 +19,8 @@ enum {
     STEPS_MAX = 24 * STEPS_AN_OCTAVE,
     KEYS_FEW = 2 * PREDICTION_KEYS_MIN, /* in the sample: a few may go */
 };
-/* The cache's memory has changed when it differs by this ratio; smaller differences come from what
- * the other parts of the process leave to it. */
+/* The cache's memory counts as changed when it differs by this ratio. Smaller differences come from
+ * the other parts of the process, which share the memory. */
 #define RESIZED_RATIO 0.05
 #define FADE_US (60 * CLOCK_SECOND_US)
 
@@ -110,7 +110,7 @@ static void whatif_note_change(struct whatif *w, const struct evict_policy *runn
     w->longer = (struct reads){0};
 }
 
-/* Tells the shadow and the cache the rate, the policy and the memory. */
+/* Sets the rate, the policy and the memory of the shadow and the cache. */
 static void whatif_settle_rate(struct whatif *w) {
     uint32_t below = sample_hash_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
     const struct evict_policy *running = cache_policy(w->cache);
@@ -128,7 +128,7 @@ static void whatif_settle_rate(struct whatif *w) {
     cache_set_sample(w->cache, w->below, w->key_every);
 }
 
-/* --- how many requests there were --- */
+/* --- requests --- */
 
 /* Counts the requests since the last call. Returns how many. */
 static uint64_t whatif_count_requests(struct whatif *w, uint64_t key_requests) {
@@ -158,7 +158,7 @@ static void whatif_fade_requests(struct whatif *w, uint64_t now_us) {
 
 /* --- on and off --- */
 
-/* Takes over the rate that was set. Returns whether sampling is on. */
+/* Adopts the rate of the setting. Returns whether sampling is on. */
 static bool whatif_adopt_rate(struct whatif *w) {
     lock_take(&w->lock);
     double rate = w->rate;
@@ -198,8 +198,8 @@ static uint64_t whatif_records_most(uint32_t keys, uint32_t keys_few) {
 }
 
 /* Halves the rate until a second has no more records than it may have. The counts are scaled as if
- * the lower rate had been from the start. Few keys are those of which half would be few for a rise
- * of the rate, so that no fall calls for a rise, and no rise for a fall. */
+ * the lower rate had held from the start. A sample has few keys here if half of them would be few
+ * for a rise of the rate: so no fall causes a rise, and no rise a fall. */
 static void whatif_lower_rate(struct whatif *w) {
     unsigned steps = w->steps;
     uint32_t keys = shadow_fill(w->shadow).nodes;
@@ -321,8 +321,8 @@ static void whatif_end_window(struct whatif *w) {
     whatif_settle_rate(w);
 }
 
-/* Where the rings were full, keys that were noted since the last look stand for those that were
- * not; key_requests as they were before this look. Requests go on while the rings are read. */
+/* If the rings were full, the keys noted since the last look also stand for the others.
+ * key_requests is from before this look, because requests continue while the rings are read. */
 static void whatif_make_up_for_drops(struct whatif *w, uint64_t key_requests) {
     struct cache_sample_facts samples;
     uint64_t more = cache_key_requests(w->cache) - key_requests;

@@ -1,15 +1,15 @@
-/* What the sampled keys tell. It takes the cache's stream of samples, keeps miss-ratio curves,
- * miniature caches and hot keys up to date, sets the rate of sampling, and follows the miniatures
- * when the policy is `auto` or `s3auto`.
+/* Reads the cache's stream of sampled keys, and updates miss-ratio curves, miniature caches and hot
+ * keys from it. Sets the rate of sampling, and the policy of the cache by the miniatures when the
+ * setting is `auto` or `s3auto`.
  *
- * The rate is at most what is set. It falls by a sixth while a miniature has no room for its share
- * of the keys, halves when there are more than WHATIF_RECORDS_A_S records in a second, and doubles
- * when there is room for twice as many. So the work is bounded, to some 0.5 % of one processor. A
- * cache of few items that are asked for often would then have too few keys in its sample, and never
+ * The setting bounds the rate. The rate falls by a sixth while a miniature has no room for its
+ * share of the keys, halves when there are more than WHATIF_RECORDS_A_S records in a second, and
+ * doubles when there is room for twice as many. So the work is bounded, to some 0.5 % of one
+ * processor. A cache of few, often read items would then have too few keys in its sample, and never
  * a prediction: it may have WHATIF_RECORDS_FEW_KEYS in a second, up to 1.5 % of a processor. The
- * memory is bounded, too, with what malloc adds to it: 1/200 of the cache's memory limit at the
+ * memory, with malloc's own part, is bounded, too: to 1/200 of the cache's memory limit at the
  * start, but at least WHATIF_BYTES_MIN or, if that is less, a sixteenth of the limit; the rings of
- * many threads come in addition. It is allocated when the rate first becomes more than 0.
+ * many threads are not counted. The memory is allocated when the rate first becomes more than 0.
  * Threading: one thread, the tuner's, calls whatif_tend; any thread the others, no lock held. */
 #ifndef SLATE_CONTROL_SAMPLING_WHATIF_H
 #define SLATE_CONTROL_SAMPLING_WHATIF_H
@@ -28,20 +28,20 @@ enum {
 };
 
 struct whatif;
-/* For a cache that so many threads use, with the tuner's: keys of further threads are not sampled.
- * NULL: out of memory. */
+/* For a cache that so many threads use, the tuner's included: keys of further threads are not
+ * sampled. NULL: out of memory. */
 struct whatif *whatif_create(struct cache *, size_t limit_bytes, unsigned threads);
 void           whatif_destroy(struct whatif **);
 
-/* Has the thread of whatif_tend call `run`, with no lock held, when the hit ratio came that was
- * predicted of a change of the memory or the policy. `words` tell both (prediction_change_words).
- * To be called before the first whatif_tend. */
+/* `run` is called on the thread of whatif_tend, with no lock held, when the real hit ratio after a
+ * change of memory or policy is known. `words` compare it with the predicted one
+ * (prediction_change_words). To be called before the first whatif_tend. */
 void whatif_on_prediction(struct whatif *, void (*run)(void *arg, const char *words), void *arg);
 
-/* Sets the highest rate, 0 to 1 (0: off), and among which policies to follow the miniatures. */
+/* Sets the highest rate, 0 to 1 (0: off), and the policies to choose from by the miniatures. */
 void whatif_set(struct whatif *, double rate, enum auto_scope follow);
-/* Processes the records that have come. Returns in how many microseconds to call it again;
- * UINT64_MAX: sampling is off. */
+/* Processes the new records. Returns in how many microseconds to call it again; UINT64_MAX:
+ * sampling is off. */
 uint64_t whatif_tend(struct whatif *);
 /* The same, by a clock other than clock_mono_us. */
 uint64_t whatif_tend_at(struct whatif *, uint64_t now_us);
@@ -63,9 +63,9 @@ struct whatif_facts {
     uint64_t records, dropped;
     uint64_t memory_bytes, memory_most_bytes, limit_bytes;
     const struct evict_policy *running;
-    /* the cache's own hit ratio over more windows, and what is predicted at shadow_factor */
+    /* the cache's own hit ratio over more windows; predictions at the sizes of shadow_factor */
     double   hit_ratio_longer, at_size[SHADOW_SIZES];
-    char     why[AUTO_WHY_BYTES];     /* the last thought of `auto` */
+    char     why[AUTO_WHY_BYTES];     /* the reason of the last decision of `auto` */
     char     changed[AUTO_WHY_BYTES]; /* why `auto` changed the policy last; empty: it never did */
     uint64_t changes;
 };
@@ -88,15 +88,15 @@ struct whatif_curve {
 /* False: sampling is off, or there were too few reads. */
 bool whatif_curve(struct whatif *, unsigned class_id, struct whatif_curve *);
 
-/* The predictions for other sizes, and how past ones came true. */
+/* The predictions for other sizes, and the comparison of past ones. */
 void whatif_predictions(struct whatif *, struct prediction_log *);
 
-/* Requests with a key since sampling began, of which each minute with traffic halves what it finds;
- * and how many of them had their keys noted. */
+/* Requests with a key since sampling began, and how many of them had their keys noted. Each minute
+ * with requests halves both. */
 struct whatif_request_totals {
     uint64_t requests, noted;
 };
-/* Copies at most `max` of the keys asked for most (sample/hot.h). Returns how many. */
+/* Copies at most `max` of the most requested keys (sample/hot.h). Returns how many. */
 unsigned whatif_hot(struct whatif *, struct hot_key *to, unsigned max,
                     struct whatif_request_totals *);
 #endif

@@ -1,4 +1,4 @@
-/* How much memory what-if takes, and how much the cache and its classes have. */
+/* The memory of what-if, and of the cache and its classes. */
 #include <math.h>
 
 #include "control/sampling/whatif_internal.h"
@@ -11,10 +11,10 @@ enum {
     RING_SHARE = 16384,
     RING_BYTES_LEAST = 4096,
     RING_BYTES_MOST = 65536,
-    /* the part of our memory for all rings together, unless there are so many threads that even the
-     * smallest rings need more */
+    /* the part of this memory for all rings, unless the smallest rings of so many threads need
+     * more */
     RINGS_SHARE = 8,
-    MALLOC_SHARE = 64,       /* the part that malloc needs around our blocks */
+    MALLOC_SHARE = 64,       /* the part that malloc needs around blocks */
 };
 
 static size_t whatif_memory_larger(size_t a, size_t b) { return a > b ? a : b; }

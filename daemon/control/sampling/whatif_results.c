@@ -1,4 +1,4 @@
-/* What the sampled keys tell, for statistics: any thread. */
+/* Results of the sampled keys for statistics. Threading: any thread. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

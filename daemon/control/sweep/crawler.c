@@ -10,7 +10,7 @@ enum {
     STEP_ITEMS = 256,
     STEP_BUCKETS = 256,
     COPIES_MAX = INDEX_CHAIN_MOST,
-    HARVEST_PCT = 1, /* dead items in a hundred that make the next run come sooner */
+    HARVEST_PCT = 1, /* so many dead items in a hundred make the next crawl sooner */
 };
 
 bool crawler_init(struct crawler *c, struct cache_thread *ct) {

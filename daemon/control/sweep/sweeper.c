@@ -6,11 +6,11 @@
 
 enum {
     EVERY_US = 1000 * 1000,
-    SPELL_US = 1000, /* turns that follow each other without a rest */
+    SPELL_US = 1000, /* turns that follow each other without a pause */
     TURN_US = 200,
-    SHARE_PCT = 1,       /* a pass's share of a processor … */
-    SHARE_DEAD_PCT = 50, /* … and its share where all that it sees is dead */
-    /* a chunk that the page mover carries past one pass is met by the next */
+    SHARE_PCT = 1,       /* a pass's share of a processor */
+    SHARE_DEAD_PCT = 50, /* the share where all items are dead */
+    /* a pass comes so often even without changes: the mover may copy an item past a pass */
     UNASKED_US = 60 * EVERY_US,
 };
 
@@ -37,8 +37,8 @@ static uint64_t sweeper_turn(struct sweeper *s, uint64_t now_us) {
     return now_us;
 }
 
-/* A spell: turns, between which a worker may go first, and a rest after them. On a busy machine a
- * thread that rested runs again only after milliseconds, so rests are few. */
+/* A spell: turns, between which a worker may run first, and then a pause. On a busy machine a
+ * thread runs again only milliseconds after a pause, so pauses are few. */
 static void sweeper_spell(struct sweeper *s, uint64_t now_us) {
     uint64_t examined = s->pass.examined, freed = s->pass.freed, mine_us = clock_thread_us(),
              end_us = now_us + SPELL_US;

@@ -140,7 +140,7 @@ TEST(test_the_giver_keeps_what_it_needs) {
     uint32_t had = pages_from(), had_to = pages_to();
     cache_assist_begin(h.r.ct, h.from, h.to, 100);
     set_some(300);
-    is(pages_from(), had, "a class that is hungry itself gives none");
+    is(pages_from(), had, "a class that is starved itself gives none");
     cache_take_starved(h.r.cache);
     set_until_it_has(had_to + had - 1);
     set_some(300);

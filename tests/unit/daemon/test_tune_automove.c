@@ -218,13 +218,13 @@ TEST(test_eviction) {
     static const struct {
         unsigned after_us, pages;
         const char *claim;
-    } streak[] = {{0, 1, "a hungry class gets a page"}, {1000, 2, "still hungry, two more"},   {1000, 4, "then four"},
+    } streak[] = {{0, 1, "a starved class gets a page"}, {1000, 2, "still starved, two more"},   {1000, 4, "then four"},
                   {1000, 8, "then eight"},              {1000, 8, "and not more at once"}, {SECOND_US, 1, "after a pause it begins with one again"}};
     struct automove_eviction a = {0};
     struct page_move m = {0};
     struct snapshot s = full(100);
-    ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: nobody hungry, nothing moves");
-    s.classes[3].hungry = true;
+    ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: nobody starved, nothing moves");
+    s.classes[3].starved = true;
     s.classes[3].age_s = 1;
     s.classes[6].age_s = 500;
     for (size_t i = 0; i < sizeof streak / sizeof *streak; i++) {
@@ -241,7 +241,7 @@ TEST(test_eviction) {
         s.time_us += 1000;
         moves_at_need(automove_eviction_decide, &a, &s, &m);
     }
-    ok(m.from == 1 && m.pages == 2, "eviction: however hungry the other is");
+    ok(m.from == 1 && m.pages == 2, "eviction: however starved the other is");
     s.pages_free = 1;
     ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: while the pool has pages nothing moves");
 }
@@ -257,18 +257,18 @@ TEST(test_eviction_settles) {
     struct page_move m = {0};
     struct snapshot s = full(100);
     for (unsigned i = 1; i <= CLASSES; i++) {
-        s.classes[i].hungry = true;
+        s.classes[i].starved = true;
     }
     ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: classes under the same pressure pass no pages round");
     s.classes[2].age_s = 40;
     ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.to == 2, "eviction: unless one's tail is less than half as old");
     s = full(200);
-    s.classes[3].hungry = true;
+    s.classes[3].starved = true;
     ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: a quiet class whose tail is as old gives nothing");
     s.classes[3].age_s = 60;
     ok(moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: one whose tail is older does");
     s = full(300);
-    s.classes[3].hungry = true;
+    s.classes[3].starved = true;
     s.classes[4].free_chunks = CHUNKS;
     ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.from == 4, "eviction: a page's worth of free chunks is given whatever the ages");
 }
@@ -280,7 +280,7 @@ TEST(test_eviction_leaves_what_is_being_filled) {
     struct snapshot s = full(100);
     unsigned gave = 0;
     ages(&s, 4);
-    s.classes[3].hungry = true;
+    s.classes[3].starved = true;
     s.classes[4].free_chunks = 2 * CHUNKS; /* the class got these pages just before */
     moves_at_need(automove_eviction_decide, &a, &s, &m);
     for (unsigned i = 0; i < 4; i++) {
@@ -301,7 +301,7 @@ TEST(test_eviction_leaves_what_is_being_filled) {
     s = full(200);
     memset(&a, 0, sizeof a);
     ages(&s, 4);
-    s.classes[3].hungry = true;
+    s.classes[3].starved = true;
     ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: of tails that are 4 s old each none is older");
     s.classes[5].age_s = 6;
     ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.from == 5, "eviction: one of 6 s is");
@@ -338,7 +338,7 @@ static struct snapshot needy(const uint32_t pages[CLASSES + 1]) {
         s.classes[i].age_s = i == 5 ? 300 : i;
         s.classes[i].free_chunks = 0;
     }
-    s.classes[2].hungry = true;
+    s.classes[2].starved = true;
     s.classes[2].evicted = 1000;
     return s;
 }
@@ -394,7 +394,7 @@ TEST(test_lra_and_lrc_choose_by_age) {
     s.classes[1].free_chunks = CHUNKS;
     ok(moves_at_need(automove_lra_decide, &a, &s, &m) && m.from == 1, "lra: a page's worth of free chunks goes before any item");
     s.classes[1].free_chunks = 0;
-    s.classes[6].hungry = true;
+    s.classes[6].starved = true;
     struct decision d = {0};
     ok(automove_lrc_decide(&a, &s, &d) && d.count == 2 && d.moves[1].to == 6, "lrc: two classes in need get a page each");
     s.pages_free = 1;

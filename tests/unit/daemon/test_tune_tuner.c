@@ -299,7 +299,7 @@ TEST(test_a_second_that_passes_makes_no_donor_look_young) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(16u << 20, &ct);
     unsigned donor = slab_class_of(cache_slab(c), 1100), receiver = slab_class_of(cache_slab(c), 10100);
-    struct class_set nobody = {{0}}, hungry = class_set_one(receiver);
+    struct class_set nobody = {{0}}, starved = class_set_one(receiver);
     struct snapshot s;
     clock_pause();
     store_some(ct, 0, 16000, 1000);
@@ -307,14 +307,14 @@ TEST(test_a_second_that_passes_makes_no_donor_look_young) {
     snapshot_take(c, &nobody, &s);
     is(s.classes[donor].age_s, 0, "a class that was filled just now");
     clock_shift(1);
-    snapshot_refresh(c, &hungry, &s);
+    snapshot_refresh(c, &starved, &s);
     is(s.classes[receiver].age_s, 1, "a second later, the tail of the class that evicts is a second old");
     is(s.classes[donor].age_s, 1, "and so is that of the class that was filled before it");
     struct automove_eviction mode = {0};
     struct decision d = {0};
     bool any = automove_eviction_decide(&mode, &s, &d);
     ok(any, "so that it gives a page: %s", any ? d.moves[0].reason : d.why);
-    snapshot_refresh(c, &hungry, &s);
+    snapshot_refresh(c, &starved, &s);
     is(s.classes[donor].age_s, 1, "no second is counted twice");
     clock_resume();
     fixture_end(&c, &ct);

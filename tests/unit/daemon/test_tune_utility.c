@@ -338,7 +338,7 @@ TEST(test_a_class_with_nothing_is_served) {
     w->a_window[3].tail = 1;
     window(w, &d);
     w->now.classes[2].pages = 0;
-    w->now.classes[2].hungry = true;
+    w->now.classes[2].starved = true;
     d = (struct decision){0};
     ok(automove_utility_at_need(&w->mode, &w->now, &d) && d.moves[0].to == 2 && d.moves[0].from == 3, "a class with nothing gets a page of the class that loses least");
     w->now.classes[2].free_chunks = 1;
