@@ -26,7 +26,7 @@ describe("slatetop and roles", function()
 
   after_each(tui.clean)
 
-  it("offers no change to a user who may only read, and says why", function()
+  it("offers no change to a user who may only read, and gives the reason", function()
     open("reader")
     screen:wait("ROLE read")
     screen:go("t", "ROLE read: nothing can be sent", "S", "ROLE read, and changes need admin: nothing was sent",
@@ -35,7 +35,7 @@ describe("slatetop and roles", function()
     assert.truthy(server:ask("stats slated\r\n"):find("role_refusals 0\r\n", 1, true), "nothing was tried")
   end)
 
-  it("lets an admin change the server, whose password is right", function()
+  it("lets an admin with the right password change the server", function()
     write("wrong", "adam:b:admin\n")
     local output, code = tui.batch(folder, ("-b -P %s/wrong %s"):format(folder, server.socket))
     assert.equal(69, code)

@@ -29,7 +29,7 @@ describe("choices in slatetop", function()
 
   after_each(tui.clean)
 
-  it("comes back with what it was left with, unless told not to", function()
+  it("comes back with its last state, unless told not to", function()
     local path = folder .. "/state/slate/slatetop"
     open(server.socket)
     screen:wait("live 1s")
@@ -90,7 +90,7 @@ describe("choices in slatetop", function()
     assert.truthy(output:find("servers:2: ", 1, true), output)
   end)
 
-  it("prints a recording as JSON and as comma-separated values, so many moments as asked for", function()
+  it("prints a recording as JSON and as comma-separated values, for the given number of moments", function()
     local path = folder .. "/rec.jsonl"
     assert.equal(0, select(2, tui.batch(folder, ("-b -n 10 -d 0.1 -w %s %s"):format(path, server.socket))))
     local output, code = tui.batch(folder, "-j -n 3 -p " .. path)

@@ -66,7 +66,7 @@ describe("slatetop's frame", function()
       ".", "live 0.2s")
   end)
 
-  it("replays what it recorded, from the place asked for, and skips what is no snapshot", function()
+  it("replays its recording, from the given place, and skips lines that are no snapshot", function()
     server:fill("key", 1000, 100)
     local path = folder .. "/rec.jsonl"
     assert.equal(0, select(2, tui.batch(folder, ("-b -n 10 -d 0.1 -w %s %s"):format(path, server.socket))))
@@ -133,7 +133,7 @@ describe("slatetop's frame", function()
     screen:wait("keys: ")
   end)
 
-  it("tells of each class that starves for more than a moment, and when it starves no more", function()
+  it("names each class that starves for more than a moment, and when it starves no more", function()
     local path, lines = folder .. "/starving.jsonl", {}
     local class = '{"id":%d,"chunk_size":1000,"chunks_per_page":1000,"total_pages":4,"total_chunks":4000,'
       .. '"used_chunks":%d,"free_chunks":%d,"number":4000,"age":600,"evicted":%d}'

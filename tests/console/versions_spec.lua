@@ -106,7 +106,7 @@ describe("slatetop with other servers", function()
     end)
   end
 
-  it("asks a proxy how its links to backends are, and shows it as one", function()
+  it("queries a proxy for its links to backends, and shows it as a proxy", function()
     start("1.6.45", "proxy")
     open()
     screen:go("7", { "p1.6.45", "2 of 4 links to backends bad" })

@@ -62,7 +62,7 @@ for _, program in ipairs(servers) do
         ("slabs reassign %d %d"):format(poor, rich))
     end)
 
-    it("holds what was on the screen when it is paused, and says what the past does not hold", function()
+    it("holds the screen when paused, and says which data the past lacks", function()
       open()
       screen:go("2", "[2 Classes]", "9")
       local key = "needs slated"

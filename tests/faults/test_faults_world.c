@@ -117,7 +117,7 @@ static void test_no_memory_at_all(void) {
 static void test_full_disk(void) {
     char options[300];
     start("-m 64 -t 1 -o slab_automove=lua:ratio,policy_dir=lua/slate/policies,automove_record=/dev/full", -1);
-    ok(server_comes_to(&server, "automove_record cannot be written and ends"), "a full disk ends the record of what policies saw, with a word");
+    ok(server_comes_to(&server, "automove_record cannot be written and ends"), "a full disk ends the record of policies' snapshots, with a message");
     all_sizes();
     well("and nothing else");
     stop();

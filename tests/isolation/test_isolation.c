@@ -381,7 +381,7 @@ static void isolation_judge(struct stage *st, const char *name, const char *path
     }
     ok(e->complete, "%s: %lu orders, %lu steps: all with its number of preemptions", name, e->runs, e->points);
     is(isolation_print_unexpected(st), 0, "%s: %s", name, st->spec->claim);
-    is(st->seen_count, st->spec->outcome_count, "%s: each outcome that it tells happens in some order", name);
+    is(st->seen_count, st->spec->outcome_count, "%s: each outcome in the file happens in some order", name);
     is(st->leaks, 0, "%s: after each order every chunk, byte and item is accounted for", name);
     if (st->leaks > 0) {
         printf("# %s\n", st->leak);

@@ -34,7 +34,7 @@ describe("tests/bench/memory", function()
     assert.is_false((run("no-such-experiment")))
   end)
 
-  it("measures mode by mode, and says what is not there", function()
+  it("measures mode by mode, and prints a row for a missing one", function()
     local ok, rows, said = run(table.concat(BY_MODE, " "))
     assert.is_true(ok, said)
     for _, name in ipairs(BY_MODE) do

@@ -58,7 +58,7 @@ done]]):format(missing))
     assert.equal("", asked())
   end)
 
-  it("says what is missing and why, and installs just that", function()
+  it("names missing packages with the reason, and installs just those", function()
     for missing, group in pairs({ ["zlib1g-dev tmux"] = "test", ruby = "clients" }) do -- which Debian's dalli lacks
       os.remove(machine .. "/asked")
       packages_but(missing)
@@ -71,7 +71,7 @@ done]]):format(missing))
     end
   end)
 
-  it("says how far apt is while it works", function()
+  it("shows apt's progress", function()
     packages_but("tmux")
     apt(("echo Get:1 http://mirror tmux; echo Unpacking tmux; until grep -q unpacked %s/said; do sleep 0.1; done")
       :format(machine))
@@ -99,7 +99,7 @@ done]])
     assert.truthy(text:match("libevent%-dev +slated's event loop"), text)
   end)
 
-  it("says what to run as root where it is not root and has no sudo", function()
+  it("prints the command for root where it is not root and has no sudo", function()
     packages_but("gcc")
     apt("exit 0")
     command("id", "echo 1000")
@@ -121,7 +121,7 @@ echo sudo >>%s/asked
     assert.equal("sudo\nupdate\nsudo\ninstall -y --no-install-recommends gcc\n", asked())
   end)
 
-  it("passes on what apt said where there is no network, and stops", function()
+  it("passes on apt's message where there is no network, and stops", function()
     packages_but("gcc")
     apt('echo "E: Unable to fetch some archives" >&2; exit 100')
     local status, text = bootstrap("run")
@@ -130,7 +130,7 @@ echo sudo >>%s/asked
     assert.truthy(text:find("Unable to fetch some archives", 1, true), text)
   end)
 
-  it("refuses a group it does not know, and no group", function()
+  it("refuses an unknown group, and no group", function()
     assert.equal(1, (bootstrap("everything")))
     assert.equal(1, (bootstrap("")))
   end)

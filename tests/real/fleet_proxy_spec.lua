@@ -9,8 +9,8 @@ local proxy = require "slate.facts.proxy"
 local server = require "support.server"
 local snapshots = require "support.snapshots"
 
-describe("what a proxy tells", function()
-    it("is summed up: what it was asked for, and which backends are bad", function()
+describe("a proxy's statistics", function()
+    it("are summed up: its requests, and bad backends", function()
         assert.same({ gets = 12, sets = 7, bad = { { name = "a b", links = 1 }, { name = "b2", links = 2 } } },
             proxy.parse({ "STAT cmd_mg 5", "STAT cmd_get 4", "STAT cmd_gats 3", "STAT cmd_ms 6", "STAT cmd_add 1",
                 "STAT cmd_touch 9", "STAT vm_gc_runs 2", "nonsense" },
@@ -58,7 +58,7 @@ describe("a proxy in a fleet", function()
             rates = require("slate.facts.snapshot").rates(before, now) }
     end
 
-    it("has what it was asked for, and no figure of a cache", function()
+    it("has its requests, and no figure of a cache", function()
         local row = members.rows({ member(nil, {}) })[1]
         assert.equal("proxy, 4 links to backends", table.concat(row.notes, "|"))
         assert.same({ 250, 0, 500, 0, 4 }, { row.get_per_s, row.set_per_s, row.proxy.requests_per_s,
@@ -68,7 +68,7 @@ describe("a proxy in a fleet", function()
         end
     end)
 
-    it("stands above what is well when links are bad, and names the backends", function()
+    it("stands above healthy rows when links are bad, and names the backends", function()
         local rows = members.rows({ member(nil, {}, { proxy_enabled = false }),
             member({ proxy_backend_failed = 3, proxy_conn_errors = 2 }, { { name = "b1", links = 1 },
                 { name = "b2", links = 2 } }) })
@@ -87,7 +87,7 @@ describe("a proxy in a fleet", function()
 end)
 
 describe("slatetop on a proxy", function()
-    it("tells the same of its links, as sentences, where it knows no names of backends", function()
+    it("has the same sentences on its links, where it knows no names of backends", function()
         local seen = proxy.of({ general = { proxy_backend_total = 4, proxy_links_bad = 3 } }, nil, { interval_s = 1,
             general = { proxy_conn_requests = 2100, proxy_backend_failed = 3, proxy_conn_errors = 2 } })
         assert.same({ { text = "proxy: 2100 requests/s, 3 of 4 links to backends bad", tone = "bad" },

@@ -160,7 +160,7 @@ describe("a clone that was built", function()
 end)
 
 describe("make", function()
-  it("passes on CPPFLAGS, CFLAGS and LDFLAGS, and asks pkg-config", function()
+  it("passes on CPPFLAGS, CFLAGS and LDFLAGS, and uses pkg-config", function()
     local _, text = make("-n -W console/main.c build/bin/slatetop CPPFLAGS=-DMINE=1 CFLAGS=-O1 LDFLAGS=-Wl,-z,now "
       .. "PKG_CONFIG='echo -lmine'")
     assert.truthy(text:find("%-DMINE=1 .*%-O1 .*%-c %-o build/console/main.o"), text)
@@ -177,7 +177,7 @@ describe("make", function()
     assert.is_nil(text:find("jemalloc.o", 1, true), text)
   end)
 
-  it("says what is missing and how to get it before a compiler fails", function()
+  it("names missing packages and their installation before a compiler fails", function()
     local ok, text = make(("B=%s/build CC=%s/none"):format(root, root))
     assert.is_false(ok)
     assert.is_nil(text:find("none:", 1, true), text)

@@ -72,7 +72,7 @@ describe("slate-load by TLS", function()
         assert.equal(0, phase.resumed)
     end)
 
-    it("takes up earlier sessions when told to", function()
+    it("resumes earlier sessions with --tls-resume", function()
         local phase = run("--conns 5 --calls 1 --reconnect --requests 100 --tls-resume")
         assert.is_true(phase.resumed >= 90, phase.resumed .. " of " .. phase.handshakes)
     end)
@@ -105,7 +105,7 @@ describe("slate-load by TLS", function()
         assert.equal(0, code, err)
     end)
 
-    it("says in one sentence what is wrong with a file or the other side", function()
+    it("reports in one sentence the error of a file or of the other side", function()
         for words, why in pairs({
             ["--tls --tls-ca /nowhere"] = "cannot read the certificates in /nowhere: No such file or directory",
             ["--tls --tls-cert /nowhere"] = "cannot read the certificate in /nowhere: No such file or directory",
@@ -124,7 +124,7 @@ describe("slate-load by TLS", function()
         assert.matches("^slate%-load: cannot agree on TLS with [^\n]*\n$", err)
     end)
 
-    it("is told by slatectl bench whom to trust", function()
+    it("gets the trusted authorities from slatectl bench", function()
         local shape = ("slatectl -s tls://localhost:%s bench --requests 10"):format(port())
         assert.equal(0, (runner.shell(("SLATE_TLS_CA=%s/ca.pem %s"):format(folder, shape))))
         assert.equal(69, (runner.shell(("SLATE_TLS_CA=%s/other-ca.pem %s"):format(folder, shape))))

@@ -70,7 +70,7 @@ describe("a password", function()
 end)
 
 describe("a role", function()
-    it("stands behind the password, and slatectl says what it may not do", function()
+    it("comes with the password, and slatectl names commands beyond it", function()
         local folder = server.folder()
         server.write_file(folder .. "/reader", "rita:pass:word:read\n")
         server.write_file(folder .. "/admin", "adam:read\n")
@@ -102,7 +102,7 @@ describe("TLS", function()
         assert.is_true(tls.is_for({ "127.0.0.1" }, "127.0.0.1"))
     end)
 
-    it("is told to be missing where LuaSec is", function()
+    it("is reported missing where LuaSec is", function()
         local loaded, preloaded = package.loaded.ssl, package.preload.ssl
         package.loaded.ssl, package.preload.ssl = nil, function() error("not here") end
         local listener = assert(require("socket").bind("127.0.0.1", 0))
@@ -137,7 +137,7 @@ describe("TLS", function()
         server.remove_folder(folder)
     end)
 
-    it("refuses a certificate that nobody vouches for, unless told not to look", function()
+    it("refuses a certificate without a trusted issuer, unless told not to verify", function()
         local c, message, code = client.connect(one.address)
         assert.is_nil(c)
         assert.equal("connect", code)

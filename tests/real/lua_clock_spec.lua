@@ -40,7 +40,7 @@ for _, with_system in ipairs({ true, false }) do
 
         setup(function() clock = load_clock(with_system) end)
 
-        it("never steps back, and sleeps at least as long as it is told", function()
+        it("never steps back, and sleeps at least the given time", function()
             local start_s = clock.steady_s()
             clock.sleep(0.02)
             assert.is_true(clock.steady_s() - start_s >= 0.02)
@@ -48,7 +48,7 @@ for _, with_system in ipairs({ true, false }) do
             clock.sleep(-1)
         end)
 
-        it("tells the time of day, advancing with the steady clock", function()
+        it("has the time of day, advancing with the steady clock", function()
             local from_s, now_s = os.time(), clock.time_s()
             assert.is_true(now_s > from_s - 1 and now_s < os.time() + 2)
             -- The steady clock before and after each reading of the time of day: they may be far apart.

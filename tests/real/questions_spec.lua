@@ -154,7 +154,7 @@ describe("a question of an operator", function()
         if memcached then memcached:stop() end
     end)
 
-    it("stands in slatectl(1), with its command, its keys, and what a memcached needs", function()
+    it("stands in slatectl(1), with its command, its keys, and the needs of a memcached", function()
         for _, case in ipairs(QUESTIONS) do
             local told = page:match("%.It " .. case[1]:gsub("%p", "%%%0") .. "\n%.Ql (.-)\n%.[IE][tl]")
             assert.truthy(told, case[1])

@@ -42,7 +42,7 @@ describe("scripts/run-tests", function()
     end
   end)
 
-  it("fails on each broken suite, and says what is wrong with it", function()
+  it("fails on each broken suite, and names the fault", function()
     local suites, broken = {}, {
       failed = { "echo '# SEED=77'; echo ok 1 - a; echo not ok 2 - b; echo '# why'; echo 1..2; exit 1", 1,
         "\n    # SEED=77\n    not ok 2 - b\n    # why\n" },
@@ -82,7 +82,7 @@ describe("scripts/run-tests", function()
     assert.equal("0 passed, 2 failed", last)
   end)
 
-  it("runs no more suites at a time than it is told to, the longest of the last time first", function()
+  it("runs no more suites at a time than -j says, the longest of the last time first", function()
     local suites = {}
     for i = 1, 6 do
       suites[i] = suite("s" .. i, ([[#!/bin/sh
@@ -131,7 +131,7 @@ echo ok 1; echo 1..1
     assert.equal("10 passed, 0 failed", last)
   end)
 
-  it("removes what suites leave, terminals too", function()
+  it("removes files that suites leave, terminals too", function()
     local left = suite("left", ([[#!/bin/sh
 file=$(mktemp); mkdir -p "$XDG_STATE_HOME/slate" "$SLATE_LOCK_DIR/lock"
 env SHELL=/bin/sh tmux -f /dev/null new-session -d 'exec sleep 3600' && tmux display -p '#{pid}' >%s/terminal
@@ -145,7 +145,7 @@ echo ok 1; echo 1..1
     assert.truthy(kept:find("^[^\n]*No such file or directory\n$"), kept)
   end)
 
-  it("ends its suites and removes what they leave when it is interrupted", function()
+  it("ends its suites and removes their files when interrupted", function()
     local long = suite("long", ([[#!/bin/sh
 mktemp >%s/file
 setsid sleep 3600 & : >%s/begun; sleep 3601
@@ -163,7 +163,7 @@ setsid sleep 3600 & : >%s/begun; sleep 3601
     assert.truthy(text:find("^status 130\n[^\n]*No such file or directory\n$"), text)
   end)
 
-  it("has a spec that asks for the world run by the world's interpreter", function()
+  it("runs a spec that requires the world with the world's interpreter", function()
     local path = suite("in_spec.lua",
       ('-- require "support.%s"\nit("is", function() assert.equal("build/world/lua", arg[-1]) end)'):format("world"))
     local ok, _, text = count({ path })

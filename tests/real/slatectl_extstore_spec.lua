@@ -43,7 +43,7 @@ for _, kind in ipairs(kinds) do
             return (assert(require("slate.facts.runtime").read(client)))
         end
 
-        it("shows what is on flash, by what it is written as, and the classes that are written", function()
+        it("shows the items on flash, their form, and the classes that are written", function()
             local document = dkjson.decode((ctl.succeed("--json extstore --interval 0")))
             local seen, pages, free = document.storage, 0, 0
             assert.equal("slate/extstore/1", document.schema)
@@ -95,7 +95,7 @@ for _, kind in ipairs(kinds) do
             assert.truthy(ctl.succeed("audit"):find("ext_item_age: 3 -> 4294967295 (undoes 1)", 1, true))
         end)
 
-        it("sends nothing that would not do what it says", function()
+        it("sends no setting that would have another effect than its name says", function()
             local before = settings()
             for arguments, wanted in pairs({ ["set ext_item_size=0"] = 64, ["set ext_item_size=1048577"] = 64,
                 ["set ext_item_age=-1"] = 64, ["set ext_item_age=4294967296"] = 64, ["set ext_max_frag=1.5"] = 64,
@@ -112,7 +112,7 @@ for _, kind in ipairs(kinds) do
     end)
 
     describe("a memcached without storage on flash, " .. kind.name, function()
-        it("is told apart, though it shows the settings", function()
+        it("is recognised, though it shows the settings", function()
             local one = server.start({ binary = kind.binary, args = { "-m", "16" } })
             local ctl = command.new({ server = one.address })
             finally(function()
@@ -144,7 +144,7 @@ describe("slatectl extstore on slated", function()
 end)
 
 describe("the pages on flash", function()
-    it("are told by what is written to them, free ones by what they are kept for", function()
+    it("are listed by the items written to them, free ones by their purpose", function()
         local lines = {}
         for id, page in ipairs({ { 7, 900, 0, 0 }, { 8, 300, 1, 0 }, { 0, 0, 0, 0 }, { 0, 0, 0, 1 },
             { 9, 500, 99, 99 } }) do
@@ -162,7 +162,7 @@ describe("the pages on flash", function()
 end)
 
 describe("the overview of a server with storage on flash", function()
-    it("tells what items take in memory, without the values on flash that memcached counts", function()
+    it("shows the items' memory, without the values on flash that memcached counts", function()
         local general = { bytes = 40 << 20, limit_maxbytes = 16 << 20, extstore_bytes_used = 32 << 20 }
         local overview = view.overview(snapshots.make(1000, {}, general))
         assert.same({ 8 << 20, 0.5 }, { overview.used_bytes, overview.used_ratio })
@@ -172,7 +172,7 @@ describe("the overview of a server with storage on flash", function()
 end)
 
 describe("slatetop on a recording with storage on flash", function()
-    it("has the doctor's words for what is wrong", function()
+    it("has the doctor's findings", function()
         local general = { extstore_limit_maxbytes = 64 << 20, extstore_pages_used = 32, extstore_pages_free = 0,
             extstore_objects_used = 3200, extstore_bytes_fragmented = 32 << 20, extstore_memory_pressure = 12.5,
             cmd_get = 0, get_hits = 0, cmd_set = 0 }
@@ -266,7 +266,7 @@ describe("the doctor on storage on flash", function()
         assert.equal("", findings(with(holes, { extstore_pages_used = 40, extstore_pages_free = 60 })))
     end)
 
-    it("finds what is dropped unread, and what is evicted from memory while flash has room", function()
+    it("finds items dropped unread, and evictions from memory while flash has room", function()
         finds("^storage_unread note: compaction drops 9 objects a second", { extstore_compact_skipped = 9 })
         local function evicted_of(chunk_bytes)
             local class = { chunk_size = chunk_bytes, chunks_per_page = 100, total_pages = 4, used_chunks = 400,

@@ -78,7 +78,7 @@ describe("slated --check-config", function()
         end)
     end
 
-    it("makes nothing of what is not there yet", function()
+    it("creates no missing file", function()
         local words = "-s FOLDER/socket -P FOLDER/pid -e FOLDER/items --automove-record=FOLDER/record "
             .. "-o takeover_socket=FOLDER/takeover,slab_automove=lua:ratio -S -d"
         assert.same({ 0, GOOD, "" }, { table.unpack({ run("--check-config " .. words) }, 1, 3) })
@@ -100,7 +100,7 @@ describe("slated --check-config", function()
     end)
 
     -- README has the formula.
-    it("tells the memory that the process needs", function()
+    it("prints the memory that the process needs", function()
         local function need_mib(words)
             local _, _, err, out = run("--check-config -p -1 " .. words)
             return assert(tonumber(out:match("the process needs at most (%d+) MiB")), err)
@@ -120,7 +120,7 @@ describe("slated --check-config", function()
         end
     end)
 
-    it("tells the limit of the process where that is less", function()
+    it("prints the limit of the process where that is less", function()
         for words, told in pairs({
             ["-m 1024 -o process_memory=200"] = "takes at most 200 MiB: -m 1024 as far as the rest leaves that",
             ["-o process_memory=100"] = "takes at most 100 MiB: -m 100 as far",
@@ -136,7 +136,7 @@ describe("slated --check-config", function()
         assert.same({ 0, GOOD, "" }, { code, out, err })
     end)
 
-    it("warns of what a start warns of", function()
+    it("prints the warnings of a start", function()
         local code, out, err = run("--check-config -p -1 word -o hashpower=20")
         assert.same({ 0, GOOD }, { code, out })
         assert.truthy(err:find('"word" belongs to no option; it is ignored, as in memcached\n', 1, true), err)
@@ -152,7 +152,7 @@ describe("slated --check-config", function()
         end
     end)
 
-    it("tells root that serving wants -u, and nobody else", function()
+    it("warns only root that serving needs -u", function()
         local function is_told(before, user)
             return server.capture(("%s%s --check-config -p -1 %s 2>&1"):format(before, server.quoted(SLATED), user))
                 :find("to serve as root they need -u root", 1, true) ~= nil
@@ -163,7 +163,7 @@ describe("slated --check-config", function()
         assert.is_false(is_told(is_root and "setpriv --reuid 65534 --regid 65534 --clear-groups " or "", ""))
     end)
 
-    it("does not look for the user of -u unless it is root, as a start", function()
+    it("looks up the user of -u only as root, as a start does", function()
         local as_nobody = server.USER == "" and "" or "setpriv --reuid 65534 --regid 65534 --clear-groups "
         local said = server.capture(("%s%s --check-config -p -1 -u 11211 2>&1; echo $?"):format(as_nobody,
             server.quoted(SLATED)))

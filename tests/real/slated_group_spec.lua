@@ -92,7 +92,7 @@ describe("a control group of version 2", function()
         end
     end)
 
-    it("leaves the need that is told to the options, whatever its limit is", function()
+    it("does not change the need of the options, whatever its limit is", function()
         for words, want_mib in pairs({ ["-m 1024"] = 1377, ["-m 64"] = 104, ["-m auto"] = false,
             ["-m 1024 -o read_buf_mem_limit=1"] = 1206 }) do
             for _, limit_mib in ipairs({ 103, 1377 }) do
@@ -106,7 +106,7 @@ describe("a control group of version 2", function()
         end
     end)
 
-    it("keeps its limit where connections may take nearly all of it, and tells the remedy in one line", function()
+    it("holds its limit where connections may take nearly all of it, and names the remedy in one line", function()
         for words, limit_mib in pairs({ ["-m 64"] = 24, ["-m 64 -o read_buf_mem_limit=40"] = 30 }) do
             say("memory.high", tostring(limit_mib * MIB))
             local checked = check_config(words)
@@ -125,7 +125,7 @@ describe("a control group of version 2", function()
         end
     end)
 
-    it("is told in one line where it is too small for any limit of the process", function()
+    it("is reported in one line if too small for any limit of the process", function()
         for words, is_told in pairs({ ["-m 64"] = true, ["-m 64 -o process_memory=0"] = false }) do
             say("memory.high", tostring(16 * MIB))
             local checked = check_config(words)
@@ -134,7 +134,7 @@ describe("a control group of version 2", function()
         end
     end)
 
-    it("is what -m has shares of, and auto is 75%", function()
+    it("is the base of -m's shares, and auto is 75%", function()
         for words, want_mib in pairs({ ["-m 50%"] = 128, ["-m auto"] = 192, ["-m 100%"] = 256 }) do
             local said = check_config(words)
             assert.equal(want_mib, tonumber(said:match("at most %d+ MiB: %-m (%d+)")), said)
@@ -145,7 +145,7 @@ describe("a control group of version 2", function()
         assert.truthy(check_config("-I 5%"):find('from 1k to 1g, not "5%"', 1, true))
     end)
 
-    it("limits the process, and items get less as soon as others in it take more", function()
+    it("limits the process, and items get less as soon as other parts take more", function()
         start("-v -m 1024 -o process_memory=auto,sample_rate=0")
         local at_first = memory()
         assert.equal(LIMIT_MIB * MIB, at_first.process_limit)

@@ -115,7 +115,7 @@ describe("slated -e, where memory is wanting", function()
         end)
     end)
 
-    it("is ended by the system when somebody cuts the file, and the next start refuses what is left", function()
+    it("is ended by the system when somebody cuts the file, and the next start refuses the remaining part", function()
         one = restart.begin("-m 16")
         finally(function()
             one:finish()

@@ -96,7 +96,7 @@ describe("slated -e with other options", function()
         end)
     end
 
-    it("lets items go, the oldest first, where the new limit is lower than what is in it", function()
+    it("lets the oldest items go where the new limit is lower than their sum", function()
         -- A kill amid a change of the chunk sizes leaves the items in two classes, each with an order of its own.
         one = restart.begin("-m 64 --policy=lru -t 1 -o no_slab_geometry_auto")
         local client = one:connect()

@@ -32,7 +32,7 @@ describe("slated -e", function()
     end)
 
     for _, signal in ipairs { "TERM", "USR1", "KILL" } do
-        it("goes on with what was stored after SIG" .. signal, function()
+        it("goes on with the stored items after SIG" .. signal, function()
             local client = start("-m 64")
             local large = ("0123456789abcdef"):rep(50000)
             assert.equal("STORED", wire.ask(client, "set flags 77 0 5\r\nhello"))
@@ -115,7 +115,7 @@ describe("slated -e", function()
         assert.equal("HD", wire.ask(client, "mg after"))
     end)
 
-    it("refuses a file that another server has, and one that it cannot go on with, with a sentence", function()
+    it("refuses another server's file, and an unusable one, with a sentence", function()
         start("-m 64")
         local folder = one.folder
         local said, code = one:refused(("-m 64 -e %s/memory"):format(folder))

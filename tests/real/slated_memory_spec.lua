@@ -19,7 +19,7 @@ local function memory()
 end
 
 describe("the limit of the process", function()
-    it("is none unless it is asked for, and each part is told all the same", function()
+    it("is off by default, and each part is shown all the same", function()
         rig.start("-m", "16")
         rig.store("key", 100, 100)
         local now = memory()
@@ -30,7 +30,7 @@ describe("the limit of the process", function()
         end
     end)
 
-    it("gives items what the rest leaves when no -m is given", function()
+    it("gives items the memory that other parts leave when no -m is given", function()
         rig.start("-o", "process_memory=" .. LIMIT_MIB)
         local now = memory()
         assert.equal(LIMIT_MIB * MIB, now.process_limit)
@@ -38,7 +38,7 @@ describe("the limit of the process", function()
         assert.is_true(now.items_limit + now.at_start + now.reserved <= now.process_limit)
     end)
 
-    it("gives items no more than -m nor than the rest leaves, and changes while it serves", function()
+    it("gives items no more than -m nor than other parts leave, and changes while it serves", function()
         rig.start("-m", "16", "-o", "process_memory=" .. LIMIT_MIB)
         assert.equal(16 * MIB, memory().items_limit)
         assert.equal("OK", rig.ask("cache_memlimit " .. LIMIT_MIB))

@@ -18,7 +18,7 @@ local function assert_refused(words, pattern, status)
 end
 
 describe("slated's command line", function()
-    it("begins with the options of SLATED_OPTIONS, whose values it outdoes", function()
+    it("begins with the options of SLATED_OPTIONS, which the command line overrides", function()
         local one = server.start({ environment = { "SLATED_OPTIONS=-c 77 -o 'idle_timeout=9,no_hashexpand' -t 3" },
             args = { "-t", "2" } })
         finally(function() one:stop() end)
@@ -99,7 +99,7 @@ describe("slated's command line", function()
         assert.truthy(out:find("libevent %d"))
     end)
 
-    it("begins -h and -V with memcached's line when it is called memcached, as suites of clients want", function()
+    it("begins -h and -V with memcached's line when called memcached, as suites of clients require", function()
         local folder = server.folder()
         finally(function() server.remove_folder(folder) end)
         assert(os.execute(("ln -s \"$(realpath %s)\" %s/memcached"):format(server.quoted(slated), folder)))
@@ -113,7 +113,7 @@ describe("slated's command line", function()
         end
     end)
 
-    it("tells of its listeners in the order in which they were given", function()
+    it("lists its listeners in the given order", function()
         local list = { "127.0.0.1", "127.0.0.3", "127.0.0.2" }
         local one = server.start({ transport = "tcp", args = { "-l", list[2] .. "," .. list[3], "-v" } })
         finally(function() one:stop() end)
@@ -168,7 +168,7 @@ describe("slated's command line", function()
         end)
     end
 
-    it("says what is missing when an option needs what is not there", function()
+    it("names the missing feature or file that an option needs", function()
         for words, missing in pairs({ ["-Z"] = "certificate", ["-S -U 11211"] = "login",
             ["-e /dev/shm/x --store=heap"] = "--store=slab", ["-o ext_path=/x:1g"] = "flash",
             ["-o proxy_config=x"] = "proxy" }) do
@@ -185,7 +185,7 @@ describe("slated's command line", function()
         assert_refused("-s /tmp/never -u no-such-user", "can't find the user no-such-user to switch to", 67)
     end)
 
-    it("says in one line which address it could not have", function()
+    it("names in one line the address that it could not bind", function()
         local folder = server.folder()
         assert_refused(("-s %s/absent/s %s"):format(folder, server.USER), folder .. "/absent/s", 71)
         server.remove_folder(folder)
@@ -284,7 +284,7 @@ describe("slated's options", function()
         assert.matches("^MEMLIMIT_ADJUST_FAILED", rig.ask("cache_memlimit " .. most_megabytes + 1))
     end)
 
-    it("raise the memory to what the machine has, or to four times what the server started with", function()
+    it("raise the memory to the machine's, or to four times that of the start", function()
         local kib = tonumber(server.read_file("/proc/meminfo"):match("MemTotal:%s*(%d+) kB"))
         rig.start("-m", "3")
         -- as far as references of 32 bits reach

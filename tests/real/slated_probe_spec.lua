@@ -13,7 +13,7 @@ local function probe(words, environment)
 end
 
 describe("slated --probe", function()
-    it("tells that a server answers, over TCP and a UNIX socket", function()
+    it("succeeds if a server answers, over TCP and a UNIX socket", function()
         for _, transport in ipairs({ "unix", "tcp" }) do
             local one = server.start({ transport = transport })
             finally(function() one:stop() end)
@@ -28,7 +28,7 @@ describe("slated --probe", function()
         end
     end)
 
-    it("takes what holds a slash for the path of a socket, also of this folder", function()
+    it("takes a word with a slash for the path of a socket, also of this folder", function()
         local one = server.start({ transport = "unix" })
         finally(function() one:stop() end)
         local folder, name = one.address:match("^(.*)/([^/]+)$")
@@ -67,7 +67,7 @@ describe("slated --probe", function()
         only:close()
     end)
 
-    it("speaks TLS where it is told to, and shows a certificate where the server wants one", function()
+    it("speaks TLS with its option, and shows a certificate where the server requires one", function()
         if not certificates.available() then
             pending("there is no openssl to make a certificate")
             return

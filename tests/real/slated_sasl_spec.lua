@@ -174,7 +174,7 @@ describe("a server with SASL", function()
         connection:close()
     end)
 
-    it("takes a login byte by byte, and answers what was sent behind it after it", function()
+    it("accepts a login byte by byte, and answers later requests after it", function()
         local client = connect()
         for byte in (binary.packet(right[1]) .. binary.packet("0a")):gmatch(".") do
             client.connection:send(byte)
@@ -362,7 +362,7 @@ describe("logins whose authority does not answer", function()
         client:close()
     end)
 
-    it("are not asked for once their clients have hung up", function()
+    it("are not sent to the authority once their clients have hung up", function()
         local client, crowd, questions = member(), {}, {}
         local function connections() return tonumber(client.binary:stats().curr_connections) end
         local before = connections()

@@ -179,7 +179,7 @@ describe("after a takeover", function()
         assert.equal("STORED", wire.ask(client, "set item 0 0 1\r\nb"))
     end)
 
-    it("metrics are told at the same port; no scrape is refused on the way", function()
+    it("metrics are served at the same port; no scrape is refused on the way", function()
         local free = assert(socket.bind("127.0.0.1", 0))
         local _, port = free:getsockname()
         free:close()

@@ -115,7 +115,7 @@ describe("a takeover that comes to nothing", function()
         place:finish()
     end)
 
-    it("for it is killed at some moment", function()
+    it("because it is killed at some moment", function()
         start()
         for _ = 1, KILLS do
             local first = place:serving()
@@ -156,7 +156,7 @@ describe("a takeover that comes to nothing", function()
         take_over()
     end)
 
-    it("for a port of it is taken, which it learns late: it leaves the file before the first serves again", function()
+    it("because its port is taken, as it learns late: it leaves the file before the first serves again", function()
         local taken = assert(socket.bind("127.0.0.1", 0))
         local metrics = ("-o metrics=127.0.0.1:%d"):format(select(2, taken:getsockname()))
         start(nil, ("-e %s/memory"):format(folder))
@@ -171,7 +171,7 @@ describe("a takeover that comes to nothing", function()
         take_over()
     end)
 
-    it("for its options are wrong, when SIGUSR2 starts it: the first tells that", function()
+    it("because its options are wrong, when SIGUSR2 starts it: the first logs that", function()
         server.write_file(folder .. "/options", "-m 64\n")
         start(nil, ("--config %s/options"):format(folder))
         local first = place:serving()
@@ -261,7 +261,7 @@ describe("a takeover that comes to nothing", function()
         end
     end)
 
-    it("for it says nothing, garbage, half a message, too much, or another version's", function()
+    it("because it sends nothing, garbage, half a message, too much, or another version's", function()
         start()
         local first = place:serving()
         learn_hello()
@@ -297,7 +297,7 @@ describe("a takeover that comes to nothing", function()
         take_over()
     end)
 
-    it("for it is to go on, and hangs up, talks nonsense or does not answer", function()
+    it("because at its turn it hangs up, sends nonsense or does not answer", function()
         start()
         local first = place:serving()
         learn_hello()
@@ -316,7 +316,7 @@ describe("a takeover that comes to nothing", function()
         take_over()
     end)
 
-    it("for the process that was started hangs before it asks: it is killed, and the next may be started", function()
+    it("because the started process hangs before it asks: it is killed, and the next may be started", function()
         place.binary = folder .. "/slated"
         assert(os.execute(("cp %s %s"):format(server.quoted(server.slated()), place.binary)))
         start()
@@ -367,7 +367,7 @@ describe("a takeover that comes to nothing", function()
         assert.equal("HD", wire.ask(place:connect(), "mg item"))
     end)
 
-    it("for it is another user's", function()
+    it("because it is another user's", function()
         if server.capture("id -u") ~= "0" then
             pending("needs root, to become another user")
             return

@@ -168,7 +168,7 @@ describe("a takeover", function()
         end
     end)
 
-    it("keeps all items with other options, one after the other, in the chunks that these ask for", function()
+    it("keeps all items with other options, one after the other, in the chunks of these options", function()
         local always = " -o slab_geometry_rate=100,no_slab_geometry_auto"
         local client = start("-m 32" .. always)
         store(client, ITEMS, function(i) return 100 + i end)

@@ -130,7 +130,7 @@ describe("slated with TLS", function()
         c:close()
     end)
 
-    it("sends a client that reads late all that it asked for", function()
+    it("sends a slow reader its whole reply", function()
         local one = start()
         local c = connect(one)
         assert.is_true(c:set("big", ("x"):rep(VALUE_BYTES)))
@@ -148,7 +148,7 @@ describe("slated with TLS", function()
         late:close()
     end)
 
-    it("hangs up on a client that speaks plainly, and counts it", function()
+    it("hangs up on a client without TLS, and counts it", function()
         local one = start()
         local plain = dial("127.0.0.1", one.port)
         assert(plain:send("version\r\n"))
@@ -166,7 +166,7 @@ describe("slated with TLS", function()
         assert.equal(1, statistic(one, "ssl_handshake_errors"))
     end)
 
-    it("refuses versions of TLS older than it is told to speak", function()
+    it("refuses versions of TLS older than its option permits", function()
         local one = start("ssl_min_version=3")
         assert.is_false(is_served("127.0.0.1", one.port, { protocol = "tlsv1_2" }))
         assert.is_true(is_served("127.0.0.1", one.port, { protocol = "tlsv1_3" }))
@@ -176,7 +176,7 @@ describe("slated with TLS", function()
         assert.is_false(is_served("127.0.0.1", one.port, { protocol = "tlsv1_1" }))
     end)
 
-    it("asks for a client's certificate where the listener or the mode says so", function()
+    it("requires a client's certificate where the listener or the mode says so", function()
         local one = start(nil, "-l", "notls:127.0.0.2,mtls:127.0.0.3,btls:127.0.0.4,127.0.0.1")
         local ports = {}
         for line in io.lines(one.folder .. "/ports") do
@@ -202,7 +202,7 @@ describe("slated with TLS", function()
         assert.is_false(is_served("127.0.0.1", one.port, stranger))
     end)
 
-    it("shows new certificates to new clients, asked to or by itself, and keeps those it has", function()
+    it("shows new certificates to new clients, on a command or by itself, and keeps its connections", function()
         local one = start()
         local before = connect(one)
         for i, how in ipairs({ "refresh_certs", "SIGHUP", "by itself" }) do
@@ -244,7 +244,7 @@ describe("slated with TLS", function()
         c:close()
     end)
 
-    it("gives who shows a certificate of a name in the file of users the role of that line, without a login", function()
+    it("gives a client whose certificate names a line of the file of users that role, without a login", function()
         server.write_file(folder .. "/users", "anna:secret\ncertificate client read\ncertificate web.shop write\n"
             .. "certificate spiffe://shop/api admin\n")
         local one = start("ssl_verify_mode=1", "-Y", folder .. "/users", "-l",
@@ -312,7 +312,7 @@ describe("slated with TLS", function()
         assert.same({ "0", "0" }, scraped(""))
     end)
 
-    it("says that names of certificates are in vain where no client is asked for one", function()
+    it("warns that names of certificates are in vain where no client is asked for one", function()
         server.write_file(folder .. "/users", "certificate client read\n")
         local function is_said(one)
             return one:log():find("/users names certificates, but no client is asked for one", 1, true) ~= nil

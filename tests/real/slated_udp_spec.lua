@@ -87,7 +87,7 @@ describe("slated by UDP", function()
         end
     end)
 
-    it("gives one client that asks by the batch each reply, long or short, under its id", function()
+    it("gives a client that sends in batches each reply, long or short, under its id", function()
         local sizes, want = { 1, 1, 1, 5, 2, 3000, 1392, 1392, 0, 1384, 1384, 2768, 40, 40, 39, 40 }, {}
         local tcp = one:connect()
         for i, size in ipairs(sizes) do
@@ -132,7 +132,7 @@ describe("slated by UDP", function()
         assert.equal("\x81\x0a" .. ("\0"):rep(10) .. "abcd" .. ("\0"):rep(8), (ask(noop)))
     end)
 
-    it("drops what is no request, and what is not whole", function()
+    it("drops datagrams that are no request or incomplete", function()
         for _, datagram in ipairs({ "", "x", frame(7), frame(7, 2) .. "version\r\n", frame(7) .. "version",
             frame(7) .. "set a 0 0 10\r\n12345", frame(7) .. "set a 0 0 900000\r\n" .. ("x"):rep(5000),
             frame(7) .. "quit\r\n", frame(7) .. "set " .. ("k"):rep(3000) }) do
@@ -145,7 +145,7 @@ describe("slated by UDP", function()
         tcp:close()
     end)
 
-    it("ends what two servers would tell each other", function()
+    it("ends an exchange between two servers", function()
         local noop = "\x80\x0a" .. ("\0"):rep(22)
         assert.equal("STORED\r\n", (ask("set a 0 0 8\r\nmn\r\nmn\r\n\r\n")))
         for _, request in ipairs({ "nonsense\r\n", "get\r\n", "watch\r\n", "get a\r\n", "mg a v\r\n", "mn\r\n", noop,
@@ -282,7 +282,7 @@ describe("slated by UDP to another machine", function()
             print(#udp:receive() + #udp:receive())]])))
     end)
 
-    it("replies as long as it is told to with udp_reply_factor", function()
+    it("replies as much as udp_reply_factor permits", function()
         local script <const> = 'ask("set a 0 0 100\\r\\n" .. ("x"):rep(100) .. "\\r\\n") ask("get a\\r\\n", 0.5)'
         for factor, reply in pairs({ [2] = "45\tSERVER_ERROR reply too long for UDP", [4] = "130\tVALUE a 0 100" }) do
             assert.equal("16\tSTORED\n" .. reply .. "\n", (elsewhere("-o udp_reply_factor=" .. factor, script)))

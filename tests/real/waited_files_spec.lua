@@ -48,7 +48,7 @@ describe("a FIFO or a device in place of a file", function()
         assert.equal(0, (ctl.shell("slatectl doctor --recording /dev/stdin --json <recording.jsonl")))
     end)
 
-    it("as the record of changes is refused, or told to be full", function()
+    it("as the record of changes is refused, or reported full", function()
         for _, arguments in ipairs({ "set verbosity 1", "audit", "undo", "fleet undo" }) do
             local code, _, err = ctl.shell("SLATE_AUDIT=fifo " .. ENDS .. "slatectl " .. arguments)
             assert.not_equal(124, code)

@@ -137,7 +137,7 @@ local function deaf(count, line)
 end
 
 describe("clients that do not read", function()
-    it("cannot keep a value from being replaced or deleted, and get what they asked for after all", function()
+    it("cannot keep a value from being replaced or deleted, and get the requested value after all", function()
         start()
         local writer = connect()
         assert.equal("STORED", ask(writer, "set k 0 0 500000\r\n" .. ("v"):rep(500000)))
@@ -222,7 +222,7 @@ describe("a get line without an end", function()
         assert.is_true(rig.server:resident_bytes() - before < 4 * MIB)
     end)
 
-    it("of good keys is answered as it comes, in bounded memory", function()
+    it("of good keys is answered while it arrives, in bounded memory", function()
         rig.start_process()
         local other, connection = connect(), connect()
         assert.equal("STORED", wire.ask(other, "set k 0 0 1\r\nv"))

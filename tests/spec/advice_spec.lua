@@ -27,7 +27,7 @@ local function seen(classes, automove, slated)
 end
 
 describe("advise pages of a slated whose classes are all well", function()
-    it("names the mode utility where another one is on, and does not ask for it where it is on already", function()
+    it("names the mode utility where another one is on, and only there", function()
         local calm <const> = { [5] = { 4, 0 }, [6] = { 4, 0 } }
         local told = advice.pages(seen(calm, "off", "0.1.0"), CLIENT, {})
         assert.same({ "slatectl automove utility" }, told.commands)
@@ -39,7 +39,7 @@ describe("advise pages of a slated whose classes are all well", function()
     end)
 end)
 
-describe("advise automove of classes whose items live for times that differ", function()
+describe("advise automove for classes whose items live for different times", function()
     it("advises a policy only where a class that keeps its items long has a page to give", function()
         local told = advice.automove(seen({ [5] = { 2, 500 }, [6] = { 1, 20 } }, 1), CLIENT, {})
         assert.same({}, told.commands)
@@ -54,7 +54,7 @@ describe("advise automove of classes whose items live for times that differ", fu
 end)
 
 describe("advice on chunk sizes", function()
-    it("is none of a server that tells chunks larger than a page", function()
+    it("is none for a server that reports chunks larger than a page", function()
         for name, settings in pairs({ slab_chunk_max = { chunk_size = 48, slab_chunk_max = math.maxinteger },
             chunk_size = { chunk_size = math.maxinteger, slab_chunk_max = 524288 } }) do
             local context = { who = {}, snapshot = function() return { settings = settings, classes = {} } end }

@@ -34,7 +34,7 @@ describe("tests/bench/drawn", function()
     end
   end)
 
-  it("draws what the shapes say: keys that are never seen again, scans, and bursts", function()
+  it("draws each shape as described: keys without a second request, scans, and bursts", function()
     local _, once = told("once", 7)
     assert.truthy(once > REQUESTS * 0.4, once)
     local keys, repeats = told("burst", 7), 0

@@ -35,11 +35,11 @@ local function evicting(general, fields)
 end
 
 describe("the doctor on memory", function()
-    it("does not call it short because what is evicted was never read", function()
+    it("does not find memory short when the evicted items were never read", function()
         assert.same({}, doctor.findings(evicting()))
     end)
 
-    it("names for a class that refuses stores the move to it, and gives the same page to no other", function()
+    it("names for a class that refuses stores the move to that class, and gives the same page to no other", function()
         local before = make(1000, { [3] = class({}), [5] = class({}), [7] = class({}) }, { evictions = 0 })
         local now = make(1001, { [3] = class({ age = 6000 }), [5] = class({ evicted = 400 }),
             [7] = class({ outofmemory = 9, age = 1 }) }, { evictions = 400 })
@@ -49,13 +49,13 @@ describe("the doctor on memory", function()
             found("starving", findings).todo)
     end)
 
-    it("tells of waste before anything is evicted", function()
+    it("finds waste before any eviction", function()
         local now = make(1, { [5] = class({ total_pages = 40, used_chunks = 40000, mem_requested = 30000000 }) },
             { limit_maxbytes = 64 << 20 })
         assert.truthy(found("waste", doctor.findings({ now = now })).what:find("is wasted", 1, true))
     end)
 
-    it("tells of items that have expired and still take memory", function()
+    it("finds expired items that still take memory", function()
         local now = make(1, { [5] = class({}) }, { curr_items = 82000 })
         local finding = found("expired", doctor.findings({ now = now, expired_items = 80000 }))
         assert.equal("note: 80000 of 82000 items have expired and still take memory",
@@ -76,7 +76,7 @@ describe("the doctor on memory", function()
         assert.is_nil(told(false, 5))
     end)
 
-    it("calls it back and forth where a page went there and back within five minutes, and lately", function()
+    it("finds pages to and fro where one went there and back within the last five minutes", function()
         local function told(there_s, back_s)
             local known = evicting({ time = 1001 }, { moves = {
                 { from = 38, to = 37, pages = 1, time_s = 1001 - there_s },
@@ -89,7 +89,7 @@ describe("the doctor on memory", function()
         assert.is_false(told(310, 301))
     end)
 
-    it("calls it no back and forth where an operator takes a move back, and does it again", function()
+    it("does not find pages to and fro where an operator takes a move back, and does it again", function()
         local function told(...)
             local moves = {}
             for i, mode in ipairs({ ... }) do
@@ -107,7 +107,7 @@ describe("the doctor on memory", function()
         assert.is_true(told("utility", "utility"))
     end)
 
-    it("judges what moves lose by the interval, not since the start", function()
+    it("judges the items lost by moves in the interval, not since the start", function()
         local known = evicting({ slab_reassign_busy_deletes = 7000 })
         known.before.general.slab_reassign_busy_deletes = 7000
         assert.is_nil(found("moves", doctor.findings(known)))
@@ -131,7 +131,7 @@ describe("the doctor on the memory of the process", function()
         return found("process", doctor.findings(evicting(nil, { process = process })))
     end
 
-    it("says when a limit of the process leaves items less than was asked for", function()
+    it("finds a limit of the process that leaves items less than their own limit", function()
         local finding = of({ process_limit = 200 << 20, items_limit = 120 << 20, items_asked = 200 << 20,
             items = 120 << 20 })
         assert.equal("note", finding.severity)
@@ -173,7 +173,7 @@ describe("the course of a server", function()
         end
     end)
 
-    it("tells a restart for five minutes, and what was lost; what came before is forgotten", function()
+    it("finds a restart for five minutes, with its losses, and forgets the time before", function()
         local function restarted(ago_s)
             local gets = 0
             return course_of(10 + ago_s, function(i)
@@ -188,7 +188,7 @@ describe("the course of a server", function()
         assert.is_nil(restarted(301):restarted())
     end)
 
-    it("is told by what was seen since, where a clock was set back", function()
+    it("goes by the seconds seen since, where a clock was set back", function()
         local one, said = view.observer(), {}
         for i = 0, 19 do -- class 6 evicts 1,500 items a second that nobody reads; the clock is set back by 100 s
             local back_s = i >= 10 and 100 or 0
@@ -204,7 +204,7 @@ describe("the course of a server", function()
         assert.equal(said[9], said[19])
     end)
 
-    it("tells a young server that was not seen to start", function()
+    it("finds a young server whose start was not seen", function()
         local one = view.course()
         one:add(make(40, {}, { uptime = 40 }))
         assert.is_nil(one:restarted())
@@ -217,7 +217,7 @@ describe("the course of a server", function()
         assert.is_false(told(1), "what evicts has filled")
     end)
 
-    it("tells traffic that stopped, but not where none was due", function()
+    it("finds traffic that stopped, but not where none was due", function()
         local function idle_from(second)
             return course_of(100, function(i)
                 return i >= second and { gets = 360000 + 100 * second, hits = 288000 + 80 * second } or nil
@@ -233,7 +233,7 @@ describe("the course of a server", function()
         assert.is_nil(one:stopped())
     end)
 
-    it("tells no traffic that stopped of a pause that is shorter than bursts are apart", function()
+    it("does not find stopped traffic in a pause shorter than the time between bursts", function()
         local function looked_for(seconds)
             local one = view.course() -- 10,000 requests a second since its start
             for i = 0, 3 do
@@ -246,7 +246,7 @@ describe("the course of a server", function()
         assert.truthy(looked_for(1))
     end)
 
-    it("tells a hit ratio that fell to less than half, within seconds, by two looks alone, too", function()
+    it("finds a hit ratio that fell to less than half, within seconds, from two samples alone, too", function()
         local function from(second, hits_each, seconds)
             local hits = 288000
             return course_of(seconds, function(i)
@@ -288,7 +288,7 @@ describe("the doctor on few hits", function()
         return finding and finding.what, math.floor(now_s + 0.5)
     end
 
-    it("looks for ten seconds, as slatetop does, before it tells of them", function()
+    it("samples ten seconds, as slatetop does, before it reports them", function()
         assert.same({ "only 42% of the reads find their item", 10 }, { said(function() return 0.42 end) })
         assert.same({ nil, 2 }, { said(function(at_s) return at_s < 1 and 0.4 or 0.9 end) })
         assert.same({ nil, 1 }, { said(function() return 0.9 end) })
@@ -333,7 +333,7 @@ describe("expired items", function()
         return expired, table.concat(asked, " ")
     end
 
-    it("are what a class holds beyond what is listed, where that is more than half", function()
+    it("are unlisted memory of a class, where that is more than half", function()
         assert.equal(8900, (count({ [3] = 9000, [5] = 4000 }, { [3] = 100, [5] = 2001 })))
         assert.equal(0, (count({ [3] = 9000 }, { [3] = 4501 })))
     end)
@@ -366,7 +366,7 @@ for _, kind in ipairs(server.both()) do
 end
 
 describe("a mode of automove that fails", function()
-    it("is told by automove, check, doctor, advise and the exporter in the same words", function()
+    it("has the same words in automove, check, doctor, advise and the exporter", function()
         local said = "automove failed: lua:mine: no idea; now it is utility"
         local folder = server.folder()
         server.write_file(folder .. "/mine.lua", "return { decide = function() error('no idea', 0) end }\n")
@@ -396,7 +396,7 @@ describe("a mode of automove that fails", function()
 end)
 
 describe("slatectl doctor --recording", function()
-    it("says what was found from when to when", function()
+    it("prints each finding with its first and last time", function()
         local ctl = command.new()
         finally(function() ctl.remove() end)
         recordings.copy("shift1618", ctl.folder .. "/r.jsonl")

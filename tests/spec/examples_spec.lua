@@ -87,7 +87,7 @@ describe("the example", function()
             .. " --check-config --config " .. FOLDER .. "slated.conf 2>&1 | head -1"))
     end)
 
-    it("statefulset.yaml gives slated options that it takes", function()
+    it("statefulset.yaml gives slated options that exist", function()
         local words = {}
         local args = text_of("statefulset.yaml"):match("\n +args:\n(.-)\n +ports:")
         for word in args:gmatch("%- (%S+)") do
@@ -150,7 +150,7 @@ describe("the example", function()
         assert.equal("slated (--config /etc/slated.conf -l ::1) [-c] [5] = 0", entry("SLATED_OPTIONS='-l ::1'", "-c 5"))
     end)
 
-    it("docker-entrypoint.sh runs another command as it is", function()
+    it("docker-entrypoint.sh runs another command unchanged", function()
         assert.equal("other () [-m] [64] = 0", entry("MEMCACHED_CACHE_SIZE=32", "other -m 64"))
         assert.truthy(entry("", "no-such-command -m 64"):find("no-such-command: not found\n = 127", 1, true))
     end)
@@ -168,7 +168,7 @@ describe("the example", function()
         assert.equal(BEGINS .. "[] = 0", entry("MEMCACHED_PORT=tcp://10.0.0.1:11211 MEMCACHED_SERVICE_PORT=1", ""))
     end)
 
-    it("docker-entrypoint.sh starts no open server where a password is asked for", function()
+    it("docker-entrypoint.sh starts no open server where a password is required", function()
         for _, name in ipairs({ "MEMCACHED_PASSWORD", "MEMCACHED_PASSWORD_FILE" }) do
             local said = entry(name .. "=x", "-m 64")
             assert.truthy(said:find("^slated: MEMCACHED_PASSWORD has no effect here: .* = 64$"), said)
@@ -274,7 +274,7 @@ tests:
         assert.truthy(page:find("\n" .. asked .. " ", 1, true))
     end)
 
-    it("grafana-dashboard.json asks what Prometheus understands", function()
+    it("grafana-dashboard.json has queries that Prometheus understands", function()
         if not has("promtool") then
             pending("there is no promtool")
             return

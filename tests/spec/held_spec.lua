@@ -33,7 +33,7 @@ local function by_slatetop(before, after)
 end
 
 describe("memory beyond the limit", function()
-    it("is told from a tenth and four pages on that stay", function()
+    it("is found from a tenth and four lasting pages on", function()
         for _, case in ipairs({
             { 64, 64, 64, false }, { 64, 70, 70, false }, { 64, 71, 71, true }, -- more than a tenth
             { 8, 12, 12, false }, { 8, 13, 13, true }, -- more than four pages
@@ -57,7 +57,7 @@ describe("memory beyond the limit", function()
         end
     end
 
-    it("is told with its figures and with what gives it back", function()
+    it("has its figures and its remedy", function()
         local finding, shown = told(8, 39, 39, { classes = 39 })
         assert.equal("critical", finding.severity)
         assert.equal("the server holds 39M of memory, 388% more than its limit of 8M: each of 39 classes keeps a page",

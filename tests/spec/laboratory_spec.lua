@@ -3,7 +3,7 @@
 local world = require "support.world"
 
 describe("twins of tests/bench/laboratory.lua", function()
-    it("hit alike while they are alike, and one hits more once it has pages that it needs", function()
+    it("have equal hits without a change, and one has more once it gets pages that it needs", function()
         if not world.is_there then
             pending("runs in build/world/lua")
             return

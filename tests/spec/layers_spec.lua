@@ -71,7 +71,7 @@ describe("scripts/check-layers", function()
     ["a file in no room"] = { "stray.c", "int stray;\n", "room stray is not in" },
     ["a graph that runs upwards"] = { "LAYERS", "base mem\nmem base\n", "does not stand above" },
   }
-  it("passes the tree that is whole, and fails on each breach of it", function()
+  it("passes the whole tree, and fails on each breach", function()
     assert.same({ true, "" }, { check() })
     for what, breach in pairs(breaches) do
       local before = server.read_file(folder .. "/" .. breach[1])

@@ -171,7 +171,7 @@ describe("-o like_memcached", function()
         end
     end)
 
-    it("evicts the oldest of few items first, and keeps what was read twice", function()
+    it("evicts the oldest of few items first, and retains items that were read twice", function()
         local value = ("v"):rep(1000000)
         for _, words in ipairs({ {}, { "-o", "no_lru_maintainer" } }) do
             on_each(words, function(connection)
@@ -213,7 +213,7 @@ describe("-o like_memcached", function()
         end)
     end)
 
-    it("gives way to options behind it, and wants slabs", function()
+    it("gives way to later options, and requires slabs", function()
         local connection = like("--policy", "s3fifo", "-o", "slab_automove=2")
         local _, ours = wire.stats(connection, "settings")
         assert.equal("2", ours.slab_automove)

@@ -97,7 +97,7 @@ describe("the chart", function()
         assert.equal(0.0, panels[2].series[2].values[1])
     end)
 
-    it("hits draws nothing where nothing was asked, or the server was restarted", function()
+    it("hits draws nothing for seconds without gets, or with a restart", function()
         local short = whole_recording(4)
         short[3].general.get_hits, short[3].general.get_misses = 1, 0
         local points = figure_of("hits", short).panels[1].series[1].points
@@ -243,14 +243,14 @@ describe("drawing", function()
         assert.is_nil(page:find(">0.0015<", 1, true))
     end)
 
-    it("keeps the sizes that are asked for", function()
+    it("has the requested sizes", function()
         assert(chart.write(figure_of("pages", whole_recording(20)), folder .. "/a.png",
             { terminal = "png", width = 640, height = 320 }))
         local width, height = string.unpack(">I4I4", server.read_file(folder .. "/a.png"), 17)
         assert.same({ 640, 320 }, { width, height })
     end)
 
-    it("tells a whole picture from one cut short anywhere", function()
+    it("tells a complete picture from one cut short anywhere", function()
         for _, terminal in ipairs({ "png", "svg", "html" }) do
             local path = folder .. "/whole." .. terminal
             assert(chart.write(figure_of("pages", whole_recording(20)), path, { terminal = terminal }))

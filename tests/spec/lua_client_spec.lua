@@ -59,7 +59,7 @@ describe("client", function()
         assert.equal(1, #transport.log)
     end)
 
-    it("asks for many groups in one send and tells which were refused", function()
+    it("sends many groups at once and names the refused ones", function()
         local one, transport = scripted({ {
             "stats\r\nstats slabs\r\nstats nonsense\r\nstats items\r\n",
             "STAT pid 1\r\nEND\r\nEND\r\nERROR\r\nSTAT items:1:age 2\r\nEND\r\n",
@@ -88,7 +88,7 @@ describe("client", function()
         assert.is_true(transport.closed)
     end)
 
-    it("says of a server that refuses what it wants", function()
+    it("names the requirement of a server that refuses", function()
         for said, expected in pairs({
             ["CLIENT_ERROR unauthenticated"] = { "the server wants a login", "refused" },
             ["ERROR Too many open connections"] = { "as many connections as it may", "busy" },
@@ -239,7 +239,7 @@ for _, kind in ipairs(server.both()) do
             assert.equal("hello", c:get("m").value)
         end)
 
-        it("says who answers, and notices that the server has gone", function()
+        it("names the server, and notices that the server has gone", function()
             local who = c:identify()
             assert.truthy(who.version:find("^%d+%.%d+"))
             assert.equal(kind.is_slated, who.slated ~= nil)

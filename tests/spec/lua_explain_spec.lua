@@ -19,7 +19,7 @@ describe("explain", function()
         assert.same(#entries, #explain.list())
     end)
 
-    it("is ASCII in what is said, so that any terminal and manual can show it", function()
+    it("is ASCII in its texts, so that any terminal and manual can show it", function()
         for _, entry in ipairs(assert(explain.entries())) do
             for _, field in ipairs { "term", "unit", "meaning", "source", "formula", "do" } do
                 assert.is_nil((entry[field] or ""):find("[\128-\255]"), entry.term .. " " .. field)

@@ -47,12 +47,12 @@ seconds 0.0
     return table.concat(lines) .. "END\r\n"
 end
 
-describe("what a server tells of its chunk sizes", function()
+describe("a server's report on its chunk sizes", function()
     local chunks = require "slate.facts.chunks"
 
     local function asked(text) return scripted({ { "stats geometry\r\n", text } }) end
 
-    it("is taken when it is whole", function()
+    it("is accepted when complete", function()
         local change, classes = geometry.read(asked(told()))
         assert.equal("steady", change.state)
         assert.same({ 96, 120 }, { classes[1].chunk_size, classes[2].chunk_size })
@@ -61,7 +61,7 @@ describe("what a server tells of its chunk sizes", function()
         assert.equal("all", known_by)
     end)
 
-    it("is refused, with the name of what is missing, when it is not", function()
+    it("is refused otherwise, with the name of the missing line", function()
         for _, name in ipairs({ "state", "generation", "seconds", "waste_now", "2:class_state", "1:total_pages" }) do
             local change, message, code = geometry.read(asked(told(name)))
             assert.is_nil(change)
@@ -73,7 +73,7 @@ describe("what a server tells of its chunk sizes", function()
         assert.truthy(select(2, geometry.read(asked(damaged))):find("waste_now", 1, true))
     end)
 
-    it("is without the classes whose chunks cannot be told", function()
+    it("lacks classes with unknown chunks", function()
         local text = told():gsub("2:chunk_size 120", "2:chunk_size abc")
         local _, classes = geometry.read(asked(text))
         assert.equal(1, #classes)

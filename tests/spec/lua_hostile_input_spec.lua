@@ -96,7 +96,7 @@ describe("hostile input", function()
         end)
     end)
 
-    it("as what samples tell gives figures that are whole", function()
+    it("as statistics of samples gives finite figures", function()
         local text = "STAT bytes 1000\nSTAT reads 700\nSTAT hit_ratio_x1 0.5\nSTAT hit_ratio_x2 0.6\n"
             .. "STAT points 0.4\nSTAT sizes 1\nSTAT point:500 0.4\nSTAT point:1000 0.5\nSTAT policy lru\n"
             .. "STAT windows 4\nSTAT why because\n"

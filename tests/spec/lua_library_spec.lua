@@ -14,7 +14,7 @@ end
 local function has(program) return os.execute("command -v " .. program .. " >/dev/null 2>&1") == true end
 
 describe("the Lua library", function()
-    it("documents every module and every function that it exports", function()
+    it("documents every module and every exported function", function()
         local lacking, documented = {}, 0
         for _, path in ipairs(modules()) do
             local in_doc, header = false, false
@@ -51,7 +51,7 @@ describe("the Lua library", function()
         assert.truthy(page:find("The server that holds a key", 1, true))
     end)
 
-    it("has a rock with all that the library reads, whose slatectl knows its version and finds slated", function()
+    it("has a rock with all files that the library reads, whose slatectl knows its version and finds slated", function()
         local spec, folder = {}, server.folder()
         finally(function() server.remove_folder(folder) end)
         assert(loadfile("slate-scm-1.rockspec", "t", spec))()

@@ -84,7 +84,7 @@ describe("slate.judge.money", function()
         end
     end)
 
-    it("shifts the LRU's curve to what miniatures of the policy tell, and never falls", function()
+    it("shifts the LRU's curve to the miniatures' hits, and never falls", function()
         local curve = power_curve(64 * MIB, 0.7, 1e6)
         curve.sizes = { { 0.5, 0.80 }, { 1, 0.87 }, { 2, 0.92 }, { 4, 0.9 } }
         local points = assert(money.points(curve))
@@ -96,7 +96,7 @@ describe("slate.judge.money", function()
         end
     end)
 
-    it("says what is lacking until there is enough of a sample", function()
+    it("names the missing condition until the sample is large enough", function()
         local points, why = money.points(power_curve(64 * MIB, 0.7, 499))
         assert.is_nil(points)
         assert.truthy(why:find("499 reads were sampled so far, and a price needs 500", 1, true))

@@ -29,7 +29,7 @@ describe("move plan", function()
         assert.same({ "slabs reassign 4 0" }, plan(4, 0).commands)
     end)
 
-    it("refuses what the server would not do, and nothing else", function()
+    it("refuses a move that the server would refuse, and no other", function()
         local last <const>, unused <const> = "keeps its last one and cannot give ", "holds no pages on this server "
             .. "(classes that do: 4, 12)"
         local sent <const> = "; nothing was sent"
@@ -73,7 +73,7 @@ describe("move plan", function()
         assert.equal("unsupported", select(3, move.plan(before({}), { src = 0, dst = 12, pages = 1 })))
     end)
 
-    it("bounds what can be lost by the free chunks of the source", function()
+    it("bounds the loss by the free chunks of the source", function()
         local now = make(1, { [4] = class(5, 1500), [12] = class(1) }, {}, {})
         assert.equal(0, move.plan(now, { src = 4, dst = 12, pages = 1 }).items_at_risk)
         assert.equal(500, move.plan(now, { src = 4, dst = 12, pages = 2 }).items_at_risk)
@@ -165,7 +165,7 @@ describe("move", function()
         return move.verify({}, made, after).why
     end
 
-    it("blames for a page that did not stay only what was seen", function()
+    it("blames for a page that did not stay only causes that were seen", function()
         local seen <const> = "the server counted 1 page move, but the page counts do not show it"
         assert.equal(seen .. " (automove is off; nothing was stored meanwhile)", why_it_did_not_stay(0, 0))
         assert.equal(seen .. " (automove is off; 1 item stored meanwhile may have taken pages)",
@@ -193,7 +193,7 @@ describe("move", function()
         assert.truthy(words:find("; 1 item lost", 1, true), words)
     end)
 
-    it("leaves a loss out that it cannot know", function()
+    it("leaves out an unknown loss", function()
         for _, pair in ipairs({ { moves_reply(5), moves_reply(4) }, { "ERROR\r\n", moves_reply(4) },
             { moves_reply(4), "END\r\n" } }) do
             local lost, words = lost_on_slated(pair[1], pair[2])
@@ -244,7 +244,7 @@ describe("move", function()
         assert.equal("time is up", result.why)
     end)
 
-    it("tries again while the server is busy, and counts it", function()
+    it("tries again while the server is busy, and counts the tries", function()
         local busy = "BUSY currently processing reassign request\r\n"
         local result = run({
             { "slabs reassign 4 12\r\n", busy }, { "slabs reassign 4 12\r\n", busy },
@@ -263,7 +263,7 @@ describe("move", function()
         assert.truthy(message:find("still busy", 1, true))
     end)
 
-    it("moves many pages one after the other, and tells how far it got", function()
+    it("moves many pages one after the other, and reports how many", function()
         local steps = {}
         local result, _, _, _, made = run({
             { "slabs reassign 4 12\r\n", "OK\r\n" },

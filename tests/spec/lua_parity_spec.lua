@@ -31,7 +31,7 @@ describe("a policy inside slated", function()
         return count
     end
 
-    it("is shown what slatectl sees from outside", function()
+    it("sees the same snapshot as slatectl outside", function()
         local before = lines_shown()
         assert.equal("OK", client:command("slabs automove lua:ratio"))
         patience.wait_for("a snapshot", function() return lines_shown() > before end)

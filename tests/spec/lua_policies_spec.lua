@@ -56,7 +56,7 @@ end)
 describe("slatectl policy test", function()
     local ctl = command.alone(setup, teardown)
 
-    it("finds what is wrong with a policy", function()
+    it("finds the errors of a policy", function()
         local code, _, err = ctl.shell("echo 'return { decide = function(b, a) return { { from = a.classes[1].id, "
             .. "to = 99, reason = \"r\" } } end }' >bad.lua; slatectl policy test bad.lua")
         assert.equal(1, code)

@@ -11,7 +11,7 @@ local class, make = snapshots.full, snapshots.make
 -- The sandbox without its limit of processor time, so that a busy machine changes nothing.
 local PATIENT <const> = { cpu_s = 600 }
 
-describe("what a policy is shown of an interval", function()
+describe("a policy's data of an interval", function()
     -- Class 7 evicts 500 of its 10,000 items in 2 s; 900 requests hit its items; the server missed 300 times.
     local function shown(more)
         local function at(time_s, evicted, hits, stores, missed)
@@ -23,7 +23,7 @@ describe("what a policy is shown of an interval", function()
         return after.by_id[7], after.by_id[3]
     end
 
-    it("is how long what a class evicts had lived, whatever the age of its oldest item", function()
+    it("have the life of a class's evicted items, whatever the age of its oldest item", function()
         local seven, three = shown({ age = 900 })
         assert.equal(40.0, seven.victim_age_s) -- 10,000 items, 250 of them a second
         assert.equal(250.0, seven.evicted_per_s)
@@ -31,7 +31,7 @@ describe("what a policy is shown of an interval", function()
         assert.equal(30, shown({ age = 30 }).victim_age_s)
     end)
 
-    it("is the server's misses, shared out as stores are; stores where it counts none", function()
+    it("have the server's misses, shared out as stores are; stores where it counts none", function()
         local seven, three = shown({ missed = 300 })
         assert.equal(125.0, seven.misses_per_s)
         assert.equal(25.0, three.misses_per_s)
@@ -39,7 +39,7 @@ describe("what a policy is shown of an interval", function()
         assert.equal(450.0, shown().hits_per_s)
     end)
 
-    it("is what pages more bring and pages less cost, with a part for a sampled curve where there is one", function()
+    it("have the gain of more pages and the loss of fewer, with a part for a sampled curve if there is one", function()
         local seven, three = shown({ missed = 300 })
         local more, less = policy_curve.page_gain(seven, 1), policy_curve.page_gain(seven, -1)
         assert.is_true(more > 0 and less < 0 and more < -less, ("%s %s"):format(more, less))
@@ -59,7 +59,7 @@ describe("what a policy is shown of an interval", function()
     end)
 end)
 
-describe("what a policy knows of before", function()
+describe("a policy's data of earlier intervals", function()
     local SOURCE <const> = [[
         return { decide = function(_, after)
             local last = after.last_moves[1]
@@ -67,7 +67,7 @@ describe("what a policy knows of before", function()
                 last and ("%d %s %s"):format(last.moved, last.state or "-", last.lost or "-") or "none") } }
         end }]]
 
-    it("is its last moves, with what became of them, and the last twelve decisions", function()
+    it("have its last moves, with their results, and the last twelve decisions", function()
         local running = assert(assert(policy.load(SOURCE, "it.lua", { limits = PATIENT })):start({}))
         local pages, said = 10, {}
         for i = 0, 14 do
@@ -86,7 +86,7 @@ describe("what a policy knows of before", function()
     end)
 end)
 
-describe("what a policy is shown", function()
+describe("a policy's data", function()
     local function seen(before, after) return core.pair(before, after) end
 
     it("has every class of the later snapshot in the earlier one, with counters that do not shrink", function()
@@ -125,7 +125,7 @@ describe("what a policy is shown", function()
         assert.equal(40, before.by_id[1].evicted)
     end)
 
-    it("has the age of what is evicted next, also while the queue that evicts is empty", function()
+    it("have the age of the next victim, also while the queue that evicts is empty", function()
         local _, after = seen(make(1, {}), make(2, {
             [1] = class(1, 0, { age = 0, number_cold = 0, age_hot = 7, age_warm = 9 }),
             [2] = class(1, 0, { age_hot = 120 }),

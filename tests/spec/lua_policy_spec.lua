@@ -86,7 +86,7 @@ describe("a policy outside the daemon", function()
         assert.equal(reverse, string.reverse)
     end)
 
-    it("ends at a limit, whatever it catches", function()
+    it("ends at a limit, whatever errors it catches", function()
         local few <const> = { cpu_s = 600, instructions = 500000 } -- not the ten million there are
         local slow <const> = "took more than 500000 instructions"
         local fat <const> = "needs more than 16 MiB of memory"
@@ -173,7 +173,7 @@ describe("policy settings", function()
         assert.equal("1 16 5:10,7:3", select(2, try(SOURCE, { "share=1", "count=0x10", "text=5:10,7:3" })))
     end)
 
-    it("are refused with what is allowed", function()
+    it("are refused with the permitted values", function()
         for given, said in pairs({
             nonsense = "'nonsense' is not a setting: write name=value", ["other=1"] = "(there are: count, share, text)",
             ["share=2"] = "from 0 to 1, not 2", ["share=1e999"] = "from 0 to 1", ["share=nan"] = "a number, not 'nan'",
@@ -301,7 +301,7 @@ end)
 describe("a policy's own checks", function()
     local test = require("slate.policy.test").test
 
-    it("hold, or fail with what was otherwise", function()
+    it("hold, or fail with the difference", function()
         local classes <const> = "classes = function() return { { id = 3 }, { id = 7 } } end"
         local source = [[return { decide = function(_, after) return after.by_id[3] and after.by_id[7] and
             after.by_id[3].total_pages == 10 and { { from = 3, to = 7, reason = "because" } } or {}, "no" end,

@@ -38,7 +38,7 @@ describe("slatectl policy simulate", function()
             moved.lost, moved.hits), 1, true), again) -- the same trace does the same again
     end)
 
-    it("tells what of the memory was held, which is more where each of many classes has an item", function()
+    it("prints the memory held, which is more where each of many classes has an item", function()
         local file = assert(io.open(ctl.folder .. "/wide", "w"))
         for i = 1, 12 do file:write(("k%d %d\n"):format(i, 90 * 2 ^ i // 1)) end
         file:write("a b c\n")
@@ -51,7 +51,7 @@ describe("slatectl policy simulate", function()
         assert.truthy(out:find("\nburst +8M +12M +0 +0"), out)
     end)
 
-    it("says of a trace what is wrong with it", function()
+    it("reports the error of a trace", function()
         server.write_file(ctl.folder .. "/recording", '{"schema":"slate/snapshot/1","time_s":1.5}\n{"of":1}\n')
         for words, case in pairs({
             ["burst --trace none"] = { 74, "No such file" },

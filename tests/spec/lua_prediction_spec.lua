@@ -56,7 +56,7 @@ describe("the review of a move of pages", function()
             told(watched({ age = 600 }, 400), { from = 3, to = 5, pages = 3 }, "WARNING"))
     end)
 
-    it("tells the most items that may be lost, and that automove may undo it", function()
+    it("names the most items that may be lost, and that automove may undo the move", function()
         local one = watched({ age = 600 }, 400, { mode = 1 })
         assert.equal("up to 2000 items of class 3, the oldest ones",
             told(one, { from = 3, to = 5, pages = 2 }, "may lose"))
@@ -78,7 +78,7 @@ describe("the review of a move of pages", function()
         return one
     end
 
-    it("predicts the hits that it brings, in the figure and the words of slatectl move", function()
+    it("predicts the hits gained, in the figure and the words of slatectl move", function()
         local one, change = read(12), { from = 3, to = 5, pages = 1 }
         local made = assert(verdict.predicted_move(one, 3, 5, 1))
         assert.is_true(made.hit_ratio_change ~= 0)
@@ -88,7 +88,7 @@ describe("the review of a move of pages", function()
         assert.is_true(verdict.predicted_move(one, 3, 0, 1).hit_ratio_change <= 0, "the pool reads nothing")
     end)
 
-    it("waits for the curves that a slated is being asked for", function()
+    it("waits for the curves that a slated was asked for", function()
         local one, change = read(12, "0.1.0"), { from = 3, to = 5, pages = 1 }
         local curves = { [3] = { { 3 << 20, 0.99 }, { 4 << 20, 1 } } }
         assert.equal("asking the server for the curves of the classes",
@@ -138,7 +138,7 @@ describe("the review of a move of pages", function()
         assert.is_true(change(5000, hit_ratio, hit_ratio - 0.01, hit_ratio - 0.02) < alone, "it is flat")
     end)
 
-    it("expects of a class without a curve what lies between a tenth and the slope of the whole cache's", function()
+    it("expects of a class without a curve a gain between a tenth and the slope of the whole cache's", function()
         local one = read(12, "0.1.0")
         local function change(at_half, own)
             local whole = at_half and { { 8 << 20, at_half }, { 16 << 20, 0.6 }, { 32 << 20, 0.7 }, reads = 9999,
@@ -154,7 +154,7 @@ describe("the review of a move of pages", function()
         assert.is_true(known < expected and its_width <= width, "its own curve tells more")
     end)
 
-    it("predicts from the last ten seconds, and says so where it has seen less", function()
+    it("predicts from the last ten seconds, and names a shorter time", function()
         for seconds, from_s in pairs({ [3] = 0, [10] = 0, [19] = 9, [20] = 10, [55] = 45 }) do
             local one, change = read(seconds), { from = 3, to = 5, pages = 1 }
             assert.equal(1000 + from_s, one.recent:begin().time_s, seconds)
@@ -194,7 +194,7 @@ describe("the review of a setting", function()
         .. "STAT fifo:doubt 0.005\r\nSTAT class:5:sieve:hit_ratio 0.4\r\nSTAT class:5:sieve:difference -0.1\r\n"
         .. "STAT class:5:sieve:doubt 0.01\r\nEND\r\n"
 
-    it("tells what another policy would hit, and whether that could be chance", function()
+    it("names the hits of another policy, and whether they could be chance", function()
         local one = watched({}, 0, { slated = "0.1.0" })
         assert.equal("hit ratio 70.0%, +2.0 points ± 0.5 from today's policy, by sampled keys",
             told(one, { name = "policy", value = "sieve" }, "expects", { whatif = WHATIF }))

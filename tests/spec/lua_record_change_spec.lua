@@ -25,7 +25,7 @@ local function made_up(number)
     return one
 end
 
-describe("what changed between two snapshots", function()
+describe("the difference of two snapshots", function()
     it("leads from the first to the second, whatever the numbers", function()
         local seed = tonumber(os.getenv("SEED")) or os.time()
         print("# SEED=" .. seed)
@@ -104,7 +104,7 @@ describe("the lines of a recording", function()
         assert.equal("the line before it is missing", select(2, one:decode(line:format(3, ""))))
     end)
 
-    it("tell settings when they are the first, or others", function()
+    it("have settings when these are the first, or changed", function()
         local known
         for _, case in ipairs({ { "a", true }, { "a", false }, { nil, false }, { "a", false }, { "b", true } }) do
             local one = { settings = case[1] and { policy = case[1] } }

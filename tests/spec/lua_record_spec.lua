@@ -26,7 +26,7 @@ describe("recording", function()
         writer:close()
     end
 
-    it("reads back what was written", function()
+    it("reads the written values back", function()
         write_some(1, 5)
         local list, skipped = record.load(path)
         assert.equal(5, #list)
@@ -108,7 +108,7 @@ describe("recording", function()
         assert(record.create(path)):close() -- which may begin there
     end)
 
-    it("reports a full disk and how much it holds", function()
+    it("reports a full disk and the number of saved snapshots", function()
         local full = assert(io.open("/dev/full", "w"))
         local writer = record.writer(full, "/dev/full")
         local ok, message, code = writer:append(make(1, {}))

@@ -31,7 +31,7 @@ local function policy(lines, about)
 end
 
 describe("a gain with the server's bands", function()
-    it("has the error that its band tells, between two sizes their mean, and none at the memory of now", function()
+    it("has the error of its band, between two sizes their mean, and none at the present memory", function()
         local lines = curve_of(0.7, 0.8, 0.86, 0.9)
         for name, band in pairs({ ["band_x0.5"] = 0.02, band_x2 = 0.012816, band_x4 = 0.04 }) do
             lines[#lines + 1] = ("STAT %s %g"):format(name, band)
@@ -64,7 +64,7 @@ end)
 describe("whether more memory helps", function()
     local function memory(about, ...) return relief.memory(sampled.parse_curve(curve_of(...)), about) end
 
-    it("is told by the least memory that brings a point beyond chance", function()
+    it("is given as the least memory that brings a point beyond chance", function()
         local answer = memory(EVICTS, 0.7, 0.8, 0.86, 0.9)
         assert.equal("memory is short: 16M more (25 %) would bring 1.9 points of hits, by its curve", answer.text)
         assert.is_true(answer.is_short)
@@ -77,7 +77,7 @@ describe("whether more memory helps", function()
         assert.falsy(relief.memory(rough, EVICTS).is_short)
     end)
 
-    it("is not told by advise where chance may be as much as hits can rise, or fall", function()
+    it("is not advised where chance may be as much as hits can rise, or fall", function()
         local function advised(band)
             local client = { stats = function(_, group)
                 if group == "whatif" then
@@ -132,7 +132,7 @@ describe("whether more memory helps", function()
 end)
 
 describe("whether another policy helps", function()
-    it("is told when it is worth a point beyond chance", function()
+    it("is advised when it is worth a point beyond chance", function()
         assert.equal("sieve would hit 3.0 points more than s3fifo, by its miniatures",
             policy(whatif_of(0.03, 0.004), EVICTS).text)
         for _, case in ipairs({ { 0.03, 0.012 }, { 0.009, 0 } }) do
@@ -154,7 +154,7 @@ describe("whether another policy helps", function()
                 { policy = "sieve", hit_ratio = 0.8, difference = 0, doubt = 0, reads = reads } } }
     end
 
-    it("is not told by few reads: it says how many are needed, and when they will be there", function()
+    it("is not advised after few reads: it names the number needed, and when they will be there", function()
         local about = { evicts = true, reads_per_s = 200 }
         assert.equal("too few reads were sampled to compare policies: 60 of the 300 that are needed; at this rate that "
             .. "takes 2m00", relief.policy(alike(60, 1, 0.01), about).text)
@@ -208,7 +208,7 @@ describe("advise memory on a server without a curve", function()
         assert.same({ "slatectl advise pages" }, told.commands)
     end)
 
-    it("judges what is evicted now, not since the start", function()
+    it("judges present evictions, not those since the start", function()
         local told = advised(full(200, 50, 1000000))
         assert.truthy(told.text:find("^the memory is full%. 25%% of what it evicts now was never read%. "), told.text)
         assert.truthy(advised(full(0, 0, 1000000)).text:find("^nothing is evicted now, so more memory would bring no"))

@@ -89,7 +89,7 @@ describe("servers of a file", function()
         assert.equal("cannot read ./nowhere: No such file or directory", message)
     end)
 
-    it("that hold what a terminal obeys are told without it", function()
+    it("that hold escape sequences are printed without them", function()
         local ctl = command.new()
         finally(ctl.remove)
         server.write_file(ctl.folder .. "/fleet", "ho\27]0;x\7st\127\xc2\x9b1m:1\n")

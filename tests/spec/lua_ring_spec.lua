@@ -111,7 +111,7 @@ describe("ring", function()
         end
     end)
 
-    it("says what is wrong with what it is given", function()
+    it("reports the errors in its arguments", function()
         local function refused(servers, options)
             local one, message, code = ring.new(servers, options)
             assert.is_nil(one)

@@ -38,7 +38,7 @@ describe("a rule", function()
         }, own:findings(known()))
     end)
 
-    it("shows in a column of its own what fits: fewer digits of a long number, a mark behind a cut text", function()
+    it("cuts a value to the width of its column: fewer digits of a long number, a mark after a cut text", function()
         for text, value in pairs({ ["-"] = 0 / 0, ["1e+308"] = 1e308, ["-1e+15"] = -1e15, ["inf"] = 1 / 0,
             ["1234568"] = 1234567.89, ["0.25"] = 0.25, ["7"] = 7, ["so"] = "so", ["1234567"] = "1234567",
             ["9.2e+18"] = math.maxinteger, ["-9e+18"] = math.mininteger, ["sevent…"] = "seventy-one",
@@ -49,7 +49,7 @@ describe("a rule", function()
         assert.equal("-", rules.text(nil, 7))
     end)
 
-    it("has copies: what it does to them changes nothing for others", function()
+    it("has copies, so that its changes to them affect no other", function()
         local own = load([[return { rules = {
             { name = "a", check = function(about) about.rows[1].id, about.now.general.evictions = 77, 77 end },
             { name = "b", check = function(about, add)
@@ -165,7 +165,7 @@ describe("rules in slatetop", function()
         assert.equal(1, #own:troubles())
     end)
 
-    it("are among slatetop's health lines and columns; what fails is a line there", function()
+    it("are among slatetop's health lines and columns; a failed one is a line there", function()
         local path, recording = os.tmpname(), os.tmpname()
         server.write_file(path, [[return {
             rules = { { name = "gets", check = function(about, add)

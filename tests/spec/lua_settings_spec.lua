@@ -73,7 +73,7 @@ describe("a setting", function()
         end
     end)
 
-    it("has limits, and rules between it and others", function()
+    it("has limits, and rules between settings", function()
         local right = { slab_automove = { "2" }, slab_automove_ratio = { "0.5" }, lru_tune = { "10 30 0.2 2" },
             maxbytes = { "8", "1000000000" }, temporary_ttl = { "30" }, lru_segmented = { "flat" }, verbosity = { "1" },
             hot_lru_pct = { "40" } }

@@ -16,7 +16,7 @@ local function said_by(program)
 end
 
 describe("a command that the library runs", function()
-    it("tells how it ended", function()
+    it("reports its end", function()
         assert.same({ true, "exit", 0 }, { shell.run("true") })
         assert.same({ nil, "exit", 3 }, { shell.run("exit 3") })
         assert.same({ nil, "signal", 9 }, { shell.run("kill -9 $$") })
@@ -26,7 +26,7 @@ describe("a command that the library runs", function()
         assert.equal("out\nerr", said_by('shell.run("echo out; echo err >&2")'))
     end)
 
-    it("lets an interrupt through that comes while it runs", function()
+    it("lets an interrupt during its run through", function()
         local said = said_by('interrupt() for _ = 1, 1000 do end print "lost"')
         assert.truthy(said:find("interrupted!", 1, true), said)
         assert.is_nil(said:find("lost", 1, true))

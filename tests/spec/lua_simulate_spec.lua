@@ -104,13 +104,13 @@ describe("slatectl simulate", function()
         assert.equal("\137PNG", command.read_file(ctl.folder .. "/misses.png"):sub(1, 4))
     end)
 
-    it("passes on what slated remarks", function()
+    it("passes on slated's remarks", function()
         local _, err = succeed("- --objects 5 --policy lru,fifo <<'END'\na\nb c d\nEND")
         assert.equal("slatectl: lines of the trace that were skipped: 1; the first is line 2: it is neither `key` "
             .. "nor `key size`\n", err)
     end)
 
-    it("says in one line what is wrong, and leaves no chart behind", function()
+    it("reports an error in one line, and leaves no chart behind", function()
         for _, case in ipairs({
             { "trace.txt --objects 5 --memory 64m", 64, "exclude each other" },
             { "trace.txt --objects 5 -o x.png", 64, "at least two sizes" },

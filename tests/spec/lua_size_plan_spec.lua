@@ -57,7 +57,7 @@ describe("other chunk sizes", function()
         end
     end)
 
-    it("are not guessed where the server does not tell sizes", function()
+    it("are not guessed where the server does not report sizes", function()
         local plan = prediction.size_choices(seen({ [3] = snapshots.class({ chunk_size = 1000 }) }), {})
         assert.equal(0, #plan)
         assert.is_nil(plan.waste_ratio)

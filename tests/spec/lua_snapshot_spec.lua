@@ -54,7 +54,7 @@ describe("rates", function()
         assert.equal(0, rates.classes[2].evicted)
     end)
 
-    it("leave out what is no counter or is missing on either side", function()
+    it("leave out figures that are no counter or missing on either side", function()
         local after = make(101, { [1] = { evicted = 10, age = 7 }, [3] = { evicted = 5 } },
             { threads = 4, cmd_set = 9 })
         local rates = snapshot.rates(before, after)
@@ -90,7 +90,7 @@ describe("rates", function()
         assert.truthy(message:find("order of time", 1, true))
     end)
 
-    it("refuses a line whose fields are not what readers take them for, with a sentence", function()
+    it("refuses a line with fields of other types than readers expect, with a sentence", function()
         local whole = '{"schema":"slate/snapshot/1","time_s":1%s,"general":{"a":%s},"classes":[{"id":1,"b":%s}]}'
         local read <const> = require("slate.facts.snapshot").decode
         assert.truthy(read(whole:format(',"server":"a:1","pages_limit":64,"pages_free":0', "1", "1")))

@@ -38,7 +38,7 @@ describe("stats", function()
         assert.is_nil(stats.typed("bytes", "-" .. ("9"):rep(400)))
     end)
 
-    it("keeps of figures what is a number or a known text", function()
+    it("accepts a figure that is a number or a known text", function()
         assert.same({ version = "1.6", get_hits = 3 }, stats.figures(lines("STAT version 1.6\nSTAT get_hits 3\n"
             .. "STAT get_misses nan\nSTAT cmd_get inf\nSTAT bytes yes\nSTAT uptime ")))
     end)
@@ -49,7 +49,7 @@ describe("stats", function()
             .. "STAT chunk_size yes\nSTAT maxbytes abc\nSTAT slab_automove_window ")))
     end)
 
-    it("reads lines with an empty value and skips what is no STAT line", function()
+    it("reads lines with an empty value and skips lines that are no STAT line", function()
         assert.same({ a = "", b = 2 }, stats.flat({ "STAT a ", "STAT b 2", "PREFIX c", "garbage", "" }))
     end)
 
@@ -71,7 +71,7 @@ describe("stats", function()
         assert.equal(63, new[1].mem_requested)
     end)
 
-    it("leaves out what a server does not say: absent is nil, never zero", function()
+    it("leaves out figures that a server does not report: absent is nil, never zero", function()
         local classes = stats.classes(lines("STAT 3:chunk_size 152"), {})
         assert.is_nil(classes[1].number)
         assert.is_nil(classes[1].age)

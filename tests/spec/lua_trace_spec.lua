@@ -47,7 +47,7 @@ describe("slate.facts.trace", function()
         return ("ts=100.%d gid=1 type=deleted key=%s cmd=delete clsid=5 size=9"):format(at, key)
     end
 
-    it("counts what was lost in whole numbers, however much a server says that is", function()
+    it("counts lost events in whole numbers, however large the server's number", function()
         local one = maker()
         for _, count in ipairs({ "3", "99999999999999999999", "9223372036854775807", "9223372036854775807" }) do
             one:take("skipped=" .. count)
@@ -56,7 +56,7 @@ describe("slate.facts.trace", function()
         end
     end)
 
-    it("tells reads, stores and deletes, each once", function()
+    it("has reads, stores and deletes, each once", function()
         local told = { "0 get a 10 - 5\n", "1 get b - - -\n", "2 set b 20 60 5\n", "3 delete a - - 5\n" }
         assert.same(told, play(maker(), {
             get(0, "a", 1, 10), get(1000, "b", 1), get(2000, "b", 1), set(2001, "b", 1, 20, 60),
@@ -68,7 +68,7 @@ describe("slate.facts.trace", function()
             get(0, "k", 1), get(1, "k", 2, 5), set(2, "k", 1, 5), get(3, "x", 1) }))
     end)
 
-    it("leaves out what was not stored, and takes what has expired already for a delete", function()
+    it("leaves out failed stores, and writes an item stored as expired as a delete", function()
         assert.same({ "0 delete j - - 5\n" }, play(maker(), {
             get(0, "k", 1, 5), set(1, "k", 1, 9, 0, "not_stored"), get(2, "j", 1), set(3, "j", 1, 5, 4294967295) }) )
     end)
@@ -91,7 +91,7 @@ describe("slate.facts.trace", function()
         end
     end)
 
-    it("counts what the log says it skipped, and passes over other lines", function()
+    it("counts the events that the log says were skipped, and passes over other lines", function()
         local one = maker()
         assert.same({}, play(one, { "skipped=17", "OK", "", "ts=1.2 gid=3 type=conn_new rip=1 cfd=1", "skipped=3" }))
         assert.equal(20, one.skipped)
@@ -103,7 +103,7 @@ describe("slate.facts.trace", function()
         assert.equal(2, #list)
     end)
 
-    it("gives keys names that are as long, and tell nothing", function()
+    it("gives keys names of the same length that reveal nothing", function()
         local name, again = trace.anonymous(siphash.by(("k"):rep(16))), trace.anonymous(siphash.by(("l"):rep(16)))
         local seen = {}
         for length = 1, 250 do

@@ -30,7 +30,7 @@ describe("units", function()
         assert.equal("<0.1", units.share(0.0001))
     end)
 
-    it("writes a dash for what is unknown, never a zero", function()
+    it("writes a dash for an unknown figure, never a zero", function()
         for _, show in ipairs({ units.bytes, units.count, units.rate, units.percent, units.share, units.age }) do
             assert.equal("-", show(nil))
         end

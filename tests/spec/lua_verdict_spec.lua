@@ -21,13 +21,13 @@ end
 local function words(to, f) return (select(2, seen(to, f):outcome(1000, 1000))) end
 
 describe("the verdict", function()
-    it("tells hits, evictions and items lost, before and after", function()
+    it("has hits, evictions and items lost, before and after", function()
         assert.equal("hits 71.2% -> 77.2%, evictions -50%, 250 items lost by moves", words(12, function(second)
             return second < 0 and 712 or 772, second < 0 and 1000 or 500, second == 0 and 250 or 0
         end))
     end)
 
-    it("goes by the last ten seconds, so that it follows while the change takes effect", function()
+    it("covers the last ten seconds, and so follows the effect of the change", function()
         local function rising(second)
             return second < 0 and 600 or second < 20 and 600 + second * 10 or 800
         end
@@ -40,7 +40,7 @@ describe("the verdict", function()
         assert.equal("evictions as before", words(5, function(second) return nil, second < 0 and 100 or 105 end))
     end)
 
-    it("does not credit a change with hits that rose, or fell, before it already", function()
+    it("does not credit a change with hits that rose, or fell, already before", function()
         assert.equal("hits 65.5% -> 75.5%, but they rose before it already", words(10, function(second)
             return 710 + 10 * second
         end))
@@ -85,7 +85,7 @@ describe("the verdict", function()
         assert.is_true(outcome(function(second) return second < -5 and 0 or 50000 + 3000 * second end).filling)
     end)
 
-    it("neither credits nor blames a change for what a load that changed may explain", function()
+    it("neither credits nor blames a change for effects that a changed load may explain", function()
         -- Of 1,000 gets `moved` go to class 3 instead of 1 from the change on; `hits` of them hit, the rest is stored.
         local function told(moved, hits_after)
             local one, hits, sums = view.observer(), 0, { [1] = 0, [2] = 0, [3] = 0 }
@@ -113,13 +113,13 @@ describe("the verdict", function()
         assert.equal("hits 60.0% -> 58.0%", (select(2, told(30, 580)))) -- as loads do all the time
     end)
 
-    it("tells evictions that begin or end, or grow to more than twice as many, as figures", function()
+    it("has figures for evictions that begin or end, or grow to more than twice as many", function()
         assert.equal("evictions 0 -> 50/s", words(5, function(second) return nil, second < 0 and 0 or 50 end))
         assert.equal("evictions 50 -> 0/s", words(5, function(second) return nil, second < 0 and 50 or 0 end))
         assert.equal("evictions 50 -> 150/s", words(5, function(second) return nil, second < 0 and 50 or 150 end))
     end)
 
-    it("leaves out what happened while the change was made, but for the items that it cost", function()
+    it("leaves out the time of the change itself, except the items that it cost", function()
         local one = seen(15, function(second)
             local is_made = second >= 0 and second < 5
             return is_made and 0 or 500, is_made and 9000 or 10, second == 2 and 7 or 0
@@ -134,7 +134,7 @@ describe("the verdict", function()
         assert.equal(250, one:outcome(1000, 1000, 250).items_lost)
     end)
 
-    it("is silent before two seconds have passed, without traffic, and of a time before it looked", function()
+    it("is silent before two seconds have passed, without traffic, and for a time before its first sample", function()
         local function flat() return 500 end
         assert.is_nil(words(1, flat))
         assert.truthy(words(2, flat))

@@ -64,7 +64,7 @@ describe("view", function()
         assert.same({}, flags(pages - 1, 2000, 1000))
     end)
 
-    it("knows no rates of a class whose id was another's, of other chunks, in the sample before", function()
+    it("has no rates for a class whose id was another's, of other chunks, in the sample before", function()
         local before = make(1, { [3] = class({}), [5] = class({ chunk_size = 2000, evicted = 0, total_pages = 9 }) })
         local rows = rows_of(before, make(2, { [3] = class({ evicted = 7 }), [5] = class({ evicted = 1000000 }) }))
         assert.equal(7, rows[1].evicted_per_s)
@@ -72,7 +72,7 @@ describe("view", function()
         assert.is_nil(rows[2].pages_delta)
     end)
 
-    it("tells waste by the bytes asked for, and tells none where it cannot", function()
+    it("computes waste from mem_requested, and none without that", function()
         local one = make(1, { [3] = class({ mem_requested = 3000000 }), [4] = class({}),
             [5] = class({ mem_requested = 5000000 }) })
         local rows = view.classes(one)

@@ -25,12 +25,12 @@ describe("slate.facts.waste", function()
     local rows = waste.classes(chained())
     local total = waste.total(chained(), rows)
 
-    it("tells the slack of a class without pieces", function()
+    it("computes the slack of a class without pieces", function()
         assert.equal(600000, rows[2].slack_bytes)
         assert.is_true(rows[2].waste_ratio > 0.09 and rows[2].waste_ratio < 0.12)
     end)
 
-    it("tells none of classes that pieces of long values may lie in", function()
+    it("computes none for classes that may hold pieces of long values", function()
         for _, i in ipairs({ 1, 3, 4 }) do
             assert.is_nil(rows[i].slack_bytes, "class " .. i)
             assert.is_nil(rows[i].waste_ratio, "class " .. i)

@@ -49,7 +49,7 @@ describe("why automove moves pages, or does not", function()
         assert.truthy(text:find("^plain: It should move: class 1 has 5.0 free pages"), text)
     end)
 
-    it("tells over how long pages were seen to move, which is never no time", function()
+    it("names the time in which pages were seen to move, which is never zero", function()
         for over_s, words in pairs({ [0.02] = "0.1 s", [0.4] = "0.4 s", [0.96] = "1 s", [100] = "100 s" }) do
             local text = told({ slab_automove = 1 }, 100, two_classes(), { page_moves_per_s = 2,
                 page_moves_over_s = over_s })
@@ -61,14 +61,14 @@ describe("why automove moves pages, or does not", function()
         assert.truthy(told({ slab_automove = 1 }, 0, two_classes()):find("^good: No class evicts"))
     end)
 
-    it("says what is off, and that mode 2 is not for long", function()
+    it("names what is off, and that mode 2 is for short times", function()
         assert.truthy(told({ slab_automove = 0 }, 0, two_classes()):find("^plain: automove is off"))
         assert.truthy(told({ slab_automove = 2 }, 0, two_classes()):find("for minutes, not for good", 1, true))
         assert.truthy(told({ slab_reassign = false }, 0, two_classes()):find("^bad: Pages cannot move"))
         assert.truthy(told({}, 0, two_classes()):find("does not report an automove setting", 1, true))
     end)
 
-    it("tells slated's own words, its weights, and a mode that failed", function()
+    it("shows slated's own words, its weights, and a mode that failed", function()
         local asked = { moves = "STAT mode utility\r\nSTAT why no class gains enough\r\nSTAT failed none\r\n"
             .. "STAT state none\r\nSTAT pages_moved 7\r\nEND\r\n",
             automove = "STAT mode utility\r\nSTAT weighed 1\r\nSTAT 1:loss 0.5\r\nSTAT 1:loss_doubt 0.1\r\n"

@@ -24,8 +24,8 @@ end
 local CURVES <const> = { [3] = { { 3 * MIB, 0.9 }, { 4 * MIB, 1 }, { 5 * MIB, 1 }, reads = 1000 },
     [5] = { { 3 * MIB, 0.3 }, { 4 * MIB, 0.5 }, { 5 * MIB, 0.6 }, reads = 3000 } }
 
-describe("what a page is worth", function()
-    it("is by the classes' curves what a move of one page is predicted to bring", function()
+describe("the value of a page", function()
+    it("is by the classes' curves the predicted gain of a move of one page", function()
         local one = watched()
         local list = prediction.page_worth(one, { curves = CURVES })
         assert.same({ 5, 3 }, { list[1].id, list[2].id })
@@ -37,7 +37,7 @@ describe("what a page is worth", function()
         assert.near(list[1].gain - list[2].loss, move.hits_per_s, 1e-9)
     end)
 
-    it("is the same beside an automove that weighs pages otherwise: two screens tell one figure of one move", function()
+    it("is the same beside an automove that weighs pages otherwise: two screens show one figure", function()
         local automove = "STAT mode utility\r\nSTAT weighed 1\r\nSTAT 3:gain 2.5\r\nSTAT 3:loss 400\r\nEND\r\n"
         local one, list = watched(), {}
         for _, class in ipairs(prediction.page_worth(one, { automove = automove, curves = CURVES })) do
@@ -61,7 +61,7 @@ describe("the row of a class in words", function()
         return said and said.text, said and said.tone
     end
 
-    it("tells its state", function()
+    it("shows its state", function()
         local one = watched()
         assert.equal("class 3 is calm: it evicts nothing", hint(one, 3))
         assert.equal("class 5 evicts, as a full cache does; no class is much better off", hint(one, 5))
@@ -72,7 +72,7 @@ describe("the row of a class in words", function()
         assert.equal("class 4 has no pages", hint(one, 4))
     end)
 
-    it("names who can give, and the key, unless the figures are of the past", function()
+    it("names possible donors, and the key, unless the figures are of the past", function()
         local one = view.observer()
         for i = 1, 20 do one:observe(recordings.load("calcified")[i]) end
         local text, tone = hint(one, 14)

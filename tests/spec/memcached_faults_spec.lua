@@ -11,7 +11,7 @@ local server = require "support.server"
 local wire = require "support.wire"
 require "support.world"
 
-describe("what brought a memcached down leaves slated up:", function()
+describe("requests that crashed a memcached leave slated up:", function()
     local one, client
 
     setup(function()
@@ -61,7 +61,7 @@ describe("what brought a memcached down leaves slated up:", function()
         end
     end)
 
-    it("stores whose flags are wrong, and none of them keeps memory", function()
+    it("stores with wrong flags, and none of them retains memory", function()
         local bad = { "ms k 100 Fx", "ms k 100 F-1", "ms k 100 F4294967296", "ms k 100 T99999999999999999999",
             "ms k 100 Cx", "ms k 100 MX", "ms k 100 S-1", "ms k x", "ms k 99999999999", "ma k Nx", "ma k D-1",
             "ma k D18446744073709551616", "mg k Nx", "mg k E18446744073709551616", "set k 4294967296 0 1",
@@ -134,7 +134,7 @@ describe("what brought a memcached down leaves slated up:", function()
         end)
     end)
 
-    it("logins whose value is said to be huge, and login lines that are none", function()
+    it("logins that announce a huge value, and malformed login lines", function()
         local lines = { "set", "set ", "set x", "set x 0", "set x 0 0", "set x 0 0 ", "set x 0 0 x",
             "set x 0 0 1 2 3 4", (" "):rep(2000), "set" .. (" "):rep(2000), "set x 0 0" .. (" 1"):rep(900),
             "", "\0" }
@@ -162,7 +162,7 @@ describe("what brought a memcached down leaves slated up:", function()
     -- magic, opcode, key, extras, type, status, body, opaque, CAS
     local HEAD <const> = ">BBI2BBI2I4I4I8"
 
-    it("packets whose body is said to be of two or four gigabytes: what comes behind is no request", function()
+    it("packets that announce a body of two or four gigabytes: the following bytes are no request", function()
         for opcode = 0, 0x24 do
             for _, body_bytes in ipairs({ 0x7fffffff, 0x80000000, 0x80000010, 0xffffffff }) do
                 local peer = wire.connect(one.address)
@@ -231,7 +231,7 @@ describe("a memcached with a fault", function()
         assert.is_nil(faults.of_watch({ version = "1.6.41", slated = "0.1.0" }, { "mutations" }))
     end)
 
-    it("is not put into the mode that brings it down without a warning, by any of the programs", function()
+    it("gets a mode that crashes it only after a warning, from all programs", function()
         local fault = faults.of_setting({ version = "1.6.40" }, "slab_automove", "2")
         local one = view.observer()
         one:observe(require("support.snapshots").make(1000, {}))

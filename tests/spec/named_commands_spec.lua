@@ -72,7 +72,7 @@ describe("the commands that texts name", function()
         assert.same({}, wrong)
     end)
 
-    it("are there in what explains the figures", function()
+    it("exist in the texts that explain the figures", function()
         assert.equal("", problems(server.read_file("man/explain.txt"):gsub("\n#[^\n]*", ""):gsub("\n%s+", " ")))
     end)
 end)

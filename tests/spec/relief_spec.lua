@@ -99,7 +99,7 @@ describe("a class that starves and that nobody reads", function()
         end)
     end
 
-    it("is told what is the matter with it", function()
+    it("has a finding", function()
         local one = seen(UNREAD)
         for _, who in ipairs({ "slatectl doctor", "slatectl top", "slatectl advise pages", "slatetop's overview" }) do
             local text = TOLD_BY[who](one)
@@ -113,7 +113,7 @@ describe("a class that starves and that nobody reads", function()
         assert.equal("warning", check_of(READ).state)
     end)
 
-    it("does not keep the server from being told to be short of memory", function()
+    it("does not hide that the server is short of memory", function()
         assert.is_nil(relief.about(seen(UNREAD)).starves)
         assert.equal(17, relief.about(seen(READ)).starves)
     end)
@@ -139,7 +139,7 @@ describe("a class that starves and that is read", function()
         assert.truthy(TOLD_BY["slatectl advise pages"](one):find("is not known: fewer than 1000 reads", 1, true))
     end)
 
-    it("is advised them on while a gain is likely, though it is not sure any more", function()
+    it("still gets advice while a gain is likely, though no longer sure", function()
         local one = seen(READ)
         assert.is_true(relief.of(one, 17).is_advised)
         local move = verdict.predicted_move
@@ -189,7 +189,7 @@ describe("a class that evicts and refuses stores, but does not starve", function
             .. "page to spare\n", text)
     end)
 
-    it("is what advise automove counts and names, too", function()
+    it("is counted and named by advise automove, too", function()
         local one = refused_by(10)
         local told = require("slate.judge.advice").automove({ who = {}, pair = function()
             return one.now, one.before, one.rates, one.judge, one.course, one
@@ -217,7 +217,7 @@ describe("several classes that starve", function()
         assert.equal(2, select(2, text:gsub(first, "")), text)
     end)
 
-    it("are told in two sentences by slatectl top and doctor alike: the first in full, and the others", function()
+    it("have two sentences in slatectl top and doctor alike: the first in full, and the others", function()
         local id, move = relief.in_need(one)
         local advice, of_doctor = relief.advice(one, one.rows), {}
         for _, finding in ipairs(doctor.gathered(findings)) do

@@ -42,7 +42,7 @@ for _, kind in ipairs(server.both()) do
             assert.truthy(ctl.succeed("audit"):find("hot_lru_pct: 20 -> 25", 1, true))
         end)
 
-        it("takes back a command as a whole, and one change of it when it is named", function()
+        it("takes back a command as a whole, or one named change of it", function()
             local before = settings()
             ctl.succeed("set verbosity=1")
             ctl.succeed("set lru_crawler_sleep=300 temporary_ttl=30")
@@ -106,7 +106,7 @@ for _, kind in ipairs(server.both()) do
             assert.is_nil(io.open(ctl.folder .. "/audit.log"))
         end)
 
-        it("says before a move what the server would answer", function()
+        it("prints before a move the reply that the server would give", function()
             for arguments, wanted in pairs({ ["12 99"] = "99", ["5 12 3"] = "keeps its last one",
                 ["pool 12 60"] = "cannot give 60" }) do
                 local dry_code, _, dry = ctl.run("move " .. arguments .. " --dry-run")
@@ -121,7 +121,7 @@ for _, kind in ipairs(server.both()) do
                 .. "fewer than 1000 reads were seen: too few for a prediction\nnothing was sent\n", 1, true), out)
         end)
 
-        it("moves pages, waits, and tells the truth about the outcome and its cost", function()
+        it("moves pages, waits, and reports the true outcome and its cost", function()
             local function items()
                 return document((ctl.succeed("classes 12 --interval 0 --json"))).classes[1].items
             end
@@ -145,7 +145,7 @@ for _, kind in ipairs(server.both()) do
             ctl.succeed("undo")
         end)
 
-        it("shows and sets automove, checks that it is set, and puts a refusal in a sentence", function()
+        it("shows and sets automove, reads the new mode back, and puts a refusal in a sentence", function()
             for mode, name in pairs({ [2] = "eviction", [1] = "ratio", [0] = "off" }) do
                 assert.equal(mode, document((ctl.succeed("automove " .. name .. " --json"))).mode)
                 assert.equal(mode, document((ctl.succeed("automove " .. mode .. " --json"))).mode)
@@ -165,7 +165,7 @@ for _, kind in ipairs(server.both()) do
             end
         end)
 
-        it("tells with --verdict hits before and after a move, also in JSON and in the list of changes", function()
+        it("prints with --verdict hits before and after a move, also in JSON and in the list of changes", function()
             local code, out = ctl.run("move 12 5 1 --verdict 3s --json", function(seconds)
                 local batch = pipeline(ctl.client)
                 for _ = 1, 1000 * seconds do batch:get("nothing") end
@@ -257,7 +257,7 @@ for _, kind in ipairs(server.both()) do
     end)
 end
 
-describe("slatectl changes what only slated has", function()
+describe("slatectl changes settings that only slated has", function()
     local ctl = command.beside(setup, teardown, { args = { "-m", "16", "-o", "slab_automove=0" } })
     before_each(function() os.remove(ctl.folder .. "/audit.log") end)
 
@@ -398,7 +398,7 @@ describe("the changes on record", function()
         return ids, out:match("([^\n]*)\n$")
     end
 
-    it("are those of the servers that are named, and it is said whose they are", function()
+    it("are those of the named servers, with each server's name", function()
         local ids, words = listed("audit")
         assert.same({ 1, 2, 3, 4 }, ids)
         assert.equal("4 of 4 changes, of all servers", words)
@@ -424,7 +424,7 @@ describe("the changes on record", function()
         assert.equal(64, (ctl.run("audit --since yesterday")))
     end)
 
-    it("tell how good predictions were, of the same changes", function()
+    it("show the accuracy of predictions, for the same changes", function()
         assert.truthy(ctl.succeed("audit --accuracy"):find("^1 prediction; half were off by 1.0 points of hits or "
             .. "less, nine of ten by 1.0; 0 came true between the least and the most that was told\n"))
         assert.truthy(ctl.succeed("-s 127.0.0.1:2 audit --accuracy"):find("^no prediction is on record"))
@@ -480,7 +480,7 @@ describe("a guard", function()
 end)
 
 describe("a trial whose server dies", function()
-    it("names the settings that were not taken back, and what takes them back", function()
+    it("names the settings that were not restored, and the commands that restore them", function()
         local ctl = command.beside(command.now, finally, { args = { "-m", "8" } })
         local code, _, err = ctl.run("trial lru_crawler_sleep=500 --for 1h", function()
             if server.read_file(ctl.folder .. "/audit.log") then -- the change is made
@@ -494,7 +494,7 @@ describe("a trial whose server dies", function()
 end)
 
 describe("the base of a trial", function()
-    it("is as long a time as guards judge it by: ten seconds, or all of a shorter trial", function()
+    it("is as long as the guards' time: ten seconds, or all of a shorter trial", function()
         local function looked_for_s(for_s)
             local seconds
             local context = { open = function() return {}, {} end, pair = function(_, _, interval_s)

@@ -28,7 +28,7 @@ describe("slatectl without a server", function()
         end
     end)
 
-    it("answers what needs no server", function()
+    it("answers commands that need no server", function()
         local code, out = ctl.run("version")
         assert.equal(0, code)
         assert.truthy(out:find("^slatectl %d+%.%d+%.%d+\n$"), out)
@@ -76,7 +76,7 @@ describe("slatectl without a server", function()
         end
     end)
 
-    it("says what is wrong with a negative number", function()
+    it("reports the error of a negative number", function()
         for arguments, said in pairs({
             ["chart hits --width -5"] = "-5 is out of range: 20 to ",
             ["advise memory --price-per-gb -4"] = "'-4' is not a price: ",
@@ -116,7 +116,7 @@ describe("slatectl without a server", function()
         assert.truthy(err:find("./bin/slate-load is missing", 1, true), err)
     end)
 
-    it("draws nothing without gnuplot, and says what to install", function()
+    it("draws nothing without gnuplot, and names the package to install", function()
         -- Far more than a pipe holds, so a shell without gnuplot must still read all of it.
         local writer = assert(require("slate.facts.record").create(ctl.folder .. "/long.jsonl"))
         for i = 1, 5000 do
@@ -165,14 +165,14 @@ describe("slatectl without a server", function()
         end
     end)
 
-    it("says what is wrong with a file it cannot read or draw", function()
+    it("reports the error of a file that it cannot read or draw", function()
         ctl.refuses(74, "chart pages missing.jsonl", "cannot read missing.jsonl: No such file")
         local code, _, err = ctl.shell("echo hello >hello.txt; slatectl chart pages hello.txt")
         assert.equal(74, code)
         assert.truthy(err:find("hello.txt is not a recording", 1, true), err)
     end)
 
-    it("loads only what a command needs", function()
+    it("loads only the modules that a command needs", function()
         local pipe = assert(io.popen("lua5.4 -e 'package.path=\"lua/?.lua;\"..package.path "
             .. "require(\"slate.cli.main\").main({\"version\"}, {version=\"1\"}) "
             .. "for n in pairs(package.loaded) do print(n) end'"))
@@ -243,7 +243,7 @@ describe("slatectl and a hostile server", function()
         end)
     end
 
-    it("waits no longer than it was told", function()
+    it("waits no longer than its option says", function()
         local code, _, err = against("silence", "--timeout 200ms stats")
         assert.equal(69, code)
         assert.truthy(err:find("did not answer in time", 1, true), err)
@@ -258,7 +258,7 @@ describe("slatectl and a hostile server", function()
         end
     end)
 
-    it("knows what is no cache server", function()
+    it("recognises a server that is no cache", function()
         local code, _, err = against("http", "top")
         assert.equal(69, code)
         assert.truthy(err:find("not a cache server: it answered 'HTTP/1.1 400 Bad Request'", 1, true), err)

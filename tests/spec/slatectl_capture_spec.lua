@@ -114,7 +114,7 @@ for _, kind in ipairs(server.both()) do
             end
         end)
 
-        it("hides keys, and what it writes plays in the simulator", function()
+        it("hides keys, and its file plays in the simulator", function()
             local _, said, told = capture(ctl, one,
                 "-o hidden --sample 1/4 --anonymize --json --max-bytes 25k --for 5m", load)
             assert.equal("", without_caution(said, kind))
@@ -207,7 +207,7 @@ for _, kind in ipairs(server.both()) do
 end
 
 describe("slatectl capture from a server that ends", function()
-    it("keeps what it has, and does not know what was lost", function()
+    it("saves the received events, and does not know the number lost", function()
         local ctl = command.beside(command.now, finally, { args = { "-m", "64" } })
         local code, said = capture(ctl, ctl.one, "-o ended --sample 1/1 --for 5m", function(connection)
             assert.equal("STORED", wire.ask(connection, "set key1 0 0 1\r\nx"))

@@ -29,7 +29,7 @@ describe("slatectl completion words", function()
         end
     end
 
-    it("leave out what a shell would carry out, whoever made it up", function()
+    it("leave out words that a shell would carry out, wherever they come from", function()
         server.write_file(ctl.folder .. "/audit.log", '{"schema":"slate/audit/1","id":1,"time_s":1,"server":"%s",'
             .. '"what":"set","name":"a","was":1,"is":2}\n')
         local text = assert(io.open(ctl.folder .. "/audit.log")):read("a")
@@ -70,7 +70,7 @@ describe("slatectl completion words", function()
         assert.same({}, words("slatectl move any 4 1 ''"))
     end)
 
-    it("asks the server, by whatever name, for its classes and settings", function()
+    it("gets classes and settings from the server, by any of its names", function()
         local one = server.start({ args = { "-m", "8" } })
         finally(function() one:stop() end)
         local client = one:connect()
@@ -88,7 +88,7 @@ describe("slatectl completion words", function()
         assert.truthy(out:find("idle_timeout=", 1, true), out) -- by a name in the file of servers, the first of several
     end)
 
-    it("knows what a setting may be set to, as the server tells it", function()
+    it("knows the values of a setting from the server", function()
         local one = server.start({ args = { "-m", "8" } })
         finally(function() one:stop() end)
         local at = "slatectl -s " .. one.address
@@ -101,14 +101,14 @@ describe("slatectl completion words", function()
         assert.same({}, words(at .. " set nothing="))
     end)
 
-    it("completes what stands behind the = of an option", function()
+    it("completes the value after the = of an option", function()
         assert.same({ "--color=auto", "--color=always" }, words("slatectl --color=a"))
         assert.same({ "--policy=sieve" }, words("slated --policy=si"))
         assert.same({ "--theme=mono" }, words("slatetop --theme=m"))
         assert.same({}, words("slatetop --batch="))
     end)
 
-    it("knows slated's options and what they take", function()
+    it("knows slated's options and their values", function()
         assert(server.slated(), "there is no slated: run make first")
         holds("slated --", "--memory-limit", "--config", "--check-config")
         holds("slated --policy ''", "lru", "s3fifo")

@@ -30,7 +30,7 @@ local function lines_of(text)
 end
 
 describe("a curve of slated", function()
-    it("has the least and the most of each size but today's, within what a ratio can be", function()
+    it("has the least and the most of each size but today's, within 0 and 1", function()
         local curve = sampled.parse_curve(lines_of(TOLD))
         local rounded = {}
         for i, size in ipairs(curve.sizes) do
@@ -43,7 +43,7 @@ describe("a curve of slated", function()
         assert.is_nil(curve.lacks)
     end)
 
-    it("has no band where none is told whole", function()
+    it("has no band without a complete one from the server", function()
         local told = TOLD:gsub("band_x2 0.0200", "band_x2 nan"):gsub("STAT band_x4.-\n", "")
         local curve = sampled.parse_curve(lines_of(told))
         assert.equal(4, #curve.sizes)
@@ -69,7 +69,7 @@ describe("slatectl curve", function()
         return one:slatectl(words, {})
     end
 
-    it("shows each size with its band and what it brings, the sample, and how predictions came true", function()
+    it("shows each size with its band and its gain, the sample, and the outcome of predictions", function()
         local code, out, err = run(TOLD)
         assert.equal(0, code, err)
         for _, pattern in ipairs({
@@ -105,7 +105,7 @@ describe("slatectl curve", function()
         assert.is_nil(out:find("not full", 1, true), "a class is not the cache")
     end)
 
-    it("says what is lacking in the place of figures", function()
+    it("names the missing condition in place of figures", function()
         local code, out = run((TOLD:gsub("STAT hit_ratio_x.-\n", ""):gsub("lacks nothing",
             "lacks 40 of 64 keys are in the sample")))
         assert.equal(0, code)
@@ -124,7 +124,7 @@ describe("slatectl curve", function()
         end
     end)
 
-    it("says of a memcached what is lacking, and what would tell it", function()
+    it("names for a memcached the missing feature, and the server that has it", function()
         local one = canned.new({}, { version = "VERSION 1.6.45" })
         one:install()
         local code, out, err = one:slatectl({ "curve" }, {})

@@ -140,7 +140,7 @@ local WAYS <const> = {
     end,
 }
 
-describe("a server whose answers are damaged", function()
+describe("a server with damaged replies", function()
     local folder, made
 
     setup(function()

@@ -49,7 +49,7 @@ for _, kind in ipairs(server.both()) do
             end
         end)
 
-        it("exports what a strict reader of Prometheus' format takes, counters as counters", function()
+        it("exports a page that a strict reader of Prometheus' format accepts, counters as counters", function()
             local code, out, err = ctl.run("export prometheus")
             assert.equal(0, code, err)
             local families = parse(out)
@@ -150,7 +150,7 @@ for _, kind in ipairs(server.both()) do
             assert.truthy(text:find('\nmemcached_slab_current_items{slab="%d+"} 1\n'))
         end)
 
-        it("exports OpenMetrics, which ends as it must, with no family twice", function()
+        it("exports OpenMetrics with the required end and no family twice", function()
             local seen, last, name = {}, nil, nil
             for line in ctl.succeed("export openmetrics"):gmatch("([^\n]*)\n") do
                 assert.not_equal("# EOF", last)
@@ -217,7 +217,7 @@ for _, kind in ipairs(server.both()) do
             end, table.concat(names, ","), "--timeout 60s")
         end)
 
-        it("tells from scrape to scrape which classes starve, and of slated what would be", function()
+        it("reports from scrape to scrape the classes that starve, and slated's predictions", function()
             with_exporter(function(port, rest)
                 local text
                 for _ = 1, 3 do
@@ -280,7 +280,7 @@ describe("slatectl's web server", function()
 end)
 
 describe("slatectl's families of metrics", function()
-    it("tell a series once, though a server calls a statistic as another is called already", function()
+    it("have each series once, though a server's statistic has the name of another", function()
         local families = require("slate.cli.families").new()
         families:add("slate_up", "gauge", "1: the server answered", nil, 1)
         families:add("slate_up", "gauge", "the server's own", nil, 7)

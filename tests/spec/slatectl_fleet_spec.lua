@@ -59,7 +59,7 @@ describe("slatectl fleet apply", function()
         return code, out, err
     end
 
-    it("changes one after the other, tells the number of the change, and fleet undo takes all of it back", function()
+    it("changes one after the other, prints the number of the change, and fleet undo takes all of it back", function()
         plan(SET_BOTH)
         local hot, warm = values("hot_lru_pct"), values("warm_lru_pct")
         local out, err = ctl.succeed("fleet apply plan.json " .. names()
@@ -86,7 +86,7 @@ describe("slatectl fleet apply", function()
         assert.equal(1, (ctl.run("fleet undo 1")))
     end)
 
-    it("sends nothing to any when one of them cannot take it, or is not there", function()
+    it("sends nothing to any server when one of them would refuse the change, or is down", function()
         local before = values("hot_lru_pct")
         plan(SET .. ',{"kind":"set","name":"policy","value":"nonsense"}')
         local code, _, err = ctl.run("fleet apply plan.json --for 100ms " .. names())
@@ -148,7 +148,7 @@ describe("slatectl fleet apply", function()
             err)
     end)
 
-    it("stops at the first guard that is crossed, puts that server back, and leaves those behind it", function()
+    it("stops at the first crossed guard, puts that server back, and leaves the later ones", function()
         plan(SET)
         local before = values("hot_lru_pct")
         local code, out, err = run_with_mood(servers[2],
@@ -163,7 +163,7 @@ describe("slatectl fleet apply", function()
         assert.equal(before, values("hot_lru_pct"))
     end)
 
-    it("takes back what it did to all with --all-or-nothing", function()
+    it("takes back the changes of all servers with --all-or-nothing", function()
         plan(SET)
         local before = values("hot_lru_pct")
         local code, out = run_with_mood(servers[2],
@@ -174,7 +174,7 @@ describe("slatectl fleet apply", function()
         assert.equal(1, (ctl.run("fleet undo")))
     end)
 
-    it("puts the server whose turn it is back when it is interrupted", function()
+    it("puts the server under way back when interrupted", function()
         plan(SET)
         local before = values("hot_lru_pct")
         local code, _, err = ctl.run("fleet apply plan.json --for 5s --interval 50ms " .. names(), function()
@@ -187,7 +187,7 @@ describe("slatectl fleet apply", function()
         assert.equal(before, values("hot_lru_pct"))
     end)
 
-    it("goes on with the others when one cannot be put back, and may be asked again", function()
+    it("goes on with the others when one cannot be put back, and can be run again", function()
         plan(SET)
         local before = values("hot_lru_pct")
         ctl.succeed("fleet apply plan.json --for 100ms --interval 50ms " .. names())
@@ -249,7 +249,7 @@ describe("slatectl fleet warm", function()
         ctl.remove()
     end)
 
-    it("copies every item of every peer, and keeps what the new server has already", function()
+    it("copies every item of every peer, and leaves those that the new server has", function()
         local client = new:connect()
         assert(client:set("of1-7", "newer", { flags = 3, ttl_s = 5 }))
         local told = document((ctl.succeed(("fleet warm %s --from %s,%s --json"):format(new.address, peers[1].address,

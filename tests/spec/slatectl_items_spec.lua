@@ -78,7 +78,7 @@ describe("slatectl save", function()
         assert.equal("key", spool:read("l"))
     end)
 
-    it("waits for it in a dump of keys, too", function()
+    it("waits for the crawler in a dump of keys, too", function()
         local answers = { { nil, "BUSY currently processing crawler request", "busy" }, { "END" } }
         local client = { each_line = function() return table.unpack(table.remove(answers, 1), 1, 3) end }
         function client.close() end
@@ -205,7 +205,7 @@ for _, kind in ipairs(server.both()) do
             assert.equal(("19"):rep(20), target:get("many-19").value)
         end)
 
-        it("leaves what the server has already, and replaces it when told to", function()
+        it("leaves keys that the server has, and replaces them when told to", function()
             assert(target:set("plain", "newer"))
             ctl.succeed("save one.items")
             local into = " --server " .. to.address
@@ -369,7 +369,7 @@ for _, kind in ipairs(server.both()) do
             end
         end)
 
-        it("saves keys that only packets hold: with ends of lines, and with what ends a dump", function()
+        it("saves keys that only packets can hold: with ends of lines, and with a dump's end", function()
             local keys = { "x\nEN\ny", "x\r\nEN\r\n", "x\r\nEND\r\ny", "x\r\nmg plain\r\ny", "two words", "EN", "END" }
             local too_long = ("k"):rep(200) .. "\n"
             local function ask(address, opcode, key, more)

@@ -53,7 +53,7 @@ describe("advice on automove", function()
         }, { stats = function() return nil, "no moves", "no" end }, {})
     end
 
-    it("names a mode that helps where ages differ, never the mode there is, and what it is by its name", function()
+    it("names a mode that helps where ages differ, never the present one, and by its name", function()
         for _, case in ipairs({ -- mode, seconds, age of the young class, the other one; commands, words, words not said
             { "lra", 100, 40, nil, "slatectl automove utility" }, { "utility", 100, 40, nil, "", "leave it on" },
             { 0, 100, 380, nil, "", "automove is off" }, { 1, 100, 380, nil, "", "ratio is on" },
@@ -91,7 +91,7 @@ end
 local MEMCACHED <const> = { chunk_max_bytes = 524288, room_bytes = 48, memory_bytes = 64 << 20 }
 
 describe("advised sizes", function()
-    it("keep memcached's rules and a ladder for what comes later, whatever the items are", function()
+    it("follow memcached's rules, with a ladder for later items, whatever the items", function()
         math.randomseed(SEED)
         for round = 1, 2 do
             local sizes = fit.whole_sizes(fit.least_waste_sizes(random_histogram(), MEMCACHED),
@@ -128,7 +128,7 @@ describe("advised sizes", function()
         assert.same(sizes, seen)
     end)
 
-    it("are those that slated fits to the same items, and so is what others waste in them", function()
+    it("are those that slated fits to the same items, and so is the waste of others", function()
         math.randomseed(SEED)
         local one = server.start({ args = { "-m", "64", "--slab-classes=60", "-o", "no_slab_geometry_auto" } })
         local client = one:connect()
@@ -195,7 +195,7 @@ describe("the doctor", function()
         return first, last
     end
 
-    it("says what other chunk sizes would gain, and advises no change that is under way", function()
+    it("names the gain of other chunk sizes, and advises no change that is under way", function()
         local _, after = pair(5, {}, { mem_requested = 5000 }, { evictions = { 10, 10 } })
         local function told(change)
             local words, list = finds(nil, after, nil, change)
@@ -221,7 +221,7 @@ describe("the doctor", function()
         assert.truthy(todo:find("slatectl geometry resume", 1, true), todo)
     end)
 
-    it("advises the window of automove only in the mode that looks at it", function()
+    it("advises the window of automove only in the mode that uses it", function()
         local moves = { { from = 3, to = 5, time_s = 1 }, { from = 5, to = 3, time_s = 2 } }
         for mode, todo in pairs({ [0] = "slatectl audit", [1] = "slatectl set slab_automove_window 60",
             [2] = "slatectl automove utility", lra = "slatectl automove utility",
@@ -234,7 +234,7 @@ describe("the doctor", function()
         end
     end)
 
-    it("tells of connections turned away, reads in vain and pages that go to and fro", function()
+    it("reports refused connections, reads in vain and pages that go to and fro", function()
         local before, after = pair(7, {}, {}, { listen_disabled_num = { 0, 3 }, cmd_get = { 5000, 9000 },
             get_hits = { 100, 200 }, get_misses = { 4900, 8800 } })
         local text = finds(before, after, { { from = 3, to = 5, time_s = 1 }, { from = 5, to = 3, time_s = 2 },
@@ -302,7 +302,7 @@ for _, kind in ipairs(server.both()) do
                 ("SEED=%d: %s foretold, %s shown"):format(SEED, advice.sizes_waste_ratio * 100, after.change.waste_now))
         end)
 
-        it("and says what it cannot know", function()
+        it("and names facts that it cannot know", function()
             for _, subject in ipairs({ "memory", "automove", "policy" }) do
                 local code, out, err = ctl.run("advise " .. subject .. " --interval 20ms")
                 if not kind.is_slated then

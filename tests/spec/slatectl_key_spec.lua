@@ -23,7 +23,7 @@ for _, kind in ipairs(server.both()) do
             assert.equal("//4=", told.value_base64)
         end)
 
-        it("tells what the server knows of it", function()
+        it("prints the server's facts about the key", function()
             assert(ctl.client:set("mine", ("x"):rep(100), { ttl_s = 3000 }))
             local told = dkjson.decode((ctl.succeed("--json me mine")))
             assert.equal("slate/item/1", told.schema)
@@ -38,7 +38,7 @@ for _, kind in ipairs(server.both()) do
             assert.truthy(ctl.succeed("me ever"):find("expires +never"))
         end)
 
-        it("deletes it", function()
+        it("deletes the key", function()
             assert(ctl.client:set("gone", "x"))
             assert.equal("deleted gone\n", ctl.succeed("delete gone"))
             assert.is_false(ctl.client:get("gone"))

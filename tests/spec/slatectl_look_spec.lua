@@ -55,7 +55,7 @@ for _, kind in ipairs(server.both()) do
             assert.equal(ctl.succeed("settings maxbytes"), named)
         end)
 
-        it("shows the overview and the classes that matter, for the rounds asked for, one JSON line each", function()
+        it("shows the overview and the classes that matter, for the given rounds, one JSON line each", function()
             local out, rounds = ctl.succeed("top -w 50ms --count 3 --json"), 0
             for line in out:gmatch("[^\n]+\n") do
                 rounds = rounds + 1
@@ -86,7 +86,7 @@ for _, kind in ipairs(server.both()) do
             ctl.refuses(1, "classes 63 --interval 0", "class 63 holds nothing")
         end)
 
-        it("prints statistics with the server's names in its order, and says what it does not know", function()
+        it("prints statistics with the server's names in its order, and names unknown ones", function()
             local names, shown = {}, {}
             for _, line in ipairs(client:stats("settings")) do
                 names[#names + 1] = line:match("^STAT (%S+)")
@@ -110,7 +110,7 @@ for _, kind in ipairs(server.both()) do
             end
         end)
 
-        it("lists pages as the server does, or says that it estimates", function()
+        it("lists pages as the server does, or marks them as estimated", function()
             local found = document("pages")
             local of_class = {}
             for _, page in ipairs(found.pages) do
@@ -127,7 +127,7 @@ for _, kind in ipairs(server.both()) do
             assert.equal(1, (ctl.run("pages 63")))
         end)
 
-        it("puts every item into the class that holds it, from either source", function()
+        it("puts every item into its class, from either source", function()
             local classes = {}
             for _, class in ipairs(document("items").classes) do
                 classes[class.id] = class.items
@@ -144,7 +144,7 @@ for _, kind in ipairs(server.both()) do
             assert.truthy(ctl.succeed("sizes"):find(kind.is_slated and "from sizehist" or "from sizes", 1, true))
         end)
 
-        it("tells the class of a value, which is the one that the server puts it into", function()
+        it("names the class of a value, which is the one that the server puts the value into", function()
             for _, size in ipairs({ { 1, 1, 0 }, { 20, 0, 7 }, { 100, 2048, 0 }, { 100, 2049, 7 }, { 250, 60000, 0 },
                 { 7, 300000, 7 } }) do
                 local key_bytes, value_bytes, flags = table.unpack(size)
@@ -184,7 +184,7 @@ for _, kind in ipairs(server.both()) do
             assert.is_false(few.complete)
         end)
 
-        it("watches events and tells how many were lost", function()
+        it("watches events and prints the number lost", function()
             local code, out, err = ctl.beside("watch fetchers --count 3 --where key=nothing --jsonl", function(rest)
                 repeat client:get("nothing") until not rest()
             end)
@@ -248,7 +248,7 @@ describe("rows", function()
         end
     end)
 
-    it("quote what would end a field", function()
+    it("quote characters that would end a field", function()
         local text = rows.csv({ schema = "slate/help/1", commands = { { name = 'a "b",\n', summary = "" } } }, true)
         assert.equal('name,summary\n"a ""b"",\n",\n', text)
     end)
@@ -257,7 +257,7 @@ end)
 describe("a command line", function()
     local is_read = require("slate.wire.guard").is_read
 
-    it("is taken for a write unless it is known to read", function()
+    it("counts as a write unless known to read", function()
         for _, line in ipairs({ "stats", "stats slabs", "version", "get a", "gets a b", "mg a v t", "mn", "me a",
             "config get", "lru_crawler metadump all", "watch evictions", "stats detail dump" }) do
             assert.is_true(is_read(line), line)

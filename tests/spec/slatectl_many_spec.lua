@@ -70,7 +70,7 @@ describe("tasks", function()
         assert.truthy(tries >= 1 and tries <= 5)
     end)
 
-    it("raise what is raised in one of them", function()
+    it("raise an error raised in one of them", function()
         local ok, raised = pcall(together.run, { function() end, function() error({ message = "oh" }) end })
         assert.is_false(ok)
         assert.same({ message = "oh" }, raised)
@@ -117,7 +117,7 @@ describe("slatectl on several servers", function()
         ctl.remove()
     end)
 
-    it("asks more servers than it may have files open, in waves", function()
+    it("queries more servers than it may open files, in waves", function()
         local folder = server.folder()
         finally(function() server.remove_folder(folder) end)
         local names = {}
@@ -136,7 +136,7 @@ describe("slatectl on several servers", function()
         end
     end)
 
-    it("calls no server down where it could not ask for want of files or ports of its own", function()
+    it("calls no server down that it could not query for want of its own files or ports", function()
         local core, own = require "socket.core", require("support.canned").new({}, {})
         local tcp = core.tcp
         finally(function() core.tcp = tcp end)
@@ -191,7 +191,7 @@ describe("slatectl on several servers", function()
         end
     end)
 
-    it("asks all at once, so that those that are down cost one time-out together", function()
+    it("queries all at once, so that servers that are down cost one time-out together", function()
         local listener = unix.stream()
         assert(listener:bind(ctl.folder .. "/h") and listener:listen())
         listener:settimeout(0)

@@ -24,7 +24,7 @@ for _, kind in ipairs(server.both()) do
             assert.same({ 2, "1" }, { fill.pages_of(ctl.client, 5), automove(ctl) })
         end)
 
-        it("takes the samples that a policy looks at before --once ends it", function()
+        it("takes the samples that a policy needs before --once ends it", function()
             local out = ctl.succeed("policy run ratio window=3 --once --interval 500ms --json")
             assert.equal(3, select(2, out:gsub("slate/policy%-decision/1", "")), out)
         end)
@@ -39,7 +39,7 @@ for _, kind in ipairs(server.both()) do
             assert.same({ 4, "1" }, { fill.pages_of(ctl.client, 5), automove(ctl) })
         end)
 
-        it("ends at the limit of pages, and leaves out what is beyond that of a minute", function()
+        it("ends at the limit of pages, and makes no move beyond the limit of a minute", function()
             local out = ctl.succeed(FLOOR .. " floors=5:7 --per-minute 1 --apply --interval 500ms --for 3s")
             assert.equal(5, fill.pages_of(ctl.client, 5))
             assert.truthy(out:find("left out: the limit of pages a minute was reached", 1, true), out)
@@ -98,7 +98,7 @@ describe("slatectl policy", function()
         ctl.refuses(64, FLOOR .. " floors=5:9 --window 0s", "no setting 'window_s' (there are: floors, pages_max)")
     end)
 
-    it("decides over a recording as it would have decided then", function()
+    it("decides over a recording as at that time", function()
         ctl.succeed("record -o r.jsonl --count 3 --interval 20ms")
         ctl.refuses(74, "policy run ./p.lua --recording r.jsonl", "no policy ./p.lua: No such file")
         server.write_file(ctl.folder .. "/p.lua", [[return { settings = { window_s = { default = 0, min = 0 } },

@@ -11,7 +11,7 @@ for _, kind in ipairs(server.both()) do
         })
         local once = kind.is_slated and it or function() end -- for claims that hold for every server
 
-        it("records what it is told to, and draws it", function()
+        it("records and draws as its options say", function()
             ctl.succeed("record -o a.jsonl --interval 20ms --count 5 --whole")
             local text = command.read_file(ctl.folder .. "/a.jsonl")
             local lines = 0

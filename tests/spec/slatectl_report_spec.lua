@@ -59,7 +59,7 @@ describe("a report", function()
         assert.is_nil(text:find("\u{202e}", 1, true))
     end)
 
-    it("asks no other machine for anything", function()
+    it("needs no other machine", function()
         local text = page.of({ assert(incident.of(table.move(recordings.load("demo"), 1, 9, 1, {}), {})) }, ABOUT)
         for _, part in ipairs({ "http:", "https:", "url(", "@import", "<link rel=\"style", " src=" }) do
             assert.is_nil(text:find(part, 1, true), part)
@@ -67,7 +67,7 @@ describe("a report", function()
         assert.truthy(text:find("default-src 'none'", 1, true))
     end)
 
-    it("tells what was changed, by whom, and what came of it; and what was seen to change", function()
+    it("has each change, its user and its result; and changes that were only seen", function()
         local changes = {
             { id = 1, what = "move", src = 9, dst = 5, pages = 2, server = "here:11211", time_s = 36010, who = "eve",
                 outcome = "hits 71.2% -> 77.2%" },
@@ -90,7 +90,7 @@ describe("a report", function()
         assert.truthy(page.of({ assert(incident.of(minute(), {})) }, ABOUT):find('<span>1</span></div>', 1, true))
     end)
 
-    it("tells figures of its span alone, and findings with what came before in mind", function()
+    it("has figures of its span alone, and findings that know the time before", function()
         local list = recordings.load("shift1618")
         local first_s = list[1].time_s
         local whole = assert(incident.of(list, {}))
@@ -165,7 +165,7 @@ describe("a time of a report", function()
 end)
 
 describe("text on a page", function()
-    it("keeps what can be read and nothing that acts", function()
+    it("keeps readable text and no active content", function()
         assert.equal("a&lt;b&gt;&amp;&quot;&#39;", html.escape([[a<b>&"']]))
         assert.equal("Ü\u{fffd}", html.escape("Ü\xff"))
         assert.equal("\u{fffd}[2J", html.escape("\27[2J"))
@@ -212,7 +212,7 @@ describe("slatectl report", function()
         assert.truthy(text:find("Hit ratio of 2 servers", 1, true))
     end)
 
-    it("refuses what it cannot do with one line, and writes no page", function()
+    it("refuses an impossible request with one line, and writes no page", function()
         for _, case in ipairs({
             { "demo.jsonl falls.jsonl localhost:1 -o x.html", 64, "servers, not both" },
             { "demo.jsonl --for 1s -o x.html", 64, "for servers" }, { "absent.jsonl -o x.html", 74, "cannot read" },

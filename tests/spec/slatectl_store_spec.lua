@@ -21,7 +21,7 @@ for _, store in ipairs({ "heap", "blocks" }) do
             assert.truthy(err:find("need[s]? %-%-store=slab[;,] this server has " .. store), arguments .. ": " .. err)
         end
 
-        it("refuses what needs sizes of chunks", function()
+        it("refuses commands that need sizes of chunks", function()
             for _, arguments in ipairs({ "sizes", "sizes --json", "advise sizes", "advise sizes --from metadump",
                 "geometry auto" }) do
                 refuses(arguments)
@@ -35,7 +35,7 @@ for _, store in ipairs({ "heap", "blocks" }) do
             assert.same({}, dkjson.decode((ctl.succeed("geometry --json"))).classes)
         end)
 
-        it("refuses what needs pages that move", function()
+        it("refuses commands that need pages that move", function()
             for _, arguments in ipairs({ "policy run burst --once --interval 20ms",
                 "policy run burst --apply --once --interval 20ms", "plan --policy burst", "plan --move 1:2",
                 "move 1 2", "move 1 2 --dry-run --interval 20ms", "advise automove --interval 20ms", "automove ratio",
@@ -44,7 +44,7 @@ for _, store in ipairs({ "heap", "blocks" }) do
             end
         end)
 
-        it("tells pages only where there are pages of a class", function()
+        it("prints pages only where classes have pages", function()
             if store == "heap" then
                 refuses("pages")
                 refuses("pages --json")
@@ -53,7 +53,7 @@ for _, store in ipairs({ "heap", "blocks" }) do
             end
         end)
 
-        it("tells the sizes of items by a dump of their keys, without classes", function()
+        it("prints the sizes of items by a dump of their keys, without classes", function()
             local out = ctl.succeed("sizes --from metadump")
             assert.truthy(out:find("300 items", 1, true), out)
             assert.truthy(out:find("TO BYTES", 1, true), out)

@@ -28,7 +28,7 @@ describe("a server that lets nobody in", function()
     local function slatetop(address) return run(("build/bin/slatetop -b -n 1 %s"):format(address)) end
 
     for _, kind in ipairs(server.both()) do
-        it("without a login is told apart, and the login named: " .. kind.name, function()
+        it("without a login is recognised, and the login named: " .. kind.name, function()
             local one = server.start({ binary = kind.binary, transport = "tcp", args = { "-Y", folder .. "/users" } })
             finally(function() one:stop() end)
             local code, said = slatectl(one.address)
@@ -43,7 +43,7 @@ describe("a server that lets nobody in", function()
         end)
     end
 
-    it("because it speaks packets only says nothing, and what that may mean is told", function()
+    it("because it speaks packets only sends nothing, and possible reasons are printed", function()
         local one = server.start({ transport = "tcp", args = { "-B", "binary" } })
         finally(function() one:stop() end)
         local code, said = slatectl(one.address)

@@ -39,7 +39,7 @@ local COMMANDS <const> = {
 }
 local RAW <const> = { stats = true, settings = true, plan = true } -- these show a server's own words
 
-describe("what a server does not report", function()
+describe("a figure that a server does not report", function()
     local folder, made
 
     setup(function() folder, made = server.folder(), 0 end)
@@ -71,7 +71,7 @@ describe("what a server does not report", function()
     end
 
     for _, profile in ipairs(profiles.ALL) do
-        it("is not told by any command: " .. profile.name, function()
+        it("is not printed by any command: " .. profile.name, function()
             local run, faults = runner(profile), {}
             for _, line in ipairs(COMMANDS) do
                 local code, text = run(line)

@@ -98,7 +98,7 @@ describe("a server with users", function()
         end
     end)
 
-    it("takes a login byte by byte, and stores nothing of it", function()
+    it("accepts a login byte by byte, and stores no part of it", function()
         local connection = wire.connect(its.one.address)
         for byte in (login_lines("anna", "secret") .. "get any\r\n"):gmatch(".") do
             connection:send(byte)
@@ -173,7 +173,7 @@ describe("a server with users", function()
         end)
     end
 
-    it("keeps the order of what it refuses and what it answers, and is silent where no reply is wanted", function()
+    it("keeps refusals and replies in order, and is silent for requests without a reply", function()
         local connection = log_in(its.one.address, "rita", "pass:word")
         local refusal <const> = "CLIENT_ERROR not allowed: this needs the role write"
         connection:send("set a 0 0 1 noreply\r\n1\r\nflush_all noreply\r\nmg none\r\nset a 0 0 1\r\n1\r\nget none\r\n"
@@ -227,7 +227,7 @@ describe("a claim about the role", function()
     end
     for _, row in ipairs(roles.PACKETS) do tried[row[1]:sub(1, 2)] = true end
 
-    it("is there for every command, second word that changes it, verb and opcode", function()
+    it("exists for every command, second word that changes it, verb and opcode", function()
         local commands, opcodes, verbs = 0, 0, roles.verbs()
         for name, words in pairs(roles.table_of_commands()) do
             assert.truthy(tried[name], "no role of " .. name .. " is tried")
@@ -261,7 +261,7 @@ describe("a listener's role", function()
         one:stop()
     end)
 
-    it("is admin on this machine, and what -l says elsewhere", function()
+    it("is admin on this machine, and as -l says elsewhere", function()
         local reader = wire.connect(addresses.read)
         assert.equal("STORED", wire.ask(admin, "set a 0 0 1\r\n1"))
         assert.equal("CLIENT_ERROR not allowed: this needs the role write", wire.ask(reader, "set a 0 0 1\r\n1"))
@@ -309,7 +309,7 @@ describe("a listener's role", function()
     end
 end)
 
-describe("slated where other machines can reach it", function()
+describe("slated on an address of other machines", function()
     for what, words in pairs({ ["--public"] = " --public", ["a role"] = ",role=read",
         ["a password"] = " -Y %s/users" }) do
         it("listens with " .. what, function()

@@ -87,7 +87,7 @@ describe("the binary protocol", function()
             count.cas_badval, count.delete_hits, count.delete_misses, count.cmd_flush })
     end)
 
-    it("tells the statistics of text, in their order", function()
+    it("has the statistics of text, in their order", function()
         start()
         ask("01 key=k extras=0000000000000000 value=1")
         for _, part in ipairs { "", " settings", " items", " slabs" } do
@@ -132,20 +132,20 @@ end)
 
 if SLATED then
     describe("slated's binary protocol", function()
-        it("drops all of a command that it does not know, where memcached loses its place", function()
+        it("drops all of an unknown command, where memcached loses its place", function()
             start()
             assert.same({ "1b status=81 value=Unknown\\x20command", "0b status=00 value=1.6.45" },
                 ask("1b extras=00000001", "0b"))
         end)
 
-        it("refuses a value where there is none, where memcached takes it for the next packet", function()
+        it("refuses a value where none belongs, where memcached takes it for the next packet", function()
             start()
             for _, packet in ipairs { "1c key=k extras=00000000 value=x", "10 key=items value=x" } do
                 assert.same({ packet:sub(1, 2) .. " status=04 value=Invalid\\x20arguments", "close" }, ask(packet))
             end
         end)
 
-        it("answers what came before bytes that are no packet", function()
+        it("answers the packets before bytes that are no packet", function()
             start()
             assert.same({ "0b status=00 value=1.6.45", "close" }, ask("0b", "00 key=k magic=81"))
         end)
@@ -162,7 +162,7 @@ if SLATED then
             watcher:close()
         end)
 
-        it("tells answers that have no statistics by their lines' first words", function()
+        it("has replies without statistics by their lines' first words", function()
             start()
             ask("01 key=k extras=0000000000000000 value=abc")
             local class
@@ -228,7 +228,7 @@ if SLATED then
                 ["127.0.0.4"] = { packets = true, lines = true } }, spoken)
         end)
 
-        it("refuses a value whose bytes stop, and goes on behind its rest", function()
+        it("refuses a value whose bytes stop, and goes on after its end", function()
             start("--value-timeout=1")
             local sender = connect()
             local bytes = binary.packet("01 key=k extras=0000000000000000 value=x*900000")

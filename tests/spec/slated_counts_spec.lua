@@ -36,7 +36,7 @@ local function claims(binary)
         end
     end
 
-    it("frees within seconds what has expired, and counts it as reclaimed", function()
+    it("frees expired items within seconds, and counts them as reclaimed", function()
         start("-o", "no_lru_crawler")
         store_and_read_half(2)
         store("lasting", 1)
@@ -48,7 +48,7 @@ local function claims(binary)
         assert.equal("VALUE lasting 0 1", rig.lines("get lasting")[1])
     end)
 
-    it("frees within seconds what was flushed, and counts it as reclaimed", function()
+    it("frees flushed items within seconds, and counts them as reclaimed", function()
         start("-o", "no_lru_crawler")
         store_and_read_half(0)
         local stored_s = stat("uptime")
@@ -71,4 +71,4 @@ local function claims(binary)
 end
 
 describe("slated", function() claims(nil) end)
-describe("the memcached that it follows", function() claims(PEER) end)
+describe("memcached 1.6.45", function() claims(PEER) end)

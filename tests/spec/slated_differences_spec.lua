@@ -38,7 +38,7 @@ local function answers(binary, column)
     end
 end
 
-describe("what is answered otherwise than by memcached 1.6.45", function()
+describe("replies other than those of memcached 1.6.45", function()
     it("is answered so by slated", function()
         answers(nil, 2)
     end)

@@ -94,7 +94,7 @@ describe("values that are still coming", function()
         return clients
     end
 
-    it("that have come give nothing back when it is the server that did not go on", function()
+    it("that have come free nothing when the server itself did not go on", function()
         start("-m", "32", "-t", "1")
         local client, bytes = connect(), large_set(1)
         assert(client:send(bytes:sub(1, 300000)))

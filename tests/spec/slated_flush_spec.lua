@@ -12,7 +12,7 @@ local ask = rig.ask
 local function lives(key) return ask("mg " .. key) == "HD" end
 
 describe("flush_all", function()
-    it("frees what nobody asks for again, in the background, and evicts nothing", function()
+    it("frees unread items in the background, and evicts nothing", function()
         rig.start()
         rig.store("key", ITEMS, 100)
         assert.equal(ITEMS, rig.number("curr_items"))

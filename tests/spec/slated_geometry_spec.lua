@@ -25,7 +25,7 @@ local function predicted(words)
 end
 
 describe("slabs geometry", function()
-    it("says what is allowed", function()
+    it("names the permitted sizes", function()
         rig.start("-m", "16")
         local usage <const> = "CLIENT_ERROR usage: slabs geometry factor N|sizes N,N,...|auto [CLASSES]|"
             .. "revert [force] [dry], or pause|resume"
@@ -80,7 +80,7 @@ describe("slabs geometry", function()
         assert.equal(before.classes, geometry().classes)
     end)
 
-    it("fits them by itself unless told otherwise, and ends that when other sizes are asked for", function()
+    it("fits them by default, and no longer once other sizes are requested", function()
         local function is_on()
             return rig.lines("config get slab_geometry_auto")[1]:match("^CONFIG %S+ (%l+) runtime$")
         end
@@ -101,7 +101,7 @@ describe("slabs geometry", function()
         patience.wait_for("the sizes of before", function() return geometry().classes == "39" end)
     end)
 
-    it("fits them when it may again, and tells the gain while it may not", function()
+    it("fits them when permitted again, and shows the gain meanwhile", function()
         rig.start("-m", "16", "-o", QUICK)
         store_all()
         patience.wait_for("the gain to be told", function() return tonumber(geometry().auto_gain) > 10 end)

@@ -51,7 +51,7 @@ describe("slabs automove lua:NAME", function()
 
     local eventually = patience.wait_for -- every decision of the daemon is a second apart
 
-    it("runs the policy on the tuner, which moves what it asks for and says why", function()
+    it("runs the policy on the tuner, which makes its moves and says why", function()
         assert.equal("OK", client:command("slabs automove lua:floor floors=5:4"))
         assert.equal("lua:floor floors=5:4", value("settings", "slab_automove"))
         eventually("the pages", function() return fill.pages_of(client, 5) == 4 end)
@@ -61,14 +61,14 @@ describe("slabs automove lua:NAME", function()
         assert.equal("none", value("moves", "failed"))
     end)
 
-    it("shows it rates, what became of its last moves, and what was before", function()
+    it("shows the policy rates, the results of its last moves, and earlier decisions", function()
         assert.equal("OK", client:command("slabs automove lua:back"))
         eventually("its move", function() return (value("moves", "why") or ""):find("^moved 1, seen %d+ before$") end)
         assert.equal("none", value("moves", "failed"))
         assert.equal("OK", client:command("slabs automove lua:floor floors=5:4"))
     end)
 
-    it("gets curves of its classes beside a slated, when it wants them", function()
+    it("gets curves of its classes beside a slated, when it requests them", function()
         local source = [[return { curves = true, decide = function(_, after)
             return {}, after.by_id[12].curve and "class 12 has a curve" or "none"
         end }]]
@@ -91,7 +91,7 @@ describe("slabs automove lua:NAME", function()
         assert.equal("lua:floor floors=5:4", value("settings", "slab_automove"))
     end)
 
-    it("refuses at once a policy that does not load, and settings that it does not take", function()
+    it("refuses at once a policy that does not load, and unknown settings", function()
         for given, said in pairs({
             ["lua:floor floors=5:4 pages_max=0"] = "setting pages_max wants a number from 1",
             ["lua:broken"] = "broken.lua:1: ",

@@ -81,7 +81,7 @@ describe("slated -o metrics", function()
     setup(function() one, port = start() end)
     teardown(function() one:stop() end)
 
-    it("tells what slatectl's exporter tells, which promtool has no remark on", function()
+    it("has the figures of slatectl's exporter, and promtool has no remark", function()
         local client = one:connect()
         for i = 1, 3 do client:set("key" .. i, ("x"):rep(1000)) end
         client:close()
@@ -100,14 +100,14 @@ describe("slated -o metrics", function()
         end
     end)
 
-    it("tells OpenMetrics to whoever accepts it", function()
+    it("serves OpenMetrics to a client that accepts that", function()
         local page, whole = get(port, "accept: application/openmetrics-text;version=1.0.0\r\n")
         assert.truthy(whole:find("Content-Type: application/openmetrics-text; version=1.0.0", 1, true))
         assert.truthy(page:find("\n# EOF\n$"))
         assert.truthy(page:find("\n# TYPE memcached_commands counter\n", 1, true))
     end)
 
-    it("answers little to whoever asks wrongly, and goes on", function()
+    it("answers a wrong request briefly, and goes on", function()
         for request, status in pairs({
             ["GET / HTTP/1.1\r\n\r\n"] = 404, ["POST /metrics HTTP/1.1\r\n\r\n"] = 405, ["nonsense\r\n\r\n"] = 400,
             ["GET metrics HTTP/1.1\r\n\r\n"] = 400, ["GET /metrics HTTP/2\r\n\r\n"] = 400,
@@ -122,7 +122,7 @@ describe("slated -o metrics", function()
         assert.truthy(get(port):find("^# HELP slate_up"))
     end)
 
-    it("lets nobody wait for those who have connected and do not ask, or not all at once", function()
+    it("lets no client wait for others that send nothing, or a request in parts", function()
         local slow, silent = assert(socket.connect("127.0.0.1", port)), {}
         for i = 1, 30 do -- five seconds each, if they were waited for: longer than a scrape waits here
             silent[i] = assert(socket.connect("127.0.0.1", port))
@@ -145,7 +145,7 @@ describe("slated -o metrics", function()
         for _, peer in ipairs(silent) do peer:close() end
     end)
 
-    it("is nobody's client: connections and commands are counted without it", function()
+    it("counts no scrape as a connection or a command", function()
         local client = one:connect()
         local function figures()
             local lines = table.concat(client:stats(""), "\n") .. "\n"
@@ -191,7 +191,7 @@ describe("slated's metrics", function()
         assert.equal(1, select(2, said:gsub("error: ", "")), said)
     end
 
-    it("are off unless asked for", function()
+    it("are off by default", function()
         local one = server.start({})
         local threads = server.capture(("cat /proc/%d/task/*/comm"):format(one.pid))
         one:stop()

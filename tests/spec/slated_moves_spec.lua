@@ -68,7 +68,7 @@ describe("slated's pages", function()
         patience.wait_for("automove to be off", function() return (moves_of()).why == "automove is off" end)
     end)
 
-    it("are recorded with what moved them, why, and what it cost, also where a class finds none", function()
+    it("are recorded with their mode, reason and cost, also where a class finds none", function()
         rig.start("-m", "8", "-o", "slab_automove=0")
         assert.equal(0, (store("a", 12000, 900)))
         local from = largest_class()
@@ -114,7 +114,7 @@ describe("slated's pages", function()
         assert.equal(pages - tonumber(moved), pages_of(from))
     end)
 
-    it("go back to the system when the memory limit shrinks, and come again when it grows", function()
+    it("go back to the system when the memory limit shrinks, and return when it grows", function()
         rig.start_process("-m", "48", "-o", "slab_automove=0") -- so that the first move is the limit's
         assert.equal(0, (store("a", 45000, 900)))
         local full = rig.server:resident_bytes()
@@ -165,7 +165,7 @@ describe("slated's pages", function()
         end
     end)
 
-    it("and settings that change are in the audit log with the old value, who asked and when", function()
+    it("and changes of settings are in the audit log with the old value, the client and the time", function()
         rig.start("-m", "16", "-o", "slab_automove=0")
         for _, line in ipairs({ "slabs automove lrc", "config set slab_automove_window 30", "flush_all 30",
             "cache_memlimit 32", "slabs reassign 0 5 2", "evict policy lru 3" }) do
@@ -196,7 +196,7 @@ describe("slated's pages", function()
         assert.truthy(math.abs(tonumber(values["1:time"]) - os.time()) < 60)
     end)
 
-    it("and utility says what a page is worth to each class, and moves it there", function()
+    it("and utility shows the value of a page to each class, and moves pages by it", function()
         rig.start("-m", "8", "-o", "slab_automove=utility")
         local off = rig.stats("automove")
         assert.same({ "utility", "0" }, { off.mode, off.weighed })

@@ -93,7 +93,7 @@ describe("slated's stats pages", function()
         assert.equal("CONFIG slab_automove_ratio 0.50 startup", rig.ask("config get slab_automove_ratio"))
     end)
 
-    it("refuse what is no page and no count", function()
+    it("refuse words that are no page and no count", function()
         rig.start()
         for _, arguments in ipairs { "x", "0 0", "0 4097", "0 x", "0 1 2", "-1", "4294967296" } do
             assert.equal("CLIENT_ERROR usage: stats pages [first [count]], count from 1 to 4096",

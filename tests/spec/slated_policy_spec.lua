@@ -51,7 +51,7 @@ describe("slated's eviction policy", function()
         assert.equal("slru", (active()))
     end)
 
-    it("s3fifo goes by settings of its own, which change while it serves and lose no item", function()
+    it("s3fifo has settings of its own, which change at run time and lose no item", function()
         rig.start("-m", "8", "-o", "s3fifo_promote_hits=2,s3fifo_small_percent=5,no_slab_geometry_auto")
         local function told(name) return rig.stats("slated")[name] end
         assert.equal("2", told("s3fifo_promote_hits"))
@@ -80,7 +80,7 @@ describe("slated's eviction policy", function()
         assert.truthy(rig.ask("config undo"):find("^OK s3fifo_"))
     end)
 
-    it("that follows the load is every class's, too, also when it is the setting already", function()
+    it("that follows the load is every class's, too, also when already set", function()
         rig.start()
         for _, name in ipairs({ "s3auto", "auto" }) do
             assert.equal("OK", rig.ask("evict policy " .. name))
@@ -92,7 +92,7 @@ describe("slated's eviction policy", function()
         end
     end)
 
-    it("refuses what it does not know and changes nothing", function()
+    it("refuses an unknown policy and changes nothing", function()
         rig.start()
         assert.truthy(rig.ask("evict policy best"):find("^CLIENT_ERROR policy wants one of slru|lru|"))
         assert.truthy(rig.ask("evict policy best 1"):find("^CLIENT_ERROR no such policy"))

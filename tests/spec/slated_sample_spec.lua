@@ -149,7 +149,7 @@ describe("slated's sampled keys", function()
         assert.matches("^CLIENT_ERROR", rig.ask("config set sample_rate 2"))
     end)
 
-    it("choose the policy when it is auto, which is for the whole cache", function()
+    it("choose the policy with auto, which is for the whole cache", function()
         rig.start("-o", "sample_rate=1", "--policy", "auto")
         local function follows() return stats("whatif").auto, stats("slated").policy end
         assert.same({ "1", "s3fifo" }, { follows() })
@@ -174,7 +174,7 @@ describe("slated's sampled keys", function()
         assert.equal("CLIENT_ERROR s3auto is for the whole cache", rig.ask("evict policy s3auto 3"))
     end)
 
-    it("tell every request of a burst, though few keys of it are noted", function()
+    it("count every request of a burst, though few of its keys are noted", function()
         local GETS <const>, HOT_EVERY <const> = 9000, 5
         local gets, hot = {}, nil
         for n = 1, GETS do
@@ -194,7 +194,7 @@ describe("slated's sampled keys", function()
         assert.matches("\nthe keys of %d+ in 9000 requests were noted\n$", select(2, slatectl("hotkeys")))
     end)
 
-    it("refuse what they cannot answer, and keep keys to themselves where dumps are refused", function()
+    it("refuse requests that they cannot answer, and hide keys where dumps are refused", function()
         rig.start("-X")
         for line, answer in pairs({ ["stats curve x"] = "CLIENT_ERROR class must be from 1 to ",
             ["stats curve 0"] = "CLIENT_ERROR class must be from 1 to ",

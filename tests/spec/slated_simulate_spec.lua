@@ -84,7 +84,7 @@ before_each(function() folder = server.folder() end)
 after_each(function() server.remove_folder(folder) end)
 
 describe("slated --simulate with objects of equal size", function()
-    it("misses what the reference simulation misses, within a hundredth, policy by policy", function()
+    it("misses as often as the reference simulation, within a hundredth, policy by policy", function()
         local keys = zipf_with_scans(25000, 5000, 0.9)
         print(("\n# SEED=%d"):format(SEED))
         assert_like_reference(write("zipf.txt", table.concat(keys, "\n") .. "\n"), keys)
@@ -154,7 +154,7 @@ describe("slated --simulate with memory", function()
         assert.equal(4, i)
     end)
 
-    it("says what was held where there are more classes with items than pages", function()
+    it("prints the memory held where there are more classes with items than pages", function()
         local lines = {}
         for i = 1, 30 do lines[i] = ("k%d %d"):format(i, math.floor(60 * 1.3 ^ i)) end
         local trace = write("classes.txt", table.concat(lines, "\n") .. "\n")
@@ -242,7 +242,7 @@ describe("slated --simulate", function()
         assert.equal(1, select(2, err:gsub("\n", "\n")), "not one line: " .. err)
     end
 
-    it("tells by its exit status and one sentence what went wrong", function()
+    it("reports an error by its exit status and one sentence", function()
         local good, bad = write("good.txt", "a\n"), write("bad.txt", "\n\n<a b>\n<c d>\n")
         local cut = folder .. "/cut.gz"
         assert(os.execute(("seq 100000 | gzip >%s && truncate -s 9000 %s"):format(cut, cut)))

@@ -77,7 +77,7 @@ describe("slated's stats", function()
         assert.same(fixture()["stats slabs"], slabs)
     end)
 
-    it("hold what the memcached at hand prints, name by name, and leave out what it leaves out", function()
+    it("have the names of the memcached at hand, in its order, and no others of its build", function()
         if server.memcached() ~= "build/peer/memcached" then
             pending("memcached 1.6.45 is not built (tests/bench/peer builds it)")
             return
@@ -98,7 +98,7 @@ describe("slated's stats", function()
         end
     end)
 
-    it("leave out what an option took away, as memcached does", function()
+    it("lack the lines of a feature that an option removed, as memcached's do", function()
         for option, left_out in pairs(LEFT_OUT) do
             rig.start("-o", option)
             assert.same(without(fixture()["stats"], left_out), rig.names(), option)
@@ -119,7 +119,7 @@ describe("slated's stats", function()
         end
     end)
 
-    it("count what a meta command makes and compares as memcached does", function()
+    it("count the items that a meta command makes and compares, as memcached does", function()
         -- A request, and the changes that it makes to these figures; the same holds for memcached 1.6.45.
         local figures <const> = { "cmd_get", "cmd_set", "cmd_touch", "get_hits", "get_misses", "touch_hits",
             "touch_misses", "cas_hits", "cas_misses", "cas_badval", "incr_misses", "decr_misses", "delete_misses" }
@@ -148,7 +148,7 @@ describe("slated's stats", function()
         end
     end)
 
-    it("count a miss where a meta get finds no memory for what it would make, as memcached does", function()
+    it("count a miss where a meta get has no memory for a new item, as memcached does", function()
         for _, binary in ipairs(programs()) do
             rig.binary = binary
             rig.start("-M", "-m", "2")
@@ -198,7 +198,7 @@ describe("slated's stats", function()
         assert.truthy(count > 150, "only " .. count .. " lines were looked at")
     end)
 
-    it("count the ages of what was evicted from the start again after stats reset", function()
+    it("count the ages of evicted items from the start again after stats reset", function()
         rig.start("-m", "2", "-o", "slab_automove=0")
         assert.equal(0, (rig.store("k", 60, 100000)))
         assert.truthy(#rig.names("evictions") > 0)
@@ -213,7 +213,7 @@ describe("slated's stats", function()
         end
     end)
 
-    it("count every look at an expired item as such, and as never read only what nobody looked up", function()
+    it("count every look-up of an expired item as such, and as never read only items without a look-up", function()
         rig.start("-o", "no_lru_maintainer,no_lru_crawler") -- nobody else looks
         local looks = { ["get k"] = "END", ["delete k"] = "NOT_FOUND", ["incr k 1"] = "NOT_FOUND",
             ["touch k 1"] = "NOT_FOUND", ["gat 1 k"] = "END", ["mg k v"] = "EN", ["md k"] = "NF", ["ma k"] = "NF",
@@ -228,7 +228,7 @@ describe("slated's stats", function()
         end
     end)
 
-    it("show a client whose value has not come whole as one that sends it", function()
+    it("show a client with an incomplete value as one that is sending", function()
         rig.start()
         local sender = rig.connect()
         assert.equal("MN", ask(sender, "mn"))

@@ -32,7 +32,7 @@ describe("traces of other forms", function()
         return assert(json.decode(out:match("^[^\n]+"))), err
     end
 
-    it("are told apart, and play alike", function()
+    it("are recognised, and play alike", function()
         for name, text in pairs(FORMS) do
             for _, kind in ipairs({ "--memory 8m", "--objects 10" }) do
                 local row, err = simulate(write(name, text), kind)
@@ -77,7 +77,7 @@ describe("traces of other forms", function()
         assert.equal(0, (server.run_slated("--objects 524288 --policy lru --simulate " .. rare)))
     end)
 
-    it("expire what the trace says, and store again what was stored last", function()
+    it("expire items at the trace's times, and store the key's last item again", function()
         -- k lives 5 s: the read at 2 s hits; the one at 10 s misses and stores k again with its size and its 5 s; the
         -- one at 16 s misses again.
         local trace = write("ttl", "# slate trace 1\n0 set k 50 5 -\n2000 get k - - -\n10000 get k - - -\n"

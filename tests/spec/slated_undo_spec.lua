@@ -33,7 +33,7 @@ describe("config undo", function()
         assert.matches(NOTHING, rig.ask("config undo"))
     end)
 
-    it("goes back one change at a time, skips what changed nothing, and names what is as before", function()
+    it("goes back one change at a time, skips changes without effect, and names the restored settings", function()
         rig.start()
         local before = settings()
         assert.equal("OK", rig.ask("config set hot_lru_pct 30"))

@@ -78,7 +78,7 @@ describe("starving", function()
         assert.equal(10.0, one.rows[2].life_s)
     end)
 
-    it("tells no life that is longer than the server's, or than that of items from before its start", function()
+    it("shows no life longer than the server's, or than that of items from before its start", function()
         for age_s, life_s in pairs({ [15] = 23, [700] = 700 }) do
             local one = view.observer()
             for i = 0, 3 do
@@ -102,7 +102,7 @@ describe("starving", function()
         assert.same({ 7 }, beside(300), "10 of 310 are none")
     end)
 
-    it("is none by what it evicted with pages that it gave away", function()
+    it("ignores evictions for pages that the class gave away", function()
         local function gives(at, evicted)
             return after(4, function(i)
                 return { age = 60 }, { total_pages = i < at and 5 or 4, age = 100,
@@ -132,7 +132,7 @@ describe("starving", function()
         assert.is_false(eases(10, 26))
     end)
 
-    it("forgets what it knew of an id that has gone to another class, and of a server that restarted", function()
+    it("forgets an id that has gone to another class, and a server that restarted", function()
         assert.is_false(after(4, function(i)
             return { age = 600 }, { evicted = 400 * i, chunk_size = i < 4 and 1000 or 1200 }
         end))
@@ -214,7 +214,7 @@ describe("starving", function()
         assert.not_equal("3: 10", got[#got])
     end)
 
-    it("tells the same class first until another evicts twice as much", function()
+    it("names the same class first until another evicts twice as much", function()
         local one, first = view.observer(), {}
         local five, seven = 0, 0
         for i = 0, 9 do
@@ -246,7 +246,7 @@ describe("starving", function()
 end)
 
 describe("starving in a recording", function()
-    it("is told of no class that lives longer than its donor's, and none is calm that evicted lately", function()
+    it("is found for no class that lives longer than its donor's, and none is calm that evicted lately", function()
         local told_at = 0
         for _, case in ipairs(recordings.CASES) do
             local one, last_s = view.observer(), {}

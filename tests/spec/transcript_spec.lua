@@ -30,7 +30,7 @@ describe("transcript format", function()
         assert.equal("a\r\n\t\\{<\0\255bbb  c", step.pieces[1].bytes)
     end)
 
-    it("refuses what is no transcript, and names the line", function()
+    it("refuses a text that is no transcript, and names the line", function()
         for text, message in pairs({ ["# text\nfoo"] = "^t:2: not a transcript line",
             [ [[> \q]] ] = "^t:1: unknown escape", [ [[> \x1]] ] = "^t:1: unknown escape",
             ["> {a}"] = "^t:1: a repeat is written",
@@ -43,7 +43,7 @@ describe("transcript format", function()
 end)
 
 describe("transcript matcher", function()
-    it("takes what the lines say in any pieces, and nothing else", function()
+    it("accepts the lines' bytes in any pieces, and no others", function()
         for _, case in ipairs({
             { [[< STORED\r\n]], { "STORED\r\n" }, true }, { [[< STORED\r\n]], { "ST", "ORED", "\r", "\n" }, true },
             { [[< STORED\r\n]], { "STORED\r" }, false },
@@ -63,7 +63,7 @@ describe("transcript matcher", function()
         assert.matches("^t:2: expected  END", message)
     end)
 
-    it("binds a number once and demands it again", function()
+    it("binds a number once and requires the same afterwards", function()
         local bindings = {}
         assert.is_true(match([[< c<cas> c<cas>\r\n]], { "c17 c17\r\n" }, bindings))
         assert.equal("17", bindings.cas)

@@ -322,11 +322,11 @@ int main(int argc, char **argv) {
     is(tally.resurrected, 0, "nothing that was deleted or flushed is back");
     is(tally.old_value, 0, "no key has a value from before the one that was answered");
     is(tally.cas_repeated, 0, "no CAS is given twice");
-    is(tally.cas_changed, 0, "what came back has its CAS");
+    is(tally.cas_changed, 0, "returned items have their CAS");
     is(tally.wrong_time, 0, "… and its time to live");
     is(tally.unknown_items, 0, "there is no item but the known");
-    is(tally.lost, 0, "what was stored, and not being written, is there");
-    ok((tally.lost + tally.lost_in_flight) * 1000 <= tally.stored, "of what was stored at least 99.9 %% come back (%.4f %%)",
+    is(tally.lost, 0, "stored keys without an overwrite under way are there");
+    ok((tally.lost + tally.lost_in_flight) * 1000 <= tally.stored, "of stored keys at least 99.9 %% come back (%.4f %%)",
        tally.stored > 0 ? 100.0 - 100.0 * (double)(tally.lost + tally.lost_in_flight) / (double)tally.stored : 0);
     free(cas_seen);
     return tap_done();

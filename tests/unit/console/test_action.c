@@ -45,7 +45,7 @@ static void says_line(struct action action, unsigned index, const char *wanted, 
     is_str(line, wanted, "as the server understands it");
 }
 
-TEST(test_commands_are_what_the_server_understands) {
+TEST(test_commands_are_in_the_servers_words) {
     char line[ACTION_LINE_BYTES];
     unsigned times;
     struct action one = action_set("verbosity", "1");

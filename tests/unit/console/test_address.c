@@ -40,7 +40,7 @@ TEST(test_the_forms_of_an_address) {
        "and tls:// before it is not part of it");
     ok(!parse("tls:///run/x.sock"), "but not with a path: %s", why);
     ok(parse("/run/x.sock") && address.is_path, "a path is a UNIX socket");
-    ok(parse("unix:x.sock") && address.is_path && strcmp(address.host, "x.sock") == 0, "so is what follows unix:");
+    ok(parse("unix:x.sock") && address.is_path && strcmp(address.host, "x.sock") == 0, "so is the text after unix:");
     ok(parse("run/x.sock") && address.is_path && strcmp(address.host, "run/x.sock") == 0,
        "so is every word with a slash, in this folder");
 }

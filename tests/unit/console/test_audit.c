@@ -39,7 +39,7 @@ TEST(test_a_record_is_made_for_its_owner) {
 
 #define HERE "\"server\":\"cache7:11211\","
 
-TEST(test_what_others_put_there_can_be_taken_back) {
+TEST(test_changes_of_others_can_be_taken_back) {
     write_entry(5, HERE "\"what\":\"set\",\"name\":\"maxbytes\",\"was\":\"134217728\",\"is\":\"67108864\"");
     write_entry(6, "\"server\":\"other:1\",\"what\":\"set\",\"name\":\"verbosity\",\"was\":\"0\",\"is\":\"1\"");
     ok(can_undo(), "the last change to this server, not to another: %s", why);
@@ -50,11 +50,11 @@ TEST(test_what_others_put_there_can_be_taken_back) {
     ok(can_undo() && proposal.plan.steps[0].from == 12 && proposal.plan.steps[0].to == 4 && proposal.plan.steps[0].pages == 3,
        "a move goes back");
     write_entry(8, HERE "\"what\":\"move\",\"src\":12,\"dst\":4,\"pages\":3,\"undoes\":7");
-    ok(can_undo() && strcmp(proposal.plan.steps[0].name, "maxbytes") == 0, "what was taken back does not count");
+    ok(can_undo() && strcmp(proposal.plan.steps[0].name, "maxbytes") == 0, "a change taken back does not count");
     write_entry(9, HERE "\"what\":\"move\",\"src\":-1,\"dst\":4,\"pages\":1");
-    ok(!can_undo() && strstr(why, "chose the source") != NULL, "what cannot go back says why: %s", why);
+    ok(!can_undo() && strstr(why, "chose the source") != NULL, "a change that cannot go back has a reason: %s", why);
     write_line("{\"schema\":\"slate/audit/1\",\"id\":12,\"ser\n[[[[\n\n{\"schema\":1,\"id\":{}}\n");
-    ok(!can_undo() && strstr(why, "change 9") != NULL, "what is no entry is skipped");
+    ok(!can_undo() && strstr(why, "change 9") != NULL, "a line that is no entry is skipped");
 }
 
 TEST(test_a_command_of_more_steps_than_a_plan_has_is_left_to_slatectl) {
@@ -68,7 +68,7 @@ TEST(test_a_long_record_is_read_from_its_end) {
     for (int i = 0; i < 3000; i++) {
         write_entry(20, "\"server\":\"c:1\",\"what\":\"set\",\"name\":\"verbosity\",\"was\":\"0\",\"is\":\"1\"");
     }
-    ok(!can_undo() && strstr(why, "nothing to undo") != NULL, "what is too long ago is not looked for");
+    ok(!can_undo() && strstr(why, "nothing to undo") != NULL, "changes of too long ago are not searched");
     size_t bytes = 0;
     int fd = audit_open(path);
     char *text = audit_tail(fd, &bytes);
@@ -85,8 +85,8 @@ TEST(test_a_failure_of_lua_ends_what_is_under_way_and_no_more) {
     lua_setfield(L, -2, "undo"); /* where a list should be */
     lua_pop(L, 1);
     lua_state_give_back();
-    ok(!can_undo() && strstr(why, "given up: ") != NULL, "it is told: %s", why);
-    ok(!can_undo() && strstr(why, "nothing to undo") != NULL, "and the next is asked as if nothing had been: %s", why);
+    ok(!can_undo() && strstr(why, "given up: ") != NULL, "it is reported: %s", why);
+    ok(!can_undo() && strstr(why, "nothing to undo") != NULL, "and the next request is as if nothing had been: %s", why);
 }
 
 struct memory {
@@ -111,7 +111,7 @@ TEST(test_the_record_is_free_when_memory_lacks_for_its_text) {
     lua_setallocf(L, lacking, &memory);
     bool is_told = lua_pcall(L, 1, 2, 0) == LUA_OK && lua_isnil(L, -2);
     lua_setallocf(L, memory.alloc, memory.ud);
-    ok(is_told, "that nothing was written is told: %s", lua_tostring(L, -1));
+    ok(is_told, "a missing write is reported: %s", lua_tostring(L, -1));
     lua_settop(L, 0);
     lua_state_give_back();
     int fd = audit_open(path);

@@ -40,7 +40,7 @@ TEST(test_a_verdict_takes_samples_and_then_has_figures) {
     brain_destroy(&brain);
 }
 
-TEST(test_brains_do_not_share_what_they_have_seen) {
+TEST(test_brains_do_not_share_their_snapshots) {
     struct brain *one = brain_create(), *other = brain_create();
     starve(one, 4);
     fixture_load("memcached-1.6.18-second.txt", 1000, &snapshot);

@@ -49,7 +49,7 @@ TEST(test_rows_are_sorted_by_an_operators_own_column) {
     is(ui.sort, COLUMN_COUNT, "it comes behind the others");
     is_str(class_table_head(ui.sort), "FAR", "with its title");
     is(class_table_rows(model, &ui, ids), 3, "no row is lost");
-    ok(ids[0] == 4 && ids[1] == 22 && ids[2] == 12, "the largest first, what has no value last");
+    ok(ids[0] == 4 && ids[1] == 22 && ids[2] == 12, "the largest first, rows without a value last");
     ui.is_ascending = true;
     class_table_rows(model, &ui, ids);
     ok(ids[0] == 22 && ids[1] == 4 && ids[2] == 12, "and the other way round");

@@ -13,7 +13,7 @@ static void test_a_filter_that_does_not_parse_keeps_its_line_open_with_the_reaso
     type("ev>>>1");
     class_table_edit(&ui.classes, COMMAND_ACCEPT, 0);
     draw(&frame, 80, 24, false);
-    ok(ui.classes.edits_filter && shows("filter: ev>>>1_"), "what was typed is still there");
+    ok(ui.classes.edits_filter && shows("filter: ev>>>1_"), "the typed text is still there");
     ok(shows("'ev>>>1' is not understood"), "with the reason");
     is_str(ui.classes.filter, "", "and the old filter holds");
     class_table_edit(&ui.classes, COMMAND_BACK, 0);
@@ -43,7 +43,7 @@ static void test_columns_are_chosen_and_ordered(void) {
     ok(!shows("WST%") && shows("SET/s"), "80 columns have no room for all");
     view_list[1]->command(&frame, &ui, COMMAND_COLUMNS);
     draw(&frame, 80, 24, false);
-    ok(shows("columns: Space shows or hides") && shows("▶ room") && shows("slab class id"), "the list says what each column means");
+    ok(shows("columns: Space shows or hides") && shows("▶ room") && shows("slab class id"), "the list explains each column");
     choose(COLUMN_WASTE_PCT, 1);
     choose(COLUMN_SETS, 2);
     choose(COLUMN_EVICTIONS, 0);
@@ -56,7 +56,7 @@ static void test_columns_are_chosen_and_ordered(void) {
     const char *evictions = strstr(screen, "EV/s"), *size = strstr(screen, "SIZE");
     ok(evictions != NULL && size != NULL && evictions < size, "evictions moved to the left");
     draw(&frame, 40, 10, false);
-    ok(shows("WST%") && clipped == 0, "what is always wanted is there on the smallest screen too");
+    ok(shows("WST%") && clipped == 0, "columns that are always needed are on the smallest screen, too");
     for (int i = 0; i < 3 * COLUMN_COUNT; i++) {
         class_table_step_sort(&ui.classes, 1);
         ok(ui.classes.sort != COLUMN_SETS, "no sort by a column that is never shown");

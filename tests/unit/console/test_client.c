@@ -124,7 +124,7 @@ TEST(test_a_server_that_reads_nothing_and_resets_gets_the_same_hint) {
 
 TEST(test_a_silent_server_is_given_up) {
     struct client *client = connect_here();
-    ok(client_due_ms(client) == UINT64_MAX, "nothing is due while nothing is asked");
+    ok(client_due_ms(client) == UINT64_MAX, "nothing is due without a request");
     hang_up(&client);
     client = asking();
     clock_at += SILENCE_MS - 1;
@@ -150,7 +150,7 @@ TEST(test_garbage_ends_the_connection_with_a_reason) {
     serve("ERROR Too many open connections\r\n");
     client_step(client, clock_at);
     client_take_reply(client, &reply, clock_at);
-    ok(strstr(client_note(client), "Too many open connections") != NULL, "what a server says unasked is shown");
+    ok(strstr(client_note(client), "Too many open connections") != NULL, "a server's words without a request are shown");
     hang_up(&client);
 }
 
@@ -196,15 +196,15 @@ TEST(test_a_refresh_is_one_write_and_one_snapshot) {
     struct client *client = connect_here();
     poller_init(&poller, 1000);
     is(step_poller(client), 0, "nothing yet");
-    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\nstats slated\r\n", "the first asks for all");
+    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\nstats slated\r\n", "the first requests all");
     serve("STAT pid 7\r\nEND\r\nEND\r\nSTAT 3:total_pages 2\r\nEND\r\nSTAT slab_automove 2\r\nEND\r\n");
     is(step_poller(client), 0, "four of five replies are no snapshot");
     clock_at += 5000;
     step_poller(client);
-    is_str(request(), "", "a slow server is not asked again meanwhile");
+    is_str(request(), "", "a slow server gets no further request meanwhile");
     serve("ERROR\r\n");
     is(step_poller(client), 1, "the fifth completes it");
-    ok(poller.latest.general[GENERAL_pid] == 7 && poller.latest.classes[3].value[CLASS_total_pages] == 2, "with what they said");
+    ok(poller.latest.general[GENERAL_pid] == 7 && poller.latest.classes[3].value[CLASS_total_pages] == 2, "with their replies");
     ok(!poller.latest.is_slated, "ERROR to stats slated means memcached");
     is_str(request(), "stats\r\nstats items\r\nstats slabs\r\n", "the next leaves the slow ones out");
     serve("STAT pid 7\r\nEND\r\nEND\r\nEND\r\n");
@@ -212,7 +212,7 @@ TEST(test_a_refresh_is_one_write_and_one_snapshot) {
     is(poller.latest.setting[SETTING_slab_automove], 2, "settings are carried over");
     poller_hurry(&poller, clock_at);
     step_poller(client);
-    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\n", "a hurried one asks for settings again");
+    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\n", "a hurried one requests settings again");
     hang_up(&client);
 }
 
@@ -222,7 +222,7 @@ TEST(test_a_server_that_refuses_is_quoted) {
     step_poller(client);
     serve("CLIENT_ERROR unauthenticated\r\nERROR\r\nERROR\r\nERROR\r\nERROR\r\n");
     is(step_poller(client), 0, "no snapshot");
-    is_str(poller.refusal, "it wants a login, -P FILE with user:password in the first line", "but what it wants");
+    is_str(poller.refusal, "it wants a login, -P FILE with user:password in the first line", "but its requirement");
     hang_up(&client);
 }
 

@@ -25,7 +25,7 @@ static bool moves(unsigned from, unsigned to, unsigned pages) {
     return intent.kind == INTENT_REVIEW && step->from == from && step->to == to && step->pages == pages;
 }
 
-TEST(test_the_page_map_begins_with_who_starves) {
+TEST(test_the_page_map_begins_with_starving_classes) {
     static struct snapshot snapshot;
     look_at_model(slated_model(), 0);
     fixture_load("slated-0.1-second.txt", 13000, &snapshot);
@@ -52,11 +52,11 @@ TEST(test_the_page_map_has_a_cell_a_page) {
     press(COMMAND_MORE_PAGES);
     press(COMMAND_MORE_PAGES);
     draw(&frame, 80, 24, false);
-    ok(shows("18 ███████████████◆◆◆\n") && shows("◆ 3 of class 13 marked"), "the marked pages are the emptiest ones, and what they hold is said");
+    ok(shows("18 ███████████████◆◆◆\n") && shows("◆ 3 of class 13 marked"), "the marked pages are the emptiest ones, and their items are named");
     ok(press(COMMAND_MOVE_PAGES).kind == INTENT_SAY, "not to itself");
     press(COMMAND_UP);
     draw(&frame, 80, 24, false);
-    ok(shows("m: 3 pages from class 13: "), "on another class what the move would bring is said");
+    ok(shows("m: 3 pages from class 13: "), "on another class the move's effect is shown");
     ok(moves(13, 12, 3), "m opens the review with the pages marked");
     press(COMMAND_BOTTOM);
     ok(moves(13, POOL_CLASS, 3), "the pool takes pages too");
@@ -69,7 +69,7 @@ TEST(test_the_page_map_has_a_cell_a_page) {
     is(ui.pages.marked, 17, "a class keeps its last page");
     look(fixture_model("memcached-1.6.18"), 0, view_at(&pages_view));
     ok(shows("ESTIMATED: a cell is 1 page") && !shows("EXACT") && !shows("aged"), "on stock it is an estimate, and no age is made up");
-    ok(press(COMMAND_CELL_MODE).kind == INTENT_SAY, "and asking for ages says what is needed");
+    ok(press(COMMAND_CELL_MODE).kind == INTENT_SAY, "and a request for ages names the requirement");
 }
 
 TEST(test_a_large_cache_has_several_pages_a_cell) {
@@ -116,8 +116,8 @@ TEST(test_sizes_stand_over_class_limits) {
     hear_prediction(prediction_next(predictions, 1, line)->ticket,
                  "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109300 instead "
                  "of 100000, and waste 4.1 % of their memory instead of 12.0 %\r\n");
-    ok(shows("factor 1.04       99    2.0 %    -3.1 %  no gain: refused"), "what wastes least may hold fewer items");
-    ok(shows("factor 1.08       61    4.1 %    +9.3 %  ◀ most items"), "the best is what the server says");
+    ok(shows("factor 1.04       99    2.0 %    -3.1 %  no gain: refused"), "the one with least waste may hold fewer items");
+    ok(shows("factor 1.08       61    4.1 %    +9.3 %  ◀ most items"), "the best is the server's");
     hear_prediction(prediction_next(predictions, frame.now_ms + PREDICTION_EVERY_MS, line)->ticket,
                  "BUSY currently processing another geometry request\r\n");
     ok(shows("-3.1 %  no gain: refused") && !shows(" ago"), "a server that is busy leaves the prediction there is");
@@ -176,13 +176,13 @@ TEST(test_other_stores_have_no_chunk_sizes) {
     }
 }
 
-TEST(test_curves_say_what_memory_and_policies_would_do) {
+TEST(test_curves_show_the_effect_of_memory_and_policies) {
     look(slated_model(), 0, view_at(&curves_view));
     ok(shows("LRU model of the whole cache: miss 25.1 % at 64M") && shows("^now 64M") && shows("^128M"), "the miss ratio of now, called a model, and a scale around it");
     ok(shows("s3fifo hit 77.4 % over 5 turnovers; its miniatures x0.5 76.7, x2 84.3, x4 94.3"),
        "what its own policy had, and over which time, and other sizes of it by miniatures");
-    ok(shows("s3fifo   hit  77.4 %") && shows("in use") && shows("too few reads"), "policies, with what is not known called so");
-    ok(shows("hits/s by curves") && shows("no class starves: no move is advised"), "what a page is worth, and what follows");
+    ok(shows("s3fifo   hit  77.4 %") && shows("in use") && shows("too few reads"), "policies, with unknown figures called so");
+    ok(shows("hits/s by curves") && shows("no class starves: no move is advised"), "the value of a page, and the conclusion");
     press(COMMAND_DOWN);
     ok(ui.curves.cursor > 0, "a class is chosen");
     ui.curves.cursor = 13;
@@ -200,7 +200,7 @@ TEST(test_tune_cuts_between_words_and_has_the_rest_below) {
     frame = frame_of(model);
     reset_ui(view_at(&tune_view));
     draw(&frame, 80, 24, false);
-    ok(shows(" off|ratio|eviction|…\n") && shows(" slru|lru|bag|fifo|…\n") && shows(" auto, factor N, …\n"), "what a column has no room for ends where a word does");
+    ok(shows(" off|ratio|eviction|…\n") && shows(" slru|lru|bag|fifo|…\n") && shows(" auto, factor N, …\n"), "a text wider than its column ends after a word");
     ok(shows("\none of off, ratio, eviction, random, lra, lrc, utility, lua:NAME\n"), "and stands whole below");
     for (int height = 18; height <= 24; height += 2) { /* the panel's text has ever less room */
         draw(&frame, 80, height, false);
@@ -225,7 +225,7 @@ TEST(test_hot_keys_have_bounds) {
     ok(shows(" 20 "), "the last one can be reached");
     answer(INQUIRY_HOTKEYS, "STAT requests 1000\r\nSTAT noted 60\r\nSTAT 1:key one\r\nSTAT 1:requests 300\r\nSTAT 1:error 50\r\nSTAT 1:doubt 100\r\nEND\r\n");
     draw(&frame, 80, 24, false);
-    ok(shows("15.0-40.0"), "and what chance may do widens them");
+    ok(shows("15.0-40.0"), "and chance widens them");
     answer(INQUIRY_HOTKEYS, "STAT requests 0\r\nEND\r\n");
     draw(&frame, 80, 24, false);
     ok(shows("no key was counted yet"), "none is said to be none");
@@ -283,7 +283,7 @@ TEST(test_a_click_chooses_a_row) {
 }
 
 /* A view of the past shows the tape's data of that moment, if need be an estimate; otherwise it shows that none is recorded. */
-TEST(test_the_past_holds_what_was_recorded) {
+TEST(test_the_past_has_recorded_data) {
     static const struct {
         const struct view *view;
         const char *shown;
@@ -304,18 +304,18 @@ TEST(test_the_past_holds_what_was_recorded) {
     reset_ui(0);
     ui.why.is_open = true;
     draw(&frame, 80, 24, false);
-    ok(shows("The reasons of the past are not recorded"), "and why automove did what it did");
+    ok(shows("The reasons of the past are not recorded"), "and automove's reasons");
 }
 
-TEST(test_what_is_missing_says_what_it_needs) {
+TEST(test_missing_data_name_their_requirement) {
     static const char refusal[] = "CLIENT_ERROR stats hotkeys not allowed";
     look(fixture_model("memcached-1.6.18"), 0, view_at(&curves_view));
     ok(shows("needs slated"), "on a stock server");
     look(fixture_model("slated-0.1"), 0, view_at(&hotkeys_view));
-    ok(shows("asking the server"), "what was not answered yet");
+    ok(shows("asking the server"), "replies that are still missing");
     details_take(model_open_details(model), INQUIRY_HOTKEYS, 0, refusal, sizeof refusal - 1, false, 1);
     draw(&frame, 80, 24, false);
-    ok(shows("the server refuses: CLIENT_ERROR stats hotkeys not allowed"), "what was refused");
+    ok(shows("the server refuses: CLIENT_ERROR stats hotkeys not allowed"), "refused requests");
 }
 
 int main(void) { return fixture_main(); }

@@ -104,17 +104,17 @@ TEST(test_curves_are_read_between_their_points) {
     is(curve.count, 3, "points that do not ascend, or are no ratio, are left out");
     ok(near(curve_value_at(&curve, 75), 0.375) && near(curve_value_at(&curve, 200), 0.6), "between the points");
     ok(isnan(curve_value_at(&curve, 49)) && isnan(curve_value_at(&curve, 201)), "nothing outside of them");
-    ok(isnan(curve.at_size[0]), "what was not said is unknown, not zero");
+    ok(isnan(curve.at_size[0]), "missing figures are unknown, not zero");
 }
 
 /* The rules are tested in tests/spec; here are the data that the bridge hands over and returns. */
-TEST(test_what_lua_reckons_comes_through) {
+TEST(test_results_of_lua_come_through) {
     const struct class_worth *worth;
     look_at_model(slated_model(0), 0);
     is(brain_worth(model, &worth), 2, "the classes that have a curve");
-    ok(worth[0].class_id == 12 && worth[0].gain > worth[1].gain, "by what they would gain");
+    ok(worth[0].class_id == 12 && worth[0].gain > worth[1].gain, "by their gain");
     const struct size_plan *plan = brain_sizes(model);
-    ok(plan->now.count == 39 && plan->count == 7, "slated lists its sizes, and is asked about seven orders");
+    ok(plan->now.count == 39 && plan->count == 7, "slated lists its sizes, and gets queries for seven orders");
     ok(!plan->of[0].is_known && strcmp(plan->of[0].order, "factor 1.04") == 0, "of which nothing is known yet");
     struct prediction_list *predictions = &((struct details *)model_details(model))->predictions;
     static const char answer[] = "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109310 instead of 100000, "
@@ -128,7 +128,7 @@ TEST(test_what_lua_reckons_comes_through) {
     ok(choice->is_known && choice->is_worth_it && choice->is_best && near(choice->classes, 61) && near(choice->items_change, 0.093) &&
            near(choice->waste_ratio, 0.062), "an answer that comes is taken in at once");
     ok(plan->best.count > plan->now.count, "the sizes of the best are there to be drawn");
-    is(brain_size_orders(orders), plan->count, "the server is asked about those that are shown");
+    is(brain_size_orders(orders), plan->count, "the server gets queries for those that are shown");
     is_str(orders[6], "auto", "the last of which is its own choice");
     look_at_model(fixture_model("memcached-1.6.18"), 0);
     plan = brain_sizes(model);
@@ -158,7 +158,7 @@ TEST(test_predictions_are_the_servers) {
 #define HEAR(ticket, n) prediction_take(&list, ticket, said[n], strlen(said[n]), 2000)
     prediction_want(&list, orders, 2);
     unsigned first = prediction_next(&list, 1000, line)->ticket;
-    is_str(line, "slabs geometry factor 1.08 dry", "the line that asks, and changes nothing");
+    is_str(line, "slabs geometry factor 1.08 dry", "the line of the query, which changes nothing");
     unsigned second = prediction_next(&list, 1000, line)->ticket;
     is_str(line, "slabs geometry auto dry", "one after the other");
     ok(prediction_next(&list, 1000 + PREDICTION_EVERY_MS - 1, line) == NULL,
@@ -195,7 +195,7 @@ TEST(test_a_refusal_keeps_the_servers_words) {
     is(details->answers.of[INQUIRY_HOTKEYS].state, ANSWER_REFUSED, "refused");
     is_str(details->answers.of[INQUIRY_HOTKEYS].refusal, "CLIENT_ERROR not allowed", "with its words");
     details_forget(details);
-    is(details->answers.of[INQUIRY_HOTKEYS].state, ANSWER_NONE, "another server was not asked yet");
+    is(details->answers.of[INQUIRY_HOTKEYS].state, ANSWER_NONE, "another server has no query yet");
     details_destroy(&details);
 }
 

@@ -81,7 +81,7 @@ TEST(test_a_list_that_is_wrong_keeps_its_servers) {
     write_file("127.0.0.1:2\n");
     look();
     is_str(fleet.lists[0].note, "", "once it is right again nothing is wrong");
-    is(fleet_drop_left(&fleet, NULL), 0, "and who has left goes");
+    is(fleet_drop_left(&fleet, NULL), 0, "and a server that has left goes");
     fleet_fini(&fleet);
 }
 
@@ -97,7 +97,7 @@ TEST(test_a_server_named_by_itself_stays) {
     fleet_fini(&fleet);
 }
 
-TEST(test_more_servers_than_can_be_watched_are_told) {
+TEST(test_more_servers_than_can_be_watched_are_reported) {
     char text[20 * (SERVER_LIMIT + 2)] = "", line[20];
     for (int i = 1; i <= SERVER_LIMIT + 1; i++) {
         snprintf(line, sizeof line, "127.0.0.1:%d\n", i);

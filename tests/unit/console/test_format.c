@@ -14,7 +14,7 @@ TEST(test_figures_have_the_words_of_lua_and_a_dash_or_reset_of_c) {
         is_str(format_count(out, counts[i]), words[i], "count %g is %s", counts[i], words[i]);
     }
     is_str(format_bytes(out, 99500), "97.2K", "bytes by powers of 1024");
-    is_str(format_bytes(out, 1023.9 * 1024 * 1024), "1G", "what rounds to 1024 MiB is of the next unit");
+    is_str(format_bytes(out, 1023.9 * 1024 * 1024), "1G", "a value that rounds to 1024 MiB has the next unit");
     is_str(format_percent(out, 0.9999), "99.9", "almost all is not 100");
     is_str(format_age(out, 622), "10m22", "an age");
     is_str(format_age(out, 1e300), ">30y", "one beyond all lives");

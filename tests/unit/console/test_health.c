@@ -18,7 +18,7 @@ static int find(int count, const char *words) {
     return -1;
 }
 
-TEST(test_hits_are_told_over_as_long_as_they_were_seen) {
+TEST(test_hits_cover_all_seconds_seen) {
     look_at_model(fixture_model("memcached-1.4.25"), 2);
     int count = health_assess(model, 16100, 1000, lines), at = find(count, "hit ratio ");
     ok(at >= 0 && strstr(lines[at].text, "% over 6 s") != NULL, "after 6 s: %s", lines[at].text);
@@ -30,12 +30,12 @@ TEST(test_hits_are_told_over_as_long_as_they_were_seen) {
 }
 
 /* Every view causes the same requests, and so the same findings. */
-TEST(test_what_the_judgement_rests_on_is_asked_for_now_and_then) {
+TEST(test_facts_of_the_judgement_are_requested_now_and_then) {
     static const enum inquiry judged[] = {INQUIRY_MOVES, INQUIRY_MEMORY, INQUIRY_CURVE, INQUIRY_WHATIF};
     struct wants wants = {0};
     look_at_model(brain_model("x"), 0);
     health_wants(model, 1000, &wants);
-    is(wants.unhurried, 0, "nothing before the server has said who it is");
+    is(wants.unhurried, 0, "nothing before the server has named itself");
     look_at_model(fixture_model("slated-0.1"), 0);
     health_wants(model, 1000, &wants);
     is(wants.unhurried, INQUIRY_BIT(MOVES) | INQUIRY_BIT(MEMORY) | INQUIRY_BIT(CURVE) | INQUIRY_BIT(WHATIF), "then all of it");
@@ -46,7 +46,7 @@ TEST(test_what_the_judgement_rests_on_is_asked_for_now_and_then) {
     }
     wants = (struct wants){0};
     health_wants(model, 14000, &wants);
-    is(wants.unhurried, 0, "what is known is not asked again at once");
+    is(wants.unhurried, 0, "known data are not requested again at once");
     health_wants(model, 15000, &wants);
     ok(wants.unhurried & INQUIRY_BIT(CURVE), "but ten seconds later");
 }
@@ -65,7 +65,7 @@ TEST(test_old_figures_are_called_old) {
 TEST(test_without_figures_there_is_still_a_line) {
     look_at_model(brain_model("x"), 0);
     is(health_assess(model, 0, 1000, lines), 1, "one line");
-    ok(strstr(lines[0].text, "connecting") != NULL, "it says what is going on");
+    ok(strstr(lines[0].text, "connecting") != NULL, "it names the activity");
     model_set_link(model, LINK_DOWN, "cannot connect", 0);
     health_assess(model, 0, 1000, lines);
     is_str(lines[0].text, "cannot connect", "or why not");
@@ -93,7 +93,7 @@ TEST(test_findings_are_kept_until_there_is_news) {
     look_at_model(fixture_model("memcached-1.4.25"), 2); /* class 12 has one page and evicts 100 of its 700 items a second */
     unsigned count, again;
     const struct sentence *kept = brain_findings(model, &count);
-    ok(count > 0 && brain_findings(model, &again) == kept && again == count, "asked twice, found once");
+    ok(count > 0 && brain_findings(model, &again) == kept && again == count, "requested twice, found once");
     is_str(kept[0].label, "starving", "each by the name of its check");
     const char *moves = "STAT mode off\r\nSTAT failed lua:mine: line 3\r\nEND\r\n";
     details_take(model_open_details(model), INQUIRY_MOVES, 0, moves, strlen(moves), true, 17000);

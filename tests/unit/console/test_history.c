@@ -13,10 +13,10 @@ TEST(test_the_ring_keeps_the_newest) {
     float values[8];
     is(history_copy(&history, 0, values, 8), 4, "as many as fit the ring");
     ok(values[0] == 6 && values[3] == 9, "oldest first, the newest are kept");
-    is(history_copy(&history, 0, values, 2), 2, "or as many as asked for");
+    is(history_copy(&history, 0, values, 2), 2, "or the requested number");
     ok(values[0] == 8 && values[1] == 9, "the newest of them");
     ok(isnan(history_value(&history, 1, 0)), "a series without values is unknown");
-    ok(isnan(history_value(&history, 0, 4)), "so is what the ring has forgotten");
+    ok(isnan(history_value(&history, 0, 4)), "so is a sample that the ring has dropped");
     history_fini(&history);
 }
 
@@ -30,7 +30,7 @@ TEST(test_means_weigh_by_time_and_skip_gaps) {
     history_set(&history, 0, 50); /* for three */
     history_begin(&history, 5000);
     ok(history_mean(&history, 0, 10000) == 40, "(10 x 1 + 50 x 3) / 4, the gap counts for nothing");
-    ok(history_mean(&history, 0, 2000) == 50, "a window takes what is younger");
+    ok(history_mean(&history, 0, 2000) == 50, "a window has the younger samples");
     ok(isnan(history_mean(&history, 0, 500)), "nothing measured in the window is unknown, not zero");
     history_fini(&history);
 }
@@ -49,7 +49,7 @@ TEST(test_changes_and_means_stop_at_a_break) {
     ok(history_change(&history, 0, 60000) == 0, "a new life starts at no change");
     ok(isnan(history_mean(&history, 0, 60000)), "and without a mean");
     float values[4];
-    is(history_copy(&history, 0, values, 4), 4, "graphs still show what was before");
+    is(history_copy(&history, 0, values, 4), 4, "graphs still show earlier samples");
     history_fini(&history);
 }
 
@@ -72,7 +72,7 @@ TEST(test_a_series_that_stays_takes_no_room) {
     history_begin(&history, 6000);
     history_set(&history, 0, 8);
     history_copy(&history, 0, values, 4);
-    ok(values[0] == 7 && values[2] == 7 && values[3] == 8, "another value takes what was before along");
+    ok(values[0] == 7 && values[2] == 7 && values[3] == 8, "another value takes earlier samples along");
     history_begin(&history, 7000);
     ok(isnan(history_value(&history, 0, 0)) && history_value(&history, 0, 1) == 8, "the newest is unknown until it is set");
     history_clear(&history, 0);
@@ -80,7 +80,7 @@ TEST(test_a_series_that_stays_takes_no_room) {
     history_fini(&history);
 }
 
-TEST(test_a_mean_is_over_what_was_seen) {
+TEST(test_a_mean_is_over_the_samples_seen) {
     struct history history;
     history_init(&history, 4, 1);
     is(history_covered_ms(&history, 10000), 0, "nothing before the first sample");

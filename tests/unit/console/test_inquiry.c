@@ -25,7 +25,7 @@ TEST(test_texts_are_kept) {
     is(answers.of[INQUIRY_CURVE].state, ANSWER_NONE, "nothing is left");
 }
 
-TEST(test_what_is_not_offered_says_why) {
+TEST(test_refused_inquiries_have_a_reason) {
     static struct snapshot now;
     const char *why_not;
     snapshot_init(&now);

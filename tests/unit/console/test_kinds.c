@@ -15,7 +15,7 @@ static struct model *flash_model(void) {
     return flash;
 }
 
-TEST(test_what_they_tell_is_read) {
+TEST(test_statistics_of_each_kind_are_read) {
     fixture_load(FLASH "-second.txt", 1, &now);
     ok(snapshot_has_extstore(&now) && now.general[GENERAL_extstore_limit_maxbytes] == 64 << 20, "there is storage, so large");
     is(now.general[GENERAL_extstore_memory_pressure], 3000, "30.00 %% in hundredths");
@@ -46,7 +46,7 @@ TEST(test_settings_of_flash_are_checked_and_sent) {
     tune_view.command(&frame, &ui, COMMAND_BOTTOM);
     is_str(setting_name_at(ui.tune.cursor), "ext_max_sleep", "the last row of the settings is one of storage");
     draw(&frame, 80, 24, false);
-    ok(shows(" flash item size     512") && shows(" flash max sleep us  1000000"), "with what they are");
+    ok(shows(" flash item size     512") && shows(" flash max sleep us  1000000"), "with their meaning");
     look(fixture_model("memcached-1.6.45"), 0, 3);
     tune_forget(&ui);
     draw(&frame, 80, 50, false);

@@ -18,7 +18,7 @@ TEST(test_quantiles) {
     is(summary.buckets[3], 50, "the rest up to 100");
 }
 
-TEST(test_what_was_not_measured_is_left_out) {
+TEST(test_figures_not_measured_are_left_out) {
     float us[] = {NAN, 5, NAN, 2e6f};
     struct latency_summary summary = latency_of(us, 4);
     is(summary.count, 2, "of four two are known");

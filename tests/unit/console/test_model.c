@@ -30,8 +30,8 @@ TEST(test_rates_are_increase_over_monotonic_time) {
     ok(near(model_class_metric(model, 12, CLASS_METRIC_EVICTIONS), 100), "class 12 evictions/s");
     ok(model_class_metric(model, 4, CLASS_METRIC_EVICTIONS) == 0, "class 4 evicts nothing: a measured zero");
     ok(isnan(model_metric(model, METRIC_PAGES_MOVED)), "1.4.25 has no slabs_moved: unknown, not zero");
-    ok(near(model_metric(model, METRIC_NO_MEMORY), 0), "nor store_no_memory: there the classes tell that no store was refused");
-    ok(near(model_metric(model, METRIC_OPS), 300), "ops leave out what the server does not count");
+    ok(near(model_metric(model, METRIC_NO_MEMORY), 0), "nor store_no_memory: there the classes show that no store was refused");
+    ok(near(model_metric(model, METRIC_OPS), 300), "ops leave out uncounted commands");
 }
 
 TEST(test_a_reset_is_said_not_computed) {

@@ -52,7 +52,7 @@ TEST(test_every_command_of_a_view_can_be_found) {
 TEST(test_a_word_is_completed) {
     ok(offers(choices_of(""), "classes"), "everything is offered before a letter is typed");
     unsigned count = choices_of("cl");
-    ok(offers(count, "classes") && offers(count, "class "), "what begins so is offered");
+    ok(offers(count, "classes") && offers(count, "class "), "names with this beginning are offered");
     ok(!offers(count, "tune"), "and nothing else");
     palette_command(&frame, &ui, COMMAND_COMPLETE, '\t');
     is_str(ui.palette.typed, "classes", "Tab types the first");
@@ -75,7 +75,7 @@ TEST(test_any_word_of_a_name_or_its_help_finds_it) {
     }
     ok(offers(choices_of("pol"), "set class_policy "), "and others behind it");
     ok(!offers(choices_of("set class"), "class "), "behind a word stand its arguments only");
-    ok(offers(choices_of("memory"), "overview"), "what is in a view finds it");
+    ok(offers(choices_of("memory"), "overview"), "a view's content finds it");
     ok(typed("eviction pol\n").kind == INTENT_NONE && ui.palette.is_open, "Enter goes on with a setting that was found");
     is_str(ui.palette.typed, "set policy ", "and types its name");
 }
@@ -132,10 +132,10 @@ TEST(test_a_mistake_keeps_the_line) {
     ok(!ui.palette.is_open, "and on an empty line the key leaves it");
 }
 
-TEST(test_it_is_drawn) {
+TEST(test_the_palette_is_drawn) {
     typed("se");
     draw(&frame, 80, 24, false);
-    ok(shows(":se_") && shows(" set ") && shows(" server ") && shows("change a setting: opens the review"), "the line, and above it the choices with what they do");
+    ok(shows(":se_") && shows(" set ") && shows(" server ") && shows("change a setting: opens the review"), "the line, and above it the choices with their effects");
     is(clipped, 0, "nothing falls off the edge");
     typed("zzz");
     draw(&frame, 40, 10, true);
@@ -143,7 +143,7 @@ TEST(test_it_is_drawn) {
 }
 
 /* The settings of a slated, their ranges and choices, do not come with every refresh. */
-TEST(test_settings_are_asked_for_while_it_is_open) {
+TEST(test_an_open_palette_requests_settings) {
     static struct snapshot snapshot;
     struct wants wants;
     look(brain_model("cache7:11211"), 0, 0);
@@ -154,7 +154,7 @@ TEST(test_settings_are_asked_for_while_it_is_open) {
     ok(!(wants.inquiries & INQUIRY_BIT(CONFIG)), "the overview needs none of them");
     ok(choices_of("set eviction") > 0 && strstr(choices[0].help, "asking the server") != NULL, "until they are there, that is said");
     screen_wants(&ui, &wants);
-    ok((wants.inquiries & INQUIRY_BIT(CONFIG)) && (wants.inquiries & INQUIRY_BIT(POLICIES)), "the palette asks for them");
+    ok((wants.inquiries & INQUIRY_BIT(CONFIG)) && (wants.inquiries & INQUIRY_BIT(POLICIES)), "the palette requests them");
 }
 
 int main(void) {

@@ -44,7 +44,7 @@ static void take_fixture(struct raw_replies *raw, const char *name) {
     free(text);
 }
 
-static void test_what_is_written_is_read_back(const char *name) {
+static void test_written_snapshots_are_read_back(const char *name) {
     struct raw_replies raw = {0};
     write_file("", 0);
     struct recording_writer writer;
@@ -146,7 +146,7 @@ static void make_up(struct raw_replies *raw, unsigned i, unsigned classes) {
 }
 
 /* Whole lines where something other than a number changed (a text, a new class), otherwise the changed numbers. */
-TEST(test_changes_lead_to_what_was_written) {
+TEST(test_changes_lead_to_the_written_snapshot) {
     struct recording_writer writer;
     struct raw_replies raw = {0};
     int64_t wall_ms;
@@ -167,7 +167,7 @@ TEST(test_changes_lead_to_what_was_written) {
         changes += strncmp(at, "\"schema\":\"slate/change/1\"", 25) == 0;
     }
     is(whole, 4, "four lines are whole: the first, two where the version changed, one where a class came");
-    is(changes, 8, "the others tell what changed");
+    is(changes, 8, "the others have the changes");
     struct recording *recording = recording_open(path, why, sizeof why);
     for (unsigned i = 0; i < 12; i++) {
         is(recording_next(recording, &snapshot, &wall_ms, why, sizeof why), RECORDING_SAMPLE, "line %u is read", i);
@@ -190,8 +190,8 @@ TEST(test_changes_lead_to_what_was_written) {
 
 int main(void) {
     close(mkstemp(path));
-    test_what_is_written_is_read_back("memcached-1.4.25-first.txt");
-    test_what_is_written_is_read_back("memcached-1.6.45-second.txt");
+    test_written_snapshots_are_read_back("memcached-1.4.25-first.txt");
+    test_written_snapshots_are_read_back("memcached-1.6.45-second.txt");
     tap_run_tests();
     unlink(path);
     return tap_done();

@@ -23,7 +23,7 @@ static struct ui fresh(void) {
     return ui;
 }
 
-TEST(test_what_was_chosen_comes_back) {
+TEST(test_choices_come_back) {
     struct ui chosen = fresh(), ui = fresh();
     char text[REMEMBERED_BYTES], again[REMEMBERED_BYTES], why[200];
     unsigned theme = 0;
@@ -41,7 +41,7 @@ TEST(test_what_was_chosen_comes_back) {
     ok(stat(path, &info) == 0 && (info.st_mode & 0777) == 0600, "for its owner alone");
     ok(remembered_load(path, &ui, &theme, why, sizeof why), "it is read");
     remembered_write(&ui, theme, again);
-    is_str(again, text, "and is what was written");
+    is_str(again, text, "and is as written");
     is(theme, 2, "the theme is back");
     is(ui.classes.order[0], COLUMN_SIZE, "the order of the columns is back");
     is(ui.classes.choice[COLUMN_SETS], COLUMN_NEVER, "and which are shown");
@@ -66,12 +66,12 @@ TEST(test_a_mistake_leaves_everything_as_it_was) {
     }
 }
 
-TEST(test_what_is_not_there_is_passed_over) {
+TEST(test_missing_choices_are_passed_over) {
     struct ui ui = fresh();
     char why[200] = "";
     unsigned theme = 3;
     snprintf(path, sizeof path, "%s/nothing", folder);
-    ok(remembered_load(path, &ui, &theme, why, sizeof why) && theme == 3, "a first run has no file, and keeps what it has");
+    ok(remembered_load(path, &ui, &theme, why, sizeof why) && theme == 3, "a first run has no file, and keeps its values");
     write_file("");
     ok(remembered_load(path, &ui, &theme, why, sizeof why), "an empty file says nothing");
     write_file("window_s = 100\ntheme = light\n");
@@ -91,7 +91,7 @@ TEST(test_columns_of_a_later_version_come_last) {
     is(there, (1u << COLUMN_COUNT) - 1, "and each column has a place");
 }
 
-TEST(test_what_cannot_be_written_is_said) {
+TEST(test_an_unwritable_file_is_reported) {
     char why[200] = "";
     snprintf(path, sizeof path, "%s/file", folder);
     write_file("x");
@@ -99,7 +99,7 @@ TEST(test_what_cannot_be_written_is_said) {
     ok(!remembered_save(path, "x", why, sizeof why) && strstr(why, "Not a directory") != NULL, "%s", why);
 }
 
-TEST(test_where_it_is) {
+TEST(test_the_place_of_the_file) {
     char found[REMEMBERED_PATH_BYTES];
     setenv("HOME", "/home/me", 1);
     setenv("XDG_STATE_HOME", "/state", 1);

@@ -12,7 +12,7 @@ static void load(const char *version) {
     snprintf(now.version, sizeof now.version, "%s", version);
 }
 
-TEST(test_rows_have_what_the_server_says) {
+TEST(test_rows_have_the_servers_facts) {
     struct tunable row;
     char value[SETTING_VALUE_BYTES];
     load("1.6.45");
@@ -26,13 +26,13 @@ TEST(test_rows_have_what_the_server_says) {
     is_str(value, "0.95", "in place, too");
     settings_find(&now, &answers, "geometry", 0, &row);
     ok(row.form == FORM_TEXT && strstr(row.refusal, "needs slated") != NULL, "%s", row.refusal);
-    ok(!settings_find(&now, &answers, "no_such", 0, &row), "what is none is not found");
+    ok(!settings_find(&now, &answers, "no_such", 0, &row), "an unknown name is not found");
     load("1.6.18");
     settings_find(&now, &answers, "slab_automove_window", 0, &row);
     is_str(row.refusal, "needs memcached 1.6.34 or later", "an old version says so");
 }
 
-TEST(test_slated_tells_the_limits) {
+TEST(test_slated_reports_the_limits) {
     static const char config[] = "STAT maxbytes:value 67108864\r\nSTAT maxbytes:min 8388608\r\nSTAT maxbytes:max 268435456\r\n"
                                  "STAT maxbytes:source start\r\nSTAT policy:choices lru|sieve|auto\r\n";
     struct tunable row;
@@ -44,7 +44,7 @@ TEST(test_slated_tells_the_limits) {
     is_str(row.source, "start", "and where it comes from");
     settings_find(&now, &answers, "class_policy", 7, &row);
     is_str(row.label, "policy of class 7", "the class is named");
-    is_str(row.choices, "lru|sieve", "whose choices are the whole's, but auto");
+    is_str(row.choices, "lru|sieve", "with the choices of the whole, except auto");
 }
 
 TEST(test_names_have_labels_and_terms) {
@@ -53,7 +53,7 @@ TEST(test_names_have_labels_and_terms) {
     is_str(setting_label("maxbytes"), "memory limit MiB", "a label");
     is_str(setting_term("maxbytes"), "memory.limit", "a term");
     is_str(setting_label("lru_tune"), "lru tune", "also of four at once");
-    is_str(setting_label("new_one"), "new_one", "what has no row is called by its name");
+    is_str(setting_label("new_one"), "new_one", "a setting without a row has the server's name");
 }
 
 int main(void) {

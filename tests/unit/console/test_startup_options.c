@@ -81,12 +81,12 @@ TEST(test_the_file_of_settings) {
     ok(parse_rc("server = a\ndelay = 2\n", "c") && options.server_count == 1, "the command line counts for more");
     is_str(options.servers[0].text, "c:11211", "its servers take the place of the file's");
     ok(!parse_rc("delay = 1\n\ncolour = red\n", NULL) && strstr(why, ":3: there is no setting 'colour'") != NULL, "%s", why);
-    ok(!parse_rc("batch = yes\n", NULL), "what is no setting: %s", why);
+    ok(!parse_rc("batch = yes\n", NULL), "a word that is no setting: %s", why);
     ok(!parse_rc("mono = perhaps\n", NULL) && strstr(why, ":1: ") != NULL, "%s", why);
     ok(!parse_rc("theme = pink\n", NULL), "%s", why);
     ok(!parse_rc("mouse = rat\n", NULL), "%s", why);
     ok(!parse_rc("delay\n", NULL), "%s", why);
-    ok(!parse("-c", "/nowhere/rc", NULL), "a file that was asked for must be there: %s", why);
+    ok(!parse("-c", "/nowhere/rc", NULL), "a named file must exist: %s", why);
     refuses("-c", "/tmp", "cannot read /tmp: not a regular file");
     refuses("--password-file", "/nowhere/x", "/nowhere/x: No such file");
     refuses("--password-file", "/tmp", "/tmp: Is a directory");

@@ -55,7 +55,7 @@ TEST(test_new_and_old_layouts_are_understood) {
     fixture_load("memcached-1.4.25-second.txt", 1, &snapshot);
     is(snapshot.classes[4].value[CLASS_mem_requested], 304500 * 180, "1.4.25: mem_requested from stats slabs");
     is(snapshot_free_chunks(&snapshot.classes[4]), 39543, "1.4.25: the unused end of a page counts as free chunks");
-    is(snapshot.general[GENERAL_slabs_moved], STAT_ABSENT, "1.4.25: what it lacks is absent");
+    is(snapshot.general[GENERAL_slabs_moved], STAT_ABSENT, "1.4.25: figures that it lacks are absent");
     is(snapshot.classes[4].value[CLASS_number_hot], STAT_ABSENT, "1.4.25: no segments");
     fixture_load("memcached-1.6.45-second.txt", 1, &snapshot);
     is_str(snapshot.version, "1.6.45", "1.6.45: version");
@@ -76,7 +76,7 @@ TEST(test_nonsense_is_absent_and_harmless) {
     is(snapshot.general[GENERAL_cmd_get], STAT_ABSENT, "a negative number is absent");
     is(snapshot.general[GENERAL_cmd_set], STAT_ABSENT, "a word is absent");
     is(snapshot.general[GENERAL_pid], STAT_ABSENT, "no value is absent");
-    is(snapshot.general[GENERAL_evictions], STAT_ABSENT, "what does not fit 64 bits is absent");
+    is(snapshot.general[GENERAL_evictions], STAT_ABSENT, "a number beyond 64 bits is absent");
     is(snapshot.general[GENERAL_get_hits], STAT_ABSENT, "a number with a tail is absent");
     is(snapshot.general[GENERAL_bytes], 7, "a last line without its end still counts");
     parse(GROUP_SLABS, "STAT 256:total_pages 3\r\nSTAT 999999999999999999999:total_pages 3\r\nSTAT :x 1\r\nSTAT 5: 1\r\n"
@@ -115,7 +115,7 @@ TEST(test_slated_is_named_by_its_own_version) {
     is_str(snapshot_version(&snapshot), "0.1.0", "with its own version, not the one it is compatible with");
     snapshot_init(&later);
     snapshot_inherit(&later, &snapshot);
-    is_str(snapshot_version(&later), "0.1.0", "a later refresh, which does not ask, knows it too");
+    is_str(snapshot_version(&later), "0.1.0", "a later refresh, which does not request it, knows it, too");
     parse(GROUP_SLATED, "STAT slated_version 0\033[2J\r\n");
     ok(strchr(snapshot_version(&snapshot), '\033') == NULL, "it can't carry an escape either");
 }

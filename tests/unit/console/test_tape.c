@@ -73,7 +73,7 @@ static void test_an_hour_of_forty_busy_classes_is_small(unsigned seed, const cha
        "an hour is kept and no more: %llu samples", (unsigned long long)samples);
     ok(tape_bytes(tape) < bytes_most, "%s in less than %zu bytes: %zu", fixture, bytes_most, tape_bytes(tape));
     ok(reads(tape, tape_end(tape) - 1, &snapshot, 1000 * (int64_t)(2 * TAPE_HOUR_SAMPLES - 1)), "the newest is the newest");
-    ok(!reads(tape, tape_first(tape) - 1, &snapshot, 0), "what was dropped can't be read");
+    ok(!reads(tape, tape_first(tape) - 1, &snapshot, 0), "dropped snapshots can't be read");
     tape_destroy(&tape);
 }
 

@@ -67,7 +67,7 @@ TEST(test_a_wider_screen_has_more_of_the_past) {
     model_destroy(&live);
 }
 
-TEST(test_what_was_shown_is_held_where_it_stood_still) {
+TEST(test_the_screen_is_held_at_a_pause) {
     struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);
     struct timeline timeline = {0};
@@ -75,7 +75,7 @@ TEST(test_what_was_shown_is_held_where_it_stood_still) {
     details_take(model_open_details(live), INQUIRY_HOTKEYS, 0, hot, sizeof hot - 1, true, 1);
     timeline_hold(&timeline, tape);
     const struct model *shown = timeline_model(&timeline, tape, live, 80);
-    ok(detail_is_known(model_details(shown), INQUIRY_HOTKEYS), "at the pause, what was on the screen is still there");
+    ok(detail_is_known(model_details(shown), INQUIRY_HOTKEYS), "at the pause, the screen's data are still there");
     timeline_step(&timeline, tape, -1);
     shown = timeline_model(&timeline, tape, live, 80);
     ok(!detail_is_known(model_details(shown), INQUIRY_HOTKEYS), "a sample before, it is not");
@@ -114,7 +114,7 @@ TEST(test_playing_keeps_the_pace_of_the_samples) {
     ok(!timeline_tick(&timeline, tape, 4999), "not before it is due");
     ok(timeline_tick(&timeline, tape, 5000) && timeline.index == 1, "then one sample");
     ok(!timeline_tick(&timeline, tape, 5999), "the next is a second later");
-    ok(timeline_tick(&timeline, tape, 9500) && timeline.index == 5, "who comes late catches up");
+    ok(timeline_tick(&timeline, tape, 9500) && timeline.index == 5, "a late one catches up");
     ok(timeline_tick(&timeline, tape, 10000000) && timeline.index == 199, "up to the end");
     ok(!timeline_tick(&timeline, tape, 20000000), "where it waits");
     timeline_go_live(&timeline);

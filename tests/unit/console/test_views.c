@@ -2,7 +2,7 @@
 #include "brain/brain.h"
 #include "screen.h"
 
-TEST(test_overview_says_what_is_wrong_and_what_to_press) {
+TEST(test_overview_shows_faults_and_keys) {
     look(fixture_model("memcached-1.4.25"), 2, 0);
     ok(shows("! BAD   class 12 starves: it evicts 100 items a second, which live 7s, while\n") &&
            shows("        class 4 has 7 free pages: press m\n"), "the starving class, in words, with the key, whole at 80 columns");
@@ -14,11 +14,11 @@ TEST(test_overview_says_what_is_wrong_and_what_to_press) {
     ok(shows("[1 Overview]") && shows("F10Quit"), "tabs and keys");
     ok(shows("class 12: 1.6 % of the pages, 100 % of the evictions"), "the imbalance in one sentence");
     ok(shows("! 12   1184     1    1.6% █               100% █████████████"), "and as bars beside each other");
-    ok(shows("     7s  STARVING"), "how long its items live, and what that means");
-    ok(shows("evictions/s          100      100     100     100"), "a graph says what its top stands for");
+    ok(shows("     7s  STARVING"), "how long its items live, and the meaning of that");
+    ok(shows("evictions/s          100      100     100     100"), "a graph names the value of its top");
 }
 
-TEST(test_lines_about_what_is_well_give_way_to_classes) {
+TEST(test_lines_without_a_warning_give_way_to_classes) {
     look(fixture_model("memcached-1.4.25"), 2, 0);
     ok(!shows("○ ok"), "on a small screen, while a class starves");
     frame.is_replay = true;
@@ -36,10 +36,10 @@ TEST(test_one_spike_does_not_flatten_a_minute) {
     spike.at_ms += 1000;
     spike.general[GENERAL_evictions] += 1000000;
     model_add(model, &spike, 1100);
-    ok(strstr(draw(&frame, 80, 24, false), "400+") != NULL, "the top is four times what is usual, and a spike is known to be higher");
+    ok(strstr(draw(&frame, 80, 24, false), "400+") != NULL, "the top is four times the usual value, and a spike is known to be higher");
 }
 
-TEST(test_the_review_shows_exactly_what_is_sent) {
+TEST(test_the_review_shows_exactly_the_lines_sent) {
     look(fixture_model("memcached-1.6.18"), 0, 1);
     struct intent intent = propose_move(&frame, 12, 4);
     is(intent.kind, INTENT_REVIEW, "moving pages opens a review");
@@ -47,9 +47,9 @@ TEST(test_the_review_shows_exactly_what_is_sent) {
     review_type(&ui.review, '3');
     draw(&frame, 80, 24, false);
     ok(shows("slabs reassign 4 12 × 3, one after the other"), "the command and how often");
-    ok(shows("to cache7:11211"), "and to whom");
+    ok(shows("to cache7:11211"), "and its receiver");
     ok(shows("capital S sends it"), "and how it is confirmed");
-    ok(shows("up to 16383 items of class 4"), "and what it may cost");
+    ok(shows("up to 16383 items of class 4"), "and its possible cost");
     ok(shows("SSend") && !shows("F5Move"), "the key bar is the review's");
     review_type(&ui.review, '9');
     draw(&frame, 80, 24, false);
@@ -67,10 +67,10 @@ TEST(test_the_review_shows_exactly_what_is_sent) {
     is(ui.review.plan.steps[0].to, POOL_CLASS, "below the first class is the pool");
     ui.review.plan.steps[0] = action_move(4, 12, 3);
     draw(&frame, 40, 10, false);
-    ok(shows("slabs reassign 4 12 × 3") && shows("capital S sends it"), "the smallest screen still shows what is sent");
+    ok(shows("slabs reassign 4 12 × 3") && shows("capital S sends it"), "the smallest screen still shows the lines to be sent");
     frame.locked = "ROLE read";
     draw(&frame, 80, 24, false);
-    ok(shows("ROLE read: nothing can be sent") && !shows("capital S"), "who may not change the server is told why");
+    ok(shows("ROLE read: nothing can be sent") && !shows("capital S"), "a user who may not change the server reads why");
 }
 
 /* The screen without blanks, ends of lines and the dialog's frame, so that wrapped text is one line again. */
@@ -175,7 +175,7 @@ TEST(test_help_lists_every_key_of_the_view) {
     look(fixture_model("memcached-1.6.18"), 0, 1);
     ui.help_is_open = true;
     draw(&frame, 80, 120, false);
-    ok(helps_with(SCOPE_CLASSES | SCOPE_REVIEW | SCOPE_FILTER | SCOPE_COLUMNS), "and of what opens in it");
+    ok(helps_with(SCOPE_CLASSES | SCOPE_REVIEW | SCOPE_FILTER | SCOPE_COLUMNS), "and for overlays in it");
     draw(&frame, 160, 60, false);
     ok(shows("in this view") && shows("in this list") && clipped == 0, "a wide screen has two columns, and so all of it");
     snprintf(ui.help_searched, sizeof ui.help_searched, "UNDO");
@@ -203,7 +203,7 @@ TEST(test_ascii_keeps_the_meaning) {
         }
         ok(is_ascii && !(is_fleet && shows("press m")), "%s is ASCII only, and names no key that it does not have", view_list[view]->name);
         bool is_about_classes = is_fleet || view_list[view] == &overview_view || view_list[view] == &classes_view;
-        ok(!is_about_classes || shows("starves") || shows("STARVING"), "%s still says who starves", view_list[view]->name);
+        ok(!is_about_classes || shows("starves") || shows("STARVING"), "%s still names starving classes", view_list[view]->name);
     }
 }
 
@@ -254,17 +254,17 @@ TEST(test_the_past_is_named_and_a_dead_server_is_a_row) {
     ok(shows("!>cache7:11211") && shows("DOWN") && shows("1 server, 0 up"), "a dead server is a row, and is counted");
 }
 
-TEST(test_a_diff_shows_what_changed) {
+TEST(test_a_diff_shows_the_changes) {
     static struct mark mark;
     look(fixture_model("memcached-1.6.18"), 0, view_at(&diff_view));
-    ok(shows("press D"), "a diff says what it needs");
+    ok(shows("press D"), "a diff names its requirement");
     mark = (struct mark){true, 1000, "cache7", *model_now(model)};
     struct class_stats *class = &mark.snapshot.classes[12];
     mark.snapshot.general[GENERAL_cmd_get] -= 50;
     class->value[CLASS_total_pages] -= 1;
     frame.mark = &mark;
     draw(&frame, 80, 24, false);
-    ok(shows("keys asked for              50"), "what came since");
+    ok(shows("keys asked for              50"), "the changes since");
     ok(shows("  12    1184") && shows("+1"), "classes that changed, with by how much");
     class->value[CLASS_age] = 3549600;
     class->value[CLASS_number] += 33333;
@@ -278,7 +278,7 @@ TEST(test_a_diff_shows_what_changed) {
        "a class whose chunks have another size since is of two: one that went, and one that came");
 }
 
-TEST(test_what_a_server_does_not_report_is_not_shown_as_zero) {
+TEST(test_unreported_figures_are_not_shown_as_zero) {
     static struct snapshot snapshot;
     static struct mark mark;
     look(brain_model("cache7:11211"), 0, view_at(&diff_view));
@@ -301,7 +301,7 @@ TEST(test_what_a_server_does_not_report_is_not_shown_as_zero) {
     model_add(model, &snapshot, 1004);
     reset_ui(view_at(&sizes_view));
     draw(&frame, 80, 24, false);
-    ok(shows("sizes are not known") && !shows("0 items"), "no classes are told: the sizes are not known");
+    ok(shows("sizes are not known") && !shows("0 items"), "no classes are reported: the sizes are not known");
 }
 
 int main(void) {

@@ -7,7 +7,7 @@ static void take(const char *line) {
     watch_take(&log_, line, strlen(line));
 }
 
-TEST(test_lines_are_told_by_time_and_text) {
+TEST(test_lines_have_time_and_text) {
     memset(&log_, 0, sizeof log_);
     take("ts=1700000000.5 gid=7 type=eviction key=a%20b fetch=no ttl=-1 la=3 clsid=1 size=9\r\n");
     is_str(watch_line(&log_, 0)->text, "type=eviction key=a%20b fetch=no ttl=-1 la=3 clsid=1 size=9", "without time and number");
@@ -26,7 +26,7 @@ TEST(test_loss_is_counted_not_hidden) {
     take("ts=1.0 gid=1 type=eviction\n");
     take("skipped=2\n");
     take("[skipped=1]\n");
-    is(log_.lost, 3, "what the server skipped");
+    is(log_.lost, 3, "the events that the server skipped");
     is(log_.shown, 1, "is not a line");
     ok(watch_lost_share(&log_) == 0.75, "three of four");
     take("skipped=99999999999999999999999999999999\n");
@@ -45,11 +45,11 @@ TEST(test_the_ring_keeps_the_newest) {
     ok(watch_line(&log_, WATCH_LINES) == NULL, "the rest is gone");
 }
 
-TEST(test_a_stream_that_is_not_asked_for_says_why) {
+TEST(test_a_stream_without_a_request_shows_the_reason) {
     struct watch watch = {0};
     ok(watch_refuse(&watch, STREAM_MUTATIONS, "it would bring the server down"), "there is memory");
     is_str(watch.log->note, "it would bring the server down", "the reason stands where lines would");
-    ok(watch.log->stream == STREAM_MUTATIONS && watch.client == NULL, "and nobody is asked");
+    ok(watch.log->stream == STREAM_MUTATIONS && watch.client == NULL, "and no server gets a request");
     ok(!watch_step(&watch, 1000) && watch_due_ms(&watch) == UINT64_MAX, "nothing is waited for");
     watch_stop(&watch);
 }

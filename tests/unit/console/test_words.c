@@ -34,7 +34,7 @@ TEST(test_a_long_sentence_ends_behind_a_word) {
     words_printf(out, 3, "%s", "word");
     is_str(out, "", "where there is no room for the sign nothing is");
     words_printf(out, 5, "%s", "word");
-    is_str(out, "word", "what just fits is whole");
+    is_str(out, "word", "a text that just fits is complete");
 }
 
 /* As many sizes as slated has at most, each as long as one can be. */
@@ -61,7 +61,7 @@ TEST(test_the_longest_prediction_is_cut_at_a_number) {
     ok(is_cut_well(text, strchr(answer, ' ') + 1), "a review says: %s", text);
 }
 
-TEST(test_what_is_said_of_a_server_ends_behind_a_word) {
+TEST(test_words_on_a_server_end_after_a_word) {
     char note[400] = "";
     for (unsigned i = 0; i < 30; i++) {
         snprintf(note + strlen(note), 16, "%s%u", i > 0 ? " " : "", 100000 + i);

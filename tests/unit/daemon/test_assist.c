@@ -76,19 +76,19 @@ TEST(test_sets_bring_the_pages) {
     open_full();
     uint32_t had = pages_from(), had_to = pages_to();
     set_some(300);
-    is(pages_to(), had_to, "unasked, sets evict what is theirs");
+    is(pages_to(), had_to, "without an assist, sets evict items of their own class");
     cache_assist_begin(h.r.ct, h.from, h.to, 3);
     set_many(&h.r, SMALL_ITEMS, SMALL);
     is(cache_assist_state(h.r.cache).bytes, 0, "sets of another class empty no page");
     set_until_it_has(had_to + 3);
     set_some(300);
-    is(pages_to(), had_to + 3, "asked for three pages they bring three");
+    is(pages_to(), had_to + 3, "with an order for three pages they bring three");
     is(pages_from(), had - 3, "of the class that gives");
     struct cache_assist_state now = cache_assist_state(h.r.cache);
     ok(now.pages == 3 && now.left == 0 && now.under_way == 0, "and none is left or under way");
     struct cache_assisted told = cache_assist_count(h.r.cache);
-    is(told.pages, 3, "the mover is told of three");
-    ok(told.did.evicted > 0, "and of what lived there");
+    is(told.pages, 3, "the mover gets a report of three");
+    ok(told.did.evicted > 0, "and of their live items");
     is(cache_assist_count(h.r.cache).pages, 0, "once");
     cache_assist_end(h.r.ct);
     set_some(300);
@@ -133,7 +133,7 @@ TEST(test_a_turn_holds_pages_back) {
     rig_close(&h.r);
 }
 
-TEST(test_the_giver_keeps_what_it_needs) {
+TEST(test_the_donor_keeps_needed_pages) {
     open_full();
     cache_set_starved_on_evict(h.r.cache, true);
     set_many(&h.r, SMALL_ITEMS, SMALL);
@@ -148,7 +148,7 @@ TEST(test_the_giver_keeps_what_it_needs) {
     end_help();
 }
 
-TEST(test_what_they_began_goes_back) {
+TEST(test_pages_begun_by_sets_go_back) {
     open_full();
     uint32_t had = pages_from(), had_to = pages_to();
     cache_assist_begin(h.r.ct, h.from, h.to, 2);
@@ -164,7 +164,7 @@ TEST(test_what_they_began_goes_back) {
     ok(gives_none_of(had), "and back at the end");
     struct page_move m = {.from = h.from, .to = h.to, .pages = 2, .assisted = 3};
     unsigned moved = move_as(&h.r, &m);
-    is(moved, 2, "without sets the mover moves what was decided, and no more");
+    is(moved, 2, "without sets the mover makes the decided moves, and no more");
     is(last.assisted, 0, "by itself");
     is(pages_to(), had_to + 2, "and the receiver has it");
     rig_close(&h.r);
@@ -180,8 +180,8 @@ TEST(test_sets_go_on_after_the_move) {
     set_some(300);
     is(pages_to(), had_to + 4, "brings as many as it allows");
     is(mover_count_assist(&h.r.mover, &last), 3, "the mover counts those that sets moved after it");
-    is(last.pages, 4, "so that it tells of all");
-    ok(last.did.evicted > 0, "and of what lived there");
+    is(last.pages, 4, "so that its report has all");
+    ok(last.did.evicted > 0, "and their live items");
     is(mover_count_assist(&h.r.mover, &last), 0, "once");
     end_help();
 }
@@ -197,7 +197,7 @@ static void move_within_a_turn(struct cache_thread *other) {
     is(cache_handover_waiting(h.r.cache), 2, "but wait");
 }
 
-TEST(test_a_set_hands_over_what_the_mover_left) {
+TEST(test_a_set_hands_over_pages_left_by_the_mover) {
     open_full();
     struct cache_thread *other = cache_thread_create(h.r.cache);
     uint32_t had_to = pages_to();
@@ -210,7 +210,7 @@ TEST(test_a_set_hands_over_what_the_mover_left) {
     rig_close(&h.r);
 }
 
-TEST(test_the_owner_settles_what_waits) {
+TEST(test_the_owner_settles_waiting_pages) {
     open_full();
     struct cache_thread *other = cache_thread_create(h.r.cache);
     uint32_t had = pages_from(), had_to = pages_to();
@@ -227,7 +227,7 @@ TEST(test_the_owner_settles_what_waits) {
 }
 
 /* The waiting page's owner and its memory are gone. */
-TEST(test_a_page_outlives_who_emptied_it) {
+TEST(test_a_page_outlives_its_emptying_thread) {
     open_full();
     struct cache_thread *other = cache_thread_create(h.r.cache);
     struct cache_thread *setter = cache_thread_create(h.r.cache);

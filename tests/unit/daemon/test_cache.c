@@ -212,7 +212,7 @@ static void test_more_classes_than_pages_keep_their_items(unsigned pages) {
     struct cache_facts f;
     cache_facts(c, &f);
     is(refused, 0, "%u sizes in a cache of %u pages: no set is refused", SIZES, pages);
-    is(kept, SIZES * ROUNDS, "and what fits is kept: a class's first page goes over the limit");
+    is(kept, SIZES * ROUNDS, "and a fitting item is stored: a class's first page goes over the limit");
     ok(f.pages_out > f.pages_limit && f.pages_out <= SIZES, "by a page a class at most (%u pages)", f.pages_out);
     ok(!cache_set_limit(c, ((size_t)pages << 20) * 4 + (1u << 20)), "the limit grows to four times the first, and no further");
     cache_turn_end(ct);

@@ -47,7 +47,7 @@ static void test_one_wins_a_key_that_all_make(void) {
         wrong += atomic_load(&won[i]) != 1;
     }
     is(wrong, 0, "each of %d keys is won by one of %d threads", KEYS, THREADS);
-    is(atomic_load(&clean), 0, "the others are told that somebody won it");
+    is(atomic_load(&clean), 0, "the others learn that it was won");
     is(atomic_load(&missed), 0, "and nobody misses");
 }
 

@@ -46,7 +46,7 @@ static void test_idle_chunks_go_first(uint64_t x) {
     k.idle[LARGE] = 0.6 * MANY * PAGE;
     read_class(c, LARGE, 0.4 * MANY, &x);
     ok(near(share_at(c, &k, MANY * PAGE, 1, 1), 0.5 * MANY * PAGE), "six tenths idle count as half");
-    ok(near(share_at(c, &k, MANY * PAGE, 0.5, 1), 0.4 * MANY * PAGE), "what is in use has room in half of it");
+    ok(near(share_at(c, &k, MANY * PAGE, 0.5, 1), 0.4 * MANY * PAGE), "the used part has room in half of it");
     ok(near(share_at(c, &k, MANY * PAGE, 2, 1), 1.4 * MANY * PAGE), "and twice of it has as much idle");
     curve_destroy(&c);
 }
@@ -58,9 +58,9 @@ static void test_large_items_stand_apart(void) {
     k.chunk_bytes[LARGE] = ITEM_BYTES;
     k.bytes[LARGE + 1] = PAGE;
     k.chunk_bytes[LARGE + 1] = PAGE / 8.0;
-    ok(!share_apart(&k, LARGE + 1, 0.5) && share_apart(&k, LARGE + 1, 0.2), "eight items: half of them tell something, a fifth do not");
+    ok(!share_apart(&k, LARGE + 1, 0.5) && share_apart(&k, LARGE + 1, 0.2), "eight items: with half of them sampled their class does not stand apart, with a fifth it does");
     ok(!share_apart(&k, LARGE, 0.001) && !share_apart(&k, LARGE + 2, 0.001), "many items do at any rate, and a class without pages waits for some");
-    ok(near(share_at(c, &k, (MANY + 1) * PAGE, 1, 0.2), MANY * PAGE), "what stands apart keeps its page");
+    ok(near(share_at(c, &k, (MANY + 1) * PAGE, 1, 0.2), MANY * PAGE), "a class that stands apart keeps its page");
     ok(near(share_at(c, &k, (MANY + 1) * PAGE, 2, 0.2), 2 * MANY * PAGE), "and grows like others");
     curve_destroy(&c);
 }

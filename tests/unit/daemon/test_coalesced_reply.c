@@ -30,30 +30,30 @@ static bool reads(const struct coalesced_waiter *seat, const char *text) {
     return seat->text != NULL && seat->text->out.used == strlen(text) && memcmp(seat->text->out.bytes, text, strlen(text)) == 0;
 }
 
-TEST(test_one_makes_it) {
+TEST(test_one_session_makes_the_reply) {
     struct coalesced_reply a;
     unsigned woken = 0;
     struct coalesced_waiter one = seat_of(&woken), two = seat_of(&woken), three = seat_of(&woken);
     coalesced_reply_init(&a);
-    is(coalesced_join(&a, &one, now_us), COALESCED_MAKE, "the first to ask makes the answer");
+    is(coalesced_join(&a, &one, now_us), COALESCED_MAKE, "the first session to request it makes the reply");
     is(coalesced_join(&a, &two, now_us), COALESCED_WAIT, "the second waits");
     is(coalesced_join(&a, &two, now_us), COALESCED_WAIT, "also when it was woken too early");
     is(coalesced_join(&a, &three, now_us), COALESCED_WAIT, "and so does the third");
     coalesced_leave(&a, &three);
     make(&a, &one, "text", 0);
-    is(woken, 1, "who still waits is woken, once");
-    is(coalesced_join(&a, &two, now_us), COALESCED_READY, "and has the answer, even one that serves nobody who asks later");
+    is(woken, 1, "a session that still waits is woken, once");
+    is(coalesced_join(&a, &two, now_us), COALESCED_READY, "and has the reply, even one that is valid for no later request");
     ok(reads(&one, "text") && reads(&two, "text"), "which is the same for both");
-    is(coalesced_join(&a, &three, now_us), COALESCED_MAKE, "who asks later makes another");
+    is(coalesced_join(&a, &three, now_us), COALESCED_MAKE, "a later request makes another");
     make(&a, &three, "later", 500);
     ok(reads(&one, "text") && reads(&three, "later"), "those before keep theirs");
     coalesced_leave(&a, &one);
     now_us += 499;
-    is(coalesced_join(&a, &one, now_us), COALESCED_READY, "who asks within the time that it serves has it");
+    is(coalesced_join(&a, &one, now_us), COALESCED_READY, "a request within the time of validity has it");
     ok(reads(&one, "later"), "without being made again");
     coalesced_leave(&a, &one);
     now_us++;
-    is(coalesced_join(&a, &one, now_us), COALESCED_MAKE, "who asks later makes another");
+    is(coalesced_join(&a, &one, now_us), COALESCED_MAKE, "a later request makes another");
     coalesced_leave(&a, &one);
     coalesced_leave(&a, &two);
     coalesced_leave(&a, &three);
@@ -81,7 +81,7 @@ TEST(test_another_takes_over) {
     coalesced_join(&a, &two, now_us);
     coalesced_join(&a, &three, now_us);
     coalesced_leave(&a, &one);
-    is(woken, 2, "when who makes the answer leaves, all who wait are woken");
+    is(woken, 2, "when the session that makes the reply leaves, all waiting ones are woken");
     is(coalesced_join(&a, &two, now_us), COALESCED_MAKE, "the first of them makes it");
     is(coalesced_join(&a, &three, now_us), COALESCED_WAIT, "the others go on waiting");
     make(&a, &two, "text", 0);
@@ -130,7 +130,7 @@ static void *asker_main(void *arg) {
     return NULL;
 }
 
-TEST(test_many_ask) {
+TEST(test_many_sessions_request_it) {
     struct coalesced_reply a;
     static struct asker askers[ASKERS];
     pthread_t threads[ASKERS];
@@ -150,7 +150,7 @@ TEST(test_many_ask) {
         made += askers[i].made;
         wrong += askers[i].wrong;
     }
-    is(wrong, 0, "%d threads: each that asked has an answer, %u of %u made by who asked", ASKERS, made, had);
+    is(wrong, 0, "%d threads: each request has a reply, %u of %u made by their own session", ASKERS, made, had);
     ok(made > 0 && made < had, "and some have another's");
     ok(a.waiting == NULL && !a.making, "nobody waits in the end");
     coalesced_reply_fini(&a);

@@ -66,7 +66,7 @@ static void test_a_victim_is_stored(struct cache *c, struct cache_thread *ct, co
         struct key key = chosen_key(i);
         early += reads_back(ct, &key);
     }
-    is(early, 0, "%s: what was used longest ago there made way", kind);
+    is(early, 0, "%s: the item used longest ago there made way", kind);
     struct cache_facts f = facts_of(c);
     unsigned most = strcmp(kind, "chained") == 0 ? 12 * 32 : INDEX_CHAIN_MOST; /* twelve chains share a place */
     ok(f.items <= most, "%s: %" PRIu64 " of them are left, so a look stays short", kind, f.items);

@@ -86,11 +86,11 @@ static void test_a_refused_change_changes_nothing(struct rig *rig) {
     is(memcmp(&before, &after, sizeof before), 0, "and every setting is as it was");
 }
 
-static void test_noreply_silences_what_it_silences_in_memcached(struct rig *rig) {
+static void test_noreply_silences_the_same_as_in_memcached(struct rig *rig) {
     is_str(answer(rig, "verbosity 0 noreply", true), "", "a change");
     is_str(answer(rig, "verbosity x noreply", true), "", "its errors");
     is_str(answer(rig, "slabs reassign 1 noreply", true), "", "also of a subcommand");
-    is_str(answer(rig, "slabs geometry auto noreply", true), "", "what is answered later");
+    is_str(answer(rig, "slabs geometry auto noreply", true), "", "later replies");
     is_str(answer(rig, "slabs automove lua:none noreply", true), "", "a refusal that comes later");
     is_str(answer(rig, "stats noreply", true), "ERROR\r\n", "nor stats, which takes it for a word");
     is_str(answer(rig, "nonsense noreply", true), "(unknown)", "an unknown command is the session's to answer");
@@ -124,7 +124,7 @@ TEST(test_prefixes_are_bounded) {
     text_out_bytes(&out, "", 1);
     is(count_lines(out.bytes, "PREFIX "), PREFIX_MAX, "at most PREFIX_MAX are kept");
     ok(strstr(out.bytes, "PREFIX  get 0 hit 0 set 1 del 0\r\n") != NULL, "an empty prefix is one too");
-    ok(strstr(out.bytes, "PREFIX p0 get 2 hit 1 set 0 del 0\r\n") != NULL, "of what was counted before it was cleared nothing is left");
+    ok(strstr(out.bytes, "PREFIX p0 get 2 hit 1 set 0 del 0\r\n") != NULL, "counts from before a reset are gone");
     prefix_stats_destroy(&p);
 }
 
@@ -195,7 +195,7 @@ static void adjust_by_hand(struct cache_config *cache, struct tuner_config *tune
     tune->by_hand = true;
 }
 
-static void test_each_order_is_checked_against_what_is_in_force(struct rig *rig) {
+static void test_each_order_is_checked_against_present_settings(struct rig *rig) {
     struct asking hot, warm, other, gone;
     struct settings now;
     ask(&hot, rig, "config set warm_lru_pct 10");
@@ -206,7 +206,7 @@ static void test_each_order_is_checked_against_what_is_in_force(struct rig *rig)
     ok(sleeps(&hot) && sleeps(&warm), "two administrators raise them at once");
     step(rig);
     step(rig);
-    is_told(&hot, "OK\r\n", "the first has what it wants");
+    is_told(&hot, "OK\r\n", "the first has its reply");
     is_told(&warm, "CLIENT_ERROR hot_lru_pct (60) and warm_lru_pct (60) must not exceed 80 together\r\n",
             "the second is checked against that");
     ask(&other, rig, "config set idle_timeout 5");
@@ -220,7 +220,7 @@ static void test_each_order_is_checked_against_what_is_in_force(struct rig *rig)
     is(now.idle_timeout, 77, "an order is carried out though its client has hung up");
 }
 
-static void test_the_limit_that_is_told_is_the_one_in_force(struct rig *rig) {
+static void test_the_reported_limit_is_the_one_in_force(struct rig *rig) {
     static const char *const lines[] = {"cache_memlimit 40", "cache_memlimit 56", "config set maxbytes 32m", "config undo"};
     enum { LINES = sizeof lines / sizeof *lines };
     struct asking each[LINES];
@@ -238,10 +238,10 @@ static void test_the_limit_that_is_told_is_the_one_in_force(struct rig *rig) {
         sleeps(&each[i]);
         text_out_fini(&each[i].out);
     }
-    is(alike, LINES, "after each of four orders that came at once, the limit that is told is the one in force");
+    is(alike, LINES, "after each of four orders that came at once, the reported limit is the one in force");
     struct cache_facts facts;
     cache_facts(rig->server.cache, &facts);
-    is(facts.pages_limit, 56, "and at the end it is what the last order left");
+    is(facts.pages_limit, 56, "and at the end it is the last order's");
 }
 
 static void test_a_worker_waits_for_no_order(struct rig *rig) {
@@ -314,12 +314,12 @@ int main(void) {
     }
     test_a_change_reaches_its_owner(&rig);
     test_a_refused_change_changes_nothing(&rig);
-    test_noreply_silences_what_it_silences_in_memcached(&rig);
+    test_noreply_silences_the_same_as_in_memcached(&rig);
     rig_close(&rig);
     rig_adjust = adjust_by_hand;
     if (ok(rig_open(&rig, fixed), "a server without a control thread")) {
-        test_each_order_is_checked_against_what_is_in_force(&rig);
-        test_the_limit_that_is_told_is_the_one_in_force(&rig);
+        test_each_order_is_checked_against_present_settings(&rig);
+        test_the_reported_limit_is_the_one_in_force(&rig);
         test_a_worker_waits_for_no_order(&rig);
         test_an_order_waits_for_no_work(&rig);
         rig_close(&rig);

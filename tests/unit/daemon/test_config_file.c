@@ -38,7 +38,7 @@ TEST(test_lines) {
     is_str(lines("a = b # c\nb\t#c\n-m 64   # MB\n-vv #x"), "1:[a][b] 2:[b] 3:-[m][64] 4:-[vv] ", "# behind a blank begins a comment");
     is_str(lines("a = /b#c\nb = 'x # y' # z\nc='#'\nd = it's # no"), "1:[a][/b#c] 2:[b][x # y] 3:[c][#] 4:[d][it's] ",
            "… but not within a word or quotes");
-    is_str(lines("-\n--\n="), "1:-[] 2:[] 3:[][] ", "what is no option is a line all the same");
+    is_str(lines("-\n--\n="), "1:-[] 2:[] 3:[][] ", "a word that is no option is a line all the same");
 }
 
 static void write_file(const char *text) {
@@ -67,7 +67,7 @@ static enum options_action parse(const char *text, const char *more) {
 
 static void refuses(const char *text, const char *sentence) {
     char whole[OPTIONS_WHY_BYTES];
-    is(parse(text, ""), OPTIONS_BAD, "what says `%s` is refused", sentence);
+    is(parse(text, ""), OPTIONS_BAD, "a line with `%s` is refused", sentence);
     snprintf(whole, sizeof whole, "%s:%s", path, sentence);
     ok(strncmp(why, whole, strlen(whole)) == 0, "… %s", why);
 }
@@ -95,7 +95,7 @@ TEST(test_a_line_may_hold_several_options) {
     ok(s.coredumps && s.idle_timeout == 9 && !s.cas, "sub-options and long names among them");
     is_str(s.inter, "127.0.0.1,::1", "… one of them twice");
     is_str(s.socketpath, "/a -b", "quotes keep a value whole");
-    is(s.backlog, 7, "what comes last holds");
+    is(s.backlog, 7, "the last one counts");
     is(parse("auth-file = /a -b\n", ""), OPTIONS_RUN, "a line without a dash is one option");
     is_str(s.auth_file, "/a -b", "… and its value reaches to the end");
     refuses("-m 64 -Q\n", "1: -Q is no option of a file");
@@ -141,7 +141,7 @@ TEST(test_bad_lines_are_refused) {
     refuses("ext_path = /x:1g", "1: ext_path cannot be used: storage on flash is not built");
     is(parse("max-item-size = 512m\n", ""), OPTIONS_BAD, "values that do not go together are refused");
     is(parse("config = x\n", "--quux"), OPTIONS_BAD, "so is a bad file beside a bad word");
-    is(parse("threads = 2\n", "--check-config"), OPTIONS_CHECK, "--check-config is told apart");
+    is(parse("threads = 2\n", "--check-config"), OPTIONS_CHECK, "--check-config is recognised");
     is(parse("threads = 2\n", "--check-config -t 0"), OPTIONS_BAD, "… and the words behind it are read");
 }
 

@@ -83,7 +83,7 @@ TEST(test_a_step_runs_one_order) {
     struct control c;
     ok(control_init(&c), "a control without a thread");
     struct control_order *a = post(&c, 'a', false), *b = post(&c, 'b', false);
-    ok(!future_is_answered(&a->future), "what is posted waits for a step");
+    ok(!future_is_answered(&a->future), "a posted order waits for a step");
     is(control_step(&c, 7), 7, "a step is due at once while an order waits");
     ok(future_is_answered(&a->future) && !future_is_answered(&b->future), "a step runs one order");
     control_step(&c, 8);
@@ -106,7 +106,7 @@ TEST(test_an_order_may_be_answered_later) {
     control_step(&c, 1);
     control_step(&c, 2);
     ok(!future_is_answered(&a->future) && future_is_answered(&b->future), "an order that takes long lets the next one be answered");
-    ok(!future_is_cancelled(&a->future), "whoever runs it sees that somebody waits");
+    ok(!future_is_cancelled(&a->future), "the thread that runs it sees the waiting order");
     control_order_answer(a);
     ok(future_is_answered(&a->future), "and answers it when its work is done");
     control_order_release(a);
@@ -131,7 +131,7 @@ TEST(test_tasks_run_when_they_are_due) {
     add(&c, &often, 'o', 10, false);
     add(&c, &never, 'n', CONTROL_NEVER, false);
     add(&c, &timed, 't', 100, true);
-    is(step_all(&c, 1000), 1010, "a step tells when the next is due");
+    is(step_all(&c, 1000), 1010, "a step returns the time of the next task");
     is_str(taken(), "ont", "all tasks are due at first, in the order in which they were added");
     step_all(&c, 1009);
     is_str(taken(), "", "then none before its time");
@@ -173,7 +173,7 @@ TEST(test_orders_that_are_left_at_the_end_are_run) {
     control_order_release(post(&c, 'a', false));
     control_order_release(post(&c, 'b', false));
     control_run_orders(&c);
-    is_str(taken(), "ab", "the end runs what was posted before it");
+    is_str(taken(), "ab", "the end runs orders posted before it");
     control_fini(&c);
 }
 

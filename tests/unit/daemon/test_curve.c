@@ -117,7 +117,7 @@ TEST(test_classes_do_not_mix) {
     curve_destroy(&c);
 }
 
-TEST(test_what_is_gone_and_what_is_old) {
+TEST(test_deleted_and_old_keys) {
     struct curve *c = curve_create(100, 255);
     curve_store(c, hash_of(1), CLASS, 100);
     is(curve_reads(c, CLASS), 0, "a store is no read");
@@ -127,7 +127,7 @@ TEST(test_what_is_gone_and_what_is_old) {
     curve_read(c, hash_of(1), CLASS, 100);
     ok(fabs(curve_hit_ratio(c, CLASS, 1 << 20) - 0.5) < 0.01, "a read after the key was deleted misses");
     curve_fade(c, 0.5);
-    is(curve_reads(c, CLASS), 1, "what is old counts less");
+    is(curve_reads(c, CLASS), 1, "old reads count less");
     curve_destroy(&c);
 }
 
@@ -140,7 +140,7 @@ static void test_a_rate_that_was_lowered_is_raised_again(uint64_t seed) {
     ok(curve_reads(c, CLASS) < 1000, "at a low rate there are few reads (%.0f)", curve_reads(c, CLASS));
     error = run(c, 0.2, seed, 3, &worst);
     ok(curve_reads(c, CLASS) > 20000, "at one that is raised again there are many (%.0f)", curve_reads(c, CLASS));
-    ok(error < 0.05 && worst < 0.12, "and what is told is right: %.4f in the mean, %.4f at worst", error, worst);
+    ok(error < 0.05 && worst < 0.12, "and the predictions are right: %.4f in the mean, %.4f at worst", error, worst);
     double reads = curve_reads(c, CLASS);
     curve_set_below(c, sample_hash_below(0.4));
     ok(reads <= curve_reads(c, CLASS), "it is not begun anew for a rate little higher");

@@ -90,7 +90,7 @@ static void test_every_node_goes_once(const struct evict_policy *p, uint64_t x) 
         hit(1 + (unsigned)(x % n), n / 10);
         renew(1 + (unsigned)(x >> 32) % n, x % 7 == 0, n / 10);
     }
-    is(evict_lists_count(&q), NODES, "%s: counts what was inserted", p->name);
+    is(evict_lists_count(&q), NODES, "%s: counts the inserted nodes", p->name);
     while ((victim = evict_one(200)) != 0) {
         gone[victim]++;
     }
@@ -126,7 +126,7 @@ static void test_a_switch_keeps_nodes_and_order(const struct evict_policy *from,
     end();
 }
 
-static void test_what_a_hand_spared_goes_last(const struct evict_policy *to) {
+static void test_nodes_that_a_hand_spared_go_last(const struct evict_policy *to) {
     filled(&evict_sieve, 9, 1);
     for (unsigned n = 1; n <= 3; n++) {
         hit(n, 1);
@@ -203,13 +203,13 @@ static void test_a_wrong_mark_makes_no_node_newer_than_it_may_be(const struct ev
     end();
 }
 
-TEST(test_marks_tell_age_within_a_third) {
+TEST(test_marks_have_the_age_within_a_third) {
     unsigned wrong = 0;
     for (uint32_t age_s = 0; age_s < 40000; age_s++) {
         uint32_t told = node_age_s(node_age_code(age_s));
         wrong += told > age_s || told * 3 < age_s * 2;
     }
-    ok(wrong == 0 && node_age_code(UINT32_MAX) == 31, "an age up to 11 hours is told within a third, never too old, and any age in five bits");
+    ok(wrong == 0 && node_age_code(UINT32_MAX) == 31, "an age up to 11 hours is known within a third, never too old, and any age in five bits");
 }
 
 /* Nodes of the tail's list with a mark that differs from their place, and parts of the tail with another length than the longest possible.
@@ -299,7 +299,7 @@ static unsigned replay(const struct evict_policy *p, const unsigned *keys, unsig
 }
 
 /* A hot set of 20 keys among a stream of others: fifo loses the set again and again, other policies hold it. */
-TEST(test_a_scan_does_not_flush_what_is_asked_for_often) {
+TEST(test_a_scan_does_not_flush_popular_keys) {
     enum { ASKED = 20000, ROOM = 100 };
     static unsigned keys[ASKED];
     for (unsigned i = 0; i < ASKED; i++) {
@@ -409,7 +409,7 @@ TEST(test_ghosts_have_their_share) {
 
 /* --- a queue that grows, and memory that is out --- */
 
-TEST(test_what_is_remembered_outlives_growth) {
+TEST(test_ghosts_outlive_growth) {
     enum { GONE = 50, FEW = 100, MANY = 900 };
     unsigned known = 0;
     filled(&evict_s3fifo, FEW + GONE, 1);
@@ -493,8 +493,8 @@ int main(void) {
             }
         }
     }
-    test_what_a_hand_spared_goes_last(&evict_lru);
-    test_what_a_hand_spared_goes_last(&evict_clock);
-    test_what_a_hand_spared_goes_last(&evict_s3fifo);
+    test_nodes_that_a_hand_spared_go_last(&evict_lru);
+    test_nodes_that_a_hand_spared_go_last(&evict_clock);
+    test_nodes_that_a_hand_spared_go_last(&evict_s3fifo);
     return tap_done();
 }

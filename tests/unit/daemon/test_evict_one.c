@@ -67,7 +67,7 @@ TEST(test_the_oldest_of_all_partitions_goes) {
     end();
 }
 
-TEST(test_what_was_noted_of_an_item_that_was_read_is_not_believed) {
+TEST(test_the_note_of_a_read_item_is_not_believed) {
     begin();
     uint64_t room = fill(), kept = 0, wrong = 0;
     for (uint64_t n = room + 1; n < room + 1 + PARTITIONS / 2; n++) {
@@ -93,7 +93,7 @@ TEST(test_an_item_that_left_is_not_looked_for) {
     for (uint64_t n = 0; n < 2 * room; n++) {
         refused += fixture_set(ct, ITEMS + n, value, VALUE_BYTES) != CACHE_OK;
     }
-    is(refused, 0, "emptied behind the notes, the class takes twice what it has room for");
+    is(refused, 0, "emptied behind the notes, the class takes twice the items that it has room for");
     end();
 }
 

@@ -186,7 +186,7 @@ static void test_items_that_are_read_outlive_a_switch(const struct evict_policy 
             }
         }
     }
-    ok(worst >= 980, "%s keeps what is read after any other policy: %.1f %% at least (from %s, amid a switch to %s)", to->name, worst / 10.0,
+    ok(worst >= 980, "%s retains read items after any other policy: %.1f %% at least (from %s, amid a switch to %s)", to->name, worst / 10.0,
        worst_from, worst_amid);
 }
 

@@ -158,7 +158,7 @@ TEST(test_stocks_give_way) {
     world_close(&w);
 }
 
-TEST(test_what_is_over_goes_back) {
+TEST(test_pages_over_the_limit_go_back) {
     struct cache_config cfg = fixture_config(24 * MIB);
     struct world w;
     cfg.steal_pages = false;
@@ -166,7 +166,7 @@ TEST(test_what_is_over_goes_back) {
     fill_limit(&w, 24 * MIB, 11000);
     ask_for_all_sizes(&w);
     uint32_t over = limit_pages_over(w.rig.t);
-    ok(over > 5 && over <= cache_slab(w.rig.c)->class_count, "without page moves %u first pages are over the limit, and told", over);
+    ok(over > 5 && over <= cache_slab(w.rig.c)->class_count, "without page moves %u first pages are over the limit, and counted", over);
     tend(&w);
     is(limit_pages_over(w.rig.t), over, "they stay");
     struct tuner_config tc = rig_tuning();
@@ -183,7 +183,7 @@ TEST(test_without_evictions_a_set_is_refused) {
     cfg.steal_pages = cfg.evict = false;
     world_open(&w, &cfg, "off");
     fill_limit(&w, 4 * MIB, 600000);
-    ok(w.refused > 0, "-M: what would need an eviction is refused, also where smaller chunks could hold its pieces");
+    ok(w.refused > 0, "-M: a store that needs an eviction is refused, also where smaller chunks could hold its pieces");
     w.refused = 0;
     store(&w, w.next++, CACHE_SET, 1000);
     is(w.refused, 0, "-M: a class's first page is not");

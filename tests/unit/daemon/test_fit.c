@@ -73,7 +73,7 @@ static void test_no_choice_of_sizes_is_better(uint64_t x) {
         worst = fmax(worst, fit_memory(&h, &sizes, 0, PAGE_BYTES) / best_of(&h, &few));
     }
     is(gaps, 0, "lists of few sizes have a ladder");
-    ok(worst < 1.0 + 1.0 / 1000, "what is found takes at most a thousandth more than the best list that has one (%.6f)", worst);
+    ok(worst < 1.0 + 1.0 / 1000, "the list found takes at most a thousandth more than the best list that has one (%.6f)", worst);
 }
 
 /* Classes that have items. */
@@ -126,7 +126,7 @@ static void test_classes_cost_their_pages(uint64_t x) {
     size_list_by_factor(&many, 96, 1.08, &wide);
     double small = fit_items(&h, &many, 32) / fit_items(&h, &few, 32), large = fit_items(&h, &many, 65536) / fit_items(&h, &few, 65536);
     double memory = fit_memory(&h, &few, 0, PAGE_BYTES) / fit_memory(&h, &many, 0, PAGE_BYTES);
-    ok(small < 0.8, "in 32 pages a factor of 1.08 holds %.0f %% of what 1.25 holds", small * 100);
+    ok(small < 0.8, "in 32 pages a factor of 1.08 holds %.0f %% of the items of 1.25", small * 100);
     ok(large > 1.05 && large < memory * 1.01, "in 65536 pages %.1f %%, and its memory says %.1f %%", large * 100, memory * 100);
     fit_histogram_init(&h, 1);
     ok(!(fit_items(&h, &few, 64) > 0), "without items none is predicted");
@@ -192,7 +192,7 @@ static void test_a_ladder_stays_around_the_fitted_sizes(uint64_t x) {
     is(dear, 0, "rungs without items cost no item");
 }
 
-static void test_what_gives_way(uint64_t x) {
+static void test_sizes_that_give_way(uint64_t x) {
     static struct fit_histogram h;
     struct size_list last = {.count = 0};
     unsigned more_holes = 0, too_many = 0;
@@ -261,7 +261,7 @@ TEST(test_an_empty_cache_has_the_ladder_alone) {
     ok(fit(&h, &many, 64, &sizes) && sizes.count < 50 && bare_holes(&h, &sizes, &many) == 0, "or the finer one: %u sizes", sizes.count);
 }
 
-TEST(test_what_unseen_sizes_waste) {
+TEST(test_the_waste_of_unseen_sizes) {
     static struct fit_histogram h;
     const struct size_list octave = {.count = 2, .bytes = {1024, 2048}};
     struct fit_absent_sizes unseen;
@@ -282,7 +282,7 @@ int main(void) {
     test_classes_cost_their_pages(seed);
     test_every_list_keeps_the_rules(seed);
     test_a_ladder_stays_around_the_fitted_sizes(seed);
-    test_what_gives_way(seed);
+    test_sizes_that_give_way(seed);
     tap_run_tests();
     test_a_search_takes_small_steps(seed);
     return tap_done();

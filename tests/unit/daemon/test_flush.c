@@ -37,7 +37,7 @@ static uint32_t oldest_s(unsigned class_id) {
     return age_s;
 }
 
-static void test_each_of_many_flushes_takes_what_was_stored_before(struct cache_thread *ct) {
+static void test_each_of_many_flushes_removes_earlier_items(struct cache_thread *ct) {
     unsigned kept = 0, lost = 0;
     struct cache_view v;
     for (int i = 0; i < FLUSHES; i++) {
@@ -47,17 +47,17 @@ static void test_each_of_many_flushes_takes_what_was_stored_before(struct cache_
         cache_flush_now(cache);
         kept += lives(ct, "small", NULL) + lives(ct, "large", NULL);
     }
-    is(kept, 0, "each of %d flushes in a second takes what was stored before it", FLUSHES);
+    is(kept, 0, "each of %d flushes in a second removes earlier items", FLUSHES);
     is(lost, 0, "and nothing that is stored after it");
     fixture_next_turn(ct, 0); /* else the second of the last flush may not be known yet, and the item be used in a second to come */
     set(ct, "small", 10);
     lives(ct, "small", &v);
     ok(cache_now_s(ct) - v.last_access_s <= 1, "an item that is stored then was used now (%d s ago)", (int)(cache_now_s(ct) - v.last_access_s));
-    ok(oldest_s(v.class_id) <= 1, "as its class tells (%u s)", oldest_s(v.class_id));
+    ok(oldest_s(v.class_id) <= 1, "as its class reports (%u s)", oldest_s(v.class_id));
     fixture_next_turn(ct, 10);
     lives(ct, "small", &v);
     is(cache_now_s(ct) - v.last_access_s, 10, "and 10 s later its age is 10 s");
-    is(oldest_s(v.class_id), 10, "as its class tells");
+    is(oldest_s(v.class_id), 10, "as its class reports");
 }
 
 static void test_a_flush_to_come_comes_after_many(struct cache_thread *ct) {
@@ -71,7 +71,7 @@ static void test_a_flush_to_come_comes_after_many(struct cache_thread *ct) {
     fixture_next_turn(ct, 1);
     ok(!lives(ct, "k", NULL), "and then it has");
     set(ct, "k", 10);
-    ok(lives(ct, "k", NULL), "what is stored in that second lives");
+    ok(lives(ct, "k", NULL), "items stored in that second live");
     cache_flush(cache, cache_now_s(ct) + 5);
     cache_flush(cache, cache_now_s(ct) + 20);
     fixture_next_turn(ct, 10);
@@ -82,7 +82,7 @@ static void test_a_flush_to_come_comes_after_many(struct cache_thread *ct) {
     fixture_next_turn(ct, 5);
     set(ct, "late", 10);
     cache_flush(cache, cache_now_s(ct) - 3);
-    ok(!lives(ct, "early", NULL) && lives(ct, "late", NULL), "a flush of a time that is past takes what was stored until then");
+    ok(!lives(ct, "early", NULL) && lives(ct, "late", NULL), "a flush with a past time removes items stored until then");
     cache_flush(cache, cache_now_s(ct) + 5);
     cache_flush_now(cache);
     set(ct, "k", 10);
@@ -167,8 +167,8 @@ static void test_flushes_beside_stores_of_others(void) {
         stale += clients[i].stale;
         wrong_age += clients[i].wrong_age;
     }
-    is(stale, 0, "what was stored before a flush is gone, with %d threads that store and flush", THREADS);
-    is(lost, 0, "what is stored after it is there");
+    is(stale, 0, "items stored before a flush are gone, with %d threads that store and flush", THREADS);
+    is(lost, 0, "items stored after it are there");
     is(wrong_age, 0, "and was used now");
     lock_fini(&flushing);
 }
@@ -181,7 +181,7 @@ int main(void) {
         cache = cache_create(&cfg);
         struct cache_thread *ct = cache_thread_create(cache);
         cache_turn_begin(ct);
-        test_each_of_many_flushes_takes_what_was_stored_before(ct);
+        test_each_of_many_flushes_removes_earlier_items(ct);
         test_a_flush_to_come_comes_after_many(ct);
         test_a_hit_that_is_noted_late_brings_nothing_back(ct);
         cache_turn_end(ct);

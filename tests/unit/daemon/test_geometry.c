@@ -10,7 +10,7 @@
 
 enum { WORKERS = 3, KEYS = 9000 };
 
-TEST(test_a_change_keeps_what_fits) {
+TEST(test_a_change_keeps_fitting_items) {
     struct rig r;
     unsigned wrong = 0;
     enum { ITEMS = 30000 };
@@ -23,7 +23,7 @@ TEST(test_a_change_keeps_what_fits) {
     struct geometry_facts f = facts_of(&r);
     is(f.did.evicted, 0, "with room for copies nothing is dropped");
     is(check_values(&r, ITEMS, &wrong), before, "every item is there");
-    ok(f.waste_now_pct < f.waste_before_pct && f.waste_now_pct < f.waste_predicted_pct + 1, "the waste is what was predicted");
+    ok(f.waste_now_pct < f.waste_before_pct && f.waste_now_pct < f.waste_predicted_pct + 1, "the waste is as predicted");
     ok(f.did.rescued > ITEMS / 2 && f.did.chunks_rescued > 0, "items and pieces of chains were copied");
     const char *answer = ask(&r, GEOMETRY_AUTO, false);
     ok(says(answer, "NOGAIN") || says(answer, "SAME"), "a second auto is refused: it saves nothing (%s)", answer);
@@ -35,14 +35,14 @@ TEST(test_a_change_keeps_what_fits) {
 }
 
 /* A change of one class is so short that no reading of the items' sizes falls between its last page and its end. */
-TEST(test_the_waste_is_what_it_is_at_the_end) {
+TEST(test_the_waste_is_that_of_the_end) {
     struct rig r;
     rig_open(&r, 64, &evict_slru, true);
     fill(&r, 20000, 640, 640);
     is_str(ask(&r, GEOMETRY_AUTO, false), "OK", "chunks are fitted to items of one size");
     settles(&r);
     struct geometry_facts f = facts_of(&r);
-    ok(f.waste_before_pct > 5 && fabs(f.waste_now_pct - f.waste_predicted_pct) < 1, "the waste that is told is that of the end: %.1f, %.1f predicted, %.1f before",
+    ok(f.waste_before_pct > 5 && fabs(f.waste_now_pct - f.waste_predicted_pct) < 1, "the reported waste is that of the end: %.1f, %.1f predicted, %.1f before",
        f.waste_now_pct, f.waste_predicted_pct, f.waste_before_pct);
     rig_close(&r);
 }
@@ -67,9 +67,9 @@ static void test_a_full_cache_loses_the_oldest(const struct evict_policy *policy
     ask(&r, GEOMETRY_AUTO, true);
     ok(settles(&r), "%s: a full cache is converted", policy->name);
     uint64_t evicted = facts_of(&r).did.evicted;
-    is(check_values(&r, ITEMS, &wrong), before - evicted, "%s: what is gone was counted", policy->name);
+    is(check_values(&r, ITEMS, &wrong), before - evicted, "%s: lost items were counted", policy->name);
     ok(evicted < before / 5 && wrong == 0, "%s: and is little, and every value is right", policy->name);
-    is(memories_left(&r) + retired_classes(&r), 0, "%s: no class is left over, nor what it remembered", policy->name);
+    is(memories_left(&r) + retired_classes(&r), 0, "%s: no class is left over, nor its ghosts", policy->name);
     nothing_is_left(r.c, r.ct, policy->name);
     rig_close(&r);
 }
@@ -283,7 +283,7 @@ TEST(test_sizes_are_fitted_while_the_memory_fills) {
     fill(&r, 2 * PAGE_ITEMS, 610, 630);
     r.now_us = 2 * CLOCK_SECOND_US;
     step_for(&r, 10 * CLOCK_SECOND_US);
-    ok(facts_of(&r).generation == 0 && facts_of(&r).auto_gain_pct > 5, "without slab_geometry_auto no size changes, and what a change would gain is told");
+    ok(facts_of(&r).generation == 0 && facts_of(&r).auto_gain_pct > 5, "without slab_geometry_auto no size changes, and the gain of a change is reported");
     rig_close(&r);
 }
 

@@ -53,7 +53,7 @@ static void test_every_step_serves_every_size(uint64_t x) {
     is(astray, 0, "the last list is the one that was wanted");
 }
 
-TEST(test_what_saves_most_is_first) {
+TEST(test_the_largest_saving_is_first) {
     static struct fit_histogram h;
     struct size_list from = {3, {1000, 2000, MOST}}, to = {3, {600, 1100, MOST}}, now;
     struct geometry_plan plan;

@@ -136,7 +136,7 @@ static void test_predictions_come_true(uint64_t seed) {
     is(t.unsettled, 0, "every change ends");
     ok(t.accepted > 0, "some changes are accepted: %u", t.accepted);
     is(t.lossy, 0, "none that is accepted without force leaves more than %d %% fewer items", LOSS_POINTS);
-    is(t.far, 0, "what it brings is within %d points, or two thirds, of the prediction", MARGIN_POINTS);
+    is(t.far, 0, "its effect is within %d points, or two thirds, of the prediction", MARGIN_POINTS);
     is(t.contrary, 0, "predictions and measurements agree in sign");
 }
 

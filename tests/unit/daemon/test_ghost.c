@@ -48,7 +48,7 @@ TEST(test_depths_of_a_small_class) {
            depth, got, want);
         before = pages;
     }
-    is(found_at(g, SMALL, 0, 32 * SMALL_CHUNKS, 0), 0, "what was evicted long ago is not taken for recent");
+    is(found_at(g, SMALL, 0, 32 * SMALL_CHUNKS, 0), 0, "an old eviction is not taken for a recent one");
     ghost_destroy(&g);
 }
 

@@ -47,7 +47,7 @@ TEST(test_a_socket_that_is_kept_outlives_its_owner) {
     bool listens = bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 1) == 0;
     bool kept = handover_fds_add_dup(&h, fd);
     close(fd);
-    ok(listens && kept && connect(client, (struct sockaddr *)&at, sizeof at) == 0, "who connects when its owner has closed it is not refused");
+    ok(listens && kept && connect(client, (struct sockaddr *)&at, sizeof at) == 0, "a client that connects after its owner has closed it is not refused");
     close(client);
     handover_fds_close(&h);
 }
@@ -110,7 +110,7 @@ TEST(test_whole) {
     ok(handover_receive(ends[1], &got, got_fds) == 1 && got.kind == HANDOVER_REFUSED &&
            strcmp(got.text, "why") == 0,
        "… and ends: its sentence is heard all the same");
-    is(handover_receive(ends[1], &got, got_fds), 0, "the end is told from a message");
+    is(handover_receive(ends[1], &got, got_fds), 0, "the end differs from a message");
     close(ends[1]);
 }
 

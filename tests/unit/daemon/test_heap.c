@@ -229,7 +229,7 @@ static void retire_much(struct cache_thread *ct, struct cache_thread *reader) {
     cache_turn_end(ct);
 }
 
-static void test_what_an_idle_thread_has_retired_serves_others(bool gone) {
+static void test_memory_retired_by_an_idle_thread_serves_others(bool gone) {
     struct cache_config cfg = fixture_config(32u << 20);
     struct cache *c = cache_create(&cfg);
     struct cache_thread *reader = cache_thread_create(c), *idle = cache_thread_create(c), *worker = cache_thread_create(c);
@@ -276,9 +276,9 @@ TEST(test_without_evictions_a_full_heap_refuses) {
     for (uint64_t i = 0; i < 1500; i++) {
         again += fixture_set(ct, 200000 + i, value, 1000) == CACHE_OK;
     }
-    is(again, 1500, "and what deletes free can be stored in");
-    ok(!cache_set_limit(c, 4u << 20), "a limit below what is held is refused, for nothing may be evicted");
-    ok(cache_set_limit(c, 16u << 20) && cache_set_limit(c, 10u << 20), "it may grow, and shrink to what is held");
+    is(again, 1500, "and memory that deletes free can be stored in");
+    ok(!cache_set_limit(c, 4u << 20), "a limit below the memory held is refused, because nothing may be evicted");
+    ok(cache_set_limit(c, 16u << 20) && cache_set_limit(c, 10u << 20), "it may grow, and shrink to the memory held");
     cache_turn_end(ct);
     fixture_end(&c, &ct);
 }
@@ -303,7 +303,7 @@ int main(void) {
     test_the_limit_holds_in_resident_memory(seed | 1);
     test_stores_meanwhile_cost_no_more_than_the_limit(seed | 1);
     test_a_limit_raised_meanwhile_ends_it(seed | 1);
-    test_what_an_idle_thread_has_retired_serves_others(false);
-    test_what_an_idle_thread_has_retired_serves_others(true);
+    test_memory_retired_by_an_idle_thread_serves_others(false);
+    test_memory_retired_by_an_idle_thread_serves_others(true);
     return tap_done();
 }

@@ -74,7 +74,7 @@ static void fill_sampled(uint64_t *x) {
     }
 }
 
-static void test_chance_is_told(uint64_t x) {
+static void test_chance_is_reported(uint64_t x) {
     struct hot_key sorted[HOT_KEYS];
     const double truth = (double)NOTED * EVERY / TENTH;
     unsigned within = 0, narrow = 0;
@@ -101,7 +101,7 @@ static void test_chance_is_told(uint64_t x) {
 }
 
 /* A burst of which a tenth was noted, and then as many notes of which none was missed. */
-static void test_what_was_missed_goes_to_what_was_noted_then(void) {
+static void test_missed_requests_go_to_keys_noted_then(void) {
     struct hot_key sorted[HOT_KEYS];
     memset(&hot, 0, sizeof hot);
     for (unsigned i = 0; i < TENTH; i++) {
@@ -113,9 +113,9 @@ static void test_what_was_missed_goes_to_what_was_noted_then(void) {
     }
     hot_end_part(&hot, 0, 0, false);
     hot_end_part(&hot, 1000000, 0, true); /* no request was noted in this second */
-    ok(hot_sorted(&hot, hot.requests, sorted, HOT_KEYS) == 2 && sorted[0].count == TENTH * TENTH * EVERY && sorted[1].count == TENTH * EVERY, "what was missed in the burst counts for the burst's key alone");
+    ok(hot_sorted(&hot, hot.requests, sorted, HOT_KEYS) == 2 && sorted[0].count == TENTH * TENTH * EVERY && sorted[1].count == TENTH * EVERY, "misses in the burst count for the burst's key alone");
     is(hot.requests, TENTH * TENTH * EVERY + TENTH * EVERY, "and for all requests");
-    ok(sorted[0].doubt > sorted[1].doubt, "whose count is less sure for it");
+    ok(sorted[0].doubt > sorted[1].doubt, "whose count is less sure by that");
 }
 
 /* Notes are taken while requests go on: some of requests that were counted only after. */
@@ -144,8 +144,8 @@ int main(void) {
     fill(seed);
     test_counts_within_their_error();
     test_the_past_fades();
-    test_chance_is_told(seed);
-    test_what_was_missed_goes_to_what_was_noted_then();
+    test_chance_is_reported(seed);
+    test_missed_requests_go_to_keys_noted_then();
     test_requests_that_came_meanwhile_count_once();
     return tap_done();
 }

@@ -115,7 +115,7 @@ static void test_random_changes_match_a_plain_array(uint64_t x) {
     index_fini(&ix);
 }
 
-static void test_what_stays_is_met_by_a_walk_while_others_come_and_go(uint64_t x) {
+static void test_a_walk_meets_lasting_items_while_others_come_and_go(uint64_t x) {
     static struct index ix;
     static bool there[ITEMS], met[STAY];
     index_init(&ix, kind, &pool, &arena->space);
@@ -348,7 +348,7 @@ static void test_readers_without_a_lock_miss_nothing(uint64_t seed) {
     index_fini(&shared);
 }
 
-static void test_a_look_tells_what_happened_since(void) {
+static void test_a_lookup_notices_changes_since(void) {
     static struct index ix;
     char name[40];
     struct key key = key_of(7, name);
@@ -476,11 +476,11 @@ int main(void) {
     }
     for (int i = 0; (kind = index_kinds[i]) != NULL; i++) {
         index_pool_init(&pool, POOL_BYTES, 0);
-        test_a_look_tells_what_happened_since();
+        test_a_lookup_notices_changes_since();
         test_a_change_of_a_key_holds_up_few_others();
         test_a_spot_serves_however_much_changes();
         test_random_changes_match_a_plain_array(seed);
-        test_what_stays_is_met_by_a_walk_while_others_come_and_go(seed);
+        test_a_walk_meets_lasting_items_while_others_come_and_go(seed);
         test_colliding_hashes_are_refused_before_they_harm();
         for (size_t left_bytes = 1024; left_bytes <= 65536; left_bytes *= 4) {
             test_without_memory_nothing_is_lost(left_bytes);

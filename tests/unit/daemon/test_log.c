@@ -78,7 +78,7 @@ TEST(test_a_pipe_that_nobody_reads_holds_up_nobody) {
     ok(lost > 0 && lost < LINES, "all calls return: of %d lines %" PRIu64 " are counted as lost", LINES, lost);
 
     unsigned lines = read_until(fd, "lines of this log were lost");
-    is(lines, LINES - lost + 1, "who reads then finds all the others, and a line that tells of the loss");
+    is(lines, LINES - lost + 1, "a later reader finds all the others, and a line with the number lost");
     snprintf(line, sizeof line, "slated: warn: %" PRIu64 " lines of this log were lost\n", lost);
     ok(has(line), "which has their number: %" PRIu64, lost);
     unsigned in_order = 0;
@@ -92,13 +92,13 @@ TEST(test_a_pipe_that_nobody_reads_holds_up_nobody) {
     log_warn("at once");
     log_sync();
     fcntl(fd, F_SETFL, O_NONBLOCK);
-    is(read_until(fd, "at once"), 1, "and are written by when the log is told to wait for them");
+    is(read_until(fd, "at once"), 1, "and are written when log_sync returns");
     log_stop();
     usual_stderr();
     close(fd);
 }
 
-TEST(test_what_stderr_refuses_is_counted) {
+TEST(test_lines_refused_by_stderr_are_counted) {
     uint64_t before = log_lost();
     int fd = pipe_as_stderr();
     close(fd);
@@ -117,7 +117,7 @@ TEST(test_what_stderr_refuses_is_counted) {
     close(fd);
 }
 
-TEST(test_the_end_writes_what_waits) {
+TEST(test_the_end_writes_waiting_lines) {
     int fd = pipe_as_stderr();
     log_start();
     for (unsigned i = 0; i < 100; i++) {
@@ -142,7 +142,7 @@ TEST(test_the_end_comes_though_nobody_reads) {
     uint64_t lost = log_lost() - before;
     ok(lost > 0, "a log that nobody reads ends as well: %" PRIu64 " lines are lost", lost);
     log_warn("too late");
-    is(log_lost() - before, lost + 1, "and what comes after is lost too");
+    is(log_lost() - before, lost + 1, "and later lines are lost, too");
     usual_stderr();
     read_until(fd, NULL); /* the thread's line goes out, and the pipe ends: nothing writes any more */
     ok(!has("too late"), "and never written");

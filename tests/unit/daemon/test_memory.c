@@ -81,7 +81,7 @@ static bool waves_keep_items(uint64_t limit, uint64_t start, uint64_t clients, u
 TEST(test_waves) {
     ok(waves_keep_items(600 * MIB, 13 * MIB, 4000, SETTINGS_CONN_TLS_BYTES),
        "clients of TLS who hang up take nothing from items, although the allocator keeps their memory");
-    ok(waves_keep_items(96 * MIB, 9 * MIB, 1500, 8 << 10), "… nor do those who left replies unread");
+    ok(waves_keep_items(96 * MIB, 9 * MIB, 1500, 8 << 10), "… nor do clients that left replies unread");
     struct process at = {.p = {.limit = 64 * MIB, .requested = 64 * MIB, .known = 12 * MIB}, .counted = 12 * MIB};
     uint64_t before = at.p.items = memory_items_limit(&at.p);
     settle(&at, 9 * MIB, 0);
@@ -111,7 +111,7 @@ static void test_below_the_limit(uint64_t seed) {
         }
     }
     ok(looks_below > LOOKS, "random facts reach states below the limit (%" PRIu64 ")", looks_below);
-    is(evicted, 0, "below the limit of the process, the limit of items never falls below what items have");
+    is(evicted, 0, "below the limit of the process, the limit of items never falls below their present size");
     is(beyond, 0, "… and items never get room that others have");
 }
 
@@ -170,13 +170,13 @@ TEST(test_group) {
     rss_open(&r, folder, groups);
     rss_read(&r, &now);
     ok(r.group_limit_bytes == 7000000, "the limit of a group of version 1 counts, and before one of version 2");
-    ok(now.group_bytes == 2400000 && now.pressure_pct == 0, "… and what it takes");
+    ok(now.group_bytes == 2400000 && now.pressure_pct == 0, "… and its usage");
     rss_close(&r);
 
     put("cgroup", "3:memory:/elsewhere/in/the/machine\n");
     put("groups/memory/memory.limit_in_bytes", "6000000\n");
     rss_open(&r, folder, groups);
-    ok(r.group_limit_bytes == 6000000, "a container's group is the root of what it sees");
+    ok(r.group_limit_bytes == 6000000, "a container sees its group as the root");
     rss_close(&r);
 
     put("groups/memory/memory.limit_in_bytes", "9223372036854771712\n");

@@ -60,8 +60,8 @@ TEST(test_flushes_stay) {
     struct life l = begin();
     struct cache_facts f;
     cache_facts(l.c, &f);
-    is(f.items, 1, "what was flushed is gone");
-    is(wrong_now(&l, 1, 2), 0, "… and what was stored in the same second after it is there");
+    is(f.items, 1, "flushed items are gone");
+    is(wrong_now(&l, 1, 2), 0, "… and items stored after it in the same second are there");
     end(&l);
     crash(flush_later);
     l = begin();
@@ -144,7 +144,7 @@ TEST(test_times_go_on_by_the_wall) {
         set_word(at, word_at(at) - starts[i].later_s);
         l = begin();
         ok((item_of(l.ct, 5) != NULL) == starts[i].lives, "%s", starts[i].claim);
-        is(cache_recovered(l.c)->expired, !starts[i].lives, "… which is told");
+        is(cache_recovered(l.c)->expired, !starts[i].lives, "… which is reported");
         now_s = clock_now_s();
         is(wrong_now(&l, 6, 1), 0, "… one that lives for ever is there");
         end(&l);
@@ -262,7 +262,7 @@ TEST(test_the_order_of_eviction_comes_back) {
         lost_read += item_of(l.ct, k) == NULL;
     }
     cache_turn_end(l.ct);
-    ok(lost_read * 10 < lost, "what was read lately is evicted late (%u of %u, and %u of %u others)", lost_read, READ, lost, ITEMS - READ);
+    ok(lost_read * 10 < lost, "lately read items are evicted late (%u of %u, and %u of %u others)", lost_read, READ, lost, ITEMS - READ);
     end(&l);
 }
 
@@ -280,7 +280,7 @@ TEST(test_policies_come_back) {
     crash_afresh(give_policies);
     struct life l = begin();
     unsigned five = class_of_key(l.ct, 5), other = class_of_key(l.ct, 300);
-    ok(cache_class_policy(l.c, five) == &evict_clock && cache_class_policy(l.c, other) == policy, "a class that was given a policy of its own has it again, others have what the start says");
+    ok(cache_class_policy(l.c, five) == &evict_clock && cache_class_policy(l.c, other) == policy, "a class with a policy of its own has it again, others have the start's");
     end(&l);
     crash(give_policies);
     struct cache_config config = file_config();

@@ -55,9 +55,9 @@ static void test_a_file_in_use_is_looked_at_and_goes_over(void) {
     ok(memory_file_open(path, why) == NULL, "a file in use is opened by no other");
     int fd = fcntl(cache_file(l.c), F_DUPFD_CLOEXEC, 0);
     config.memory_file = memory_file_of(fd, path, why);
-    ok(config.memory_file != NULL && memory_file_is_at(fd, path) && cache_fits_file(&config), "but one who is given its descriptor may look");
+    ok(config.memory_file != NULL && memory_file_is_at(fd, path) && cache_fits_file(&config), "but a process with its descriptor may read it");
     config.slab.chunk_bytes_max *= 2;
-    ok(!cache_fits_file(&config) && strstr(why, "its largest chunk is") != NULL, "and learns what does not fit: %s", why);
+    ok(!cache_fits_file(&config) && strstr(why, "its largest chunk is") != NULL, "and learns the mismatch: %s", why);
     ok(strstr(why, "; start this one with the options of the server that runs, or end that one") != NULL && strstr(why, "remove it") == NULL,
        "and what to do about the server that holds it");
     all_are_there(&l, "with that");

@@ -111,7 +111,7 @@ TEST(test_torn_pages_are_emptied) {
     struct life l = begin();
     is(cache_recovered(l.c)->torn_pages, 2, "pages of no class, or with another's chunks, are counted");
     count_wrong(l.ct, counts);
-    ok(counts[0] > 0 && counts[0] < ITEMS && counts[2] == 0 && wrong(l.ct, 20, 1) == 0, "what lies in other pages is there (%u of %u)", counts[0], ITEMS);
+    ok(counts[0] > 0 && counts[0] < ITEMS && counts[2] == 0 && wrong(l.ct, 20, 1) == 0, "items in other pages are there (%u of %u)", counts[0], ITEMS);
     accounts(&l, "with torn pages");
     fill(l.ct);
     accounts(&l, "when all were stored again");
@@ -174,7 +174,7 @@ static void change_headers(const char *what, uint64_t n, bool of_piece, size_t b
     end(&l);
     ok(all.wrong_values == 0 && all.others_gone == 0, "with any byte of %s changed no other item is gone or has another value", what);
     ok(!all.disagree, "… and all sums agree");
-    is(told_gone, told, "… and where that can be told, the item is emptied and counted");
+    is(told_gone, told, "… and where the damage is visible, the item is emptied and counted");
 }
 
 TEST(test_any_byte_of_an_item_may_change) {
@@ -205,7 +205,7 @@ TEST(test_any_byte_of_a_page_entry_may_change) {
     }
     end(&l);
     is(o.wrong_values, 0, "with any byte of a page's entry changed no value is another");
-    is(untold, 0, "… what is gone was counted");
+    is(untold, 0, "… lost items were counted");
     ok(!o.disagree, "… and all sums agree");
     comes_back("with all entries as they were");
 }

@@ -99,7 +99,7 @@ TEST(test_a_move_ends_when_no_more_is_wanted) {
     rig_close(&r);
 }
 
-TEST(test_what_was_read_outlives_a_move) {
+TEST(test_read_items_outlive_a_move) {
     enum { ITEMS = 5000, BYTES = 3000, EVERY = 10 };
     struct rig r;
     unsigned from = open_with_items(&r, 32, ITEMS, BYTES), wrong = 0;
@@ -108,10 +108,10 @@ TEST(test_what_was_read_outlives_a_move) {
     }
     uint32_t pages = pages_of(&r, from), pool = arena_pages_free(r.slab->arena);
     is(move(&r, from, SLAB_CLASS_NONE, 5), 5, "five pages of a full class go to the pool");
-    is(pages_of(&r, from), pages - 5, "and the class does not take them back for what they held");
+    is(pages_of(&r, from), pages - 5, "and the class does not take them back for their old items");
     is(arena_pages_free(r.slab->arena), pool + 5, "so the pool has them");
     unsigned kept = get_many(&r, ITEMS, EVERY, BYTES, &wrong);
-    ok(kept >= ITEMS / EVERY * 99 / 100 && wrong == 0, "what was read stays (%u of %d), what was not makes room", kept, ITEMS / EVERY);
+    ok(kept >= ITEMS / EVERY * 99 / 100 && wrong == 0, "read items stay (%u of %d), unread ones make room", kept, ITEMS / EVERY);
     rig_close(&r);
 }
 
@@ -126,14 +126,14 @@ static uint64_t evictions_of(struct rig *r, unsigned class_id, uint64_t *wanted)
 }
 
 /* Items that a move drops are no evictions for a store: control must not take them for a need of memory. */
-TEST(test_what_a_move_drops_is_no_demand) {
+TEST(test_items_dropped_by_a_move_are_no_demand) {
     struct rig r;
     uint64_t wanted, wanted_after;
     unsigned from = open_with_items(&r, 8, 9000, 1000), wrong = 0;
     uint64_t evicted = evictions_of(&r, from, &wanted);
-    ok(evicted > 0 && wanted == evicted && arena_pages_free(r.slab->arena) == 0, "memory is full, and what stores evict is demand");
+    ok(evicted > 0 && wanted == evicted && arena_pages_free(r.slab->arena) == 0, "memory is full, and evictions by stores are demand");
     is(move(&r, from, SLAB_CLASS_NONE, 2), 2, "pages move all the same");
-    ok(evictions_of(&r, from, &wanted_after) == evicted + last.did.evicted && last.did.evicted > 0, "what that drops is counted");
+    ok(evictions_of(&r, from, &wanted_after) == evicted + last.did.evicted && last.did.evicted > 0, "its dropped items are counted");
     is(wanted_after, wanted, "but not as demand");
     ok(get_many(&r, 9000, 1, 1000, &wrong) > 1000 && wrong == 0, "the other pages' items stay");
     cache_reset_counters(r.cache);
@@ -204,7 +204,7 @@ TEST(test_the_page_of_least_value_goes) {
     unsigned class_id = fill_class(&r);
     uint32_t unread = some_page_but(PAGE_NONE);
     read_all_but(&r, unread);
-    ok(move(&r, class_id, SLAB_CLASS_NONE, 1) == 1 && gave(&r, class_id, unread), "the page whose items nobody read moves, and no other");
+    ok(move(&r, class_id, SLAB_CLASS_NONE, 1) == 1 && gave(&r, class_id, unread), "the page with unread items moves, and no other");
     ok(last.did.evicted > 500 && last.did.evicted < 1100 && last.did.rescued == 0 && last.why_not == NULL && last.duration_us > 0,
        "which costs what lived in it (%" PRIu64 " items), and nothing was worth a copy", last.did.evicted);
     rig_close(&r);
@@ -225,7 +225,7 @@ TEST(test_lrc_and_lra_take_pages_by_age) {
     struct page_move lrc = {.from = class_id, .pages = 1, .pick = PICK_LEAST_CREATED}, lra = {.from = class_id, .pages = 1, .pick = PICK_LEAST_ACCESSED};
     clock_shift(10);
     read_all_but(&r, idle);
-    ok(move_as(&r, &lra) == 1 && gave(&r, class_id, idle), "lra: the page whose items were not accessed goes");
+    ok(move_as(&r, &lra) == 1 && gave(&r, class_id, idle), "lra: the page with items not accessed goes");
     ok(move_as(&r, &lrc) == 1 && gave(&r, class_id, oldest), "lrc: the page the class has had for longest goes");
     rig_close(&r);
 }
@@ -289,7 +289,7 @@ TEST(test_a_slow_reader_stops_a_move) {
     hold(&r, held, ITEMS, 1);
     uint32_t had = pages_of(&r, from);
     uint64_t begun_us = r.now_us;
-    is(move(&r, from, to, 1), 0, "a page whose items are being sent does not move");
+    is(move(&r, from, to, 1), 0, "a page with items being sent does not move");
     ok(last.given_up == 1 && pages_of(&r, from) >= had, "the move is given up and counted, and the page stays with its class");
     ok(r.now_us - begun_us >= PAGE_WAIT_US && r.now_us - begun_us < 2 * PAGE_WAIT_US, "after some patience");
     is_str(decision_busy_name(last.last_busy), "reader", "with the reason");
@@ -318,7 +318,7 @@ TEST(test_slow_readers_cost_no_items) {
         slab_facts(r.slab, from, &f);
     }
     hold(&r, held, items, 2);
-    is(move(&r, from, class_of(&r, 100), 1), 0, "of a full class whose pages are all held none moves");
+    is(move(&r, from, class_of(&r, 100), 1), 0, "a full class with all pages held loses none");
     ok(last.did.evicted == 0 && strstr(last.why_not, "being sent") != NULL, "nothing is dropped: %" PRIu64 " items, %s", last.did.evicted, last.why_not);
     return_held(&r, held, items);
     ok(get_many(&r, items, 1, BYTES, &wrong) == items && wrong == 0, "all %u items are there", items);

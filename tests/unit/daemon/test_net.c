@@ -149,7 +149,7 @@ TEST(test_unix_socket) {
     cfg.unix_mode = 0750;
     cfg.port_file = NULL;
     ok(host_start(&h, &cfg), "listens on a UNIX socket");
-    ok(stat(h.path, &st) == 0 && S_ISSOCK(st.st_mode) && (st.st_mode & 0777) == 0750, "with the permissions asked for");
+    ok(stat(h.path, &st) == 0 && S_ISSOCK(st.st_mode) && (st.st_mode & 0777) == 0750, "with the given permissions");
     int fd = connect_unix(h.path);
     ok(answers(fd, "mn\r\n", "MN\r\n"), "and serves it");
     struct server other = {.at_start = h.rig.server.at_start, .cache = h.rig.server.cache, .tuner = h.rig.server.tuner};
@@ -193,7 +193,7 @@ TEST(test_graceful_stop) {
         answered += answers(fds[i], "", i > 0 ? "STORED\r\nVALUE a 0 1\r\n1\r\nEND\r\n" : "") && hung_up(fds[i]);
         close(fds[i]);
     }
-    is(answered, CLIENTS, "a graceful stop answers what was asked before, then hangs up, at once where nothing was");
+    is(answered, CLIENTS, "a graceful stop answers earlier requests, then hangs up, at once where there were none");
     host_close(&h);
 }
 
@@ -244,14 +244,14 @@ static void open_early(struct host *h, bool tells) {
     h->port = read_port(h->port_file, "INET");
 }
 
-TEST(test_early_clients_are_told_or_wait) {
+TEST(test_early_clients_get_a_reply_or_wait) {
     enum { MANY = STARTUP_CLIENTS_MOST + 20 };
     struct host h;
     int many[MANY];
     unsigned served = 0;
     open_early(&h, false);
     int quiet = connect_tcp(h.port), asks = -1;
-    ok(quiet >= 0 && say(quiet, "mn\r\n", 4), "a client may come and ask");
+    ok(quiet >= 0 && say(quiet, "mn\r\n", 4), "a client may connect and send");
     ok(net_begin(h.net) && pthread_create(&h.thread, NULL, run_main, &h) == 0, "the server begins to serve");
     ok(answers(quiet, "", "MN\r\n"), "… and gets its answer then");
     close(quiet);
@@ -260,7 +260,7 @@ TEST(test_early_clients_are_told_or_wait) {
     quiet = connect_tcp(h.port);
     for (unsigned i = 0; i < 3; i++) {
         asks = connect_tcp(h.port);
-        ok(answers(asks, "set a 0 0 1\r\nb\r\n", "SERVER_ERROR starting\r\n") && hung_up(asks), "whoever asks is told so, and hung up on");
+        ok(answers(asks, "set a 0 0 1\r\nb\r\n", "SERVER_ERROR starting\r\n") && hung_up(asks), "a client with a request gets that reply, and is hung up on");
         close(asks);
     }
     asks = connect_tcp(h.port);
@@ -270,7 +270,7 @@ TEST(test_early_clients_are_told_or_wait) {
         many[i] = connect_tcp(h.port);
     }
     ok(net_begin(h.net) && pthread_create(&h.thread, NULL, run_main, &h) == 0, "the server begins to serve");
-    ok(answers(quiet, "mn\r\n", "MN\r\n"), "whoever said nothing is served now");
+    ok(answers(quiet, "mn\r\n", "MN\r\n"), "a client that sent nothing is served now");
     for (unsigned i = 0; i < MANY; i++) {
         served += answers(many[i], "mn\r\n", "MN\r\n");
         close(many[i]);
@@ -332,7 +332,7 @@ TEST(test_last_words_are_heard) {
         say(one, get, sizeof get);
     }
     say(one, bad, sizeof bad);
-    ok(hears_out(one, last), "who is hung up on reads the last words, though it sends on");
+    ok(hears_out(one, last), "a client that is hung up on reads the last words, though it sends on");
     close(one);
     ok(SETTLES(h.rig.server.conns.current, 1), "and is forgotten once it closes its side");
 
@@ -352,20 +352,20 @@ TEST(test_last_words_are_heard) {
     ok(sent >= LINGER_BYTES && sent < 8 * (size_t)LINGER_BYTES, "is listened to for so many bytes only (%zu)", sent);
     ok(SETTLES(h.rig.server.conns.current, 1), "and then forgotten, too");
     close(one);
-    ok(answers(good, "quit\r\n", "") && hung_up(good) && SETTLES(h.rig.server.conns.current, 0), "who wants to go goes at once");
+    ok(answers(good, "quit\r\n", "") && hung_up(good) && SETTLES(h.rig.server.conns.current, 0), "a quit is served at once");
     close(good);
     host_end(&h);
 }
 
 /* The client receives no more, so sending fails at once; this worker has no other client. */
-TEST(test_who_leaves_holds_nothing) {
+TEST(test_clients_that_leave_hold_nothing) {
     struct host h;
     struct cache_facts facts;
     host_open_small(&h, true, 0);
     int fd = connect_unix(h.path);
     ok(stores(fd, "big", 300000) && shutdown(fd, SHUT_RD) == 0, "a client hears no more");
     say(fd, "get big\r\n", 9);
-    ok(SETTLES(h.rig.server.conns.current, 0), "and is hung up on when it asks for a large value");
+    ok(SETTLES(h.rig.server.conns.current, 0), "and is hung up on when it requests a large value");
     struct cache_thread *ct = cache_thread_create(h.rig.server.cache);
     struct key key = key_make("big", 3);
     cache_turn_begin(ct);

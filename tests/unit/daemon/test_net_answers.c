@@ -61,7 +61,7 @@ static void rest_amid_dump(struct scene *s) {
     }
 }
 
-static void test_udp_asks_beside_a_dump(void) {
+static void test_udp_requests_beside_a_dump(void) {
     static const char datagram[] = "\0\1\0\0\0\1\0\0version\r\n";
     struct scene s = {0};
     open_scene(&s);
@@ -99,7 +99,7 @@ static void test_bytes_behind_a_dump_wake_nobody(void) {
 }
 
 int main(void) {
-    test_udp_asks_beside_a_dump();
+    test_udp_requests_beside_a_dump();
     test_bytes_behind_a_dump_wake_nobody();
     return tap_done();
 }

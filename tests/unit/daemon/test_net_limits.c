@@ -25,7 +25,7 @@ TEST(test_client_that_never_reads) {
         }
         answers(good, "mn\r\nmn\r\n", "MN\r\nMN\r\n");
     }
-    ok(asked < 64u << 20, "the server stops reading from a client that reads no replies (%zu bytes asked)", asked);
+    ok(asked < 64u << 20, "the server stops reading from a client that reads no replies (%zu bytes of requests)", asked);
     ok(atomic_load(&h.rig.server.conns.buffer_bytes) < 1u << 20, "its memory is bounded");
     ok(answers(good, "mn\r\n", "MN\r\n"), "another client of the same worker is served");
     close(bad);
@@ -68,7 +68,7 @@ static bool hears_behind(int fd, const char *last) {
     return got > n && memcmp(all + got - n, words, n) == 0;
 }
 
-TEST(test_limits_what_connections_hold) {
+TEST(test_limits_the_bytes_that_connections_hold) {
     enum { HALVES = 3, VALUE_BYTES = 2000 };
     struct host h;
     host_open_small(&h, true, 1); /* of a UNIX socket a send is taken whole or not at all; as little as may be: BUFFER_RECEIVE_BYTES a worker */
@@ -80,11 +80,11 @@ TEST(test_limits_what_connections_hold) {
     ok(SERVER_COMES_TO(counted(&h, offsetof(struct serve_counters, read_buf_oom))), "of connections that sent half a request one is too many");
     ok(SETTLES(h.rig.server.conns.current, HALVES + 2), "and is closed");
 
-    ok(stores(good, "v", VALUE_BYTES), "one that asks for whole ones is served");
+    ok(stores(good, "v", VALUE_BYTES), "one that sends whole ones is served");
     for (int i = 0; i <= HALVES; i++) {
         close(half[i]);
     }
-    ok(SETTLES(h.rig.server.conns.current, 2), "what the others held they may hold no longer");
+    ok(SETTLES(h.rig.server.conns.current, 2), "the others' bytes are released");
     int two[2] = {connect_unix(h.path), connect_unix(h.path)}; /* together more than half of the limit */
     say(two[0], "get half of ", 12);
     say(two[1], "get half of ", 12);
@@ -93,9 +93,9 @@ TEST(test_limits_what_connections_hold) {
     for (int i = 0; i < 3; i++) {
         held = answers(good, "mn\r\n", "MN\r\n") && held;
     }
-    ok(held, "two others hold more than half of what may be held");
+    ok(held, "two others hold more than half of the limit");
     ok(asks_until_refused(&h, bad, "get v v v v v\r\n"), "one that takes no replies is refused");
-    ok(hears_behind(bad, "END\r\n"), "it is told so behind a whole reply, and hung up on");
+    ok(hears_behind(bad, "END\r\n"), "it gets that reply after a complete one, and is hung up on");
     ok(SETTLES(h.rig.server.conns.reply_count, 0) && atomic_load(&h.rig.server.conns.reply_bytes) == 0,
        "and nothing of it is held any longer");
     ok(answers(two[0], "x\r\n", "END\r\n") && answers(two[1], "x\r\n", "END\r\n"), "the others go on");
@@ -107,14 +107,14 @@ TEST(test_limits_what_connections_hold) {
 }
 
 /* The limit has room for the client's replies, or for half a request, but not for both. */
-TEST(test_refuses_with_words_whose_requests_find_no_room) {
+TEST(test_refuses_requests_without_room_with_words) {
     struct host h;
     host_open_small(&h, true, 1);
     int deaf = connect_unix(h.path);
     ok(stores(deaf, "v", 2000), "a client stores a value");
     say(deaf, "get half of ", 12);
-    ok(asks_until_refused(&h, deaf, "it\r\nget v v v v v\r\nget half of "), "asks, and takes no replies, until it is refused");
-    ok(hears_behind(deaf, "END\r\n"), "is told so, though it was its next request that found no room");
+    ok(asks_until_refused(&h, deaf, "it\r\nget v v v v v\r\nget half of "), "sends requests, and takes no replies, until it is refused");
+    ok(hears_behind(deaf, "END\r\n"), "gets that reply, though it was its next request that found no room");
     is(counter_get(&h.rig.server.workers[0]->read_buf_oom), 0, "and counts as one that takes no replies");
     close(deaf);
     host_end(&h);
@@ -133,7 +133,7 @@ TEST(test_limits_connections) {
         answers(fds[i], "mn\r\n", "MN\r\n");
     }
     fds[3] = connect_tcp(h.port);
-    ok(answers(fds[3], "", "ERROR Too many open connections\r\n") && hung_up(fds[3]), "one too many is told so and closed");
+    ok(answers(fds[3], "", "ERROR Too many open connections\r\n") && hung_up(fds[3]), "one too many gets that reply and is closed");
     is(atomic_load(&h.rig.server.conns.rejected), 1, "and counted");
     close(fds[0]);
     close(fds[3]);
@@ -184,7 +184,7 @@ TEST(test_runs_out_of_descriptors) {
     int second = connect_tcp(h.port);
     loop_go_on();
     ok(second >= 0 && SERVER_COMES_TO(atomic_load(&h.rig.server.conns.listen_disabled_num) > 0), "with no descriptor left, accepting stops");
-    ok(answers(first, "mn\r\n", "MN\r\n"), "who is there is served");
+    ok(answers(first, "mn\r\n", "MN\r\n"), "present clients are served");
     say(second, "mn\r\n", 4);
     close(first);
     SETTLES(h.rig.server.conns.current, 0);
@@ -240,7 +240,7 @@ TEST(test_value_timeout) {
         host_pass(&h, CLOCK_SECOND_US / LOOKS_A_SECOND); /* a whole jump at once would count as the worker's absence */
     }
     ok(looks >= TIMEOUT_S * LOOKS_A_SECOND && looks <= (TIMEOUT_S + 1) * LOOKS_A_SECOND, "a value that stops coming is refused after %u looks", looks);
-    ok(answers(slow, "", "SERVER_ERROR out of memory storing object\r\n"), "and its client is told so");
+    ok(answers(slow, "", "SERVER_ERROR out of memory storing object\r\n"), "and its client gets that reply");
     close(slow);
     close(other);
     host_end(&h);

@@ -69,7 +69,7 @@ static uint64_t hits_with(unsigned pages, const struct evict_policy *policy, uin
     return hits;
 }
 
-static void test_signals_tell_what_pages_are_worth(const struct evict_policy *policy, uint64_t seed) {
+static void test_signals_measure_the_value_of_pages(const struct evict_policy *policy, uint64_t seed) {
     struct setup s = fresh(PAGES, policy);
     ok(cache_measure(s.cache, true), "%s: measuring starts", policy->name);
     replay(&s, seed, KEYS, WARM);
@@ -109,7 +109,7 @@ TEST(test_nothing_is_counted_while_off) {
        "off again, it counts no more");
     cache_thread_destroy(&s.ct);
     s.ct = cache_thread_create(s.cache);
-    is(signal_of(&s).ghost_hits[0], stopped.ghost_hits[0], "what a thread has counted stays when it ends");
+    is(signal_of(&s).ghost_hits[0], stopped.ghost_hits[0], "a thread's counts stay when it ends");
     end(&s);
 }
 
@@ -135,7 +135,7 @@ static void store_two_sizes(struct setup *s, uint64_t items, size_t other_bytes)
     cache_turn_end(s->ct);
 }
 
-TEST(test_sizes_count_every_item_once_and_a_sample_tells_how_many) {
+TEST(test_sizes_count_every_item_once_and_a_sample_estimates) {
     enum { ALL_PAGES = 12, ITEMS = 20000, LOOKED = 4 };
     struct setup s = fresh(ALL_PAGES, &evict_lru);
     static struct fit_histogram all, some;
@@ -150,11 +150,11 @@ TEST(test_sizes_count_every_item_once_and_a_sample_tells_how_many) {
     ok(memcmp(&all, &some, sizeof all) == 0, "in one go they are the same");
     cache_sizes(s.cache, &some, LOOKED);
     double told = (double)some.items * some.every;
-    ok(some.every > 1 && told > ITEMS * 0.6 && told < ITEMS * 1.4, "when few pages are to be looked at it is one in %u, which tells how many items there are: %.0f", some.every, told);
+    ok(some.every > 1 && told > ITEMS * 0.6 && told < ITEMS * 1.4, "a sample of few pages is one in %u, and estimates the number of items: %.0f", some.every, told);
     end(&s);
 }
 
-TEST(test_sizes_of_values_in_blocks_count_what_lies_in_the_first_block) {
+TEST(test_sizes_of_values_in_blocks_count_the_first_block) {
     struct cache_config cfg = fixture_config(4 * MIB);
     cfg.store = CACHE_STORE_BLOCKS;
     cfg.block_bytes = CACHE_BLOCK_DEFAULT;
@@ -205,8 +205,8 @@ int main(void) {
     tap_run_tests();
     uint64_t seed = tap_sample_seed() | 1;
     if (TAP_SLOWER == 1) { /* millions of requests in one thread: a slow build covers every line with one policy */
-        test_signals_tell_what_pages_are_worth(&evict_slru, seed);
+        test_signals_measure_the_value_of_pages(&evict_slru, seed);
     }
-    test_signals_tell_what_pages_are_worth(&evict_lru, seed);
+    test_signals_measure_the_value_of_pages(&evict_lru, seed);
     return tap_done();
 }

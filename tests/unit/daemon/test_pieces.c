@@ -54,7 +54,7 @@ static struct told ask(struct rig *rig, const char *line, size_t piece_bytes, vo
     return t;
 }
 
-static void test_pieces_say_what_a_whole_says(struct rig *rig) {
+static void test_pieces_equal_the_whole_reply(struct rig *rig) {
     static const char *const lines[] = {"stats items", "stats slabs", "stats conns", "stats describe", "stats pages", "stats moves",
                                         "stats audit", "stats whatif", "stats evictions", "stats hotkeys", "stats detail dump",
                                         "stats sizehist", "stats sizes", "lru_crawler metadump all", "lru_crawler mgdump all"};
@@ -99,10 +99,10 @@ static void test_connections_come_and_go_during_an_answer(struct rig *rig) {
         twice += at != NULL && strstr(at + 1, line) != NULL;
         late += at != NULL && i == CONNS;
     }
-    is(lost, 0, "of the connections that stay, each is told of");
+    is(lost, 0, "each connection that stays is listed");
     is(twice, 0, "none twice");
     is(late, 0, "and none that came after the question");
-    ok(rig->server.registry.cursors == NULL, "what remembers the place is gone with the answer");
+    ok(rig->server.registry.cursors == NULL, "the reply's cursor goes with the reply");
     text_out_fini(&t.text);
 }
 
@@ -132,7 +132,7 @@ int main(void) {
     for (int i = 0; i < CONNS; i++) {
         come(&rig, i);
     }
-    test_pieces_say_what_a_whole_says(&rig);
+    test_pieces_equal_the_whole_reply(&rig);
     test_a_piece_is_bounded(&rig);
     test_connections_come_and_go_during_an_answer(&rig);
     text_out_fini(&out);

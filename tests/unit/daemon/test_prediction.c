@@ -36,7 +36,7 @@ static bool last_window_compares(struct prediction_log *l, unsigned count, uint6
     return prediction_log_window(l, hits, misses);
 }
 
-TEST(test_what_was_told_of_a_size_is_held_against_what_came) {
+TEST(test_predictions_of_a_size_are_compared_with_its_outcome) {
     char words[PREDICTION_WORDS_BYTES];
     struct prediction_log l = made(0.4, 0.5, 0.7, 0.8, 0.02);
     change(&l, 64, 128, 0);
@@ -50,14 +50,14 @@ TEST(test_what_was_told_of_a_size_is_held_against_what_came) {
     ok(l.came == 1 && l.within == 1, "it came within its band");
     prediction_change_words(&l.change, words);
     ok(strcmp(words, "maxbytes 67108864 to 134217728: 0.7000 expected with a band of 0.0200, 0.5000 before, 0.7100 came: within") == 0, "%s", words);
-    ok(!last_window_compares(&l, 100, 0, 1) && fabs(l.change.came - 0.71) < 1e-9, "what comes later does not change it");
+    ok(!last_window_compares(&l, 100, 0, 1) && fabs(l.change.came - 0.71) < 1e-9, "later samples do not change it");
     l.made = made(0.6, 0.71, 0.75, 0.8, 0.02).made;
     change(&l, 128, 64, 0);
     ok(last_window_compares(&l, PREDICTION_SETTLE + PREDICTION_MEASURE, 50, 50), "another comes");
     ok(l.came == 2 && l.within == 1, "outside of its band");
 }
 
-TEST(test_which_changes_are_told) {
+TEST(test_the_changes_that_are_reported) {
     static const struct {
         uint64_t    was, is;
         unsigned    policy;
@@ -82,7 +82,7 @@ TEST(test_which_changes_are_told) {
             ok(strncmp(words, "policy ", 7) == 0 && strstr(words, evict_policies[3]->name) != NULL && strstr(words, "beyond") != NULL, "%s", words);
         }
     }
-    ok(!last_window_compares(&l, 100, 1, 1) && l.came == 0, "and nothing comes of what was not told");
+    ok(!last_window_compares(&l, 100, 1, 1) && l.came == 0, "and without a prediction there is no outcome");
 }
 
 static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
@@ -111,7 +111,7 @@ static void read_keys(struct shadow *s, uint64_t keys) {
     shadow_window_end(s, 5000);
 }
 
-TEST(test_a_sample_that_saw_little_tells_what_it_lacks) {
+TEST(test_a_small_sample_reports_its_lack) {
     struct share_classes k;
     struct shadow *s = sample_of(64, 0, &k);
     struct prediction t;

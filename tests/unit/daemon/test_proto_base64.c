@@ -32,7 +32,7 @@ static void test_round_trip(uint64_t seed) {
         wrong += text_bytes != BASE64_BYTES(n) || base64_decode(back, text, text_bytes) != n || memcmp(back, bytes, n) != 0;
         wrong_in_place += base64_decode(text, text, text_bytes) != n || memcmp(text, bytes, n) != 0;
     }
-    is(wrong, 0, "what is encoded decodes to itself");
+    is(wrong, 0, "encoded bytes decode to themselves");
     is(wrong_in_place, 0, "decoding in place gives the same");
 }
 

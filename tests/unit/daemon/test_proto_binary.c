@@ -58,7 +58,7 @@ static bool takes(struct packet k, uint8_t verb) {
            requests[0].text == buffer && used == BINARY_HEAD_BYTES + k.extras_bytes + (k.key ? strlen(k.key) : 0) + k.value_bytes;
 }
 
-TEST(test_what_each_opcode_becomes) {
+TEST(test_the_request_of_each_opcode) {
     static const uint8_t gets[] = {BINARY_GET, BINARY_GETQ, BINARY_GETK, BINARY_GETKQ},
                          touches[] = {BINARY_TOUCH, BINARY_GAT, BINARY_GATQ, BINARY_GATK, BINARY_GATKQ},
                          sets[] = {BINARY_SET, BINARY_ADD, BINARY_REPLACE, BINARY_SETQ, BINARY_ADDQ, BINARY_REPLACEQ},

@@ -151,7 +151,7 @@ TEST(test_long_get_lines_wait_in_bounded_room) {
         size_t n = make_line(line, lines[i].keys, lines[i].bad, lines[i].ends), most;
         play(line, n, 1000, pieces, &most);
         ok(most <= lines[i].most + 1000, "%s: %zu of its %zu bytes wait at most", lines[i].claim, most, n);
-        is_str(pieces, lines[i].said, "and it is told so");
+        is_str(pieces, lines[i].said, "and gets that reply");
         play(line, n, n, whole, &most);
         is_str(whole, lines[i].said, "in one piece too");
     }
@@ -249,7 +249,7 @@ TEST(test_nothing_is_taken_early) {
         }
         wrong += parse_text(lines[i]) != PARSED || used != strlen(lines[i]);
     }
-    is(wrong, 0, "no line is taken before it is whole, though what lies behind it looks like its end");
+    is(wrong, 0, "no line is taken before it is complete, though the bytes behind look like its end");
 }
 
 int main(void) { return tap_main(); }

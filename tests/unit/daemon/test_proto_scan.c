@@ -10,7 +10,7 @@ static const char *plain_token_end(const char *p, const char *end) {
     return p;
 }
 
-static void test_scan_finds_what_a_byte_loop_finds(uint64_t seed) {
+static void test_scan_agrees_with_a_byte_loop(uint64_t seed) {
     char buffer[256 + 64];
     uint64_t state = seed | 1;
     int wrong = 0, beyond = 0;
@@ -44,12 +44,12 @@ static void test_blocks(void) {
             wrong += scan_is(scan_load(bytes), (char)c) != want;
         }
     }
-    is(wrong, 0, "every byte value is told from every other in every place");
+    is(wrong, 0, "every byte value differs from every other in every place");
 }
 
 int main(void) {
     uint64_t seed = tap_seed();
-    test_scan_finds_what_a_byte_loop_finds(seed);
+    test_scan_agrees_with_a_byte_loop(seed);
     test_blocks();
     return tap_done();
 }

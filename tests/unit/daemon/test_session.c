@@ -87,7 +87,7 @@ static size_t turn_of(struct rig *rig, struct client *c) {
     return (c->out_bytes - before) / 4;
 }
 
-TEST(test_who_asks_much_leaves_time_for_who_asks_little) {
+TEST(test_clients_with_many_requests_leave_time_for_others) {
     static struct rig rig;
     struct client much, little;
     rig_open_for(&rig, &much, NULL);
@@ -99,7 +99,7 @@ TEST(test_who_asks_much_leaves_time_for_who_asks_little) {
     flood(&much);
     is(turn_of(&rig, &much), 512, "alone, a client of many requests runs 512 in a turn");
     client_send(&rig, &little, "mn\r\n", 4);
-    is(turn_of(&rig, &much), 128, "128 after another client has asked for little");
+    is(turn_of(&rig, &much), 128, "128 after another client has sent few requests");
     for (int i = 0; i < 64; i++) {
         rig_turn(&rig, NULL, 0);
     }
@@ -316,7 +316,7 @@ TEST(test_empty_turns_and_unsent_replies) {
     cache_turn_end(rig.ct);
     c.out_bytes = 0;
     client_send(&rig, &c, "delete k\r\n", 10);
-    ok(out_is(&c, "DELETED\r\n"), "what nobody sent is not held for ever");
+    ok(out_is(&c, "DELETED\r\n"), "an empty input leaves the session usable");
     rig_close_for(&rig, &c);
     free(value);
 }

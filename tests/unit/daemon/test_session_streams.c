@@ -227,7 +227,7 @@ static void test_clients_in_one_turn_get_their_own_replies(uint64_t seed) {
     }
     rig_close(&rig);
     clock_resume();
-    is(wrong, 0, "six clients in the same turns get what each would get alone");
+    is(wrong, 0, "six clients in the same turns get the same replies as alone");
 }
 
 int main(void) {

@@ -293,7 +293,7 @@ TEST(test_a_batch_is_full_of_replies) {
         batch_run(rig.batch);
         cache_turn_end(rig.ct);
     }
-    ok(grown > rig.batch->sv.room && rig.batch->sv.room <= 64 * 1024, "what it grew to (%zu bytes) shrinks afterwards (%zu)", grown, rig.batch->sv.room);
+    ok(grown > rig.batch->sv.room && rig.batch->sv.room <= 64 * 1024, "its largest size (%zu bytes) shrinks afterwards (%zu)", grown, rig.batch->sv.room);
     for (int i = 0; i < CLIENTS; i++) {
         client_close(&rig, &clients[i]);
     }
@@ -319,7 +319,7 @@ TEST(test_a_session_that_waits_for_another_thread_is_woken) {
     rig_turn(&rig, &ready, 1);
     ok(count_of(&c, "PREDICTED") == 1 || count_of(&c, "\r\n") == 1, "in one turn it has its answer");
     client_settle(&rig, &c);
-    is(count_of(&c, "MN\r\n"), 1, "then what followed is answered");
+    is(count_of(&c, "MN\r\n"), 1, "then later requests are answered");
 
     batch_on_event(rig.batch, count_wake, &wakes_of_gone);
     client_open(&gone);
@@ -332,7 +332,7 @@ TEST(test_a_session_that_waits_for_another_thread_is_woken) {
         c.out_bytes = 0;
         client_send(&rig, &c, order, sizeof order - 1);
     } while (count_of(&c, "BUSY") == 1);
-    is(wakes_of_gone, before, "who has left is not woken");
+    is(wakes_of_gone, before, "a session that has left is not woken");
     rig_close_for(&rig, &c);
 }
 

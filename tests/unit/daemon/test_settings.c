@@ -93,8 +93,8 @@ TEST(test_defaults_are_memcacheds) {
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         is_str(shown(facts[i][0]), facts[i][1], "default of %s", facts[i][0]);
     }
-    is_str(shown("slab_automove"), "utility", "pages go by what they bring, not by memcached's rule of ages");
-    is_str(shown("inter"), "127.0.0.1", "listens on the loopback interface unless told otherwise");
+    is_str(shown("slab_automove"), "utility", "pages go by their gain, not by memcached's rule of ages");
+    is_str(shown("inter"), "127.0.0.1", "listens on the loopback interface by default");
 }
 
 TEST(test_values_are_read_and_shown) {
@@ -144,7 +144,7 @@ TEST(test_extended_options) {
     accepts("-o tail_repair_time=30,slab_automove_freeratio=0.02,read_buf_mem_limit=16");
 }
 
-TEST(test_who_asks_for_chunk_sizes_or_still_pages_keeps_them) {
+TEST(test_given_chunk_sizes_or_fixed_pages_stay) {
     SHOWS({"-m 64", "slab_geometry_auto", "yes"}, {"-f 1.25", "slab_geometry_auto", "no"}, {"-n 32", "slab_geometry_auto", "no"},
           {"-o slab_sizes=96-200-1000", "slab_geometry_auto", "no"}, {"-o like_memcached", "slab_geometry_auto", "no"},
           {"-o no_modern", "slab_geometry_auto", "no"}, {"-o no_slab_reassign", "slab_geometry_auto", "no"},
@@ -269,7 +269,7 @@ TEST(test_an_empty_value_is_none_where_memcached_serves_with_it) {
                                                         "-e\1", "-s\1", "-o hot_lru_pct=", NULL});
 }
 
-TEST(test_flags_take_what_memcached_ignores) {
+TEST(test_flags_accept_words_that_memcached_ignores) {
     SHOWS({"-o no_lru_crawler=1", "lru_crawler", "no"}, {"-o no_slab_automove=yes,no_maxconns_fast=true", "slab_automove", "0"});
     refuses("-o no_lru_crawler=0", "-o no_lru_crawler takes no value");
     shows("-o slab_reassign=,track_sizes=", "track_sizes", "yes");
@@ -283,7 +283,7 @@ TEST(test_udp_is_left_out_beside_tls_and_a_unix_socket) {
     shows("-U 11211 -s /tmp/s", "udpport", "0");
     ok(s.udp_in_vain, "and noted");
     accepts("-U 0 -Z -o ssl_chain_cert=c");
-    ok(!s.udp_in_vain, "no UDP was asked for");
+    ok(!s.udp_in_vain, "no UDP was requested");
 }
 
 TEST(test_a_port_of_udp_is_that_of_tcp) {
@@ -357,7 +357,7 @@ TEST(test_listeners_may_be_named_as_in_memcached) {
     for (unsigned i = 0; i < sizeof want / sizeof *want; i++) {
         is(listen_list_next(&rest, &e, why), 1, "address %u of a list is taken", i + 1);
         is_str(e.address, want[i].address, "… without the words before it");
-        is(e.tls, want[i].tls, "… and with what they say of TLS");
+        is(e.tls, want[i].tls, "… and with their words on TLS");
         is(e.role, want[i].role, "… and with the role behind it");
         is(e.protocol, want[i].protocol, "… and with the protocol");
     }
@@ -382,7 +382,7 @@ TEST(test_listeners_may_be_named_as_in_memcached) {
 TEST(test_stores) {
     shows("--store=blocks --block-size 128", "slab_automove", "0");
     is_str(s.store, "blocks", "… and items live in blocks");
-    is(s.block_size, 128, "… of the size asked for");
+    is(s.block_size, 128, "… of the given size");
     shows("-o store=heap,block_size=1k", "slab_automove", "0");
     is_str(s.store, "heap", "there is a heap store");
     is(s.block_size, 1024, "both are sub-options of -o too");

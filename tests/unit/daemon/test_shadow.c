@@ -154,7 +154,7 @@ TEST(test_own_is_the_measure) {
     for (unsigned i = 0; i < 1000; i++) {
         same += !(shadow_hit_ratio(&t, i / 1000.0) - i / 1000.0 < 0) && !(shadow_hit_ratio(&t, i / 1000.0) - i / 1000.0 > 0);
     }
-    is(same, 1000, "and is predicted to be exactly what it is");
+    is(same, 1000, "and its prediction is exactly its present ratio");
     set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, &evict_fifo, sample_hash_below(0.1));
     t = shadow_policy(s, lru);
     ok(t.reads <= 0, "after a change of policy nothing is known, until it is counted against that");
@@ -166,10 +166,10 @@ TEST(test_misses_that_are_no_policys_do_not_multiply_a_difference) {
     const struct shadow_counts t = {.reads = 1000, .own_misses = 20, .worse = 60, .deviation = 8},
                                half = {.reads = 1000, .own_misses = 200, .worse = 20};
     double told = shadow_hit_ratio(&t, 0.666);
-    ok(told > 0.54 && told < 0.55, "a policy that missed 6 points more is told to miss 12 points more, and not all: %.3f", told);
+    ok(told > 0.54 && told < 0.55, "a policy that missed 6 points more is predicted to miss 12 points more, and not all: %.3f", told);
     ok(shadow_error(&t, 0.666) < 0.017, "and its doubt is as little");
     told = shadow_hit_ratio(&half, 0.7);
-    ok(told > 0.669 && told < 0.671, "what is less than twice as much counts in proportion: %.3f", told);
+    ok(told > 0.669 && told < 0.671, "less than twice as much counts in proportion: %.3f", told);
 }
 
 /* One key comes again and again among keys that never do: the LRU retains that key, first in, first out drops it with the others. */
@@ -187,7 +187,7 @@ TEST(test_doubt_counts_keys_not_reads) {
 }
 
 /* `none` retains the first keys for ever: it misses new keys twice where the LRU misses once, and hits keys that come back late. */
-TEST(test_what_was_worse_before_does_not_count_against_what_rises) {
+TEST(test_earlier_misses_do_not_count_against_a_rise) {
     enum { HELD = 50, NEW = 500, ROUNDS = 4 };
     struct shadow *s = watching(&evict_lru, HELD, 0);
     unsigned none = place_of(&evict_none);
@@ -207,7 +207,7 @@ TEST(test_what_was_worse_before_does_not_count_against_what_rises) {
     ok(all.worse > all.better, "it is behind still, all in all: %.0f misses more, %.0f fewer", all.worse, all.better);
     ok(rising.better > ROUNDS * HELD - 1 && rising.worse <= 0, "but since the keys changed it rises: %.0f fewer, %.0f more", rising.better, rising.worse);
     set(s, HELD * ITEM_BYTES, 0, &evict_fifo, UINT32_MAX);
-    ok(shadow_rising(s, none).reads <= 0, "what rose against another policy is forgotten");
+    ok(shadow_rising(s, none).reads <= 0, "the rise against another policy is forgotten");
     shadow_destroy(&s);
 }
 
@@ -256,7 +256,7 @@ TEST(test_windows_count_alike_at_any_rate) {
 }
 
 /* Of a class with ten items a hundredth of the keys says nothing. */
-TEST(test_a_class_apart_is_as_it_is) {
+TEST(test_a_class_apart_counts_as_at_present) {
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
     struct share_classes k = {.page_bytes = 1 << 20};
     uint32_t below = sample_hash_below(0.01);
@@ -290,7 +290,7 @@ TEST(test_another_tuning_is_counted_anew) {
     ok(shadow_note_tuning(s), "a change of the tuning is noted");
     struct shadow_counts policy = shadow_policy(s, 0), rising = shadow_rising(s, 0),
                          size = shadow_size(s, 1);
-    ok(policy.reads <= 0 && rising.reads <= 0 && size.reads <= 0, "what was counted before it is forgotten");
+    ok(policy.reads <= 0 && rising.reads <= 0 && size.reads <= 0, "earlier counts are forgotten");
     ok(!shadow_note_tuning(s), "once");
     shadow_destroy(&s);
 }

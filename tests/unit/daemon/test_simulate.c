@@ -43,7 +43,7 @@ TEST(options_make_a_grid) {
        "three sizes: a plain number is megabytes, as for -m, 1g is more");
     ok(options.settings.factor == 1.5 && strcmp(options.settings.slab_sizes, "96-200-1000") == 0, "the server's settings are read, also those that are texts");
     ok(options.json && options.requests_per_s == 50 && options.values.scale == 0.5, "and the rest");
-    ok(read_line("--simulate t --objects 5") == SIMULATE_RUN && options.policies[0] == &evict_s3fifo, "objects alone have what the default is without samples");
+    ok(read_line("--simulate t --objects 5") == SIMULATE_RUN && options.policies[0] == &evict_s3fifo, "objects alone have the default without samples");
     is(read_line("--simulate t --objects 100,2.5% --policy all"), SIMULATE_RUN, "objects and shares of the keys");
     ok(options.by_objects && options.sizes[0].objects == 100 && options.sizes[1].share == 0.025, "are sizes too");
     unsigned count = options.policy_count, none = 0;
@@ -61,7 +61,7 @@ TEST(options_make_a_grid) {
        "the server's own options give one cell of that memory and policy");
 }
 
-TEST(bad_options_are_refused_with_what_is_allowed) {
+TEST(bad_options_are_refused_with_the_permitted_ones) {
     static const char *const bad[][2] = {
         {"--simulate", "--simulate needs a value: --simulate=TRACE"},
         {"--simulate t --policy lru,quux", "--policy wants all, or some of slru, lru"},
@@ -162,7 +162,7 @@ TEST(a_cell_of_objects_holds_so_many) {
     struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
     make_requests(CELL_KEYS, 0);
     struct simulate_result r = play(simulate_cell_objects(&evict_fifo, &tuning, CELL_KEYS), 33);
-    ok(r.requests == CELL_REQUESTS && r.hits == CELL_REQUESTS - CELL_KEYS && r.items == CELL_KEYS && r.evictions + r.refused + r.memory_bytes == 0, "what fits misses once, and stays");
+    ok(r.requests == CELL_REQUESTS && r.hits == CELL_REQUESTS - CELL_KEYS && r.items == CELL_KEYS && r.evictions + r.refused + r.memory_bytes == 0, "a fitting working set misses once, and stays");
     r = play(simulate_cell_objects(&evict_fifo, &tuning, CELL_KEYS - 1), 33);
     ok(r.hits == 0 && r.evictions == CELL_REQUESTS - (CELL_KEYS - 1), "a loop that does not fit misses always in a fifo");
     r = play(simulate_cell_objects(&evict_none, &tuning, CELL_KEYS / 2), 33);
@@ -175,10 +175,10 @@ TEST(a_cell_of_memory_is_the_servers_cache) {
     simulate_cell_stop_clock();
     make_requests(CELL_KEYS, 1000);
     struct simulate_result r = play(simulate_cell_memory(cache_create(&config), &at_rest), 1024);
-    ok(r.hits == CELL_REQUESTS - CELL_KEYS && r.items == CELL_KEYS && r.memory_bytes == 2 << 20, "what fits misses once");
+    ok(r.hits == CELL_REQUESTS - CELL_KEYS && r.items == CELL_KEYS && r.memory_bytes == 2 << 20, "a fitting working set misses once");
     make_requests(CELL_REQUESTS, 1000);
     r = play(simulate_cell_memory(cache_create(&config), &at_rest), 1024);
-    ok(r.hits == 0 && r.evictions > 0 && r.items + r.evictions == CELL_REQUESTS, "what does not fit is evicted");
+    ok(r.hits == 0 && r.evictions > 0 && r.items + r.evictions == CELL_REQUESTS, "items without room are evicted");
     make_requests(2, 100000); /* larger than the copy's buffer */
     r = play(simulate_cell_memory(cache_create(&config), &at_rest), 1024);
     ok(r.hits == CELL_REQUESTS - 2 && r.items == 2, "large values are kept too");
@@ -234,10 +234,10 @@ static struct simulate_result play_shift(const char *automove) {
 TEST(pages_move_by_the_traces_clock) {
     struct simulate_result off = play_shift("off"), ratio = play_shift("ratio"), eviction = play_shift("eviction"),
                            again = play_shift("eviction");
-    ok(off.pages_moved == 0 && off.lost == 0 && strcmp(off.automove, "off") == 0, "off moves nothing, and is told of by its name");
+    ok(off.pages_moved == 0 && off.lost == 0 && strcmp(off.automove, "off") == 0, "off moves nothing, and is named");
     ok(ratio.pages_moved >= 3 && ratio.hits > off.hits, "ratio moves %" PRIu64 " pages within its minute", ratio.pages_moved);
     ok(eviction.pages_moved >= 3 && eviction.hits > ratio.hits, "eviction moves as memory is needed, and hits more");
-    ok(eviction.lost > 0 && eviction.evictions >= eviction.lost, "what moves cost is among the evictions");
+    ok(eviction.lost > 0 && eviction.evictions >= eviction.lost, "items lost by moves are among the evictions");
     ok(eviction.hits == again.hits && eviction.pages_moved == again.pages_moved, "the same trace does the same again");
     ok(off.failed[0] == '\0' && ratio.failed[0] == '\0', "nothing failed");
 }
@@ -278,11 +278,11 @@ TEST(stores_and_deletes_are_played) {
     struct simulate_result r = play(simulate_cell_memory(cache_create(&config), &at_rest), 100);
     ok(r.requests == CELL_REQUESTS / 2 && r.stores == CELL_REQUESTS / 4 && r.deletes == CELL_REQUESTS / 4,
        "only reads are requests; stores and deletes are counted apart");
-    is(r.hits, CELL_REQUESTS / 4, "what was stored is read, what was deleted is not");
+    is(r.hits, CELL_REQUESTS / 4, "stored keys are hit, deleted ones are not");
     is(r.items, 0, "and where no size is known, nothing is stored after a miss");
     r = play(simulate_cell_objects(&evict_fifo, &tuning, CELL_KEYS), 100);
     ok(r.requests == CELL_REQUESTS / 2 && r.hits == CELL_REQUESTS / 4, "a cell of objects plays them too");
-    ok(r.evictions == 0 && r.refused == 0, "and takes what was deleted for no eviction");
+    ok(r.evictions == 0 && r.refused == 0, "and counts no delete as an eviction");
 }
 
 TEST(values_live_as_long_as_the_trace_says) {

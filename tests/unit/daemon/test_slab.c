@@ -20,8 +20,8 @@ TEST(test_sizes) {
         last = bytes;
     }
     is(bad, 0, "%u classes ascend, are aligned, and each size finds its class", s->class_count);
-    ok(s->classes[1].chunk_bytes == 80 && last == 512 << 10, "the first is the smallest asked for, the last the largest chunk");
-    is(slab_class_of(s, (512 << 10) + 1), SLAB_CLASS_NONE, "what is larger has no class");
+    ok(s->classes[1].chunk_bytes == 80 && last == 512 << 10, "the first has the smallest requested size, the last the largest chunk");
+    is(slab_class_of(s, (512 << 10) + 1), SLAB_CLASS_NONE, "a larger size has no class");
     slab_destroy(&s);
 
     uint32_t sizes[] = {100, 200, 400};
@@ -234,7 +234,7 @@ TEST(test_ids_of_a_set_keep_to_themselves) {
     ok(class_set_count(&few) == 70 && class_set_has(&few, 70) && !class_set_has(&few, 71), "the first 70 are 1 to 70");
 
     struct class_set_shared shared = {{0}};
-    ok(class_set_shared_add(&shared, 5), "the first of a word is told apart");
+    ok(class_set_shared_add(&shared, 5), "the first of a word is recognised");
     ok(!class_set_shared_add(&shared, 5) && !class_set_shared_add(&shared, 63), "one that is there, or not the first, is not");
     ok(class_set_shared_add(&shared, 200), "another word has its own first");
     struct class_set taken = class_set_shared_take(&shared), again = class_set_shared_take(&shared);

@@ -38,7 +38,7 @@ static uint64_t items(void) {
     return f.items;
 }
 
-static void test_frees_what_expired_and_nothing_else(struct cache_thread *ct) {
+static void test_frees_expired_items_and_nothing_else(struct cache_thread *ct) {
     uint32_t now_s = cache_now_s(ct);
     for (uint64_t i = 0; i < ITEMS; i++) { /* behind items that stay, in every place of a queue */
         set(ct, i, 10 + i % 1000, i % 3 == 0 ? 0 : i % 3 == 1 ? now_s + 10 : now_s + 1000);
@@ -47,18 +47,18 @@ static void test_frees_what_expired_and_nothing_else(struct cache_thread *ct) {
         fixture_get(ct, i, got);
     }
     struct cache_sweep pass = sweep(ct);
-    ok(pass.examined == ITEMS && pass.freed == 0 && pass.earliest_s == now_s + 10, "a pass sees every item, frees none while all live, and tells when the first expires");
+    ok(pass.examined == ITEMS && pass.freed == 0 && pass.earliest_s == now_s + 10, "a pass sees every item, frees none while all live, and returns the first expiry time");
     fixture_next_turn(ct, 20);
     pass = sweep(ct);
-    ok(pass.freed == ITEMS / 3 && items() == ITEMS - ITEMS / 3 && pass.earliest_s == now_s + 1000, "once a third has expired it frees that and no other, and tells of the next");
+    ok(pass.freed == ITEMS / 3 && items() == ITEMS - ITEMS / 3 && pass.earliest_s == now_s + 1000, "once a third has expired it frees that and no other, and returns the next expiry time");
     struct cache_class_values v;
     cache_classes_counters(cache, &v);
     ok(v.reclaimed == ITEMS / 3 && v.expired_unfetched == ITEMS / 6 && v.crawler_reclaimed + v.evicted == 0,
        "they count as reclaimed, those that nobody read as such, too, and as nothing else");
     cache_flush_now(cache);
     set(ct, ITEMS, 10, 0);
-    is(sweep(ct).freed, ITEMS - ITEMS / 3, "what was flushed is freed, too");
-    ok(lives(ct, ITEMS) && items() == 1, "and what was stored after that is not");
+    is(sweep(ct).freed, ITEMS - ITEMS / 3, "flushed items are freed, too");
+    ok(lives(ct, ITEMS) && items() == 1, "and later stores are not");
 }
 
 static void test_frees_large_values_but_not_from_under_readers(struct cache_thread *ct) {
@@ -78,7 +78,7 @@ static void test_frees_large_values_but_not_from_under_readers(struct cache_thre
     cache_return(ct, v.borrowed);
 }
 
-static void test_changes_are_told(struct cache_thread *ct) {
+static void test_changes_are_reported(struct cache_thread *ct) {
     struct key key = FIXTURE_KEY(1);
     struct cache_view v = {0};
     uint32_t soon_s = cache_now_s(ct) + 5;
@@ -92,7 +92,7 @@ static void test_changes_are_told(struct cache_thread *ct) {
         case 3: cache_fetch(ct, &key, &(struct cache_fetch){.touch = true, .exptime_s = soon_s}, got, &v); break;
         case 4: cache_delete(ct, &key, &(struct cache_delete){.mark_stale = true, .touch = true, .exptime_s = soon_s}); break;
         }
-        is(cache_sweep_changes(cache) != before, change > 0, "a pass could miss what a store, a touch, a get that touches and a delete that leaves a stale item do, not what a read does");
+        is(cache_sweep_changes(cache) != before, change > 0, "a pass could miss a store, a touch, a get that touches and a delete that leaves a stale item, but no read");
     }
 }
 
@@ -152,7 +152,7 @@ static void test_takes_nothing_live_beside_stores(struct cache_thread *ct) {
             lost += !lives(ct, 100000 * (1 + i) + n);
         }
     }
-    ok(freed > 0, "beside %d threads that store, passes free what expired", THREADS);
+    ok(freed > 0, "beside %d threads that store, passes free expired items", THREADS);
     is(lost, 0, "and nothing that lives, wherever it is stored anew");
     is(sweep(ct).freed, 0, "after them nothing dead is left");
 }
@@ -169,9 +169,9 @@ int main(void) {
             cache = cache_create(&cfg);
             struct cache_thread *ct = cache_thread_create(cache);
             cache_turn_begin(ct);
-            test_frees_what_expired_and_nothing_else(ct);
+            test_frees_expired_items_and_nothing_else(ct);
             test_frees_large_values_but_not_from_under_readers(ct);
-            test_changes_are_told(ct);
+            test_changes_are_reported(ct);
             test_takes_nothing_live_beside_stores(ct);
             cache_turn_end(ct);
             fixture_end(&cache, &ct);

@@ -22,7 +22,7 @@ int main(void) {
         n += (size_t)sprintf(want + n, "%d,", i);
         text_out_printf(&t, "%d,", i);
     }
-    ok(holds(&t, want), "it grows as it is appended to, also by what only just fits");
+    ok(holds(&t, want), "it grows with each append, also with one that just fits");
 
     char *to = text_out_reserve(&t, 100000);
     memset(to, 'x', 100000);

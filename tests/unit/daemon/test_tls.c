@@ -111,7 +111,7 @@ TEST(test_a_link_that_is_replaced_is_a_change) {
     is_str(shown(), "one", "and taken");
 }
 
-TEST(test_what_makes_no_sense_is_refused_once) {
+TEST(test_bad_files_are_refused_once) {
     static const char *const bad[] = {"rm crt", "echo nonsense >key", "put two.key key", "rm -f key; mkfifo key",
                                       "rm -f ca", "echo nonsense >ca"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -119,15 +119,15 @@ TEST(test_what_makes_no_sense_is_refused_once) {
         is(reads(), 1, "it is read once after: %s", bad[i]);
         is_str(shown(), "one", "and the old pair stays");
         run("rm -f crt key ca; put one.crt crt; put one.key key; put one.crt ca");
-        is(reads(), 1, "what is right again is read");
+        is(reads(), 1, "a repaired file is read");
     }
     char why[SERVER_TLS_WHY_BYTES];
     run("put two.crt crt");
     ok(!tls_reload(tls, why), "an order to read them is refused: %s", why);
-    is(reads(), 0, "and what it refused is not read, and told, again");
+    is(reads(), 0, "and a refused file is not read, and logged, again");
     run("put two.key key");
     ok(tls_reload(tls, why), "an order takes a pair");
-    is(reads(), 0, "and what it took is not read again");
+    is(reads(), 0, "and an accepted file is not read again");
     is_str(shown(), "two", "for it is in use");
 }
 

@@ -156,7 +156,7 @@ TEST(compressed_files_are_read_and_broken_ones_refused) {
 
     t = open_bytes(packed, bytes / 2, TRACE_AUTO);
     unsigned whole = read_all(t, &last);
-    ok(whole > 500 && whole < 1500 && last == TRACE_BROKEN, "of one that is cut short comes what is there (%u), then it is broken", whole);
+    ok(whole > 500 && whole < 1500 && last == TRACE_BROKEN, "of one that is cut short the present part comes (%u), then it is broken", whole);
     ok(strstr(trace_error(t), "given") && strstr(trace_error(t), "cut short"), "%s", trace_error(t));
     ok(read_all(t, &last) == 0 && last == TRACE_BROKEN, "and stays so");
     trace_close(&t);
@@ -169,7 +169,7 @@ TEST(compressed_files_are_read_and_broken_ones_refused) {
     trace_close(&t);
 }
 
-TEST(what_is_no_file_is_refused) {
+TEST(unreadable_files_are_refused) {
     char why[TRACE_WHY_BYTES];
     ok(trace_open("/nowhere/at/all", why) == NULL, "a file that is not there");
     is_str(why, "cannot open /nowhere/at/all: No such file or directory", "is named");
@@ -200,7 +200,7 @@ static const char *next(struct trace *t) {
 }
 
 /* The recognised format of a text, and the records read up to the end or to the error. */
-TEST(forms_are_told_apart_and_read) {
+TEST(forms_are_recognised_and_read) {
     enum { READ_MOST = 6 };
     static const struct {
         const char *text;
@@ -226,7 +226,7 @@ TEST(forms_are_told_apart_and_read) {
         for (unsigned n = 0; n < READ_MOST && rows[i].read[n] != NULL; n++) {
             is_str(next(t), rows[i].read[n], "and is read, request for request");
         }
-        is_str(trace_first_bad(t), rows[i].bad, "and what is no request is told");
+        is_str(trace_first_bad(t), rows[i].bad, "and a line that is no request is reported");
         trace_close(&t);
     }
     struct trace *t = open_bytes("a,b\n", 4, TRACE_CACHELIB);
@@ -288,11 +288,11 @@ TEST(oracles) {
     next(t);
     next(t);
     is_str(next(t), "end", "a size that no server takes is passed over");
-    is_str(trace_first_bad(t), "record 4: the size is larger than 1 GiB", "and told");
+    is_str(trace_first_bad(t), "record 4: the size is larger than 1 GiB", "and reported");
     trace_close(&t);
 }
 
-TEST(what_is_wrong_is_said) {
+TEST(errors_are_reported) {
     static const struct {
         enum trace_format format;
         const char *text, *what;
@@ -315,7 +315,7 @@ TEST(what_is_wrong_is_said) {
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct trace *t = open_bytes(bad[i].text, strlen(bad[i].text), bad[i].format);
-        ok(strcmp(next(t), "end") == 0 && strcmp(trace_first_bad(t), bad[i].what) == 0, "a line of %s that is no request is skipped, and told: %s",
+        ok(strcmp(next(t), "end") == 0 && strcmp(trace_first_bad(t), bad[i].what) == 0, "a line of %s that is no request is skipped, and reported: %s",
            trace_format_name(bad[i].format), trace_first_bad(t));
         trace_close(&t);
     }
@@ -336,7 +336,7 @@ TEST(plain_lines_stay_plain) {
 }
 
 /* Two frames, as zstd packs them one behind the other, each of more than a window. */
-TEST(what_zstd_packed_is_read) {
+TEST(zstd_files_are_read) {
     enum { LINES = 30000, LINE_BYTES = 16 };
     static char text[LINES * LINE_BYTES + 1], packed[2 * sizeof text];
     enum trace_step last;
@@ -350,7 +350,7 @@ TEST(what_zstd_packed_is_read) {
     ok(read_all(t, &last) == 2 * LINES && last == TRACE_END, "a trace that zstd packed is read to its end, all frames of it");
     trace_close(&t);
     t = open_bytes(packed, all - 6, TRACE_AUTO);
-    ok(read_all(t, &last) > LINES && last == TRACE_BROKEN && strstr(trace_error(t), "cut short") != NULL, "one that is cut short is found out, behind what is whole: %s",
+    ok(read_all(t, &last) > LINES && last == TRACE_BROKEN && strstr(trace_error(t), "cut short") != NULL, "one that is cut short is noticed, after its complete part: %s",
        trace_error(t));
     trace_close(&t);
     packed[first / 2] ^= 0x55;

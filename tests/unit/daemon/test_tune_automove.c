@@ -264,16 +264,16 @@ TEST(test_eviction_settles) {
     ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.to == 2, "eviction: unless one's tail is less than half as old");
     s = full(200);
     s.classes[3].starved = true;
-    ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: a quiet class whose tail is as old gives nothing");
+    ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: a quiet class with a tail of the same age gives nothing");
     s.classes[3].age_s = 60;
-    ok(moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: one whose tail is older does");
+    ok(moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: one with an older tail does");
     s = full(300);
     s.classes[3].starved = true;
     s.classes[4].free_chunks = CHUNKS;
     ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.from == 4, "eviction: a page's worth of free chunks is given whatever the ages");
 }
 
-TEST(test_eviction_leaves_what_is_being_filled) {
+TEST(test_eviction_leaves_classes_that_fill_up) {
     enum { LOOK_US = 2000 };
     struct automove_eviction a = {0};
     struct page_move m = {0};
@@ -288,7 +288,7 @@ TEST(test_eviction_leaves_what_is_being_filled) {
         s.classes[4].free_chunks--;
         gave += moves_at_need(automove_eviction_decide, &a, &s, &m);
     }
-    is(gave, 0, "eviction: a class that fills what it was given gives nothing of it");
+    is(gave, 0, "eviction: a class that fills its new pages gives none of them");
     for (unsigned i = 0; i < 10; i++) {
         s.time_us += SECOND_US / 8;
         moves_at_need(automove_eviction_decide, &a, &s, &m);
@@ -307,7 +307,7 @@ TEST(test_eviction_leaves_what_is_being_filled) {
     ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.from == 5, "eviction: one of 6 s is");
     ages(&s, 0);
     memset(&a, 0, sizeof a);
-    ok(moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: within a second the ages do not tell, and those that are not stored to give");
+    ok(moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: within a second ages prove nothing, and unstored classes give");
 }
 
 TEST(test_surplus) {

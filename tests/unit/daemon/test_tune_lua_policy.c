@@ -265,7 +265,7 @@ TEST(test_windows_and_curves) {
     struct snapshot end = made_up(102);
     put("window", source, sizeof source - 1);
     ok(lua_policy_open(&p, dir, "window", &patient, why), "a policy with a window, that wants curves: %s", why);
-    ok(!lua_policy_decide(&p, &before, &after, &d) && d.extend && !d.failed, "asks for more time");
+    ok(!lua_policy_decide(&p, &before, &after, &d) && d.extend && !d.failed, "requests more time");
     ok(p.wants_curves && !lua_policy_is_due(&p, &before, &after) && lua_policy_is_due(&p, &before, &end), "and gets curves when it decides");
     end.time_us -= 50000;
     end.curves = curves;
@@ -274,7 +274,7 @@ TEST(test_windows_and_curves) {
     is_str(d.why, "1.95 s, 2 points, none of 2: nil, -0.76 and -1.12", "over the whole window, and page_gain goes by the curves");
     lua_policy_close(&p);
     put("window", "return { decide = function() end }", 34);
-    ok(lua_policy_open(&p, dir, "window", &patient, why) && !p.wants_curves, "one that does not ask has none");
+    ok(lua_policy_open(&p, dir, "window", &patient, why) && !p.wants_curves, "one without such a request has none");
     lua_policy_close(&p);
     forget("window");
 }

@@ -61,7 +61,7 @@ static struct move_record newest(struct tuner *t) {
 }
 
 /* A page to the pool costs the items without a free chunk in their class, because a page from the pool in its place would undo the move. */
-TEST(test_pages_for_the_pool_say_what_they_cost) {
+TEST(test_pages_for_the_pool_have_their_cost) {
     struct rig r;
     struct slab_class_facts f = {.free_chunks = 1};
     open_tuner(&r, 16);
@@ -73,11 +73,11 @@ TEST(test_pages_for_the_pool_say_what_they_cost) {
     is(tuner_reassign(r.t, (int)class_id, 0, 1), TUNER_OK, "a page of a class of full pages is to go to the pool, which has others");
     is(at_rest(&r).moved.pages, 1, "it does");
     struct move_record full = newest(r.t);
-    ok(full.result.did.evicted > 100 && strstr(full.reason, " free chunks: what finds none is dropped") != NULL, "what lived in it is lost, and the reason says so: %s",
+    ok(full.result.did.evicted > 100 && strstr(full.reason, " free chunks: what finds none is dropped") != NULL, "its live items are lost, and the reason says so: %s",
        full.reason);
     cache_flush_now(r.c);
     is(tuner_reassign(r.t, (int)class_id, 0, 1), TUNER_OK, "another");
-    ok(at_rest(&r).moved.pages == 2 && newest(r.t).result.did.evicted == 0, "goes too: of what is flushed nothing is lost");
+    ok(at_rest(&r).moved.pages == 2 && newest(r.t).result.did.evicted == 0, "goes, too: of flushed items none is lost");
     rig_close(&r);
 }
 
@@ -226,7 +226,7 @@ TEST(test_pages_that_cannot_be_had) {
     make_room(&r, LARGE_FIRST, LARGE, 1);
     is(tuner_reassign(r.t, -1, 0, 1), TUNER_OK, "a page of any class");
     struct tuner_facts f = at_rest(&r);
-    ok(f.moved.pages == 1 && f.moved.did.evicted == 0 && f.moved.given_up == 0, "comes at once, from a class whose pages can be had");
+    ok(f.moved.pages == 1 && f.moved.did.evicted == 0 && f.moved.given_up == 0, "comes at once, from a class with pages that can move");
     while (n > 0) {
         give_back(&r, held[--n]);
     }

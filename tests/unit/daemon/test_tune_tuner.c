@@ -99,10 +99,10 @@ TEST(test_sweeps) {
     struct tuner *t = tuner_create(c, &tc);
     for (int round = 0; round < 2; round++) { /* after a second without work */
         store_mortals(ct, clock_now_s() + 1);
-        ok(leaves(c, 10000), "without a crawler the tuner frees what expires, and nothing else");
+        ok(leaves(c, 10000), "without a crawler the tuner frees expired items, and nothing else");
     }
     cache_flush_now(c);
-    ok(leaves(c, 0), "and what was flushed");
+    ok(leaves(c, 0), "and flushed ones");
     cache_classes_counters(c, &counted);
     tuner_facts(t, &tf);
     ok(counted.reclaimed == 30000 && tf.crawler_starts == 0, "all of it counts as reclaimed, and the crawler was not needed");
@@ -144,12 +144,12 @@ TEST(test_crawl) {
         walks += crawl(t, &all) == CRAWL_OK;
         rests_after(&seen);
     }
-    ok(rests_when(t, crawled_so_often, walks), "it walks as often as it was asked and not busy");
+    ok(rests_when(t, crawled_so_often, walks), "it walks as often as requested and not busy");
     struct cache_class_values counted;
     struct tuner_facts tf;
     cache_classes_counters(c, &counted);
     tuner_facts(t, &tf);
-    is(counted.crawler_items_checked, 20000 + (tf.crawler_starts - 1) * 10000, "and each walk goes over all items, asked again meanwhile or not");
+    is(counted.crawler_items_checked, 20000 + (tf.crawler_starts - 1) * 10000, "and each walk goes over all items, requested again meanwhile or not");
     on_control(t, end_crawler, NULL);
     is(crawl(t, &all), CRAWL_NOT_STARTED, "not while it is disabled");
     tuner_destroy(&t);
@@ -276,7 +276,7 @@ TEST(test_nothing_waits_for_a_policy) {
         while (!all && !is_broken(b.tuner) && rests_after(&seen)) {
         }
     }
-    ok(all, "while a policy is loaded, pages are reassigned, a lowered limit is kept, and what is dead is freed");
+    ok(all, "while a policy is loaded, pages are reassigned, a lowered limit is kept, and dead items are freed");
     busy_end(&b);
 }
 
@@ -336,15 +336,15 @@ TEST(test_words_are_never_the_mode_s_before) {
     ok(strcmp(w.why, "the pool has 16 pages") == 0 && strstr(w.state, "window 10 s") != NULL, "ratio: %s (%s)", w.why, w.state);
     t->settings.automove_ratio = 0.5;
     tuner_words(t, &w);
-    is_str(w.why, "the pool has 16 pages", "a knob changes nothing of what was decided");
-    ok(tuner_set_automove(t, "eviction"), "another mode is asked for");
+    is_str(w.why, "the pool has 16 pages", "a knob does not change earlier decisions");
+    ok(tuner_set_automove(t, "eviction"), "another mode is requested");
     tuner_words(t, &w);
     ok(strcmp(w.mode, "eviction") == 0 && w.state[0] == '\0', "it runs at once, and says nothing of itself");
     is_str(w.why, "nothing was decided yet", "and has decided nothing");
     tuner_tend_at(t, 3000000);
     tuner_words(t, &w);
     is_str(w.why, "the pool has 16 pages", "then it has");
-    ok(tuner_set_automove(t, "lua:ratio"), "a policy is asked for");
+    ok(tuner_set_automove(t, "lua:ratio"), "a policy is requested");
     tuner_tend_at(t, 4000000);
     tuner_words(t, &w);
     is_str(w.why, "nothing was decided yet", "once it is loaded, it has decided nothing");

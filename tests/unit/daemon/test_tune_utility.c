@@ -83,7 +83,7 @@ TEST(test_a_page_goes_where_it_gains_most) {
     ok(window(w, &d) && d.moves[0].to == 2, "1600 hits that 16 pages would make are 100 a page");
 }
 
-TEST(test_what_does_not_move) {
+TEST(test_cases_without_a_move) {
     static const struct {
         uint64_t    gains; /* hits that a page more would bring class 2 */
         uint32_t    pages, pool;
@@ -143,7 +143,7 @@ TEST(test_a_class_gets_a_page_a_window) {
 }
 
 /* A sample's order of two nearly equal classes changes with the sample. */
-TEST(test_a_page_moves_for_twice_what_it_costs) {
+TEST(test_a_page_moves_for_twice_its_cost) {
     struct world *w = fresh();
     struct decision d;
     unsigned moves = 0;
@@ -168,14 +168,14 @@ static void never_read(struct world *w, unsigned class_id) {
     w->a_window[class_id].hits = w->a_window[class_id].tail = 0;
 }
 
-TEST(test_what_nobody_reads_goes_at_once) {
+TEST(test_unread_pages_go_at_once) {
     struct world *w = fresh();
     struct decision d;
     never_read(w, 1);
     w->a_window[2].evicted = 5 * CHUNKS + 1;
     ok(after(w, 10, 50 * 1000, &d) && d.extend, "pages that were never read need no window");
     ok(d.moves[0].from == 1 && d.moves[0].to == 2, "they go to the class that evicts");
-    is(pages_of(&d), 6, "as many as would have held what it evicted");
+    is(pages_of(&d), 6, "as many as would have held its evicted items");
     is_str(d.moves[0].reason, "class 2 evicts, class 1 was never read", "and it says so");
     ok(d.again_us > 0 && d.again_us < UTILITY_LOOK_US, "the mode looks again soon");
 
@@ -244,7 +244,7 @@ static void write_some(struct writes *s, unsigned looks) {
     }
 }
 
-static void test_what_is_only_written_keeps_its_pages(uint64_t seed) {
+static void test_classes_only_written_keep_their_pages(uint64_t seed) {
     struct writes s = fresh_writes(seed);
     uint64_t unused = 0;
     s.rates[1] = s.rates[2] = s.rates[3] = s.rates[4] = 10;
@@ -306,9 +306,9 @@ TEST(test_an_id_that_changes_hands_gets_nothing_for_it) {
     ok(!window(w, &d) && !window(w, &d), "and gets no page for the ghosts that it leaves");
     w->now.classes[2].pages = 1;
     after(w, 10, 50 * 1000, &d);
-    is(d.count, 0, "nor does the next class of its id for what the one before evicted");
+    is(d.count, 0, "nor does the next class of its id for the evictions of the one before");
     w->now.classes[2].evicted = CHUNKS;
-    ok(after(w, 10, 50 * 1000, &d) && d.moves[0].to == 2, "but for what it evicts itself");
+    ok(after(w, 10, 50 * 1000, &d) && d.moves[0].to == 2, "but for its own evictions");
 }
 
 /* New stores fill the pages that were taken for earlier ones; only stores beyond these pages evict. */
@@ -381,7 +381,7 @@ static void test_bounds_hold_on_random_loads(uint64_t x) {
 int main(void) {
     uint64_t seed = tap_seed() | 1;
     tap_run_tests();
-    test_what_is_only_written_keeps_its_pages(seed);
+    test_classes_only_written_keep_their_pages(seed);
     test_bounds_hold_on_random_loads(seed);
     return tap_done();
 }

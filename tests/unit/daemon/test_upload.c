@@ -116,7 +116,7 @@ static void test_drafts_have_shares_of_an_eighth(enum cache_store_kind store) {
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = LARGE_BYTES};
     cache_upload_begin(r.ct, &key, &s, &other);
     other.immediate = true;
-    is(cache_upload_extend(r.ct, &key, &s, &other, s.value_bytes), CACHE_UPLOAD_READY, "%s: but one whose bytes are all at hand never waits", r.store);
+    is(cache_upload_extend(r.ct, &key, &s, &other, s.value_bytes), CACHE_UPLOAD_READY, "%s: but one that has all its bytes never waits", r.store);
     cache_upload_abandon(r.ct, &other);
     end_all(&r, whole, wholes);
     end_all(&r, small, smalls);
@@ -137,7 +137,7 @@ TEST(test_small_drafts_leave_room_to_large_ones_that_wait) {
     end_all(&r, small, smalls / 2);
     ok(cache_upload_has_room(r.c, &small[smalls], true), "warily seen there is room for one beside a few");
     smalls = begin_all(&r, small, SMALL_BYTES, false);
-    ok(held(&r) > MIB && !cache_upload_has_room(r.c, &small[0], true), "but not beside more than half of what all may have");
+    ok(held(&r) > MIB && !cache_upload_has_room(r.c, &small[0], true), "but not beside more than half of all uploads' limit");
     ok(!cache_upload_must_queue(r.c, &large), "a large one does not queue then");
     cache_upload_set_waiting(r.c, &other, true);
     ok(cache_upload_must_queue(r.c, &small[smalls]), "one queues behind another of its kind");
@@ -245,7 +245,7 @@ static void test_abandoned_at_any_length(enum cache_store_kind store) {
     rig_close(&r);
 }
 
-TEST(test_whole_pages_are_told) {
+TEST(test_whole_pages_are_reported) {
     struct rig r;
     rig_open(&r, CACHE_STORE_SLAB, 64, true);
     struct key key = FIXTURE_KEY(1);
@@ -256,7 +256,7 @@ TEST(test_whole_pages_are_told) {
     struct class_set before = cache_take_left_free(r.c);
     cache_upload_abandon(r.ct, &d);
     struct class_set after = cache_take_left_free(r.c);
-    ok(class_set_empty(&before) && class_set_count(&after) == 1, "the class in which an abandoned draft leaves a page free is told");
+    ok(class_set_empty(&before) && class_set_count(&after) == 1, "the class in which an abandoned draft leaves a page free is reported");
     rig_close(&r);
 }
 

@@ -115,7 +115,7 @@ static void in_thread(void *(*run)(void *), void *arg) {
 TEST(test_events_of_threads) {
     char a[] = "a", b[] = "b";
     in_thread(tell_without_a_ring, NULL);
-    ok(event_oldest() == NULL, "a thread that has no ring tells nothing");
+    ok(event_oldest() == NULL, "a thread without a ring logs nothing");
     pthread_t one, two;
     pthread_create(&one, NULL, tell_many, a);
     pthread_create(&two, NULL, tell_many, b);
@@ -180,7 +180,7 @@ static const char *next_line(struct view *v) {
     return what != NULL ? what : line;
 }
 
-TEST(test_who_gets_what) {
+TEST(test_the_lines_of_each_watcher) {
     struct view fetchers, all, deletions;
     tell("before");
     is(event_watched(~0u), 0, "nobody watches at first");
@@ -195,15 +195,15 @@ TEST(test_who_gets_what) {
     const char *x = "type=item_get key=x status=not_found clsid=0 cfd=-1 size=0";
     const char *y = "type=item_get key=y status=not_found clsid=0 cfd=-1 size=0";
     const char *gone = "type=deleted key=x cmd=delete clsid=1 size=2";
-    is_str(next_line(&fetchers), x, "what was told before he came is not for him");
+    is_str(next_line(&fetchers), x, "earlier events are not for him");
     is_str(next_line(&fetchers), y, "nor is another class");
-    is_str(next_line(&all), x, "one who watches two classes");
+    is_str(next_line(&all), x, "a watcher of two classes");
     is_str(next_line(&all), gone, "has the events of both");
     is_str(next_line(&all), y, "in their order");
     is_str(next_line(&deletions), gone, "and each has those of his");
     view_close(&all);
     view_close(&fetchers);
-    is(event_watched(~0u), EVENT_DELETIONS, "who has gone watches no more");
+    is(event_watched(~0u), EVENT_DELETIONS, "a watcher that has gone gets nothing");
     view_close(&deletions);
     is(event_watched(~0u), 0, "at last nobody does");
 }
@@ -225,12 +225,12 @@ TEST(test_samples) {
     view_open_sampled(&eighth, EVENT_FETCHERS, 8);
     unsigned in_eighth = count_watched();
     ok(in_eighth > 80 && in_eighth < 170, "with one of an eighth about so many (%u)", in_eighth);
-    is(event_classes_for(EVENT_EVICTIONS, "any", 3), EVENT_EVICTIONS, "what no request brings about is watched of every key");
+    is(event_classes_for(EVENT_EVICTIONS, "any", 3), EVENT_EVICTIONS, "events without a request are watched for every key");
     view_open_sampled(&twelfth, EVENT_FETCHERS, 12);
     unsigned in_both = count_watched();
     ok(in_both > 190 && in_both < 310, "an eighth and a twelfth need a quarter (%u)", in_both);
     view_open(&evictions, EVENT_EVICTIONS);
-    is(count_watched(), in_both, "who watches no requests needs no more of them");
+    is(count_watched(), in_both, "a watcher without request classes needs none of them");
     unsigned told = 0;
     for (unsigned i = 0; i < 400; i++) { /* as requests do that somebody else wants */
         char key[16];
@@ -247,7 +247,7 @@ TEST(test_samples) {
     }
     is(got, told, "each gets the keys of his sample and no others");
     view_close(&twelfth);
-    is(count_watched(), in_eighth, "who has gone needs none");
+    is(count_watched(), in_eighth, "a watcher that has gone needs none");
     view_close(&eighth);
     view_close(&evictions);
     is(count_watched(), 1000, "and at last it is as it was");
@@ -273,7 +273,7 @@ TEST(test_limit) {
     }
 }
 
-TEST(test_who_does_not_read) {
+TEST(test_watchers_that_do_not_read) {
     enum { AT_ONCE = 100, TOLD_MOST = 10000000 };
     struct view slow, reader;
     struct watch_facts before, now;
@@ -304,17 +304,17 @@ TEST(test_who_does_not_read) {
         }
     }
     watch_facts(&now);
-    ok(gaps > 0 && skipped > 0, "who does not read loses lines and is told how many");
+    ok(gaps > 0 && skipped > 0, "a watcher that does not read loses lines and gets their number");
     is(lines + skipped, told, "lines and lost lines are all events");
     is(now.watcher_sent - before.watcher_sent, lines + marks, "lines are counted");
     is(now.watcher_skipped - before.watcher_skipped, skipped, "and so are lost ones");
-    is(now.worker_written - before.worker_written, told + marks, "and what the thread told");
+    is(now.worker_written - before.worker_written, told + marks, "and the thread's events");
     view_close(&reader);
     view_close(&slow);
     watch_init(64 * 1024, 256 * 1024);
 }
 
-TEST(test_who_is_gone) {
+TEST(test_watchers_that_are_gone) {
     struct view dead, alive;
     view_open(&dead, EVENT_FETCHERS);
     view_open(&alive, EVENT_FETCHERS);
@@ -359,7 +359,7 @@ TEST(test_coming_and_going) {
     }
     enough = true;
     pthread_join(busy, NULL);
-    is(heard, ROUNDS, "watchers come and go while events are told");
+    is(heard, ROUNDS, "watchers come and go while events are logged");
     struct watcher *never_attached = watcher_open(EVENT_RAWCMDS, 1);
     ok(never_attached != NULL, "one may watch before he can be written to");
     watcher_close(&never_attached);

@@ -41,7 +41,7 @@ static void test_one_thread(uint64_t seed) {
     struct ring *r = ring_create(1);
     ok(r != NULL && r->bytes == RING_BYTES_MIN, "a ring has at least %d bytes", RING_BYTES_MIN);
     ok(ring_peek(r) == NULL, "a new ring is empty");
-    ok(ring_reserve(r, 8) != NULL && ring_peek(r) == NULL, "what is not published is not there");
+    ok(ring_reserve(r, 8) != NULL && ring_peek(r) == NULL, "unpublished events are not there");
     uint64_t put_next = 0, got_next = 0, lost = 0;
     bool good = true, filled = false;
     for (int round = 0; round < 20000; round++) {
@@ -61,8 +61,8 @@ static void test_one_thread(uint64_t seed) {
     }
     ok(good, "records come whole and in order, over the end of the memory too");
     ok(filled, "a full ring takes none");
-    is(counter_get(&r->dropped), lost, "what it did not take is counted");
-    is(counter_get(&r->written), put_next, "and so is what it took");
+    is(counter_get(&r->dropped), lost, "refused events are counted");
+    is(counter_get(&r->written), put_next, "and so are taken ones");
     while (ring_peek(r) != NULL) {
         ring_pop(r);
         got_next++;

@@ -83,7 +83,7 @@ static uint32_t told(struct setup *s, enum sample_verb verb) {
     return last[verb].expires_s;
 }
 
-TEST(test_times_to_live_are_told) {
+TEST(test_samples_have_times_to_live) {
     struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     struct cache_view view;
     struct key key = FIXTURE_KEY(1);
@@ -92,7 +92,7 @@ TEST(test_times_to_live_are_told) {
     struct cache_store store = {.mode = CACHE_SET, .value = value, .value_bytes = 10, .exptime_s = at_s + 1000};
     cache_store(s.ct, &key, &store, NULL);
     fixture_get(s.ct, 1, out);
-    ok(told(&s, SAMPLE_STORE) == at_s + 1000 && last[SAMPLE_HIT].expires_s == at_s + 1000, "a store and a read tell when an item expires");
+    ok(told(&s, SAMPLE_STORE) == at_s + 1000 && last[SAMPLE_HIT].expires_s == at_s + 1000, "samples of a store and a read have the item's expiry time");
     store.mode = CACHE_APPEND;
     store.exptime_s = 0;
     cache_store(s.ct, &key, &store, NULL);
@@ -103,11 +103,11 @@ TEST(test_times_to_live_are_told) {
     is(told(&s, SAMPLE_TOUCH), at_s + 5, "and a read that touches");
     fixture_next_turn(s.ct, 10);
     fixture_get(s.ct, 1, out);
-    ok(told(&s, SAMPLE_GONE) == at_s + 5 && last[SAMPLE_MISS].hash == last[SAMPLE_GONE].hash, "a read that finds it expired tells when that was");
+    ok(told(&s, SAMPLE_GONE) == at_s + 5 && last[SAMPLE_MISS].hash == last[SAMPLE_GONE].hash, "a read of an expired item has its expiry time");
     store.mode = CACHE_SET;
     cache_store(s.ct, &key, &store, NULL);
     cache_delete(s.ct, &key, &(struct cache_delete){0});
-    ok(told(&s, SAMPLE_GONE) == 0 && last[SAMPLE_GONE].hash != 0, "a delete tells of no end");
+    ok(told(&s, SAMPLE_GONE) == 0 && last[SAMPLE_GONE].hash != 0, "a delete has no expiry time");
     cache_turn_end(s.ct);
     clock_shift(-10);
     end(&s);
@@ -121,7 +121,7 @@ TEST(test_off_costs_nothing) {
     }
     whatif_facts(s.whatif, &f);
     ok(take(&s, n, last) == 0 && !f.on && f.memory_bytes == 0, "nothing is noted, and no memory taken");
-    is_str(f.why, "nothing is sampled: sample_rate is 0", "who looks is told why there is nothing to see");
+    is_str(f.why, "nothing is sampled: sample_rate is 0", "the status says why there is nothing to see");
     whatif_set(s.whatif, 0, AUTO_ALL);
     whatif_facts(s.whatif, &f);
     is_str(f.why, "nothing is sampled: sample_rate is 0, and auto keeps the policy there is", "also of auto");
@@ -136,12 +136,12 @@ TEST(test_off_costs_nothing) {
 }
 
 /* With other numbers of its policy the cache is another one, without any counts yet. */
-TEST(test_a_hit_ratio_is_told_once_it_was_counted) {
+TEST(test_a_hit_ratio_is_reported_once_counted) {
     struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     struct cache_settings settings = fixture_config(1).settings;
     struct whatif_facts f;
     whatif_facts(s.whatif, &f);
-    ok(isnan(f.hit_ratio), "no hit ratio is told at the start");
+    ok(isnan(f.hit_ratio), "no hit ratio is reported at the start");
     for (uint64_t i = 0; i < 8 * ITEMS; i++) {
         ask(&s, i < 4 * ITEMS ? i % (ITEMS / 2) : i);
         tend(&s, REQUEST_US);
@@ -165,7 +165,7 @@ TEST(test_drops_are_counted) {
     }
     cache_sample_facts(s.cache, &f);
     ok(f.written + f.dropped == 10000 && f.dropped > 0 && f.ring_bytes <= 4096 + 256, "each of 5000 misses and stores was written or dropped, for the ring is small");
-    is(take(&s, n, last), f.written, "and what was written is there");
+    is(take(&s, n, last), f.written, "and the written samples are there");
     end(&s);
 }
 
@@ -214,7 +214,7 @@ static size_t malloc_used(void) {
 }
 
 /* A cache of as many classes as there can be, all of them used, and of `thread_count` threads. */
-static void test_memory_is_what_is_told_and_bounded(size_t limit_bytes, unsigned thread_count) {
+static void test_memory_is_as_reported_and_bounded(size_t limit_bytes, unsigned thread_count) {
     uint32_t sizes[MANY_CLASSES];
     struct cache_thread *threads[MANY_THREADS];
     struct cache_config cfg = fixture_config(limit_bytes);
@@ -423,8 +423,8 @@ int main(void) {
     uint64_t seed = tap_sample_seed() | 1;
     clock_start();
     tap_run_tests();
-    test_memory_is_what_is_told_and_bounded((size_t)64 * MIB, FEW_THREADS);
-    test_memory_is_what_is_told_and_bounded((size_t)8 * MIB, MANY_THREADS);
+    test_memory_is_as_reported_and_bounded((size_t)64 * MIB, FEW_THREADS);
+    test_memory_is_as_reported_and_bounded((size_t)8 * MIB, MANY_THREADS);
     test_the_rate_comes_to_rest(100000, PREDICTION_KEYS_MIN, WHATIF_RECORDS_FEW_KEYS, seed);
     test_the_rate_comes_to_rest(10000, 2 * PREDICTION_KEYS_MIN, WHATIF_RECORDS_A_S, seed);
     test_auto_follows_a_workload_that_flips(seed);

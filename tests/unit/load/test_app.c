@@ -411,7 +411,7 @@ static void replays(void) {
        "no report when it is the first, one sentence: %s", messages);
     write_text(path, "a 5\nb 5\nc d e\n");
     is(run("--server unix:%s --replay %s --json", socket_path, path), 74, "a later bad line: 74");
-    ok(json_number("requests") >= 1 && strstr(messages, "line 3:") != NULL, "what was sent before it is reported: %s", output);
+    ok(json_number("requests") >= 1 && strstr(messages, "line 3:") != NULL, "earlier requests are reported: %s", output);
     unlink(path);
 }
 

@@ -86,7 +86,7 @@ TEST(replay_batches) {
     ok(strncmp(sent(), "set a 0 0 20\r\n", 14) == 0 && strstr(sent(), "set b") == NULL,
        "with the missed keys and their sizes, and no others");
     is(batch.group_count, 2, "one set each");
-    ok(value_check(batch.out.bytes + 14, 20, value_key_hash("a", 1)) == VALUE_RIGHT, "what is set can be checked");
+    ok(value_check(batch.out.bytes + 14, 20, value_key_hash("a", 1)) == VALUE_RIGHT, "a set value can be checked");
     feed("STORED\r\nSTORED\r\n");
     ok(tally.stored == 2 && tally.fills == 2 && batch_is_answered(&batch), "fills are counted");
     ok(!batch_build_fills(&batch, &batcher, 0), "fills are not filled again");
@@ -123,8 +123,8 @@ TEST(times_to_live) {
     feed("STORED\r\n");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
     feed("END\r\nSTORED\r\n");
-    ok(batch_build_fills(&batch, &batcher, 0), "what was stored is filled after a miss");
-    ok(strncmp(sent(), "set a 0 60 12\r\n", 15) == 0, "with what it was stored with");
+    ok(batch_build_fills(&batch, &batcher, 0), "a stored item is filled after a miss");
+    ok(strncmp(sent(), "set a 0 60 12\r\n", 15) == 0, "with its old size and time");
     feed("STORED\r\n");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
     feed("END\r\nEND\r\n");
@@ -143,7 +143,7 @@ TEST(times_of_a_trace) {
     is(batch_build(&batch, &batcher, UINT64_MAX, 1000000000), 1, "the first is due at the start");
     is(batch_build(&batch, &batcher, UINT64_MAX, 1000999999), 0, "the next ten times as fast as it was");
     is((uint64_t)batcher.pace.next_due_ns, 1001000000, "in a millisecond");
-    is(batch_build(&batch, &batcher, UINT64_MAX, 1039999999), 2, "what is due together goes together");
+    is(batch_build(&batch, &batcher, UINT64_MAX, 1039999999), 2, "requests due together go together");
     is(batch.groups[0].due_ns, 1001000000, "and waits from when it was due");
     is(batch_build(&batch, &batcher, UINT64_MAX, 1040000000), 2, "a time that goes back is due at once");
     is(batch_build(&batch, &batcher, UINT64_MAX, UINT64_MAX), 0, "then the trace has ended");
@@ -193,7 +193,7 @@ TEST(wrong_values) {
         is(tally.wrong.total, rows[i].wrong, "%s", rows[i].claim);
     }
     is(tally.wrong.count, 3, "each is kept as a sample");
-    ok(strncmp(tally.wrong.list[0].text, "a (20 bytes): not", 17) == 0, "which says what it is: %s", tally.wrong.list[0].text);
+    ok(strncmp(tally.wrong.list[0].text, "a (20 bytes): not", 17) == 0, "which names itself: %s", tally.wrong.list[0].text);
     stop();
 }
 
@@ -250,7 +250,7 @@ static void errors(void) {
 TEST(quiet_runs) {
     START("--method", "set", "--pipeline", "3", "--noreply", "--sizes", "5", "--keys", "5");
     is(batch_build(&batch, &batcher, UINT64_MAX, 0), 3, "three quiet sets");
-    ok(strstr(sent(), " 0 0 5 noreply\r\n") != NULL, "ask for no reply");
+    ok(strstr(sent(), " 0 0 5 noreply\r\n") != NULL, "request no reply");
     ok(strstr(sent(), "version\r\n") == sent() + batch.out.n - 9, "a fence ends the run");
     is(batch.group_count, 1, "all wait for one reply");
     feed("VERSION 1.6.45\r\n");
@@ -282,7 +282,7 @@ static void meta(void) {
     size_t needed;
     START("--protocol", "meta", "--keys", "1", "--key-bytes", "5", "--pipeline", "2");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
-    is_str(sent(), "mg key-0 k v\r\nmg key-0 k v\r\n", "meta gets ask for key and value");
+    is_str(sent(), "mg key-0 k v\r\nmg key-0 k v\r\n", "meta gets request key and value");
     size_t n = (size_t)sprintf(reply, "EN\r\nVA 20 kkey-0\r\n");
     value_fill(reply + n, 20, value_key_hash("key-0", 5), 1);
     memcpy(reply + n + 20, "\r\n", 2);
@@ -293,7 +293,7 @@ static void meta(void) {
     batch_build(&batch, &batcher, UINT64_MAX, 0);
     is_str(sent(), "mg key-0 k v q\r\nmg key-0 k v q\r\nmn\r\n", "a meta multi-get is quiet gets");
     feed("MN\r\n");
-    ok(batch_is_answered(&batch) && tally.misses == 2, "what does not come is a miss");
+    ok(batch_is_answered(&batch) && tally.misses == 2, "a missing reply is a miss");
     stop();
 }
 
@@ -306,7 +306,7 @@ TEST(budgets_and_rates) {
     batcher.pace.interval_ns = 1e6;
     batcher.pace.next_due_ns = 5e6;
     is(batch_build(&batch, &batcher, 100, 4000000), 0, "nothing is sent before it is due");
-    is(batch_build(&batch, &batcher, 100, 8500000), 4, "what is due is sent");
+    is(batch_build(&batch, &batcher, 100, 8500000), 4, "a due request is sent");
     ok(batch.groups[0].due_ns == 5000000 && batch.groups[3].due_ns == 8000000, "each from the time it was due");
     size_t needed;
     const char *ends = "END\r\nEND\r\nEND\r\nEND\r\n";
@@ -325,7 +325,7 @@ static void keys(void) {
     char why[200];
     char *args[] = {(char *)"slate-load", (char *)"--key-bytes", (char *)"32"};
     options_parse(3, args, &options, why, sizeof(why));
-    is(source_key_text(&options, 123, 999999, key), 32, "keys have the length asked for");
+    is(source_key_text(&options, 123, 999999, key), 32, "keys have the requested length");
     ok(memcmp(key, "key-0000000000000000000000000123", 32) == 0, "with zeros in front");
     args[2] = (char *)"5";
     options_parse(3, args, &options, why, sizeof(why));

@@ -76,7 +76,7 @@ static void what_came_since_is_told_apart(uint64_t seed) {
         histogram_record(&a, 5000000 + rng_below(&r, 1000), 1);
     }
     histogram_merge_running(&before, &a);
-    is(before.count, 1000, "what another thread has recorded so far is counted");
+    is(before.count, 1000, "another thread's values so far are counted");
     for (int i = 0; i < 10000; i++) {
         uint64_t v = rng_below(&r, 1000000);
         histogram_record(&a, v, 1);
@@ -85,12 +85,12 @@ static void what_came_since_is_told_apart(uint64_t seed) {
     memset(&now, 0, sizeof(now));
     histogram_merge_running(&now, &a);
     histogram_since(&since, &now, &before);
-    is(since.count, 10000, "what came since is the difference");
+    is(since.count, 10000, "later values are the difference");
     bool same = true;
     for (double percent = 1; percent < 100; percent++) {
         same = same && histogram_percentile_ns(&since, percent) == histogram_percentile_ns(&both, percent);
     }
-    ok(same, "with the percentiles of what came since");
+    ok(same, "with the percentiles of later values");
     ok(since.max_ns >= both.max_ns && since.max_ns <= both.max_ns + both.max_ns / 128 + 1, "its maximum is the edge of a bucket");
     histogram_since(&since, &now, &now);
     is(histogram_percentile_ns(&since, 99), 0, "nothing since has percentile 0");

@@ -28,7 +28,7 @@ static void taken(void) {
            o.requests == 2000000 && o.key_bytes.a == 20 && o.sizes.b == 9,
            "arguments follow a blank or an equals sign, numbers may have a suffix");
     ok(parse("--method set") && o.reads_pct == 0, "a method that writes reads nothing");
-    ok(parse("--reads 95") && o.method == VERB_SET && o.reads_pct == 95, "what is not read is set unless a method is given");
+    ok(parse("--reads 95") && o.method == VERB_SET && o.reads_pct == 95, "requests that are no read are sets unless a method is given");
     ok(parse("--method delete --reads 90.5") && o.method == VERB_DELETE && o.reads_pct == 90.5, "a method and reads mix");
     ok(parse("--duration 3") && o.requests == OPTION_AUTO, "a time replaces the number of requests");
     ok(parse("--calls 10") && o.requests == OPTION_AUTO, "so do calls");

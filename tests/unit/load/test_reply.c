@@ -41,7 +41,7 @@ TEST(values) {
     struct reply r;
     const char *text = "VALUE some-key 4294967295 5\r\na\r\nb!\r\nEND\r\n";
     reply_parse(text, strlen(text), &r);
-    is(r.kind, REPLY_VALUE, "a value whose data holds line ends is one element");
+    is(r.kind, REPLY_VALUE, "a value with line ends in its data is one element");
     is(r.used, strlen(text) - 5, "and its length is right");
     ok(r.key_bytes == 8 && memcmp(r.key, "some-key", 8) == 0, "it names its key");
     ok(r.value_bytes == 5 && memcmp(r.value, "a\r\nb!", 5) == 0, "it holds its data");
