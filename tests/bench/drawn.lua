@@ -48,7 +48,7 @@ local function etc_bytes()
   return math.min(200000, 100 + floor(1 + 214.476 * ((1 - random()) ^ -0.348238 - 1) / 0.348238))
 end
 
--- Those of web pages: Pareto.
+-- Bytes of web pages: Pareto.
 local function page_bytes()
   return math.min(400000, floor(400 * (1 - random()) ^ (-1 / 1.2)))
 end

@@ -22,7 +22,7 @@
 
 enum { POLICIES_MAX = 16, TURN_REQUESTS = 32, REQUESTS_A_S = 10000, PHASES = 3, TURNOVERS_ALLOWED = 2, QUARTERS_MAX = 256 };
 #define SAMPLE_RATE 0.25
-#define AHEAD 0.99 /* of another's misses */
+#define AHEAD 0.99 /* share of another policy's misses */
 
 struct phase {
     const char *name;
@@ -149,7 +149,7 @@ int main(int argc, char **argv) {
     }
     b.sides[b.fixed] = side_make(mebibytes, &evict_s3fifo, SAMPLE_RATE, true, true);
     b.value = calloc(1, b.value_bytes + 1);
-    for (uint64_t n = 0; b.items == 0; n++) { /* as many as fit */
+    for (uint64_t n = 0; b.items == 0; n++) { /* until no more items fit */
         struct cache_class_values classes;
         flip_play_request(&b, (UINT64_C(9) << 40) + n);
         cache_classes_counters(b.sides[b.fixed].cache, &classes);

@@ -62,7 +62,7 @@ static void foresight_end_window(struct faded *f, const struct side *of) {
 
 /* The band of a prediction, if there is one. */
 static void foresight_judge_band(struct error *e, const struct prediction *t, unsigned size, double real) {
-    unsigned point = shadow_factor[size] < 1 ? size : size + 1; /* that of now is between them */
+    unsigned point = shadow_factor[size] < 1 ? size : size + 1; /* the present size is between them */
     if (t->enough) {
         e->made += 1;
         e->band += t->band[point];

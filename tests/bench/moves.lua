@@ -16,7 +16,7 @@ local view = require "slate.judge.view"
 
 local MOVES <const>, SETTLE_S <const> = compare.setting("MOVES", 12), compare.setting("SETTLE_S", 4)
 local WARM_S <const> = 60
-local WINDOW_S <const>, AFTER_S <const> = 10, 30 -- of a prediction and of the effect; between moves
+local WINDOW_S <const>, AFTER_S <const> = 10, 30 -- seconds of a prediction and of the effect; between moves
 local LOADS <const> = "etc sizes shift alike twitter spread late"
 local PAGES <const> = { 1, 2, 4 } -- in turn
 local STAYS <const>, MOVED <const> = 1, 2 -- the twins
@@ -30,7 +30,7 @@ local function apart(was, now)
     return (ratios[MOVED] - ratios[STAYS]) * 100
 end
 
--- A donor with more pages, and a receiver that evicted since a snapshot, drawn by lot; nil: there are none.
+-- A donor with more pages, and a receiver that evicted since a snapshot, drawn by lot; nil without such classes.
 local function draw(before, now, pages)
     local donors, receivers, evicted = {}, {}, {}
     for _, class in ipairs(before.classes) do

@@ -43,7 +43,7 @@ function M.capture(words)
   return text
 end
 
---- A port of 127.0.0.1 that nobody listens on at this moment.
+--- A port of 127.0.0.1 without a listener at this moment.
 local function free_port()
   local listener = assert(socket.bind("127.0.0.1", 0))
   local _, port = listener:getsockname()

@@ -102,7 +102,7 @@ static void copy_only(struct bench *b, int variant) {
     }
 }
 
-/* Of this thread, so that other work of the machine counts little. */
+/* This thread's CPU time, so that other work of the machine counts little. */
 static double cpu_us(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

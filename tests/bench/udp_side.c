@@ -38,7 +38,7 @@ static char bytes[WINDOW][DATAGRAM_MAX];
 
 static char controls[WINDOW][CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
 
-/* Messages may come joined, with names where they come from anybody. */
+/* Messages may come joined, with the sender's address if requested. */
 static void udp_prepare_to_receive(int with_names) {
     for (int i = 0; i < WINDOW; i++) {
         pieces[i] = (struct iovec){bytes[i], DATAGRAM_MAX};

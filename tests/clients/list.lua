@@ -56,7 +56,7 @@ end
 M.PLAIN = { dalli, php("text"), php("binary"), memjs, client("memcached (JavaScript)", 29, NODE .. "memcached", "",
     node_test("memcached")), java("text"), java("binary"), bmemcached,
     client("gomemcache (Go)", 25, FETCHED .. "/gomemcache", "", "test -x " .. FETCHED .. "/gomemcache") }
---- Of the binary protocol, which log in.
+--- Clients of the binary protocol that log in.
 M.WITH_LOGIN = { dalli, php("binary"), memjs, java("binary"), bmemcached }
 
 return M

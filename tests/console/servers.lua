@@ -40,7 +40,7 @@ local function hang_up(self, peer)
   end
 end
 
--- Nobody listens any more, and all connections have ended.
+-- Closes the listener and all connections.
 local function close(self)
   for i, one in ipairs(running) do
     if one == self then table.remove(running, i) break end
@@ -85,7 +85,7 @@ local function answer_lines(self, peer)
   return got ~= ""
 end
 
--- One look at a server. True when anything came or went.
+-- Serves a server's sockets once. True when anything came or went.
 local function serve(self)
   local has_moved = false
   for connection in function() return self.listener and self.listener:accept() end do

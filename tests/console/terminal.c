@@ -73,7 +73,7 @@ int64_t clock_wall_ms(void) {
     return spec.wall_base_ms + (int64_t)spec.now_ms;
 }
 
-/* Names are looked up in a child, which takes no time of the spec's clock. */
+/* Names are resolved in a child, which takes no time of the spec's clock. */
 static void await_lookups(const struct pollfd *polled, unsigned count) {
     for (unsigned i = 0; i < count; i++) {
         struct stat about;

@@ -10,7 +10,7 @@ local M = {}
 M.canned, M.run, M.has = servers.canned, shell.run, shell.has
 M.remove_folder = real.remove_folder
 
-local folders = {} -- that were made
+local folders = {} -- the folders made
 
 --- A temporary folder.
 function M.make_folder()
@@ -22,7 +22,7 @@ end
 function M.start_server(program, folder, ...) return servers.start(program, folder .. "/cache.sock", ...) end
 
 local START_MS <const>, PATIENCE_MS <const> = 1000000, 120000
-local ANSWER_MS <const> = 1 -- as long as an answer takes
+local ANSWER_MS <const> = 1 -- the time that a reply takes
 local STEP_MS <const> = 100
 local HANG_S <const> = 60 -- of the system's time, which slatetop does not see
 
@@ -115,13 +115,13 @@ function Screen:press(...)
   end
 end
 
---- Presses many keys before slatetop looks at the first.
+--- Presses many keys before slatetop reads the first.
 function Screen:press_at_once(keys)
   turn(self, self.now_ms, table.concat(keys, " "))
   settle(self)
 end
 
---- Clicks where a text stands.
+--- Clicks on a text.
 function Screen:click(text)
   local y = 0
   for line in self.shown:gmatch("([^\n]*)\n") do

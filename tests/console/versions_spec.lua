@@ -1,4 +1,4 @@
--- slatetop with versions of memcached that are not here, and with servers that mean ill: looked at and changed.
+-- slatetop with versions of memcached that are not here, and with hostile servers: views and changes.
 local replies = require "replies"
 local tui = require "tui"
 

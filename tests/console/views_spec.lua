@@ -43,7 +43,7 @@ for _, program in ipairs(servers) do
       end
       open(100, 30)
       screen:go("3", is_slated and "EXACT: a cell is 1 page" or "ESTIMATED: a cell is 1 page")
-      -- Rows stand by size, so the class ids do too.
+      -- Rows are in order of size, and so are class ids.
       local function go_to(class)
         screen:press("g")
         for id, pages in pairs(before) do

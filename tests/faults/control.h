@@ -63,7 +63,7 @@ struct fault_control {
     _Atomic int      call;  /* enum fault_call: the call that fails; FAULT_NONE: none */
     _Atomic int      error; /* errno of the failure */
     _Atomic int64_t  skip;  /* so many of these calls succeed first */
-    _Atomic int64_t  most;  /* and so many fail then */
+    _Atomic int64_t  most;  /* and then so many fail */
     _Atomic uint64_t failed; /* how many did */
     _Atomic uint64_t seen[FAULT_CALL_COUNT]; /* calls since the server started */
     _Atomic uint32_t dribble;    /* not 0: the seed of short receives, short sends and interruptions */

@@ -1,6 +1,6 @@
-/* Failing one call after the other: the first of a kind, the second, …, until one is not reached. ALL=1 fails each. Else the seed
- * chooses: of the kinds of calls one in two, of a call's other errors than the first one in three, and of the calls behind the second
- * one in STRIDE, and ever fewer. */
+/* Failing one call after the other: the first of a kind, the second, …, until one is not reached. ALL=1 fails each. Otherwise the seed
+ * chooses: of the kinds of calls one in two, of a call's other errors than the first one in three, and of the calls behind the second one
+ * in STRIDE, and ever fewer. */
 #ifndef FAULTS_FAILING_H
 #define FAULTS_FAILING_H
 #include "client.h"

@@ -277,7 +277,7 @@ static inline int connected(int family, const void *at, socklen_t bytes) {
     return fd;
 }
 
-/* -1: nobody listens, or not yet. */
+/* -1: no listener, or none yet. */
 static inline int server_connect(const struct server *s) {
     struct sockaddr_un path = {.sun_family = AF_UNIX};
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

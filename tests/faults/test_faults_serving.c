@@ -228,7 +228,7 @@ enum { STORES = sizeof stores / sizeof *stores };
 /* --- the faults --- */
 
 static const struct work *work;
-static unsigned missed; /* of all requests */
+static unsigned missed; /* sum over all requests */
 
 static void start(void) {
     char options[200];

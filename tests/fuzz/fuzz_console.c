@@ -142,7 +142,7 @@ static void read_files(unsigned kind, const char *text, size_t n) {
     close(fd);
 }
 
-/* In a home without settings, and from a file of settings that is named and holds nothing. */
+/* In a home without settings, and with an empty file of settings. */
 static void read_command_line(char *text) {
     static struct options options;
     char name[] = "slatetop", config[] = "--config=/dev/null", why[WHY_BYTES] = "";

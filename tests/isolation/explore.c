@@ -63,7 +63,7 @@ static void explore_make_way(const char *point) {
     }
 }
 
-/* Makes way, unless somebody might then wait for a lock that this actor holds. */
+/* Yields, unless another actor might then wait for a lock that this actor holds. */
 static void point(const char *name) {
     if (self != NULL && self->locks_held == 0) {
         explore_make_way(name);
@@ -218,7 +218,7 @@ static unsigned explore_choose(unsigned options) {
     if (world.depth == world.choice_count) {
         world.choices[world.choice_count++] = (struct choice){0, (uint8_t)options};
     }
-    assert(world.choices[world.depth].options == options); /* else a run is not repeatable */
+    assert(world.choices[world.depth].options == options); /* otherwise a run is not repeatable */
     return world.choices[world.depth++].taken;
 }
 

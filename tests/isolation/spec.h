@@ -9,7 +9,7 @@
 enum { SPEC_STEPS_MAX = 64, SPEC_OUTCOMES_MAX = 64, SPEC_NAME_BYTES = 32, SPEC_TEXT_BYTES = 4096 };
 
 struct spec_step {
-    bool   send;  /* bytes to send; else words for the tuner, or for a client `hold`, `take` or `close` */
+    bool   send;  /* bytes to send; false: words for the tuner, or for a client `hold`, `take` or `close` */
     char  *bytes; /* terminated also */
     size_t n;
 };
@@ -28,7 +28,7 @@ struct spec {
     bool             every_index; /* the orders are played with each kind of index */
     struct spec_part setup, after, parts[ACTORS_MAX];
     unsigned         part_count;
-    char            *outcomes[SPEC_OUTCOMES_MAX]; /* that are expected */
+    char            *outcomes[SPEC_OUTCOMES_MAX]; /* the expected ones */
     unsigned         outcome_count;
 };
 

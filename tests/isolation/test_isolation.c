@@ -22,7 +22,7 @@ struct actor {
     struct rig    rig; /* a rig of its own on the shared server */
     struct client client;
     bool          holds; /* does not take replies */
-    char          said[SPEC_TEXT_BYTES]; /* of the tuner: the results of its steps */
+    char          said[SPEC_TEXT_BYTES]; /* results of the tuner's steps */
 };
 
 struct seen {
@@ -427,7 +427,7 @@ static int is_wanted(const struct dirent *entry) {
     return dot && strcmp(dot, ".txt") == 0 && (!only || strstr(entry->d_name, only));
 }
 
-/* One actor runs at a time. On one processor none waits for another one to wake up, and memory that goes interrupts no other. */
+/* One actor runs at a time. On one processor none waits for another to wake up, and freeing memory interrupts no other. */
 static void isolation_pin_processor(void) {
     cpu_set_t here;
     CPU_ZERO(&here);

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- memcached as a proxy in slatectl fleet: from made-up members, from the transcript of one, and from one that was built
--- with --enable-proxy where there is such a one.
+-- memcached as a proxy in slatectl fleet: from made-up members, from the transcript of one, and from one built with
+-- --enable-proxy, if installed.
 local command = require "support.command"
 local dkjson = require "dkjson"
 local members = require "slate.fleet.members"
@@ -35,7 +35,7 @@ describe("the page of metrics of a proxy", function()
 end)
 
 describe("a proxy in a fleet", function()
-    -- Two looks at a proxy, a second apart; general: further counters after that second.
+    -- Two snapshots of a proxy, a second apart; general: further counters after that second.
     local function member(general, bad, settings)
         local function at(time_s, counts, gets)
             local one = snapshots.make(time_s, {}, counts, settings or { proxy_enabled = true })

@@ -13,7 +13,7 @@ local SENTENCE <const> = "SERVER_ERROR out of memory writing get response"
 local LIMIT <const> = { "-t", "1", "-o", "read_buf_mem_limit=1" }
 local VALUE_BYTES <const> = 2000
 local LONG_GET <const> = 2000   -- keys: 4 MB of replies, and more than the 832 that memcached has memory for
-local HALVES <const> = 300 -- of 4,480 bytes here, of 16 KiB there
+local HALVES <const> = 300 -- clients: of 4,480 bytes each on slated, of 16 KiB on memcached
 
 describe("a server whose connections may hold 1 MiB", function()
     local connect, hang_up, ask = rig.connect, rig.hang_up, wire.ask

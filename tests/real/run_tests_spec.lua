@@ -97,7 +97,7 @@ cd %s; echo %d >>order; touch now.%d; ls now.* | wc -l >>at-a-time; sleep 0.1; r
     assert.equal("5 passed, 0 failed", last)
     assert.equal("3\n5\n6\n2\n4\n", server.read_file(folder .. "/order"), "what is new comes before all")
     assert.truthy(text:find("\n0 skipped; 5 suites in %d+ s, of %d+ s one after the other, of %d+ s of processor"))
-    suites[7] = suites[1] -- which runs once all the same
+    suites[7] = suites[1] -- named twice, it runs once
     server.write_file(folder .. "/logs/times",
       (("300.0 300.0 %s\n"):rep(6) .. "300.0 1.0 gone\n"):format(table.unpack(suites)))
     assert.equal("6 passed, 0 failed", select(2, count(suites, "-j 2")))

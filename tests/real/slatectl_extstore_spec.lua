@@ -70,7 +70,7 @@ for _, kind in ipairs(kinds) do
         it("sets, verifies and takes back every setting, to the letter", function()
             local before, count = settings(), 0
             for name, value in pairs(WANTED) do
-                if before[name] then -- of that version
+                if before[name] then -- that version has the setting
                     ctl.succeed(("set %s=%s"):format(name, value))
                     assert.are_not.equal(before[name], settings()[name], name)
                     count = count + 1

@@ -81,7 +81,7 @@ describe("a control group of version 2", function()
     end
 
     it("limits the process where -m and the rest may take more, unless process_memory is given", function()
-        for words, is_told in pairs({ -- as which kind of line
+        for words, is_told in pairs({ -- by words: the expected kind of line
             ["-m 240"] = "warn", ["-m 90% -v"] = "info", ["-m auto"] = false, ["-m 240 -o process_memory=0"] = false,
             ["-m 240 -o no_process_memory"] = false, ["-m 100"] = false, ["-m 240 -o process_memory=auto"] = false,
         }) do

@@ -8,7 +8,7 @@ local server = require "support.server"
 local wire = require "support.wire"
 
 local WORDS <const> = "-m 32 -o slab_geometry_rate=100,no_slab_geometry_auto"
--- of few sizes, so that each old and new class has its page
+-- few sizes, so that each old and new class has its page
 local SIZES <const>, SMALL <const>, LARGE <const>, LARGE_BYTES <const> = { 50, 200, 700, 1500, 3000 }, 200, 3, 300000
 local MIB <const> = 1 << 20
 

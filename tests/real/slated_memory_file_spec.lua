@@ -73,7 +73,7 @@ describe("slated -e", function()
                 assert.equal("OK", wire.ask(client, ("config set %s %s"):format(name, value)), name)
             end
             assert.equal("OK", wire.ask(client, "config set maxconns 400"))
-            changed.maxbytes = nil -- which is -m, and that was given
+            changed.maxbytes = nil -- maxbytes is -m, which was given
             for _ = 1, 2 do -- again, without anything changed in between
                 client = one:again(signal, words)
                 local config = config_of(client)

@@ -167,7 +167,7 @@ describe("a server with SASL", function()
             assert.equal("closed", client:receive())
             client:close()
         end
-        local connection = assert(one:connect()) -- of text
+        local connection = assert(one:connect()) -- the text protocol
         connection:settimeout(DEADLINE_S)
         connection:send(("get a\r\n"):rep(4)) -- memcached waits for as many bytes as a head has
         assert.equal("closed", select(2, connection:receive("*l")))
@@ -370,7 +370,7 @@ describe("logins whose authority does not answer", function()
             crowd[i] = connect()
             crowd[i]:send(PLAIN .. "\\x00crowd\\x00secret")
         end
-        for i = 1, 4 do -- as many as there are threads
+        for i = 1, 4 do -- as many as threads
             questions[i] = judge:question()
         end
         for i = 1, 20 do
@@ -422,7 +422,7 @@ describe("logins of a crowd", function()
             local connection, sent = ask_from("127.0.0.1", "crowd")
             connections[i], bytes = connection, bytes + sent
         end
-        for i = 1, 4 do -- as many as there are threads
+        for i = 1, 4 do -- as many as threads
             questions[i] = judge:question()
         end
         for i = 2, 9 do -- all of them share the crowd's lane in one of 16^8 runs
@@ -430,7 +430,7 @@ describe("logins of a crowd", function()
             connections[#connections + 1], bytes = connection, bytes + sent
         end
         patience.wait_for("all to be asked", function()
-            bytes = bytes + 24 -- of this request
+            bytes = bytes + 24 -- the head of this request
             return tonumber(looker:stats().bytes_read) >= bytes
         end)
         local before = 0

@@ -101,7 +101,7 @@ describe("after a takeover", function()
         assert(udp:setpeername("127.0.0.1", port))
         udp:settimeout(1)
         local function ask(text)
-            return patience.wait_for("the answer to a datagram", function() -- which may be lost
+            return patience.wait_for("the answer to a datagram", function() -- datagrams may be lost
                 udp:send(DATAGRAM .. text .. "\r\n")
                 local got = udp:receive()
                 return got and got:sub(9)
@@ -199,7 +199,7 @@ describe("after a takeover", function()
             local before, waiting = place:serving(), {}
             assert(os.execute("kill -USR2 " .. before))
             patience.wait_for("the next process to serve", function()
-                waiting[#waiting + 1] = assert(socket.connect("127.0.0.1", port)) -- and says nothing
+                waiting[#waiting + 1] = assert(socket.connect("127.0.0.1", port)) -- sends nothing
                 return place:serving() ~= before
             end)
             for _, peer in ipairs(waiting) do

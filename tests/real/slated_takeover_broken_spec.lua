@@ -10,7 +10,7 @@ local wire = require "support.wire"
 
 local EX_UNAVAILABLE <const>, EX_OSERR <const>, KILLED <const> = 69, 71, 137
 local OFFER <const>, SOCKETS <const>, READY <const>, GO <const> = 3, 4, 5, 6
-local SPIN_TICKS <const> = 60 -- of the two seconds or more in which it checks twice
+local SPIN_TICKS <const> = 60 -- ticks in the two seconds or more in which it checks twice
 local KILLS <const>, KILL_LATEST_MS <const> = 4, 60
 local PEER <const> = "perl tests/spec/support/handover_peer.pl "
 
@@ -186,7 +186,7 @@ describe("a takeover that comes to nothing", function()
     -- The first was killed: the next one has its items and sockets.
     local function assert_next_goes_on(first, next_one, cas)
         place:wait_for_end(first)
-        local fresh = place:connect() -- which is not refused, before anybody serves either
+        local fresh = place:connect() -- not refused, before either process serves
         assert.equal(("HD c%d"):format(cas), wire.ask(fresh, "mg item c"))
         assert.equal(next_one, place:serving())
         assert.is_nil((client:receive("*l")))

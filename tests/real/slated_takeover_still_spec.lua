@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- One of two processes stands still amid a takeover, as by SIGSTOP, in a debugger or for want of memory: each wait of
--- the other has an end, and then the one goes on that has the items. All pairs wait at the same time.
+-- the other has an end, and then the one with the items goes on. All pairs wait at the same time.
 local patience = require "support.patience"
 local server = require "support.server"
 local socket = require "socket"
@@ -56,7 +56,7 @@ describe("a takeover in which one stands still", function()
         patience.wait_for(("the %s of %s to serve"):format(who, p.point), function()
             return p.place:serving() == p[who]
         end, PATIENCE_S)
-        local client = p.place:connect() -- which waits where nobody serves
+        local client = p.place:connect() -- waits while no process serves
         client:settimeout(PATIENCE_S)
         assert.equal("HD", wire.ask(client, "mg item"), p.point)
         client:close()

@@ -66,7 +66,7 @@ describe("slated by UDP", function()
         assert.equal("END\r\n", (ask("get a b2\r\n")))
         client:send(frame(1) .. "set q 0 0 1 noreply\r\n1\r\n")
         assert.equal("VALUE q 0 1\r\n1\r\nEND\r\n", (ask("get q\r\n")))
-        client:send(frame(1) .. "set a 0 0 3\r\nab") -- of which nothing is kept for the next datagram
+        client:send(frame(1) .. "set a 0 0 3\r\nab") -- no byte of this is saved for the next datagram
         assert.equal("ERROR\r\n", (ask("nonsense\r\n")))
     end)
 

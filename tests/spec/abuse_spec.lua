@@ -158,7 +158,7 @@ describe("clients that do not read", function()
             assert.equal("STORED", wire.ask(rig.connection, "set borrowed 0 0 20000\r\n" .. ("v"):rep(20000)))
             local before, clients = rig.server:resident_bytes(), {}
             for i = 1, 100 do clients[i] = deaf(count, line) end
-            for _ = 1, 50 do -- as long as they are answered at all
+            for _ = 1, 50 do -- as long as there are replies at all
                 assert.equal("MN", wire.ask(rig.connection, "mn"))
                 socket.sleep(0.002)
             end

@@ -2,10 +2,10 @@
 -- The modes of automove under the loads of tests/bench/policies, in reckoned time: figures that a change of a mode, the
 -- mover or the samples must not lose. The figures are the same on every machine.
 
-local GOAL_PAGES <const> = 60 -- of 64, for the class of the moment
+local GOAL_PAGES <const> = 60 -- of 64 pages, for the class in demand
 local GOAL_RACE_PCT <const> = 99
 local GOAL_FLICKER_PCT <const> = 72
-local GOAL_WORST_POINTS <const> = 1 -- of hits that a second may lose while chunk sizes change
+local GOAL_WORST_POINTS <const> = 1 -- points of hits that a second may lose while chunk sizes change
 
 -- The exit status, the rows by load and mode, and all that was said.
 local function run(words)

@@ -190,7 +190,7 @@ describe("the course of a server", function()
 
     it("goes by the seconds seen since, where a clock was set back", function()
         local one, said = view.observer(), {}
-        for i = 0, 19 do -- class 6 evicts 1,500 items a second that nobody reads; the clock is set back by 100 s
+        for i = 0, 19 do -- class 6 evicts 1,500 unread items a second; the clock is set back by 100 s
             local back_s = i >= 10 and 100 or 0
             one:observe(make(1000 + i - back_s, { [5] = snapshots.full(10, 0, { get_hits = i * 800 }),
                 [6] = snapshots.full(1, i * 1500, { cmd_set = i * 1500 }) }, { evictions = i * 1500, uptime = 5000 + i,

@@ -263,7 +263,7 @@ describe("a move from slatetop", function()
         local server = new_server()
         local console = new_console(server)
         assert.is_true(console.acting:begin("change", move(3), STOCK, true, NO_TRIAL))
-        while #server.log < 6 do -- up to the look behind the first page
+        while #server.log < 6 do -- up to the reading after the first page
             local line = console.acting:step(true)
             if line then
                 console.acting:reply(server:answer(line))

@@ -19,7 +19,7 @@ local function two_classes(i)
     return { [3] = { chunk_size = 152, total_pages = i }, [7] = { chunk_size = 384, total_pages = 20 - i } }
 end
 
--- Everything that any chart looks at: class 3 gives pages to class 7, which evicts.
+-- A recording with data for every chart: class 3 gives pages to class 7, which evicts.
 local function whole_recording(count, name)
     local list = {}
     for i = 1, count do

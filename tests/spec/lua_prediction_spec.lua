@@ -7,7 +7,7 @@ local snapshots = require "support.snapshots"
 
 local MIB <const> = 1 << 20
 
--- A server that was looked at for five seconds: class 3 as given, class 5 evicts so many items a second.
+-- A server watched for five seconds: class 3 as given, class 5 evicts so many items a second.
 local function watched(donor, evicted_per_s, about)
     about = about or {}
     local one = view.observer()

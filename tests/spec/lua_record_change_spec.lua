@@ -83,7 +83,7 @@ describe("the lines of a recording", function()
             one.general.a, one.general.cpu, one.general.libevent = i * 7, i / 8, i < 10 and "1" or "2"
             one.settings = i == 1 and { maxbytes = 5 } or nil
             for _, class in ipairs(one.classes) do
-                class.big = 1 << 50 -- what JSON holds
+                class.big = 1 << 50 -- the largest number in JSON
             end
             local line = writer:encode(deep(one))
             assert.equal(i == 1 or i == 10, line:find("slate/snapshot/1", 1, true) ~= nil, line)

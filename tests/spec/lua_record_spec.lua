@@ -105,7 +105,7 @@ describe("recording", function()
         write("")
         _, message = record.load(path)
         assert.truthy(message:find("it is empty", 1, true), message)
-        assert(record.create(path)):close() -- which may begin there
+        assert(record.create(path)):close() -- a new record may begin there
     end)
 
     it("reports a full disk and the number of saved snapshots", function()

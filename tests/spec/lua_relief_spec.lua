@@ -73,7 +73,7 @@ describe("whether more memory helps", function()
         assert.equal("more memory would bring little: twice as much brings 0.0 points of hits ± 0.1",
             memory(EVICTS, 0.7, 0.8, 0.79, 0.79).text, "never less than nothing")
         local rough = sampled.parse_curve(curve_of(0.7, 0.8, 0.86, 0.9))
-        rough.reads = 100 -- of which 6 points are chance
+        rough.reads = 100 -- 6 points of the gain are chance
         assert.falsy(relief.memory(rough, EVICTS).is_short)
     end)
 

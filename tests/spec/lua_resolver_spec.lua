@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Where servers are looked up: all addresses of a name, and files of servers.
+-- The resolver of servers: all addresses of a name, and files of servers.
 local addresses = require "slate.wire.addresses"
 local command = require "support.command"
 local dkjson = require "dkjson"

@@ -39,7 +39,7 @@ describe("slate.policy.simulate", function()
         assert.is_true(math.abs(rows[2].against.lru + 0.2) < 1e-12)
         assert.equal(0, rows[1].against.lru)
         assert.is_nil(rows[2].against.y)
-        assert.is_nil(rows[4].against.lru) -- of no misses there is no share
+        assert.is_nil(rows[4].against.lru) -- without misses there is no share
     end)
 end)
 

@@ -86,7 +86,8 @@ describe("the verdict", function()
     end)
 
     it("neither credits nor blames a change for effects that a changed load may explain", function()
-        -- Of 1,000 gets `moved` go to class 3 instead of 1 from the change on; `hits` of them hit, the rest is stored.
+        -- From the change on `moved` of 1,000 gets go to class 3 instead of 1; `hits` of them hit, the others are
+        -- stored.
         local function told(moved, hits_after)
             local one, hits, sums = view.observer(), 0, { [1] = 0, [2] = 0, [3] = 0 }
             for second = -12, 10 do
@@ -110,7 +111,7 @@ describe("the verdict", function()
             (select(2, told(200, 700))))
         assert.equal("hits 60.0%, as before", (select(2, told(200, 600)))) -- nothing is to be explained
         assert.equal("hits 60.0% -> 20.0%", (select(2, told(200, 200)))) -- by more than the load may explain
-        assert.equal("hits 60.0% -> 58.0%", (select(2, told(30, 580)))) -- as loads do all the time
+        assert.equal("hits 60.0% -> 58.0%", (select(2, told(30, 580)))) -- as loads vary all the time
     end)
 
     it("has figures for evictions that begin or end, or grow to more than twice as many", function()

@@ -7,7 +7,7 @@ local waste = require "slate.facts.waste"
 local PAGE_BYTES <const> = 1 << 20
 local LARGE <const>, MIDDLE <const>, SMALL <const> = 40, 6, 5000
 local LARGE_BYTES <const>, MIDDLE_BYTES <const>, SMALL_BYTES <const> = 900000, 390000, 900
-local HEADERS_MOST_BYTES <const> = 128 -- of an item, key and padding included
+local HEADERS_MOST_BYTES <const> = 128 -- headers of an item, with key and padding
 
 -- 24 pages. Class 4 counts all bytes of chained values, some 2 MB more than are in its own chunks; class 3 has pieces
 -- of them.

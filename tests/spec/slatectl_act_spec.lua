@@ -55,7 +55,7 @@ for _, kind in ipairs(server.both()) do
             assert.same({ 3, 2 }, { told.changes[1].undoes, told.changes[2].undoes })
             assert.equal(before.temporary_ttl, settings().temporary_ttl)
             assert.equal(before.lru_crawler_sleep, settings().lru_crawler_sleep)
-            assert.equal("1", settings().verbosity) -- that was another command
+            assert.equal("1", settings().verbosity) -- another command changed this
             ctl.succeed("set lru_crawler_sleep=300 temporary_ttl=30")
             ctl.succeed("undo 6")
             assert.equal("30", settings().temporary_ttl)
@@ -96,7 +96,7 @@ for _, kind in ipairs(server.both()) do
                 ["set a"] = 64, ["set policy=nonsense"] = kind.is_slated and 64 or 3,
                 ["set slab_automove_ratio=x"] = 64, ["set hot_lru_pct=90 warm_lru_pct=90"] = 64 }) do
                 local code, _, err = ctl.run(arguments)
-                local unknown = code == 3 and (err:find("has no setting", 1, true) -- of that version
+                local unknown = code == 3 and (err:find("has no setting", 1, true) -- an error of that version
                     or err:find(": needs memcached 1%.6%.%d+ or later\n$"))
                 assert.truthy(code == wanted or unknown, arguments .. ": " .. code .. " " .. err)
                 assert.truthy(err:find("^slatectl: [^\n]+\n$"), err)
@@ -175,7 +175,7 @@ for _, kind in ipairs(server.both()) do
             local outcome = document(out).outcome
             assert.same({ 0, 0 }, { outcome.hit_ratio_before, outcome.hit_ratio_after })
             assert.truthy(outcome.words:find("hits 0.0%, as before", 1, true), outcome.words)
-            assert.near(0, outcome.predicted_change, 0.001) -- of keys that are not there no page makes hits
+            assert.near(0, outcome.predicted_change, 0.001) -- more memory gives no hits for missing keys
             assert.truthy(ctl.succeed("audit --accuracy"):find("^1 prediction; half were off by 0.0 points"))
             assert.truthy(ctl.succeed("audit"):find("hits 0.0%, as before", 1, true))
             ctl.succeed("undo") -- its result is no change
@@ -365,7 +365,7 @@ describe("slatectl changes settings that only slated has", function()
         ctl.succeed("undo 1")
         assert.equal("0", settings().verbosity)
         local _, _, err = ctl.run("undo")
-        assert.is_nil(err:find("before it", 1, true), err) -- none is left
+        assert.is_nil(err:find("before it", 1, true), err) -- no other is left
     end)
 end)
 

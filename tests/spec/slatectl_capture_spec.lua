@@ -122,7 +122,7 @@ for _, kind in ipairs(server.both()) do
             assert.same({ "slate/capture/1", one.address, "hidden", 0.25, true }, { document.schema, document.server,
                 document.file, document.sample_ratio, document.is_anonymous })
             local text = server.read_file(ctl.folder .. "/hidden")
-            -- whole words: the letters that stand for a key may hold "key1" by chance
+            -- whole words: the letters in place of a key may hold "key1" by chance
             assert.is_nil(text:find("%f[%w]key%d+%f[%W]") or text:find("%f[%w]none%d+%f[%W]"))
             local code, out, err = ctl.shell(("%s --simulate hidden --objects 1000 --json"):format(slated:find("^/")
                 and slated or ctl.root .. "/" .. slated))

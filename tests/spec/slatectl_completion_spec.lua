@@ -63,7 +63,7 @@ describe("slatectl completion words", function()
         holds("slatectl automove l", "lra", "lrc", "lua:utility")
         holds("slatectl explain st", "starving")
         holds("slatectl stats se", "settings")
-        assert.same({ "any", "pool" }, words("slatectl -s 127.0.0.1:1 move ''")) -- where nobody answers
+        assert.same({ "any", "pool" }, words("slatectl -s 127.0.0.1:1 move ''")) -- without a server
         assert.same({ "pool" }, words("slatectl -s 127.0.0.1:1 move any ''"))
         assert.same({ ":files" }, words("slatectl chart pages ''"))
         holds("slatectl -s ''", "127.0.0.1:11211", ":files")
@@ -97,7 +97,7 @@ describe("slatectl completion words", function()
         assert.same({ "policy=sieve" }, words(at .. " set idle_timeout=3 policy=si"))
         holds(at .. " trial automove=", "automove=utility", "automove=lua:ratio")
         holds(at .. " plan --set slab_automove=lr", "slab_automove=lra", "slab_automove=lrc")
-        holds("slatectl -s 127.0.0.1:1 set lru_crawler=", "lru_crawler=no", "lru_crawler=yes") -- where nobody answers
+        holds("slatectl -s 127.0.0.1:1 set lru_crawler=", "lru_crawler=no", "lru_crawler=yes") -- without a server
         assert.same({}, words(at .. " set nothing="))
     end)
 
@@ -180,7 +180,7 @@ _slate || true
         local code, out, err = ctl.shell("slatectl completion zsh >script && zsh -f ask")
         assert.equal(0, code, err)
         assert.truthy(out:find("^value plain\nmove:[^\n]+\nmoves:[^\n]+\n$"), out)
-        -- A word of which nothing is said stands alone.
+        -- A word without an explanation appears alone.
         code, out, err = ctl.shell("sed -i 's/slatectl mov/slatectl --color=al/' ask && zsh -f ask")
         assert.same({ 0, "value plain\n--color=always\n", "" }, { code, out, err })
     end)

@@ -69,7 +69,7 @@ local MEMCACHED <const> = {
     }),
 }
 
--- OUT stands for a file that is not there yet.
+-- OUT is the name of a file that does not exist yet.
 local COMMANDS <const> = {
     "top", "classes", "classes --json", "classes --csv", "pages", "items", "sizes", "sizes --json",
     "sizes --from metadump", "fit 500", "fit 500 90000 --json", "settings", "settings auto", "stats", "stats items",

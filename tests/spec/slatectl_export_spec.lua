@@ -275,7 +275,7 @@ describe("slatectl's web server", function()
         assert.equal("over", why)
         for _, peer in ipairs(peers) do peer:close() end
         assert.same({ other = "200", ["200"] = true, ["503"] = true }, statuses)
-        assert.equal(40, refused) -- of 120, for 80 of one page are served at once
+        assert.equal(40, refused) -- of 120 requests, because 80 for one page are served at once
     end)
 end)
 

@@ -347,7 +347,7 @@ for _, kind in ipairs(server.both()) do
             assert.equal(0, (ctl.shell("! ls | grep -e none -e part && test -c /dev/full")))
             local noise = {}
             for i = 1, 200000 do noise[i] = string.char(math.random(0, 255)) end
-            assert(client:set("noise", table.concat(noise))) -- which no packer makes smaller
+            assert(client:set("noise", table.concat(noise))) -- no packer makes this smaller
             finally(function() client:delete("noise") end)
             for _, name in ipairs({ "full.items", "full.gz" }) do
                 code, _, err = ctl.shell("trap '' XFSZ; ulimit -f 100; slatectl save " .. name)

@@ -6,7 +6,7 @@ local fill = require "support.fill"
 local server = require "support.server"
 
 local FLOOR <const> = "policy run " .. server.quoted(command.root() .. "/tests/fixtures/policies/floor.lua")
--- The window keeps automove, which is on between two runs, from taking a page back.
+-- The window stops automove, which is on between two runs, from taking a page back.
 local ARGS <const> = { "-m", "16", "-f", "1.25", "-o", "slab_automove=1,slab_automove_window=1799" }
 
 local function automove(ctl)
@@ -84,7 +84,7 @@ describe("slatectl policy", function()
         local said = command.read_file(ctl.folder .. "/run.err")
         assert.same({ 0, "75 75\n" }, { code, out }, err .. said)
         assert.truthy(err:find("another slatectl, process %d+, moves pages on "), err)
-        assert.truthy(err:find("burst made 1 decision", 1, true), err) -- a dry run takes nothing from anybody
+        assert.truthy(err:find("burst made 1 decision", 1, true), err) -- a dry run takes no page
         local rival = "another program moves pages on this server: pages that this policy did not ask for: 1"
         assert.truthy(said:find(rival, 1, true), said)
         assert.equal("1", automove(ctl), said)

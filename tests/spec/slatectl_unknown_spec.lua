@@ -20,11 +20,11 @@ local NEEDS <const> = {
     chains = { "chained", '"chain"' },
     modes = { "mode nil" },
 }
--- Of all commands, and of all servers.
+-- For all commands and all servers.
 local NEVER <const> = { "%f[%w-]%-1%f[^%w]", "%f[%w]nan%f[^%w]", "%f[%w]inf%f[^%w]", "1844674407", "attempt to",
     "internal error", "traceback", "no item was seen" }
 
--- OUT stands for a file that is not there yet, REC for a recording of the server.
+-- OUT is the name of a file that does not exist yet, REC of a recording of the server.
 local COMMANDS <const> = {
     "top", "top --json", "classes", "classes --json", "pages", "items", "sizes", "waste", "waste --json",
     "fit 100 1500 900000", "fit 1500 --json", "settings", "stats", "fleet", "fleet --json", "conns",

@@ -156,7 +156,7 @@ describe("a server with users", function()
                 local may = roles.may(role, needed)
                 connection:send(line .. "\r\nmn\r\n")
                 local first = connection:receive("*l")
-                local left, last = line == "mn" and 2 or 1, first -- of the answers to mn
+                local left, last = line == "mn" and 2 or 1, first -- replies to mn
                 repeat
                     left = left - (last == "MN" and 1 or 0)
                     last = left > 0 and assert(connection:receive("*l"))

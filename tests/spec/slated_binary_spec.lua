@@ -12,7 +12,7 @@ require "support.world"
 local FIXTURE <const> = "tests/fixtures/binary-1.6.45.txt"
 local SLATED <const> = support.slated():match("slated[^/]*$") ~= nil
 
--- The first bytes one by one, the rest in pieces that end anywhere.
+-- The first bytes one by one, the others in pieces that end anywhere.
 local function cut(bytes)
     local pieces, at = {}, 1
     while at <= #bytes do
@@ -97,7 +97,7 @@ describe("the binary protocol", function()
             end
             assert.same(names, (select(2, client():stats(part:sub(2)))))
         end
-        local lines, told = text("stats describe"), client():stats("describe") -- which take many turns
+        local lines, told = text("stats describe"), client():stats("describe") -- these replies take many turns
         assert.is_true(#lines > 200)
         for _, line in ipairs(lines) do
             local name, value = line:match("^STAT (%S+) (.*)$")

@@ -220,7 +220,7 @@ describe("values that are still coming", function()
     end)
 
     it("take no memory when their condition does not hold", function()
-        start("-m", "32", "-o", "slab_automove=0") -- which would go on to move pages for the one that is stored
+        start("-m", "32", "-o", "slab_automove=0") -- otherwise pages would go on to move for the stored one
         fill()
         local client, big = connect(), ("b"):rep(900000)
         assert.equal("STORED", ask(client, ("set there 0 0 500000\r\n%s\r\n"):format(("t"):rep(500000))))
@@ -259,7 +259,7 @@ describe("values that are still coming", function()
     end)
 
     it("leave their pages to everyone at once when the clients go", function()
-        start("-m", "32", "-o", "slab_automove=0") -- which would give them to the class that evicts
+        start("-m", "32", "-o", "slab_automove=0") -- otherwise pages would go to the class that evicts
         fill()
         -- As many as may hold memory at once, and none that waits: for that one, others would give way.
         local clients = half_sent(13, 240000, 120000)

@@ -8,7 +8,7 @@ local server = require "support.server"
 require "support.world"
 
 local slated = assert(server.slated(), "there is no slated to run: run make first")
-local TOLERANCE <const> = 0.01 -- of the misses
+local TOLERANCE <const> = 0.01 -- relative to the misses
 local SEED <const> = 20231023
 
 local folder

@@ -214,7 +214,7 @@ describe("slated's stats", function()
     end)
 
     it("count every look-up of an expired item as such, and as never read only items without a look-up", function()
-        rig.start("-o", "no_lru_maintainer,no_lru_crawler") -- nobody else looks
+        rig.start("-o", "no_lru_maintainer,no_lru_crawler") -- no other thread looks items up
         local looks = { ["get k"] = "END", ["delete k"] = "NOT_FOUND", ["incr k 1"] = "NOT_FOUND",
             ["touch k 1"] = "NOT_FOUND", ["gat 1 k"] = "END", ["mg k v"] = "EN", ["md k"] = "NF", ["ma k"] = "NF",
             ["append k 0 0 1\r\nx"] = "NOT_STORED", ["replace k 0 0 1\r\nx"] = "NOT_STORED" }

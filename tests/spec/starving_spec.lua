@@ -55,9 +55,9 @@ describe("starving", function()
         ["is one that evicts while another has two free pages, also where pages go by hits"] = {
             { true, 3, rich, { mode = "utility" } },
             { false, 3, { age = 9000 }, { mode = "utility" } }, -- lives are not meant to be alike there
-            { false, 3, { free_chunks = 1999, age = 11 } }, -- a class keeps one
+            { false, 3, { free_chunks = 1999, age = 11 } }, -- a class always has one page
             { false, 3, { free_chunks = 2000, age = 9 } }, -- a younger class is about to fill its pages itself
-            { false, 3, { free_chunks = 2000, total_pages = 2, age = 11 } } }, -- nobody gives the last page
+            { false, 3, { free_chunks = 2000, total_pages = 2, age = 11 } } }, -- no class gives its last page
         ["is none that was given a page and is filling it"] = {
             { false, 3, function(i) return { age = 600 }, { evicted = 400 * i, free_chunks = 1000 } end },
             { false, 4, function(i) -- the starving ends at once
@@ -160,7 +160,7 @@ describe("starving", function()
             return (select(4, starving.donor_for(own, { donor })))
         end
         assert.equal(10, pages(40, 10, 40, 5)) -- 30 s ÷ (1 s + 2 s a page)
-        assert.equal(2, pages(40, 8, 8, 1)) -- of 2.5
+        assert.equal(2, pages(40, 8, 8, 1)) -- rounded from 2.5
         assert.equal(1, pages(40, 30, 40, 5))
         assert.equal(1, pages(40, 40, 40, 5))
         assert.equal(1, pages(0, 0, 2, 1))

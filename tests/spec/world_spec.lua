@@ -4,7 +4,7 @@ local server = require "support.server"
 
 local SEEDS <const> = os.getenv("ALL") and 40 or 10
 
--- Seeds that once ended in a contradiction: { seed, switches }. Each stands for a fault that is gone.
+-- Seeds that once ended in a contradiction: { seed, switches }. Each shows a mended fault.
 local KEPT <const> = {}
 
 -- The storm's output, and its status.

@@ -59,7 +59,7 @@ enum { TAP_HANG_MS = 60 * 1000 }; /* nothing but a hang takes so long */
 __attribute__((unused))
 static bool tap_readable(int fd) { return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, TAP_HANG_MS) == 1; }
 
-/* Waits until a condition holds, which is looked at again after each write to the eventfd. False: none comes any more. */
+/* Waits until a condition holds, which is checked again after each write to the eventfd. False: no write comes any more. */
 #define TAP_UNTIL(signals_fd, condition) ({ \
         bool     tap_met; \
         uint64_t tap_signals; \
@@ -92,7 +92,7 @@ static uint64_t tap_random(uint64_t *x) {
     return *x;
 }
 
-/* A function of claims. tap_run_tests runs those of a file in the order in which they stand there. */
+/* A function of claims. tap_run_tests runs those of a file in their order there. */
 #define TEST(name) \
     static void name(void); \
     __attribute__((constructor(101 + __COUNTER__))) static void name##_is_listed(void) { tap_tests[tap_test_count++] = name; } \

@@ -12,18 +12,18 @@
 #include "server.h"
 
 enum {
-    READS_MOST = 100, /* of the clock by the first actor, which may wait for others without a call that waits */
+    READS_MOST = 100, /* readings of the clock by the first actor, which may wait for others without a call that waits */
     NAP_US = 200,
-    FDS_MAX = 2048, /* that are waited for */
+    FDS_MAX = 2048, /* descriptors that actors wait for */
 };
 
 static struct {
     struct actor actors[ACTORS_MAX];
-    unsigned     count; /* of the slots that were ever used */
+    unsigned     count; /* slots ever used */
     uint64_t     now_us, random, switches, grain_us;
     unsigned     real; /* so many actors want the world's time to follow real time … */
     uint64_t     ahead_us; /* … which is ahead by so much */
-    bool         fds_changed; /* since they were looked at */
+    bool         fds_changed; /* since the last poll */
 } world = {.now_us = 1, .random = 1};
 
 static _Thread_local struct actor *self;
@@ -95,7 +95,7 @@ static bool actor_may_run(struct actor *a) {
                            (a->is_ready != NULL && a->is_ready(a->ready_arg)));
 }
 
-/* Looks at the descriptors of all that wait, by one call. */
+/* Polls the descriptors of all waiting actors, by one call. */
 static void actor_poll_all(void) {
     static struct pollfd fds[FDS_MAX];
     const struct timespec none = {0};
@@ -125,7 +125,7 @@ static void actor_print_stuck(void) {
     abort();
 }
 
-/* Another process may have something for somebody when this returns. */
+/* When this returns, another process may have sent bytes to an actor. */
 static void actor_nap(void) {
     const struct timespec t = {.tv_nsec = NAP_US * 1000};
     syscall(SYS_nanosleep, &t, NULL);

@@ -17,7 +17,7 @@ enum { ACTORS_MAX = 512 };
 struct world_server;
 
 struct actor {
-    bool      used, done, joined; /* joined: nobody will join the thread */
+    bool      used, done, joined; /* joined: the thread is joined or detached */
     pthread_t thread;
     void   *(*run)(void *);
     void     *arg;
@@ -27,7 +27,7 @@ struct actor {
     void     *ready_arg;
     const struct pollfd *fds;    /* or for one of these */
     unsigned  fd_count;
-    bool      has_fd;           /* one of them had something as of the last look */
+    bool      has_fd;           /* one of them was ready at the last poll */
     uint64_t  until_us;
     const void *condition;      /* the condition variable that the actor waits for */
     uint64_t  worked_us;        /* the thread's own processor time */
@@ -43,8 +43,8 @@ void     world_seed(uint64_t seed, uint64_t switches);
 void     world_grain(uint64_t us);
 /* The world's time goes with the real one until as many have called this with false as with true. */
 void     world_goes_with_real_time(bool);
-bool     world_is_empty(void);   /* but for the calling thread */
-void     world_fds_changed(void); /* somebody's descriptor may have something now */
+bool     world_is_empty(void);   /* true without another actor */
+void     world_fds_changed(void); /* an actor's descriptor may be ready now */
 uint64_t world_random(void);
 uint64_t world_random_step(uint64_t *);
 uint64_t world_now_us(void);     /* since the world's beginning */

@@ -85,7 +85,8 @@ static struct {
     int   status;
 } outputs[OUTPUTS_MAX];
 
-/* A command that is read has ended when this returns. One that is written to is none that the world's servers serve. */
+/* A command that is read has ended when this returns. One that is written to must not be a client of the world's servers.
+ * */
 FILE *popen(const char *command, const char *how) {
     if (how[0] == 'w') {
         return REAL(popen)(command, how);

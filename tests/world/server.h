@@ -10,12 +10,12 @@ struct world_server;
 /* Starts a server. The first word of its command line is the path of the object; its standard output and error are appended
  * to the file `log`. NULL: `why` has the error. */
 struct world_server *world_server_start(char **taken_words, const char *log, const char **why);
-/* As a signal that the process gets. False: the server handles none of that number. */
+/* Acts like a signal to the process. False: the server has no handler for it. */
 bool world_server_signal(struct world_server *, int number);
 /* Its threads do not go on, as those of a stopped process. */
 void world_server_hold(struct world_server *, bool);
 bool world_server_ended(const struct world_server *, int *status);
-void world_server_free(struct world_server *); /* of one that has ended */
+void world_server_free(struct world_server *); /* frees a server that has ended */
 
 /* --- for actor.c and system.c --- */
 bool world_server_is_held(const struct world_server *);

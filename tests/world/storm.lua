@@ -14,7 +14,7 @@ local ROUNDS <const>, ADMINISTRATORS <const>, WRITERS <const> = 40, 3, 3
 local SECOND_US <const>, SETTLE_S <const> = 1000000, 5
 local POLICIES <const> = { "lru", "slru", "sieve", "s3fifo", "clock", "bag", "tinylfu", "auto" }
 local MODES <const> = { "0", "1", "2", "utility", "random", "lra", "lrc", "lua:utility", "lua:burst", "lua:free-pages" }
--- With -f no chunk sizes are fitted unless somebody orders that, which takes as long as all the rest.
+-- With -f no chunk sizes are fitted unless an administrator orders that, which takes as long as all other orders.
 local ARGUMENTS <const> = { "-m", "16", "-t", "3", "-f", "1.25", "-o", "slab_geometry_rate=100",
     "--policy-dir=lua/slate/policies" }
 -- Beside these, by the seed.
@@ -92,7 +92,7 @@ local function assert_counts(connection)
     end
     local all = values(connection, "pages")
     if all.pages_out == "0" or not all.pages_out then
-        return -- as of every other store than slab
+        return -- stores other than slab have none
     end
     assert_same(tostring(pages), all.pages_out, "pages of all classes")
     -- a class with items keeps a page, over the limit, too

@@ -173,7 +173,7 @@ int select(int count, fd_set *restrict read, fd_set *restrict write, fd_set *res
     return (int)syscall(SYS_pselect6, count, read, write, except, &none, NULL);
 }
 
-/* One that may wait does so here. */
+/* A receive that may wait waits here. */
 ssize_t recv(int fd, void *to, size_t n, int flags) {
     if (!(flags & MSG_DONTWAIT) && !(fcntl(fd, F_GETFL) & O_NONBLOCK)) {
         system_poll_until(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, WORLD_FOREVER);

@@ -53,7 +53,7 @@ struct client {
     int    fd; /* -1: the server hung up */
     char  *unit;
     size_t unit_bytes, sent, to_send; /* to_send: all units, and `mn` behind them unless the client is deaf */
-    char   tail[4]; /* of the received bytes */
+    char   tail[4]; /* the last received bytes */
     bool   done;
 };
 

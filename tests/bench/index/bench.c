@@ -33,7 +33,7 @@ struct operation {
 
 static struct arena *arena;
 static struct operation operations[OPERATIONS_MAX];
-static uint32_t operation_count; /* of a loop: a sixteenth of the items at most, so that they hardly change the load */
+static uint32_t operation_count; /* operations a loop: a sixteenth of the items at most, so that they hardly change the load */
 static uint64_t random_state = 88172645463325252u;
 static struct index ix;
 static uint32_t found;
@@ -198,13 +198,13 @@ static double fill(uint32_t from, uint32_t count) {
     return ns / (count - from);
 }
 
-/* --- the longest insert and the longest look of a fill --- */
+/* --- the longest insert and the longest look-up of a fill --- */
 
 struct watcher {
     uint32_t         items;
     _Atomic uint32_t there; /* the first of them are in */
     _Atomic bool     done;
-    float            longest_us[PARTS]; /* look, by the part of the items that was in */
+    float            longest_us[PARTS]; /* the longest look-up, by the part of the items in the index */
     uint32_t         misses;
 };
 
@@ -273,7 +273,7 @@ static void find_worst(const struct index_kind *kind, uint32_t items, float *lea
 }
 
 static void run_kind(const struct index_kind *kind, uint32_t items) {
-    static const unsigned parts[] = {1, 32, 40, 48, 56, PARTS}; /* of PARTS */
+    static const unsigned parts[] = {1, 32, 40, 48, 56, PARTS}; /* numerators over PARTS */
     float *insert_us = calloc(items, sizeof *insert_us), look_us[PARTS];
     if (insert_us == NULL) {
         exit(1);

@@ -12,11 +12,11 @@ struct address {
     struct sockaddr_storage socket;
     socklen_t bytes;
     char text[256]; /* as given, for messages */
-    char host[256]; /* of text; "" of a UNIX socket */
+    char host[256]; /* the host in text; "" for a UNIX socket */
     const struct tls *tls; /* borrowed; NULL: it is spoken to plainly */
 };
 
-/* False with one sentence in `why`. Looks names up, so it may take a while. */
+/* False with one sentence in `why`. Resolves names, which may take a while. */
 bool address_parse(const char *text, struct address *out, char *why, size_t why_bytes);
 
 /* A connected socket, Nagle off, blocking, or not and (for TCP) still connecting; -1 with errno

@@ -187,7 +187,7 @@ static bool put_fence(struct batch *t, struct batcher *b) {
 
 /* ---------------------------------------------------------------- building */
 
-/* Times of a trace may go back: such a request is due already. */
+/* A trace's time may step back: such a request is due already. */
 static void set_due(struct pace *p, uint64_t time_ms) {
     if (!p->has_first) {
         p->has_first = true;

@@ -24,7 +24,7 @@
 struct op {
     uint64_t key_hash;
     uint32_t key_at; /* offset in `out` */
-    uint32_t value_bytes, ttl_s; /* of the set that fills a miss */
+    uint32_t value_bytes, ttl_s; /* for the set that fills a miss */
     uint8_t key_bytes;
     bool missed, is_filled;
 };
@@ -52,8 +52,8 @@ struct batch {
     uint32_t group_at; /* group of the next reply */
     uint32_t op_at;    /* op of that group that the next value may belong to */
     uint32_t missed;   /* ops to fill */
-    uint32_t answered; /* of a quiet group: writes that were answered after all */
-    unsigned phase;    /* of a size shift */
+    uint32_t answered; /* for a quiet group: writes with a reply after all */
+    unsigned phase;    /* phase of a size shift */
     bool filling;
     char last_error[SAMPLE_BYTES]; /* the last reply of all its batches, if that was an error; otherwise "" */
 };

@@ -13,8 +13,8 @@ struct calcify_phase {
     uint64_t value_bytes, sets, errors, not_stored;
     uint64_t asked, found, wrong; /* when read back at the end */
     unsigned class_id;            /* the class whose sets grew most in this phase; 0: none */
-    uint64_t pages_after[CALCIFY_PHASES]; /* of the classes of phases 1.., after this one */
-    uint64_t pages_elsewhere;             /* of all other classes */
+    uint64_t pages_after[CALCIFY_PHASES]; /* pages of the classes of phases 1.., after this one */
+    uint64_t pages_elsewhere;             /* pages of all other classes */
     struct samples error_samples, wrong_samples;
 };
 

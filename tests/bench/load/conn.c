@@ -260,7 +260,7 @@ static void end_batch_if_done(struct worker *w, struct conn *c, uint64_t now_ns)
 
 /* ---------------------------------------------------------------- receiving */
 
-/* Keeps the bytes of an element that has not wholly come. They may lie in the carry already. */
+/* Saves the bytes of an incomplete element. They may lie in the carry already. */
 static bool keep_rest(struct worker *w, struct conn *c, const char *rest, size_t n, size_t needed) {
     if (c->carry.n > 0) {
         memmove(c->carry.bytes, rest, n);

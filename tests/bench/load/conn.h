@@ -7,7 +7,7 @@
 #include "batch.h"
 #include "worker.h"
 
-#define RECEIVE_BYTES 262144 /* one receive takes all that a usual batch of replies can be */
+#define RECEIVE_BYTES 262144 /* one receive takes any usual batch of replies */
 
 enum conn_state { CONN_CLOSED, CONN_CONNECTING, CONN_SHAKING, CONN_IDLE, CONN_BUSY };
 
@@ -18,7 +18,7 @@ struct conn {
     struct ssl_session_st *resume; /* of the last TLS session (--tls-resume) */
     uint64_t shaking_ns;           /* when the handshake began */
     bool waits_to_write; /* EPOLLOUT is registered */
-    size_t sent;         /* of batch.out */
+    size_t sent;         /* bytes of batch.out */
     uint64_t calls_left;
     struct batch batch;
     struct buffer carry; /* the beginning of a reply element that has not wholly come */
@@ -36,7 +36,7 @@ struct worker {
     struct conn *conns;
     unsigned conn_count;
     unsigned opened, live;     /* conns[0..opened) have been opened once; live ones are open */
-    unsigned busy, connecting; /* of the live ones; connecting, or on the handshake */
+    unsigned busy, connecting; /* live connections that are busy; that connect or shake hands */
     struct conn *idle_first, *idle_last; /* longest idle first */
     uint64_t budget;                     /* requests that may still be made */
     uint64_t deadline_ns;                /* 0: none */

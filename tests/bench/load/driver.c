@@ -233,7 +233,7 @@ void driver_run(const char *name, enum source_kind source, const struct options 
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGINT);
     sigaddset(&wanted, SIGTERM);
-    /* The workers inherit the mask, so the signals reach nobody but the descriptor. */
+    /* The workers inherit the mask, so only the descriptor gets the signals. */
     pthread_sigmask(SIG_BLOCK, &wanted, &before);
     r.threads = calloc(o->threads, sizeof(*r.threads));
     r.done_event = eventfd(0, EFD_CLOEXEC);

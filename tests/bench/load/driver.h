@@ -10,17 +10,17 @@
 struct interval {
     double end_s; /* since the start of the phase */
     uint64_t requests, hits, misses, errors, wrong;
-    uint64_t reads, read_p50_ns, read_p99_ns, read_max_ns; /* those answered; latencies to their bucket's edge */
+    uint64_t reads, read_p50_ns, read_p99_ns, read_max_ns; /* answered reads; latencies to their bucket's edge */
 };
 
 struct phase_result {
     const char *name;
     double seconds;     /* wall time */
-    double cpu_seconds; /* of this process, user and system */
+    double cpu_seconds; /* CPU time of this process, user and system */
     bool interrupted;   /* SIGINT or SIGTERM came */
     struct failure failure;
     struct tally tally;
-    struct interval *intervals; /* one every --interval and the rest; NULL without that option */
+    struct interval *intervals; /* one every --interval, and a last shorter one; NULL without that option */
     size_t interval_count;
 };
 

@@ -15,9 +15,9 @@ struct row {
     const char *name;
     const char *argument; /* NULL: a switch */
     const char *initial;
-    double min, max;     /* of numbers */
+    double min, max;     /* bounds of a number */
     const char *expects; /* completes "--name takes …"; NULL: numbers say their range */
-    size_t offset;       /* of the field in struct options */
+    size_t offset;       /* the field's offset in struct options */
     option_parser *parse;
     const char *help;
 };

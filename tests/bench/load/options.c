@@ -246,7 +246,7 @@ static bool settle(struct options *o, char *why, size_t why_bytes) {
         o->reads_pct = o->method == VERB_GET ? 100 : 0;
     }
     if (o->method == VERB_GET) {
-        o->method = VERB_SET; /* of the requests that are not gets */
+        o->method = VERB_SET; /* the verb of requests that are no gets */
     }
     if (o->replay != NULL) {
         o->fill_on_miss = true;

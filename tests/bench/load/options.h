@@ -14,7 +14,7 @@
 #define SHIFT_MAX 16
 #define KEY_MAX_BYTES 250
 
-#define VALUE_MAX_BYTES 1000000 /* that a distribution may give */
+#define VALUE_MAX_BYTES 1000000 /* the largest value that a distribution may give */
 
 enum verb { VERB_GET, VERB_SET, VERB_DELETE };
 

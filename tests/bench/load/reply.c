@@ -6,7 +6,7 @@
 static const struct word {
     const char *text;
     enum reply_kind kind;
-    bool whole_line; /* else further text may follow after a blank */
+    bool whole_line; /* false: further text may follow after a blank */
 } words[] = {
     {"END", REPLY_END, true},
     {"STORED", REPLY_DONE, true},

@@ -20,8 +20,8 @@ struct source {
     unsigned phase;
     double elapsed_s;
     struct trace *trace;
-    struct trace_request line; /* of the trace, */
-    uint64_t line_left;        /* which is yielded so often still, */
+    struct trace_request line; /* the last line of the trace, and */
+    uint64_t line_left;        /* how often it will still be yielded */
     uint64_t twins, twin;      /* by so many keys each time */
     struct simulate_recall *recall; /* the trace's own stores; NULL: the trace has none */
     char failure[TRACE_WHY_BYTES];

@@ -27,16 +27,16 @@ struct phase_tally {
 struct tally {
     uint64_t requests; /* the load's own requests: gets, writes and others, without fills */
     uint64_t gets, hits, misses;
-    uint64_t hit_bytes; /* of the values that hits returned */
+    uint64_t hit_bytes; /* bytes of the values that hits returned */
     uint64_t sets;  /* values sent: writes and fills */
-    uint64_t fills; /* of these, after a miss */
+    uint64_t fills; /* those of the writes that follow a miss */
     uint64_t stored, not_stored;
     uint64_t unconfirmed;              /* sent with noreply */
     uint64_t others, found, not_found; /* deletes */
     uint64_t verified;
     uint64_t received_bytes, sent_bytes;
     uint64_t connections;
-    uint64_t handshakes, resumed; /* of TLS; resumed: handshakes that resumed a session */
+    uint64_t handshakes, resumed; /* TLS handshakes; resumed: those that resumed a session */
     struct samples errors; /* error replies */
     struct samples wrong;  /* values that differ from the stored ones */
     struct phase_tally phases[SHIFT_MAX];

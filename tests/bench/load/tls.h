@@ -28,7 +28,7 @@ enum tls_shaken { TLS_DONE, TLS_WANTS_READ, TLS_WANTS_WRITE, TLS_FAILED };
 
 /* Goes on with the handshake. TLS_FAILED: tls_why(errno) says why. */
 enum tls_shaken tls_shake(struct ssl_st *ssl);
-/* Of an agreed session: whether an earlier one was taken up again. */
+/* For an established session: whether it resumed an earlier one. */
 bool tls_is_resumed(const struct ssl_st *ssl);
 
 /* As send and recv of a socket: -1 with errno, EAGAIN when the socket must be waited for. */

@@ -14,7 +14,7 @@
 #include "tls.h"
 
 #define EVENTS_PER_TURN 256
-#define TURN_NS UINT64_C(100000000)   /* look at `stop` and the clock at least this often */
+#define TURN_NS UINT64_C(100000000)   /* check `stop` and the clock at least this often */
 #define DRAIN_NS UINT64_C(2000000000) /* after `stop`, wait this long for replies in flight */
 
 uint64_t clock_ns(void) {

@@ -27,7 +27,7 @@ local PAGES_PER_S <const> = 250
 local BURST_PAGES <const>, BURST_LIMIT_S <const> = 200, 5
 local FILL_RATE <const> = 200000
 local TICK_S <const> = 0.04
-local LOAD_LIMIT_S <const> = 3600 -- of the gets, should nobody end them
+local LOAD_LIMIT_S <const> = 3600 -- bounds the gets if nothing ends them
 local REALTIME <const> = { "chrt", "-f", "1" }
 local FACTORS <const> = { "1.12", "1.25" } -- in turn, should a change be done before the windows are over
 
@@ -108,7 +108,7 @@ local function burst_speed(server, class, one_by_one)
   return moved / (socket.gettime() - begun_s)
 end
 
--- The gets, for as long as windows are looked at.
+-- The gets, for as long as windows last.
 local function begin_gets(programs, server)
   return load.start(programs, server, { "--keys", KEYS, "--sizes", VALUE_BYTES, "--key-prefix", "read-",
     "--conns", 16, "--rate", RATE, "--duration", LOAD_LIMIT_S, "--interval", WINDOW_S })
@@ -170,7 +170,7 @@ end
 -- A pair of windows, the quiet one first in every other pair. `hush` runs before the quiet window, in which the client
 -- calls `idle` in place of the disturbance.
 local function pair(server, gets, n, lists, hush, disturb, idle)
-  gets:await_interval() -- which may have had to catch up
+  gets:await_interval() -- the client may have had to catch up
   for i = 1, 2 do
     local list = (n + i) % 2 == 0 and lists.quiet or lists.busy
     if list == lists.quiet then

@@ -110,7 +110,7 @@ function M.run(programs, server, words)
   return M.start(programs, server, words):finish()
 end
 
---- Sets that were refused for lack of memory. A value that is larger than any item may be is none of them.
+--- Sets refused for lack of memory. A value larger than any item may be does not count.
 function M.refused(phase)
   local too_large = 0
   for _, sample in ipairs(phase.errors_samples) do

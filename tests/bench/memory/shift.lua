@@ -11,7 +11,7 @@ local PHASE_REQUESTS <const> = compare.setting("PHASE_REQUESTS", 100000)
 local RATE <const> = compare.setting("RATE", 20000)
 local FOOTPRINT_BYTES <const> = 200000000
 local MEDIANS <const> = { 130, 1400, 11000 }
-local SIGMA <const> = 0.3 -- of the logarithm: the sizes of a phase fall into a handful of classes
+local SIGMA <const> = 0.3 -- sigma of the logarithm: the sizes of a phase fall into a handful of classes
 local MODES_AT_RATE <const> = { "off", "utility" }
 local PEER_MODES_AT_RATE <const> = { 1 }
 

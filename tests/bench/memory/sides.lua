@@ -66,7 +66,7 @@ function M.slated(programs, mode, label)
   return side(programs.slated, mode, label or "slated" .. (mode and " " .. mode or ""))
 end
 
---- The newest memcached, or nil where there is none.
+--- The newest memcached, or nil.
 function M.peer(programs, mode)
   local peer = programs.peers[1]
   return peer and side(peer, mode, peer.name .. (mode and ", " .. mode or ""))

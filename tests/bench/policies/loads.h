@@ -11,16 +11,16 @@ enum { STREAMS_MAX = 8, PHASES_MAX = 4, LOAD_MEBIBYTES = 64 };
 
 enum figure {
     FIGURE_HITS,   /* hits of a hundred gets, over the phases that count */
-    FIGURE_PAGES,  /* that the class of the moment has after a phase that counts: the least */
+    FIGURE_PAGES,  /* the fewest pages of the class in demand after a counting phase */
     FIGURE_IN_USE, /* chunks in use of a hundred, at the end */
 };
 
 struct stream {
     const char *name; /* the first letters of its keys; NULL: no stream */
-    const char *sizes, *popularity; /* as slate-load writes them; NULL: every key is new */
+    const char *sizes, *popularity; /* slate-load's distributions; NULL: every key is new */
     uint64_t    keys;
-    double      share; /* of the phase's requests */
-    bool        stores; /* sets; else gets, and a set after a miss */
+    double      share; /* share of the phase's requests */
+    bool        stores; /* sets; false: gets, and a set after a miss */
 };
 
 struct phase {
@@ -33,7 +33,7 @@ struct phase {
     struct stream streams[STREAMS_MAX];
 };
 
-/* Of a cache of LOAD_MEBIBYTES. */
+/* A load for a cache of LOAD_MEBIBYTES. */
 struct load {
     const char  *name, *what; /* a name of NULL ends the table */
     enum figure  figure;

@@ -18,7 +18,7 @@ enum {
     SEEDS = 3,
     SEEDS_MAX = 100,
     MODES_MAX = 16,
-    SECOND_GETS_LEAST = 9000, /* of a second whose hits are compared; fewer show too little */
+    SECOND_GETS_LEAST = 9000, /* gets that a second must have to be compared; fewer show too little */
 };
 
 struct wanted {

@@ -23,7 +23,7 @@ enum {
     PAGE_NS = 300 * 1000,
     ITEM_NS = 300,
     TURN_REQUESTS = 32,
-    TEND_NS = 250 * 1000, /* the tuner looks whether something is due */
+    TEND_NS = 250 * 1000, /* how often the tuner checks for due tasks */
     SECOND_NS = 1000 * 1000 * 1000,
     KEY_BYTES = 32,
 };
@@ -46,10 +46,10 @@ struct world {
     uint32_t            value_max;
     uint64_t            now_ns, tend_ns, requests;
     int64_t             shown_s;
-    uint64_t            moved, looked;          /* by the mover, as of the last look */
-    uint64_t            gets, hits, refused;    /* of phases that count; refused of all */
-    struct second       by_second[SECONDS_MAX]; /* of all phases */
-    uint64_t            sets[SLAB_CLASSES_MAX]; /* of the phase */
+    uint64_t            moved, looked;          /* counts of the mover, now and at its last reading */
+    uint64_t            gets, hits, refused;    /* of counting phases; refused: of all */
+    struct second       by_second[SECONDS_MAX]; /* gets and hits of all phases */
+    uint64_t            sets[SLAB_CLASSES_MAX]; /* sets of the phase */
     double              least_pages;
 };
 
@@ -79,7 +79,7 @@ static void show_time(struct world *w, uint64_t at_ns) {
     }
 }
 
-/* The mover's work is done at once, and paid for by the time until the tuner looks again. */
+/* The mover's work is done at once; its time passes before the tuner runs again. */
 static void tend(struct world *w) {
     struct tuner_facts f;
     show_time(w, w->now_ns);

@@ -16,11 +16,11 @@ struct second {
 
 struct outcome {
     double   figure;
-    uint64_t changes;    /* of the chunk sizes */
-    unsigned seconds;    /* that are over */
+    uint64_t changes;    /* changes of the chunk sizes */
+    unsigned seconds;    /* complete seconds */
     struct second by_second[SECONDS_MAX];
     uint64_t moves;      /* pages */
-    uint64_t to_and_fro; /* of those: in phases that count, and no change of pages explains them */
+    uint64_t to_and_fro; /* moves in counting phases that no change of pages explains */
     uint64_t lost;       /* live items that moves cost */
     uint64_t stolen;     /* pages that a class with nothing took at once */
     uint64_t refused;    /* sets */
@@ -28,7 +28,7 @@ struct outcome {
 
 struct play {
     const struct load *load;
-    const char        *mode;      /* of automove */
+    const char        *mode;      /* mode of automove */
     bool               fits_sizes; /* the cache's chunk sizes are fitted by themselves */
     uint64_t           seed;
 };

@@ -143,7 +143,7 @@ static void run(struct bench *b, double seconds, double operations_a_s) {
 }
 
 static void adjust(struct cache_config *cache, struct tuner_config *tune) {
-    static struct settings defaults; /* the tuner keeps a name */
+    static struct settings defaults; /* static, because the tuner stores a pointer to a name */
     settings_init(&defaults);
     cache->huge_pages = true;
     tune->by_hand = true;

@@ -214,7 +214,7 @@ static unsigned words_of(char *list, const char *words[LIST_MAX]) {
     return n;
 }
 
-/* Those of a list, or all. */
+/* The kinds named in a list, or all. */
 static unsigned kinds_of(char *list, const char *kinds[LIST_MAX]) {
     unsigned n = 0;
     if (strcmp(list, "all") != 0) {

@@ -2,8 +2,8 @@
 --- Packets of memcached's binary protocol: made from words, sent, received, and returned as words.
 --
 -- A packet to send, as words: an opcode in two hexadecimal digits, then any of key=TEXT, extras=HEX, value=TEXT, cas=N
--- (or cas=last: the last one that was received), magic=HEX and body_bytes=N, which else follow. TEXT has \xHH for a
--- byte, and c*N for a run of one. A received packet has the same words, with status=HEX; its CAS is the number of
+-- (or cas=last: the last one that was received), magic=HEX and body_bytes=N, which otherwise follow. TEXT has \xHH for
+-- a byte, and c*N for a run of one. A received packet has the same words, with status=HEX; its CAS is the number of
 -- different ones that the connection has seen, because servers count differently.
 local M = {}
 
@@ -52,8 +52,8 @@ local function packet(opcode, fields, opaque)
         extras .. key .. value
 end
 
---- The claims of a file: { claim =, steps = { { sent =, want = } } }. `#` begins one, `>` is a packet that is sent, `<`
--- one that comes back, `=` stands where all of them have come.
+--- The claims of a file: { claim =, steps = { { sent =, want = } } }. `#` begins one, `>` is a packet to send, `<` a
+-- reply, `=` means that all replies have come.
 function M.claims(path)
     local list, claim, step = {}, nil, nil
     for line in io.lines(path) do

@@ -82,7 +82,7 @@ function M.clock(size)
     end)
 end
 
---- SIEVE (Zhang and others, NSDI 2024): the hand goes from the oldest to newer ones and clears bits; nobody moves.
+--- SIEVE (Zhang and others, NSDI 2024): the hand goes from the oldest to newer nodes and clears bits; no node moves.
 function M.sieve(size)
     local hand
     return simple(size, function(_, node) node.hits = 1 end, function(queue)

@@ -54,7 +54,7 @@ local function sleep(seconds) require("slate.base.clock").sleep(seconds) end
 --- Quotes a word for the shell.
 function M.quoted(word) return "'" .. tostring(word):gsub("'", "'\\''") .. "'" end
 
-local executables = {} -- that were seen
+local executables = {} -- the executables seen
 
 local function is_executable(path)
     if path and not executables[path] then
@@ -89,7 +89,7 @@ function M.choices(slated, option)
     return list
 end
 
---- A stock memcached's path, the newest at hand; nil when there is none.
+--- The path of a stock memcached, the newest at hand; or nil.
 function M.memcached() return is_executable("build/peer/memcached") or is_executable("/usr/bin/memcached") end
 
 --- A temporary folder, named as by mktemp -d; `remove_folder` removes it. No process is started for this: specs make

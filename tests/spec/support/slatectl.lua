@@ -73,7 +73,7 @@ local function globals_of(process, exit)
     return globals
 end
 
-local REST_S <const> = 0.01 -- of the true time, in which other processes go on
+local REST_S <const> = 0.01 -- of real time, in which other processes go on
 
 -- Puts a clock that leaps over sleeps into the modules of a process; clock.leapt_s counts the seconds.
 local function leap(require, clock, meanwhile)

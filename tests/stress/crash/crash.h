@@ -22,7 +22,7 @@ struct place { /* the server's place and its options */
     const char *program;
     char        file[256], socket[100], log[256];
     bool        roomy; /* nothing need be evicted, so nothing may be missing */
-    const char *crash_at; /* of a debug build: the failpoint at which it ends by itself; NULL: none */
+    const char *crash_at; /* failpoint at which a debug build ends by itself; NULL: none */
     pid_t       pid;
     int         process_fd; /* readable after its end */
 };

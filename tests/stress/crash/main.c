@@ -224,8 +224,8 @@ static void clear(void) {
 #ifdef SLATE_DEBUG
 /* --- each point at which a crash could fall: a debug build ends there by itself --- */
 
-enum where { MADE, BEGUN, SERVED, FLUSHED, ENDED }; /* when the point is come to */
-/* The start at one point is the recovery from the one before: behind each that is come to at a start stands another. */
+enum where { MADE, BEGUN, SERVED, FLUSHED, ENDED }; /* when the server reaches the point */
+/* A start at one point recovers from the crash at the point before; so a point reached at a start follows another one. */
 static const struct {
     const char *at;
     enum where  where;

@@ -333,7 +333,7 @@ void owner_verify(struct owner *o, const struct place *place) {
             goes_on = read_key(o, f);
             if (goes_on) {
                 judge(o, place, key, f);
-            } else if (place->crash_at == NULL) { /* one that is to crash may have come to that point by itself, and is read later */
+            } else if (place->crash_at == NULL) { /* a server that is to crash may have reached that point by itself, and is read later */
                 COUNT(corrupt);
                 complain(o, key, f, "cannot be read");
             }

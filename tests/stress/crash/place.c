@@ -11,7 +11,7 @@
 
 #include "notified.h"
 
-static int words_fd, answers_fd[WAITS]; /* of servers that serve; eventfds, of batches that were answered */
+static int words_fd, answers_fd[WAITS]; /* messages of servers that serve; eventfds, for batches with their replies */
 
 /* The memory file is on a tmpfs where there is one. */
 void place_make(struct place *p, const char *program, bool roomy) {

@@ -12,7 +12,7 @@ void audit_tell(int port, const char *command);
 bool audit_rest(int port);
 
 struct audit_counts {
-    uint64_t items, bytes;       /* of stats */
+    uint64_t items, bytes;       /* by stats */
     uint64_t dumped, in_classes, in_sizes; /* items, by other ways */
     uint64_t class_bytes, size_bytes; /* the sums over classes, and over sizes of stats sizehist */
     bool     all_sizes;          /* sizehist covered all pages */

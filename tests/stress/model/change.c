@@ -57,7 +57,7 @@ static void count_on(struct entry *e, const struct request *r, bool present) {
     }
     char text[24];
     size_t digits = (size_t)snprintf(text, sizeof text, "%" PRIu64, n), bytes = present && e->value_bytes > digits ? e->value_bytes : digits;
-    /* memcached writes over the old number when the new one fits, and so keeps the marks. */
+    /* memcached overwrites the old number when the new one fits, and so keeps the marks. */
     bool keeps_marks = present && digits <= e->value_bytes;
     e->stale &= keeps_marks;
     e->won &= keeps_marks;
@@ -179,7 +179,7 @@ struct change_reply {
     char         line[800];
     const char  *flags;     /* in the reply, after the code */
     bool         has_number;
-    uint64_t     number;    /* of ma */
+    uint64_t     number;    /* of a reply to ma */
 };
 
 static bool read_change(const struct request *r, struct world *w, struct wire *c, const char *line, struct change_reply *reply) {

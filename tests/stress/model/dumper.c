@@ -122,7 +122,7 @@ void *dumper_main(void *arg) {
     return NULL;
 }
 
-/* Events come when they do, so only their form is looked at. */
+/* Events come at any time, so only their form is checked. */
 void *watcher_main(void *arg) {
     static const char *const what[] = {"fetchers mutations evictions", "connevents sysevents", "deletions evictions", "rawcmds"};
     struct actor *a = arg;

@@ -1,5 +1,5 @@
-/* Clients one would rather not have: values half sent, connections that break, replies that nobody reads, nonsense. Their keys
- * are theirs alone; readers hold them to be whole. */
+/* Unwelcome clients: half values, broken connections, unread replies, nonsense. Their keys are theirs alone; readers check that the values
+ * are complete. */
 #include <string.h>
 
 #include "actors.h"

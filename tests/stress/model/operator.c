@@ -1,5 +1,5 @@
-/* An operator: one order after the other, all that can change while the server serves. A server without such a command answers
- * with an error, which is as good. */
+/* An operator: one order after the other, of every change that a running server permits. A server without such a command answers with an
+ * error, which is fine. */
 #include <stdio.h>
 #include <string.h>
 

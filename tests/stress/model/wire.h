@@ -12,8 +12,8 @@ struct wire {
     size_t in_at, in_end, in_room;
 };
 
-bool  wire_open_path(struct wire *, const char *path); /* of a UNIX socket */
-bool  wire_open(struct wire *, int port, int receive_buffer_bytes); /* 0: the system's size; else the server too can send little ahead */
+bool  wire_open_path(struct wire *, const char *path); /* opens a UNIX socket */
+bool  wire_open(struct wire *, int port, int receive_buffer_bytes); /* 0: the system's size; a small one bounds the server's, too */
 void  wire_close(struct wire *, bool reset);  /* reset: the server sees an error instead of an end */
 void  wire_free(struct wire *);
 char *wire_room(struct wire *, size_t n);     /* where the next n bytes to be sent are written to */

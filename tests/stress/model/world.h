@@ -42,7 +42,7 @@ extern const char *const op_names[OP_KINDS];
 /* A version's number grows with every request that concerns the key. */
 struct key_board {
     _Atomic uint32_t floor;  /* a value with a head that is read from now on is at least of this version */
-    _Atomic uint32_t issued; /* and at most of this one */
+    _Atomic uint32_t issued; /* the highest version issued */
 };
 
 struct world {

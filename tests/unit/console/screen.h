@@ -60,7 +60,7 @@ __attribute__((unused)) static const char *draw(const struct frame *frame, int w
     return screen;
 }
 
-/* The frame of the model that is looked at. */
+/* The frame of the drawn model. */
 static struct frame frame;
 
 /* A view of a model that goes on for so many refreshes, on a screen of 80 columns. */

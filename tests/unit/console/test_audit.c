@@ -92,7 +92,7 @@ TEST(test_a_failure_of_lua_ends_what_is_under_way_and_no_more) {
 struct memory {
     lua_Alloc alloc;
     void *ud;
-    size_t limit_bytes; /* of one block */
+    size_t limit_bytes; /* the largest block allowed */
 };
 
 static void *lacking(void *ud, void *block, size_t was, size_t bytes) {

@@ -17,7 +17,7 @@ static void write_file(const char *text) {
     fclose(file);
 }
 
-/* Lets a look begin that is due, and end. */
+/* Lets a due look-up begin and end. */
 static void look(void) {
     now_ms += LIST_RETRY_MS + 1;
     fleet_step_lists(&fleet, now_ms);
@@ -124,7 +124,7 @@ TEST(test_addresses_of_a_name_stay_while_they_answer) {
 }
 
 int main(void) {
-    struct model *nobody = brain_model(""); /* keeps the state of Lua, as slatetop does */
+    struct model *nobody = brain_model(""); /* the state of Lua stays, as in slatetop */
     close(mkstemp(path));
     tap_run_tests();
     unlink(path);

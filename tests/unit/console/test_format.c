@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* The words are tried where they stand, in tests/spec/lua_units_spec.lua. */
+/* The words are tested in tests/spec/lua_units_spec.lua. */
 TEST(test_figures_have_the_words_of_lua_and_a_dash_or_reset_of_c) {
     static const double counts[] = {44213, 1630000, 99999.6, NAN, RATE_RESET};
     static const char *const words[] = {"44213", "1630K", "100K", "-", "reset"};

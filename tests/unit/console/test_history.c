@@ -25,7 +25,7 @@ TEST(test_means_weigh_by_time_and_skip_gaps) {
     history_init(&history, 10, 1);
     history_begin(&history, 0);
     history_begin(&history, 1000);
-    history_set(&history, 0, 10); /* stands for one second */
+    history_set(&history, 0, 10); /* has the value of one second */
     history_begin(&history, 4000);
     history_set(&history, 0, 50); /* for three */
     history_begin(&history, 5000);

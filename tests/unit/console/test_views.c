@@ -29,7 +29,7 @@ TEST(test_lines_without_a_warning_give_way_to_classes) {
     ok(shows("○ ok    hit ratio"), "on a tall screen both have room");
 }
 
-/* Ops a second of a minute, of which one second stands out. */
+/* A minute of ops a second with one much higher second. */
 TEST(test_one_spike_does_not_flatten_a_minute) {
     look(fixture_model("memcached-1.4.25"), 20, 0);
     struct snapshot spike = *model_now(model);

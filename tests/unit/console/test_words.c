@@ -37,7 +37,7 @@ TEST(test_a_long_sentence_ends_behind_a_word) {
     is_str(out, "word", "a text that just fits is complete");
 }
 
-/* As many sizes as slated has at most, each as long as one can be. */
+/* The most sizes that slated has, each of the longest text. */
 TEST(test_the_longest_prediction_is_cut_at_a_number) {
     char answer[2048] = "PREDICTED 63 classes would hold 109.3 % more items in 1048576 pages, 1093100000 instead of "
                         "1000000000, and waste 44.1 % of their memory instead of 52.0 %; sizes that no item has yet "

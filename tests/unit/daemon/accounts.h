@@ -5,7 +5,7 @@
 #include "cache_fixture.h"
 #include "tap.h"
 
-/* Of a slab store: chunks are free, or hold an item or a piece; each item is in a queue; each page is a class's. */
+/* For a slab store: chunks are free, or hold an item or a piece; each item is in a queue; each page is a class's. */
 static inline bool accounts_agree(struct cache *c) {
     uint64_t free_listed = 0, free_seen = 0, queued = 0, seen = 0, bytes = 0, pages = 0, draining = 0;
     const struct slab *slab = c->slab;

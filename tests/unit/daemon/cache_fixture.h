@@ -45,7 +45,7 @@ static inline void fixture_end(struct cache **c, struct cache_thread **ct) {
 /* A value that differs by key and version at any length. */
 static inline void fixture_value(char *to, size_t bytes, uint64_t key, uint64_t version) {
     uint64_t x = key * 0x9e3779b97f4a7c15u + version * 0xd1b54a32d192ed03u + bytes;
-    for (size_t i = 0; i < bytes; i += sizeof x) { /* whole words: the thread sanitizer looks at each store */
+    for (size_t i = 0; i < bytes; i += sizeof x) { /* whole words: the thread sanitizer checks each store */
         x ^= x >> 33, x *= 0xff51afd7ed558ccdu, x ^= x >> 29;
         if (bytes - i >= sizeof x) {
             memcpy(to + i, &x, sizeof x);

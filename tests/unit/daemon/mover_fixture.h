@@ -117,7 +117,7 @@ static inline void return_held(struct rig *r, struct item **held, unsigned count
     cache_turn_end(r->client);
 }
 
-static struct move_result last; /* of the last move */
+static struct move_result last; /* the last move's result */
 
 /* A step, and the time until the next. */
 static inline void step(struct rig *r) {

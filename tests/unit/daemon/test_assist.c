@@ -186,7 +186,7 @@ TEST(test_sets_go_on_after_the_move) {
     end_help();
 }
 
-/* The mover leaves pages to others, and is done with a move while somebody's turn lasts. */
+/* The mover leaves pages to other threads, and ends a move while another thread's turn lasts. */
 static void move_within_a_turn(struct cache_thread *other) {
     struct page_move m = {.from = h.from, .to = h.to, .pages = 2};
     uint32_t had_to = pages_to();

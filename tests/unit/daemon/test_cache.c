@@ -99,7 +99,7 @@ static void test_eviction_never_shows_a_wrong_value(uint64_t x, const struct evi
         }
     }
     ok(wrong == 0 && hits > 100, "%s: no wrong value among %" PRIu64 " hits under eviction", policy->name, hits);
-    if (policy->victim != NULL || TAP_SLOWER == 1) { /* else the cache does not fill */
+    if (policy->victim != NULL || TAP_SLOWER == 1) { /* without a victim the cache does not fill */
         ok((refused > 0) == (policy->victim == NULL), "%s: no set is refused, but where nothing is evicted", policy->name);
     }
     cache_turn_end(ct);

@@ -28,7 +28,7 @@ static void test_a_class_keeps_a_page(uint64_t x) {
     read_class(c, LARGE, MANY, &x);
     ok(near(share_at(c, &k, MANY * PAGE, 0.5, 1), MANY / 2 * PAGE), "one class: half of it is half");
     for (unsigned i = 0; i < MANY; i++) {
-        k.bytes[LARGE + 1 + i] = PAGE; /* nobody reads them, but they are there */
+        k.bytes[LARGE + 1 + i] = PAGE; /* unread, but present */
     }
     double bytes = share_at(c, &k, 2 * MANY * PAGE, 0.55, 1);
     ok(near(bytes, 2 * MANY * PAGE * 0.1), "%d pages of which the large class has two: as if all had a tenth, %.2f pages", MANY + 2, bytes / PAGE);

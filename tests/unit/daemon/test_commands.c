@@ -251,7 +251,7 @@ static void test_a_worker_waits_for_no_order(struct rig *rig) {
     struct asking each[LINES];
     unsigned asleep = 0;
     for (unsigned i = 0; i < LINES; i++) {
-        ask(&each[i], rig, lines[i]); /* returns though nobody carries out the order */
+        ask(&each[i], rig, lines[i]); /* returns though no thread carries out the order */
         asleep += sleeps(&each[i]);
     }
     is(asleep, LINES, "a worker whose sessions change the server goes on, and they sleep");

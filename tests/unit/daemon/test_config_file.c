@@ -146,7 +146,7 @@ TEST(test_bad_lines_are_refused) {
 }
 
 TEST(test_bad_files_are_refused) {
-    free(s.config_text); /* of the parse before, which the next one forgets */
+    free(s.config_text); /* the text of the parse before, which the next one forgets */
     s.config_text = NULL;
     char *argv[] = {"slated", "--config", "/nonexistent/slated.conf", NULL};
     is(options_parse(3, argv, 0, &s, why), OPTIONS_BAD, "a file that is not there");

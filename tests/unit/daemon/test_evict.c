@@ -8,7 +8,7 @@
 
 enum { NODES = 1000 };
 static struct evict_queue q; /* under test */
-static struct node nodes[NODES + 1]; /* reference 0 is none */
+static struct node nodes[NODES + 1]; /* reference 0 means no node */
 
 /* The key of a node is the node's number. */
 static uint64_t hash_of(const struct node *n) { return (uint64_t)(n - nodes) * 0x9e3779b97f4a7c15u; }
@@ -183,7 +183,7 @@ static void test_a_renewed_node_counts_as_new(const struct evict_policy *p) {
 static void test_a_wrong_mark_makes_no_node_newer_than_it_may_be(const struct evict_policy *p) {
     filled(p, 200, 10);
     unsigned later = 0, live = 0;
-    for (unsigned round = 0; round < 2; round++) { /* then they are flushed as well */
+    for (unsigned round = 0; round < 2; round++) { /* in the second round they are flushed as well */
         for (unsigned n = 1; n <= 200; n++) {
             node_set_time_s(&nodes[n], 10);
             node_set_mark(&nodes[n], (uint8_t)(node_age_code(3600) << 3 | p->hit_max));
@@ -238,13 +238,13 @@ static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, 
         tap_random(&x);
         unsigned i = (unsigned)(x >> 8) % LIVE, old = live[i];
         switch (x % 8) {
-        case 0: /* one is copied elsewhere */
+        case 0: /* a node is copied elsewhere */
             nodes[unused] = nodes[old];
             evict_list_replace(&q, &nodes[old], &nodes[unused]);
             live[i] = unused;
             unused = old;
             break;
-        case 1: /* one is deleted and another stored */
+        case 1: /* a node is deleted and another stored */
             evict_remove(&q, &nodes[old]);
             insert(old, round / 10);
             break;
@@ -313,7 +313,7 @@ TEST(test_a_scan_does_not_flush_popular_keys) {
     }
 }
 
-/* Keys that come back soon after they left unread: S3-FIFO keeps them the second time. */
+/* Keys that come back soon after an unread eviction: S3-FIFO retains them the second time. */
 TEST(test_a_ghost_that_returns_goes_to_the_main_queue) {
     filled(&evict_s3fifo, 100, 1);
     is(evict_list_of(insert(evict_one(2), 3)), EVICT_MAIN, "s3fifo: an item that comes back soon is not new");
@@ -323,7 +323,7 @@ TEST(test_a_ghost_that_returns_goes_to_the_main_queue) {
 
 /* --- settings of s3fifo --- */
 
-/* Nodes from … to, hit so often that a victim is looked for behind them. */
+/* Nodes from … to, hit so often that the search for a victim goes past them. */
 static void fill_main(unsigned from, unsigned to) {
     for (unsigned n = from; n <= to; n++) {
         insert(n, 1);
@@ -356,7 +356,7 @@ TEST(test_the_small_queue_has_its_share) {
     }
 }
 
-/* Of a hundred nodes that came at 100 s some were hit; which two go first at 200 s. */
+/* A hundred nodes came at 100 s, some were hit; the two that go first at 200 s. */
 TEST(test_which_hits_keep_an_item) {
     static const struct {
         const struct evict_policy *policy;

@@ -94,7 +94,7 @@ static void test_a_short_queue_has_a_victim(const struct evict_policy *to) {
 
 enum { FILLED = 5000, HOT = 250, NEW = FILLED / 2, EVICTED = 500, REFS = FILLED + NEW + EVICTED };
 enum { AT_THE_FRONT, AT_THE_BACK, EVENLY, IN_ONE_RUN, PLACES };
-static struct node nodes[REFS + 1]; /* reference 0 is none */
+static struct node nodes[REFS + 1]; /* reference 0 means no node */
 static bool gone[REFS + 1];
 
 static uint64_t hash_of_node(const struct node *n) { return (uint64_t)(n - nodes) * 0x9e3779b97f4a7c15u; }

@@ -142,7 +142,7 @@ TEST(test_pieces_give_way) {
     world_close(&w);
 }
 
-/* Chunks that partitions have at hand serve other partitions when the class has nothing else. */
+/* Chunks in magazines serve other partitions when the class has no others. */
 TEST(test_stocks_give_way) {
     struct cache_config cfg = fixture_config(2 * MIB);
     struct world w;
@@ -192,7 +192,7 @@ TEST(test_without_evictions_a_set_is_refused) {
 
 int main(void) {
     clock_start();
-    fixture_patience_us = 0; /* nobody else could give memory back meanwhile */
+    fixture_patience_us = 0; /* no other thread could free memory meanwhile */
     memset(value, '7', sizeof value);
     return tap_main();
 }

@@ -37,7 +37,7 @@ static unsigned bare_holes(const struct fit_histogram *h, const struct size_list
     return n;
 }
 
-/* The least memory of all lists that have a ladder and no more sizes than that: each set of 16 chunk sizes is looked at. */
+/* The least memory of all lists with a ladder and no more sizes: tries each set of 16 chunk sizes. */
 static double best_of(const struct fit_histogram *h, const struct size_rules *r) {
     double least = INFINITY;
     for (unsigned set = 1; set < 1u << 16; set++) {

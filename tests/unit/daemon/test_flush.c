@@ -49,7 +49,7 @@ static void test_each_of_many_flushes_removes_earlier_items(struct cache_thread 
     }
     is(kept, 0, "each of %d flushes in a second removes earlier items", FLUSHES);
     is(lost, 0, "and nothing that is stored after it");
-    fixture_next_turn(ct, 0); /* else the second of the last flush may not be known yet, and the item be used in a second to come */
+    fixture_next_turn(ct, 0); /* otherwise the second of the last flush may be unknown yet, and the item be used in a second to come */
     set(ct, "small", 10);
     lives(ct, "small", &v);
     ok(cache_now_s(ct) - v.last_access_s <= 1, "an item that is stored then was used now (%d s ago)", (int)(cache_now_s(ct) - v.last_access_s));

@@ -171,7 +171,7 @@ TEST(test_pages_over_the_limit_count_for_the_rate) {
     for (uint64_t n = 0; n < 100; n++) { /* the first page of a class comes over the limit */
         fixture_set(r.ct, n, many, (size_t)(100 * pow(1.06, (double)n)));
     }
-    r.t->settings.geometry.rate_pct = 2; /* of two pages, one in 25 s */
+    r.t->settings.geometry.rate_pct = 2; /* percent of two pages, one in 25 s */
     is_str(ask_factor(&r, 1.5), "OK", "then fewer");
     for (int i = 0; i < PATIENCE_MS && f.pages_drained < DRAINED; i++) {
         step(&r);
@@ -235,7 +235,7 @@ TEST(test_pause_resume_and_revert_midway) {
     rig_close(&r);
 }
 
-/* --- looks while the memory fills --- */
+/* --- readings of the sizes while the memory fills --- */
 
 enum { PAGE_ITEMS = 1500, NO_ITEMS = 0 };
 

@@ -65,7 +65,7 @@ static void test_the_past_fades(void) {
 
 enum { EVERY = 16, TENTH = 10, NOTED = 4000, RUNS = 50, ASKED_MORE = 3 };
 
-/* One request in EVERY is noted and stands for them; every tenth is for one key. */
+/* One request in EVERY is noted for all of them; every tenth is for one key. */
 static void fill_sampled(uint64_t *x) {
     memset(&hot, 0, sizeof hot);
     for (unsigned i = 0; i < NOTED; i++) {

@@ -264,14 +264,14 @@ static void test_without_memory_nothing_is_lost(size_t left_bytes) {
 
 static struct index shared;
 static _Atomic bool stop;
-static pthread_barrier_t begun; /* each has looked once */
+static pthread_barrier_t begun; /* each thread has done one look-up */
 
 struct reader {
     uint64_t looks, false_misses, false_hits, seed;
     struct index_hint spots[2 * STAY]; /* the reader's keys, as they were some time before */
 };
 
-/* The first items are always there, at one place or the other: a look that holds must find them. The last never are. */
+/* The first items are always there, at one place or the other: a valid look-up must find them. The last ones never are. */
 static void *read_on(void *arg) {
     struct reader *r = arg;
     uint64_t x = r->seed;

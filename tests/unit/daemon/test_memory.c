@@ -38,7 +38,7 @@ TEST(test_arithmetic) {
 
 static uint64_t random_state;
 
-static uint64_t below(uint64_t n) { /* of n + 1 numbers */
+static uint64_t below(uint64_t n) { /* one of n + 1 numbers */
     random_state = random_state * 6364136223846793005u + 1442695040888963407u;
     return (random_state >> 24) % (n + 1);
 }

@@ -231,7 +231,7 @@ TEST(test_other_classes_are_wanted) {
     struct cache_config config = file_config();
     config.slab.growth_factor = 1.5;
     struct size_list sizes;
-    for (unsigned start = 0; start < 3; start++) { /* the second time too, as nobody has set them */
+    for (unsigned start = 0; start < 3; start++) { /* the second time, too, because none was set */
         struct life l = begin_of(config);
         is(cache_sizes_wanted(l.c, &sizes), start < 2, "a start with another factor wants its chunk sizes until they are set");
         all_are_there(&l, "in classes of before or new ones");

@@ -46,7 +46,7 @@ static void test_other_ways_are_refused(void) {
     says(refusal(), "it is no memory file of slated; remove it", "… is refused");
 }
 
-/* As a process that takes over reads the file: the old process goes on. */
+/* A process that takes over reads the file: the old process goes on. */
 static void test_a_file_in_use_is_looked_at_and_goes_over(void) {
     unlink(path);
     struct life l = begin();
@@ -107,7 +107,7 @@ static void test_every_byte_of_the_head_is_checked(void) {
     ok(pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head, "the head is read");
     close(fd);
     unsigned taken = 0, silent = 0;
-    /* the slot of the number that does not count is nobody's */
+    /* the slot of the number that does not count is free */
     size_t unused = offsetof(struct memory_head, cas_most) + ((uint32_t)head.cas_most.which & 1 ? 0 : 8);
     for (size_t at = 0; at < sizeof head; at++) {
         if (at >= unused && at < unused + 8) {

@@ -18,7 +18,7 @@ static void tear_items(struct cache_thread *ct) {
     fill(ct);
     item_set_state(item_of(ct, 1), CHUNK_FILLING);                /* the item was being overwritten */
     item_store32(&item_of(ct, 2)->value_bytes, 5000000);        /* larger than its chunk */
-    item_set_flags(item_of(ct, 3), item_flags(item_of(ct, 3)) | ITEM_CHAINED); /* of chunks that are none */
+    item_set_flags(item_of(ct, 3), item_flags(item_of(ct, 3)) | ITEM_CHAINED); /* chunks without an item */
     struct item *none = item_of(ct, 6); /* a chain that is empty, of an empty value */
     item_set_flags(none, item_flags(none) | ITEM_CHAINED);
     item_store32(&none->value_bytes, 0);
@@ -98,7 +98,7 @@ static void tear_pages(struct cache_thread *ct) {
         }
         switch (n++) {
         case 0: table[i].chunk_bytes += 8; break;      /* another class's size */
-        case 1: table[i].class_id = 250; break;        /* a class that is none */
+        case 1: table[i].class_id = 250; break;        /* no such class */
         case 2: table[i].state = PAGE_FREE; break;     /* on the way from one class to another */
         case 3: table[i].state = PAGE_DRAINING; break; /* being emptied: the page stays in its class */
         }
@@ -212,7 +212,7 @@ TEST(test_any_byte_of_a_page_entry_may_change) {
 
 /* --- memory to adopt with --- */
 
-/* As 16 threads fill buckets, in all orders of partitions, and gather at once. */
+/* 16 threads fill buckets, in all orders of partitions, and gather at once. */
 TEST(test_bins_take_no_more_than_they_say) {
     enum { THREADS = 16, PARTITIONS = 64, MANY = 200 * 1000 };
     struct recover_buckets buckets;

@@ -16,7 +16,7 @@
 
 /* --- calls of the system that this suite takes the place of --- */
 
-static _Atomic int refusals; /* of accept4, still to come */
+static _Atomic int refusals; /* failures of accept4 still to come */
 static _Atomic bool was_refused;
 static _Atomic int rests, spins; /* polls behind a refusal that leave the listeners out for a while, and that do not */
 

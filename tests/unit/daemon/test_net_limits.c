@@ -71,7 +71,7 @@ static bool hears_behind(int fd, const char *last) {
 TEST(test_limits_the_bytes_that_connections_hold) {
     enum { HALVES = 3, VALUE_BYTES = 2000 };
     struct host h;
-    host_open_small(&h, true, 1); /* of a UNIX socket a send is taken whole or not at all; as little as may be: BUFFER_RECEIVE_BYTES a worker */
+    host_open_small(&h, true, 1); /* a UNIX socket takes a send whole or not at all; least limit: BUFFER_RECEIVE_BYTES a worker */
     int half[HALVES + 1], good = connect_unix(h.path), bad = connect_unix(h.path);
     for (int i = 0; i <= HALVES; i++) {
         half[i] = connect_unix(h.path);

@@ -46,7 +46,7 @@ static void run_to_end(struct rig *r, struct pace_job *job) {
 struct steps {
     struct pace_job job;
     unsigned  count, done, by_owner;
-    int       nice;    /* of the thread that did the last one */
+    int       nice;    /* nice value of the thread that did the last one */
     pthread_t owner;
     sem_t    *at, *go; /* a step on the pace's thread posts `at` and waits for `go`; NULL: neither */
 };
@@ -111,7 +111,7 @@ TEST(test_the_owner_waits_for_no_job) {
     rig_close(&r);
 }
 
-/* Of two jobs neither waits for the other's end. */
+/* Neither of two jobs waits for the other's end. */
 TEST(test_jobs_take_turns) {
     enum { LONG = 1000 * 1000 };
     struct rig r;

@@ -14,7 +14,7 @@ struct packet {
     uint8_t     opcode;
     const char *key;
     uint8_t     extras_bytes;
-    uint32_t    value_bytes; /* of zeros */
+    uint32_t    value_bytes; /* a value of so many zeros */
     uint64_t    cas;
     char        extras[32];
 };

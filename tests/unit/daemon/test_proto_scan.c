@@ -18,7 +18,7 @@ static void test_scan_agrees_with_a_byte_loop(uint64_t seed) {
         for (size_t i = 0; i < sizeof buffer; i++) {
             state = state * 6364136223846793005u + 1442695040888963407u;
             unsigned pick = state >> 40 & 255;
-            /* bytes next to the two that are looked for, and with the high bit, are the likely mistakes */
+            /* bytes next to the two searched ones, and with the high bit, are the likely mistakes */
             buffer[i] = (char)(pick < 6 ? ' ' : pick < 9 ? '\n' : pick < 60 ? ' ' + 1 : pick < 100 ? '\n' + 1 : (int)pick);
         }
         const char *p = buffer + (state >> 20) % 64, *end = buffer + 64 + (state >> 30) % 192;

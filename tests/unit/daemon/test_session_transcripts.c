@@ -13,7 +13,7 @@ enum { CLIENTS_MAX = 8, OPTIONS_BYTES = 264 };
 
 static struct rig    rig;
 static struct client clients[CLIENTS_MAX];
-static size_t        taken[CLIENTS_MAX]; /* of a client's replies, by the player */
+static size_t        taken[CLIENTS_MAX]; /* bytes of a client's replies that the player has taken */
 static int           client_count;
 
 static int new_client(lua_State *L) {
@@ -48,7 +48,7 @@ static int random_step(lua_State *L) {
     return 1;
 }
 
-/* In the player's eyes a client is a socket, and each look at the clock takes a second. */
+/* For the player a client is a socket, and each reading of the clock takes a second. */
 static const char glue[] =
     "package.path = 'tests/spec/?.lua'\n"
     "local now_s, script = 0, nil\n"

@@ -11,7 +11,7 @@
 static struct settings s;
 static char why[OPTIONS_WHY_BYTES];
 
-/* Parses a command line given as one text; words are cut at spaces, "\1" stands for a space within one. */
+/* Parses a command line given as one text; words are cut at spaces, "\1" means a space within one. */
 static enum options_action parse_words(const char *line) {
     static char text[4096];
     static char *argv[64];
@@ -415,7 +415,7 @@ TEST(test_slab_sizes) {
             {"-o slab_sizes=9", "slab_sizes: 9 is not from 48 to under slab_chunk_max (524288 bytes)"});
 }
 
-/* Names are looked up by all their spellings. */
+/* Names are found by all their spellings. */
 TEST(test_no_two_rows_share_a_name_or_letter) {
     for (int i = 0; i < SETTING_ROWS; i++) {
         const struct setting *row = &setting_table[i], *other = row + 1;

@@ -9,7 +9,7 @@
 enum { KEYS = 30000, REQUESTS = 300000, CACHE_KEYS = 6000, ITEM_BYTES = 500, CLASS = 3, POLICIES = 13 };
 static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
-/* Which keys are in the sample: another salt, another sample of the same requests. */
+/* The salt decides the keys in the sample: another salt, another sample of the same requests. */
 static uint64_t salt;
 
 static uint64_t hash_of(uint64_t n) {
@@ -255,7 +255,7 @@ TEST(test_windows_count_alike_at_any_rate) {
     shadow_destroy(&s);
 }
 
-/* Of a class with ten items a hundredth of the keys says nothing. */
+/* A hundredth of the keys says nothing about a class with ten items. */
 TEST(test_a_class_apart_counts_as_at_present) {
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
     struct share_classes k = {.page_bytes = 1 << 20};
@@ -329,7 +329,7 @@ TEST(test_more_memory_keeps_nothing_that_expires) {
     static const struct {
         uint32_t    ttl_s;
         bool        touched;
-        double      least, most; /* of the reads */
+        double      least, most; /* bounds, as shares of the reads */
         const char *claim;
     } rows[] = {{0, false, 0.8, 1, "twice the memory has what does not expire"},
                 {2000, false, 0.8, 1, "and what expires late"},

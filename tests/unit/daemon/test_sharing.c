@@ -6,7 +6,7 @@
 #include "cache/cache.h"
 
 #include "cache_fixture.h"
-#include "own_clock.h" /* else ages would be published while a slow machine measures */
+#include "own_clock.h" /* otherwise ages would be published while a slow machine measures */
 #include "tap.h"
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -22,13 +22,13 @@ enum {
     LIMIT_BYTES = 8 << 20,
     ITEMS = 20000,     /* before the cache is full */
     VALUE_BYTES = 32,
-    ROUNDS = 60,       /* of each operation */
+    ROUNDS = 60,       /* repeats of each operation */
     LINE_BYTES = 64,
     OS_PAGE_BYTES = 4096,
-    TRAP_FLAG = 0x100, /* of the processor's flags: a trap after the next instruction */
+    TRAP_FLAG = 0x100, /* a processor flag: a trap after the next instruction */
     RANGES_MAX = 600,
     OPEN_MAX = 4,      /* pages that one instruction may write to */
-    LINES_MAX = 256,   /* that one operation may write to */
+    LINES_MAX = 256,   /* the most lines that one operation may write to */
 };
 
 /* The threads that may write to a range. */
@@ -144,7 +144,7 @@ static void set_new(struct cache_thread *ct) { fixture_set(ct, next_key++, value
 
 static double each(unsigned sum) { return (double)sum / ROUNDS; }
 
-/* In a turn. */
+/* Runs within a turn. */
 static void fill_to(struct cache_thread *ct, uint64_t key) {
     cache_turn_begin(ct);
     while (next_key < key) {

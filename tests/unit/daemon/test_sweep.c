@@ -1,4 +1,4 @@
-/* Dead items are freed where they lie, and nothing else is; in every store and index, and beside threads that store. Run under TSan too. */
+/* Dead items are freed in place, and no others; in every store and index, and beside threads that store. Run under TSan too. */
 #include "tap.h"
 
 #include <pthread.h>

@@ -61,7 +61,7 @@ static bool look(void) {
     return tls_poll_files(tls, now_us);
 }
 
-/* How many of the next looks read the files. */
+/* The number of the next checks that read the files. */
 static int reads(void) {
     int count = 0;
     for (int i = 0; i < LOOKS; i++) {

@@ -145,7 +145,7 @@ TEST(compressed_files_are_read_and_broken_ones_refused) {
     size_t n = 0;
     enum trace_step last;
     uint64_t x = 1;
-    for (unsigned i = 0; i < 2000; i++) { /* that cannot be packed to nothing */
+    for (unsigned i = 0; i < 2000; i++) { /* text that does not pack to nothing */
         x = x * 6364136223846793005u + 1442695040888963407u;
         n += (size_t)sprintf(text + n, "%u %u\n", (unsigned)(x >> 40), i);
     }

@@ -39,7 +39,7 @@ int begin_rest(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
     return (int)syscall(SYS_ppoll, fds, count, timeout != NULL ? &rest : NULL, mask, _NSIG / 8);
 }
 
-/* Waits for a rest after the one that *seen counts, 0 at first. Look for a change after this, not before. False after PATIENCE_MS. */
+/* Waits for a rest after the one that *seen counts, 0 at first. Check for a change after this call, not before. False after PATIENCE_MS. */
 static bool rests_after(uint64_t *seen) {
     struct timespec end;
     int error = 0;
@@ -320,7 +320,7 @@ TEST(test_a_second_that_passes_makes_no_donor_look_young) {
     fixture_end(&c, &ct);
 }
 
-/* However long the tuner is busy with something else. */
+/* However long the tuner is busy with another task. */
 TEST(test_words_are_never_the_mode_s_before) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);

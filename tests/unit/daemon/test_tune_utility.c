@@ -27,11 +27,11 @@ static struct world *fresh(void) {
     }
     struct decision ignored = {0};
     w.before = w.now;
-    automove_utility_decide(&w.mode, &w.before, &w.now, &ignored); /* the first look */
+    automove_utility_decide(&w.mode, &w.before, &w.now, &ignored); /* the first decision */
     return &w;
 }
 
-/* Time passes and requests come; then the mode looks. */
+/* Time passes and requests come; then the mode decides. */
 static bool after(struct world *w, uint64_t requests, uint64_t us, struct decision *d) {
     double share = (double)requests / WINDOW;
     w->now.time_us += us;
@@ -204,7 +204,7 @@ TEST(test_unread_pages_go_at_once) {
 struct writes {
     struct world *w;
     uint64_t      x, moved;
-    unsigned      rates[CLASSES + 1]; /* sets a look, on the average */
+    unsigned      rates[CLASSES + 1]; /* sets a decision, on the average */
 };
 
 static struct writes fresh_writes(uint64_t seed) {

@@ -232,7 +232,7 @@ TEST(test_samples) {
     view_open(&evictions, EVENT_EVICTIONS);
     is(count_watched(), in_both, "a watcher without request classes needs none of them");
     unsigned told = 0;
-    for (unsigned i = 0; i < 400; i++) { /* as requests do that somebody else wants */
+    for (unsigned i = 0; i < 400; i++) { /* as requests do that another watcher wants */
         char key[16];
         int  n = snprintf(key, sizeof key, "key%u", i);
         tell(key);

@@ -10,7 +10,7 @@
 
 enum { MIB = 1 << 20, VALUE_BYTES = 1000, VALUE_BYTES_MAX = 2048, PAGES = 4, THREADS = 4 };
 
-enum { ITEMS = PAGES * MIB / 1200 }; /* that fit */
+enum { ITEMS = PAGES * MIB / 1200 }; /* items that fit */
 
 struct setup {
     struct cache        *cache;
@@ -74,7 +74,7 @@ static unsigned take(struct setup *s, unsigned by_verb[SAMPLE_KEY + 1], struct s
     }
     return all;
 }
-static unsigned n[SAMPLE_KEY + 1]; /* of the last take */
+static unsigned n[SAMPLE_KEY + 1]; /* counts of the last take */
 static struct sample_record last[SAMPLE_KEY + 1];
 
 /* When the item of the last record of a verb expires. */

@@ -15,7 +15,7 @@ struct rig {
     struct cache_thread *ct;
     struct tuner        *t;
     uint64_t             now_us;
-    bool                 beside_threads; /* then the time is the system's */
+    bool                 beside_threads; /* time is then the system's */
 };
 
 static inline void rig_make(struct rig *r, const struct cache_config *cfg, const struct tuner_config *tc) {

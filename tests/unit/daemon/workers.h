@@ -1,4 +1,4 @@
-/* Threads that store, read and delete the same keys at once, and look at each value that they read. */
+/* Threads that store, read and delete the same keys at once, and check each value that they read. */
 #ifndef WORKERS_H
 #define WORKERS_H
 #include <pthread.h>

@@ -14,7 +14,7 @@
 #include "value.h"
 
 static char folder[] = "/tmp/slate-app-XXXXXX";
-static char *output, *messages; /* of the last run */
+static char *output, *messages; /* texts of the last run */
 
 /* ---------------------------------------------------------------- running the program */
 
@@ -249,7 +249,7 @@ static void misbehaving_servers(void) {
         const char *words;
         int         code;
         const char *in_messages, *in_output, *claim;
-        double      errors, misses; /* of a report as JSON */
+        double      errors, misses; /* counts of a JSON report */
     } rows[] = {
         {{.says = end, .lines_most = 20}, "--requests 1000 --conns 2", 74, "closed a connection", "requests",
          "a server that dies midway ends the run, and what was measured is reported", 0, 0},
