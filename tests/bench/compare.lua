@@ -15,7 +15,7 @@ function M.fail(message)
   os.exit(1, true)
 end
 
---- Ends the program in peace where this machine lacks something, with the reason.
+--- Ends the program with a skip where this machine lacks a tool, with the reason.
 function M.skip(message)
   print("skipped: " .. message)
   os.exit(0, true)

@@ -22,7 +22,7 @@ struct fed {
 
 static inline uint64_t fed_random(struct fed *f) { return f->random = f->random * 6364136223846793005u + 1442695040888963407u; }
 
-/* With every key stored; `options` as rig_open takes them. False: they, or memory, cannot be had. */
+/* With every key stored; `options` as for rig_open. False: bad options, or no memory. */
 static inline bool fed_open(struct fed *f, char *options, size_t buffer_bytes) {
     f->random = 88172645463325252u;
     if (f->keys == 0 || !rig_open(&f->rig, options)) {

@@ -20,7 +20,7 @@
 
 enum { SAMPLES_MAX = 16, TURN_REQUESTS = 32, REQUESTS_A_S = 10000, SALT_BYTES = 2 };
 
-/* A ratio of the last windows, as the samples count. */
+/* A ratio over the last windows, weighted like the samples. */
 struct faded {
     double   reads, hits;
     uint64_t reads_before, hits_before;

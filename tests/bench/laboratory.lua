@@ -28,7 +28,7 @@ local function stream(prefix, sizes, law, keys, rate, reads)
         "--reads", reads or 100, "--fill-on-miss", "--duration", FOREVER_S }
 end
 
--- Keys that are each set once, before.
+-- Keys that are each set once, before the stream.
 local function old(sizes, keys)
     return { "--key-prefix", "old-", "--sizes", sizes, "--keys", keys, "--insert", "--requests", 0 }
 end

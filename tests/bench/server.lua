@@ -127,7 +127,7 @@ function Server:stop()
   return status, said
 end
 
--- A program that fails leaves no server behind, as long as it closes its state.
+-- A program that fails leaves no server behind, if it closes its Lua state.
 Server.__gc = Server.stop
 
 -- The shell stays to report the exit status, so that no zombie is left.

@@ -18,7 +18,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
     local folder, server, screen
     local is_slated = program ~= "memcached"
     local once = is_slated and it or function() end -- for claims that hold for every server
-    local proposed = is_slated and "utility" or "1" -- the mode that t proposes where automove is off
+    local proposed = is_slated and "utility" or "1" -- the mode that t proposes if automove is off
 
     before_each(function()
       folder = tui.make_folder()

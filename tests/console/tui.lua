@@ -53,7 +53,7 @@ local function hear(self)
   end
 end
 
--- Lets slatetop go on at a time, with keys that were pressed meanwhile.
+-- Lets slatetop go on at a time, with the keys pressed meanwhile.
 local function turn(self, now_ms, keys)
   if self.has_ended then return end
   self.now_ms = now_ms

@@ -69,10 +69,10 @@ describe("slatetop with other servers", function()
     open()
     screen:wait("live 0.2s")
     screen:go({ "2", "G", "m" }, "Move pages: review")
-    -- To a class that the server does not list: 1.6.34 to 1.6.41 crash on it.
+    -- A move to a class that the server does not list: 1.6.34 to 1.6.41 crash.
     screen:go({ "Up", "4", "0" }, { "refused", "some versions of memcached crash" }, { "S", "Escape" })
     screen:step_until_gone("Move pages: review")
-    -- A window outside of 3 to 1800 seconds: 1.6.34 to 1.6.44 crash on it.
+    -- A window outside of 3 to 1800 seconds: 1.6.34 to 1.6.44 crash.
     for _, wrong in ipairs { "0", "2", "99999" } do
       screen:go("4", "[4 Tune]", { "g", "Down", "Down" }, "─ automove window s", { "Enter", wrong },
         "new value: " .. wrong .. "_", "Enter", "automove window s takes", { "Escape", "t" },
@@ -98,7 +98,7 @@ describe("slatetop with other servers", function()
       for i, view in ipairs(VIEWS) do
         screen:press(tostring(i))
         local text = screen:wait("[" .. view .. "]")
-        assert.is_nil(text:find("%d%d%d%d%d%d%d%d%d%d%d%d%d%d"), text) -- no difference that wrapped
+        assert.is_nil(text:find("%d%d%d%d%d%d%d%d%d%d%d%d%d%d"), text) -- no difference below zero that wrapped
         assert.is_nil(text:find("\27", 1, true))
       end
       screen:go({ "2", "Enter", "Escape", "x", "Escape", "?", "Escape", "d", "D", "1" }, "[1 Overview]")

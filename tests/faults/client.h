@@ -10,14 +10,14 @@ enum heard { HEARD, CLOSED, HUNG };
 struct known {
     char     key[KEY_ROOM];
     uint32_t stored, bytes;             /* the serial of the last acknowledged value; 0: none */
-    uint32_t maybe_stored, maybe_bytes; /* sent and not answered */
+    uint32_t maybe_stored, maybe_bytes; /* sent without a reply so far */
     bool     may_miss;
 };
 
 struct client {
     struct server *server;
     int    fd; /* -1: not connected */
-    char  *in; /* received and not read yet: from `at` to `have` */
+    char  *in; /* received and unread bytes: from `at` to `have` */
     size_t at, have, room;
     char   asked[64];       /* the request that was sent last */
     char   line[LINE_ROOM]; /* the line that ended the last answer */
@@ -26,7 +26,7 @@ struct client {
     uint32_t serial;
     bool     may_lose;      /* items may be evicted */
     unsigned hits, misses, refused, closed; /* so far */
-    char   why[WHY_ROOM];   /* the first thing that must not be; "": nothing */
+    char   why[WHY_ROOM];   /* the first violation; "": none */
 };
 
 __attribute__((format(printf, 2, 3))) static inline void client_blame(struct client *c, const char *format, ...) {
@@ -221,7 +221,7 @@ static inline bool is_refusal(const char *line) {
     return false;
 }
 
-/* Lines that an answer goes on after. */
+/* Lines after which a reply goes on. */
 static inline bool goes_on(const char *line) {
     static const char *const words[] = {"STAT ", "CONFIG ", "key=", "ITEM ", "mg "};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {

@@ -112,7 +112,7 @@ static inline unsigned server_choices(const struct server *s, const char *option
     return n;
 }
 
-/* A kind of index that the seed chooses, where one serves as well as another. */
+/* A kind of index, by the seed, where any will do. */
 static inline void server_choose_index(const struct server *s, uint64_t seed, char to[CHOICE_BYTES]) {
     char kinds[CHOICES_MAX][CHOICE_BYTES];
     unsigned n = server_choices(s, "index", kinds);
@@ -241,7 +241,7 @@ static inline void fault_arm(struct server *s, int call, int error, int64_t skip
     atomic_store(&s->control->call, call);
 }
 
-/* Nothing fails any more. Returns how many calls did. */
+/* No call fails any more. Returns the number of failed calls. */
 static inline uint64_t fault_disarm(struct server *s) {
     atomic_store(&s->control->call, FAULT_NONE);
     return atomic_load(&s->control->failed);

@@ -36,7 +36,7 @@ static struct fault_control *control = &unarmed;
  * ready. */
 static __attribute__((tls_model("initial-exec"))) _Thread_local bool inside;
 
-/* The function of this name behind the shim. */
+/* The library's function of this name. */
 #define NEXT(name) \
     static __typeof__(name) *next_##name; \
     if (next_##name == NULL) { \

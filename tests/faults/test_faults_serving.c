@@ -57,7 +57,7 @@ static void serving_many_keys(struct client *c) {
     client_get(c, keys);
 }
 
-/* Requests that are sent while the answers of others are not read: replies are kept for later. */
+/* Requests that are sent while other replies are unread: replies are held for later. */
 static void serving_pipelined(struct client *c) {
     char all[40 * 40] = "";
     client_set(c, "p1", 20000);
@@ -216,7 +216,7 @@ static const struct work works[] = {
 };
 enum { WORKS = sizeof works / sizeof *works };
 
-/* These with every kind of index there is, and in every store: the i-th kind in the i-th store, and so on in turn. */
+/* Each piece of work with every kind of index, and in every store: the i-th kind in the i-th store, and so on in turn. */
 static const struct work index_works[] = {
     {"small values", NULL, serving_small_values, EVERY_CALL},
     {"filling", NULL, serving_filling, FRESH},
@@ -247,7 +247,7 @@ static void start(void) {
     }
 }
 
-/* True: cleanly. */
+/* True: a clean end. */
 static bool stop(void) {
     missed += run.client.misses;
     kill(run.server.pid, SIGTERM);

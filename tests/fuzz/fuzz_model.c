@@ -25,7 +25,7 @@ struct model {
     struct value values[KEYS];
     char   line[VALUE_MAX + 200]; /* the request */
     size_t line_bytes;
-    char   want[REPLY_MAX]; /* the answer that must come */
+    char   want[REPLY_MAX]; /* the reply that must come */
     size_t want_bytes;
 };
 

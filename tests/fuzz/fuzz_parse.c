@@ -13,7 +13,7 @@
 
 enum { INPUT_BYTES_MAX = 8192, ROOM_MAX = 8 };
 
-/* Writes down the members that mean something for the request's verb. */
+/* Writes the members that the request's verb uses. */
 static void put_request(struct record *out, const struct request *q) {
     if (q->verb == VERB_REPLY && q->text_bytes == 0 && !(q->flags & REQUEST_SWALLOW)) {
         return; /* no reply: a part of a refused line, in however many parts the line comes */

@@ -31,7 +31,7 @@ static bool repeatable(const char *stream, size_t n) {
     return true;
 }
 
-/* By the input's first byte, which few inputs have: a client that may only read, or has to log in. Others may do all. */
+/* A few first bytes of an input make a client that may only read, or has to log in. Others may do all. */
 enum { ACCESS_READS = 0xfe, ACCESS_LOGS_IN = 0xff };
 
 static void set_access(struct rig *rig, struct client *client, unsigned kind) {

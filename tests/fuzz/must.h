@@ -19,7 +19,7 @@ static void must(bool holds, const char *what) {
     }
 }
 
-/* A reason that is given is there, and ends. */
+/* A reason, if given, is set, and has an end. */
 __attribute__((unused))
 static void must_say(const char *why, size_t room) {
     size_t n = strnlen(why, room);

@@ -127,7 +127,7 @@ int __wrap_nanosleep(const struct timespec *t, struct timespec *left) {
     return 0;
 }
 
-/* Reads without a lock: found and not copied, copied and not verified. */
+/* Places within a read without a lock: between look-up and copy, between copy and check. */
 void __real_cache_read_copy(const struct cache_reader *, char *);
 void __wrap_cache_read_copy(const struct cache_reader *, char *);
 void __wrap_cache_read_copy(const struct cache_reader *r, char *to) {

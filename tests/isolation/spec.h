@@ -10,7 +10,7 @@ enum { SPEC_STEPS_MAX = 64, SPEC_OUTCOMES_MAX = 64, SPEC_NAME_BYTES = 32, SPEC_T
 
 struct spec_step {
     bool   send;  /* bytes to send; false: words for the tuner, or for a client `hold`, `take` or `close` */
-    char  *bytes; /* terminated also */
+    char  *bytes; /* terminated by a NUL, too */
     size_t n;
 };
 

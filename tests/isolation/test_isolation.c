@@ -38,7 +38,7 @@ struct stage {
     struct client aftermath;
     struct seen   seen[SPEC_OUTCOMES_MAX];
     unsigned      seen_count;
-    unsigned long leaks; /* runs after which something was not accounted for */
+    unsigned long leaks; /* runs after which a chunk was not accounted for */
     char          leak[512];
 };
 
@@ -71,8 +71,8 @@ static void role_close(struct actor *r) {
     cache_thread_destroy(&r->rig.ct);
 }
 
-/* So many values of so many bytes, under keys that begin with the word. Many go out together: most of the time of all orders went
- * into turns of one set each. */
+/* Stores so many values of so many bytes, under keys that begin with the word. Many go out together: turns of one set each took most of the
+ * time of all orders. */
 static void isolation_fill(struct stage *st, const char *words) {
     char word[SPEC_NAME_BYTES];
     unsigned count, bytes;

@@ -16,7 +16,7 @@ local ALL <const> = os.getenv("ALL") ~= nil
 local BY_MODE <const> = ALL and { "rebalancing", "race", "shift", "stationary", "uploads" }
   or { "stationary", "uploads" }
 
--- Runs experiments; the status, the rows of each by label, and all that was said, for a claim that fails.
+-- Runs experiments; the status, the rows of each by label, and all output, for a claim that fails.
 local function run(names, more)
   local ok, said = server.said(("%s %s timeout 200 tests/bench/memory/run build/bin --json %s"):format(TINY, more or "",
     names))

@@ -127,7 +127,7 @@ describe("slated under stock clients", function()
     serves_python("pylibmc", "pylibmc_basic.py", OPTIONS, "", "port")
   end)
 
-  -- How many checks a client did on a server; each of them must hold.
+  -- The number of checks that a client made on a server; each of them must hold.
   local function checks(program, command)
     local server = assert(bench_server.start(program, OPTIONS))
     local ok, text = sh(command:gsub("PORT", server.port))

@@ -24,7 +24,7 @@ end
 describe("scripts/demo", function()
   local folder
 
-  -- The programs as they were built, and a load in the place of slate-load.
+  -- The built programs, with another program in place of slate-load.
   before_each(function()
     folder = server.folder()
     assert(run(("ln -s $PWD/build/bin/slated $PWD/build/bin/slatetop %s"):format(folder)))

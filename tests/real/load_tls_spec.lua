@@ -58,7 +58,7 @@ describe("slate-load by TLS", function()
             local phase, insert = run("--insert --keys 500 --requests 1500 " .. shape)
             assert.equal(phase.gets, phase.hits)
             assert.equal(phase.gets, phase.verified)
-            -- A run may end before the last connections have agreed.
+            -- A run may end before the last handshakes are done.
             assert.is_true(phase.handshakes > 0 and phase.handshakes <= phase.connections)
             assert.is_true(insert.handshakes > 0 and insert.handshakes <= insert.connections)
             assert.equal(phase.handshakes, phase.handshake_latency_ns.count)

@@ -14,7 +14,7 @@ describe("a control group of version 2", function()
         server.write_file(group .. "/" .. name, text .. "\n")
     end
 
-    -- Runs a command that sees the group's files as those of the system.
+    -- Runs a command for which the group's files are those of the system.
     local function within(command)
         server.write_file(folder .. "/script", ("mount --bind %s/groups /sys/fs/cgroup && "
             .. "mount --bind %s/cgroup /proc/$$/cgroup && exec %s\n"):format(folder, folder, command))

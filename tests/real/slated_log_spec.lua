@@ -15,7 +15,7 @@ describe("slated", function()
 
     local function connect() return one:connect() end
 
-    -- Changes a setting so many times, and takes every answer.
+    -- Changes a setting so many times, and reads every reply.
     local function change_often(client, times)
         for _ = 1, times / BATCH do
             local asked = {}

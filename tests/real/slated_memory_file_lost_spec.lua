@@ -55,7 +55,7 @@ describe("slated -e, where memory is wanting", function()
         assert.equal("MN", wire.ask(client, "mn"))
     end
 
-    -- How many of the keys have their whole value; the others are not there.
+    -- The number of keys with their whole value; the others are missing.
     local function count_whole(client, last, byte)
         local whole = 0
         for i = 1, last do

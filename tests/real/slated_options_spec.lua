@@ -137,7 +137,7 @@ describe("slated's command line", function()
         end)
     end)
 
-    -- The words that charts and an operator of Kubernetes give their containers.
+    -- The arguments that charts and an operator of Kubernetes give their containers.
     local CHARTS <const> = {
         Loki = { args = { "-m 8192", "--extended=modern,track_sizes", "-I 5m", "-c 16384", "-v", "-u 11211", "-t 8" },
             maxbytes = "8589934592", item_size_max = "5242880", maxconns = "16384", num_threads = "8" },
@@ -154,7 +154,7 @@ describe("slated's command line", function()
     for name, chart in pairs(CHARTS) do
         it("serves with the words of a chart: " .. name, function()
             local args = table.move(chart.args, 1, #chart.args, 1, {})
-            if AS_ROOT then -- their containers are not; memcached refuses -u 11211 as root, too
+            if AS_ROOT then -- containers are not root; memcached, too, refuses -u 11211 as root
                 args[#args + 1] = "-uroot"
             end
             local one = server.start({ args = args })

@@ -90,7 +90,7 @@ describe("a takeover that comes to nothing", function()
         end)
     end
 
-    -- Waits until the first has said so often that a next process came to nothing.
+    -- Waits until the first has logged the failure of so many next processes.
     local function wait_for_refusals(count)
         patience.wait_for("the first to say so", function() return place:refusals() == count end)
     end

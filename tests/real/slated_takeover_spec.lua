@@ -17,7 +17,7 @@ describe("a takeover", function()
         return place:connect()
     end
 
-    -- Whether the server has hung up, and has said nothing before.
+    -- Whether the server has hung up without a word.
     local function is_closed(client)
         local line, why, part = client:receive("*l")
         return line == nil and why == "closed" and part == ""

@@ -22,7 +22,7 @@ end
 describe("a takeover in which one stands still", function()
     local places
 
-    -- Two servers, of which the next one is to take over: { place, first, next, client, point }.
+    -- Two servers; the next one must take over from the first: { place, first, next, client, point }.
     local function pair(point, who, words)
         local place = takeover.place { words = "-m 64", binary = BINARY }
         places[#places + 1] = place
@@ -121,7 +121,7 @@ describe("a takeover in which one stands still", function()
         local never_built = pairs_at("next", { "next_built" })[1]
         local dropped = pair("next_goes_on", "next", "-o drop_privileges")
 
-        -- The first goes on while the next one is built, and is taken over from when that goes on.
+        -- The first goes on while the next one is stopped, and hands over once that one goes on.
         for _, p in ipairs(being_built) do
             assert_serves(p, "first")
             go_on(p.next)

@@ -25,7 +25,7 @@ local function dial(host, port)
     return connection
 end
 
--- A connection that has agreed on TLS, or nil and why.
+-- A connection after its handshake, or nil and the error.
 local function shake(host, port, options)
     local wrapped = assert(ssl.wrap(dial(host, port), {
         mode = "client", protocol = options.protocol or "any", verify = "none", options = "all",
@@ -272,11 +272,11 @@ describe("slated with TLS", function()
         assert.equal("read", role_of("client", 1))
         assert.equal("write", role_of("by-dns", 1))
         assert.equal("admin", role_of("by-uri", 1))
-        assert.equal("unauthenticated", role_of("two", 1)) -- in no line: a login is wanted
+        assert.equal("unauthenticated", role_of("two", 1)) -- without such a line a login is required
         assert.equal("unauthenticated", role_of(nil, 1))
         assert.equal("admin", role_of("two", 1, "anna secret"))
         assert.equal("unauthenticated", role_of("by-uri", 2)) -- where no certificate is required
-        assert.equal("read", role_of("by-uri", 3)) -- not more than the listener
+        assert.equal("read", role_of("by-uri", 3)) -- the listener's role bounds it
         local admin = connect(one)
         assert.equal("CLIENT_ERROR unauthenticated", admin:command("version"))
         admin:close()

@@ -81,7 +81,7 @@ describe("slatetop in a terminal", function()
     screen:wait("EV/s")
     screen:press("q")
     screen:wait("status=0")
-    -- A frame is gathered in memory (standard output is that, between two dup2), then written.
+    -- A frame is gathered in memory (which standard output is between two dup2), then written.
     local file = assert(io.open(trace))
     local frames, writes, clears, gathers = 0, 0, 0, false
     for line in file:lines() do

@@ -26,7 +26,7 @@ function M.open(folder, command, width, height, environment)
     :format(quote(folder .. "/state-" .. count), environment or "", quote("stty -a >" .. folder .. "/before; "
       .. command .. " 2>" .. folder .. "/errors; status=$?; stty -a >" .. folder
       .. "/after; echo status=$status; exec cat"))
-  -- The shell is named, for that of the password file may be one that only says no.
+  -- The shell is named, because the one in the password file may only print a refusal.
   M.run(("env SHELL=/bin/sh LC_ALL=C.UTF-8 tmux -L %s -f /dev/null new-session -d -x %d -y %d %s"):format(self.name,
     width or 80, height or 24, quote(line)))
   local input = ("%s/input-%d"):format(folder, count)

@@ -7,7 +7,7 @@ local snapshots = require "support.snapshots"
 -- A server without curves and moves.
 local CLIENT <const> = { stats = function() return nil, "no such statistics", "unsupported" end }
 
--- A context for a server that was seen for five seconds. classes: by id { pages, evicted a second }.
+-- A context for a server watched for five seconds. classes: by id { pages, evicted a second }.
 local function seen(classes, automove, slated)
     local one = view.observer()
     for i = 0, 5 do

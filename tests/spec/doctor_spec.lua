@@ -101,7 +101,7 @@ describe("the doctor on memory", function()
         end
         assert.is_false(told("operator", "operator"))
         assert.is_false(told("operator", "operator", "operator"))
-        assert.is_true(told("operator", "operator", "operator", "operator")) -- a program does that
+        assert.is_true(told("operator", "operator", "operator", "operator")) -- a program moves pages so
         assert.is_false(told("utility", "operator")) -- an operator knows better
         assert.is_true(told("operator", "utility")) -- a mode knows better
         assert.is_true(told("utility", "utility"))
@@ -151,8 +151,8 @@ describe("the doctor on the memory of the process", function()
 end)
 
 describe("the course of a server", function()
-    -- A server up for an hour with 100 requests a second of which 80 find their item, seen for so many seconds; each
-    -- gives counters of a second in place of these.
+    -- A server up for an hour with 100 requests a second, 80 of them hits, watched for so many seconds; `each` returns
+    -- a second's counters in place of these.
     local function course_of(seconds, each)
         local one, gets, hits = view.course(), 360000, 288000
         for i = 0, seconds do

@@ -40,7 +40,7 @@ describe("-o like_memcached", function()
         return words
     end
 
-    -- The lines of the class table that a server with these words says with -vv.
+    -- The lines of the class table that a server with these words prints with -vv.
     local function class_table(binary, words)
         local connection, one = start(binary, "-vv", table.unpack(words_of(words)))
         connection:close()

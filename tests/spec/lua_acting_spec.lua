@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The changes that slatetop makes: conversations that are handed replies and times, so that nothing here waits.
+-- The changes that slatetop makes: conversations with given replies and times, so that no claim waits.
 local now_s = 1000
 package.loaded["slate.base.clock"] = {
     steady_s = function() return now_s end, time_s = function() return now_s end, sleep = coroutine.yield,

@@ -227,7 +227,7 @@ describe("drawing", function()
             assert.truthy(text:find(figure.panels[1].x.label, 1, true), text)
             local coloured = chart.text(figure, { width = 80, height = 24, colour = true })
             assert.equal(text, (coloured:gsub("\27%[[%d;]*m", "")))
-            assert.is_string(chart.text(figure, { width = 20, height = 5 })) -- the least that is drawn is larger
+            assert.is_string(chart.text(figure, { width = 20, height = 5 })) -- larger than the least drawing
         end)
     end
 

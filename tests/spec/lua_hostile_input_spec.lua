@@ -15,7 +15,7 @@ local sizehist = require("slate.facts.sizehist")
 local steps = require("support.steps")
 
 local seed = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
-local ROUNDS, FEW_ROUNDS = 500, 100 -- few where there are many texts
+local ROUNDS, FEW_ROUNDS = 500, 100 -- fewer where there are many texts
 
 local WORDS = {
     "STAT ", "\r\n", "\0", "items:1:number 5", "1:chunk_size 96", "END",

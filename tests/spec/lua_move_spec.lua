@@ -33,7 +33,7 @@ describe("move plan", function()
         local last <const>, unused <const> = "keeps its last one and cannot give ", "holds no pages on this server "
             .. "(classes that do: 4, 12)"
         local sent <const> = "; nothing was sent"
-        for _, case in ipairs({ -- source, destination, pages, slated; code and message, of which each part is there
+        for _, case in ipairs({ -- source, destination, pages, slated; code and parts of the message
             { 5, 12, 1, nil, "no", unused }, { 4, 5, 1, nil, "no", unused }, { 4, 63, 1, nil, "no", unused },
             { -1, 40, 1, nil, "no", unused }, { 63, 4, 1, nil, "no", unused },
             { -1, 2, 1, nil, "no", "storing one item of the size of class 2 gives it a first page" },

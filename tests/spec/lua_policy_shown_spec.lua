@@ -73,7 +73,7 @@ describe("a policy's data of earlier intervals", function()
         for i = 0, 14 do
             local moves = running:feed(make(100 + i, { [3] = class(pages + 10), [7] = class(30 - pages) }))
             said[i] = moves and moves[1].reason
-            pages = pages - (i == 1 and 2 or 0) -- the first decision was followed, the others were not
+            pages = pages - (i == 1 and 2 or 0) -- the first decision took effect, the others did not
             if i == 3 then
                 running:report({ { state = "refused", pages_moved = 0, items_lost = 5 } })
             end
@@ -93,11 +93,11 @@ describe("a policy's data", function()
         local before, after = seen(
             make(1, { [3] = class(1, 100), [5] = class(2, 50, { get_hits = 10 }), [9] = class(1) }),
             make(2, { [3] = class(1, 30), [5] = class(2, 60, { get_hits = 40 }), [200] = class(4, 777) }))
-        assert.equal(0, before.by_id[3].evicted) -- began anew
+        assert.equal(0, before.by_id[3].evicted) -- counters began anew
         assert.equal(30, after.by_id[3].evicted)
         assert.equal(50, before.by_id[5].evicted)
         assert.equal(30, after.by_id[5].get_hits - before.by_id[5].get_hits)
-        assert.equal(777, before.by_id[200].evicted) -- nothing is known to have grown
+        assert.equal(777, before.by_id[200].evicted) -- its counters cannot be compared
         assert.equal(0, before.by_id[200].total_pages)
         assert.equal(1, before.by_id[9].total_pages)
         local ids = {}

@@ -65,7 +65,7 @@ describe("the review of a move of pages", function()
         assert.truthy(told(one, { from = 9, to = 5, pages = 1 }, "may lose"):find("^unknown"))
     end)
 
-    -- A server with 1,000 reads a second of which class 5 misses 400; seen for so many seconds.
+    -- A server with 1,000 reads a second, of which class 5 misses 400; watched for so many seconds.
     local function read(seconds, slated)
         local one = view.observer()
         for i = 0, seconds do
@@ -108,7 +108,7 @@ describe("the review of a move of pages", function()
         assert.near(expected, value, 0.05 * math.abs(expected), ...)
     end
 
-    -- A curve of class 5, of four pages: that share of the reads hit with them, with half of them and so on.
+    -- A curve of class 5, of four pages: the shares of the reads hit with them, with half of them and so on.
     local function curve(reads, ...)
         local points = { reads = reads }
         for i, share in ipairs({ ... }) do

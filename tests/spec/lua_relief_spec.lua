@@ -147,7 +147,7 @@ describe("whether another policy helps", function()
         assert.falsy(policy(whatif_of(0.03, 0.004), CALM).is_better)
     end)
 
-    -- A comparison in which no policy did better on any of so many sampled reads.
+    -- A comparison after so many sampled reads in which no policy did better on any.
     local function alike(reads, windows, rate)
         return { totals = { policy = "lru", windows = windows, rate = rate },
             policies = { { policy = "lru", hit_ratio = 0.8, difference = 0, doubt = 0, reads = reads },

@@ -20,7 +20,7 @@ local function owners(one, keys)
 end
 
 describe("ring", function()
-    -- The rings of a fixture, with the servers that key(i) has, a digit each: all keys of which are placed so.
+    -- The rings of a fixture, with the server of each key(i), a digit each.
     local function agrees(fixture, key, options, keys, expected)
         local rings = 0
         for line in io.lines("tests/fixtures/" .. fixture) do

@@ -109,8 +109,8 @@ describe("the verdict", function()
         assert.near(0.2, known.shift, 1e-6)
         assert.equal("hits 60.0% -> 70.0%, but the load changed: 20% of it went to other classes",
             (select(2, told(200, 700))))
-        assert.equal("hits 60.0%, as before", (select(2, told(200, 600)))) -- nothing is to be explained
-        assert.equal("hits 60.0% -> 20.0%", (select(2, told(200, 200)))) -- by more than the load may explain
+        assert.equal("hits 60.0%, as before", (select(2, told(200, 600)))) -- no change to explain
+        assert.equal("hits 60.0% -> 20.0%", (select(2, told(200, 200)))) -- by more than the changed load may explain
         assert.equal("hits 60.0% -> 58.0%", (select(2, told(30, 580)))) -- as loads vary all the time
     end)
 
@@ -160,7 +160,7 @@ describe("the accuracy of predictions", function()
             entries[#entries + 1] = { predicted_change = 0.01 * i, measured_change = 0,
                 predicted_least = 0.01 * i - 0.03, predicted_most = 0.01 * i + 0.5 }
         end
-        entries[#entries + 1] = { predicted_change = 0.5, measured_change = 0, drift = 1 } -- hits rose by themselves
+        entries[#entries + 1] = { predicted_change = 0.5, measured_change = 0, drift = 1 } -- hits rose without the move
         assert.same({ predictions = 10, median = 0.05, p90 = 0.09, within = 3, left_out = 1 },
             audit.accuracy(entries))
     end)
@@ -169,7 +169,7 @@ end)
 describe("a predicted move", function()
     local class, make = snapshots.class, snapshots.make
 
-    -- Class 3 rests with a page of free chunks; class 5 misses as often as it hits, and evicts.
+    -- Class 3 is quiet and has a page of free chunks; class 5 misses as often as it hits, and evicts.
     local function at(i, free_chunks)
         return make(1000 + 10 * i, {
             [3] = class({ get_hits = 1000 * i, free_chunks = free_chunks, number = 4000 - free_chunks }),

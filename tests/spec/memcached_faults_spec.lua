@@ -254,7 +254,7 @@ describe("a memcached with a fault", function()
             local context = { who = { version = version, slated = slated }, server = { name = "x" },
                 print_note = function(_, text) said[#said + 1] = text end }
             function context.open() return { stats = function() return {} end } end
-            function context.connect() -- the warning comes before anything is watched
+            function context.connect() -- the warning comes before any watch
                 return nil, "gone", "closed"
             end
             local code, message = require("slate.base.failure").caught(require("slate.commands.inspect.watch").run,

@@ -10,7 +10,7 @@ local bounds = require "slate.judge.bounds"
 
 local SECONDS <const> = 12
 
--- Class 5 has ten pages, class 17 two and evicts what it stores; hits_per_s: of class 17, and others: of class 5.
+-- Class 5 has ten pages; class 17 has two and evicts items that it stores. hits_per_s: of class 17; others: of class 5.
 local function load_of(hits_per_s, misses_per_s, others)
     local list = {}
     for t = 0, SECONDS do

@@ -472,7 +472,7 @@ describe("a guard", function()
         assert.is_true(crossed("hit-2", calm, busy))
         assert.is_false(crossed("hit-4", calm, busy))
         assert.is_false(crossed("hit-2", busy, calm))
-        assert.is_false(crossed("oom+0", calm, busy)) -- not known
+        assert.is_false(crossed("oom+0", calm, busy)) -- unknown
         for _, text in ipairs({ "ev", "ev-20%", "hit+2", "nonsense+1", "ev+" }) do
             assert.is_nil((bounds.parse_guard(text)))
         end
@@ -483,7 +483,7 @@ describe("a trial whose server dies", function()
     it("names the settings that were not restored, and the commands that restore them", function()
         local ctl = command.beside(command.now, finally, { args = { "-m", "8" } })
         local code, _, err = ctl.run("trial lru_crawler_sleep=500 --for 1h", function()
-            if server.read_file(ctl.folder .. "/audit.log") then -- the change is made
+            if server.read_file(ctl.folder .. "/audit.log") then -- the change has been made
                 os.execute("kill -9 " .. ctl.one.pid)
             end
         end)

@@ -94,7 +94,7 @@ for _, kind in ipairs(server.both()) do
         setup(function()
             one = ctl.one
             local connection = wire.connect(one.address)
-            has_deletions = wire.ask(connection, "watch deletions") == "OK" -- later memcacheds have them
+            has_deletions = wire.ask(connection, "watch deletions") == "OK" -- later memcacheds have deletions
             connection:close()
         end)
 
@@ -103,7 +103,7 @@ for _, kind in ipairs(server.both()) do
             assert.truthy(said:find("of one key in 1 in", 1, true) and said:find("none lost", 1, true), said)
             local list, at = lines_of(ctl.folder .. "/whole"), 1
             assert.truthy(list[1]:find("^# slate trace 1 sample=1/1 from=%l+$"))
-            for i = 1, 1000 do -- the end is where the bytes are over
+            for i = 1, 1000 do -- the packed file ends with its last byte
                 for _, want in ipairs(expected(i, has_deletions)) do
                     at = at + 1
                     local ms, rest, class = list[at]:match("^(%d+) (.*) (%S+)$")

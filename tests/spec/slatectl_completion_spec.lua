@@ -10,7 +10,7 @@ local function has(name) return os.execute("command -v " .. name .. " >/dev/null
 describe("slatectl completion words", function()
     local ctl = command.alone(setup, teardown)
 
-    -- The candidates, as a list and a set; `line` is words for the shell, the last of which is completed.
+    -- The candidates, as a list and a set; `line` is words for the shell, and the last one is completed.
     local function words(line)
         local code, out, err = ctl.run("completion words -- " .. line)
         assert.equal(0, code, err)

@@ -55,7 +55,7 @@ describe("slatectl curve", function()
     local WHATIF <const> = "STAT sampling 1\r\nSTAT policy s3fifo\r\nSTAT rate 0.004800\r\nSTAT keys 2270\r\n"
         .. "STAT real_hit_ratio 0.7201\r\nEND"
 
-    -- general: lines of `stats`; by themselves, of a cache that evicts.
+    -- general: lines of `stats`; by default those of a cache that evicts.
     local function run(told, arguments, general)
         local one = canned.new({}, {
             version = "VERSION 1.6.45",

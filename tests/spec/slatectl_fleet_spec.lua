@@ -47,7 +47,7 @@ describe("slatectl fleet apply", function()
         return ("%s %s %s"):format(servers[1].address, servers[2].address, servers[3].address)
     end
 
-    -- Runs a command while a client's reads of a server hit until hot_lru_pct is 25 there: from then on they miss.
+    -- Runs a command while a client's reads of a server hit, until hot_lru_pct is 25 there: then they miss.
     local function run_with_mood(one, arguments)
         local client = one:connect()
         assert(client:set("here", "x"))
@@ -116,7 +116,7 @@ describe("slatectl fleet apply", function()
     it("puts a server back whose change did not get on record, and writes the next entry whole", function()
         plan(SET)
         local before = values("hot_lru_pct")
-        server.write_file(ctl.folder .. "/audit.log", ("\n"):rep(1023) .. "{") -- torn, and not a byte more goes in
+        server.write_file(ctl.folder .. "/audit.log", ("\n"):rep(1023) .. "{") -- torn, and full
         local code, out, err = ctl.shell("trap '' XFSZ; ulimit -f 2; slatectl fleet apply plan.json --for 100ms "
             .. "--interval 50ms " .. names())
         assert.equal(1, code, err)
@@ -348,7 +348,7 @@ describe("slatectl fleet flush", function()
         for _, row in ipairs(rows) do
             assert.equal(1, row.before)
             assert.is_true(row.after >= 0.95)
-            assert.is_true(row.took_s > 2) -- one miss is in the first samples
+            assert.is_true(row.took_s > 2) -- the first samples have one miss
         end
     end)
 

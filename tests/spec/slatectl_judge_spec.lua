@@ -37,7 +37,7 @@ describe("advice on automove", function()
     local function advised(mode, second, young_age_s, other)
         local function at(time_s, evicted)
             local now = make(time_s, {
-                -- So many items that those live as long that are evicted as the oldest ones are old.
+                -- As many items as make the evicted ones live as long as the oldest ones are old.
                 [3] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = 400 * second, age = 400,
                     evicted = evicted },
                 [7] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = (young_age_s or 40) * second,
@@ -54,14 +54,14 @@ describe("advice on automove", function()
     end
 
     it("names a mode that helps where ages differ, never the present one, and by its name", function()
-        for _, case in ipairs({ -- mode, seconds, age of the young class, the other one; commands, words, words not said
+        for _, case in ipairs({ -- mode, s, ages of the young class and the other; commands, words, words absent
             { "lra", 100, 40, nil, "slatectl automove utility" }, { "utility", 100, 40, nil, "", "leave it on" },
             { 0, 100, 380, nil, "", "automove is off" }, { 1, 100, 380, nil, "", "ratio is on" },
             { 2, 100, 380, nil, "", "eviction is on" }, { "lra", 100, 380, nil, "", "lra is on" },
             { "utility", 100, 380, nil, "", "utility is on and is the right mode" },
             { 0, 100, 400, "rests", "", "automove is off: fewer than two classes", "equally old" },
             { 1, 100, 400, "rests", "", "ratio is on: fewer than two classes", "equally old" },
-            { "lra", 0, 40, nil, "" }, -- nothing evicts
+            { "lra", 0, 40, nil, "" }, -- no class evicts
         }) do
             local mode, second, age_s, other, commands, says, says_not = table.unpack(case, 1, 7)
             local advice = advised(mode, second, age_s, other)

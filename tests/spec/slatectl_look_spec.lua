@@ -131,7 +131,7 @@ for _, kind in ipairs(server.both()) do
             local classes = {}
             for _, class in ipairs(document("items").classes) do
                 classes[class.id] = class.items
-                assert.is_true(class.evicted > 0 or class.evicted_age_s == nil) -- the last eviction of none has no age
+                assert.is_true(class.evicted > 0 or class.evicted_age_s == nil) -- without an eviction there is no age
             end
             for _, source in ipairs({ kind.is_slated and "sizehist" or "metadump", "metadump" }) do
                 local found, counted = document("sizes --from " .. source), {}

@@ -109,7 +109,7 @@ describe("slatectl policy", function()
         assert.truthy(err:find("p would have asked for 4 pages in 2 decisions over 3 snapshots", 1, true), err)
     end)
 
-    -- Each limit for itself is lua_policy_spec's matter. Of the address space slatectl itself takes some 15 MB.
+    -- lua_policy_spec tests each limit alone. Of the address space slatectl itself takes some 15 MB.
     it("keeps the limit of memory in a process, whatever the policy does", function()
         local code, _, err = ctl.shell(("ulimit -v 65536; LUA_INIT='os.clock = function() return 0 end' slatectl "
             .. "policy test %s/tests/fixtures/policies/keeps.lua"):format(ctl.root))

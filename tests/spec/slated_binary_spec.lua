@@ -34,7 +34,7 @@ local function ask(...)
     return said
 end
 
--- An answer of text, up to END; that of a command which has no other is OK.
+-- A reply of text, up to END; a command without another reply has OK.
 local function text(command)
     local connection, lines = connect(), {}
     assert(connection:send(command .. "\r\n"))

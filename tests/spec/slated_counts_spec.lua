@@ -42,7 +42,7 @@ local function claims(binary)
         store("lasting", 1)
         patience.wait_for("what expired to be freed", function() return stat("curr_items") == 1 end)
         assert.equal(SHORT_LIVED - stat("get_expired"), stat("reclaimed"))
-        -- on a machine that pauses a get may come too late
+        -- on a machine that pauses, a get may come too late
         assert.equal(SHORT_LIVED - stat("get_hits") - stat("get_expired"), stat("expired_unfetched"))
         assert.equal(0, stat("evictions"))
         assert.equal("VALUE lasting 0 1", rig.lines("get lasting")[1])

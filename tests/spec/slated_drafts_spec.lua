@@ -6,7 +6,7 @@ local world = require "support.world"
 
 local ITEMS <const> = 20000
 local FIRST <const> = 2048 -- bytes of a value that must have arrived before it takes memory
-local FEW <const> = 20000 -- bytes, fewer than the eighth of a value that must come in a second
+local FEW <const> = 20000 -- bytes; less than the eighth of a value that must come within a second
 
 local start, connect, figure = rig.start, rig.connect, rig.number
 
@@ -65,7 +65,7 @@ local function store_beside_trickle(i, others, bytes_each)
     end))
 end
 
--- So many bytes of each, as far as the server takes them.
+-- Sends so many bytes of each, as far as the server takes them.
 local function feed(clients, bytes)
     for _, client in ipairs(clients) do client:send(("x"):rep(bytes)) end
 end
@@ -102,7 +102,7 @@ describe("values that are still coming", function()
         patience.wait_for("clients that wait", function() return figure("values_waiting", "slated") > 0 end)
         rig.server:hold(true)
         assert(client:send(bytes:sub(300001, 300001 + FEW))) -- less than an eighth
-        world.pass(1.2) -- more than the second in which an eighth is to come
+        world.pass(1.2) -- more than the second within which an eighth must come
         rig.server:hold(false)
         assert.equal("MN", ask(connect(), "mn\r\n")) -- the worker has read and processed the received bytes
         assert(client:send(bytes, 300001 + FEW + 1))

@@ -4,7 +4,7 @@ local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
 local world = require "support.world"
 
-local DEADLINE_S <const> = 45 -- less than after which the crawler comes by itself, which is 60
+local DEADLINE_S <const> = 45 -- less than 60, after which the crawler comes by itself
 local ITEMS <const>, FLUSHES <const> = 5000, 1000
 
 local ask = rig.ask

@@ -124,7 +124,7 @@ describe("slated -o metrics", function()
 
     it("lets no client wait for others that send nothing, or a request in parts", function()
         local slow, silent = assert(socket.connect("127.0.0.1", port)), {}
-        for i = 1, 30 do -- five seconds each, if they were waited for: longer than a scrape waits here
+        for i = 1, 30 do -- with waits each would take five seconds: longer than the scrape's time-out here
             silent[i] = assert(socket.connect("127.0.0.1", port))
             assert(silent[i]:send(i % 2 == 0 and "GET /metrics HTTP/1.1\r\nHost: h" or ""))
         end

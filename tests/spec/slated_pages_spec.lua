@@ -72,7 +72,7 @@ describe("slated's stats pages", function()
         rig.start("-o", "store=heap")
         rig.store("small", 1000, 100)
         assert.is_nil(next((pages())))
-        -- Nor is a cause named that a command could mend.
+        -- And no cause is named that a command could mend.
         local moves = rig.stats("moves")
         assert.equal("there are no pages to move: only --store=slab has classes of pages", moves.why)
         local geometry = rig.stats("geometry")

@@ -143,7 +143,7 @@ describe("slated's sampled keys", function()
         assert.equal("OK", rig.ask("config set sample_rate 0"))
         assert.equal("0", stats("whatif").sampling)
         for _, step in ipairs({ { "0.0001", "^sample_rate: 0%.000 %-> 0%.0001 " },
-            { "0", "^sample_rate: 0%.0001 %-> 0%.000 " } }) do -- a little is not nothing
+            { "0", "^sample_rate: 0%.0001 %-> 0%.000 " } }) do -- a small rate is not zero
             assert.matches(step[2], (select(2, slatectl("set sample_rate=" .. step[1]))))
         end
         assert.matches("^CLIENT_ERROR", rig.ask("config set sample_rate 2"))

@@ -33,7 +33,7 @@ local function simulate(trace, words)
     return rows
 end
 
--- Zipf-like popularity over `keys` keys, with a scan of keys that never come again every so often.
+-- Zipf-like popularity over `keys` keys, with a scan of keys seen once now and then.
 local function zipf_with_scans(requests, keys, exponent)
     math.randomseed(SEED)
     local draw, list, fresh = drawn.zipf(keys, exponent), {}, 0
@@ -92,7 +92,7 @@ describe("slated --simulate with objects of equal size", function()
 end)
 
 describe("slated --simulate with memory", function()
-    -- Some pages' worth of three sizes, so that classes compete and items go.
+    -- Some pages of three sizes, so that classes compete and evict.
     local function mixed_trace()
         local lines = {}
         for i, key in ipairs(zipf_with_scans(12000, 8000, 0.8)) do

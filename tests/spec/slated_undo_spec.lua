@@ -64,7 +64,7 @@ describe("config undo", function()
 
     it("lets classes follow s3auto again, whatever s3auto had chosen", function()
         rig.start()
-        for _, policy in ipairs({ "s3wide", "s3auto", "lru" }) do -- s3auto goes on with s3wide
+        for _, policy in ipairs({ "s3wide", "s3auto", "lru" }) do -- s3auto begins with s3wide
             assert.equal("OK", rig.ask("evict policy " .. policy))
         end
         assert.matches("^OK .*policy is s3auto again$", rig.ask("config undo"))
@@ -122,7 +122,7 @@ describe("config undo", function()
         assert.matches("^off|ratio|.*utility", values["slab_automove:choices"])
         assert.matches("s3fifo", values["policy:choices"])
         assert.is_nil(values["num_threads:value"])
-        -- Each of them is one that config set takes, and config get shows the same value.
+        -- config set accepts each of them, and config get shows the same value.
         local count = 0
         for name, value in pairs(values) do
             local setting = name:match("^(.*):value$")

@@ -44,7 +44,7 @@ describe("starving", function()
     -- Whether class 5 starves, by the rule's words: { it does, samples, fields, about }.
     for claim, rows in pairs({
         ["is a class whose items live a fourth of what another would keep its own without a page"] = {
-            { true, 3, { age = 54 } }, { false, 3, { age = 53 } }, -- three fourths of which are 40 s
+            { true, 3, { age = 54 } }, { false, 3, { age = 53 } }, -- three fourths of 54 are 40 s
             { true, 3, { age = 600 } } },
         ["is found after three samples with evictions, not before"] = {
             { false, 2, { age = 600 } }, { true, 3, { age = 600 } },
@@ -54,7 +54,7 @@ describe("starving", function()
             { true, 3, function(i) return { age = 2 }, { evicted = 40000 * i } end } },
         ["is one that evicts while another has two free pages, also where pages go by hits"] = {
             { true, 3, rich, { mode = "utility" } },
-            { false, 3, { age = 9000 }, { mode = "utility" } }, -- lives are not meant to be alike there
+            { false, 3, { age = 9000 }, { mode = "utility" } }, -- in that mode lives are not meant to be equal
             { false, 3, { free_chunks = 1999, age = 11 } }, -- a class always has one page
             { false, 3, { free_chunks = 2000, age = 9 } }, -- a younger class is about to fill its pages itself
             { false, 3, { free_chunks = 2000, total_pages = 2, age = 11 } } }, -- no class gives its last page

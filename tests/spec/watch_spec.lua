@@ -28,7 +28,7 @@ local function assert_events(watcher, expected)
     for _, want in ipairs(expected) do assert.equal(want, (next_event(watcher))) end
 end
 
--- Watches connections, once those by which the server was started have gone.
+-- Watches connections, once those of the server's start have gone.
 local function watch_connections()
     local client = connect()
     patience.wait_for("the first connections to go", function() return statistic(client, "curr_connections") == 1 end)
@@ -60,7 +60,7 @@ local TOLD <const> = {
         "type=item_get key=c status=not_found clsid=0 cfd=N size=0",
         "type=item_get key=c status=not_found clsid=0 cfd=N size=0",
         "type=item_get key=c status=not_found clsid=0 cfd=N size=0" } },
-    -- In one packet, so that nothing tidies up between.
+    -- In one packet, so that no background thread acts in between.
     ["an expired item from a missing one"] = { nil, { { "set a 0 -1 1 noreply\r\nx\r\nget a", "END" } }, {
         "type=item_get key=a status=not_found clsid=0 cfd=N size=0",
         "type=item_get key=a status=expired clsid=0 cfd=N size=0" } },

@@ -8,20 +8,20 @@
 
 #include "tap.h"
 
-/* Opens the socket for the words of children, which NOTIFY_SOCKET names from now on. */
+/* Opens the socket for messages of children, which NOTIFY_SOCKET names from now on. */
 static inline int notified_open(void) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     char name[40];
     size_t n = (size_t)snprintf(name, sizeof name, "@slate-test-%ld", (long)getpid());
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    memcpy(at.sun_path + 1, name + 1, n - 1); /* outside of the file system */
+    memcpy(at.sun_path + 1, name + 1, n - 1); /* an abstract name, outside of the file system */
     if (bind(fd, (struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) != 0 || setenv("NOTIFY_SOCKET", name, 1) != 0) {
         abort();
     }
     return fd;
 }
 
-/* Takes all words. Whether one was that the child serves. */
+/* Reads all messages. Returns whether one was that the child serves. */
 static inline bool notified_ready(int fd) {
     char words[64];
     bool ready = false;

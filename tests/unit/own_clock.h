@@ -1,4 +1,4 @@
-/* Time that the test owns: for the code under test none passes but by own_clock_pass. One file of a program includes this. */
+/* Time that the test owns: for the code under test time passes only by own_clock_pass. One file of a program includes this. */
 #ifndef OWN_CLOCK_H
 #define OWN_CLOCK_H
 #include <stdatomic.h>
@@ -8,10 +8,10 @@
 /* Monotonic time, and the calendar's lead over that. Their seconds begin at different moments. */
 static _Atomic int64_t own_clock_us = 1000 * CLOCK_SECOND_US, own_calendar_us = 1800000000 * CLOCK_SECOND_US + 700 * 1000;
 
-/* By how much the coarse clocks are late, as the system's are by up to a tick. */
+/* The lag of the coarse clocks, which for the system's is up to a tick. */
 static int64_t own_coarse_late_us;
 
-/* In the place of base/clock_system.c's. */
+/* Replaces base/clock_system.c's functions. */
 struct timespec clock_system(clockid_t which) {
     bool is_calendar = which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE;
     int64_t us = atomic_load(&own_clock_us) + (is_calendar ? atomic_load(&own_calendar_us) : 0);

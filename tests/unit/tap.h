@@ -43,7 +43,7 @@ static bool tap_check(bool pass, const char *file, int line, const char *claim, 
             printf("# got  '%s'\n# want '%s'\n", tap_got, tap_want); \
     } while (0)
 
-/* How much less a long test does in a build that is many times slower. */
+/* The divisor of a long test in a build that is many times slower. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum { TAP_SLOWER = 8 };
 #else
@@ -80,8 +80,7 @@ static uint64_t tap_seed_or(uint64_t otherwise) {
 __attribute__((unused))
 static uint64_t tap_seed(void) { return tap_seed_or((uint64_t)time(NULL) * 2654435761u); }
 
-/* For claims about estimates, which may miss by chance: one sample, always the same, so that they hold always or never. SEED=
- * takes another. */
+/* For claims about estimates, which may miss by chance: always the same sample, so that they hold always or never. SEED= takes another. */
 __attribute__((unused))
 static uint64_t tap_sample_seed(void) { return tap_seed_or(42); }
 

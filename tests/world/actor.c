@@ -22,7 +22,7 @@ static struct {
     unsigned     count; /* slots ever used */
     uint64_t     now_us, random, switches, grain_us;
     unsigned     real; /* so many actors want the world's time to follow real time … */
-    uint64_t     ahead_us; /* … which is ahead by so much */
+    uint64_t     ahead_us; /* … which is ahead by this */
     bool         fds_changed; /* since the last poll */
 } world = {.now_us = 1, .random = 1};
 
@@ -210,7 +210,7 @@ void actor_may_make_way(void) {
 }
 
 static bool actor_wait_here(struct actor *me, uint64_t until_us) {
-    if (me == NULL) { /* before the world's beginning */
+    if (me == NULL) { /* before the world begins */
         return false;
     }
     me->until_us = until_us;

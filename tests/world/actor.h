@@ -21,7 +21,7 @@ struct actor {
     pthread_t thread;
     void   *(*run)(void *);
     void     *arg;
-    uint32_t  go;               /* a futex: 1: the actor may run */
+    uint32_t  go;               /* a futex; 1: the actor may run */
     bool      waits;
     bool    (*is_ready)(void *); /* the condition that the actor waits for; NULL: only fds and a time */
     void     *ready_arg;
@@ -41,7 +41,7 @@ void     world_begin(void);
 void     world_seed(uint64_t seed, uint64_t switches);
 /* When all wait, at least so much time passes: waits that end within it end together, which costs less. */
 void     world_grain(uint64_t us);
-/* The world's time goes with the real one until as many have called this with false as with true. */
+/* The world's time follows real time until as many calls had false as true. */
 void     world_goes_with_real_time(bool);
 bool     world_is_empty(void);   /* true without another actor */
 void     world_fds_changed(void); /* an actor's descriptor may be ready now */

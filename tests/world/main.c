@@ -71,13 +71,13 @@ static int l_collect(lua_State *lua) {
     return 0;
 }
 
-/* seed(number, switches): from now on as if the world had begun with this seed, and with these SLATE_WORLD_SWITCHES. */
+/* seed(number, switches): from now on as in a new world with this seed, and with these SLATE_WORLD_SWITCHES. */
 static int l_seed(lua_State *lua) {
     world_seed((uint64_t)luaL_checkinteger(lua, 1), (uint64_t)luaL_checkinteger(lua, 2));
     return 0;
 }
 
-/* grain(us): when all wait, so much time passes at least. */
+/* grain(us): when all wait, at least so much time passes. */
 static int l_grain(lua_State *lua) {
     world_grain((uint64_t)luaL_checkinteger(lua, 1));
     return 0;
@@ -89,7 +89,7 @@ static int l_now_us(lua_State *lua) {
     return 1;
 }
 
-/* real(yes): time goes with the real one, until as many have said no as yes. */
+/* real(yes): time follows real time, until as many calls have said no as yes. */
 static int l_real(lua_State *lua) {
     world_goes_with_real_time(lua_toboolean(lua, 1));
     return 0;

@@ -73,7 +73,7 @@ static int outside_run(const char *command, int out) {
     return c.status;
 }
 
-/* Lua takes an errno that is left for a failure. */
+/* Lua takes a leftover errno for a failure. */
 int system(const char *command) {
     int status = command == NULL ? 1 : outside_run(command, -1);
     errno = status != -1 ? 0 : errno;

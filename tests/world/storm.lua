@@ -17,7 +17,7 @@ local MODES <const> = { "0", "1", "2", "utility", "random", "lra", "lrc", "lua:u
 -- With -f no chunk sizes are fitted unless an administrator orders that, which takes as long as all other orders.
 local ARGUMENTS <const> = { "-m", "16", "-t", "3", "-f", "1.25", "-o", "slab_geometry_rate=100",
     "--policy-dir=lua/slate/policies" }
--- Beside these, by the seed.
+-- Options added to these, by the seed.
 local KINDS <const> = { {}, {}, { "--index=chained" }, { "--index=cuckoo" }, { "--index=hopscotch" },
     { "--store=heap" }, { "--store=blocks" }, { "-o", "like_memcached" }, { "-M" } }
 local GEOMETRY <const> = { "auto 6 force", "pause", "resume", "revert", "sizes 96,500,4000,30000", "factor 1.1 dry" }

@@ -279,7 +279,7 @@ int pthread_cond_wait(pthread_cond_t *restrict condition, pthread_mutex_t *restr
     return system_wait_for_condition(condition, mutex, WORLD_FOREVER);
 }
 
-/* By the monotonic clock or by that of the system, which is years ahead. */
+/* By the monotonic clock or by the system's, which is years ahead. */
 int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict t) {
     uint64_t until_us = system_us_of(t), begun_us = WORLD_UNIX_S * SECOND_US;

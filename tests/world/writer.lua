@@ -58,7 +58,7 @@ function M.new(connection, name, shared)
         stored[key], uniques[key] = { value = value, round = round, dies_us = dies_us }, nil
     end
 
-    -- The value and the unique number that a get is answered with; nil: none.
+    -- The value and the unique number in a get's reply; nil: none.
     local function read_value()
         local head = line()
         local bytes, unique = head:match("^VALUE %S+ 0 (%d+) ?(%d*)$")
@@ -99,7 +99,7 @@ function M.new(connection, name, shared)
         end
     end
 
-    -- Right where nothing was stored since the number was read.
+    -- Right where no store came since the number was read.
     function own.cas(key)
         local unique, is_stale = uniques[key], false
         if not unique or math.random(3) == 1 then

@@ -173,7 +173,7 @@ static void *victim_main(void *arg) {
     char *request = victim_request(v->o, &request_bytes), *turn = strstr(request, "%t"), reply[256];
     const char *end = v->o->store_bytes > 0 || v->o->ask != NULL ? "\r\n" : "END\r\n";
     if (turn != NULL) {
-        memmove(turn, turn + 1, strlen(turn)); /* the digit takes the place of both */
+        memmove(turn, turn + 1, strlen(turn)); /* the digit replaces the two characters %t */
         request_bytes--;
     }
     while (!atomic_load(&v->stop) && v->gets < WAITS_MAX) {

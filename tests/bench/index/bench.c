@@ -162,7 +162,7 @@ struct costs {
     double hit, hit_grouped, miss, miss_grouped, insert, replace, remove;
 };
 
-/* `count` items are in; some more from there on go in and out again. */
+/* `count` items are in the index; some more are inserted and removed again and again. */
 static void measure(struct costs *c, uint32_t count) {
     for (int run = 0; run < RUNS; run++) {
         prepare(0, count, false);
@@ -202,7 +202,7 @@ static double fill(uint32_t from, uint32_t count) {
 
 struct watcher {
     uint32_t         items;
-    _Atomic uint32_t there; /* the first of them are in */
+    _Atomic uint32_t there; /* so many of the first are in the index */
     _Atomic bool     done;
     float            longest_us[PARTS]; /* the longest look-up, by the part of the items in the index */
     uint32_t         misses;

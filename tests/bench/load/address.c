@@ -133,8 +133,7 @@ static bool reply_is_whole(const char *reply, size_t n, bool until_end) {
     return ended || refused;
 }
 
-/* Reads until the reply is whole; false with errno set (0: the server closed). `ssl` is NULL where
- * bytes go as they are. */
+/* Reads until the reply is complete; false with errno set (0: the server closed). `ssl` is NULL without TLS. */
 static bool read_reply(int fd, struct ssl_st *ssl, bool until_end, char **reply) {
     size_t n = 0, room = 0;
     for (;;) {
@@ -164,7 +163,7 @@ static bool read_reply(int fd, struct ssl_st *ssl, bool until_end, char **reply)
     }
 }
 
-/* False with errno set; the socket blocks, so what must be waited for did not come in time. */
+/* False with errno set; the socket blocks, so a missing reply means a time-out. */
 static bool agree(struct ssl_st *ssl) {
     enum tls_shaken how = tls_shake(ssl);
     if (how == TLS_WANTS_READ || how == TLS_WANTS_WRITE) {

@@ -13,7 +13,7 @@ struct address {
     socklen_t bytes;
     char text[256]; /* as given, for messages */
     char host[256]; /* the host in text; "" for a UNIX socket */
-    const struct tls *tls; /* borrowed; NULL: it is spoken to plainly */
+    const struct tls *tls; /* borrowed; NULL: no TLS */
 };
 
 /* False with one sentence in `why`. Resolves names, which may take a while. */

@@ -63,7 +63,7 @@ static void finish_group(struct batch *t, struct batcher *b, const struct group 
     t->answered = 0;
 }
 
-/* Values come in the order of the keys; keys that are passed over were misses. */
+/* Values come in the order of the keys; skipped keys were misses. */
 static void take_value(struct batch *t, struct batcher *b, const struct group *g,
                        const struct reply *r) {
     uint32_t end = g->first + g->count;

@@ -276,7 +276,7 @@ static bool keep_rest(struct worker *w, struct conn *c, const char *rest, size_t
     return true;
 }
 
-/* Whether something came. */
+/* Returns whether bytes came. */
 static bool receive(struct worker *w, struct conn *c) {
     char *into = w->received;
     size_t room = RECEIVE_BYTES;

@@ -14,14 +14,14 @@ enum conn_state { CONN_CLOSED, CONN_CONNECTING, CONN_SHAKING, CONN_IDLE, CONN_BU
 struct conn {
     int fd;
     enum conn_state state;
-    struct ssl_st *tls;            /* NULL: bytes go as they are */
+    struct ssl_st *tls;            /* NULL: no TLS */
     struct ssl_session_st *resume; /* of the last TLS session (--tls-resume) */
     uint64_t shaking_ns;           /* when the handshake began */
     bool waits_to_write; /* EPOLLOUT is registered */
     size_t sent;         /* bytes of batch.out */
     uint64_t calls_left;
     struct batch batch;
-    struct buffer carry; /* the beginning of a reply element that has not wholly come */
+    struct buffer carry; /* the beginning of an incomplete reply element */
     size_t carry_needed;
     struct conn *next_idle;
 };

@@ -70,7 +70,7 @@ static void publish(struct worker *w) {
     atomic_store_explicit(&p->wrong, t->wrong.total, memory_order_relaxed);
 }
 
-/* Whether the run is over: nothing in flight and nothing more to be had. */
+/* Whether the run is over: no request in flight and no more to come. */
 static bool is_over(struct worker *w, uint64_t now_ns) {
     if (atomic_load_explicit(w->config->stop, memory_order_relaxed) && w->stop_seen_ns == 0) {
         w->stop_seen_ns = now_ns;

@@ -85,7 +85,7 @@ local function reassign(server, class, pages, one_by_one)
   return promised, answer == "OK" or answer:match("^BUSY") ~= nil
 end
 
--- At PAGES_PER_S, until the window is over: `step` does something for so many pages and returns how many are done.
+-- Until the window is over, at PAGES_PER_S: `step` handles so many pages and returns the number done.
 local function steadily(step)
   local begun_s, done = socket.gettime(), 0
   repeat
@@ -114,7 +114,7 @@ local function begin_gets(programs, server)
     "--conns", 16, "--rate", RATE, "--duration", LOAD_LIMIT_S, "--interval", WINDOW_S })
 end
 
--- The next window that is whole, during which `meanwhile` runs.
+-- The next complete window, during which `meanwhile` runs.
 local function window(server, gets, meanwhile)
   gets:await_interval()
   local moved, rescues = gauges.moves(server), tonumber(server:stats().slab_reassign_rescues)
@@ -125,7 +125,7 @@ local function window(server, gets, meanwhile)
     rescued = tonumber(server:stats().slab_reassign_rescues) - rescues, missed_pct = 100 * (1 - hit_ratio) }
 end
 
--- Values that came back wrong are those of quiet windows and of others.
+-- Counts wrong values of quiet windows and of others.
 local function end_gets(gets, lists)
   gets:interrupt()
   lists.busy.wrong = assert(gets:finish()).wrong

@@ -24,12 +24,12 @@ struct stream {
 };
 
 struct phase {
-    uint64_t      requests; /* 0: no phase; of a trace: at most */
+    uint64_t      requests; /* 0: no phase; for a trace: the most */
     double        rate;     /* a second; 0: as fast as a worker serves them */
     bool          counts;
     const char   *trace;    /* a file of the traces' folder; */
     const char   *values;   /* sizes for lines without one, as of simulate/simulate_sizes.h, */
-    double        scale;    /* by which all are multiplied */
+    double        scale;    /* factor for all sizes */
     struct stream streams[STREAMS_MAX];
 };
 

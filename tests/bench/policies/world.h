@@ -29,7 +29,7 @@ struct outcome {
 struct play {
     const struct load *load;
     const char        *mode;      /* mode of automove */
-    bool               fits_sizes; /* the cache's chunk sizes are fitted by themselves */
+    bool               fits_sizes; /* the cache's chunk sizes adapt by themselves */
     uint64_t           seed;
 };
 

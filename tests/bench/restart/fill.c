@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * fill SOCKET FIRST COUNT BYTES      stores COUNT keys from number FIRST on, and says when the last was answered
- * fill SOCKET FIRST COUNT get        reads them, and prints how many were there */
+ * fill SOCKET FIRST COUNT BYTES      stores COUNT keys from number FIRST on, and prints when the last reply came fill SOCKET FIRST COUNT
+ * get        reads them, and prints the number found */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

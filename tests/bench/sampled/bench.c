@@ -44,7 +44,7 @@ static size_t write_request(char *to, char verb, uint32_t key) {
                                 : sprintf(to, "get " FED_KEY "\r\n", key));
 }
 
-/* The worker's part, but for the kernel's. */
+/* The worker's part, without the kernel's. */
 static inline void serve(struct bench *b) {
     cache_turn_begin(b->fed.rig.ct);
     batch_begin(b->fed.rig.batch);
@@ -129,7 +129,7 @@ static void turn(struct bench *b) {
     }
 }
 
-/* So many seconds of the clock that follows the requests. */
+/* Plays so many seconds of the clock that follows the requests. */
 static void run(struct bench *b, double seconds, double operations_a_s) {
     uint64_t begun = b->operations, begun_us = b->now_us, tend_us = b->now_us;
     while (b->now_us < begun_us + (uint64_t)(seconds * 1e6)) {

@@ -34,7 +34,7 @@ struct thread {
     pthread_t            id;
     struct cache_thread *ct;
     const struct load   *load;
-    uint32_t            *draws; /* ranks, shared by all threads, begun at places of their own */
+    uint32_t            *draws; /* ranks, shared by all threads; each begins at a place of its own */
     uint64_t             number, inserted, operations, missed;
     double               cpu_s;
     long                 waits;

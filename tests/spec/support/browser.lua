@@ -27,7 +27,7 @@ local function run(folder, arguments)
     return text
 end
 
---- Why there is no browser to try a page in; nil when there is one.
+--- The reason for having no browser; nil when there is one.
 function M.absent(folder)
     if not os.execute("command -v chromium >/dev/null") then
         return "chromium is not installed (Debian: apt install chromium)"

@@ -12,8 +12,8 @@ package.loaded["busted.environment"] = function(context)
     return made
 end
 
--- Repeated (--repeat=COUNT), a suite in the world meets other orders each time: those of the next seed. SEED_S: no more
--- of them once the process has had so many seconds of processor time.
+-- With --repeat=COUNT a suite in the world runs with other orders each time: those of the next seed. SEED_S: no further
+-- run once the process has used so many seconds of processor time.
 local is_world, slate_world = pcall(require, "slate_world")
 local execute, limit_s = require "busted.execute", tonumber(os.getenv("SEED_S")) or math.huge
 local first = math.tointeger(tonumber(os.getenv("SEED"))) or 1

@@ -106,7 +106,7 @@ end
 
 local BEGIN_S <const>, TICK_S <const> = 1795303400, 1e-6
 
--- In place of the functions of slate.base.clock.
+-- Replaces the functions of slate.base.clock.
 local function stand_still()
     local clock, now_s = require "slate.base.clock", BEGIN_S
     clock.steady_s = function()
@@ -135,8 +135,8 @@ local function text_of(file)
     return text
 end
 
---- Runs a command line of slatectl in this process. environment: the variables that there are. Returns the exit code,
--- the output and the messages.
+--- Runs a command line of slatectl in this process. environment: all its variables. Returns the exit code, the output
+-- and the messages.
 function Server.slatectl(_, words, environment)
     local out, err, stdout, stderr, getenv = io.tmpfile(), io.tmpfile(), io.stdout, io.stderr, os.getenv
     io.stdout, io.stderr = out, err -- luacheck: ignore 122

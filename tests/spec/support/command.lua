@@ -76,7 +76,7 @@ local function runner(options)
         return out, err
     end
 
-    --- Runs arguments that are to exit with a code other than 0, and to say each of these parts. Returns the messages.
+    --- Runs arguments that must exit with a code other than 0, and print each of these parts. Returns the messages.
     function self.refuses(code, arguments, ...)
         local is, out, err = self.run(arguments)
         assert.equal(code, is, arguments .. ": " .. err .. out)

@@ -6,7 +6,7 @@ local dkjson = require "dkjson"
 
 local SCHEMAS <const> = command.read_file("man/slate-json.7")
 
---- Claims all that of a text; returns the document.
+--- Claims all this for a text; returns the document.
 return function(text)
     assert.equal(1, select(2, text:gsub("\n", "")), text)
     local value, _, problem = dkjson.decode(text)

@@ -26,7 +26,7 @@ end
 --- True when the program is there.
 function M.available(debug) return server.read_file(M.program(debug)) ~= nil end
 
---- Whether the program has options of ours: a memcached that the tests themselves are checked against has not.
+--- Whether the program has slated's options: a memcached under test has none of them.
 function M.is_slated() return M.program():match("slated[^/]*$") ~= nil end
 
 -- A bare connection, or nil and a message. While the listener's queue is full connecting succeeds, but sending fails.

@@ -43,7 +43,7 @@ function One:start(words, shell, streams)
     end)
 end
 
---- The status of the one that ends, or has.
+--- Waits for the server's end; its status.
 function One:status()
     local code = tonumber(self.shell:read("l"))
     self.shell:close()
@@ -94,10 +94,10 @@ function One:finish()
     server.remove_folder(self.folder)
 end
 
---- A new one that has no memory file and does not serve yet.
+--- A new server without a memory file, not yet started.
 function M.place() return setmetatable({ folder = server.folder(), always = "" }, One) end
 
---- A new one with a memory file, which serves.
+--- A running server with a memory file.
 function M.begin(words)
     local one = M.place()
     one.always = ("-v -e %s/memory"):format(one.folder)

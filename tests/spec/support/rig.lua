@@ -35,7 +35,7 @@ function M.new(after_each, ...)
         opened, rig.connection = {}, nil
     end
 
-    --- Ends the server before the claim ends; one of slated must have ended well.
+    --- Ends the server before the claim ends; a slated must have ended well.
     function rig.stop()
         rig.hang_up()
         local one = rig.server
@@ -82,7 +82,7 @@ function M.new(after_each, ...)
     end
 
     --- Stores the keys PREFIX1 to PREFIX<last> (or from `first` on), with values of so many bytes, or bytes(i). Returns
-    -- how many were refused, and a refusal.
+    -- the number of refused ones, and one refusal.
     function rig.store(prefix, last, bytes, first)
         local refused, refusal, values = 0, nil, {}
         send_each(first or 1, last, function(i)
@@ -93,7 +93,7 @@ function M.new(after_each, ...)
         return refused, refusal
     end
 
-    --- How many of these keys are there.
+    --- The number of present keys among these.
     function rig.there(prefix, last, first)
         local count = 0
         send_each(first or 1, last, function(i) return ("mg %s%d q\r\n"):format(prefix, i) end,

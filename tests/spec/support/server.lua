@@ -289,8 +289,8 @@ function M.start(options)
     return server
 end
 
---- Every server there is to test against: list of { name =, binary =, is_slated = }.
--- Stock memcached comes in two ages when both are at hand: the distribution's and the newest.
+--- Every server to test against: list of { name =, binary =, is_slated = }. Stock memcached comes in two ages when both
+-- are at hand: the distribution's and the newest.
 function M.all()
     local list = {}
     for _, path in ipairs({ "build/peer/memcached", "/usr/bin/memcached" }) do

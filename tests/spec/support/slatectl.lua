@@ -144,7 +144,7 @@ function M.run(process)
     process.streams[2]:setvbuf("no")
     local back = lfs.currentdir()
     assert(lfs.chdir(folder))
-    -- os.exit leaves the coroutine for good, from however deep; a task by an error.
+    -- os.exit leaves the coroutine for good, from however deep; a task ends by an error.
     local ending = {}
     local globals = globals_of(process, process.beside and function(code)
         ending.code = code

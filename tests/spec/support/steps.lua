@@ -20,7 +20,7 @@ local function item_end(pattern, p)
     return p + 1
 end
 
--- A machine for one pattern: try(at) returns where a match that begins there ends, or nil.
+-- A machine for one pattern: try(at) returns the end of a match that begins there, or nil.
 local function machine(self, text, pattern)
     local items, try = {}, nil
     local function single(at, p, e)
@@ -93,7 +93,7 @@ local function machine(self, text, pattern)
     return function(at) return try(at, anchored and 2 or 1) end, anchored
 end
 
--- Counts a scan: of the first match, or of all.
+-- Counts the steps of a scan for the first match, or for all.
 local function scan(self, text, pattern, at, all)
     if type(text) ~= "string" or type(pattern) ~= "string" then
         return

@@ -45,10 +45,10 @@ function Place:read(name) return server.read_file(self.folder .. "/" .. name) or
 --- The log of all servers.
 function Place:log() return self:read("log") end
 
---- How often they have said so: a pattern.
+--- The number of matches of a pattern in their log.
 function Place:count(said) return select(2, self:log():gsub(said, "")) end
 
---- How often a next process came to nothing.
+--- The number of takeovers that failed.
 function Place:refusals() return self:count("; this one goes on") end
 
 --- The pid of the serving one, by its pidfile; nil: none serves yet.
@@ -81,7 +81,7 @@ function Place.wait_for_end(_, pid)
     patience.wait_for("process " .. pid .. " to end", function() return not server.is_running(pid) end)
 end
 
---- Waits until another one serves than before, and that one is gone.
+--- Waits until another server than before serves, and the earlier one is gone.
 function Place:wait_for_next(before)
     patience.wait_for("the next process to serve", function() return self:serving() ~= before end)
     self.pids[#self.pids + 1] = self:serving()

@@ -27,7 +27,7 @@ Process.__index = Process
 --- Lets time pass, in seconds.
 function M.pass(seconds) socket.sleep(seconds) end
 
---- Whether the world has this program, too, as an object of the same build.
+--- Whether the world has this program as a loadable object of the same build.
 function M.has(program) return program:find("/bin/slated$") ~= nil end
 
 --- Starts a server in this process: this program with these words. Its output goes to the file `log`. Returns {
@@ -37,7 +37,7 @@ function M.start(program, words, log)
     return setmetatable({ server = slate_world.start(table.move(words, 1, #words, 2, { object }), log) }, Process)
 end
 
---- Time goes with the real one, for processes that are not of the world, until as many have said no as yes.
+--- Time follows real time, for processes outside of the world, until as many calls have said no as yes.
 M.goes_with_real_time = is_there and slate_world.real or nil
 
 function Process:ask_to_end() self.server:signal(SIGTERM) end

@@ -59,7 +59,7 @@ struct owner *owner_create(unsigned number, uint64_t seed);
 void owner_work(struct owner *, const struct place *, _Atomic bool *stop);
 /* Reads every key; the values found become the known state. */
 void owner_verify(struct owner *, const struct place *);
-void owner_forget(struct owner *); /* the server has nothing any more, or begins with nothing */
+void owner_forget(struct owner *); /* the server has no items any more, or starts without any */
 uint64_t owner_present(const struct owner *); /* keys that are known to be there */
 
 /* Moves pages, changes chunk sizes, policies and modes. */

@@ -7,7 +7,7 @@
 
 enum { BATCH = 16, RECORD = 8, RECORDS_MOST = 500, TIME_SLACK_S = 4, READ_AT_ONCE = 50 };
 
-enum kind { VALUE, NUMBER, RECORDS, KINDS }; /* by the key's number */
+enum kind { VALUE, NUMBER, RECORDS, KINDS }; /* by key number */
 
 /* The state of a key: missing, or a version of a value, a number, so many records. */
 struct state {
@@ -18,7 +18,7 @@ struct state {
     int64_t  asked_unix_s, answered_unix_s;
 };
 struct entry {
-    struct state now, then; /* answered; and if the request under way was done */
+    struct state now, then; /* acknowledged; and if the request under way was executed */
     bool         under_way, cas_known;
     uint64_t     cas;
 };
@@ -155,7 +155,7 @@ static bool take_answer(struct owner *o, const struct place *place, const struct
     if (strncmp(line, "HD", 2) == 0) {
         e->now = e->then;
         if (sets_time(r->action)) {
-            e->now.answered_unix_s = time(NULL); /* the server, or this process, may have stood still meanwhile */
+            e->now.answered_unix_s = time(NULL); /* the server, or this process, may have been stopped meanwhile */
         }
         const char *cas = strstr(line, " c");
         if (cas != NULL && r->action != TOUCH) {

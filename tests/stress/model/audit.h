@@ -16,7 +16,7 @@ struct audit_counts {
     uint64_t dumped, in_classes, in_sizes; /* items, by other ways */
     uint64_t class_bytes, size_bytes; /* the sums over classes, and over sizes of stats sizehist */
     bool     all_sizes;          /* sizehist covered all pages */
-    unsigned classes_unlike_dump, classes_astray; /* astray: used and free chunks are not all */
+    unsigned classes_unlike_dump, classes_astray; /* astray: used and free chunks do not sum up */
 };
 void audit_counts(int port, struct audit_counts *);
 

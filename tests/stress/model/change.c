@@ -98,7 +98,7 @@ static void delete_in_part(struct entry *e, const struct request *r) {
     known_give_cas(e, r->give_cas);
 }
 
-/* The model after a request that was done. */
+/* The model after an executed request. */
 static void apply(struct entry *e, const struct request *r, struct world *w, bool present) {
     bool drops = r->op == OP_MD && (r->drops_value || r->invalidates);
     switch (r->op) {
@@ -257,7 +257,7 @@ bool change_hear(const struct request *r, struct world *w, struct wire *c, char 
         return true;
     }
     if (e->broken && r->op == OP_SET) {
-        e->broken = false; /* from here on all is known again */
+        e->broken = false; /* from here on all facts are known again */
     }
     if (e->broken || !decide(r, e, w, reply.outcome, reply.line, &present)) {
         return true;

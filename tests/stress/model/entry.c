@@ -4,7 +4,7 @@
 
 /* The most by which the server's whole seconds, with one clock reading a turn, may differ from ours. */
 static const double EARLY_S = 1.6, LATE_S = 4;
-enum { NUMBER_VALUE_MOST = 2048 }; /* memcached and slated count only in values that are no chains */
+enum { NUMBER_VALUE_MOST = 2048 }; /* memcached and slated increment only values that are no chains */
 
 struct lifetime lifetime_of(int32_t exptime, double sent_s, double heard_s) {
     return (struct lifetime){.never = exptime == 0, .least_s = sent_s + exptime - EARLY_S, .most_s = heard_s + exptime + LATE_S};

@@ -25,15 +25,15 @@ struct entry {
     struct lifetime life;
     bool     stale, won;
     bool     cas_known;
-    uint64_t cas;       /* the last that was known */
-    uint64_t cas_most;  /* the highest that the server chose */
+    uint64_t cas;       /* the last known one */
+    uint64_t cas_most;  /* the highest one that the server chose */
     uint64_t flush_from;  /* flushes with a higher number may have removed it */
     uint64_t flush_until; /* flushes up to this number must have */
 
     uint32_t version;   /* version of the last request */
     uint32_t changed;   /* version of the last request that stored */
     unsigned pending;   /* requests on their way */
-    unsigned planned_segments; /* at most so many, when all on their way are done */
+    unsigned planned_segments; /* the most segments once all requests on their way are done */
     size_t   planned_bytes;
 };
 

@@ -16,7 +16,7 @@ void known_learn_cas(const struct request *, struct entry *, struct world *, uin
 bool known_cas_matches(const struct request *, const struct entry *);
 void known_check_value(const struct request *, struct entry *, struct world *, const char *bytes, size_t n);
 
-/* The entry after a request that was done. */
+/* The entry after an executed request. */
 void known_touched(const struct request *, struct entry *);
 void known_stored(struct entry *, const struct request *, struct world *, bool joined);
 void known_vivified(struct entry *, const struct request *, struct world *); /* N made the missing key */

@@ -19,7 +19,7 @@ static const struct {
     {owner_main, OWNERS}, {sharer_main, SHARERS}, {hammer_main, 2}, {reader_main, 2}, {slow_reader_main, 3}, {guest_main, 2}, {dumper_main, 2},
     {watcher_main, 1}, {operator_main, 1}, {flusher_main, 1},
 };
-enum { ACTORS_MAX = 32, WATCH_DESCRIPTORS = 1 /* the first watcher has one opened that stays, however many come */ };
+enum { ACTORS_MAX = 32, WATCH_DESCRIPTORS = 1 /* the first watcher opens one that stays, however many watchers follow */ };
 
 static const char *setting(const char *name, const char *otherwise) {
     const char *given = getenv(name);
@@ -70,7 +70,7 @@ static void claim_counts(int port, const char *store) {
     printf("# at rest: %" PRIu64 " items, %" PRIu64 " bytes\n", a.items, a.bytes);
     is(a.dumped, a.items, "the dump has as many items as there are");
     if (a.dumped != a.items) {
-        audit_tell(port, "stats moves"); /* did a page go between the two? */
+        audit_tell(port, "stats moves"); /* did a page move between the two? */
     }
     is(a.in_classes, a.items, "the items of all classes are those there are");
     is(a.in_sizes, a.items, "the items of all sizes are those there are");
@@ -112,7 +112,7 @@ int main(int argc, char **argv) {
     }
     printf("# %s, store %s, index %s, %s, %g s\n", server, store, index, w.roomy ? "roomy" : "tight", seconds);
     w.port = s.port;
-    audit_stat(s.port, "", "pid"); /* the first connection of all may open more than itself */
+    audit_stat(s.port, "", "pid"); /* the very first connection may open more than its own descriptor */
     unsigned descriptors = server_descriptors(&s) + WATCH_DESCRIPTORS;
     storm(&w, seconds);
     sharers_check(&w);

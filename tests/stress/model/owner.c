@@ -56,7 +56,7 @@ static void run_batch(struct owner *o, struct wire *c) {
     }
 }
 
-/* A value of which only a part comes. The old one stays, or is gone; never the new one. */
+/* Sends only a part of a value. Afterwards the old value is there, or none; never the new one. */
 static void send_half(struct owner *o, struct wire *c) {
     struct entry *e = &o->entries[rng_below(&o->random, KEYS_AN_OWNER)];
     struct segment s = {.kind = SEGMENT_GENERATED, .version = ++e->version, .bytes = 100 + (uint32_t)rng_below(&o->random, 300 * 1000)};

@@ -12,7 +12,7 @@ struct request {
     unsigned keys;
     struct segment segment;        /* the value to store, to join, or to make on a miss */
     uint32_t client_flags;
-    bool     touches;              /* meta T is given, or the command has a time of its own */
+    bool     touches;              /* meta T, or a command with a time of its own */
     int32_t  exptime;
     bool     compares, lower;      /* meta C, cas; meta I of a store */
     uint64_t compare_cas;
@@ -35,7 +35,7 @@ struct request {
 /* Chooses a request for one of the owner's keys; of the model only the requests on their way change. */
 void request_choose(struct request *, struct world *, uint64_t *random, struct entry *entries);
 void request_say(const struct request *, struct wire *);
-size_t request_reply_bytes(const struct request *); /* at most about so many */
+size_t request_reply_bytes(const struct request *); /* about the most bytes */
 /* False: the connection can't be used any more. */
 bool request_hear(const struct request *, struct world *, struct wire *);
 #endif

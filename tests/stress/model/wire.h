@@ -16,7 +16,7 @@ bool  wire_open_path(struct wire *, const char *path); /* opens a UNIX socket */
 bool  wire_open(struct wire *, int port, int receive_buffer_bytes); /* 0: the system's size; a small one bounds the server's, too */
 void  wire_close(struct wire *, bool reset);  /* reset: the server sees an error instead of an end */
 void  wire_free(struct wire *);
-char *wire_room(struct wire *, size_t n);     /* where the next n bytes to be sent are written to */
+char *wire_room(struct wire *, size_t n);     /* returns the place for the next n bytes to be sent */
 __attribute__((format(printf, 2, 3))) void wire_say(struct wire *, const char *format, ...);
 bool  wire_flush(struct wire *);              /* false: the connection is gone, or nothing moved for two minutes */
 /* The next line without its end; valid until the next call. NULL: none. */

@@ -41,7 +41,7 @@ extern const char *const op_names[OP_KINDS];
 
 /* A version's number grows with every request that concerns the key. */
 struct key_board {
-    _Atomic uint32_t floor;  /* a value with a head that is read from now on is at least of this version */
+    _Atomic uint32_t floor;  /* a value with a head that is read from now on has at least this version */
     _Atomic uint32_t issued; /* the highest version issued */
 };
 
@@ -49,16 +49,17 @@ struct world {
     int      port;
     uint64_t seed;
     bool     roomy; /* nothing is evicted or flushed: then no key may be missing */
-    _Atomic bool no_flush; /* a while before the end */
+    _Atomic bool no_flush; /* set a while before the end */
     _Atomic bool done;
     struct key_board board[KEYS_ALL];
     _Atomic uint64_t flushes_begun, flushes_over; /* flushes are one after the other */
     _Atomic uint64_t ops[OP_KINDS], all_ops;
     _Atomic uint64_t wrongs[WRONG_KINDS];
     _Atomic uint64_t cas_seen[1 << 18]; /* by CAS: the key that had it */
-    _Atomic uint32_t lives;           /* begun; those from LIVES_MAX on are not */
+    _Atomic uint32_t lives;           /* begun lives; those from LIVES_MAX on are not modelled */
     struct life {
-        _Atomic uint64_t increments, highest; /* acknowledged; the place of the highest number that one answered. In the end both are equal */
+        _Atomic uint64_t increments, highest; /* acknowledged ones; and those that lead to the highest number of a reply. At
+                                               * the end both are equal */
     } life[LIVES_MAX];
 };
 

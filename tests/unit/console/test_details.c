@@ -73,8 +73,7 @@ TEST(test_pages_agree_with_the_classes) {
     ok(near(page_summary_cost(&summary, 64), stat_number(model_now(model)->classes[4].value[CLASS_used_chunks])), "that hold all its chunks in use");
 }
 
-/* A cache of several parts: the map is whole when all have come, and a page that moved is in one
- * class only. */
+/* A cache of several parts: the map is complete when all have come, and a page that moved is in one class only. */
 TEST(test_the_page_list_comes_in_parts) {
     static const char first[] = "STAT page:0 4 owned 10 20 5 -\r\nSTAT page:1 5 draining 3 20 9 7\r\n"
                                 "STAT pages_limit 64\r\nSTAT pages_out 3\r\nSTAT next 7\r\nEND\r\n";
@@ -145,7 +144,7 @@ TEST(test_bins_are_an_eighth_of_an_octave) {
     ok(size_bin_end(size_bin_of(104)) == 104 && size_bin_end(size_bin_of(1152)) == 1152, "with the server's own ends");
 }
 
-/* slated's own words about other chunk sizes. */
+/* slated's replies about other chunk sizes. */
 TEST(test_predictions_are_the_servers) {
     static const char orders[][PREDICTION_ORDER_BYTES] = {"factor 1.08", "auto"};
     static const char *const said[] = {

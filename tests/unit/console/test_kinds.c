@@ -34,7 +34,7 @@ TEST(test_statistics_of_each_kind_are_read) {
     is(now.general[GENERAL_proxy_links_bad], 0, "where no backend is named none is bad");
 }
 
-/* All values that are taken and refused are tried in tests/real/slatectl_extstore_spec.lua. */
+/* tests/real/slatectl_extstore_spec.lua tests all accepted and refused values. */
 TEST(test_settings_of_flash_are_checked_and_sent) {
     struct action none = action_set("ext_item_size", "0"), half = action_set("ext_drop_unread", "yes");
     char why[NOTE_BYTES], line[ACTION_LINE_BYTES] = "";

@@ -33,7 +33,7 @@ static bool offers(unsigned count, const char *line) {
     return false;
 }
 
-/* Through a list there are keys; sort, filter and their like take an argument. */
+/* Keys move through a list; commands such as sort and filter take an argument. */
 TEST(test_every_command_of_a_view_can_be_found) {
     static const struct {
         const char *line;

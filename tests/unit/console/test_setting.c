@@ -1,4 +1,4 @@
-/* Settings as the views have them: the table itself is tried in tests/spec/lua_settings_spec.lua. */
+/* Settings in the views. tests/spec/lua_settings_spec.lua has the table itself. */
 #include "act/setting.h"
 #include "fixture.h"
 #include "tap.h"

@@ -1,4 +1,4 @@
-/* Views are given snapshots of real servers and their cells are read. */
+/* Views get snapshots of real servers, and their cells are read. */
 #include "brain/brain.h"
 #include "screen.h"
 

@@ -9,7 +9,7 @@ enum { VALUE_MAX = 1 << 20 };
 struct rig {
     struct cache        *cache;
     struct slab         *slab;
-    struct cache_thread *client, *ct; /* ct: the mover's */
+    struct cache_thread *client, *ct; /* ct: the mover's thread */
     struct mover         mover;
     struct pace          pace; /* without a thread */
     uint64_t             now_us;
@@ -95,7 +95,7 @@ static inline unsigned class_of(struct rig *r, size_t bytes) {
     return v.class_id;
 }
 
-/* Values that are being sent to slow clients: of the keys 0, step, 2 step, … below count, until they are returned. */
+/* Values being sent to slow clients: of the keys 0, step, 2 step, … below count, until they are returned. */
 static inline void hold(struct rig *r, struct item **held, unsigned count, unsigned step) {
     cache_turn_begin(r->client);
     for (unsigned i = 0; i < count; i += step) {

@@ -41,7 +41,7 @@ static inline void loop_turn_begins(struct event_base *base) {
     pthread_mutex_unlock(&loops.mutex);
 }
 
-/* In the place of libevent's. */
+/* Replaces libevent's function. */
 int event_base_loop(struct event_base *base, int flags) {
     int (*one_turn)(struct event_base *, int) = (int (*)(struct event_base *, int))dlsym(RTLD_NEXT, "event_base_loop"), result;
     do {
@@ -51,7 +51,7 @@ int event_base_loop(struct event_base *base, int flags) {
     return result;
 }
 
-/* Has a loop rest after so many turns more, the first of which `wake` brings about. */
+/* Holds a loop after so many turns more; `wake` causes the first of them. */
 #define LOOP_REST(loop, wake, more) ({ \
         pthread_mutex_lock(&loops.mutex); \
         loops.held = (loop)->base; \
@@ -76,7 +76,7 @@ static inline void loop_go_on(void) {
     pthread_mutex_unlock(&loops.mutex);
 }
 
-/* Waits until a condition holds, which turns of the server bring about. */
+/* Waits until a condition holds; turns of the server make it true. */
 #define SERVER_COMES_TO(condition) TAP_UNTIL(loops.fd, condition)
 #define SETTLES(number, want) SERVER_COMES_TO(atomic_load(&(number)) == (want))
 
@@ -188,7 +188,7 @@ static inline void host_end(struct host *h) {
 }
 
 #ifdef OWN_CLOCK_H
-/* libevent's timers go by this function. */
+/* libevent's timers use this function. */
 int clock_gettime(clockid_t which, struct timespec *now) {
     *now = clock_system(which);
     return 0;

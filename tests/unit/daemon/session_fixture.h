@@ -34,14 +34,14 @@ static inline uint32_t rig_random(struct rig *rig, uint32_t below) {
 /* Changes the configuration of the next rigs; NULL: no change. */
 static void (*rig_adjust)(struct cache_config *, struct tuner_config *);
 
-/* Written to when an answer that a session waits for may be there. */
+/* An eventfd, written to when the reply that a session waits for may be there. */
 static int rig_woken_fd = -1;
 static inline void rig_wake(void *arg) {
     (void)arg;
     eventfd_write(rig_woken_fd, 1);
 }
 
-/* `options` as on the command line, cut apart in place; NULL: none. False: they, or memory, cannot be had. */
+/* `options` as on the command line, cut apart in place; NULL: none. False: bad options, or no memory. */
 static inline bool rig_open(struct rig *rig, char *options) {
     char why[OPTIONS_WHY_BYTES], name[] = "slated";
     char *argv[32] = {name};
@@ -98,7 +98,7 @@ static inline void rig_close(struct rig *rig) {
 
 struct client {
     struct session *session;
-    char  *in; /* in_bytes that no request has taken, with exactly the promised slack behind */
+    char  *in; /* in_bytes that no request has used, followed by exactly the promised slack */
     size_t in_bytes;
     char  *out; /* every reply so far */
     size_t out_bytes, out_room;
@@ -228,7 +228,7 @@ static inline void rig_turn(struct rig *rig, struct client **clients, size_t cou
     cache_turn_end(rig->ct);
 }
 
-/* Value bytes go where they will stay; returns how many of n did. */
+/* Value bytes go to their final place; returns how many of the n did. */
 static inline size_t client_fill_value(struct rig *rig, struct client *c, const char *bytes, size_t n) {
     struct iovec iov[4];
     size_t done = 0;
@@ -242,7 +242,7 @@ static inline size_t client_fill_value(struct rig *rig, struct client *c, const 
     return done;
 }
 
-/* Whether there is something to do without more bytes. */
+/* Whether the session has work without more bytes. */
 static inline bool client_goes_on(const struct client *c) {
     switch (session_need(c->session)) {
     case SESSION_NEED_WAKE:
@@ -269,7 +269,7 @@ static inline bool rig_was_woken(struct rig *rig) {
     return tap_readable(rig_woken_fd) && eventfd_read(rig_woken_fd, &wakes) == 0;
 }
 
-/* Takes turns until nothing is left to do without more bytes. */
+/* Takes turns until the session has no work without more bytes. */
 static inline void client_settle(struct rig *rig, struct client *c) {
     do {
         rig_turn(rig, &c, 1);
@@ -279,7 +279,7 @@ static inline void client_settle(struct rig *rig, struct client *c) {
     }
 }
 
-/* Sends n bytes as they come from a socket in one piece. */
+/* Sends n bytes in one piece, as from a socket. */
 static inline void client_send(struct rig *rig, struct client *c, const char *bytes, size_t n) {
     size_t done = 0;
     cache_turn_begin(rig->ct);

@@ -19,7 +19,7 @@ static unsigned pages_to(void) { return pages_of(&h.r, h.to); }
 static unsigned pages_from(void) { return pages_of(&h.r, h.from); }
 static unsigned under_way(void) { return cache_assist_state(h.r.cache).under_way; }
 
-/* Whether the class that gives has so many pages, none of which is being emptied. */
+/* Whether the donor has so many pages, and none of them is being emptied. */
 static bool gives_none_of(unsigned pages) {
     struct slab_class_facts f;
     slab_facts(h.r.slab, h.from, &f);
@@ -56,14 +56,14 @@ static void set_some(unsigned count) {
  * part early. */
 enum { ENOUGH = 5000 };
 
-/* Until the class of large items has so many pages. */
+/* Sets until the class of large items has so many pages. */
 static void set_until_it_has(uint32_t pages) {
     for (unsigned i = 0; i < ENOUGH && pages_to() < pages; i++) {
         set_large();
     }
 }
 
-/* Until sets have gone over so many pages, but for a chunk or two. */
+/* Sets until they have gone over so many pages, except a chunk or two. */
 static void set_until_emptied(unsigned pages) {
     uint64_t bytes = (uint64_t)pages * 1000 * 1024;
     for (unsigned i = 0; i < ENOUGH && cache_assist_state(h.r.cache).bytes < bytes; i++) {
@@ -251,7 +251,7 @@ TEST(test_a_page_outlives_its_emptying_thread) {
     rig_close(&h.r);
 }
 
-/* The id of a class that is gone is soon another class's. */
+/* The id of a removed class soon belongs to another class. */
 TEST(test_an_id_stays_as_long_as_work_names_it) {
     static const struct class_set nobody;
     struct rig r;

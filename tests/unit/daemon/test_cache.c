@@ -71,7 +71,7 @@ static void test_random_verbs_match_a_plain_array(uint64_t x) {
     fixture_end(&c, &ct);
 }
 
-/* When memory is short values may be missing, never wrong, and nothing is refused. */
+/* When memory is short values may be missing, never wrong, and no store is refused. */
 static void test_eviction_never_shows_a_wrong_value(uint64_t x, const struct evict_policy *policy) {
     enum { MANY = 50000, CHANGES = 120000 / TAP_SLOWER };
     static uint64_t version[MANY];
@@ -228,7 +228,7 @@ static void test_store(enum cache_store_kind store, uint64_t seed) {
     }
     if (store == CACHE_STORE_SLAB) {
         test_more_classes_than_pages_keep_their_items(8);
-        test_more_classes_than_pages_keep_their_items(2); /* a page a class is far more than four times the limit */
+        test_more_classes_than_pages_keep_their_items(2); /* so many first pages are far more than four times the limit */
     }
     struct cache_thread *ct;
     struct cache *c = fixture_cache(64u << 20, &ct);

@@ -11,7 +11,7 @@ static _Atomic bool done;
 static _Atomic bool moved_once; /* a page, or a limit */
 static int turns_fd; /* an eventfd, of the workers' turns */
 
-/* Waits until the workers have taken so many turns more, or are done. */
+/* Waits until the workers have taken so many turns more, or have ended. */
 static void await_turns(eventfd_t n) {
     eventfd_t some = 0;
     for (eventfd_t sum = 0; sum < n && !atomic_load(&done) && tap_readable(turns_fd) && eventfd_read(turns_fd, &some) == 0; sum += some) {

@@ -65,7 +65,7 @@ static unsigned reap(struct slab *slab) {
     return class_set_count(&reaped);
 }
 
-/* In place of the first wait, which is outside the turn. */
+/* Called in place of the first wait, which is outside the turn. */
 static void change_geometry(void *arg) {
     struct change *ch = arg;
     struct slab *slab = ch->cache->slab;

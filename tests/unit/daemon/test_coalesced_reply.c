@@ -14,7 +14,7 @@ static void count_wake(void *arg) { ++*(unsigned *)arg; }
 
 static struct coalesced_waiter seat_of(unsigned *woken) { return (struct coalesced_waiter){.wake = count_wake, .wake_arg = woken}; }
 
-static _Atomic uint64_t now_us = 1000; /* the test's */
+static _Atomic uint64_t now_us = 1000; /* the test's clock */
 
 static void make(struct coalesced_reply *a, struct coalesced_waiter *seat, const char *text, uint64_t age_us) {
     struct text_out out;

@@ -8,7 +8,7 @@ enum { CHOSEN = 640, OTHERS = 1000, FIRST = 20, KEY_BYTES = 12 };
 
 static char chosen[CHOSEN + 1][KEY_BYTES + 16]; /* the last is the victim's */
 
-/* Alike in the low bits, which name the place, and in those of the tag that name a second one. */
+/* Equal in the low bits, which are the place, and in the bits of the tag that give a second one. */
 static void choose_keys(void) {
     const uint64_t alike = 0x3f000000ff;
     unsigned found = 0;
@@ -37,7 +37,7 @@ static void next_second(struct cache_thread *ct) {
 
 static struct key chosen_key(unsigned i) { return key_make(chosen[i], KEY_BYTES); }
 
-/* Sets all that were chosen, the first few some seconds before the others; returns how many were refused. */
+/* Stores all chosen keys, the first few some seconds before the others; returns the number refused. */
 static unsigned set_chosen(struct cache_thread *ct) {
     unsigned refused = 0;
     for (unsigned i = 0; i < CHOSEN; i++) {

@@ -157,7 +157,7 @@ TEST(test_words) {
 #undef WORD
 }
 
-/* --- orders, on a server without a control thread: each is carried out when the test says so --- */
+/* --- orders, on a server without a control thread: each runs when the test says so --- */
 
 /* An administrator's session that sleeps until the reply to its order. */
 struct asking {
@@ -307,7 +307,7 @@ static void test_an_order_waits_for_no_work(struct rig *rig) {
 
 int main(void) {
     struct rig rig;
-    char sizes[] = "-f 1.25", fixed[] = "-f 1.25"; /* said, so they are not fitted to the items while a slow machine dumps class 1 */
+    char sizes[] = "-f 1.25", fixed[] = "-f 1.25"; /* given, so that they are not fitted to the items while a slow machine dumps class 1 */
     text_out_init(&out);
     if (!ok(rig_open(&rig, sizes), "a server starts")) {
         return tap_done();

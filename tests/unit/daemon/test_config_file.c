@@ -172,7 +172,7 @@ TEST(test_bad_files_are_refused) {
 
 /* --- the environment --- */
 
-/* The words behind the program's name, each in brackets, of a text and a command line "slated -t 2". */
+/* The words after the program's name, each in brackets, for a text and a command line "slated -t 2". */
 static const char *words_of(const char *text) {
     static char shown[512];
     char *argv[] = {"slated", "-t", "2", NULL};

@@ -115,7 +115,7 @@ TEST(test_an_order_may_be_answered_later) {
     control_fini(&c);
 }
 
-/* Steps until nothing is due any more. Returns when something will be. */
+/* Steps until no task is due any more. Returns the next due time. */
 static uint64_t step_all(struct control *c, uint64_t now_us) {
     uint64_t due_us;
     do {
@@ -154,7 +154,7 @@ TEST(test_an_order_waits_for_one_slice) {
     struct control c;
     struct letter_task pages, sizes;
     control_init(&c);
-    add(&c, &pages, 'p', 0, false); /* both always want to go on */
+    add(&c, &pages, 'p', 0, false); /* both always have work */
     add(&c, &sizes, 's', 0, false);
     is(control_step(&c, 1), 1, "a step is due at once while a task has more to do");
     is_str(taken(), "p", "a step does one slice, of one task");
@@ -179,7 +179,7 @@ TEST(test_orders_that_are_left_at_the_end_are_run) {
 
 /* --- with a thread --- */
 
-static unsigned counted; /* by the control thread alone */
+static unsigned counted; /* by the control thread only */
 
 static void count_run(struct control_order *o, uint64_t now_us) {
     (void)now_us;

@@ -72,7 +72,7 @@ static unsigned evict_one(uint32_t now_s) {
     return (unsigned)(v - nodes);
 }
 
-/* How many of the next victims are others than these. */
+/* The number of next victims that are not among these. */
 static unsigned wrong_victims(const unsigned *want, unsigned count, uint32_t now_s) {
     unsigned wrong = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -386,7 +386,7 @@ TEST(test_which_hits_keep_an_item) {
     }
 }
 
-/* How many of 300 that left unread, of 900, s3fifo knows again. */
+/* The number that s3fifo recognises of 300 nodes, of 900, that left unread. */
 static unsigned known_again(unsigned ghost_pct) {
     unsigned known = 0;
     tuning.ghost_pct = ghost_pct;

@@ -24,7 +24,7 @@ static void store(uint64_t n) {
     }
 }
 
-/* Stores until the first item goes; returns how many there are then. */
+/* Stores until the first item is evicted; returns the number of items then. */
 static uint64_t fill(void) {
     uint64_t n = 0;
     while (n < ITEMS && (n == 0 || lives(0))) {

@@ -55,7 +55,7 @@ static void test_the_window_shrinks_to_its_share(void) {
 
 static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n); }
 
-/* Whether a queue of so few nodes, which were hit so often and perhaps stored anew, takes in one more after the switch. */
+/* Whether a queue of so few nodes, with so many hits and perhaps new values, accepts one more after the switch. */
 static bool makes_room(const struct evict_policy *from, const struct evict_policy *to, uint64_t nodes, unsigned hits, bool renewed) {
     struct mini *m = mini_create(from, &tuning, (uint32_t)nodes, 0);
     for (uint64_t n = 0; n < nodes; n++) {
@@ -130,7 +130,7 @@ static void evict(struct evict_queue *q, uint32_t now_s) {
 struct course {
     unsigned place;
     bool     full;   /* the queue evicts before the switch */
-    bool     busy;   /* items are stored, and time goes on */
+    bool     busy;   /* stores go on, and time passes */
     const struct evict_policy *amid; /* the queue is switched to this one first, and evicts a few */
 };
 

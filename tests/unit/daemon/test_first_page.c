@@ -1,5 +1,5 @@
-/* A set that fits a page is never refused: in any mode of automove and any store, whether pages may move or not, when the limit is
- * full of one size. Nothing here runs on a thread: a tuner without one decides between the sets. */
+/* A set that fits a page is never refused: in any mode of automove and any store, whether pages may move or not, when one size fills the
+ * limit. The tuner has no thread here: it decides between the sets. */
 #include "tap.h"
 
 #include "cache/alloc/magazine.h"
@@ -32,7 +32,7 @@ static void world_close(struct world *w) {
     rig_close(&w->rig);
 }
 
-/* Half a second passes. */
+/* Lets half a second pass. */
 static void tend(struct world *w) {
     cache_turn_end(w->rig.ct);
     w->rig.now_us += 500 * 1000;
@@ -56,7 +56,8 @@ static void fill_limit(struct world *w, size_t limit_bytes, size_t bytes) {
     }
 }
 
-/* Sets of every size in turn, values that grow from one byte to that size, and numbers that grow by a digit, into the chunk of another class. */
+/* Sets of every size in turn, values that grow from one byte to that size, and numbers that grow by a digit, so that they need another
+ * class. */
 static void ask_for_all_sizes(struct world *w) {
     static const size_t sizes[] = {1, 40, 100, 230, 600, 1500, 3000, 7000, 15000, 40000, 90000, 150000, 250000, 400000,
                                    500000, 600000, 800000, VALUE_MOST};

@@ -15,7 +15,7 @@ static bool fit(const struct fit_histogram *h, const struct size_rules *r, uint3
     return fit_sizes(h, r, &limits, sizes);
 }
 
-/* Neighbours that are further apart than the ladder's factor, rounded up, though a page holds two chunks more of the smaller. */
+/* Neighbours further apart than the ladder's factor, rounded up, where a page holds two chunks more of the smaller size. */
 static unsigned holes(const struct size_list *l, const struct size_rules *r) {
     unsigned n = l->bytes[0] > r->first_bytes && l->bytes[0] > r->least_bytes + r->unit_bytes;
     for (unsigned i = 1; i < l->count; i++) {
@@ -25,7 +25,7 @@ static unsigned holes(const struct size_list *l, const struct size_rules *r) {
     return n;
 }
 
-/* The same of those between which there are no items, and the factor that holds there; a step is 0.4 % wide. */
+/* The same for neighbours without items between them, and the factor that holds there; a step is 0.4 % wide. */
 static unsigned bare_holes(const struct fit_histogram *h, const struct size_list *l,
                            const struct size_rules *r) {
     unsigned n = 0;
@@ -94,7 +94,7 @@ static void fill_spread(struct fit_histogram *h, uint64_t *x, unsigned items) {
     }
 }
 
-/* How many classes need less than a page when the cache is full. */
+/* The number of classes that need less than a page when the cache is full. */
 static unsigned minimums(const struct fit_histogram *h, const struct size_list *sizes,
                          uint32_t pages) {
     double scale = 1;

@@ -239,7 +239,8 @@ TEST(test_pause_resume_and_revert_midway) {
 
 enum { PAGE_ITEMS = 1500, NO_ITEMS = 0 };
 
-/* So many items come; then all that is due is done from a second on, for so many tenths. So often the sizes have changed then. */
+/* Stores so many items; then runs all due tasks from a second on, for so many tenths. Returns the number of changes of the sizes until
+ * then. */
 struct look {
     uint64_t items;
     size_t   least, most;
@@ -312,7 +313,7 @@ TEST(test_a_slow_client_holds_up_its_page_alone) {
     rig_close(&r);
 }
 
-/* Pages that readers hold cannot be had, so nothing is to go for them: they are left for the end, and then for later. */
+/* Pages that readers hold cannot be freed, so no item is dropped for them: they are left for the end, and then for later. */
 TEST(test_slow_clients_cost_no_items) {
     enum { BYTES = 90 * 1000, ITEMS = 230, HELD = 72, OF_A_PAGE = 11, LOOKS = 4 };
     struct rig r;
@@ -371,7 +372,7 @@ TEST(test_a_value_that_is_always_read_moves) {
 
 static _Atomic bool load_ends;
 
-/* Some order, most of them changes. */
+/* Issues a random order; most of them change the sizes. */
 static void random_order(struct rig *r, uint64_t *x) {
     uint32_t sizes[60], bytes = 48;
     unsigned n = 0;

@@ -14,7 +14,7 @@ enum {
     LOSS_POINTS = 2,     /* the most that a change accepted without force may lose */
     SIGN_POINTS = 8,     /* above this a prediction must have the sign of the measurement, unless that is small */
 };
-static const double keys_share = 1.5; /* keys, by the bytes that fit */
+static const double keys_share = 1.5; /* number of keys, relative to the items that fit */
 
 static size_t uniform(uint64_t *x) { return tap_random(x) % 2048; }
 static size_t narrow(uint64_t *x) { return 200 + tap_random(x) % 500; }
@@ -87,7 +87,7 @@ static const char *ask_for(struct load *l, const struct change *c, bool force, b
     return order(&l->rig, &(struct geometry_order){.verb = c->verb, .factor = c->factor, .first_bytes = 96, .force = force, .dry = dry});
 }
 
-/* The gain in percent that an answer speaks of. */
+/* The gain in percent in a reply. */
 static bool predicted(const char *answer, double *pct) {
     char how[8] = "";
     bool said = sscanf(answer, "PREDICTED %*u classes would hold %lf %% %7s items", pct, how) == 2;

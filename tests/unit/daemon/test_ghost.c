@@ -116,7 +116,7 @@ TEST(test_a_ghost_ends_when_its_item_would_have_expired) {
     ghost_destroy(&g);
 }
 
-/* A set of the table has eight places: those of the dead go first, though they are the latest. */
+/* A set of the table has eight places: dead ghosts go first, though they are the latest. */
 TEST(test_dead_ghosts_make_room) {
     enum { KEYS = 30000 };
     struct ghost *g = fresh();

@@ -44,7 +44,7 @@ static uint64_t item_bytes(struct cache *c) {
     return f.bytes;
 }
 
-/* Sizes change as a whole, so that the holes of one phase do not fit the next. */
+/* All sizes change from phase to phase, so that the holes of one phase do not fit the next. */
 static void test_the_limit_holds_in_resident_memory(uint64_t x) {
     static const struct phase {
         uint32_t least, most;
@@ -98,7 +98,7 @@ static uint64_t usual_bytes(size_t limit_bytes, uint64_t *x) {
 
 static void nobody_to_wake(void *arg) { (void)arg; }
 
-/* Stores go on between the steps, as many as come while a busy machine does one. */
+/* Stores go on between the steps, as many as a busy machine makes during one. */
 static void test_stores_meanwhile_cost_no_more_than_the_limit(uint64_t x) {
     enum { BEFORE_MB = 48, AFTER_MB = 32, STORES_A_STEP = 3 };
     struct cache_config cfg = fixture_config((size_t)BEFORE_MB << 20);
@@ -216,7 +216,7 @@ static unsigned count_present(struct cache_thread *ct, uint64_t from, uint64_t t
     return n;
 }
 
-/* Retires 14 MB of 32 while a reader may still see them, so that they stay in the thread's limbo. */
+/* Retires 14 MB of 32 while a reader may still see them, so that they stay in the thread's list of deferred frees. */
 static void retire_much(struct cache_thread *ct, struct cache_thread *reader) {
     cache_turn_begin(ct);
     for (uint64_t i = 0; i < LEFT_VALUES; i++) {

@@ -100,7 +100,7 @@ static void test_chance_is_reported(uint64_t x) {
     ok(sorted[0].doubt >= EVERY, "one that was noted once may have had none but that");
 }
 
-/* A burst of which a tenth was noted, and then as many notes of which none was missed. */
+/* A burst with a tenth of its requests noted, and then as many notes without a miss. */
 static void test_missed_requests_go_to_keys_noted_then(void) {
     struct hot_key sorted[HOT_KEYS];
     memset(&hot, 0, sizeof hot);
@@ -118,7 +118,7 @@ static void test_missed_requests_go_to_keys_noted_then(void) {
     ok(sorted[0].doubt > sorted[1].doubt, "whose count is less sure by that");
 }
 
-/* Notes are taken while requests go on: some of requests that were counted only after. */
+/* Notes are taken while requests go on: some are of requests that were counted only later. */
 static void test_requests_that_came_meanwhile_count_once(void) {
     struct hot_key sorted[HOT_KEYS];
     memset(&hot, 0, sizeof hot);

@@ -50,7 +50,7 @@ static void replace(struct index *ix, uint32_t n, uint32_t from, uint32_t to) {
     index_replace(ix, KEY_OF(n).hash, from, to);
 }
 
-/* An index that has the first items. */
+/* An index with the first items. */
 static void begin_with(struct index *ix, uint32_t count) {
     index_init(ix, kind, &pool, &arena->space);
     for (uint32_t n = 0; n < count; n++) {
@@ -69,7 +69,7 @@ static unsigned walk_all(struct index *ix) {
 
 static void test_random_changes_match_a_plain_array(uint64_t x) {
     static struct index ix;
-    static uint32_t there[ITEMS]; /* the reference that is in the index, or 0 */
+    static uint32_t there[ITEMS]; /* the reference in the index, or 0 */
     uint32_t count = 0, wrong = 0;
     ok(index_init(&ix, kind, &pool, &arena->space), "%s: an index can be made", kind->name);
     for (int i = 0; i < CHANGES; i++) {

@@ -14,7 +14,7 @@ enum { LINES = 5000, TEXT_BYTES = 1 << 20 };
 
 static _Atomic bool impatient;
 
-/* In the place of the system's: the patience of a thread that waits for another's write is over at once. */
+/* Replaces the system's function: the patience of a thread that waits for another's write is over at once. */
 int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until) {
     (void)clock, (void)until;
     return impatient ? ETIMEDOUT : pthread_cond_wait(c, m);
@@ -65,7 +65,7 @@ TEST(test_before_the_thread_lines_are_written_at_once) {
     close(fd);
 }
 
-/* The rule of the test: with the old way, a write by the caller, the first call that finds the pipe full never returns. */
+/* The test's principle: if the caller itself wrote, the first call that finds the pipe full would never return. */
 TEST(test_a_pipe_that_nobody_reads_holds_up_nobody) {
     char line[64];
     uint64_t before = log_lost();
@@ -144,7 +144,7 @@ TEST(test_the_end_comes_though_nobody_reads) {
     log_warn("too late");
     is(log_lost() - before, lost + 1, "and later lines are lost, too");
     usual_stderr();
-    read_until(fd, NULL); /* the thread's line goes out, and the pipe ends: nothing writes any more */
+    read_until(fd, NULL); /* the thread's line goes out, and the pipe ends: no thread writes any more */
     ok(!has("too late"), "and never written");
     close(fd);
 }

@@ -62,7 +62,7 @@ static uint64_t slack(const struct memory_parts *p) {
     return share > SETTINGS_SLACK_LEAST ? share : SETTINGS_SLACK_LEAST;
 }
 
-/* Waves of clients that take `each_bytes`, and hang up. Items have all pages that they may have. */
+/* Waves of clients that take `each_bytes`, and hang up. Items have all their pages. */
 static bool waves_keep_items(uint64_t limit, uint64_t start, uint64_t clients, uint64_t each_bytes) {
     struct process at = {.p = {.limit = limit, .requested = limit, .known = start + clients * each_bytes}, .counted = start};
     uint64_t limit_at_first = at.p.items = memory_items_limit(&at.p);
@@ -117,7 +117,7 @@ static void test_below_the_limit(uint64_t seed) {
 
 static char folder[] = "/tmp/slate-memory-XXXXXX";
 
-/* A file, or a folder where there is no text. */
+/* A file with this text; NULL: a folder. */
 static void put(const char *name, const char *text) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);

@@ -74,7 +74,7 @@ TEST(test_flushes_stay) {
     clock_shift(-1001);
 }
 
-static uint64_t *shared; /* by the processes */
+static uint64_t *shared; /* shared by the processes */
 
 static void note_highest_cas(struct cache_thread *ct) {
     cache_turn_begin(ct);
@@ -172,7 +172,7 @@ TEST(test_a_flush_takes_items_of_a_later_second) {
     end(&l);
 }
 
-/* --- pages of sizes that are going --- */
+/* --- pages of sizes going out of use --- */
 
 static void change_sizes(struct cache_thread *ct) {
     fill(ct);

@@ -70,7 +70,7 @@ static void test_a_file_in_use_is_looked_at_and_goes_over(void) {
     end(&l);
 }
 
-/* A field of the shape that says otherwise, with a checksum that agrees. */
+/* A field of the shape with another value, with a matching checksum. */
 static void test_shapes_of_others_are_refused(void) {
     static const struct {
         const char *what, *says;

@@ -18,7 +18,7 @@
 
 static _Atomic int refusals; /* failures of accept4 still to come */
 static _Atomic bool was_refused;
-static _Atomic int rests, spins; /* polls behind a refusal that leave the listeners out for a while, and that do not */
+static _Atomic int rests, spins; /* polls after a refusal that leave the listeners out for a while, and polls that do not */
 
 int accept4(int fd, struct sockaddr *from, socklen_t *bytes, int flags) {
     if (atomic_load(&refusals) > 0) {
@@ -30,7 +30,7 @@ int accept4(int fd, struct sockaddr *from, socklen_t *bytes, int flags) {
     return (int)syscall(SYS_accept4, fd, from, bytes, flags);
 }
 
-/* A rest behind a refusal ends at once. */
+/* The pause after a refusal ends at once. */
 int poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
     struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L}, now = {0};
     bool follows = atomic_exchange(&was_refused, false);

@@ -41,7 +41,7 @@ static bool counted(const struct host *h, size_t counter) {
     return counter_get((const struct counter *)(const void *)(counters + counter)) == 1;
 }
 
-/* Bytes that wait to be read from `fd`. */
+/* Unread bytes in `fd`. */
 static int unread_bytes(int fd) {
     int n = 0;
     return ioctl(fd, FIONREAD, &n) == 0 ? n : -1;
@@ -88,7 +88,7 @@ TEST(test_limits_the_bytes_that_connections_hold) {
     int two[2] = {connect_unix(h.path), connect_unix(h.path)}; /* together more than half of the limit */
     say(two[0], "get half of ", 12);
     say(two[1], "get half of ", 12);
-    /* Turns in which the worker takes them over, and then their halves. */
+    /* Waits for the turns in which the worker accepts them, and reads their halves. */
     bool held = SETTLES(h.rig.server.conns.current, 4);
     for (int i = 0; i < 3; i++) {
         held = answers(good, "mn\r\n", "MN\r\n") && held;

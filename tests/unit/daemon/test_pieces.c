@@ -23,7 +23,7 @@ static struct command_context context(struct rig *rig, const char *line, size_t 
 
 struct told {
     struct text_out text;
-    size_t          longest; /* piece */
+    size_t          longest; /* the longest piece */
     unsigned        pieces;
 };
 

@@ -33,7 +33,7 @@ static char *put(char *p, const struct packet *k) {
     return p + k->extras_bytes + key_bytes + k->value_bytes;
 }
 
-static bool logins; /* whether the server has them */
+static bool logins; /* whether the server has logins */
 
 /* Parses the first n bytes of the buffer; bytes that look like more packets follow. */
 static enum parsed parse_first(size_t n, unsigned room) {

@@ -302,7 +302,7 @@ TEST(test_empty_turns_and_unsent_replies) {
     client_send(&rig, &c, "set k 0 0 5000\r\n", 16);
     client_send(&rig, &c, value, 5002);
     cache_turn_begin(rig.ct);
-    for (int i = 0; i < 1000; i++) { /* borrowed and never sent: the next turn returns them */
+    for (int i = 0; i < 1000; i++) { /* borrowed and never sent: the next turn returns the values */
         batch_begin(rig.batch);
         memcpy(get, "get k\r\n", 7);
         batch_add(rig.batch, c.session, get, 7);

@@ -56,7 +56,7 @@ static size_t pick_value_bytes(struct stream *s) {
     }
 }
 
-/* With a line feed now and then: a block that is taken for a line must not be one that is too long to wait for. */
+/* With a line feed now and then: a block that is taken for a line must not be too long to wait for. */
 static void put_block(struct stream *s, size_t n) {
     static char block[1300000];
     for (size_t i = 0; i < n; i++) {

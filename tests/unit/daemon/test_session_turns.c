@@ -80,7 +80,7 @@ TEST(test_short_commands_that_came_together_share_turns) {
     rig_close_for(&rig, &c);
 }
 
-/* Joins of nothing to a large value are short to send and long to run: 20 clients could keep a worker for seconds with 12 KB each. */
+/* Joins of nothing to a large value are short to send and long to run: with 12 KB each, 20 clients could hold a worker for seconds. */
 TEST(test_appends_to_large_values_end_their_sessions_turn) {
     enum { CLIENTS = 5, APPENDS = 100, VALUE_BYTES = 200000 };
     static const char *const lines[] = {"append big 0 0 0\r\n\r\n", "ms big 0 MA\r\n\r\n", "append big 0 0 0 noreply\r\n\r\n"};
@@ -225,7 +225,7 @@ TEST(test_an_answer_that_goes_on_can_be_deferred) {
 
 /* --- replies --- */
 
-/* Has a client send `count` times the line and returns the most bytes of a turn's replies; `turns`: how many that took. */
+/* Has a client send the line `count` times and returns the most bytes of a turn's replies; `turns`: the number of turns. */
 static size_t most_of_a_turn(struct rig *rig, const char *line, int count, bool lags, int *turns) {
     struct client c, *ready = &c;
     size_t most = 0;
@@ -328,7 +328,7 @@ TEST(test_a_session_that_waits_for_another_thread_is_woken) {
     client_close(&rig, &gone);
     int before = wakes_of_gone;
     batch_on_event(rig.batch, rig_wake, NULL);
-    do { /* once another is taken, that one is answered */
+    do { /* once another order is accepted, that one has its reply */
         c.out_bytes = 0;
         client_send(&rig, &c, order, sizeof order - 1);
     } while (count_of(&c, "BUSY") == 1);

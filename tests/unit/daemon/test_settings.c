@@ -196,7 +196,7 @@ TEST(test_bad_values_are_refused) {
             {"--daemon=yes", "--daemon=yes takes no value"});
 }
 
-/* In each form of an option, of each type of value; "@" is where there may be some. */
+/* Each form of an option, for each type of value; "@" is where blanks may be. */
 TEST(test_white_space_around_values_is_cut) {
     static const char *const rows[][3] = {
         {"-t @3@", "num_threads", "3"}, {"-t@3@", "num_threads", "3"}, {"--threads=@3@", "num_threads", "3"}, {"-o@idle_timeout@=@7@", "idle_timeout", "7"},

@@ -50,7 +50,7 @@ static void tell(struct shadow *s, uint64_t hash, bool hit) {
     }
 }
 
-/* So many reads of keys that miss, of which there are so many. */
+/* So many reads of keys that miss, of so many different ones. */
 static void tell_misses(struct shadow *s, uint64_t reads, uint64_t keys) {
     for (uint64_t n = 0; n < reads; n++) {
         tell(s, hash_of(n % keys), false);
@@ -306,7 +306,8 @@ static void tell_mortal(struct shadow *s, uint64_t hash, bool hit, uint32_t expi
     }
 }
 
-/* Half as many keys again as the cache holds come in a round, each every 150 s: the LRU misses all of them, twice the memory none. */
+/* One and a half times as many keys as the cache holds come in a round, each every 150 s: the LRU misses all, twice the memory misses none.
+ * */
 static struct shadow_counts twice_the_memory_in_rounds(uint32_t ttl_s, bool touched) {
     enum { HELD = 100, ROUND = 150, ROUNDS = 6 };
     struct shadow *s = watching(&evict_lru, HELD, 0);

@@ -156,7 +156,7 @@ static void fill_to(struct cache_thread *ct, uint64_t key) {
 /* Threads count in their own blocks, which no range covers. A turn's begin and end are included, as with one request. */
 static struct shared measure(struct cache *c, struct cache_thread *ct, const char *name, void (*operation)(struct cache_thread *)) {
     struct shared s = {.locks = 0};
-    for (unsigned i = 0; i < 10; i++) { /* shelves are made, stocks are filled */
+    for (unsigned i = 0; i < 10; i++) { /* class queues are made, magazines are filled */
         cache_turn_begin(ct);
         operation(ct);
         cache_turn_end(ct);

@@ -141,7 +141,7 @@ static void make_requests(uint64_t keys, uint32_t value_bytes) {
     }
 }
 
-/* So many a second, the first of them after so many others. */
+/* So many requests a second, the first of them after so many others. */
 static void set_times(uint64_t before, uint64_t a_second) {
     for (uint64_t i = 0; i < CELL_REQUESTS; i++) {
         requests[i].at_us = (before + i) * 1000000 / a_second;
@@ -210,7 +210,7 @@ TEST(auto_follows_the_miniatures) {
     ok(strcmp(r[1].policy, "fifo") == 0 && r[1].policy_now == NULL, "a fixed policy stays");
 }
 
-/* Half of the trace has small values, the other half larger ones, of as many keys as fit when the pages follow. */
+/* Half of the trace has small values, the other half larger ones; of each as many keys as fit once the pages have followed. */
 static struct simulate_result play_shift(const char *automove) {
     struct tuner_config tune = at_rest;
     tune.automove = automove;

@@ -205,7 +205,7 @@ TEST(test_rounds_over_the_pages_of_a_class) {
     slab_next_pages(s, class_id, pages, 4);
     uint32_t next[1], leaving;
     slab_next_pages(s, class_id, next, 1);
-    for (int i = 0; i < PAGES - 1; i++) { /* round, to just before that page */
+    for (int i = 0; i < PAGES - 1; i++) { /* once round, to just before that page */
         slab_next_pages(s, class_id, &leaving, 1);
     }
     leaving = next[0];

@@ -40,7 +40,7 @@ static uint64_t items(void) {
 
 static void test_frees_expired_items_and_nothing_else(struct cache_thread *ct) {
     uint32_t now_s = cache_now_s(ct);
-    for (uint64_t i = 0; i < ITEMS; i++) { /* behind items that stay, in every place of a queue */
+    for (uint64_t i = 0; i < ITEMS; i++) { /* behind lasting items, in every place of a queue */
         set(ct, i, 10 + i % 1000, i % 3 == 0 ? 0 : i % 3 == 1 ? now_s + 10 : now_s + 1000);
     }
     for (uint64_t i = 1; i < ITEMS; i += 6) {

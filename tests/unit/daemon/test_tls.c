@@ -70,7 +70,7 @@ static int reads(void) {
     return count;
 }
 
-/* The name in the certificate that a new client is shown. */
+/* The name in the certificate that a new client gets. */
 static const char *shown(void) {
     static char name[40];
     SSL *ssl = tls_session(tls, 0, 0);

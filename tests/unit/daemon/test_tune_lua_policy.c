@@ -284,7 +284,7 @@ static uint64_t next_random(uint64_t *state) {
     return *state >> 33;
 }
 
-/* Load that wanders: classes that evict now and then, ages that drift, now and then a pool. */
+/* A load that wanders: classes that evict now and then, ages that drift, now and then a pool. */
 static void wander(struct snapshot *s, uint64_t *random) {
     s->time_us += 1000000;
     s->pages_free = next_random(random) % 8 == 0;
@@ -361,8 +361,8 @@ static int print_snapshot(lua_State *L) {
     return 0;
 }
 
-/* For each policy: a line "snapshot JSON" for every second, and behind each but the first a line for every move, "move FROM
- * TO PAGES REASON", or "none WHY". */
+/* For each policy: a line "snapshot JSON" for every second, and after each but the first a line for every move, "move FROM TO PAGES
+ * REASON", or "none WHY". */
 static int export(int count, char **policies) {
     char why[REASON_BYTES];
     uint64_t seed = tap_seed();

@@ -1,5 +1,5 @@
-/* Pages that the tuner moves: by request, for the pool, under a limit, after drafts, in each mode of automove; which class gives when
- * any will do; and an end amid a move. Run under TSan too. */
+/* Pages that the tuner moves: by request, for the pool, under a limit, after drafts, in each mode of automove; which class gives when any
+ * will do; and a stop amid a move. Run under TSan too. */
 #include "tap.h"
 
 #include <pthread.h>
@@ -154,7 +154,7 @@ TEST(test_a_limit_below_a_page_a_class) {
 
 enum { SMALL_FIRST = 0, LARGE_FIRST = 1000000, SMALL = 100, LARGE = 1000 };
 
-/* Values until their class has so many pages. Returns how many there are. */
+/* Stores values until their class has so many pages. Returns the number of values. */
 static uint64_t fill_pages(struct rig *r, uint64_t first, size_t bytes, uint32_t pages) {
     uint64_t n = 0;
     for (; pages_of(r, class_of(r, bytes)) < pages; n++) {
@@ -163,7 +163,7 @@ static uint64_t fill_pages(struct rig *r, uint64_t first, size_t bytes, uint32_t
     return n;
 }
 
-/* Deletes the first of them until their class has so many pages' worth of free chunks. */
+/* Deletes the first of them until their class has so many pages of free chunks. */
 static void make_room(struct rig *r, uint64_t first, size_t bytes, uint32_t pages) {
     struct slab_class_facts f = {.chunks_per_page = 1};
     while (f.free_chunks < pages * f.chunks_per_page) {
@@ -200,7 +200,7 @@ TEST(test_the_roomiest_class_gives) {
     rig_close(&r);
 }
 
-/* A reader holds something in each page of the class that has most room. */
+/* A reader holds an item in each page of the class that has most room. */
 TEST(test_pages_that_cannot_be_had) {
     enum { PAGES = 4, HUGE = 200 << 10 };
     struct rig r;
@@ -241,7 +241,7 @@ TEST(test_pages_of_drafts_go_to_the_pool) {
     struct cache_upload drafts[DRAFTS];
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = VALUE_BYTES};
     struct cache_facts before, after;
-    uint32_t classes = 0; /* with pages: the heads of large values have one of their own */
+    uint32_t classes = 0; /* classes with pages: the heads of large values have one of their own */
     open_tuner(&r, 64);
     cache_turn_begin(r.ct);
     for (unsigned i = 0; i < DRAFTS; i++) {

@@ -28,7 +28,7 @@ static struct {
     uint64_t        count;
 } tuner_rests = {.lock = PTHREAD_MUTEX_INITIALIZER, .begins = PTHREAD_COND_INITIALIZER};
 
-/* In place of the C library's, which the tuner's thread rests in. */
+/* Replaces the C library's function, in which the tuner's thread rests. */
 int begin_rest(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask) __asm__("ppoll");
 int begin_rest(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask) {
     struct timespec rest = timeout != NULL ? *timeout : (struct timespec){0}; /* the kernel writes to this address */
@@ -54,7 +54,7 @@ static bool rests_after(uint64_t *seen) {
     return error == 0;
 }
 
-/* Waits until facts say so; false after PATIENCE_MS without a rest. */
+/* Waits until facts show it; false after PATIENCE_MS without a rest. */
 static bool rests_when(struct tuner *t, bool (*done)(const struct tuner_facts *, uint64_t), uint64_t arg) {
     struct tuner_facts f;
     uint64_t seen = 0;
@@ -66,7 +66,7 @@ static bool rests_when(struct tuner *t, bool (*done)(const struct tuner_facts *,
 
 static bool crawled_so_often(const struct tuner_facts *f, uint64_t n) { return f->crawler_starts >= n && !f->crawling; }
 
-/* Waits for so many items to be left. */
+/* Waits until so many items are left. */
 static bool leaves(struct cache *c, uint64_t items) {
     struct cache_facts f;
     uint64_t seen = 0;
@@ -76,7 +76,7 @@ static bool leaves(struct cache *c, uint64_t items) {
     return f.items == items;
 }
 
-/* Every other item expires at a time. */
+/* Every other item expires at this time. */
 static void store_mortals(struct cache_thread *ct, uint32_t exptime_s) {
     static const char value[100];
     cache_turn_begin(ct);
@@ -175,7 +175,7 @@ static void try_automove(struct tuner *t, struct trying *r, const char *name) {
     on_control(t, trying_run, r);
 }
 
-/* Waits for the answer; says whether the mode would start. */
+/* Waits for the answer; returns whether the mode would start. */
 static bool tried(struct tuner *t, const char *name, char why[REASON_BYTES]) {
     struct trying r;
     try_automove(t, &r, name);
@@ -204,7 +204,7 @@ TEST(test_trials) {
 
 /* --- a policy that uses all its time --- */
 
-/* A second of processor time, of few instructions. */
+/* A second of processor time with few instructions. */
 static const char busy[] = "local s = ('x'):rep(60000) while true do s:lower() end";
 
 struct busy {
@@ -238,7 +238,7 @@ static void busy_end(struct busy *b) {
     rmdir(b->dir);
 }
 
-/* Whether the policy broke, by the limit of processor time. */
+/* Whether the limit of processor time has stopped the policy. */
 static bool is_broken(struct tuner *t) {
     struct tuner_words w;
     tuner_words(t, &w);

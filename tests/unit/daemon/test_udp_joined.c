@@ -43,7 +43,7 @@ static bool send_joined(int fd, const char *bytes, size_t n) {
     return sendmsg(fd, &message, 0) == (ssize_t)n;
 }
 
-/* Whether the next replies are those to gets of `count` keys but the spoilt one, in any order. */
+/* Whether the next replies are those to gets of `count` keys except number `spoilt`, in any order. */
 static bool all_answered(int fd, unsigned count, unsigned spoilt) {
     bool seen[MANY] = {false};
     for (unsigned i = 0; i < count - (spoilt < count); i++) {

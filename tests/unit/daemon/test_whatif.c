@@ -77,7 +77,7 @@ static unsigned take(struct setup *s, unsigned by_verb[SAMPLE_KEY + 1], struct s
 static unsigned n[SAMPLE_KEY + 1]; /* counts of the last take */
 static struct sample_record last[SAMPLE_KEY + 1];
 
-/* When the item of the last record of a verb expires. */
+/* The expiry time in the last record of a verb. */
 static uint32_t told(struct setup *s, enum sample_verb verb) {
     take(s, n, last);
     return last[verb].expires_s;
@@ -321,7 +321,7 @@ static uint64_t zipf_or_once(uint64_t *x, uint64_t i) {
 enum phase { RECENT, LOOP, ZIPF };
 static uint64_t changed_after; /* insertions of a phase until the first change by auto; 0: no change */
 
-/* So many requests of a phase; returns the misses of the last half. */
+/* So many requests of a phase; returns the misses of its last half. */
 static uint64_t phase(struct setup *s, enum phase which, uint64_t requests, uint64_t seed) {
     uint64_t x = seed, misses = 0, insertions = 0;
     const struct evict_policy *before = cache_policy(s->cache);
@@ -395,7 +395,7 @@ static void test_auto_takes_a_record_of_the_structure_it_has(uint64_t seed, enum
     end(&s);
 }
 
-/* The sampled keys of a loop pass in the same order again and again, and each record holds others of them. */
+/* The sampled keys of a loop pass in the same order again and again, and each record has others of them. */
 static void test_s3auto_stays_with_its_structure(uint64_t seed) {
     struct setup s = fresh(&evict_s3fifo, 1, AUTO_RECORDS);
     struct whatif_facts f;

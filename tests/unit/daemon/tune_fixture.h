@@ -156,7 +156,7 @@ static inline uint32_t pages_of(const struct rig *r, unsigned class_id) {
     return f.pages;
 }
 
-/* Steps until no page moves, nor has to. */
+/* Steps until no page moves or has to. */
 static inline struct tuner_facts at_rest(struct rig *r) {
     struct tuner_facts f;
     uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000);
@@ -183,7 +183,7 @@ static inline void fill(struct rig *r, uint64_t count, size_t least, size_t most
     free(value);
 }
 
-/* How many of the keys are there; *wrong counts values that are not theirs. */
+/* The number of keys that are there; *wrong counts values that are not theirs. */
 static inline uint64_t check_values(struct rig *r, uint64_t count, unsigned *wrong) {
     char *value = malloc(VALUE_MAX + 16), *expected = malloc(VALUE_MAX + 16);
     uint64_t there = 0;

@@ -128,9 +128,9 @@ static bool start_memcached(const char *options) {
 
 /* A server that replies properly to `version`, and to every other line as set here. */
 struct behaviour {
-    const char *says, *once; /* to each line, but this to the one that is counted `once_at` */
+    const char *says, *once; /* the reply to each line, and to the line counted `once_at` */
     unsigned    once_at, lines_most; /* afterwards it hangs up; 0: never */
-    void      (*behave)(int fd, const char *line); /* in the place of words */
+    void      (*behave)(int fd, const char *line); /* called in place of a reply */
 };
 
 static void say(int fd, const char *text) {
