@@ -1,9 +1,9 @@
-/* Measures a console in a terminal of its own: how soon it paints, how soon it answers a key, how many bytes
- * a second it writes; and feeds it random keys and sizes.
+/* Measures a console in a terminal of its own: the time to the first paint, from a key to the change on the screen, and bytes a second; and
+ * sends random keys and sizes.
  *
  *   console_pty paint RUNS WIDTH HEIGHT COMMAND ...    ms from the start to the first 200 bytes, median and worst
- *   console_pty key RUNS WIDTH HEIGHT COMMAND ...      ms from a key to its change, median and worst; and what
- *                                                      of the worst the console ran, and waited for a processor
+ *   console_pty key RUNS WIDTH HEIGHT COMMAND ...      ms from a key to its change, median and worst; the worst in two
+ *                                                      parts: the console ran, and waited for a processor
  *   console_pty bytes SECONDS WIDTH HEIGHT COMMAND ... bytes a second of the class table, and the most within a tenth of one
  *   console_pty resize RUNS WIDTH HEIGHT COMMAND ...   random sizes; fails when the console ends
  *

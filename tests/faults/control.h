@@ -64,7 +64,7 @@ struct fault_control {
     _Atomic int      error; /* errno of the failure */
     _Atomic int64_t  skip;  /* so many of these calls succeed first */
     _Atomic int64_t  most;  /* and then so many fail */
-    _Atomic uint64_t failed; /* how many did */
+    _Atomic uint64_t failed; /* failed calls */
     _Atomic uint64_t seen[FAULT_CALL_COUNT]; /* calls since the server started */
     _Atomic uint32_t dribble;    /* not 0: the seed of short receives, short sends and interruptions */
     _Atomic uint64_t dribbled;   /* calls that were made short or interrupted */

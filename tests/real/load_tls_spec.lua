@@ -31,7 +31,7 @@ describe("slate-load by TLS", function()
         server.remove_folder(folder)
     end)
 
-    -- Its exit code, report (a table, or nil) and messages.
+    -- slate-load's exit code, report (a table, or nil) and messages.
     local function load(words)
         local code, out, err = runner.shell(("%s/%s --json %s"):format(runner.root, LOAD, words))
         return code, out ~= "" and cjson.decode(out) or nil, err

@@ -116,7 +116,7 @@ describe("slatectl fleet apply", function()
     it("puts a server back whose change did not get on record, and writes the next entry whole", function()
         plan(SET)
         local before = values("hot_lru_pct")
-        server.write_file(ctl.folder .. "/audit.log", ("\n"):rep(1023) .. "{") -- torn, and full
+        server.write_file(ctl.folder .. "/audit.log", ("\n"):rep(1023) .. "{") -- a torn entry; the file is full
         local code, out, err = ctl.shell("trap '' XFSZ; ulimit -f 2; slatectl fleet apply plan.json --for 100ms "
             .. "--interval 50ms " .. names())
         assert.equal(1, code, err)

@@ -1,6 +1,6 @@
-/* The threads of a process as actors, of which one runs at a time, until it waits or makes way. The seed draws the next
- * one. The world's time passes when all actors wait, up to the next time that one of them waits for; each reading of the
- * clock adds a microsecond.
+/* The threads of a process as actors, of which one runs at a time, until it waits or yields. The seed draws the next one.
+ * The world's time passes when all actors wait, up to the next time that one of them waits for; each reading of the clock
+ * adds a microsecond.
  *
  * system.c puts these functions in the place of the system's calls that wait, and of those that read the time. */
 #ifndef SLATE_WORLD_ACTOR_H

@@ -4,20 +4,18 @@
  *           [--store BYTES | --ask TEXT] [--hold MS] [--settle MS] ADDRESS PID
  *
  * Opens `idle` connections that do nothing, or with --held send so many bytes of a value of 1 MB. Then `clients` connections each send
- * `times` times the line (`%c` in it is the client's number, \r\n follows) and `body` bytes of `x` behind it. They read what comes, or
+ * `times` times the line (`%c` stands for the client's number, \r\n follows) and then `body` bytes of `x`. They read the replies, or
  * nothing at all with --deaf; then they hold their connections for `hold` ms. With --leave they close when all is sent and read nothing.
- * With --rate they send so many bytes a second for `hold` ms, and begin anew on a new connection when the server answers, hangs up, or
- * has it all. Meanwhile another client asks for one key, again and again, or with --store stores a value of so many bytes, or with --ask
- * sends that line, in which `%t` is 0 and 1 by turns, and has a line as its answer. --line may be given up to LINES_MAX times: each client
- * has one of them. ADDRESS is a
- * port of 127.0.0.1 or the path of a UNIX socket; PID is the server's process. Prints, a line each:
+ * With --rate they send so many bytes a second for `hold` ms, and begin anew on a new connection when the server answers, hangs up, or has
+ * the whole value. Meanwhile another client gets one key, again and again, or with --store stores a value of so many bytes, or with --ask
+ * sends that line, in which `%t` is 0 and 1 by turns, and gets one line. --line may be given up to LINES_MAX times: each client has one of
+ * them. ADDRESS is a port of 127.0.0.1 or the path of a UNIX socket; PID is the server's process. Prints, a line each:
  *
  *     rss_before_kb rss_peak_kb rss_after_kb   the process's resident size; after: `settle` ms after the clients are gone
  *     gets                                     that the other client had answered (stores, with --store)
  *     refused                                  of its stores
  *     wait_median_us wait_p99_us wait_longest_us   of the other client's gets or stores
- *     wait_longest_cpu_us                      the most processor time that the server spent between a get and its reply: a wait that does
- *                                              not depend on what else the machine does
+ *     wait_longest_cpu_us                      the most processor time that the server spent between a get and its reply
  *     received_bytes sent_bytes                by the abusing clients
  *     unfinished                               clients that had not all their replies at the end (at most GIVE_UP_S) */
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /* Batches: the commands that one connection sends at once, and the account of their replies.
  *
- * A batch is built from a source (batch_build), sent by whoever owns the socket (the bytes of
+ * A batch is built from a source (batch_build), sent by the socket's owner (the bytes of
  * `out`), and ends when batch_feed has seen the reply to its last command. With --fill-on-miss a
  * batch of sets for the missed keys follows it (batch_build_fills).
  *

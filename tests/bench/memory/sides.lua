@@ -77,7 +77,7 @@ local function first_line(text)
   return (text or ""):match("^%s*([^\n]*)"):sub(1, WORDS_MAX_BYTES)
 end
 
---- Starts a side. Its classes stay those of the start, as memcached's do: who names a factor asks for that.
+--- Starts a side. Its classes stay those of the start, as memcached's do: a given factor has this effect.
 -- @param options `mib`, the memory limit (64); `arguments`, more words for the command line
 -- @return the server; or nil and the server's own refusal
 function M.start(programs, of, options)

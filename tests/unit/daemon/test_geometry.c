@@ -419,7 +419,7 @@ static void test_random_changes_under_load(uint64_t seed) {
     struct worker sum = workers_join(workers, WORKERS);
     tuner_geometry(r.t, &f);
     struct tuner_facts moves;
-    do { /* by the system's clock, for a page may be a job of the pace's thread */
+    do { /* the system's clock, because a page may be a job of the pace's thread */
         step(&r);
         tuner_facts(r.t, &moves);
     } while (moves.moving && clock_mono_us() < begun_us + 2 * PATIENCE_MS * 1000ull);
