@@ -71,7 +71,6 @@ describe("slated's command line", function()
         assert.truthy(count > 90, "only " .. count .. " options were looked at")
     end)
 
-    -- Each text also appears alone: as the HELP of a metric, in slatetop's palette, in `stats describe`.
     it("explains every option and every statistic without the text of another", function()
         local count = 0
         for _, option in ipairs({ "--describe", "--describe-counters" }) do

@@ -258,7 +258,6 @@ TEST(test_one_class_shows_all_there_is) {
     ok(shows("class 200: the server does not list it"), "a class that is gone is said to be gone");
 }
 
-/* Where a view draws rows, a click chooses one, as the arrows do. */
 TEST(test_a_click_chooses_a_row) {
     const struct {
         const struct view *view;

@@ -38,7 +38,6 @@ TEST(test_a_strangers_text_holds_nothing_that_a_terminal_obeys) {
     is_str(text, "a?]0;x??? ??2J caf\xc3\xa9 \xc2\xa9 \xc2", "controls are question marks");
 }
 
-/* A table is aligned by its widths: whatever the value, six columns are enough. */
 TEST(test_any_value_fits_six_columns) {
     uint64_t seed = tap_seed();
     char out[FORMAT_BYTES];

@@ -40,7 +40,6 @@ TEST(test_every_function_key_has_a_twin) {
     }
 }
 
-/* The review's promise: only capitals execute. */
 TEST(test_only_a_capital_sends) {
     for (unsigned i = 0; i < key_row_count; i++) {
         for (int k = 0;

@@ -192,7 +192,6 @@ TEST(test_help_lists_every_key_of_the_view) {
     ok(helps_with(SCOPE_REVIEW) && !shows("in this view") && shows("capital S sends it"), "? in a review has its keys only, below it");
 }
 
-/* In mono and in ASCII nothing is lost: words and marks carry the meaning. */
 TEST(test_ascii_keeps_the_meaning) {
     look(fixture_model("memcached-1.4.25"), 2, 0);
     for (unsigned view = 0; view_list[view] != NULL; view++) {

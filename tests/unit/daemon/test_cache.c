@@ -29,7 +29,6 @@ struct shadow {
     uint64_t version;
 };
 
-/* With room for every item, each read returns the stored value. */
 static void test_random_verbs_match_a_plain_array(uint64_t x) {
     enum { CHANGES = 15000 / TAP_SLOWER };
     static struct cache_walked out[64];
@@ -71,7 +70,6 @@ static void test_random_verbs_match_a_plain_array(uint64_t x) {
     fixture_end(&c, &ct);
 }
 
-/* When memory is short values may be missing, never wrong, and no store is refused. */
 static void test_eviction_never_shows_a_wrong_value(uint64_t x, const struct evict_policy *policy) {
     enum { MANY = 50000, CHANGES = 120000 / TAP_SLOWER };
     static uint64_t version[MANY];
@@ -196,7 +194,6 @@ static void test_a_join_that_fails_leaves_no_chunk_behind(struct cache *c, struc
     ok(cache_peek(ct, &key, &v) == CACHE_OK && v.value_bytes == 700000, "the value there was stays");
 }
 
-/* With more classes than pages they must not take the last page from each other at every set. */
 static void test_more_classes_than_pages_keep_their_items(unsigned pages) {
     enum { SIZES = 24, ROUNDS = 30 };
     struct cache_thread *ct;

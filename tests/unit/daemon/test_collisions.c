@@ -92,7 +92,6 @@ static void test_others_are_stored_beside_them(struct cache *c, struct cache_thr
     ok(facts_of(c).index_buckets > buckets, "%s: and the index has grown", kind);
 }
 
-/* Dead items go first, and are not counted as evictions. */
 static void test_dead_items_make_way_first(struct cache *c, struct cache_thread *ct, const char *kind) {
     uint64_t evicted = facts_of(c).counters.index_evictions;
     struct cache_class_values before, after;

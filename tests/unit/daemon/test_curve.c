@@ -131,7 +131,6 @@ TEST(test_deleted_and_old_keys) {
     curve_destroy(&c);
 }
 
-/* A rate that was lowered for a while, or a burst that was too fast, does not leave a thin curve for ever. */
 static void test_a_rate_that_was_lowered_is_raised_again(uint64_t seed) {
     struct curve *c = curve_create(8192, 255);
     double worst, error;

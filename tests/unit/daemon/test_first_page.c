@@ -144,7 +144,7 @@ TEST(test_pieces_give_way) {
 }
 
 /* Chunks in magazines serve other partitions when the class has no others. */
-TEST(test_stocks_give_way) {
+TEST(test_magazines_give_way) {
     struct cache_config cfg = fixture_config(2 * MIB);
     struct world w;
     cfg.steal_pages = false;

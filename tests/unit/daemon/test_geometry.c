@@ -349,7 +349,6 @@ TEST(test_slow_clients_cost_no_items) {
     rig_close(&r);
 }
 
-/* A value with a reader at every moment is always in use, and still its page is emptied. */
 TEST(test_a_value_that_is_always_read_moves) {
     struct rig r;
     rig_open(&r, 24, &evict_slru, true);

@@ -376,7 +376,6 @@ static void test_a_lookup_notices_changes_since(void) {
     index_fini(&ix);
 }
 
-/* A writer that loses its processor within a change delays readers of the keys with the same version. */
 static void test_a_change_of_a_key_holds_up_few_others(void) {
     enum { HELD_UP_MOST = 64 };
     static struct index ix;

@@ -46,7 +46,6 @@ static void test_other_ways_are_refused(void) {
     says(refusal(), "it is no memory file of slated; remove it", "… is refused");
 }
 
-/* A process that takes over reads the file: the old process goes on. */
 static void test_a_file_in_use_is_looked_at_and_goes_over(void) {
     unlink(path);
     struct life l = begin();
@@ -100,7 +99,6 @@ static void test_shapes_of_others_are_refused(void) {
     close(fd);
 }
 
-/* Each byte of the head, one after the other. */
 static void test_every_byte_of_the_head_is_checked(void) {
     struct memory_head head;
     int fd = open(path, O_RDWR);

@@ -111,7 +111,6 @@ TEST(test_the_owner_waits_for_no_job) {
     rig_close(&r);
 }
 
-/* Neither of two jobs waits for the other's end. */
 TEST(test_jobs_take_turns) {
     enum { LONG = 1000 * 1000 };
     struct rig r;

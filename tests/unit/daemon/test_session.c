@@ -323,7 +323,6 @@ TEST(test_empty_turns_and_unsent_replies) {
 
 /* --- keys --- */
 
-/* However many requests run together, the noted ones are a sample of all. */
 static void test_noted_keys_stand_for_all_requests(unsigned together) {
     enum { REQUESTS = 64000, EVERY = 16, RING_BYTES = 1 << 20, LINE_BYTES = 8 };
     static struct rig rig;

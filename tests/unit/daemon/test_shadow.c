@@ -239,7 +239,6 @@ TEST(test_a_deleted_key_misses_everywhere) {
     shadow_destroy(&s);
 }
 
-/* At a lower rate a window has fewer reads, but the same information. */
 TEST(test_windows_count_alike_at_any_rate) {
     struct shadow *s = watching(&evict_lru, 100, 0);
     tell_misses(s, 8000, 300);

@@ -200,7 +200,6 @@ TEST(test_the_roomiest_class_gives) {
     rig_close(&r);
 }
 
-/* A reader holds an item in each page of the class that has most room. */
 TEST(test_pages_that_cannot_be_had) {
     enum { PAGES = 4, HUGE = 200 << 10 };
     struct rig r;
@@ -306,7 +305,6 @@ static unsigned records_by(struct tuner *t, const char *by, unsigned *without_re
     return found;
 }
 
-/* The tuner ends in the middle of an order: the page on the move is back, and nothing is lost. */
 TEST(test_the_tuner_ends_during_a_move) {
     enum { ITEMS = 100000 };
     struct rig r;
