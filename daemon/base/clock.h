@@ -1,6 +1,6 @@
 /* Cache time: whole monotonic seconds since CLOCK_EPOCH_S before the process started; tests can set
- * the time. A second of cache time begins with a second of the system's time, as that stood at the
- * start.
+ * the time. Seconds of cache time begin at the same moments as those of the system's clock, as this
+ * clock was at the start.
  *
  * Items store these 32-bit seconds. They start at CLOCK_EPOCH_S, not 0, so that 0 can mean "never"
  * and an item can be a little older than the process. Threading: any; reads are one relaxed load

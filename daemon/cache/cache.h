@@ -113,7 +113,7 @@ struct cache_recovered { /* result of recovering a memory file at the start */
     uint64_t torn;           /* incomplete items: the process ended while it wrote them */
     uint64_t left_out;       /* complete items for which the index had no room */
     uint32_t pages, torn_pages;
-    uint32_t rounds;         /* 1, or more for want of memory */
+    uint32_t rounds;         /* 1; more if memory was too short for one */
     uint64_t us;             /* duration */
 };
 /* The descriptor of the memory file, which the cache owns; -1: no file. */
@@ -315,12 +315,11 @@ void cache_upload_overdue(struct cache_thread *, const struct key *, const struc
 /* Bytes of values over ITEM_COPY_MAX that this thread has copied since the start: an append or
  * prepend copies both values. */
 uint64_t cache_thread_copied(const struct cache_thread *);
-size_t
-cache_uploads_max_bytes(const struct cache *); /* the quota of all uploads … */
-/* … and the memory charged to the quota; two loads */
+/* The quota of all uploads, and the memory charged to the quota; two loads. */
+size_t cache_uploads_max_bytes(const struct cache *);
 size_t cache_uploads_held_bytes(const struct cache *);
-/* True if a waiting upload may be extended now, by a few relaxed loads. `guarded`: only if half of
- * the quota of its kind stays free for others, or if its kind holds nothing. */
+/* True if a waiting upload may be extended now; a few relaxed loads. `guarded`: only if half of the
+ * quota of its kind stays free for others, or if its kind holds nothing. */
 bool   cache_upload_has_room(const struct cache *, const struct cache_upload *, bool guarded);
 /* The maker reports that an upload begins or ceases to wait. While a large upload waits, small
  * uploads leave room for it. */

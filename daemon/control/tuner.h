@@ -35,8 +35,8 @@ struct tuner_config {
      * the mode before, or off. May be NULL. */
     void      (*on_failure)(void *, const char *mode, const char *now, const char *why);
     void       *on_failure_arg;
-    /* Called likewise when the hit ratio after a change is known. `words` compare that ratio with
-     * the predicted one (control/sampling/prediction.h). */
+    /* Called on the same thread when the hit ratio after a change is known. `words` compare that
+     * ratio with the predicted one (control/sampling/prediction.h). */
     void      (*on_prediction)(void *, const char *words);
     void       *on_prediction_arg;
     bool     reassign;       /* slab_reassign: false: no page ever moves */

@@ -120,8 +120,8 @@ static uint64_t evict_ghost_empties(uint64_t word) {
     return (~is_there >> 15 & EACH_WAY) * EPOCHS;
 }
 
-/* The word without the entries that are too old. The few words that no call reaches for EPOCHS
- * epochs keep theirs longer. */
+/* Returns the word without its old entries. A word that no call reads for EPOCHS epochs has old
+ * entries for longer. */
 static uint64_t evict_ghost_without_old(const struct evict_memory *m, uint64_t word) {
     _Static_assert(EPOCHS == 2 * EPOCHS_VALID, "one bit of an age says whether it is too old");
     uint64_t is_old = evict_ghost_ages(m, word) / EPOCHS_VALID & EACH_WAY;

@@ -25,7 +25,7 @@ enum {
     /* Below this load no line is split because a path is missing: that happens when a client makes
      * keys collide. */
     LOAD_LEAST_X10 = 72,
-    SPLITS_MOST = 8,       /* the most splits in one insert because a path is missing */
+    SPLITS_MOST = 8,       /* the most splits in one insert that finds no path */
     PATHS_MOST = 256,      /* lines that are visited for one path */
     DEPTH_MOST = 8,
     SUSPECTS_MOST = 2 * WAYS * SLOTS,

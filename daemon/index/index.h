@@ -43,14 +43,14 @@ struct index_place {
     _Atomic uint32_t  *ref;
 };
 
-/* The functions of a kind behind a key's own line, and for changes. The caller of all but the first
- * two holds the partition's lock. */
+/* A kind of index: how keys are found that are not in their own line, and how lines change. Callers
+ * of all functions but find_behind and guess_behind hold the partition's lock. */
 struct index_kind {
     const char *name;
     unsigned    item_bytes_most; /* the most bytes of the pool for each item of a full index */
     unsigned    own_tags;        /* tags in keys' own lines are from 1 to this number */
     unsigned    load_x10;        /* items a line at which one is split, in tenths */
-    unsigned    more_bytes;      /* of one of the things in index.more */
+    unsigned    more_bytes;      /* of an element of index.more */
     /* Finds a key outside its own line. `lookup` has the own line's version, and gets that of the
      * key's line when the key is found. Returns the key's reference, or 0. */
     uint32_t (*find_behind)(const struct index *, const struct key *, struct index_hint,

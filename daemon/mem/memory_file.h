@@ -56,7 +56,7 @@ struct memory_head {
     ordered_word           state;       /* enum memory_state */
     ordered_word           boot;        /* a hash of the machine's boot id */
     ordered_word           unix_at_0;   /* unix time at cache time 0 */
-    ordered_word           last_s;      /* a cache time that has passed */
+    ordered_word           last_s;      /* a cache time in the past */
     /* of the items' clock (cache/partition.h), and the cache time of a flush that is still to
      * come */
     ordered_word           flushed, ahead_s, flush_at_s;

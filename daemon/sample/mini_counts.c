@@ -60,8 +60,8 @@ double shadow_error(const struct shadow_counts *t, double real_hit_ratio) {
     return fmax(t->deviation, 1) * shadow_scale(t, real_hit_ratio);
 }
 
-/* The variance of a sum of so many independent parts, estimated from how they differ; never less
- * than if each read were a part. */
+/* The variance of better - worse, estimated from the differences between groups of keys; at least
+ * the variance of independent reads. */
 static double mini_counts_variance(const struct mini_counts *t) {
     double mean = (t->better - t->worse) / MINI_COUNTS_GROUPS, sum = 0;
     for (unsigned g = 0; g < MINI_COUNTS_GROUPS; g++) {

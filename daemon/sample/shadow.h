@@ -79,7 +79,8 @@ bool     shadow_window_due(const struct shadow *);
 void     shadow_window_end(struct shadow *, double reads);
 uint64_t shadow_windows(const struct shadow *); /* windows that have ended */
 
-/* By index in evict_policies, and by index in shadow_factor; as of the end of the last window. */
+/* The counts of a policy, by index in evict_policies, and of a size, by index in shadow_factor; as
+ * of the end of the last window. */
 struct shadow_counts shadow_policy(const struct shadow *, unsigned policy);
 struct shadow_counts shadow_size(const struct shadow *, unsigned size);
 /* The factor between that miniature's memory and own's times shadow_factor: the effect of classes
@@ -87,9 +88,9 @@ struct shadow_counts shadow_size(const struct shadow *, unsigned size);
 double shadow_share_factor(const struct shadow *, unsigned size);
 /* The same for the cache itself: the difference of own, which knows no classes, from the cache. */
 struct shadow_counts shadow_real(const struct shadow *);
-/* The same for a policy, but only since the policy was last no better than own: earlier windows do
- * not count. So a change of the load shows here first. Source: the cumulative sum of E. S. Page,
- * "Continuous Inspection Schemes", Biometrika 1954, here fading. */
+/* The counts of a policy since the last window in which it was no better than own: so a change of
+ * the load shows here first. Source: the cumulative sum of E. S. Page, "Continuous Inspection
+ * Schemes", Biometrika 1954, here fading. */
 struct shadow_counts shadow_rising(const struct shadow *, unsigned policy);
 /* In how many windows in a row, up to the last, the policy missed less than own. */
 unsigned shadow_ahead(const struct shadow *, unsigned policy);

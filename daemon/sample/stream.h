@@ -12,7 +12,7 @@
 
 enum sample_verb {
     SAMPLE_HIT,   /* a read found the key */
-    SAMPLE_MISS,  /* a read did not: class and bytes are not known */
+    SAMPLE_MISS,  /* a read found no item: class and bytes are not known */
     SAMPLE_STORE, /* a value was stored */
     SAMPLE_TOUCH, /* the key's item got another time to live; class and bytes are not known */
     SAMPLE_GONE,  /* deleted, or found dead */

@@ -40,7 +40,7 @@ struct coalesced_reply {
 void coalesced_reply_init(struct coalesced_reply *);
 void coalesced_reply_fini(struct coalesced_reply *); /* no waiter is left */
 
-/* What the owner of a waiter does next. */
+/* The next action of a waiter's owner. */
 enum coalesced_part {
     COALESCED_READY, /* the waiter holds the text */
     COALESCED_MAKE,  /* make the reply and call coalesced_publish */

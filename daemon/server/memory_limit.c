@@ -19,7 +19,7 @@ static uint64_t memory_slack(uint64_t limit) {
 
 static uint64_t memory_beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* Memory of the other parts: what is resident beyond the items' pages. */
+/* Memory of the other parts: resident memory beyond the items' pages. */
 static uint64_t memory_resident_others(const struct memory_parts *p) {
     return memory_beyond(p->resident, p->items);
 }

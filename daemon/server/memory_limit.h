@@ -1,13 +1,13 @@
-/* One limit for the memory of the whole process: items get what the other parts leave.
+/* One limit for the memory of the whole process: items get the memory beside the other parts.
  *
  *   limit  = items + others + slack
  *   others = the larger of: resident memory beyond the items' pages; memory that the other
- *            parts report, with what they may still take
+ *            parts report, with the memory that they may still take
  *
- * What the other parts may still take is known: read_buf_mem_limit bounds read buffers and
+ * The memory that they may still take is known: read_buf_mem_limit bounds read buffers and
  * unread replies, maxconns bounds connections. The two values of `others` are not added: the
  * allocator holds memory that a connection freed, so resident memory lags behind the reports.
- * The slack covers what the other parts take between two checks.
+ * The slack is for memory that the other parts take between two checks.
  *
  * While the process is below its limit (less the slack), no item is evicted for the limit: the
  * reserve only keeps items from growing. Nearer to the limit the allocator's heap is trimmed
@@ -40,7 +40,7 @@ struct memory_parts {
     uint64_t requested;    /* for items, by -m or cache_memlimit */
     uint64_t resident; /* of the process, or of its control group if that is more */
     uint64_t items;    /* the pages of items */
-    uint64_t known;    /* what the other parts report, with what they may still take */
+    uint64_t known;    /* reported by the other parts, with what they may still take */
 };
 /* Pure. Returns the limit of items: not below the pages of items while `resident` and the slack are
  * within the limit of the process. */

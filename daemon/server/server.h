@@ -80,7 +80,7 @@ struct server_baseline {
 
 struct server {
     struct settings      at_start; /* the settings of the start; STARTUP values are constant */
-    struct published     settings; /* in force: see server_settings() */
+    struct published     settings; /* the settings in force; server_settings copies them */
     struct cache        *cache;
     struct tuner        *tuner;
     struct prefix_stats *prefixes; /* `stats detail`; made by server_init */
@@ -93,7 +93,7 @@ struct server {
     _Atomic int          stop;      /* enum server_stop; the shutdown command sets it */
     _Atomic bool         reload;    /* SIGHUP: files are to be read again */
     _Atomic bool         takeover;  /* SIGUSR2: the next process is to be started */
-    void               (*on_stop)(void *); /* wakes main's loop after one of these; any thread */
+    void               (*on_stop)(void *); /* wakes main's loop after stop, reload, takeover */
     void *_Atomic        on_stop_arg;      /* set after on_stop; NULL: there is no loop */
 
     struct published       baseline; /* a struct server_baseline */

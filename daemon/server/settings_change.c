@@ -90,7 +90,7 @@ static void settings_audit_changes(struct server *server, const char *who,
 
 /* --- settings saved in a memory file --- */
 
-/* Copies into `good` the values of `to` that pass the checks together with the others. */
+/* Copies each value of `to` into `good`, if `good` passes the checks with that value. */
 static void settings_take_fitting(struct settings *good, const struct settings *to) {
     char why[SETTING_WHY_BYTES];
     for (bool more = true; more;) { /* a value may pass only after a later one is set */

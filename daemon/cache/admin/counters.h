@@ -20,7 +20,7 @@
 /* cmd_set_refused: values that the class would have held, refused by their condition or for a bad
  * end; shown with cmd_set. Of those evicted, evicted_by_moves are items dropped to empty pages,
  * which no store wanted, and evicted_by_readers those dropped while slow readers held more than an
- * eighth of the memory in values that are gone: neither tells that the class wants memory. */
+ * eighth of the memory in values that are gone: neither is a sign that the class needs memory. */
 #define CACHE_CLASS_COUNTERS(X) \
     X(get_hits) X(cmd_set) X(cmd_set_refused) X(delete_hits) X(incr_hits) X(decr_hits) \
     X(cas_hits) X(cas_badval) X(touch_hits) \
@@ -31,10 +31,10 @@
     X(moves_to_cold) X(moves_to_warm) X(moves_within_lru) X(direct_reclaims) \
     X(hits_to_hot) X(hits_to_warm) X(hits_to_cold) X(hits_to_temp)
 
-/* Counters that tell what a page of a class is worth. They count only while the cache is measured
+/* Counters for the worth of a page to a class. They count only while the cache is measured
  * (cache_measure). tail hits: hits on items in the last page of the class's order, and in its last
- * two. ghost hits: sampled misses of items that one more page would have kept, that two more would
- * have kept but one would not, and so on. */
+ * two. ghost hits: sampled misses of items that one page more would have held; that two pages more
+ * would have held, but one would not; and so on. */
 #define CACHE_SIGNAL_COUNTERS(X) \
     X(tail_hits_1) X(tail_hits_2) \
     X(ghost_hits_1) X(ghost_hits_2) X(ghost_hits_4) X(ghost_hits_8) X(ghost_hits_16) \

@@ -66,7 +66,7 @@ const struct sample_record *cache_sample_next(const struct cache_samples *,
                                               const struct sample_record *);
 
 struct cache_sample_facts {
-    uint64_t written, dropped; /* records ever; for lack of room */
+    uint64_t written, dropped; /* records since the start; dropped: the ring was full */
     uint64_t ring_bytes;       /* memory of all rings */
 };
 void cache_sample_facts(struct cache *, struct cache_sample_facts *);

@@ -1,4 +1,4 @@
-/* Flushes. */
+/* Flushes: flush_all at once or at a later time. */
 #ifndef SLATE_CACHE_EXPIRE_FLUSH_H
 #define SLATE_CACHE_EXPIRE_FLUSH_H
 #include "cache/partition.h"

@@ -10,8 +10,8 @@
 #include "cache/partition.h"
 
 enum {
-    TAILS_AT_ONCE = 128,         /* tails of one value moved in one hold of the lock … */
-    TAILS_AT_ONCE_BYTES = 16384, /* … and their bytes at most; a larger tail is moved alone */
+    TAILS_AT_ONCE = 128,         /* most tails of one value moved in one hold of the lock */
+    TAILS_AT_ONCE_BYTES = 16384, /* most bytes of these tails; a larger tail is moved alone */
     VICTIM_PARTITIONS_MAX = 16, /* partitions whose oldest item of a class is read */
 };
 

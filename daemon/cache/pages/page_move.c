@@ -68,7 +68,7 @@ static void page_empty_some(struct moving_page *m, struct page_driver *d) {
     if (slab_drain_empty(d->ct->cache->slab, m->page)) {
         page_note_emptied(m, d->ct);
     } else if (!more && m->deadline_us == 0 && d->wait_us > 0) {
-        /* Only what the first pass left is waited for: how long that pass takes says nothing. */
+        /* The wait begins after the first pass: the length of that pass says nothing. */
         m->deadline_us = d->now_us + d->wait_us;
     } else if (!more && d->now_us >= m->deadline_us) {
         page_move_put_back(m, d->ct);

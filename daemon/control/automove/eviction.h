@@ -13,7 +13,7 @@
 
 struct automove_eviction {
     uint32_t pages[SLAB_CLASSES_MAX];       /* at the last look */
-    uint64_t free_chunks[SLAB_CLASSES_MAX]; /* likewise */
+    uint64_t free_chunks[SLAB_CLASSES_MAX]; /* at the last look */
     /* when the class last evicted, or was seen to have taken free chunks; 0: never */
     uint64_t stored_us[SLAB_CLASSES_MAX];
     unsigned receiver;                    /* of the last move */

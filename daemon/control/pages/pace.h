@@ -60,7 +60,7 @@ struct pace {
     _Atomic bool     stop, others; /* others: another job waits */
     sem_t            posted;
     _Atomic bool     has_job;  /* the first job belongs to the thread */
-    enum pace_left { PACE_NOTHING_LEFT, PACE_PRESSED, PACE_MADE_WAY } left; /* likewise */
+    enum pace_left { PACE_NOTHING_LEFT, PACE_PRESSED, PACE_MADE_WAY } left; /* the thread's, too */
     bool             handed;    /* the thread has, or had, the first job */
     struct pace_job *first;    /* of the jobs that are not done */
     uint64_t         pressed_until_us, due_us;

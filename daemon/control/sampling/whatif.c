@@ -17,7 +17,7 @@ enum {
     KEY_EVERY_MAX = 1 << 16,
     STEPS_AN_OCTAVE = 4,     /* steps of the rate: by these the rate fits its room to a fifth */
     STEPS_MAX = 24 * STEPS_AN_OCTAVE,
-    KEYS_FEW = 2 * PREDICTION_KEYS_MIN, /* in the sample: a few may go */
+    KEYS_FEW = 2 * PREDICTION_KEYS_MIN, /* below, more records; keys may leave the sample */
 };
 /* The cache's memory counts as changed when it differs by this ratio. Smaller differences come from
  * the other parts of the process, which share the memory. */

@@ -52,7 +52,7 @@ struct whatif {
     uint64_t hits_before, misses_before;
     uint64_t wait_us, second_us;
     uint64_t records, keys;      /* in this second */
-    /* at the last look at the rings: what they had dropped, and how many requests there had been */
+    /* when the rings were last read: records that they had dropped, and requests with a key */
     uint64_t dropped, key_requests;
 };
 

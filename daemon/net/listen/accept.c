@@ -14,7 +14,7 @@
 enum {
     ACCEPTS_AT_ONCE = 64, /* connections of one listener before the next listener's turn */
     RETRY_ACCEPT_US = 10 * 1000, /* how often to check whether a connection has gone */
-    /* after so long accepting starts again in any case: another program may hold what ran out */
+    /* accepting starts again after so long at most: other programs free descriptors, too */
     RETRY_ANYWAY_US = 1000 * 1000,
 };
 

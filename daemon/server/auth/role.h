@@ -1,4 +1,4 @@
-/* What a session may do. A role includes the roles before it. */
+/* The rights of a session. A role includes the roles before it. */
 #ifndef SLATE_SERVER_AUTH_ROLE_H
 #define SLATE_SERVER_AUTH_ROLE_H
 #include <stdbool.h>
@@ -9,7 +9,7 @@ enum role {
     ROLE_NONE,  /* may only log in */
     ROLE_READ,  /* may read values and statistics */
     ROLE_WRITE, /* may store, delete and touch, too */
-    ROLE_ADMIN, /* may do what concerns the server or all items at once, too */
+    ROLE_ADMIN, /* may change the server, or all items at once, too */
 };
 
 static inline const char *role_name(enum role role) {

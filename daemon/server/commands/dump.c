@@ -10,7 +10,7 @@
 enum { WALK_ROOM = 256 }; /* most items of one bucket */
 
 struct dump {
-    struct command_more  more; /* first: the session knows only this */
+    struct command_more  more; /* first; the session sees only this member */
     enum dump_kind       kind;
     struct class_set     classes;
     uint64_t             items_left, bytes_left;

@@ -1,5 +1,5 @@
-/* Allowed by name: what libc, OpenSSL, libevent and jemalloc call while the server serves and while
- * it stops. A name that this machine's architecture lacks is passed over. */
+/* Allowed by name: the calls of libc, OpenSSL, libevent and jemalloc while the server serves and
+ * stops. A name that this machine's architecture lacks is skipped. */
 #include "server/process/syscall_filter.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@
 #define SLATE_SERVER_SYSCALL_FILTER_H
 #include <stdbool.h>
 
-/* What a server needs beyond serving. */
+/* Needs of a server beyond serving. */
 struct syscall_filter_needs {
     /* plugins of SASL: libraries that are loaded late, and sockets of the network */
     bool plugins;

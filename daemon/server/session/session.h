@@ -59,10 +59,10 @@ enum session_need {
     SESSION_NEED_MEMORY,
     /* there is more to run: call batch_add with the unused bytes, if any, in the next turn */
     SESSION_NEED_TURN,
-    /* the same for a command, or a long answer (session_answer_continues), in a turn in which
-     * batch_has_time */
+    /* a command, or a long answer (session_answer_continues), waits: call batch_add with the unused
+     * bytes in a turn in which batch_has_time */
     SESSION_NEED_COMMAND_TIME,
-    /* another thread makes the reply: the same, once the function of batch_on_event was called */
+    /* another thread makes the reply: call batch_add after the function of batch_on_event */
     SESSION_NEED_WAKE,
     /* a get line or a login is longer than `n`: grow the buffer, up to SESSION_LINE_BYTES and a
      * receive */

@@ -73,7 +73,7 @@ struct slot {
     struct output   output;
     uint64_t        value_bytes; /* bytes of the borrowed values */
     uint32_t        requests;
-    /* requests up to the last mn: their replies wait for no other reply */
+    /* requests up to the last mn: their replies are sent without waiting for others */
     uint32_t        flushed_requests;
     uint32_t        commands_us; /* time of the session's commands in this turn */
     /* memory for replies ran out: the replies are dropped, and the session closes */
@@ -136,7 +136,7 @@ struct session {
 
 struct batch {
     struct server *server;
-    struct serving sv; /* what requests run on, and their replies */
+    struct serving sv; /* the cache and counters of requests, and their replies */
     /* the protocols that -B allows; a client's first byte shows its protocol */
     bool     speaks_text, speaks_binary;
     uint32_t reqs_per_event;
