@@ -139,8 +139,8 @@ end
 
 local function each_stat(text, change) return (text:gsub("STAT (%S+) ([^\r\n]*)\r\n", change)) end
 
--- From a reply, the command and the server to the bytes to send, the size of the pieces, and whether the server then
--- hangs up.
+-- Each gets a reply, the command and the server. It returns the bytes to send, the size of the pieces, and whether the
+-- server then hangs up.
 local KINDS <const> = {
   plain = function(text) return text end,
   proxy = function(text) return text end,

@@ -173,7 +173,7 @@ static void isolation_print(struct actor *r, const char *format, ...) {
     va_end(ap);
 }
 
-/* The class that values of so many bytes under a key of one live in. */
+/* The class of a value of so many bytes under a key of one byte. */
 static unsigned class_of(const struct rig *rig, unsigned value_bytes) {
     return slab_class_of(cache_slab(rig->server.cache), item_total_bytes(ITEM_CAS, 1, value_bytes));
 }

@@ -104,7 +104,7 @@ describe("idle connections", function()
 end)
 
 describe("keys", function()
-    -- A server's order of the same keys: that of their hashes.
+    -- A server's own order of the same keys, by their hashes.
     local function order_of_keys()
         start()
         local connection = connect()

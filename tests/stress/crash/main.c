@@ -40,7 +40,7 @@ bool cas_is_new(uint64_t cas) {
     return is_new;
 }
 
-/* A new file gives CAS values from the first on. */
+/* A new file counts CAS values from the start. */
 static void forget_cas(void) {
     memset(cas_seen, 0, CAS_SLOTS * sizeof *cas_seen);
     cas_count = 0;

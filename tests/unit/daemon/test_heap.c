@@ -98,7 +98,7 @@ static uint64_t usual_bytes(size_t limit_bytes, uint64_t *x) {
 
 static void nobody_to_wake(void *arg) { (void)arg; }
 
-/* Stores go on between the steps, as many as a busy machine makes during one. */
+/* Stores go on between the steps: as many as reach a busy machine during one step. */
 static void test_stores_meanwhile_cost_no_more_than_the_limit(uint64_t x) {
     enum { BEFORE_MB = 48, AFTER_MB = 32, STORES_A_STEP = 3 };
     struct cache_config cfg = fixture_config((size_t)BEFORE_MB << 20);
