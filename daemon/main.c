@@ -183,7 +183,7 @@ static int main_drop_privileges(void) {
             : 0;
     dropped = settings.drop_privileges;
     if (failed) {
-        log_error("cannot filter system calls, which -o drop_privileges asks for: %s",
+        log_error("cannot filter system calls (-o drop_privileges): %s",
                   strerror(failed));
     }
     return failed ? EX_OSERR : EXIT_SUCCESS;

@@ -9,7 +9,7 @@ static const struct {
     [MOVE_BUSY_NONE] = {"none", "the page stayed in use"},
     [MOVE_BUSY_UPLOAD] = {"draft", "a value in the page was still coming in"},
     [MOVE_BUSY_READER] = {"reader", "a value in the page was still being sent"},
-    [MOVE_BUSY_NO_ROOM] = {"no room", "there was no room for what lives in the page"},
+    [MOVE_BUSY_NO_ROOM] = {"no room", "there was no room for the live items of the page"},
     [MOVE_BUSY_TURN] = {"turn", "a worker was busy for too long"},
 };
 

@@ -27,7 +27,7 @@ static void request_print_reason(const struct tuner *t, const struct reassignmen
     if (move->from != SLAB_CLASS_NONE && move->to == SLAB_CLASS_NONE &&
         f.free_chunks < (uint64_t)move->pages * f.chunks_per_page) {
         snprintf(move->reason + n, sizeof move->reason - (size_t)n,
-                 "; class %u has %u free chunks: what finds none is dropped", move->from,
+                 "; class %u has %u free chunks: an item that finds none is dropped", move->from,
                  f.free_chunks);
     }
 }

@@ -124,7 +124,7 @@ static bool memory_shape_fits(const char *path, const struct memory_shape *s,
     }
     if (s->chunk_bytes_max != own.chunk_bytes_max) {
         return memory_refuse(why, path,
-                             "its largest chunk is %u bytes, and -o slab_chunk_max asks for %u%s",
+                             "its largest chunk is %u bytes, and -o slab_chunk_max is %u%s",
                              s->chunk_bytes_max, own.chunk_bytes_max, instead);
     }
     if (!memory_shape_adds_up(s, align_bytes)) {
@@ -132,7 +132,7 @@ static bool memory_shape_fits(const char *path, const struct memory_shape *s,
     }
     if (((size_t)s->page_max << PAGE_SHIFT) < w->limit_bytes || s->front_bytes < w->front_bytes) {
         return memory_refuse(why, path,
-                             "it has room for %u MB, and -m and --partitions ask for more%s",
+                             "it has room for %u MB, and -m and --partitions need more%s",
                              s->page_max, instead);
     }
     return true;
@@ -336,7 +336,7 @@ bool memory_file_begin(struct memory_file *f, const struct memory_request *w,
                        char why[MEMORY_WHY_BYTES]) {
     struct stat st;
     if (fstat(f->fd, &st) != 0) {
-        return memory_refuse(why, f->path, "cannot look at it: %s", strerror(errno));
+        return memory_refuse(why, f->path, "cannot read its size: %s", strerror(errno));
     }
     return st.st_size == 0 ? memory_file_create(f, w, why)
                            : memory_file_recognise(f, w, (size_t)st.st_size, why);

@@ -245,7 +245,7 @@ static void exposition_put_failure(struct exposition *p) {
 
 #define UP "1: the server answered"
 #define AT_SIZE \
-    "slate_forecast_hit_ratio", "hit ratio to expect with a multiple of the memory", NULL
+    "slate_predicted_hit_ratio", "predicted hit ratio with a multiple of the memory", NULL
 static const struct metric chosen[] = {
     {MOVES, "mode", "slate_automove_mode", "how the server moves pages by itself, in the label",
      "mode", "", true, 0},

@@ -126,7 +126,7 @@ static void metrics_answer_page(struct client *c, bool openmetrics, bool head) {
     metrics_bound_unsent(m);
     exposition_write(m->server, openmetrics, &page);
     if (page.failed) {
-        log_warn("cannot tell metrics: out of memory");
+        log_warn("cannot answer a request for metrics: out of memory");
         metrics_client_refuse(c, "500 Internal Server Error",
                               "there is no memory for the metrics\n");
     } else {
@@ -211,7 +211,7 @@ static void metrics_on_deadline(evutil_socket_t fd, short what, void *arg) {
 static void metrics_client_begin(struct metrics *m, int fd) {
     struct client *c = calloc(1, sizeof *c);
     if (c == NULL) {
-        log_warn("cannot tell metrics: out of memory");
+        log_warn("cannot answer a request for metrics: out of memory");
         close(fd);
         return;
     }
@@ -322,7 +322,7 @@ static bool metrics_start_thread(struct metrics *m) {
     }
     failed = failed ? failed : thread_start(&m->thread, metrics_main, m);
     if (failed) {
-        log_error("cannot start the thread that tells metrics: %s", strerror(failed));
+        log_error("cannot start the thread that serves metrics: %s", strerror(failed));
     }
     return !failed;
 }
@@ -349,7 +349,7 @@ static void metrics_release(struct metrics *m) {
 struct metrics *metrics_start(struct server *server, const struct metrics_config *config) {
     struct metrics *m = calloc(1, sizeof *m);
     if (m == NULL) {
-        log_error("cannot tell metrics: out of memory");
+        log_error("cannot answer a request for metrics: out of memory");
         return NULL;
     }
     m->server = server;

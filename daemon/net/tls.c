@@ -120,7 +120,7 @@ static bool tls_load_key(SSL_CTX *ssl, const struct tls_config *config, char *wh
     SSL_CTX_set_default_passwd_cb(ssl, NULL);
     SSL_CTX_set_default_passwd_cb_userdata(ssl, NULL);
     if (!loaded && wants_password) {
-        return tls_refuse_key(why, file, "it has a password, and slated cannot ask for one");
+        return tls_refuse_key(why, file, "it has a password, which slated cannot read");
     }
     if (!loaded && !is_named) {
         return tls_refuse_key(why, file,

@@ -80,13 +80,13 @@ void start_print_need(const struct settings *s) {
     uint64_t need = settings_memory_need(s),
              conns = (uint64_t)s->maxconns * settings_conn_bytes(s);
     if (s->process_memory > 0 && need > s->process_memory) {
-        printf("slated: the process takes at most %" PRIu64 " MiB: -m %" PRIu64 " as far as the "
-               "rest leaves that; for all of -m it needs %" PRIu64 " MiB\n",
+        printf("slated: the process takes at most %" PRIu64 " MiB: -m %" PRIu64 " as far as its "
+               "other parts leave that; for all of -m it needs %" PRIu64 " MiB\n",
                s->process_memory >> 20, s->maxbytes >> 20, start_round_up_mib(need));
         return;
     }
     printf("slated: the process needs at most %" PRIu64 " MiB: -m %" PRIu64 ", an eighth of that "
-           "for the index, %" PRIu64 " for %d connections, the rest for threads, buffers and "
+           "for the index, %" PRIu64 " for %d connections, the remainder for threads, buffers and "
            "slack\n",
            start_round_up_mib(need), s->maxbytes >> 20, start_round_up_mib(conns), s->maxconns);
 }
@@ -98,8 +98,8 @@ static void start_report_group(const struct settings *s) {
     least.maxbytes = MEMORY_ITEMS_MIN_BYTES;
     bool exceeds = settings_memory_need(&least) > s->process_memory;
     log_line(s->maxbytes_share && !exceeds ? LOG_LEVEL_INFO : LOG_LEVEL_WARN,
-             "-m %" PRIu64 " and the rest may take %" PRIu64 " MiB, more than the %" PRIu64
-             " MiB of the control group: items get what the rest leaves, at least %d MiB%s "
+             "-m %" PRIu64 " and the other parts may take %" PRIu64 " MiB, more than the %" PRIu64
+             " MiB of the control group: items get what these parts leave, at least %d MiB%s "
              "(process_memory=0: no limit)",
              s->maxbytes >> 20, start_round_up_mib(settings_memory_need(s)),
              s->process_memory >> 20, MEMORY_ITEMS_MIN_BYTES >> 20,
@@ -198,7 +198,7 @@ int start_access(struct server *server, bool only_check) {
         return EXIT_FAILURE;
     }
     if (users_have_certificates(&server->users) && !listen_list_requests_certificates(s)) {
-        log_warn("%s names certificates, but no client is asked for one without -Z, -o ssl_ca_cert "
+        log_warn("%s names certificates, but slated requests one only with -Z, -o ssl_ca_cert "
                  "and -o ssl_verify_mode or a listener mtls:",
                  server->users.path);
     }
@@ -237,7 +237,7 @@ void start_help(const char *program) {
     start_version(program, ": a cache daemon that speaks memcached's protocol\n\n"
                            "Usage: slated [option ...]\n");
     settings_help(stdout);
-    printf("\nslated --simulate TRACE replays a trace instead of serving; with --help it tells\n"
+    printf("\nslated --simulate TRACE replays a trace instead of serving; with --help it lists\n"
            "its options.\n\n"
            "Sub-options of -o may follow each other with commas. slated(8) says more.\n");
 }

@@ -204,7 +204,7 @@ static bool simulate_is_sampled_enough(const struct simulation *s) {
             setting_format_bytes(least, ceil(SAMPLED_BYTES_MIN * one_in / 0x1p20) * 0x1p20);
         }
         fprintf(stderr,
-                "slated: a trace of one key in %.0f says nothing of a cache of %s: ask for %s at "
+                "slated: a trace of one key in %.0f says nothing of a cache of %s: give %s at "
                 "least\n",
                 one_in, cache, least);
         return false;
@@ -226,9 +226,8 @@ static bool simulate_fits_machine(const struct simulation *s, unsigned first, un
         setting_format_bytes(want, floor(bytes / 0x1p20) * 0x1p20);
         setting_format_bytes(have, floor(most / 0x1p20) * 0x1p20);
         fprintf(stderr,
-                "slated: this simulation would take %s of memory, and the machine has %s; ask for "
-                "fewer caches at a "
-                "time, or smaller ones\n",
+                "slated: this simulation would take %s of memory, and the machine has %s; "
+                "simulate fewer caches at a time, or smaller ones\n",
                 want, have);
     }
     return bytes <= most;

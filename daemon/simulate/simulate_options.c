@@ -46,9 +46,9 @@ static const struct {
                     "of values whose line has no size: 100, or log-normal l300,1 (default)"},
     [OWN_SCALE] = {"scale", "FACTOR", "multiply every value's size; default 1"},
     [OWN_RATE] = {"rate", "N",
-                  "requests a second; default: as the trace has them, 10000 if it tells no times"},
+                  "requests a second; default: as the trace has them, 10000 if it has no times"},
     [OWN_FORMAT] = {"format", "FORM",
-                    "of the trace: keys, slate, twitter, cachelib or oracle; default: told by it"},
+                    "of the trace: keys, slate, twitter, cachelib or oracle; default: guessed"},
     [OWN_SAMPLE] = {"sample", "1/N",
                     "it has the requests of one key in N; default: as it says itself, else all"},
     [OWN_JSON] = {"json", NULL, "an object a line instead of a table"},
@@ -58,8 +58,7 @@ const struct evict_policy simulate_auto = {.name = "auto"}, simulate_s3auto = {.
 
 void simulate_options_help(FILE *to) {
     fprintf(to, "Usage: slated --simulate TRACE [option ...]\n\n"
-                "Replays a trace without a network, and prints how often each cache had what was "
-                "asked for.\n\n");
+                "Replays a trace without a network, and prints the hits of each cache.\n\n");
     for (unsigned i = 0; i < OWN_COUNT; i++) {
         char left[64];
         snprintf(left, sizeof left, "--%s%s%s", rows[i].name, rows[i].argument ? "=" : "",

@@ -38,7 +38,7 @@ static const char hidden[] = "cannot write the ports to";
 /* Waits until the server serves, has ended, or cannot be found. The failing call may be the server's report that it serves, or a call for
  * the first client. */
 static bool start_serves(void) {
-    while (!run.server.is_ready && !server_has_said(&run.server, "cannot tell the service manager") && server_runs(&run.server) &&
+    while (!run.server.is_ready && !server_has_said(&run.server, "to the service manager") && server_runs(&run.server) &&
            server_goes_on(&run.server)) {
     }
     for (int i = 0; i < CLIENTS && server_runs(&run.server) && !server_has_said(&run.server, hidden); i++) {

@@ -45,7 +45,7 @@ describe("slated --check-config", function()
         { TLS:format("none.pem", "one.key"), "Error loading the certificate chain : FOLDER/none.pem: No such file" },
         { TLS:format("one.pem", "none.key"), "Error loading the key : FOLDER/none.key: No such file" },
         { TLS:format("one.pem", "two.key"), "Error loading the key : " },
-        { TLS:format("one.pem", "locked.key"), "locked.key: it has a password, and slated cannot ask for one" },
+        { TLS:format("one.pem", "locked.key"), "locked.key: it has a password, which slated cannot read" },
         { "-p -1 -Z -o ssl_chain_cert=FOLDER/one.pem",
             "one.pem: no key in it can be read; -o ssl_key names the key's file" },
         { TLS:format("file", "one.key"), "Error loading the certificate chain : FOLDER/file: " },
@@ -122,7 +122,7 @@ describe("slated --check-config", function()
 
     it("prints the limit of the process where that is less", function()
         for words, told in pairs({
-            ["-m 1024 -o process_memory=200"] = "takes at most 200 MiB: -m 1024 as far as the rest leaves that",
+            ["-m 1024 -o process_memory=200"] = "takes at most 200 MiB: -m 1024 as far as its other parts leave that",
             ["-o process_memory=100"] = "takes at most 100 MiB: -m 100 as far",
             ["-m 64 -o process_memory=300"] = "needs at most 1", -- below its own limit
         }) do

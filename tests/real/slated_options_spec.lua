@@ -234,12 +234,12 @@ describe("slated's options", function()
 
     it("say which follow from others, and do not take those by name", function()
         rig.start()
-        for name, why in pairs({ lru_segmented = "it tells whether the eviction policy has more than one queue",
-            temp_lru = "it tells whether", detail_enabled = "it tells whether", oldest = "it tells when flush_all" }) do
+        for name, why in pairs({ lru_segmented = "it shows whether the eviction policy has more than one queue",
+            temp_lru = "it shows whether", detail_enabled = "it shows whether", oldest = "it shows when flush_all" }) do
             assert.matches(("^CONFIG %s %%w+ follows$"):format(name), rig.ask("config get " .. name))
             assert.equal("END", rig.connection:receive())
             local got = rig.ask(("config set %s 1"):format(name))
-            assert.truthy(got:find(("CLIENT_ERROR %s cannot change by itself: %s"):format(name, why), 1, true), got)
+            assert.truthy(got:find(("CLIENT_ERROR %s cannot be changed: %s"):format(name, why), 1, true), got)
         end
         assert.equal("OK", rig.ask("config set policy lru"))
         assert.same({ "CONFIG lru_segmented no follows", "END" }, rig.lines("config get lru_segmented"))

@@ -88,7 +88,7 @@ describe("slated", function()
         start("-v", "NOTIFY_SOCKET=/nowhere/socket")
         assert.equal("VERSION 1.6.45", wire.ask(connect(), "version"))
         patience.wait_for("the log", function()
-            return slated:log():find("cannot tell the service manager READY=1: ", 1, true)
+            return slated:log():find("cannot report READY=1 to the service manager: ", 1, true)
         end)
     end)
 

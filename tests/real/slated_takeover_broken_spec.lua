@@ -334,7 +334,7 @@ describe("a takeover that comes to nothing", function()
         end)
         goes_on(first)
         place:wait_for_end(hung)
-        assert.matches(("process %d, started to take over, has neither asked for it nor ended"):format(hung),
+        assert.matches(("process %d, started to take over, has neither connected nor ended"):format(hung),
             place:log(), 1, true)
         goes_on(first)
         assert(os.execute(("mv %s.kept %s"):format(place.binary, place.binary)))

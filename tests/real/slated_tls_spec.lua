@@ -315,7 +315,7 @@ describe("slated with TLS", function()
     it("warns that names of certificates are in vain where no client is asked for one", function()
         server.write_file(folder .. "/users", "certificate client read\n")
         local function is_said(one)
-            return one:log():find("/users names certificates, but no client is asked for one", 1, true) ~= nil
+            return one:log():find("/users names certificates, but slated requests one only", 1, true) ~= nil
         end
         local plain = server.start({ args = { "-Y", folder .. "/users" } })
         local said = is_said(plain)

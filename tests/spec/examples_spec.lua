@@ -48,7 +48,7 @@ describe("the example", function()
         end
         for _ = 1, 600 do
             page = scrape()
-            if page:find("\nslate_class_starving{", 1, true) and page:find("\nslate_forecast_hit_ratio{", 1, true)
+            if page:find("\nslate_class_starving{", 1, true) and page:find("\nslate_predicted_hit_ratio{", 1, true)
                 and page:find("\nslate_policy_hit_ratio{", 1, true)
                 and page:find("\nslate_hotkey_requests{", 1, true) then
                 break

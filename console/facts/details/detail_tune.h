@@ -26,7 +26,7 @@ void move_list_parse(struct move_list *list, const char *text, size_t text_bytes
 /* True if an automove mode failed, and the previous one took its place. */
 bool move_list_has_failed(const struct move_list *list);
 
-/* Hits a page and 1000 requests. */
+/* Hits per 1000 requests: gained by a page more, lost by a page less, of the mean page. */
 struct page_worth {
     double gain, gain_doubt, loss, loss_doubt, average;
 };

@@ -30,7 +30,7 @@ struct automove_config {
     void         *wake_arg;
 };
 
-/* A mode's estimate of the worth of a page to a class, in hits a page and 1000 requests. */
+/* A mode's estimate of the worth of a page to a class, in hits per page and 1000 requests. */
 struct page_worth {
     double   gain, gain_doubt; /* of one page more; the doubt: how far the gain may be wrong */
     unsigned gain_pages;       /* the mean gain of so many pages more is best; 0: none gains */

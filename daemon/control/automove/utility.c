@@ -256,11 +256,12 @@ static void utility_move_for_hits(struct automove_utility *u, const struct snaps
            loss = utility_per_1000(u, from->loss > from->gain[0] ? from->loss : from->gain[0]);
     if (utility_likely_loss(u, s, donor) > 0) {
         decision_move(d, donor, receiver, 1,
-                      "class %u would gain %.2f hits a page and 1000 requests, class %u lose %.2f",
+                      "class %u would gain %.2f hits per page and 1000 requests, "
+                      "class %u lose %.2f",
                       receiver, gain, donor, loss);
     } else {
         decision_move(d, donor, receiver, 1,
-                      "class %u would gain %.2f hits a page and 1000 requests, class %u %s",
+                      "class %u would gain %.2f hits per page and 1000 requests, class %u %s",
                       receiver, gain, donor, utility_why_useless(u, s, donor));
     }
     memset(to->gain, 0, sizeof to->gain); /* the gain is out of date */
@@ -318,10 +319,10 @@ static void utility_note_why(struct automove_utility *u, const struct snapshot *
     unsigned first = utility_best_receiver(u, s, true, &nobody);
     double gain = first != SLAB_CLASS_NONE ? utility_sure_gain(&u->classes[first]) : 0;
     if (gain > 0) {
-        snprintf(
-            u->why, sizeof u->why,
-            "class %u would gain %.2f hits a page and 1000 requests, but no class would lose less",
-            first, utility_per_1000(u, gain));
+        snprintf(u->why, sizeof u->why,
+                 "class %u would gain %.2f hits per page and 1000 requests, "
+                 "but no class would lose less",
+                 first, utility_per_1000(u, gain));
     } else {
         snprintf(u->why, sizeof u->why, "no class would surely gain by a page");
     }
@@ -425,7 +426,7 @@ static void utility_fini(void *state) {
 const struct automove_mode automove_utility = {
     .name = "utility",
     .number = -1,
-    .help = "pages go where they bring most hits, as sampled keys tell",
+    .help = "pages go where they bring most hits, by sampled keys",
     .with_free_pages = true,
     .window_us = UTILITY_LATELY_US,
     .state_bytes = sizeof(struct automove_utility),

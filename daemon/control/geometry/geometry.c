@@ -250,7 +250,7 @@ static void geometry_page_ended(struct geometry_change *g) {
     case REFIT_NO_ROOM:
         g->no_room = true;
         g->due_us = g->now_us + NO_ROOM_US;
-        geometry_set_why(g, "no room for what lives in the old pages, and nothing may be evicted");
+        geometry_set_why(g, "no room for the live items of old pages, and nothing may be evicted");
         break;
     }
 }
@@ -406,8 +406,8 @@ static void geometry_continue(struct geometry_change *g) {
         return;
     }
     if (g->may_move && wanted) {
-        log_warn("geometry: the memory file's chunk sizes stay: with those that were asked for "
-                 "they would be more classes than there can be");
+        log_warn("geometry: the memory file's chunk sizes stay: with the requested sizes there "
+                 "would be more classes than there can be");
     }
     geometry_enter(g, g->state); /* the facts said STARTING until now */
 }
@@ -517,7 +517,7 @@ struct geometry_change *geometry_create(struct cache *cache, struct cache_thread
     if (store != CACHE_STORE_SLAB) {
         geometry_set_why(g, "no chunks have sizes in --store=%s", cache_store_name(store));
     } else {
-        geometry_set_why(g, "%s", may_move ? "nothing was asked for" : "slab_reassign is off");
+        geometry_set_why(g, "%s", may_move ? "no change was requested" : "slab_reassign is off");
     }
     if (cache_slab(cache)->arena->file != NULL && may_move) {
         g->facts.state = GEOMETRY_STARTING;

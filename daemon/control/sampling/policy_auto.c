@@ -85,7 +85,7 @@ const struct evict_policy *auto_choose(const struct shadow *s, enum auto_scope s
     if (since < AUTO_HOLD_WINDOWS) {
         snprintf(but, sizeof but, ", but the last change is too short ago");
     } else if (!best.sure && auto_fewer_pct(&best.tally) < best.margin_pct) {
-        snprintf(but, sizeof but, ", which is less than the %g %% that a change asks for",
+        snprintf(but, sizeof but, ", which is less than the %g %% that a change requires",
                  best.margin_pct);
     } else if (!best.sure && !best.ahead) {
         snprintf(but, sizeof but, ", but not for a whole turnover yet");

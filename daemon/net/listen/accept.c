@@ -81,7 +81,7 @@ static void accept_reject(struct net *net, int fd, enum listen_tls tls) {
     net_add(&net->server->conns.rejected, 1);
     if (tls == LISTEN_TLS_NONE &&
         send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-        log_debug("cannot tell a client that there are too many connections: %s", strerror(errno));
+        log_debug("cannot reply \"too many connections\" to a client: %s", strerror(errno));
     }
     close(fd);
 }

@@ -272,7 +272,7 @@ void takeover_old_tick(struct takeover_old *v) {
         }
         v->child = 0;
     } else if (v->fd < 0 && clock_mono_us() - v->child_us > (uint64_t)HELLO_S * 1000000) {
-        log_warn("process %d, started to take over, has neither asked for it nor ended in %d s: it "
+        log_warn("process %d, started to take over, has neither connected nor ended in %d s: it "
                  "is killed",
                  (int)v->child, HELLO_S);
         kill(v->child, SIGKILL); /* the next tick sees its end */

@@ -41,7 +41,7 @@ static void config_refuse_fixed(struct command_context *ctx, const struct settin
     if (row->when != SETTING_RUNTIME) {
         text_out_str(ctx->out, "CLIENT_ERROR this setting cannot change while the server runs\r\n");
     } else if (!row->name) {
-        text_out_printf(ctx->out, "CLIENT_ERROR %s cannot change by itself: it tells %s\r\n",
+        text_out_printf(ctx->out, "CLIENT_ERROR %s cannot be changed: it shows %s\r\n",
                         row->stat, row->help);
     } else {
         text_out_printf(ctx->out, "CLIENT_ERROR %s needs --store=slab, this server has %s\r\n",

@@ -70,7 +70,7 @@
       STARTUP, NETWORK, "connections that the kernel may keep waiting to be accepted") \
     X(CHOICE, protocol, "binding_protocol", 'B', "protocol", "auto-negotiate", 0, 0, \
       "auto|ascii|binary", STARTUP, NETWORK, \
-      "protocol that clients speak; auto: the first byte of a connection tells") \
+      "protocol that clients speak; auto: the first byte of a connection decides") \
     X(FLAG, sasl, "auth_enabled_sasl", 'S', "enable-sasl", false, 0, 0, "flag", STARTUP, ACCESS, \
       "clients of the binary protocol must log in by SASL; clients of the text protocol are " \
       "refused unless -Y is given") \
@@ -106,7 +106,7 @@
       "time that the crawler rests between two steps") \
     X(INT, lru_crawler_tocrawl, "lru_crawler_tocrawl", OPT_EXTENDED, "lru_crawler_tocrawl", 0, 0, \
       2147483647, "items", RUNTIME, TUNING, \
-      "most items of a class that the crawler looks at in a run; 0: all") \
+      "most items of a class that the crawler reads in a run; 0: all") \
     X(INT, tail_repair_time, "tail_repair_time", OPT_EXTENDED, "tail_repair_time", 0, 10, \
       2147483647, "seconds", STARTUP, TUNING, \
       "accepted without effect: items cannot leak references") \
@@ -208,7 +208,7 @@
       "file of the server's private key, if ssl_chain_cert does not hold it") \
     X(INT, ssl_verify_mode, "ssl_verify_mode", OPT_EXTENDED, "ssl_verify_mode", 0, 0, 3, "mode", \
       STARTUP, ACCESS, \
-      "certificates of clients: 0 not asked for, 1 checked if shown, 2 and 3 required and " \
+      "certificates of clients: 0 not requested, 1 checked if shown, 2 and 3 required and " \
       "checked") \
     X(INT, ssl_keyformat, "ssl_keyformat", OPT_EXTENDED, "ssl_keyformat", 1, 1, 2, "format", \
       STARTUP, ACCESS, "format of ssl_key: 1 PEM, 2 DER") \
@@ -258,7 +258,7 @@
       "write the process id to this file, and remove it at the end; if it cannot be written, the " \
       "log says so") \
     X(FLAG, largepages, NULL, 'L', "enable-largepages", false, 0, 0, "flag", STARTUP, MEMORY, \
-      "accepted without effect: huge pages are asked for anyway") \
+      "accepted without effect: huge pages are requested anyway") \
     X(TEXT, slab_sizes, NULL, OPT_EXTENDED, "slab_sizes", NULL, 0, 0, "bytes", STARTUP, MEMORY, \
       "chunk sizes instead of a growth factor, as in 96-200-1000") \
     X(ACCEPTED, no_hashexpand, NULL, OPT_EXTENDED, "no_hashexpand", NULL, 0, 0, "flag", STARTUP, \
@@ -347,17 +347,17 @@
       "bytes", RUNTIME, MEMORY, \
       "memory for the whole process, or a share as in -m; items get what the other parts leave, " \
       "at most -m where that is given; auto: as much as the control group allows, which is the " \
-      "default where -m and the rest may take more than that; 0: no limit") \
+      "default where -m and the other parts may take more; 0: no limit") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, \
       "parts of the cache, each with a lock of its own, a power of two; 0: one for each 16 MB, " \
       "and at least two for each thread") \
     X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", true, 0, 0, "flag", \
       RUNTIME, TUNING, \
       "fit the chunk sizes to the items whenever the memory would then hold 2 % more items, and " \
-      "more than a page of them, and the sizes of the items are steady; the server looks as the " \
-      "memory fills, each minute, and ten seconds after a look that found a gain; unless given, " \
-      "the option is off with -f, -n, slab_sizes, like_memcached, no_modern, slab_automove=off " \
-      "or no_slab_reassign") \
+      "more than a page of them, and the sizes of the items are steady; the server predicts " \
+      "as the memory fills, each minute, and ten seconds after a gain was predicted; unless " \
+      "given, the option is off with -f, -n, slab_sizes, like_memcached, no_modern, " \
+      "slab_automove=off or no_slab_reassign") \
     X(RATIO, slab_geometry_rate, NULL, OPT_EXTENDED, "slab_geometry_rate", 2, 2, 100, "percent", \
       RUNTIME, TUNING, "share of all pages that a change of the chunk sizes empties each second") \
     X(INT, slab_classes, NULL, 0, "slab-classes", 63, 2, 255, "classes", STARTUP, MEMORY, \

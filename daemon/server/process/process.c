@@ -112,7 +112,7 @@ bool process_descriptors_allow(const struct settings *s, char *why) {
     }
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
         snprintf(why, SETTING_WHY_BYTES,
-                 "cannot open %lu files at once (%s): ask for fewer connections, or start as root",
+                 "cannot open %lu files at once (%s): give a smaller -c, or start as root",
                  (unsigned long)want, strerror(errno));
         return false;
     }
@@ -150,7 +150,7 @@ static int process_raise_core_limit(void) {
             return 0;
         }
     }
-    log_error("cannot lift the limit of core files, which -r asks for: %s", strerror(errno));
+    log_error("cannot lift the limit of core files (-r): %s", strerror(errno));
     return EX_OSERR;
 }
 
@@ -326,7 +326,7 @@ void process_drop_start_pages(void) { dl_iterate_phdr(process_drop_segments, NUL
 void process_lock_memory(const struct settings *s) {
     /* On fault: the address space is reserved so that the cache can grow, and mostly unused. */
     if (s->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) {
-        log_warn("cannot lock memory, which -k asks for: %s", strerror(errno));
+        log_warn("cannot lock memory (-k): %s", strerror(errno));
     }
 }
 
@@ -397,7 +397,7 @@ void process_notify(const char *state) {
     socklen_t to_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
     if (fd < 0 || sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&to,
                          to_bytes) < 0) {
-        log_warn("cannot tell the service manager %s: %s", state, strerror(errno));
+        log_warn("cannot report %s to the service manager: %s", state, strerror(errno));
     }
     if (fd >= 0) {
         close(fd);

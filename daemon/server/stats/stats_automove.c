@@ -15,16 +15,16 @@
 #define WORTH_FIELDS(X) \
     X(pages, gauge, pages, "%u", w->pages[i], "pages of the class") \
     X(gain, gauge, hits, "%.3f", c->gain, \
-      "hits in 1000 requests that one more page would bring, by misses of keys that were evicted") \
+      "hits per 1000 requests that a page more would bring, by misses of keys that were evicted") \
     X(gain_doubt, gauge, hits, "%.3f", c->gain_doubt, "how far gain may be wrong") \
     X(gain_pages, gauge, pages, "%u", c->gain_pages, \
       "pages over which gain is the mean; 0: no number of pages would bring hits") \
     X(loss, gauge, hits, "%.3f", c->loss, \
-      "hits in 1000 requests that one page less would cost, by hits on the items to be evicted " \
+      "hits per 1000 requests that a page less would cost, by hits on the items to be evicted " \
       "next") \
     X(loss_doubt, gauge, hits, "%.3f", c->loss_doubt, "how far loss may be wrong") \
     X(average, gauge, hits, "%.3f", c->average, \
-      "hits in 1000 requests on the mean page of the class")
+      "hits per 1000 requests on the mean page of the class")
 /* clang-format on */
 
 #define WORTH_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},

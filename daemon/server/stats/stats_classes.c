@@ -68,7 +68,7 @@ static uint64_t class_tail_age_s(const struct class_stats *c) {
     ALWAYS(crawler_reclaimed, counter, items, U64, c->facts->counters.crawler_reclaimed, \
            "expired and flushed items freed by the crawler") \
     ALWAYS(crawler_items_checked, counter, items, U64, c->facts->counters.crawler_items_checked, \
-           "items the crawler looked at") \
+           "items the crawler read") \
     ALWAYS(lrutail_reflocked, counter, items, U64, 0, \
            "always 0: the search for a victim passes over an item that is being sent") \
     SEGMENTED(moves_to_cold, counter, items, U64, c->facts->counters.moves_to_cold, \

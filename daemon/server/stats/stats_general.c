@@ -71,7 +71,7 @@ struct general {
     X(reserved_fds, gauge, descriptors, U64, \
       process_descriptors_reserved((unsigned)g->settings.threads), \
       "descriptors kept for the server itself") \
-    X(cmd_get, counter, operations, U64, g->cache.counters.cmd_get, "keys asked for") \
+    X(cmd_get, counter, operations, U64, g->cache.counters.cmd_get, "keys requested") \
     X(cmd_set, counter, operations, U64, g->cache.counters.cmd_set, \
       "values stored or refused after their data came") \
     X(cmd_flush, counter, operations, U64, g->serve.cmd_flush, "flush_all commands") \
@@ -156,7 +156,7 @@ struct general {
          decision_busy_name(g->tune.moved.last_busy), \
          "the latest reason why an item could not be moved; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_running, gauge, flag, U64, g->tune.moving, \
-         "1: a page is being moved, or was asked for; shown with slab_reassign") \
+         "1: a page is being moved, or its move was requested; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slabs_moved, counter, pages, U64, MOVED(moved.pages), \
          "pages moved between classes; shown with slab_reassign") \
     WITH(g->settings.lru_crawler, lru_crawler_running, gauge, flag, U64, g->tune.crawling, \
@@ -207,7 +207,7 @@ struct general {
     X(crawler_reclaimed, counter, items, U64, g->classes.crawler_reclaimed, \
       "expired and flushed items freed by the crawler") \
     X(crawler_items_checked, counter, items, U64, g->classes.crawler_items_checked, \
-      "items the crawler looked at") \
+      "items the crawler read") \
     X(lrutail_reflocked, counter, items, U64, 0, \
       "always 0: the search for a victim passes over an item that is being sent") \
     WITH(g->settings.lru_maintainer, moves_to_cold, counter, items, U64, g->classes.moves_to_cold, \

@@ -56,7 +56,7 @@ struct geometry_stats {
     X(auto, text, state, TEXT, s->follows, \
       "yes: slab_geometry_auto fits the sizes again when other items come; no: it is off") \
     X(auto_gain, gauge, percent, RATIO, s->facts.auto_gain_pct, \
-      "how many more items sizes fitted anew would hold, looked at each minute while no change " \
+      "how many more items sizes fitted anew would hold, predicted each minute while no change " \
       "is under way") \
     X(seconds, gauge, seconds, RATIO, s->facts.seconds, \
       "time that the change has taken so far, without pauses")

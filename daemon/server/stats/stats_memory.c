@@ -9,10 +9,10 @@
       "memory for the whole process (process_memory); 0: no limit") \
     X(resident, gauge, bytes, U64, m->resident_bytes, "memory of the process that is in RAM") \
     X(resident_most, gauge, bytes, U64, m->resident_most_bytes, \
-      "most memory of the process that was seen in RAM, looked at ten times a second; of the " \
+      "most memory of the process that was seen in RAM, read ten times a second; of the " \
       "control group where that is more") \
     X(items_asked, gauge, bytes, U64, m->requested_bytes, \
-      "memory for items that was asked for (-m, cache_memlimit)") \
+      "memory for items that was requested (-m, cache_memlimit)") \
     X(items_limit, gauge, bytes, U64, m->items_limit_bytes, "memory that items may take now") \
     X(items, gauge, bytes, U64, m->items_bytes, "memory of the pages that items have") \
     X(index, gauge, bytes, U64, m->index_bytes, "memory of the index") \
@@ -29,7 +29,7 @@
     X(reserved, gauge, bytes, U64, m->reserved_bytes, \
       "memory that buffers and connections may still take") \
     X(limit_lowered, counter, operations, U64, m->lowered, \
-      "times that the memory for items was lowered because the rest of the process took more") \
+      "times that the memory for items was lowered because other parts of the process took more") \
     X(limit_raised, counter, operations, U64, m->raised, \
       "times that the memory for items was raised again") \
     X(allocator_trims, counter, operations, U64, m->trims, \

@@ -12,7 +12,7 @@
       "the mode that failed last, and why; since then the mode before it is on, or off") \
     X(state, text, reason, TEXT, words.state[0] ? words.state : "none", \
       "state of the mode, in its own words") \
-    X(running, gauge, flag, U64, t.moving, "1: a page is being moved, or was asked for") \
+    X(running, gauge, flag, U64, t.moving, "1: a page is being moved, or its move was requested") \
     X(pages_moved, counter, pages, U64, t.moved.pages - b.moved.pages, \
       "pages moved between classes") \
     X(over_limit, gauge, pages, U64, t.pages_over, \

@@ -14,7 +14,7 @@
     X(taken_bytes, gauge, bytes, U64, h->taken_bytes * h->every, \
       "memory that the live items take, with the ends of chunks and pages") \
     X(sampled_pages, gauge, pages, U64, h->every, \
-      "one page in this many was looked at; a line BYTES counts the items up to that size, above " \
+      "one page in this many was read; a line BYTES counts the items up to that size, above " \
       "the size of the line before")
 /* clang-format on */
 const struct counter_info stats_sizehist_info[] = {

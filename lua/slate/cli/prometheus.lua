@@ -141,7 +141,7 @@ end
 -- Adds predictions from sampled keys: the hit ratio of other amounts of memory and of other policies.
 local function add_curve_and_policies(families, curve, policies)
     for _, point in ipairs(curve and curve.sizes or {}) do
-        families:add("slate_forecast_hit_ratio", "gauge", "hit ratio to expect with a multiple of the memory",
+        families:add("slate_predicted_hit_ratio", "gauge", "predicted hit ratio with a multiple of the memory",
             { { "memory", ("%g"):format(point[1]) } }, point[2])
     end
     for _, one in ipairs(policies or {}) do

@@ -253,7 +253,7 @@ TEST(test_without_evictions_nothing_is_dropped) {
         stored++;
     }
     is(move(&r, class_id, SLAB_CLASS_NONE, 1), 0, "a full class gives no page when nothing may be evicted");
-    is_str(last.why_not, "there was no room for what lives in the page", "and the result says why");
+    is_str(last.why_not, "there was no room for the live items of the page", "and the result says why");
     ok(stored > 1000 && get_many(&r, stored, 1, PICK_BYTES, &wrong) == stored && wrong == 0, "all %u items are there", stored);
     for (unsigned i = 0; i < stored; i += 2) {
         drop(&r, i);

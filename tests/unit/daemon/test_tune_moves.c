@@ -73,7 +73,7 @@ TEST(test_pages_for_the_pool_have_their_cost) {
     is(tuner_reassign(r.t, (int)class_id, 0, 1), TUNER_OK, "a page of a class of full pages is to go to the pool, which has others");
     is(at_rest(&r).moved.pages, 1, "it does");
     struct move_record full = newest(r.t);
-    ok(full.result.did.evicted > 100 && strstr(full.reason, " free chunks: what finds none is dropped") != NULL, "its live items are lost, and the reason says so: %s",
+    ok(full.result.did.evicted > 100 && strstr(full.reason, " free chunks: an item that finds none is dropped") != NULL, "its live items are lost, and the reason says so: %s",
        full.reason);
     cache_flush_now(r.c);
     is(tuner_reassign(r.t, (int)class_id, 0, 1), TUNER_OK, "another");

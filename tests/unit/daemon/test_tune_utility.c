@@ -77,7 +77,7 @@ TEST(test_a_page_goes_where_it_gains_most) {
     w->a_window[3].tail = 5;
     ok(window(w, &d), "a gain of 100 hits against a loss of 5 moves");
     ok(d.count == 1 && d.moves[0].from == 3 && d.moves[0].to == 2 && d.moves[0].pages == 1, "one page, from the class that loses least to the one that gains");
-    is_str(d.moves[0].reason, "class 2 would gain 20.75 hits a page and 1000 requests, class 3 lose 1.22", "with the figures, the gain less its doubt");
+    is_str(d.moves[0].reason, "class 2 would gain 20.75 hits per page and 1000 requests, class 3 lose 1.22", "with the figures, the gain less its doubt");
     w = fresh();
     w->a_window[2].ghosts[4] = 1600; /* the gain begins after 16 pages more, and then is complete */
     ok(window(w, &d) && d.moves[0].to == 2, "1600 hits that 16 pages would make are 100 a page");
