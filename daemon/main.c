@@ -282,7 +282,7 @@ static int main_create_memory(struct memory_file *taken, bool only_check) {
     }
     server.tuner = main_create_control(&settings, server.cache);
     if (!server.tuner) {
-        log_error("cannot start the tuner%s%s: %s",
+        log_error("cannot start the control thread%s%s: %s",
                   settings.automove_record ? ", which writes " : "",
                   settings.automove_record ? settings.automove_record : "", strerror(errno));
         return EX_OSERR;
@@ -420,7 +420,7 @@ static int main_begin(void) {
     }
     log_set_verbosity(settings.verbosity);
     if (settings.threads > MANY_THREADS) {
-        log_warn("%d worker threads are many: more than there are processors do not help",
+        log_warn("%d worker threads: threads beyond the number of processors do not help",
                  settings.threads);
     }
     start_report_ineffective(&settings);

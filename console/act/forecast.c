@@ -21,7 +21,7 @@ static void forecast_prediction_words(const struct details *details, const char 
         return;
     }
     if (prediction == NULL) {
-        snprintf(out, out_bytes, "asking the server for the effect");
+        snprintf(out, out_bytes, "waiting for the server's prediction");
     } else {
         words_printf(out, out_bytes, "%s%s",
                      prediction->would_be_made ? "" : "no gain: ", prediction->words);

@@ -48,7 +48,7 @@ static void change_send_to_marked(struct app *app, uint64_t now_ms) {
     }
     if (sent == changed) {
         snprintf(text, sizeof text,
-                 "sent to %u marked server%s: Events (8) of each tells what came of it", sent,
+                 "sent to %u marked server%s: Events (8) of each shows the outcome", sent,
                  sent == 1 ? "" : "s");
         app_report(app, text, now_ms);
     }

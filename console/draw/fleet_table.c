@@ -19,7 +19,7 @@ const struct fleet_column_row fleet_columns[FLEET_COLUMNS] = {
     [FLEET_UP] = {"UP", "up", 6, 10, "time since the server started"},
     [FLEET_MEMORY] = {"MEM", "mem", 6, 8, "memory that items may take"},
     [FLEET_FILL] = {"FILL%", "fill", 5, 5, "share of that memory that items take"},
-    [FLEET_GETS] = {"GET/s", "gets", 6, 3, "keys asked for a second, over 10 s"},
+    [FLEET_GETS] = {"GET/s", "gets", 6, 3, "keys requested a second, over 10 s"},
     [FLEET_HIT] = {"HIT%", "hit", 5, 1, "share of them that were found"},
     [FLEET_EVICTIONS] = {"EV/s", "ev", 6, 2,
                          "live items thrown out for memory a second, over 10 s"},

@@ -25,7 +25,7 @@ const struct key_row key_rows[] = {
      "curves: what other memory or policies would do"},
     {COMMAND_VIEW_FLEET, SCOPE_VIEWS, {'7'}, NULL, "fleet: one row a server, worst first"},
     {COMMAND_VIEW_EVENTS, SCOPE_VIEWS, {'8'}, NULL, "events: page moves, settings, what you sent"},
-    {COMMAND_VIEW_HOTKEYS, SCOPE_VIEWS, {'9'}, NULL, "hot keys: what is asked for most"},
+    {COMMAND_VIEW_HOTKEYS, SCOPE_VIEWS, {'9'}, NULL, "hot keys: those with most requests"},
     {COMMAND_VIEW_DIFF, SCOPE_VIEWS, {'d'}, NULL,
      "diff: what changed since the moment that D marked"},
     {COMMAND_VIEW_LATENCY, SCOPE_VIEWS, {'l'}, NULL, "latency: round trips, measured from here"},
@@ -101,7 +101,7 @@ const struct key_row key_rows[] = {
     {COMMAND_REDRAW, SCOPE_VIEWS, {KEY_CONTROL('l')}, NULL, "draw the whole screen again"},
     {COMMAND_SUSPEND, SCOPE_VIEWS, {KEY_CONTROL('z')}, NULL, "back to the shell; fg returns"},
     {COMMAND_QUIT, SCOPE_VIEWS, {F(10), 'q', KEY_CONTROL('c')}, "Quit",
-     "leave; pages not yet asked for are not moved"},
+     "leave; pages not yet requested are not moved"},
 
     {COMMAND_SEND, SCOPE_REVIEW, {'S'}, "Send", "send what the review shows; Enter never sends"},
     {COMMAND_NEXT_FIELD, SCOPE_REVIEW, {KEY_ARROW_DOWN, '\t', 'j', KEY_RETURN}, "Next field",

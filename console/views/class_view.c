@@ -114,7 +114,7 @@ static void class_draw_worth(const struct frame *frame, struct column *column, u
     const struct page_worth *worth = &details->worth.classes[id];
     if (!details->worth.is_weighed || isnan(worth->gain)) {
         snprintf(text, sizeof text,
-                 "worth of a page: not weighed by automove %s; the curves (6) tell it",
+                 "worth of a page: not weighed by automove %s; see the curves (6)",
                  details->worth.mode);
     } else {
         snprintf(text, sizeof text,

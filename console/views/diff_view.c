@@ -40,7 +40,7 @@ static const char *diff_signed(double value, char out[FORMAT_BYTES + 2]) {
 static const struct {
     const char *name;
     enum general_stat stat; /* GENERAL_pid: counted by Lua */
-} counters[] = {{"keys asked for", GENERAL_cmd_get}, {"hit % of these", GENERAL_get_hits},
+} counters[] = {{"keys requested", GENERAL_cmd_get}, {"hit % of these", GENERAL_get_hits},
                 {"stores", GENERAL_cmd_set},         {"evicted", GENERAL_evictions},
                 {"out of memory", GENERAL_pid},      {"pages moved", GENERAL_slabs_moved}};
 static const struct {
@@ -231,7 +231,7 @@ static void diff_draw(const struct frame *frame, struct ui *ui, struct cells *ce
     if (mark == NULL || !mark->is_set || now == NULL) {
         cells_text_fit(
             cells, area.y, 0, area.width, STYLE_PLAIN,
-            "nothing to compare with yet: press D to mark a moment, and later look here");
+            "nothing to compare with yet: press D to mark a moment, and return later");
         return;
     }
     char title[200], was[FORMAT_BYTES], is[FORMAT_BYTES], span[FORMAT_BYTES];

@@ -92,7 +92,7 @@ static void hotkeys_draw(const struct frame *frame, struct ui *ui, struct cells 
     }
     if (hot->count == 0) {
         cells_text_fit(cells, area.y + 1, 0, area.width, STYLE_DIM,
-                       "no key was counted yet: sampling is off, or nothing was asked for");
+                       "no key was counted yet: sampling is off, or there were no requests");
     } else if (notes > 0) {
         int y = area.y + area.height - notes;
         hotkeys_draw_notes(hot, cells, y, area.width);

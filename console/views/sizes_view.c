@@ -137,7 +137,7 @@ static void sizes_draw_waste(const struct frame *frame, struct cells *cells, int
              format_percent(waste, brain_waste(brain_of(frame->model)).waste_ratio));
     cells_text_fit(cells, y, 0, width, STYLE_PLAIN, text);
     cells_text_fit(cells, y + 1, 0, width, STYLE_WARN,
-                   "what other sizes would waste needs slated, or memcached -o track_sizes");
+                   "the waste of other sizes needs slated, or memcached -o track_sizes");
 }
 
 static void sizes_draw_geometry(const struct frame *frame, struct cells *cells, int y, int width) {
@@ -177,7 +177,7 @@ static void sizes_draw_row(const struct size_choice *choice, const char *no_gain
     uint8_t style = choice->is_best ? STYLE_GOOD : choice->is_worth_it ? STYLE_PLAIN : STYLE_DIM;
     if (choice->words[0] != '\0' || !choice->is_known) {
         words_printf(text, sizeof text, "%-12.12s %s", choice->order,
-                     choice->is_known ? choice->words : "asking the server");
+                     choice->is_known ? choice->words : "waiting for the server");
     } else {
         int used = snprintf(text, sizeof text, "%-12.12s %7s %6s %%", choice->order,
                             format_count(classes, choice->classes),

@@ -57,7 +57,7 @@ bool view_detail_ready(const struct frame *frame, enum inquiry inquiry, struct c
                            ? "not recorded: a recording does not hold this"
                            : "not recorded: the past does not hold this; . returns to live");
     } else {
-        cells_text_fit(cells, area.y, area.x, area.width, STYLE_DIM, "asking the server");
+        cells_text_fit(cells, area.y, area.x, area.width, STYLE_DIM, "waiting for the server");
     }
     return false;
 }

@@ -123,7 +123,7 @@ static void control_sleep(struct control *c, uint64_t due_us) {
                                .tv_nsec = (long)(us % CLOCK_SECOND_US) * 1000};
     if (us > 0 && ppoll(&p, 1, &timeout, NULL) > 0 && read(c->wake_fd, &n, sizeof n) < 0 &&
         errno != EAGAIN) {
-        log_warn("control: cannot read its wake-up");
+        log_warn("control: cannot read a wake-up");
     }
 }
 

@@ -260,7 +260,7 @@ static void decide_window(struct tuner *t, uint64_t now_us) {
     const struct automove_config cfg = decide_config(t);
     char why[REASON_BYTES];
     if (!active_configure(&t->active, &cfg, why)) {
-        log_warn("automove %s keeps its knobs: %s", t->active.mode->name, why);
+        log_warn("automove %s keeps its settings: %s", t->active.mode->name, why);
     }
     t->window_us = now_us + (window_us > 0 ? window_us : WINDOW_US);
     if (decide_take_late(t) || decide_has_moves(t)) {

@@ -108,14 +108,14 @@ static bool memory_shape_fits(const char *path, const struct memory_shape *s,
     }
     if (s->version != own.version) {
         return memory_refuse(why, path,
-                             "it was made by a slated that lays memory out otherwise (version %u; "
+                             "it was made by a slated with another layout of memory (version %u; "
                              "this one reads %u)%s",
                              s->version, own.version, instead);
     }
     if (s->item_bytes != own.item_bytes || s->tail_bytes != own.tail_bytes ||
         s->copy_bytes_max != own.copy_bytes_max || s->page_bytes != own.page_bytes ||
         s->page_entry_bytes != own.page_entry_bytes) {
-        return memory_refuse(why, path, "it was made by a slated that lays items out otherwise%s",
+        return memory_refuse(why, path, "it was made by a slated with another layout of items%s",
                              instead);
     }
     if (s->store != own.store || s->block_bytes != own.block_bytes) {

@@ -146,13 +146,13 @@ static void metrics_answer_request(struct client *c, char *text) {
     char *path = strchr(line, ' '), *version = path != NULL ? strchr(path + 1, ' ') : NULL;
     bool  openmetrics = false, head = strncmp(line, "HEAD ", 5) == 0;
     if (version == NULL || path[1] != '/' || strncmp(version, " HTTP/1.", 8) != 0) {
-        metrics_client_refuse(c, "400 Bad Request", "a request of HTTP/1 is wanted\n");
+        metrics_client_refuse(c, "400 Bad Request", "only HTTP/1 is served\n");
         return;
     }
     *version = '\0';
     path[strcspn(path, "?")] = '\0';
     if (!head && strncmp(line, "GET ", 4) != 0) {
-        metrics_client_refuse(c, "405 Method Not Allowed", "GET is wanted\n");
+        metrics_client_refuse(c, "405 Method Not Allowed", "only GET is served\n");
     } else if (strcmp(path, " /metrics") != 0) {
         metrics_client_refuse(c, "404 Not Found", "only /metrics is served\n");
     } else {
@@ -179,7 +179,7 @@ static void metrics_on_readable(evutil_socket_t fd, short what, void *arg) {
         c->request_bytes += (size_t)n;
         c->request[c->request_bytes] = '\0';
         if (strlen(c->request) < c->request_bytes) {
-            metrics_client_refuse(c, "400 Bad Request", "a zero byte is in no request\n");
+            metrics_client_refuse(c, "400 Bad Request", "a request has no zero byte\n");
         } else if (strstr(c->request, "\r\n\r\n") || strstr(c->request, "\n\n")) {
             metrics_answer_request(c, c->request);
         } else if (c->request_bytes == METRICS_REQUEST_BYTES) {

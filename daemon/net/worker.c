@@ -69,7 +69,7 @@ static void worker_on_wake(evutil_socket_t fd, short what, void *arg) {
     uint64_t count;
     (void)what;
     if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN) {
-        log_warn("worker: cannot read its wake-up: %s", strerror(errno));
+        log_warn("worker: cannot read a wake-up: %s", strerror(errno));
     }
     worker_take_inbox(w);
     udp_wake(w);

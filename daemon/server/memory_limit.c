@@ -155,7 +155,7 @@ static void memory_log_limit(struct memory_limit *m, uint64_t was, uint64_t limi
                              const struct memory_parts *p) {
     bool lower = limit < was;
     memory_add(lower ? &m->lowered : &m->raised, 1);
-    log_info("items may take %llu MiB, %s than %llu before: others have %llu MiB of %llu",
+    log_info("items may take %llu MiB, %s than %llu before: other parts have %llu MiB of %llu",
              (unsigned long long)(limit >> 20), lower ? "less" : "more",
              (unsigned long long)(was >> 20), (unsigned long long)(memory_resident_others(p) >> 20),
              (unsigned long long)(p->limit >> 20));

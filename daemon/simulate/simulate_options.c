@@ -50,7 +50,7 @@ static const struct {
     [OWN_FORMAT] = {"format", "FORM",
                     "of the trace: keys, slate, twitter, cachelib or oracle; default: guessed"},
     [OWN_SAMPLE] = {"sample", "1/N",
-                    "it has the requests of one key in N; default: as it says itself, else all"},
+                    "it has the requests of one key in N; default: as the trace says, else all"},
     [OWN_JSON] = {"json", NULL, "an object a line instead of a table"},
 };
 

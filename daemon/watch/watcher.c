@@ -204,7 +204,7 @@ static void watcher_wait(const struct watcher *list, int ms) {
     uint64_t count;
     if (poll(fds, n, ms) > 0 && fds[0].revents != 0 &&
         read(watch.wake_fd, &count, sizeof count) < 0 && errno != EAGAIN) {
-        log_warn("the watch log cannot read its wake-up: %s", strerror(errno));
+        log_warn("watchers: cannot read a wake-up: %s", strerror(errno));
     }
 }
 

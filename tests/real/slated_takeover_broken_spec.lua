@@ -270,16 +270,16 @@ describe("a takeover that comes to nothing", function()
         server.write_file(folder .. "/long", hello .. hello)
         local cases = {
             { "", "" }, -- hangs up
-            { "send:" .. folder .. "/garbage hear", "refused: it says nothing that is understood" },
-            { "send:" .. folder .. "/half hear", "refused: it says nothing that is understood" },
-            { "send:" .. folder .. "/long hear", "refused: it says nothing that is understood" },
+            { "send:" .. folder .. "/garbage hear", "refused: it sent an unknown message" },
+            { "send:" .. folder .. "/half hear", "refused: it sent an unknown message" },
+            { "send:" .. folder .. "/long hear", "refused: it sent an unknown message" },
             { message("version", { [2] = 77 }) .. " hear", "refused: it speaks another version of takeovers; stop " ..
                 "the server and start the next one, which with -e has the items" },
-            { message("fds", { [4] = 3 }) .. " hear", "refused: it says nothing that is understood" },
-            { message("kind", { [3] = 77 }) .. " hear", "refused: it says nothing that is understood" },
-            { message("early", { [3] = READY }) .. " hear", "refused: it says nothing that is understood" },
+            { message("fds", { [4] = 3 }) .. " hear", "refused: it sent an unknown message" },
+            { message("kind", { [3] = 77 }) .. " hear", "refused: it sent an unknown message" },
+            { message("early", { [3] = READY }) .. " hear", "refused: it sent an unknown message" },
             { message("again") .. " hear hear " .. message("again") .. " hear",
-              ("kind %d\nkind %d\nrefused: it says nothing that is understood"):format(OFFER, SOCKETS) },
+              ("kind %d\nkind %d\nrefused: it sent an unknown message"):format(OFFER, SOCKETS) },
         }
         for i, case in ipairs(cases) do
             assert.equal(case[2], talk(case[1]), "case " .. i)

@@ -59,7 +59,7 @@ describe("advice on chunk sizes", function()
             chunk_size = { chunk_size = math.maxinteger, slab_chunk_max = 524288 } }) do
             local context = { who = {}, snapshot = function() return { settings = settings, classes = {} } end }
             local told, why, code = require("slate.judge.advice").sizes(context, {}, {})
-            assert.same({ nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported" },
+            assert.same({ nil, "this server does not report slab_chunk_max and chunk_size", "unsupported" },
                 { told, why, code }, name)
         end
     end)

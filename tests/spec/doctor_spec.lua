@@ -135,8 +135,8 @@ describe("the doctor on the memory of the process", function()
         local finding = of({ process_limit = 200 << 20, items_limit = 120 << 20, items_asked = 200 << 20,
             items = 120 << 20 })
         assert.equal("note", finding.severity)
-        assert.equal("items may take 120M of the 200M asked for: the process is limited to 200M, and its other parts "
-            .. "take the rest", finding.what)
+        assert.equal("items may take 120M of the 200M given to them: the process is limited to 200M, and its other "
+            .. "parts take the remainder", finding.what)
         assert.is_nil(of({ process_limit = 0, items_limit = 120 << 20, items_asked = 200 << 20, items = 120 << 20 }))
         assert.is_nil(of({ process_limit = 200 << 20, items_limit = 120 << 20, items_asked = 200 << 20, items = 0 }))
         assert.is_nil(of({ process_limit = 200 << 20, items_limit = 190 << 20, items_asked = 200 << 20,

@@ -237,7 +237,7 @@ tests:
           - exp_labels: {severity: warning, instance: a, class: "5"}
             exp_annotations:
               summary: "a: class 5 evicts young items while another class has pages to spare"
-              description: "slatectl -s SERVER advise pages tells which page to move, and what that will bring."
+              description: "slatectl -s SERVER advise pages names the move of a page and its predicted gain."
       - eval_time: 20m
         alertname: CacheDown
         exp_alerts:

@@ -229,7 +229,7 @@ describe("a change from slatetop", function()
         assert.truthy(console.begin({ { name = "verbosity", value = "1" } }):find("one change at a time", 1, true))
         assert.equal("setting automove mode", console.acting:words())
         console.is_up = false
-        assert.equal("the connection broke, so the rest is unknown", console.run())
+        assert.equal("the connection broke, so the outcome of the remaining commands is unknown", console.run())
         assert.is_nil(console.acting.run)
     end)
 end)

@@ -55,7 +55,7 @@ describe("slatectl policy simulate", function()
         server.write_file(ctl.folder .. "/recording", '{"schema":"slate/snapshot/1","time_s":1.5}\n{"of":1}\n')
         for words, case in pairs({
             ["burst --trace none"] = { 74, "No such file" },
-            ["burst --trace recording"] = { 74, "this is a recording of slatectl; a recording is for `slatectl policy "
+            ["burst --trace recording"] = { 65, "this is a recording of slatectl; a recording is for `slatectl policy "
                 .. "run NAME --recording FILE`, and `slatectl capture -o day.trace.gz` makes a trace\n" },
             ["burst --trace -"] = { 64, "so it must be a file" },
             ["quux --trace t"] = { 64, "no policy" },

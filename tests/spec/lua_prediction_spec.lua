@@ -91,10 +91,10 @@ describe("the review of a move of pages", function()
     it("waits for the curves that a slated was asked for", function()
         local one, change = read(12, "0.1.0"), { from = 3, to = 5, pages = 1 }
         local curves = { [3] = { { 3 << 20, 0.99 }, { 4 << 20, 1 } } }
-        assert.equal("asking the server for the curves of the classes",
+        assert.equal("waiting for the server's curves of the classes",
             told(one, change, "expects", { curves = curves }))
         curves[5] = { { 4 << 20, 0.4 }, { 8 << 20, 0.8 } }
-        assert.equal("asking the server for the curves of the classes",
+        assert.equal("waiting for the server's curves of the classes",
             told(one, change, "expects", { curves = curves }), "that of the whole is missing")
         curves[0] = {}
         assert.truthy(told(one, change, "expects", { curves = curves }):find("points of hits", 1, true))

@@ -58,7 +58,7 @@ describe("recording", function()
         assert.equal(2, skipped)
         assert.equal("line 4: longer than 4 MiB", problem)
         write(half .. half .. "x")
-        assert.truthy(select(2, record.load(path)):find("is not a recording: line 1: longer than 4 MiB", 1, true))
+        assert.truthy(select(2, record.load(path)):find("slatectl record: line 1: longer than 4 MiB", 1, true))
     end)
 
     it("continues after a torn line without losing the next one", function()

@@ -99,12 +99,12 @@ describe("rates", function()
             [whole:format(',"slated":[]', "1", "1")] = "slated is no string",
             [whole:format(',"pages_limit":1.5', "1", "1")] = "pages_limit is no integer",
             [whole:format(',"pages_free":"64"', "1", "1")] = "pages_free is no integer",
-            [whole:format("", "[1]", "1")] = "a in general is not what a server tells",
-            [whole:format("", "true", "1")] = "a in general is not what a server tells",
-            [whole:format("", "1", "true")] = "b of class 1 is not what a server tells",
-            [whole:format("", "1", "1e300")] = "b of class 1 is not what a server tells",
-            [whole:format("", "1", '1,"chunk_size":0')] = "chunk_size of class 1 is not what a server tells",
-            [whole:format("", "1", "{}")] = "b of class 1 is not what a server tells",
+            [whole:format("", "[1]", "1")] = "a in general is not what a server reports",
+            [whole:format("", "true", "1")] = "a in general is not what a server reports",
+            [whole:format("", "1", "true")] = "b of class 1 is not what a server reports",
+            [whole:format("", "1", "1e300")] = "b of class 1 is not what a server reports",
+            [whole:format("", "1", '1,"chunk_size":0')] = "chunk_size of class 1 is not what a server reports",
+            [whole:format("", "1", "{}")] = "b of class 1 is not what a server reports",
         }) do
             assert.same({ n = 2, nil, message }, table.pack(read(line)))
         end

@@ -88,7 +88,7 @@ describe("why automove moves pages, or does not", function()
     end)
 
     it("waits for slated's answer, and says when none will come", function()
-        assert.truthy(told({}, 0, two_classes(), {}, "0.1.0"):find("asking the server", 1, true))
+        assert.truthy(told({}, 0, two_classes(), {}, "0.1.0"):find("waiting for the server", 1, true))
         assert.truthy(told({}, 0, two_classes(), { is_past = true }, "0.1.0"):find("not recorded", 1, true))
         assert.truthy(attention.automove_reasons(view.observer(), {})[1].text:find("Nothing is known", 1, true))
     end)

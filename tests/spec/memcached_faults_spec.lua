@@ -214,7 +214,7 @@ end)
 
 describe("a memcached with a fault", function()
     it("is known by its version", function()
-        assert.equal("memcached 1.6.41 crashes when it is told to move a page to a class that it does not use",
+        assert.equal("memcached 1.6.41 crashes on a command to move a page to a class that it does not use",
             (faults.of("1.6.41", "mover_class")))
         for version, wanted in pairs({ ["1.6.33"] = false, ["1.6.34"] = true, ["1.6.40"] = true, ["1.6.41"] = false,
             ["1.5.22"] = false, ["1.6.45-rc1"] = false, ["0.1.0"] = false }) do

@@ -222,7 +222,7 @@ for _, kind in ipairs(server.both()) do
             assert.equal(64, (ctl.shell("sed 's|\"server\":\"[^\"]*\"|\"server\":\"other\"|' plan.json >o.json; "
                 .. "slatectl apply o.json")))
             for _, text in ipairs({ "", "{}", "[]", '{"schema":"slate/plan/1","steps":[{"kind":"flush"}]}' }) do
-                assert.equal(74, (ctl.shell("printf %s " .. server.quoted(text)
+                assert.equal(65, (ctl.shell("printf %s " .. server.quoted(text)
                     .. " >bad.json; slatectl apply bad.json")))
             end
             assert.equal(64, (ctl.run("plan")))
@@ -426,7 +426,7 @@ describe("the changes on record", function()
 
     it("show the accuracy of predictions, for the same changes", function()
         assert.truthy(ctl.succeed("audit --accuracy"):find("^1 prediction; half were off by 1.0 points of hits or "
-            .. "less, nine of ten by 1.0; 0 came true between the least and the most that was told\n"))
+            .. "less, nine of ten by 1.0; 0 came true between their least and their most\n"))
         assert.truthy(ctl.succeed("-s 127.0.0.1:2 audit --accuracy"):find("^no prediction is on record"))
         assert.truthy(ctl.succeed("audit --accuracy --kind set"):find("^no prediction is on record"))
     end)

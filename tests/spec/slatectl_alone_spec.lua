@@ -38,6 +38,8 @@ describe("slatectl without a server", function()
             assert.equal(0, help_code, row.name)
             assert.truthy(text:find("Usage: slatectl " .. row.name, 1, true))
         end
+        assert.equal((ctl.succeed("help policy")), (ctl.succeed("help policy run")))
+        ctl.refuses(64, "help policy walk", "there is no command 'policy walk'")
     end)
 
     it("refuses a wrong command line with one line and exit 64", function()
@@ -168,7 +170,7 @@ describe("slatectl without a server", function()
     it("reports the error of a file that it cannot read or draw", function()
         ctl.refuses(74, "chart pages missing.jsonl", "cannot read missing.jsonl: No such file")
         local code, _, err = ctl.shell("echo hello >hello.txt; slatectl chart pages hello.txt")
-        assert.equal(74, code)
+        assert.equal(65, code)
         assert.truthy(err:find("hello.txt is not a recording", 1, true), err)
     end)
 

@@ -214,7 +214,7 @@ describe("slatectl capture from a server that ends", function()
             ctl.one:stop()
         end)
         assert.equal(69, code)
-        assert.truthy(said:find("how much was lost is not known: the server did not tell it at the end\n", 1, true),
+        assert.truthy(said:find("how much was lost is not known: the server did not report it at the end\n", 1, true),
             said)
         assert.truthy(said:find("the capture ended early: ", 1, true), said)
         assert.truthy(server.read_file(ctl.folder .. "/ended"):find("\n# end requests=%d+ seconds=%S+ lost=unknown\n$"))

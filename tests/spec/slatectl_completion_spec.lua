@@ -108,6 +108,11 @@ describe("slatectl completion words", function()
         assert.same({}, words("slatetop --batch="))
     end)
 
+    it("knows slate-load's options behind slatectl bench", function()
+        holds("slatectl -s 127.0.0.1:1 bench --", "--preset", "--duration")
+        assert.same({ "--replay" }, words("slatectl bench --preset etc --repl"))
+    end)
+
     it("knows slated's options and their values", function()
         assert(server.slated(), "there is no slated: run make first")
         holds("slated --", "--memory-limit", "--config", "--check-config")

@@ -109,7 +109,7 @@ describe("slatectl curve", function()
         local code, out = run((TOLD:gsub("STAT hit_ratio_x.-\n", ""):gsub("lacks nothing",
             "lacks 40 of 64 keys are in the sample")))
         assert.equal(0, code)
-        local lacks = "\nwhat the cache's policy would hit with other memory is not known yet: "
+        local lacks = "\nthe hit ratio of the cache's policy with other memory is not known yet: "
             .. "40 of 64 keys are in the sample\n"
         assert.truthy(out:find(lacks, 1, true), out)
         assert.is_nil(out:find("80% BAND", 1, true))

@@ -280,10 +280,10 @@ for _, kind in ipairs(server.both()) do
                 [HEAD .. "ms a 1 F0 q\r\nb\r\n"] = "not an item",
                 [HEAD .. "flush_all\r\n"] = "not an item: flush_all",
                 [HEAD .. ("y"):rep(5000)] = "a line of more than 2048 bytes",
-                [whole:gsub("1 items", "2 items")] = "tells of 2 items, 1 were found",
-                [summed:gsub("\r\nb\r\n", "\r\nc\r\n")] = "its checksum is another",
-                [summed:gsub("F0", "F1")] = "its checksum is another",
-                [summed:gsub('elsewhere', 'elsewhare')] = "its checksum is another",
+                [whole:gsub("1 items", "2 items")] = "counts 2 items, 1 were found",
+                [summed:gsub("\r\nb\r\n", "\r\nc\r\n")] = "its checksum differs",
+                [summed:gsub("F0", "F1")] = "its checksum differs",
+                [summed:gsub('elsewhere', 'elsewhare')] = "its checksum differs",
                 [summed:gsub("xxh64", "md5")] = "not an item: # end 1 items 1 bytes md5",
             }) do
                 file_of(ctl.folder, "bad.items", text)

@@ -225,7 +225,7 @@ describe("the doctor", function()
         local moves = { { from = 3, to = 5, time_s = 1 }, { from = 5, to = 3, time_s = 2 } }
         for mode, todo in pairs({ [0] = "slatectl audit", [1] = "slatectl set slab_automove_window 60",
             [2] = "slatectl automove utility", lra = "slatectl automove utility",
-            utility = "slatectl moves tells why" }) do
+            utility = "slatectl moves has the reason" }) do
             local _, after = pair(7, {}, {})
             after.slated, after.settings = "0.1.0", { slab_automove = mode, slab_automove_window = 10 }
             local _, list = finds(nil, after, moves)

@@ -85,7 +85,7 @@ describe("slatectl policy", function()
         assert.same({ 0, "75 75\n" }, { code, out }, err .. said)
         assert.truthy(err:find("another slatectl, process %d+, moves pages on "), err)
         assert.truthy(err:find("burst made 1 decision", 1, true), err) -- a dry run takes no page
-        local rival = "another program moves pages on this server: pages that this policy did not ask for: 1"
+        local rival = "another program moves pages on this server: pages that this policy did not move: 1"
         assert.truthy(said:find(rival, 1, true), said)
         assert.equal("1", automove(ctl), said)
         code, out, err = ctl.shell("rm -f run.out; " .. STARTED .. "slatectl automove 2 >/dev/null; wait $pid")
@@ -106,7 +106,7 @@ describe("slatectl policy", function()
                 reason = ("%d classes"):format(#after.classes) } } end }]])
         local out, err = ctl.succeed("policy run ./p.lua --recording r.jsonl")
         assert.truthy(out:find("2 pages from class 12 to class 5: %d+ classes"), out)
-        assert.truthy(err:find("p would have asked for 4 pages in 2 decisions over 3 snapshots", 1, true), err)
+        assert.truthy(err:find("p would have moved 4 pages in 2 decisions over 3 snapshots", 1, true), err)
     end)
 
     -- lua_policy_spec tests each limit alone. Of the address space slatectl itself takes some 15 MB.

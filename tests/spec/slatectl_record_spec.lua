@@ -39,7 +39,7 @@ for _, kind in ipairs(server.both()) do
                     ctl.succeed(live)
                 else -- no page moved meanwhile, or no chart of moves was requested
                     assert.equal(1, code)
-                    assert.truthy(err:find("to draw", 1, true) or err:find("something was asked for", 1, true), err)
+                    assert.truthy(err:find("to draw", 1, true) or err:find("two snapshots with reads", 1, true), err)
                 end
             end
         end)

@@ -56,7 +56,7 @@ static const struct {
     {'A', "tls-ca", "FILE", "certificates to trust ($SLATE_TLS_CA, or the system's)", true,
      COPIED_PATH, AT(tls_ca)},
     {'E', "tls-cert", "FILE",
-     "client certificate, for a server that asks for one ($SLATE_TLS_CERT)", true, COPIED_PATH,
+     "client certificate, for a server that requires one ($SLATE_TLS_CERT)", true, COPIED_PATH,
      AT(tls_cert)},
     {'K', "tls-key", "FILE",
      "key of the client certificate ($SLATE_TLS_KEY, or in the file of the certificate)", true,

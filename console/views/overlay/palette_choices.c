@@ -153,7 +153,7 @@ unsigned palette_class(const struct ui *ui) {
 static void choices_note_setting(const struct tunable *row, bool is_known, char help[NOTE_BYTES]) {
     if (row->refusal[0] != '\0') {
         snprintf(help, NOTE_BYTES, "%s: %s", row->label,
-                 is_known ? row->refusal : "asking the server");
+                 is_known ? row->refusal : "waiting for the server");
     } else if (row->form == FORM_NUMBER) {
         snprintf(help, NOTE_BYTES, "%s: now %.40s, %.7g to %.10g", row->label, row->now, row->least,
                  row->most);

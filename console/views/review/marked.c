@@ -45,7 +45,7 @@ enum marked_answer marked_answer_of(const struct model *model, const struct plan
     }
     if (inquiry_text(model_answers(model), INQUIRY_CONFIG) == NULL &&
         inquiry_is_offered(INQUIRY_CONFIG, model_now(model), &why_not)) {
-        snprintf(why, why_bytes, "its settings are being asked for");
+        snprintf(why, why_bytes, "its settings have not arrived yet");
         return MARKED_REFUSES;
     }
     for (unsigned i = 0; i < plan->count; i++) {

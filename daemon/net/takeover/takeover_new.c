@@ -65,8 +65,8 @@ static enum received takeover_receive(const struct takeover_new *a, enum handove
     }
     takeover_fail(got == 1 && m->kind == HANDOVER_REFUSED ? m->text
                   : got < 0 && errno == EPROTO            ? HANDOVER_OTHER_VERSION
-                                               : "the server that runs says nothing that is "
-                                                 "understood");
+                                               : "the server that runs sent an unknown "
+                                                 "message");
     return RECEIVED_NOTHING;
 }
 
@@ -82,7 +82,7 @@ static bool takeover_receive_offer(struct takeover_new *a, unsigned *socket_coun
         for (unsigned i = 0; i < m.fd_count; i++) {
             close(fds[i]);
         }
-        return takeover_fail("the server that runs says nothing that is understood");
+        return takeover_fail("the server that runs sent an unknown message");
     }
     a->memory_fd = fds[0];
     a->handover_fd = fds[1];

@@ -167,7 +167,7 @@ static void takeover_on_message(evutil_socket_t fd, short what, void *arg) {
         takeover_refuse(v, got == 1 && m.kind == HANDOVER_REFUSED ? m.text
                            : got == 0                             ? "it has ended"
                            : got < 0 && errno == EPROTO           ? HANDOVER_OTHER_VERSION
-                                                        : "it says nothing that is understood");
+                                                        : "it sent an unknown message");
     }
 }
 

@@ -149,8 +149,8 @@
       "evict it") \
     X(INT, s3fifo_skip_percent, NULL, OPT_EXTENDED, "s3fifo_skip_percent", 0, 0, 90, "percent", \
       RUNTIME, TUNING, \
-      "first part of an item's time in the small queue of s3fifo: an item without a later hit " \
-      "is evicted; 0: any hit counts") \
+      "first part of an item's time in the small queue of s3fifo, in which hits do not count; " \
+      "0: all hits count") \
     X(FLAG, temp_lru, "temp_lru", 0, NULL, false, 0, 0, "flag", RUNTIME, TUNING, \
       "whether items with a short time to live have a queue of their own (temporary_ttl)") \
     X(INT, temporary_ttl, "temporary_ttl", OPT_EXTENDED, "temporary_ttl", 61, -1, 2147483647, \

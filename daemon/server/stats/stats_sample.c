@@ -38,7 +38,7 @@ enum { HOT_SHOWN = 20 };
 /* A row of each policy with s3fifo's structure, as NAME:record. */
 #define RECORD_FIELD(X) \
     X(record, text, numbers, "small_percent=%u,ghost_percent=%u,promote_hits=%u,skip_percent=%u", \
-      record, "numbers of a policy of s3fifo's structure: its settings for s3fifo, else fixed")
+      record, "numbers of a policy of s3fifo's structure; s3fifo's are settings, others are fixed")
 
 /* Rows of each policy, as NAME:field; for classes with enough reads also as class:ID:NAME:field. */
 #define POLICY_FIELDS(X) \

@@ -353,7 +353,7 @@ function Acting:step(is_up)
     if not run then
         return nil
     elseif not is_up then
-        run.talk:break_off("the connection broke, so the rest is unknown")
+        run.talk:break_off("the connection broke, so the outcome of the remaining commands is unknown")
     end
     run.talk:step()
     if run.talk.is_over then
@@ -400,7 +400,7 @@ end
 function Acting:leftovers()
     local list = {}
     if self.run then
-        self.run.talk:break_off("slatetop exited before the rest was sent")
+        self.run.talk:break_off("slatetop exited before the remaining commands were sent")
         self:end_run()
         list[1] = self.news
     end

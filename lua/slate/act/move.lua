@@ -45,7 +45,7 @@ end
 local function unknown_class(now, request, id)
     return nil, ("class %d holds no pages on this server (classes that do: %s); nothing was sent%s"):format(id,
         ids_with_pages(now), request.slated and ""
-        or ", because some versions of memcached crash when asked for a class they do not use"), "no"
+        or ", because some versions of memcached crash on a move to a class they do not use"), "no"
 end
 
 -- The classes that M.ANY may mean, each with the pages that it can give, and the sum of these pages.
@@ -231,7 +231,7 @@ function M.describe(plan)
             or "at most " .. plural(plan.items_at_risk, "item") .. " may be lost"
     end
     if plan.before.general.slab_reassign_running == 1 then
-        lines[#lines + 1] = "the server is busy with another move: it would be asked again until it is not"
+        lines[#lines + 1] = "the server is busy with another move: the command would be repeated until it is not"
     end
     if plan.automove and plan.automove ~= 0 then
         lines[#lines + 1] = ("automove is %s and may move pages back"):format(tostring(plan.automove))

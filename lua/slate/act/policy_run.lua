@@ -73,7 +73,7 @@ function Runner:rival(now)
     elseif moved and (not self.moved_before or moved < self.moved_before) then
         self.moved_before = moved
     elseif moved and moved - self.moved_before > self.pages_wanted then
-        return ("another program moves pages on this server: pages that this policy did not ask for: %d"):format(
+        return ("another program moves pages on this server: pages that this policy did not move: %d"):format(
             moved - self.moved_before - self.pages_wanted)
     end
 end

@@ -15,8 +15,8 @@ local EVERY_S <const>, LEAST_S <const> = 1, 3
 
 --- The option --verdict of a command that changes a server.
 function M.declare(command)
-    command:option("--verdict", ("Watch the server for so long before and after the change, 3s to %ds, and tell what "
-        .. "came of it. Default: %ds"):format(M.MOST_S, M.DEFAULT_S)):args("?"):argname("TIME"):convert(function(text)
+    command:option("--verdict", ("Watch the server for so long before and after the change, 3s to %ds, and report "
+        .. "the outcome. Default: %ds"):format(M.MOST_S, M.DEFAULT_S)):args("?"):argname("TIME"):convert(function(text)
         local for_s, problem = require("slate.base.units").parse_duration(text)
         if for_s and (for_s < LEAST_S or for_s > M.MOST_S) then
             return nil, ("--verdict takes %ds to %ds"):format(LEAST_S, M.MOST_S)
@@ -78,11 +78,11 @@ function M.after(context, client, witness, id, items_lost)
         ok, message, code = watch(context, client, one, witness.for_s)
     end
     if not ok then
-        return nil, "the change is made, but what came of it is unknown: " .. message, code
+        return nil, "the change is made, but its outcome is unknown: " .. message, code
     end
     local outcome, words = one:outcome(witness.began_s, ended_s, items_lost)
     if not outcome then
-        return { words = "too little traffic to tell what came of it" }
+        return { words = "too little traffic to judge the outcome" }
     end
     outcome.words, outcome.predicted = words, witness.predicted
     audit.note_outcome(context, id, outcome)

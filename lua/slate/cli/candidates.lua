@@ -15,13 +15,14 @@ local function row(word, about)
     return { word, about or "" }
 end
 
-local function rows_of(words)
+-- A list made of a function's result for each element of another list.
+local function each(list, make)
     local rows = {}
-    for i, word in ipairs(words) do
-        rows[i] = row(word)
-    end
+    for i, one in ipairs(list) do rows[i] = make(one) end
     return rows
 end
+
+local function rows_of(words) return each(words, row) end
 
 -- Lists of rows by the name of an argument; from: { context =, server = text or nil, word = the word to complete }.
 local VALUES = {}
@@ -68,11 +69,7 @@ function VALUES.DST(from)
 end
 
 function VALUES.PART(from)
-    local rows = {}
-    for _, line in ipairs(stats_of(from, "settings")) do
-        rows[#rows + 1] = row(line:match("^STAT (%S+) (.*)"))
-    end
-    return rows
+    return each(stats_of(from, "settings"), function(line) return row(line:match("^STAT (%S+) (.*)")) end)
 end
 
 -- The choices of a setting, if it has any.
@@ -158,19 +155,13 @@ end
 VALUES.ADDRESS = VALUES.SERVER
 
 function VALUES.COMMAND()
-    local rows = {}
-    for _, one in ipairs(require("slate.cli.main").COMMANDS) do
-        rows[#rows + 1] = row(one.name, one.summary)
-    end
-    return rows
+    return each(require("slate.cli.main").COMMANDS, function(one) return row(one.name, one.summary) end)
 end
 
 function VALUES.TERM()
-    local rows = {}
-    for _, one in ipairs(require("slate.facts.explain").list()) do
-        rows[#rows + 1] = row(type(one) == "table" and one.name or one)
-    end
-    return rows
+    return each(require("slate.facts.explain").list(), function(one)
+        return row(type(one) == "table" and one.name or one)
+    end)
 end
 
 function VALUES.GROUP()
@@ -203,14 +194,6 @@ local function plain(element)
         argname = type(argname) == "table" and argname[1] or argname or (element._name or ""):upper(),
         most = element._maxargs, words = element._public_aliases or element._aliases, about = element._description,
     }
-end
-
-local function all(elements)
-    local list = {}
-    for _, element in ipairs(elements) do
-        list[#list + 1] = plain(element)
-    end
-    return list
 end
 
 local function option_named(options, word)
@@ -247,18 +230,23 @@ local function of_joined(options, word, from)
     return rows
 end
 
+local of_described
+
 -- For slatectl: splits the words into the last word and those before it, and completes the last.
 local function of_slatectl(context, words)
     local main = require "slate.cli.main"
     local last = words[#words] or ""
     local before = main.join_names(table.move(words, 1, #words - 1, 1, {}))
     local at = main.find_command(before)
+    if at and before[at] == "bench" then -- which hands its options to another program
+        return of_described(context, "slate-load", table.move(words, at + 1, #words, 1, {}))
+    end
     local parser = main.parser(at and before[at])
-    local options, command = all(parser._options), nil
+    local options, command = each(parser._options, plain), nil
     for _, one in ipairs(parser._commands) do
         if at and one._name == before[at] then
-            command = { name = one._name, arguments = all(one._arguments) }
-            table.move(all(one._options), 1, #one._options, #options + 1, options)
+            command = { name = one._name, arguments = each(one._arguments, plain) }
+            table.move(each(one._options, plain), 1, #one._options, #options + 1, options)
         end
     end
     local from, place, i = { context = context, word = last }, 0, 1
@@ -348,7 +336,7 @@ local function sub_options(options, list, from)
     return rows
 end
 
-local function of_described(context, program, words)
+function of_described(context, program, words)
     local options, last, before = described(context, program), words[#words] or "", words[#words - 1]
     local from = { context = context, word = last }
     local option = before and option_named(options, before)

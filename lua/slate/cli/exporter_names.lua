@@ -132,7 +132,7 @@ local function add_rows(families, prefix, rows, values, labels, help_of)
         if value ~= nil and #own == 0 then
             families:add(prefix .. row[2], row[3], help_of(row[1]), labels, value)
         elseif value ~= nil then
-            families:add(prefix .. row[2], row[3], "requests by what the labels say",
+            families:add(prefix .. row[2], row[3], "requests, by the labels",
                 table.move(own, 1, #own, #labels + 1, table.move(labels, 1, #labels, 1, {})), value)
         end
     end

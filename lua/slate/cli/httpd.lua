@@ -137,9 +137,9 @@ local function serve(peer, note_request, handler, print_note, under_way)
     end
     local method, target = request:match("^(%u+) (%S+) HTTP/1%.%d\r?\n")
     if not method then
-        answer(peer, 400, "text/plain", "a request of HTTP/1 is wanted\n")
+        answer(peer, 400, "text/plain", "only HTTP/1 is served\n")
     elseif method ~= "GET" and method ~= "HEAD" then
-        answer(peer, 405, "text/plain", "GET is wanted\n")
+        answer(peer, 405, "text/plain", "only GET is served\n")
     else
         local kind, body
         status, kind, body = handled(handler, parsed(request, target), print_note, under_way)

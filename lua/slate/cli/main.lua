@@ -24,7 +24,7 @@ M.COMMANDS = {
     { "fleet", "fleet-warm", "fill a cold server with the items that its peers hold" },
     { "fleet", "fleet-flush", "flush many servers, the next one when the hits of the last are back", many = true },
     { "inspect", "conns", "the open connections, the longest idle first", each = true },
-    { "inspect", "hotkeys", "the keys asked for most", each = true },
+    { "inspect", "hotkeys", "the keys with most requests", each = true },
     { "inspect", "watch", "the server's stream of events, and how many were lost" },
     { "inspect", "keys", "the keys of the server, summed up by prefix or one by one" },
     { "inspect", "get", "the value of one key" },
@@ -71,7 +71,7 @@ end
 
 --- Exit codes by the error codes of the library.
 M.EXIT = {
-    no = 1, server = 1, unsupported = 3, usage = 64, connect = 69, timeout = 69, closed = 69,
+    no = 1, server = 1, unsupported = 3, usage = 64, form = 65, connect = 69, timeout = 69, closed = 69,
     protocol = 69, missing = 69, internal = 70, chart = 70, output = 74, file = 74, input = 74, busy = 75,
     exhausted = 75, refused = 77, interrupted = 130,
 }
@@ -107,7 +107,7 @@ function M.parser(chosen, alone)
     parser:command_target("command"):require_command(false):help_max_width(80)
     parser:epilog(SHARED_HELP .. " slatectl help COMMAND explains a command; slatectl(1) is the manual.")
     parser:option("-s --server", "The server: host:port, [v6address]:port, tls://host:port, /path/to.sock, or a name "
-        .. "of ~/.config/slate/servers. Several for commands that look and judge: with commas between them, in "
+        .. "of ~/.config/slate/servers. Several for commands that read and judge: with commas between them, in "
         .. "further -s, as dns:name:port (all addresses of a name) or file:path (a server "
         .. "a line). Default: SLATE_SERVER, else " .. DEFAULT_SERVER)
         :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end):count("*")

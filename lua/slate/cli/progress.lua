@@ -23,7 +23,7 @@ end
 
 --- Adds the option --pace to a command: the share of the time in which the command works.
 function M.declare_pace(command)
-    command:option("--pace", ("Work this share of the time, from 1%% to 100%%, and leave the rest to others. "
+    command:option("--pace", ("Work this share of the time, from 1%% to 100%%, and pause in between. "
         .. "Default: %d%%"):format(require("slate.act.pace").SHARE * 100)):argname("SHARE"):convert(function(text)
         local percent = tonumber((text:gsub("%%$", "")))
         if not percent or percent < 1 or percent > 100 then

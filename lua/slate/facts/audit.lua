@@ -234,7 +234,7 @@ function M.note_outcome(context, id, outcome)
     entry.server, entry.time_s = context.server.name, require("slate.base.clock").time_s()
     local ok, problem = record_of(context).append(function(text) return line_behind(text, entry) end)
     if not ok then
-        context:print_note("what came of the change is not on record: " .. problem)
+        context:print_note("the outcome of the change is not on record: " .. problem)
     end
 end
 

@@ -55,9 +55,9 @@ end
 
 --- A warning about classes whose sizes are known in this way (of M.classes); nil if none is needed.
 function M.doubt(known_by)
-    return known_by == "listed" and "this server does not tell the chunk sizes of classes without pages: a class may "
+    return known_by == "listed" and "this server does not report the chunk sizes of classes without pages: a class may "
         .. "be too large" or known_by == "computed" and "computed from growth_factor: the server lists too few classes "
-        .. "to tell whether it has these chunk sizes" or nil
+        .. "to check that it has these chunk sizes" or nil
 end
 
 --- The classes of a server: a list of { id, chunk_bytes }, smallest chunks first, and the source: "all"; or "computed"

@@ -9,7 +9,7 @@ local M = {}
 -- from, to: the first and last 1.6.x with the fault; remedy: how to avoid it; setting, mode: the value that causes it.
 local ROWS <const> = {
     mover_class = { from = 34, to = 41,
-        words = "crashes when it is told to move a page to a class that it does not use",
+        words = "crashes on a command to move a page to a class that it does not use",
         remedy = "move pages with slatectl, which checks first, or update to 1.6.42 or later" },
     automove_window = { from = 34, to = 44, words = "crashes on an automove window below 3 or above 1800",
         remedy = "set it with slatectl, which checks first, or update to 1.6.45 or later" },

@@ -121,14 +121,14 @@ function M.read(handle, name)
         end
     end
     if #list == 0 then
-        return nil, ("%s is not a recording: %s"):format(name, first_problem or "it is empty")
+        return nil, ("%s is not a recording of slatectl record: %s"):format(name, first_problem or "it is empty")
     end
     table.sort(list, function(a, b) return a.time_s < b.time_s end)
     hold_settings(list)
     return list, skipped, first_problem
 end
 
---- Reads a recording from a file. Like `read`, with the code "input" on failure.
+--- Reads a recording from a file. Like `read`, with a code on failure: "input", or "form" if it is none.
 function M.load(path)
     local file, problem = require("slate.base.input").open(path)
     if not file then
@@ -142,7 +142,7 @@ function M.load(path)
     local list, skipped, first_problem = M.read(file, path)
     file:close()
     if not list then
-        return nil, skipped, "input"
+        return nil, skipped, "form"
     end
     return list, skipped, first_problem
 end

@@ -104,7 +104,7 @@ local function check_classes(classes)
         end
         local wrong = wrong_name(class, stats.class_figure)
         if wrong then
-            return nil, ("%s of class %d is not what a server tells"):format(wrong, class.id)
+            return nil, ("%s of class %d is not what a server reports"):format(wrong, class.id)
         end
         last_id = class.id
     end
@@ -127,7 +127,7 @@ local function check_fields(value)
     for _, part in ipairs(PARTS) do
         local wrong = wrong_name(value[part[1]] or {}, part[2])
         if wrong then
-            return nil, ("%s in %s is not what a server tells"):format(wrong, part[1])
+            return nil, ("%s in %s is not what a server reports"):format(wrong, part[1])
         end
     end
     return true

@@ -41,7 +41,7 @@ end
 
 local function text_of(now, best, load)
     if load.reads_per_s == 0 then
-        return "no reads now, so no memory is worth its price: ask while the server has its usual load, or "
+        return "no reads now, so no memory is worth its price: repeat this while the server has its usual load, or "
             .. "give --reads-per-s"
     elseif now.bytes >= best.least_bytes and now.bytes <= best.most_bytes then
         return ("leave the memory as it is: it costs %s a month, and no other size is surely cheaper")
@@ -66,7 +66,7 @@ local function by_price(context, client, options, curve)
     local is_worth_it = reads_per_s > 0 and (now.bytes < best.least_bytes or now.bytes > best.most_bytes)
     return {
         facts = {
-            { "reads", ("%s/s, %s"):format(units.rate(reads_per_s), options.reads_per_s and "as asked" or "counted") },
+            { "reads", ("%s/s, %s"):format(units.rate(reads_per_s), options.reads_per_s and "as given" or "counted") },
             { "sampled", units.plural(curve.reads, "read") },
             { "as cheap", least == most and "no other size"
                 or ("%s to %s: what differs is within the curve's error"):format(least, most) },
@@ -104,7 +104,7 @@ end
 
 -- The text for a server without a curve: whether it evicts, whether a class starves, and what a curve would show.
 local function text_without_curve(general, rates, about)
-    local by_curve = "is told by a miss-ratio curve (needs slated) or by a trace:"
+    local by_curve = "is shown by a miss-ratio curve (needs slated) or by a trace:"
     local evicted, per_s = general.evictions, rates and rates.general or {}
     if about.starves then
         return relief.while_starving(about) .. ":"
@@ -196,7 +196,7 @@ function M.memory(context, client, options)
                 or "not known yet" },
             { "twice of it", gain_in_words(curve, 2, here) },
             { "half of it", gain_in_words(curve, 0.5, here) },
-            { "told by", ("%s, of %s"):format(source, units.plural(curve.reads or 0, "sampled read")) },
+            { "source", ("%s, of %s"):format(source, units.plural(curve.reads or 0, "sampled read")) },
         },
         text = judged.text .. (judged.is_short and ":" or ""), commands = {}, bytes = bytes, hit_ratio = here,
         hit_ratio_most = most, enough_bytes = enough, target_bytes = target, is_short = judged.is_short or false,

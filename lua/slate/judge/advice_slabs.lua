@@ -243,7 +243,7 @@ function M.sizes(context, client, options)
     local settings = now.settings or {}
     local chunk_max, room = settings.slab_chunk_max, settings.chunk_size
     if not (chunk_max and room and math.max(chunk_max, room) <= chunks.PAGE_BYTES) then -- absent, or larger than a page
-        return nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported"
+        return nil, "this server does not report slab_chunk_max and chunk_size", "unsupported"
     end
     local sizes, complete = must(current_sizes(client, now))
     local histogram = must(require("slate.facts.sizehist").read(client, options["from"], now))

@@ -230,7 +230,7 @@ local function cut(list)
         for i = #list, MOST_SENTENCES, -1 do
             list[i] = nil
         end
-        list[MOST_SENTENCES] = { text = ("%d more: slatectl doctor tells them"):format(more), tone = "note" }
+        list[MOST_SENTENCES] = { text = ("%d more: slatectl doctor lists them"):format(more), tone = "note" }
     end
     return list
 end
@@ -381,7 +381,7 @@ local function of_slated(add, one, replies)
     local totals = answers.moves(replies.moves)
     if not (totals and totals.mode) then
         add(replies.is_past and "The reasons of the past are not recorded: . returns to live."
-            or "asking the server ...")
+            or "waiting for the server ...")
         return
     end
     local mode, reason = ("automove is %s"):format(totals.mode), totals.why

@@ -36,7 +36,7 @@ local function change_under_way(about)
     if state == "paused" then
         return "a change of the chunk sizes is paused: slatectl geometry resume"
     end
-    return state == "draining" and "a change of the chunk sizes is under way: slatectl geometry tells how it goes"
+    return state == "draining" and "a change of the chunk sizes is under way: slatectl geometry shows its progress"
         or nil
 end
 
@@ -56,7 +56,7 @@ local function against_held(about, over)
     elseif about.settings.slab_reassign == false then
         return "the server was started without slab_reassign, so no page is given back: restart it"
     elseif about.now.slated then
-        return "slated gives pages back by itself: slatectl moves tells how far it is"
+        return "slated gives pages back by itself: slatectl moves shows its progress"
     end
     return "memcached gives back only what is moved to the pool: slatectl move SRC 0"
 end
@@ -83,8 +83,8 @@ function CHECKS.process(about, add)
     local limit, wanted = process.items_limit or 0, process.items_asked or 0
     local is_less = (process.process_limit or 0) > 0 and limit < wanted * (1 - limits.process_share_ratio)
     if is_less and process.items >= limit then
-        add("note", ("items may take %s of the %s asked for: the process is limited to %s, and its other parts take "
-            .. "the rest"):format(units.bytes(limit), units.bytes(wanted),
+        add("note", ("items may take %s of the %s given to them: the process is limited to %s, and its other parts "
+            .. "take the remainder"):format(units.bytes(limit), units.bytes(wanted),
             units.bytes(process.process_limit)),
             "raise process_memory, or lower what connections may take (-c, read_buf_mem_limit): "
             .. "slatectl stats memory")
@@ -154,10 +154,10 @@ end
 
 -- Against pages that go to and fro. Only the mode ratio has a window; utility by itself pauses such classes.
 local function against_ping_pong(about)
-    local why = "slatectl moves tells why each moved"
+    local why = "slatectl moves has the reason of each"
     local mode, window_s = view.automove_mode(about.now), about.settings.slab_automove_window
     if mode == "off" then
-        return "automove is off: a person or a program moves them; slatectl audit tells which; " .. why
+        return "automove is off: a person or a program moves them; slatectl audit shows which; " .. why
     elseif mode == "ratio" and math.type(window_s) and window_s < limits.window_most_s then
         return ("a longer window: slatectl set slab_automove_window %.0f; %s"):format(
             math.min(limits.window_most_s, math.max(limits.window_long_s, 2 * window_s // 1)), why)
@@ -194,7 +194,7 @@ function CHECKS.moves(about, add)
     local lost_per_s = (about.per_s.slab_reassign_evictions_nomem or 0) + (about.per_s.slab_reassign_busy_deletes or 0)
     if lost_per_s > 0 then
         add("note", ("page moves lose %s items a second, which evictions do not count"):format(units.rate(lost_per_s)),
-            "slatectl automove tells the mode that moves them, slatectl advise automove whether another is better",
+            "slatectl automove shows the mode that moves them, slatectl advise automove whether another is better",
             "lost_by_moves")
     end
     for _, move in ipairs(moves_to_and_fro(about)) do
@@ -216,7 +216,7 @@ function CHECKS.waste(about, add)
         add("note", ("%s of the memory in use is wasted: the ends of chunks and pages"):format(
             units.percent(total.waste_ratio)), change_under_way(about)
             or fits_sizes(about) and "it fits its chunk sizes by itself (slab_geometry_auto) where that holds 2 % more "
-                .. "items: slatectl geometry tells how it goes"
+                .. "items: slatectl geometry shows its progress"
             or "slatectl advise sizes", "class.waste")
     end
 end
@@ -358,7 +358,7 @@ function CHECKS.storage_unread(about, add)
     local seen = seen_of(about)
     if seen and positive(seen.skipped_objects_per_s) then
         add("note", ("compaction drops %s objects a second that were not read lately"):format(
-            units.rate(seen.skipped_objects_per_s)), "ext_drop_unread asks for this; when hits fall, give ext_path "
+            units.rate(seen.skipped_objects_per_s)), "ext_drop_unread causes this; when hits fall, give ext_path "
             .. "more room, or slatectl set ext_drop_unread no", "extstore.compaction")
     end
 end

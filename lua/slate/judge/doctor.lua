@@ -42,7 +42,7 @@ function CHECKS.restart(about, add)
     if restart then
         add("warning", ("the server restarted %s ago%s"):format(units.age(restart.ago_s), (restart.items or 0) > 0
             and " and lost " .. units.plural(restart.items, "item") or ""),
-            "look in its log and in the system's log for what ended it", "uptime")
+            "find the reason in its log or in the system's log", "uptime")
     end
 end
 
@@ -59,7 +59,7 @@ end
 function CHECKS.traffic(about, add)
     local stopped = about.course and about.course:stopped()
     if stopped then
-        add("warning", ("no client asks the server any more: no request in %s, %s a second before"):format(
+        add("warning", ("clients send no requests any more: none in %s, %s a second before"):format(
             units.age(stopped.for_s), units.rate(stopped.was_per_s)),
             "look for clients that went away: slatectl conns", "ops")
     end
@@ -253,7 +253,7 @@ end
 
 --- The names of not_looked_at as a sentence; nil without any.
 function M.not_looked_at_words(names)
-    return #names > 0 and ("not looked at: %s, which this server does not report"):format(table.concat(names, ", "))
+    return #names > 0 and ("not checked: %s, which this server does not report"):format(table.concat(names, ", "))
         or nil
 end
 

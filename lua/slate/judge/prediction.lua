@@ -69,7 +69,7 @@ end
 function M.of_change(one, curves, change)
     for _, id in ipairs(one.now.slated and curves and { 0, change.from, change.to } or {}) do
         if not curves[id] then
-            return nil, "asking the server for the curves of the classes"
+            return nil, "waiting for the server's curves of the classes"
         end
     end
     return verdict.predicted_move(one, change.from, change.to, change.pages, curves)

@@ -139,7 +139,7 @@ function M.instead(one, move, memory, policy)
         return ("the policy %s would bring %.1f points"):format(policy.best, policy.difference * 100),
             "slatectl advise policy"
     end
-    return "its pages may stay as they are", "leave the pages; slatectl advise pages tells when that changes"
+    return "its pages may stay as they are", "leave the pages; slatectl advise pages shows when that changes"
 end
 
 --- Notes that pages of a donor are advised to a class. receivers: the classes by the id of the donor; empty at first.

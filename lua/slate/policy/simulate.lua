@@ -70,7 +70,7 @@ function M.commands(program, grid, processes)
 end
 
 -- Exit statuses of slated as codes of slate.cli.main.
-local CODES <const> = { [64] = "usage", [65] = "input", [66] = "input", [71] = "internal" }
+local CODES <const> = { [64] = "usage", [65] = "form", [66] = "input", [71] = "internal" }
 
 -- Reads the output of one process to its end, and adds its rows. Returns its standard error, and on failure a code.
 local function collect(job, rows)

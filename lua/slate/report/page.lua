@@ -99,7 +99,7 @@ local function add_findings(parts, incident)
 end
 
 local function add_changes(parts, incident)
-    parts[#parts + 1] = "<h2>What was changed, and what came of it</h2>\n"
+    parts[#parts + 1] = "<h2>Changes and their outcomes</h2>\n"
     if #incident.changes == 0 then
         parts[#parts + 1] = "<p>No change is on record for this time, and none was seen.</p>\n"
         return

@@ -140,7 +140,7 @@ end
 -- @treturn boolean true, or nil, message, "refused"
 function Client:permits(line)
     if self.read_only and not require("slate.wire.guard").is_read(line) then
-        return nil, ("'%s' may change the server and was not sent: reading only was asked for"):format(line), "refused"
+        return nil, ("'%s' may change the server and was not sent: --read-only was given"):format(line), "refused"
     end
     return true
 end

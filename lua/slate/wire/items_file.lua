@@ -256,9 +256,9 @@ end
 -- Compares the last line with the items read. False, which ends the items, or nil, message, "input".
 function Reader:check_end(items, bytes, sum)
     if tonumber(items) ~= self.items or tonumber(bytes) ~= self.value_bytes then
-        return self:bad(("the last line tells of %s items, %d were found"):format(items, self.items))
+        return self:bad(("the last line counts %s items, %d were found"):format(items, self.items))
     elseif sum and sum ~= self.sum:text() then
-        return self:bad("its checksum is another: what was read is not what was saved")
+        return self:bad("its checksum differs: the file was changed since it was saved")
     end
     return false
 end

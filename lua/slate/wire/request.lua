@@ -154,7 +154,7 @@ local function read_values(client, requested)
             end
             return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
         elseif not requested[key] or requested[key] == 0 then
-            return client:lost("the server sent a value that was not asked for", "protocol")
+            return client:lost("the server sent a value that was not requested", "protocol")
         end
         requested[key] = requested[key] - 1
         local data

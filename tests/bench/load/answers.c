@@ -77,7 +77,7 @@ static void take_value(struct batch *t, struct batcher *b, const struct group *g
             return;
         }
     }
-    note_wrong(b, r->key, r->key_bytes, r->value_bytes, "this key was not asked for");
+    note_wrong(b, r->key, r->key_bytes, r->value_bytes, "this key was not requested");
 }
 
 static bool take_get(struct batch *t, struct batcher *b, const struct group *g,
@@ -198,7 +198,7 @@ size_t batch_feed(struct batch *t, struct batcher *b, const char *bytes, size_t 
         at += r.used;
     }
     if (at < n) {
-        breach(b, "the server sent more than was asked for", bytes + at, n - at);
+        breach(b, "the server sent more than was requested", bytes + at, n - at);
     }
     return at;
 }

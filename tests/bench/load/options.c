@@ -38,7 +38,7 @@ static const struct row rows[] = {
     SWITCH("tls", tls, "speak TLS; tls:// before the address means the same"),
     SWITCH("tls-verify", tls_verify,
            "refuse a server whose certificate is not trusted or not for the host that --server "
-           "names; without it no certificate is looked at"),
+           "names; without it no certificate is checked"),
     TEXT("tls-ca", "FILE", NULL, tls_ca,
          "certificates to trust in place of the system's; means --tls-verify"),
     TEXT("tls-cert", "FILE", NULL, tls_cert, "our own certificate, for a server that wants one"),
@@ -75,7 +75,7 @@ static const struct row rows[] = {
           "commands sent at once on a connection; the next batch follows when all are answered"),
     COUNT("mget", "N", "1", 1, 1000, mget, "keys in a get command"),
     SWITCH("noreply", noreply,
-           "ask for no reply to writes; a command that is answered ends each batch"),
+           "request no reply to writes; a command with a reply ends each batch"),
     SWITCH("fill-on-miss", fill_on_miss, "after a miss, set the key, as an application would"),
     WHOLE_TIME("ttl", "0", 0, 2147483647, ttl_s, "expiry time of values (0: none)"),
     REAL("rate", "N", "0", 0, 1e9, rate,
@@ -95,7 +95,7 @@ static const struct row rows[] = {
           "key: a key's values always have the same size; request: every write draws anew"),
     OTHER("dist", "LAW", "uniform",
           "uniform, zipf[:theta] or sequential", option_parse_popularity, popularity,
-          "which keys are asked for: uniform, zipf[:0.99] or sequential"),
+          "which keys are requested: uniform, zipf[:0.99] or sequential"),
     COUNT("seed", "N", "auto", 0, 1e15, seed,
           "repeats a run's choices; the seed is always printed (from the clock)"),
 
@@ -114,7 +114,7 @@ static const struct row rows[] = {
     GROUP("Replay"),
     TEXT("replay", "FILE", NULL, replay,
          "get every key of this trace in order, set it on a miss, and store and delete where it "
-         "does; plain or packed by gzip or zstd, - is standard input; where it tells no size, "
+         "does; plain or packed by gzip or zstd, - is standard input; where it has no size, "
          "--sizes decides"),
     OTHER("format", "FORM", "auto", "auto, keys, slate, twitter, cachelib or oracle",
           option_parse_format, trace_format, "form of the trace: auto, keys, slate, twitter, "

@@ -54,7 +54,7 @@ struct source *source_create(enum source_kind kind, const struct options *o, uns
         trace_set_format(s->trace, o->trace_format);
         s->twins = (uint64_t)(1 / trace_sample(s->trace) + 0.5);
         if (o->speed > 0 && !trace_format_has_times(trace_format(s->trace))) {
-            snprintf(why, why_bytes, "%s tells no times, and --speed needs them", o->replay);
+            snprintf(why, why_bytes, "%s has no times, and --speed needs them", o->replay);
             source_destroy(&s);
             return NULL;
         }

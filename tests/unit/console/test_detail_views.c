@@ -105,7 +105,7 @@ TEST(test_sizes_stand_over_class_limits) {
     char line[PREDICTION_ORDER_BYTES + 24];
     struct wants wants;
     look(slated_model(), 0, view_at(&sizes_view));
-    ok(shows("153K items by size") && shows("EXACT, of live items") && shows("factor 1.08  asking the server"),
+    ok(shows("153K items by size") && shows("EXACT, of live items") && shows("factor 1.08  waiting for the server"),
        "how many, from where, and what other factors would bring, the server is asked");
     struct prediction_list *predictions = &model_open_details(model)->predictions;
     prediction_want(predictions, orders, 2);
@@ -311,7 +311,7 @@ TEST(test_missing_data_name_their_requirement) {
     look(fixture_model("memcached-1.6.18"), 0, view_at(&curves_view));
     ok(shows("needs slated"), "on a stock server");
     look(fixture_model("slated-0.1"), 0, view_at(&hotkeys_view));
-    ok(shows("asking the server"), "replies that are still missing");
+    ok(shows("waiting for the server"), "replies that are still missing");
     details_take(model_open_details(model), INQUIRY_HOTKEYS, 0, refusal, sizeof refusal - 1, false, 1);
     draw(&frame, 80, 24, false);
     ok(shows("the server refuses: CLIENT_ERROR stats hotkeys not allowed"), "refused requests");

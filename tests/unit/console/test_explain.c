@@ -42,7 +42,7 @@ TEST(test_entries_are_whole_and_joined) {
     }
     ok(count > 80, "%u entries", count);
     ok(explain_term("no_such_term") == NULL, "an unknown term has none");
-    ok(strstr(explain_term("gets")->what_to_do, "something: look at server_cpu") != NULL,
+    ok(strstr(explain_term("gets")->what_to_do, "something: see server_cpu") != NULL,
        "a line that goes on is joined by one blank");
 }
 

@@ -34,7 +34,7 @@ TEST(test_refused_inquiries_have_a_reason) {
     ok(strstr(why_not, "the classes (2)") != NULL, "and says where else to look: %s", why_not);
     ok(!inquiry_is_offered(INQUIRY_HOTKEYS, &now, &why_not) && strstr(why_not, "Events (8)") != NULL, "%s", why_not);
     ok(!inquiry_is_offered(INQUIRY_CONFIG, &now, &why_not), "nor anything of slated's own");
-    is_str(why_not, "needs slated: memcached does not tell", "in words");
+    is_str(why_not, "needs slated: memcached does not report this", "in words");
     ok(inquiry_is_offered(INQUIRY_SETTINGS, &now, &why_not), "settings are every server's");
     ok(!inquiry_is_offered(INQUIRY_STOCK_SIZES, &now, &why_not), "sizes where they are tracked");
     now.setting[SETTING_track_sizes] = 1;

@@ -152,7 +152,7 @@ TEST(test_an_open_palette_requests_settings) {
     model_add(model, &snapshot, 1000);
     screen_wants(&ui, &wants);
     ok(!(wants.inquiries & INQUIRY_BIT(CONFIG)), "the overview needs none of them");
-    ok(choices_of("set eviction") > 0 && strstr(choices[0].help, "asking the server") != NULL, "until they are there, that is said");
+    ok(choices_of("set eviction") > 0 && strstr(choices[0].help, "waiting for the server") != NULL, "until they are there, that is said");
     screen_wants(&ui, &wants);
     ok((wants.inquiries & INQUIRY_BIT(CONFIG)) && (wants.inquiries & INQUIRY_BIT(POLICIES)), "the palette requests them");
 }

@@ -263,7 +263,7 @@ TEST(test_a_diff_shows_the_changes) {
     class->value[CLASS_total_pages] -= 1;
     frame.mark = &mark;
     draw(&frame, 80, 24, false);
-    ok(shows("keys asked for              50"), "the changes since");
+    ok(shows("keys requested              50"), "the changes since");
     ok(shows("  12    1184") && shows("+1"), "classes that changed, with by how much");
     class->value[CLASS_age] = 3549600;
     class->value[CLASS_number] += 33333;

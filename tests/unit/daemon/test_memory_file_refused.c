@@ -76,10 +76,10 @@ static void test_shapes_of_others_are_refused(void) {
         size_t      at;
     } fields[] = {
 #define FIELD(name, words) {#name, words, offsetof(struct memory_shape, name)}
-        FIELD(version, "lays memory out otherwise"),     FIELD(byte_order, "another byte order"),
-        FIELD(item_bytes, "lays items out otherwise"),   FIELD(tail_bytes, "lays items out otherwise"),
-        FIELD(copy_bytes_max, "lays items out otherwise"), FIELD(page_bytes, "lays items out otherwise"),
-        FIELD(page_entry_bytes, "lays items out otherwise"), FIELD(store, "the items of another store"),
+        FIELD(version, "another layout of memory"),     FIELD(byte_order, "another byte order"),
+        FIELD(item_bytes, "another layout of items"),   FIELD(tail_bytes, "another layout of items"),
+        FIELD(copy_bytes_max, "another layout of items"), FIELD(page_bytes, "another layout of items"),
+        FIELD(page_entry_bytes, "another layout of items"), FIELD(store, "the items of another store"),
         FIELD(block_bytes, "the items of another store"), FIELD(chunk_bytes_max, "its largest chunk"),
         FIELD(unit_shift, "damaged (places)"),           FIELD(page_max, "damaged (places)"),
         FIELD(front_bytes, "damaged (places)"),          FIELD(table_at, "damaged (places)"),

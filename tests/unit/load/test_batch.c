@@ -152,7 +152,7 @@ TEST(times_of_a_trace) {
     char why[300] = "";
     write_trace("a 20\n");
     source = source_create(SOURCE_TRACE, &options, 0, why, sizeof why);
-    ok(source == NULL && strstr(why, "tells no times") != NULL, "a trace without times: %s", why);
+    ok(source == NULL && strstr(why, "has no times") != NULL, "a trace without times: %s", why);
 }
 
 TEST(stable_sizes) {
@@ -232,7 +232,7 @@ static void errors(void) {
     START("--method", "set");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
     feed("STORED\r\nSTORED\r\n");
-    ok(strstr(batcher.failure, "more than was asked for") != NULL, "so is an answer too many");
+    ok(strstr(batcher.failure, "more than was requested") != NULL, "so is an answer too many");
     stop();
     START("--method", "set");
     batch_build(&batch, &batcher, UINT64_MAX, 0);

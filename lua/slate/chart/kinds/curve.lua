@@ -58,7 +58,7 @@ end
 function M.figure(list)
     local classes = #list > 1 and classes_of(list) or {}
     if #classes == 0 then
-        return nil, "a curve needs two snapshots between which something was asked for"
+        return nil, "a curve needs two snapshots with reads between them"
     end
     local series = { { label = "all classes", points = points_of(classes), wide = true } }
     local idle = 0 -- a class without misses has no curve: only that some smaller size would be too small is known

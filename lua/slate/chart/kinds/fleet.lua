@@ -54,7 +54,7 @@ function M.figure(list)
     local panels = {}
     for i = 1, math.min(#rows, MAX_SERVERS) do
         panels[i] = { kind = "lines", title = ("%s: %s"):format(rows[i].name, rows[i].ratio
-            and ("%.1f %% of gets hit"):format(100 * rows[i].ratio) or "nothing was asked for"), x = axis,
+            and ("%.1f %% of gets hit"):format(100 * rows[i].ratio) or "no reads"), x = axis,
             y = { label = "%", min = 0, max = 100 }, series = { { points = rows[i].points } }, marks = {} }
     end
     return {

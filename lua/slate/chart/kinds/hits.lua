@@ -40,7 +40,7 @@ function M.figure(list)
     local axis, at, gaps = time.axis(list)
     local points, any = M.ratio_points(list, at, gaps)
     if not any then
-        return nil, "nothing was asked for in all that time, so there is no hit ratio to draw"
+        return nil, "no key was read in all that time, so there is no hit ratio to draw"
     end
     local _, evicted, refused = intervals(list)
     local losses = {}

@@ -32,11 +32,11 @@ function M.load(path)
     local plan = #text <= MOST_BYTES and require("slate.base.json").decode(text)
     if type(plan) ~= "table" or plan.schema ~= "slate/plan/1" or type(plan.steps) ~= "table"
         or #plan.steps > MOST_STEPS then
-        return nil, path .. " is not a plan of slatectl plan", "input"
+        return nil, path .. " is not a plan of slatectl plan", "form"
     end
     for i, step in ipairs(plan.steps) do
         if not is_step(step) then
-            return nil, ("%s: step %d is neither a setting nor a page move"):format(path, i), "input"
+            return nil, ("%s: step %d is neither a setting nor a page move"):format(path, i), "form"
         end
     end
     return plan

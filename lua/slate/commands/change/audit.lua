@@ -11,14 +11,14 @@ local KINDS <const> = { "move", "set", "geometry" }
 
 function M.declare(command)
     local units = require "slate.base.units"
-    command:option("--last", ("Only the last N of the changes that are asked for. Default: %d"):format(DEFAULT_LIST))
+    command:option("--last", ("Only the last N of the selected changes. Default: %d"):format(DEFAULT_LIST))
         :argname("N"):convert(units.whole(1))
     command:option("--since", "Only changes made within this time, such as 2h or 7d."):argname("TIME")
         :convert(units.parse_duration)
     command:option("--kind", "Only changes of a kind: " .. table.concat(KINDS, ", ") .. "."):choices(KINDS)
         :argname("KIND")
     command:flag("--all", "Changes of all servers, also where one is named by --server or SLATE_SERVER.")
-    command:flag("--accuracy", "How far predictions of moves were off, by all changes that are asked for.")
+    command:flag("--accuracy", "How far predictions of moves were off, over all selected changes.")
 end
 
 local function what_of(entry)
@@ -90,7 +90,7 @@ local function accuracy(context, entries, words)
         context:out("no prediction is on record: slatectl move ... --verdict makes one\n")
     elseif found.predictions > 0 then
         context:out(("%s; half were off by %.1f points of hits or less, nine of ten by %.1f; %d came true "
-            .. "between the least and the most that was told\n"):format(units.plural(found.predictions, "prediction"),
+            .. "between their least and their most\n"):format(units.plural(found.predictions, "prediction"),
             found.median * 100, found.p90 * 100, found.within))
     end
     if found.left_out > 0 then

@@ -10,7 +10,7 @@ M.SCHEMA = "slate/plan/1"
 
 function M.declare(command)
     local units = require "slate.base.units"
-    command:option("--policy", "Ask this policy in Lua for page moves."):argname("POLICY")
+    command:option("--policy", "Take the page moves that this policy in Lua decides."):argname("POLICY")
     command:option("--move", "Move pages; may be given again."):argname("SRC:DST[:PAGES]"):count("*")
         :convert(function(text)
             local src, dst, pages = text:match("^(%d+):(%d+):?(%d*)$")
@@ -25,7 +25,7 @@ function M.declare(command)
             local pair, problem = require("slate.commands.change.set").parse_pair(text)
             return pair and { kind = "set", name = pair.name, value = pair.value }, problem
         end)
-    command:option("--interval", "How long the policy and predictions of moves look at the server. "
+    command:option("--interval", "How long the policy and predictions of moves observe the server. "
         .. "Default: 10s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("-o --output", "The file to write. Default: standard output"):argname("FILE")

@@ -21,7 +21,7 @@ function M.declare(command)
     command:option("--memory", "With --trace: memory limits, separated by commas. Default: " .. TRACE_MEMORY)
         :argname("SIZES")
     command:option("--rate", "With --trace: requests a second of the policies' clock. Default: as the trace has them, "
-        .. "10000 if it tells no times"):argname("N")
+        .. "10000 if it has no times"):argname("N")
         :convert(units.whole(1, 1e9))
     require("slate.commands.predict.simulate").declare_trace(command)
     command:option("--processes", "With --trace: at most N processes at once. Default: one a core"):argname("N")
@@ -33,8 +33,8 @@ function M.declare(command)
         :convert(units.parse_duration)
     command:option("--for", "With run: stop after this long."):argname("TIME"):convert(units.parse_duration)
     command:option("--max-moves", "With run: stop after this many pages."):argname("N"):convert(units.whole(1))
-    command:flag("--once", "With run: stop after one decision; where the policy has a setting in samples, after so "
-        .. "many, or the first that moves a page.")
+    command:flag("--once", "With run: stop after one decision; if the policy has a setting in samples, after so many "
+        .. "decisions, or the first with a move.")
     command:option("--per-minute", ("With run: at most this many pages in any minute. Default: %d"):format(
         PAGES_PER_MINUTE)):argname("N"):convert(units.whole(1))
     command:flag("--apply", "With run: move pages. Without it the policy decides and explains, and nothing is sent.")
@@ -173,7 +173,7 @@ local function replay(context, one, running, path)
     if not tally then
         return nil, ("policy %s: %s"):format(one.name, problem), "no"
     end
-    context:print_note(("%s would have asked for %s in %s over %s"):format(one.name, units.plural(tally.pages, "page"),
+    context:print_note(("%s would have moved %s in %s over %s"):format(one.name, units.plural(tally.pages, "page"),
         units.plural(tally.decisions, "decision"), units.plural(tally.snapshots, "snapshot")))
     return 0
 end

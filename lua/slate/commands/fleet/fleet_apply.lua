@@ -22,7 +22,7 @@ function M.declare(command)
         :convert(units.parse_duration):target("for_s")
     command:option("--interval", "Time between samples. Default: 1s"):argname("TIME"):convert(units.parse_duration)
     command:flag("--all-or-nothing", "When a guard stops the change, take it back on all servers.")
-    command:flag("--dry-run", "Ask every server whether it can take every step; change nothing.")
+    command:flag("--dry-run", "Check that every server can take every step; change nothing.")
 end
 
 local STATES <const> = { changed = "changed", unchanged = "had it already", ["put back"] = "put back",

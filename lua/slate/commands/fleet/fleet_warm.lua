@@ -105,7 +105,7 @@ local function out_text(context, rows, evicted)
     local cells = {}
     for i, row in ipairs(rows) do
         local notes = { row.why and "failed: " .. row.why, row.refusal, row.missing > 0
-            and units.count(row.missing) .. " may be missing: items moved while the peer told its keys" or nil }
+            and units.count(row.missing) .. " may be missing: items moved while the peer listed its keys" or nil }
         cells[i] = { row.server, units.count(row.read), units.count(row.stored), units.count(row.kept),
             units.count(row.elsewhere), units.count(row.expired + row.gone + row.stale + row.unaskable),
             units.count(row.refused), "" }

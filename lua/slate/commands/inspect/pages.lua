@@ -191,7 +191,7 @@ function M.run(context, parsed)
     end
     context:out(("%s of %s; %s free%s\n"):format(units.plural(#pages, "page"), now.pages_limit or "-",
         now.pages_free or "-", is_exact and ""
-        or "\nestimated: this server tells how full a class is, not a page (needs slated)"))
+        or "\nestimated: this server reports how full a class is, not a page (needs slated)"))
     return 0
 end
 

@@ -137,7 +137,7 @@ local function summary(sofar, before, after, seconds)
     local text = ("%s in %.1f s"):format(units.plural(sofar.events, "event"), seconds)
     local dropped = before and after and math.max(0, after.dropped - before.dropped)
     if not dropped then
-        return text .. "; this server does not count what is lost"
+        return text .. "; this server does not count lost events"
     end
     local lost = sofar.skipped + dropped
     return ("%s; %s (the server's log dropped %.0f, this end was too slow for %d)"):format(text,

@@ -42,7 +42,7 @@ function M.declare(command)
         :argname("PRICE"):convert(price)
     command:option("--reads-per-s", "With both prices: reads a second to reckon with. Default: those of the interval")
         :argname("N"):convert(require("slate.judge.money").parse_rate)
-    command:option("--interval", "How long to look for rates. Default: 1s, and 3s where anything is "
+    command:option("--interval", "How long to measure rates. Default: 1s, and 3s where anything is "
         .. "evicted; with pages and prices 10s")
         :argname("TIME"):convert(units.parse_duration)
 end
@@ -55,7 +55,7 @@ local function wrong_prices(parsed)
     elseif given and not (parsed.price_per_gb and parsed.price_per_miss) then
         return "a size that costs least needs both --price-per-gb and --price-per-miss"
     elseif given and parsed.hits then
-        return "--hits and prices exclude each other: the one names the hits, the others what they may cost"
+        return "--hits and the prices exclude each other: the least memory has either a hit ratio or a price"
     end
 end
 

@@ -16,7 +16,7 @@ function M.declare(command)
     command:option("--interval", "Time between the two samples that give the rates. Default: 1s, 3s where anything is "
         .. "evicted, and 10s where few reads hit"):argname("TIME")
         :convert(units.parse_duration)
-    command:option("--recording", "Look through a recording instead, and tell how long each finding "
+    command:option("--recording", "Read a recording instead, and print how long each finding "
         .. "lasted."):argname("FILE")
 end
 

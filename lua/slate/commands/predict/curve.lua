@@ -77,7 +77,7 @@ local function out_text(context, curve)
         context:out(curve.unfilled, "\n")
     end
     if curve.lacks then
-        context:out(("what the cache's policy would hit with other memory is not known yet: %s\n"):format(
+        context:out(("the hit ratio of the cache's policy with other memory is not known yet: %s\n"):format(
             curve.lacks))
     end
     if #curve.points == 0 then

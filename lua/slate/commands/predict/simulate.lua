@@ -15,9 +15,9 @@ local pixels <const> = units.whole(20, 10000)
 
 --- The options for the reading of a trace, which become options of slated.
 function M.declare_trace(command)
-    command:option("--format", "Form of the trace: keys, slate, twitter, cachelib or oracle. Default: told by what it "
-        .. "holds"):argname("FORM"):choices({ "auto", "keys", "slate", "twitter", "cachelib", "oracle" })
-    command:option("--sample", "The trace has the requests of one key in N. Default: as it says itself, else of all")
+    command:option("--format", "Form of the trace: keys, slate, twitter, cachelib or oracle. Default: guessed from "
+        .. "its content"):argname("FORM"):choices({ "auto", "keys", "slate", "twitter", "cachelib", "oracle" })
+    command:option("--sample", "The trace has the requests of one key in N. Default: as the trace says, else of all")
         :argname("1/N"):convert(function(text)
             if text:find("^1/[1-9]%d*$") then
                 return text

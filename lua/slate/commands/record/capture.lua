@@ -155,12 +155,12 @@ end
 
 local function lost_words(figures)
     if not figures.dropped then
-        return figures.is_counted and "how much was lost is not known: the server did not tell it at the end"
-            or "this server does not count what is lost"
+        return figures.is_counted and "how much was lost is not known: the server did not report it at the end"
+            or "this server does not count lost events"
     end
     local lost = figures.dropped + figures.skipped
     return lost == 0 and "none lost" or ("%d events lost, and with them what the trace says of their keys: %d that the "
-        .. "log dropped, %d that were too fast for us"):format(lost, figures.dropped, figures.skipped)
+        .. "log dropped, %d that came too fast to be read"):format(lost, figures.dropped, figures.skipped)
 end
 
 -- Ends the file. Returns its figures, or nil, message, code.

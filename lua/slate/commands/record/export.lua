@@ -13,7 +13,7 @@ local MOST_OBSERVED <const> = 256 -- servers whose classes are judged from scrap
 function M.declare(command)
     command:argument("format", "prometheus or openmetrics."):argname("FORMAT"):choices({ "prometheus", "openmetrics" })
     command:option("--listen", ("Serve /metrics, and /scrape?target=SERVER, on this address: HOST, HOST:PORT or :PORT, "
-        .. "which is one of loopback; 0 is any free port. Default: %s:%d"):format(LOOPBACK, PORT)):args("?")
+        .. "which is on loopback; port 0: any free one. Default: %s:%d"):format(LOOPBACK, PORT)):args("?")
         :argname("ADDRESS"):convert(function(text) return require("slate.wire.addresses").parse_listen(text, PORT) end)
     command:option("--classes", "Which classes: all, none, or N, those with most pages. Default: all"):argname("WHICH")
         :convert(function(text)
@@ -22,7 +22,7 @@ function M.declare(command)
             end
             return units.parse_whole(text, 1, 255)
         end)
-    command:option("--hotkeys", "Also the N keys asked for most (slated); the key is a label.")
+    command:option("--hotkeys", "Also the N keys with most requests (slated); the key is a label.")
         :argname("N"):convert(units.whole(1, 128))
 end
 

@@ -71,8 +71,8 @@ end]=],
 }
 
 function M.declare(command)
-    command:argument("shell", "bash, zsh or fish; words is what their scripts ask: what may stand in the place of the "
-        .. "last WORD."):choices({ "bash", "zsh", "fish", "words" }):argname("SHELL")
+    command:argument("shell", "bash, zsh or fish; with words, the words that may stand in the place of the "
+        .. "last WORD, for the scripts of these shells."):choices({ "bash", "zsh", "fish", "words" }):argname("SHELL")
     command:argument("words", "With words: a command line up to the cursor, behind --."):args("*"):argname("WORD")
 end
 
