@@ -452,7 +452,7 @@ static int main_check(void) {
         printf("slated: these options are good\n");
         start_print_need(&settings);
         if (geteuid() == 0 && !settings.user) {
-            printf("slated: to serve as root they need -u root, or better -u with another user\n");
+            printf("slated: to serve as root give -u root, or better -u with another user\n");
         }
     }
     return good ? EXIT_SUCCESS : EX_USAGE;

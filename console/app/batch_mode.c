@@ -314,7 +314,7 @@ static int batch_print_snapshots(const struct options *options, struct fleet *fl
         if (fleet->count == 0 && now_ms >= first_limit_ms) {
             fprintf(stderr, "slatetop: %s\n",
                     fleet->lists[0].note[0] != '\0' ? fleet->lists[0].note
-                                                    : "no list of servers came");
+                                                    : "the list of servers did not arrive");
             return EXIT_NO_SERVER;
         }
         if (fleet->count > 0 && left == 0) {

@@ -416,7 +416,7 @@ bool client_take_reply(struct client *client, struct reply *reply, uint64_t now_
         size_t bytes = (size_t)(newline - line);
         bytes -= bytes > 0 && line[bytes - 1] == '\r';
         if (client->pending == 0) {
-            client_go_down(client, now_ms, "%s sent something unasked: %.*s", client->address.text,
+            client_go_down(client, now_ms, "%s sent an unexpected line: %.*s", client->address.text,
                            (int)(bytes < 60 ? bytes : 60), line);
             return false;
         }

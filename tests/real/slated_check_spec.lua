@@ -155,7 +155,7 @@ describe("slated --check-config", function()
     it("warns only root that serving needs -u", function()
         local function is_told(before, user)
             return server.capture(("%s%s --check-config -p -1 %s 2>&1"):format(before, server.quoted(SLATED), user))
-                :find("to serve as root they need -u root", 1, true) ~= nil
+                :find("to serve as root give -u root", 1, true) ~= nil
         end
         local is_root = server.USER ~= ""
         assert.equal(is_root, is_told("", ""))
