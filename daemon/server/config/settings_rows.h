@@ -103,7 +103,7 @@
       TUNING, "free expired items in the background") \
     X(INT, lru_crawler_sleep, "lru_crawler_sleep", OPT_EXTENDED, "lru_crawler_sleep", 100, 0, \
       1000000, "microseconds", RUNTIME, TUNING, \
-      "time that the crawler rests between two steps") \
+      "time that the crawler pauses between two steps") \
     X(INT, lru_crawler_tocrawl, "lru_crawler_tocrawl", OPT_EXTENDED, "lru_crawler_tocrawl", 0, 0, \
       2147483647, "items", RUNTIME, TUNING, \
       "most items of a class that the crawler reads in a run; 0: all") \
@@ -178,28 +178,28 @@
       "flag", STARTUP, PROCESS, \
       "keep only the system calls that serving takes, once the server is built") \
     X(ABSENT, ext_item_size, "ext_item_size", OPT_EXTENDED, "ext_item_size", "512", 0, 0, "bytes", \
-      STARTUP, MEMORY, "storage on flash is not built") \
+      STARTUP, MEMORY, "storage on flash is not supported") \
     X(ABSENT, ext_item_age, "ext_item_age", OPT_EXTENDED, "ext_item_age", "4294967295", 0, 0, \
-      "seconds", STARTUP, MEMORY, "storage on flash is not built") \
+      "seconds", STARTUP, MEMORY, "storage on flash is not supported") \
     X(ABSENT, ext_low_ttl, "ext_low_ttl", OPT_EXTENDED, "ext_low_ttl", "0", 0, 0, "seconds", \
-      STARTUP, MEMORY, "storage on flash is not built") \
+      STARTUP, MEMORY, "storage on flash is not supported") \
     X(ABSENT, ext_recache_rate, "ext_recache_rate", OPT_EXTENDED, "ext_recache_rate", "2000", 0, \
-      0, "reads", STARTUP, MEMORY, "storage on flash is not built") \
+      0, "reads", STARTUP, MEMORY, "storage on flash is not supported") \
     X(ABSENT, ext_wbuf_size, "ext_wbuf_size", OPT_EXTENDED, "ext_wbuf_size", "4194304", 0, 0, \
-      "bytes", STARTUP, MEMORY, "storage on flash is not built") \
+      "bytes", STARTUP, MEMORY, "storage on flash is not supported") \
     X(ABSENT, ext_compact_under, "ext_compact_under", OPT_EXTENDED, "ext_compact_under", "0", 0, \
-      0, "pages", STARTUP, MEMORY, "storage on flash is not built") \
+      0, "pages", STARTUP, MEMORY, "storage on flash is not supported") \
     X(ABSENT, ext_drop_under, "ext_drop_under", OPT_EXTENDED, "ext_drop_under", "0", 0, 0, \
-      "pages", STARTUP, MEMORY, "storage on flash is not built") \
+      "pages", STARTUP, MEMORY, "storage on flash is not supported") \
     X(ABSENT, ext_max_sleep, "ext_max_sleep", OPT_EXTENDED, "ext_max_sleep", "1000000", 0, 0, \
-      "microseconds", STARTUP, MEMORY, "storage on flash is not built") \
+      "microseconds", STARTUP, MEMORY, "storage on flash is not supported") \
     X(ABSENT, ext_max_frag, "ext_max_frag", OPT_EXTENDED, "ext_max_frag", "0.80", 0, 0, "ratio", \
-      STARTUP, MEMORY, "storage on flash is not built") \
+      STARTUP, MEMORY, "storage on flash is not supported") \
     X(RATIO3, slab_automove_freeratio, "slab_automove_freeratio", OPT_EXTENDED, \
       "slab_automove_freeratio", 0.01, 0, 1, "ratio", RUNTIME, TUNING, \
       "accepted without effect: it concerns storage on flash") \
     X(ABSENT, ext_drop_unread, "ext_drop_unread", OPT_EXTENDED, "ext_drop_unread", "no", 0, 0, \
-      "flag", STARTUP, MEMORY, "storage on flash is not built") \
+      "flag", STARTUP, MEMORY, "storage on flash is not supported") \
     X(FLAG, ssl_enabled, "ssl_enabled", 'Z', "enable-ssl", false, 0, 0, "flag", STARTUP, ACCESS, \
       "speak TLS on every TCP listener without notls: before its address; needs ssl_chain_cert") \
     X(TEXT, ssl_chain_cert, "ssl_chain_cert", OPT_EXTENDED, "ssl_chain_cert", NULL, 0, 0, "path", \
@@ -233,7 +233,7 @@
     X(ABSENT, proxy_uring, "proxy_uring_enabled", OPT_EXTENDED, "proxy_uring", "no", 0, 0, "flag", \
       STARTUP, NETWORK, "there is no proxy") \
     X(ABSENT, napi_ids, "num_napi_ids", 'N', "napi-ids", "0", 0, 0, "ids", STARTUP, NETWORK, \
-      "threads by NAPI id are not built") \
+      "threads by NAPI id are not supported") \
     X(TEXT, takeover_socket, NULL, OPT_EXTENDED, "takeover_socket", NULL, 0, 0, \
       "path", STARTUP, PROCESS, \
       "UNIX socket at which the next process takes over from this one, see UPGRADES; needs " \
@@ -279,18 +279,18 @@
       "megabytes", STARTUP, NETWORK, \
       "accepted without effect, as in memcached: read_buf_mem_limit bounds replies too") \
     X(ABSENT, sock_cookie_id, NULL, OPT_EXTENDED, "sock_cookie_id", NULL, 0, 0, "number", STARTUP, \
-      NETWORK, "socket cookies are not built") \
+      NETWORK, "socket cookies are not supported") \
     X(ACCEPTED, relaxed_privileges, NULL, OPT_EXTENDED, "relaxed_privileges", NULL, 0, 0, "flag", \
       STARTUP, PROCESS, \
       "accepted without effect: the filter of drop_privileges leaves files to read and write") \
     X(ABSENT, ext_path, NULL, OPT_EXTENDED, "ext_path", NULL, 0, 0, "path", STARTUP, MEMORY, \
-      "storage on flash is not built") \
+      "storage on flash is not supported") \
     X(ABSENT, ext_page_size, NULL, OPT_EXTENDED, "ext_page_size", NULL, 0, 0, "bytes", STARTUP, \
-      MEMORY, "storage on flash is not built") \
+      MEMORY, "storage on flash is not supported") \
     X(ABSENT, ext_threads, NULL, OPT_EXTENDED, "ext_threads", NULL, 0, 0, "threads", STARTUP, \
-      MEMORY, "storage on flash is not built") \
+      MEMORY, "storage on flash is not supported") \
     X(ABSENT, ext_io_depth, NULL, OPT_EXTENDED, "ext_io_depth", NULL, 0, 0, "requests", STARTUP, \
-      MEMORY, "storage on flash is not built") \
+      MEMORY, "storage on flash is not supported") \
     X(ABSENT, proxy_arg, NULL, OPT_EXTENDED, "proxy_arg", NULL, 0, 0, "text", STARTUP, NETWORK, \
       "there is no proxy") \
     X(ABSENT, proxy_memprofile, NULL, OPT_EXTENDED, "proxy_memprofile", NULL, 0, 0, "flag", \

@@ -138,7 +138,7 @@ TEST(test_bad_lines_are_refused) {
     refuses("disable-cas = yes", "1: disable-cas takes no value");
     refuses("no_lru_crawler = 1", "1: no_lru_crawler takes no value");
     refuses("-o quux", "1: -o quux is not an option");
-    refuses("ext_path = /x:1g", "1: ext_path cannot be used: storage on flash is not built");
+    refuses("ext_path = /x:1g", "1: ext_path cannot be used: storage on flash is not supported");
     is(parse("max-item-size = 512m\n", ""), OPTIONS_BAD, "values that do not go together are refused");
     is(parse("config = x\n", "--quux"), OPTIONS_BAD, "so is a bad file beside a bad word");
     is(parse("threads = 2\n", "--check-config"), OPTIONS_CHECK, "--check-config is recognised");

@@ -312,11 +312,11 @@ TEST(test_options_of_absent_features_say_so) {
     is_str(settings_auth_file(&s), "users", "… from which users are read");
     shows("", "auth_enabled_ascii", "no");
     ok(settings_auth_file(&s) == NULL, "… and nobody has to log in");
-    REFUSES({"-o ext_path=/k:1g", "-o ext_path cannot be used: storage on flash is not built"},
+    REFUSES({"-o ext_path=/k:1g", "-o ext_path cannot be used: storage on flash is not supported"},
             {"-o proxy_config=x.lua", "-o proxy_config cannot be used: there is no proxy"});
     shows("-e /dev/shm/x", "memory_file", "/dev/shm/x");
     REFUSES({"-e /dev/shm/x --store=heap", "-e needs --store=slab: items of --store=heap cannot be kept in a file"},
-            {"-N 3", "-N cannot be used: threads by NAPI id are not built"},
+            {"-N 3", "-N cannot be used: threads by NAPI id are not supported"},
             {"-Y f -B binary", "-B binary cannot be used with -Y, whose users log in by a line of text"});
     SHOWS({"-o drop_privileges", "drop_privileges", "yes"}, {"-o drop_privileges,no_drop_privileges", "drop_privileges", "no"});
     accepts("-o drop_privileges,relaxed_privileges");
