@@ -1,10 +1,10 @@
 /* The judgement on one server: the modules of lua/slate that slatectl runs too, built into slatetop
- * as text and run by an embedded Lua 5.4. C hands them each snapshot and keeps their results as
+ * as text and run by an embedded Lua 5.4. C hands them each snapshot and stores their results as
  * plain data.
  *
  * All brains of the process share one Lua state, which the last brain frees. A module that fails
  * switches its brain off, and brain_failure says why. Memory: about 0.2 MB for the state, and 0.1
- * MB a brain with 40 classes. Cost of a look: O(classes), about 0.5 ms for 40 busy ones. One
+ * MB a brain with 40 classes. Cost a snapshot: O(classes), about 0.5 ms for 40 busy ones. One
  * thread. */
 #ifndef CONSOLE_BRAIN_BRAIN_H
 #define CONSOLE_BRAIN_BRAIN_H
@@ -33,7 +33,7 @@ struct held {
     bool is_much;
 };
 
-/* The results of the last look at the server; all unknown before the first. */
+/* The judgement on the last snapshot; all fields are unknown before the first snapshot. */
 struct verdict {
     int worst;           /* the starving class to report first; -1: none starves */
     bool reports_classes;  /* the server reports its classes, even if it has none yet */
@@ -70,17 +70,17 @@ void brain_destroy(struct brain **brain);
 /* Judges the next snapshot of the server. */
 void brain_observe(struct brain *brain, const struct snapshot *now);
 
-/* A model with a brain that looks at each of its snapshots and ends with it; NULL when out of
+/* A model with a brain that judges each of its snapshots and ends with it; NULL when out of
  * memory. */
 struct model *brain_model(const char *server);
 
-/* The brain of such a model. */
+/* The brain of a model that brain_model made. */
 const struct brain *brain_of(const struct model *model);
 
 /* Valid as long as the brain. */
 const struct verdict *brain_said(const struct brain *brain);
 
-/* The last look's results for a class; all unknown before the first. Valid as long as the brain. */
+/* The last judgement on a class; all fields are unknown at first. Valid as long as the brain. */
 const struct class_verdict *brain_class(const struct brain *brain, unsigned class_id);
 
 /* The text in place of a table without rows. */

@@ -12,7 +12,7 @@ struct proposed_change {
 };
 
 struct question {
-    /* "slate.judge.attention", "automove_reasons": (observer, asked) -> a list of { text, tone } */
+    /* "slate.judge.attention", "automove_reasons": (observer, replies) -> list of { text, tone } */
     const char *module, *function;
     unsigned class_id;             /* the class in question; 0: none */
     bool is_past;                  /* a missing answer will not come */
@@ -25,8 +25,8 @@ unsigned brain_query(const struct model *model, const struct question *question,
                      struct sentence out[SENTENCES_MOST]);
 
 /* The findings of slate.judge.attention on the last snapshot and the replies so far, the worst
- * first. They are kept until snapshot or replies change, so that drawing again costs nothing. Valid
- * until then. */
+ * first. They are cached, and valid, until snapshot or replies change: drawing again costs
+ * nothing. */
 const struct sentence *brain_findings(const struct model *model, unsigned *count);
 
 /* The value of a page more or less for a class: see lua/slate/judge/prediction.lua. NAN:

@@ -7,7 +7,7 @@
 
 enum { FAILURE_BYTES = 200 };
 
-/* The head of a kept result: the snapshot and the replies from which it was made. */
+/* The head of a cached result: the snapshot and the replies from which it was made. */
 struct cached {
     uint64_t snapshot_ms, replies_ms;
 };
@@ -27,9 +27,9 @@ struct brain {
  * stays as it was; if the call fails, it may be half written. */
 void brain_find(const struct brain *brain, lua_CFunction find, const void *of, void *out);
 
-/* The kept result of a kind, of `bytes` bytes, zero at first. `model` is const: the result is only
- * a cache. is_old: the snapshot or the replies have changed, so make the result again. NULL before
- * the first snapshot, and when out of memory. */
+/* The cached result of a kind, of `bytes` bytes, zero at first. The caller may change the result,
+ * although `model` is const. is_old: the snapshot or the replies have changed, so make the result
+ * again. NULL before the first snapshot, and when out of memory. */
 void *brain_cached(const struct model *model, enum cached_kind kind, size_t bytes,
                    uint64_t replies_ms, bool *is_old);
 

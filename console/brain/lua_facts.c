@@ -71,7 +71,7 @@ static void facts_push_general(lua_State *L, const struct snapshot *snapshot, bo
                           stat_number(general[GENERAL_extstore_memory_pressure]) / 100);
     uint64_t gets = general[GENERAL_cmd_get], hits = general[GENERAL_get_hits];
     bool is_known = gets != STAT_ABSENT && hits != STAT_ABSENT && gets >= hits;
-    /* computed here, so snapshots need not keep it */
+    /* computed here, so snapshots need not store it */
     facts_set_stat(L, "get_misses", is_known ? gets - hits : STAT_ABSENT);
 }
 

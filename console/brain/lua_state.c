@@ -22,9 +22,9 @@ static const struct module modules[] = {
 
 enum { GZIP_WINDOW = 16 + MAX_WBITS, PIECE_BYTES = 4096 };
 
-/* Nearly all objects that a look makes are garbage at the next. A collection begins when memory has
- * grown by a tenth and costs 0.1 ms a look. Lua's default of 100 % took 0.5 MB more for an hour of
- * 40 busy classes. */
+/* Nearly all objects made for a snapshot are garbage at the next. A collection begins when memory
+ * has grown by a tenth and costs 0.1 ms a snapshot. Lua's default of 100 % took 0.5 MB more for an
+ * hour of 40 busy classes. */
 enum { GC_BEGINS_PCT = 110, GC_SPEED_PCT = 400 };
 
 static lua_State *state;

@@ -44,7 +44,7 @@ struct raw_replies {
 /* Copies a reply. Without memory for the copy, the line lacks the reply. */
 void recording_take(struct raw_replies *raw, enum stats_group group, const char *text,
                     size_t bytes);
-void recording_forget(struct raw_replies *raw); /* keeps the memory for the next refresh */
+void recording_forget(struct raw_replies *raw); /* the memory stays for the next refresh */
 void recording_fini(struct raw_replies *raw);
 
 /* The origin of the replies. */

@@ -1,4 +1,4 @@
-/* Rings of samples: one column of times, any number of series beside it. A series takes memory only
+/* Rings of samples: one column of times, any number of series of values. A series takes memory only
  * at its second different value, or at a gap: most series of an idle class are constant. A sample
  * that was not measured is NAN. Times never go backwards. One thread. */
 #ifndef CONSOLE_FACTS_HISTORY_H
@@ -16,7 +16,7 @@ struct history {
     unsigned capacity, used, head; /* head: slot of the next sample */
     unsigned fresh;                /* samples since the last history_break */
     unsigned series_count;
-    uint64_t samples; /* count begun so far: the newest sample's number */
+    uint64_t samples; /* the count so far, which is the newest sample's number */
     uint64_t *at_ms;
     struct series *series;
 };

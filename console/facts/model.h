@@ -80,13 +80,13 @@ struct event {
 
 struct model;
 
-/* The judge of the model's snapshots: look gets each snapshot after the rates are known, end is
+/* The judge of the model's snapshots: observe gets each snapshot after the rates are known, end is
  * called with the model's end. slatetop's judge is brain/brain.h; the files of facts do not know
  * it. */
 struct judge {
     void (*observe)(struct judge *judge, const struct snapshot *now);
     void (*end)(struct judge *judge);
-    /* as of the last look; NAN if the server does not report it, or miscounts */
+    /* as of the last snapshot; NAN if the server does not report it, or miscounts */
     double refused_stores_per_s, refused_connections_per_s;
 };
 
@@ -167,8 +167,8 @@ const struct details *model_details(const struct model *model);
 void model_lend_details(struct model *model, const struct model *from);
 struct details *model_open_details(struct model *model); /* NULL when out of memory */
 
-/* Events, newest first: index 0 is the newest; NULL past the end. EVENT_LIMIT are kept, and no more
- * than half of them are page moves when there are others. */
+/* Events, newest first: index 0 is the newest; NULL past the end. EVENT_LIMIT are stored, and at
+ * most half of them are page moves when there are others. */
 const struct event *model_event(const struct model *model, unsigned index);
 unsigned model_events_total(const struct model *model);
 

@@ -15,7 +15,7 @@ struct page_summary {
     unsigned draining;
     unsigned by_fill[FILL_STEPS];
     double used_by_fill[FILL_STEPS]; /* chunks in use in those pages */
-    unsigned by_age[AGE_KINDS], by_use[AGE_KINDS]; /* exact only; by_use if use is noted */
+    unsigned by_age[AGE_KINDS], by_use[AGE_KINDS]; /* with is_exact; by_use: if noted */
     double youngest_s, oldest_s;                   /* NAN: unknown */
 };
 

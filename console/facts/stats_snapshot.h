@@ -60,8 +60,8 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
  * name. */
 enum { AUTOMOVE_STOCK_MODES = 3, AUTOMOVE_MODES = 7 };
 
-/* Settings that are numbers or switches: yes/on count as 1, no/off as 0; a mode of automove counts
- * as its index in that order, an unknown mode as absent. */
+/* Settings that are numbers or switches: yes and on are 1, no and off are 0. A mode of automove is
+ * its index in the order of slate.facts.automove; an unknown mode is absent. */
 #define SETTING_STATS(X) \
     X(maxconns) X(slab_reassign) X(slab_automove) X(slab_automove_ratio) X(track_sizes) \
     X(growth_factor) X(chunk_size) X(slab_chunk_max) X(item_size_max) \
@@ -126,7 +126,7 @@ void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot);
 /* A class by its id, below CLASS_LIMIT; also an absent class. */
 const struct class_stats *snapshot_class(const struct snapshot *snapshot, unsigned id);
 
-/* The same class for writing; an absent class stays absent. */
+/* The class for writing: makes one that is not in memory; the caller sets `present`. */
 struct class_stats *snapshot_add_class(struct snapshot *snapshot, unsigned id);
 
 /* Reads the STAT lines of one reply; other lines are skipped. Cost: O(bytes). */

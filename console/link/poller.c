@@ -17,9 +17,9 @@ static double poller_clock_ms(void) {
 }
 
 void poller_init(struct poller *poller, uint64_t interval_ms) {
-    memset(poller, 0, offsetof(struct poller, draft));
+    memset(poller, 0, offsetof(struct poller, incoming));
     poller->interval_ms = interval_ms;
-    snapshot_init(&poller->draft);
+    snapshot_init(&poller->incoming);
     snapshot_init(&poller->latest);
 }
 
@@ -80,9 +80,9 @@ static void poller_send_inquiries(struct poller *poller, struct client *client, 
 }
 
 static void poller_send_refresh(struct poller *poller, struct client *client, uint64_t now_ms) {
-    snapshot_init(&poller->draft);
+    snapshot_init(&poller->incoming);
     if (poller->refreshes > 0) {
-        snapshot_inherit(&poller->draft, &poller->latest);
+        snapshot_inherit(&poller->incoming, &poller->latest);
     }
     bool wanted[GROUP_COUNT] = {
         [GROUP_GENERAL] = true,
@@ -185,10 +185,10 @@ bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_
     enum stats_group group = (enum stats_group)reply->tag;
     poller_take_details(poller, group, reply, now_ms);
     if (reply->is_stats) {
-        snapshot_parse(&poller->draft, group, reply->text, reply->text_bytes);
+        snapshot_parse(&poller->incoming, group, reply->text, reply->text_bytes);
     }
     if (group == GROUP_GENERAL) {
-        poller->draft.at_ms = now_ms;
+        poller->incoming.at_ms = now_ms;
         poller->refusal[0] = '\0';
         if (!reply->is_stats) {
             poller_take_refusal(poller, reply);
@@ -201,8 +201,8 @@ bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_
     if (poller->refusal[0] != '\0') {
         return false;
     }
-    poller->draft.reply_ms = poller_clock_ms() - poller->requested_ms;
-    snapshot_copy(&poller->latest, &poller->draft);
+    poller->incoming.reply_ms = poller_clock_ms() - poller->requested_ms;
+    snapshot_copy(&poller->latest, &poller->incoming);
     poller->has_answered = true;
     return true;
 }

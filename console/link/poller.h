@@ -33,21 +33,21 @@ struct poller {
     uint64_t interval_ms;
     uint64_t next_ms;      /* when the next refresh is due */
     double requested_ms;       /* when the refresh under way was sent */
-    unsigned generation;   /* connection of the draft */
+    unsigned generation;   /* the connection of `incoming` */
     unsigned refreshes;    /* refreshes on this connection */
     enum stats_group last; /* the reply that completes the refresh under way */
     bool is_waiting;
     bool has_answered;      /* the server has answered on this connection */
     char refusal[120];      /* the server's words when it refused "stats"; empty otherwise */
     unsigned wanted;        /* INQUIRY_BITs of the screen */
-    /* the model's, for their answers; NULL: no inquiries */
+    /* the model's; the poller stores answers there; NULL: no inquiries are sent */
     struct details *details;
     unsigned curve_class;   /* the last class whose curve was requested */
     bool wants_probes, has_probe; /* has_probe: a probe is under way */
     uint64_t probe_ms;            /* when the next probe is due */
     double probe_sent_ms;
     struct latency_log probes; /* on this and earlier connections */
-    struct snapshot draft;     /* incomplete */
+    struct snapshot incoming;  /* incomplete */
     struct snapshot latest;    /* complete */
 };
 

@@ -105,7 +105,7 @@ struct map_cell {
     uint8_t style;
 };
 
-/* The look of a cell that stands for the next `count` pages. */
+/* The glyph of a cell that stands for the next `count` pages. */
 static struct map_cell map_cell_of(struct dealer *dealer, enum page_mode mode, unsigned count) {
     static const char letters[AGE_KINDS] = {'s', 'm', 'h', 'd'};
     double sum = 0;

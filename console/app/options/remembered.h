@@ -1,6 +1,6 @@
-/* The operator's choices on the screens, kept from one run to the next: the theme, and the columns,
- * order and filter of the class table. They are in one small file of lines "name = value"; a save
- * replaces all of it. One thread. */
+/* The operator's choices on the screens, saved from run to run: the theme, and the columns, order
+ * and filter of the class table. They are in one small file of lines "name = value"; a save
+ * replaces the whole file. One thread. */
 #ifndef CONSOLE_APP_OPTIONS_REMEMBERED_H
 #define CONSOLE_APP_OPTIONS_REMEMBERED_H
 #include "views/view.h"

@@ -18,7 +18,7 @@ struct timeline {
     uint64_t due_ms;  /* time of the next step, if it plays */
     struct model *moment;
     uint64_t moment_index;
-    unsigned depth; /* the moment's room for samples before its index */
+    unsigned depth; /* how many samples before moment_index the moment has room for */
     bool was_live; /* a pause began live, at held_index */
     uint64_t held_index;
 };

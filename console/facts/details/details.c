@@ -82,7 +82,7 @@ static void details_parse_text(struct details *details, enum inquiry inquiry, un
         break;
     case INQUIRY_CLASS: /* parsed by details_take_group */
     case INQUIRY_SETTINGS:
-    case INQUIRY_MEMORY: /* kept as text, for the judgement */
+    case INQUIRY_MEMORY: /* stored as text, for the judgement */
     case INQUIRY_CONFIG:
     case INQUIRY_PREDICTIONS: /* a line, taken by prediction_take */
     case INQUIRY_COUNT:

@@ -26,7 +26,7 @@ struct class_detail {
 };
 
 struct details {
-    struct answers answers; /* state of each inquiry, and its text if kept */
+    struct answers answers; /* state of each inquiry, and its text if stored */
     struct class_detail focus;
     struct move_list moves;
     struct worth_list worth;
@@ -47,7 +47,7 @@ struct details {
 struct wants {
     unsigned inquiries; /* INQUIRY_BITs */
     unsigned unhurried; /* more INQUIRY_BITs, to send with the next refresh */
-    bool probes;        /* round trips of a short command, to measure them */
+    bool probes;        /* the round trips of a short command are measured */
     unsigned class_id;  /* the class of which every stat is shown; 0: none */
     unsigned curves_first[2]; /* classes whose curves do not wait for their turn; 0: none */
     unsigned order_count;
@@ -60,7 +60,7 @@ void details_destroy(struct details **details);
 /* Resets all inquiries to unasked, when the server is another. */
 void details_forget(struct details *details);
 
-/* Sets the class of which every stat is kept; 0: none. */
+/* Sets the class of which every stat is stored; 0: none. */
 void details_focus(struct details *details, unsigned class_id);
 
 /* Drops the answers about a class: they were about another class with its id. */

@@ -2,8 +2,8 @@
  * alone. A view names its inquiries (struct view); the poller sends them with every refresh, in the
  * same round trip and before it, and at once when an inquiry is new.
  *
- * The state of each inquiry is kept here: unasked, known, or refused with the server's words.
- * Answers with settings are kept as text, too; answers of another form are parsed (details.h). To
+ * The state of each inquiry is here: not requested, known, or refused with the server's words.
+ * Answers with settings are stored as text, too; answers of another form are parsed (details.h). To
  * add one: a row in the table, and a case in details_take. Functions do no I/O. One thread. */
 #ifndef CONSOLE_FACTS_DETAILS_INQUIRY_H
 #define CONSOLE_FACTS_DETAILS_INQUIRY_H
@@ -19,7 +19,7 @@ enum inquiry_server {
 };
 
 /* clang-format off */
-/* X(name, command, servers that know it, its text is kept). Command "": the answer comes with
+/* X(name, command, servers that know it, its text is stored). Command "": the answer comes with
  * replies of a refresh, or the poller makes the line. */
 #define INQUIRIES(X)                                            \
     X(CLASS, "", OF_ALL, false)         /* every stat of one class */ \
@@ -63,16 +63,16 @@ struct answers {
         enum answer_state state;
         uint64_t at_ms;
         char refusal[100]; /* the server's words */
-        char *text;        /* STAT lines, ended by a NUL; owned. NULL: none, or not kept */
+        char *text;        /* STAT lines, ended by a NUL; owned. NULL: none, or not stored */
     } of[INQUIRY_COUNT];
 };
 void inquiry_fini(struct answers *answers); /* all zero, as before the first */
 
-/* Notes a reply, and copies it if its text is kept. is_stats is false for a refusal, which drops
+/* Notes a reply, and copies it if its text is stored. is_stats is false for a refusal, which drops
  * the previous answer. */
 void inquiry_take(struct answers *answers, enum inquiry inquiry, const char *text, size_t bytes,
                   bool is_stats, uint64_t now_ms);
 
-/* An answer's text; NULL: no answer, or no text kept. Valid until the next answer. */
+/* An answer's text; NULL: no answer, or no text stored. Valid until the next answer. */
 const char *inquiry_text(const struct answers *answers, enum inquiry inquiry);
 #endif

@@ -211,7 +211,7 @@ function Acting:start(kind, list, taken, title)
     return run
 end
 
---- Begins a plan, changes (of slate.act.shown) that passed their checks, or takes back or does again the last proposal.
+--- Begins `changes` (of slate.act.shown), which passed their checks; or undoes or repeats the last proposal.
 -- kind: "change", "undo" or "redo". who: of the server; is_up: there is a connection. terms: minutes, evictions_pct and
 -- hit_points of a trial, minutes 0 for none. curves: for the prediction of a move, as slate.judge.prediction takes
 -- them. True; or nil and a message, and nothing is sent.

@@ -87,7 +87,7 @@ local function check_source(now, request)
     return true
 end
 
--- slated has classes that hold no page yet; classes that are being emptied get none.
+-- On slated the receiver may be a class without pages, but no class that a change of the chunk sizes empties.
 local function check_slated_class(request)
     local state = request.class_states and request.class_states[request.dst]
     if not request.class_states or state == "active" then
@@ -178,7 +178,7 @@ function M.plan(now, request)
     }
 end
 
---- As `plan`, after a snapshot and a query for the states of the classes. context: of slate.cli.context, opened.
+--- Takes a snapshot, queries the states of the classes, and calls `plan`. context: slate.cli.context, opened.
 function M.prepare(context, client, request)
     local ok, now, message, code
     ok, message, code = require("slate.facts.store").needs_slab(context.who, "pages that move")

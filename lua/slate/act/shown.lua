@@ -93,7 +93,7 @@ local function label(step)
     return id and "policy of class " .. id or row and row.label or step.name
 end
 
--- A server's text in the form of the screen; the policy of a class without the class.
+-- A setting's value as the screen shows it, from the server's text; of a class's policy only the policy.
 local function value(step, text)
     local row = settings.row(step.name)
     text = step.name == "class_policy" and text:match("^%S+") or text
@@ -161,7 +161,7 @@ function M.short(list, entries, title, text)
     return text
 end
 
---- A change on record that another program made.
+--- A change that another program made, in words. entry: of the record of changes.
 function M.entry(entry)
     local what = entry.what == "set" and ("%s %s → %s"):format(entry.name, entry.was, entry.is)
         or entry.what == "geometry" and entry.is

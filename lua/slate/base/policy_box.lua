@@ -99,7 +99,7 @@ local function bytes_of(list, first, last)
     return sum
 end
 
--- The replacement for gsub, checked: a function whose results are counted, or a text that cannot make too long a text.
+-- The replacement to hand to gsub: counts the results of a function, or raises an error if a text would grow too long.
 local function counted(real, text, pattern, replacement, most)
     local kind, sum = type(replacement), 0
     if kind == "string" then

@@ -23,8 +23,8 @@ local SLOPE <const> = 0.1 -- the expected slope, from classes of many kinds
 local APART <const> = 0.33 -- standard error of the logarithm of a class's slope against the expected one
 local ALIKE <const> = 0.05 -- the share of classes whose keys are all equally popular, if no more is known
 local SLOPES <const>, SLOPE_LEAST <const> = 12, 0.02 -- the number of weighted slopes, and the least of them
-local LRU_POWER <const>, LRU_ERROR <const> = 0.9, 0.4 -- the curve is an LRU's: an exponent for a slope there, its error
-local FARTHER <const> = 3 -- multiplies that error where the curve is read below half of the memory
+local LRU_POWER <const>, LRU_ERROR <const> = 0.9, 0.4 -- of an LRU's curve: the exponent for a slope, its error
+local FARTHER <const> = 3 -- multiplies LRU_ERROR for sizes below half of the memory
 local CLUSTERED <const> = 2 -- multiplies the error of single reads: a sampled key has several reads
 local CHANCE_LEAST <const> = 0.005 -- a share of the reads: curves are no more exact
 local DOUBT_SHARE <const> = 0.1 -- the share of the weight above the reported most, and below the reported least
@@ -129,8 +129,8 @@ local function weigh(slopes, weights, hit_ratio, curve, bytes)
     end
 end
 
--- The median of values in ascending order, and the least and the most of the middle four fifths of the weight. weights:
--- their logarithms.
+-- Returns the median of values in ascending order, and the bounds of the middle four fifths of their weight. weights:
+-- logarithms, one for each value.
 local function middle(values, weights)
     local most, sum, below, at = max(unpack(weights)), 0, 0, {}
     for i in ipairs(values) do
@@ -144,7 +144,7 @@ local function middle(values, weights)
     return M.between(at, 0.5), M.between(at, DOUBT_SHARE), M.between(at, 1 - DOUBT_SHARE)
 end
 
--- As `middle`: the change of hits a second if `pages` replace those held, at most most_per_s.
+-- The change of hits a second if a class has `pages` and not `held`, at most most_per_s: the results of `middle`.
 local function hits_between(class, held, pages, most_per_s)
     if class.hits_per_s == 0 then
         return 0, 0, 0

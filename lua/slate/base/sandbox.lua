@@ -2,13 +2,12 @@
 --- Runs functions that came from a file under the limits of slate.base.policy_box.
 --
 -- A function runs in a coroutine of its own, whose hook counts instructions, memory and processor time. Once a limit is
--- reached every further instruction fails, so that no pcall of the function outlives it. slated enforces the same
--- limits with its own allocator, which also stops a single huge allocation. Here an instruction has run before its
--- memory is counted. The library makes no long texts, and the growth of memory shows instructions that join many or
--- long texts. So the collector is stopped meanwhile, and from the first large growth on the hook checks each
--- instruction.
+-- reached every further instruction fails: a pcall of the function cannot catch that and go on. In slated an allocator
+-- enforces the same limits, and it also stops a single huge allocation. Here the memory of an instruction is counted
+-- after the instruction. So the collector is stopped while the function runs, and from the first large growth of memory
+-- on, the hook checks each instruction.
 --
--- Values that functions keep from call to call are weighed when they may have reached half of the limit.
+-- Values that outlive a call, in variables of the file, are weighed when they may have reached half of the limit.
 --
 -- Results of a call may have metatables, whose functions would run outside every limit: use M.plain of a result, or
 -- only texts and numbers.
@@ -24,7 +23,7 @@ local format = string.format
 local STEP <const> = 13
 local CALM_KB <const> = 8 -- growth between two checks; one instruction can join some 200 texts of this length
 local INSTRUCTIONS_A_CLOCK <const> = 1000
-local LONG_SOURCE_BYTES <const> = 16 << 10 -- a shorter source holds no text that matters
+local LONG_SOURCE_BYTES <const> = 16 << 10 -- a shorter source may hold texts, but they take little memory
 local TABLE_BYTES <const>, ENTRY_BYTES <const>, TEXT_BYTES <const> = 56, 40, 24
 
 local Box = {}
@@ -51,18 +50,18 @@ function M.new(log, limits)
     end
     self.roots = setmetatable({}, { __mode = "k" })
     self:retain(self.environment)
-    self.weight_kb, self.grown_kb = 0, 0 -- memory of kept values when last weighed; growth by calls since
+    self.weight_kb, self.grown_kb = 0, 0 -- memory of the file's values when last weighed; growth by calls since
     return self
 end
 
--- Adds a table or a function to the roots from which `weigh` finds kept values.
+-- Adds a table or a function to the roots from which `weigh` finds the file's values.
 function Box:retain(value)
     if type(value) == "table" or type(value) == "function" then
         self.roots[value] = true
     end
 end
 
--- The bytes of kept values: texts, tables and functions, by Lua's sizes. The sandbox's own functions do not count.
+-- The bytes of the file's values (texts, tables, functions), by Lua's sizes, without the sandbox's own functions.
 function Box:weigh()
     local bytes, stack, seen = 0, {}, {}
     local function add(value)
@@ -195,7 +194,7 @@ local function message_of(raised)
     return format("raised a %s instead of a message", type(raised))
 end
 
--- True if the kept values are within the limit.
+-- True if the values that the file holds are within the limit.
 function Box:is_fit()
     local most_kb = self.limits.memory_bytes / 1024
     if self.weight_kb + self.grown_kb > most_kb / 2 then

@@ -11,7 +11,7 @@ local stats = require "slate.facts.stats"
 
 local M = {}
 
--- Statistics that number or date something: nobody draws a series of them.
+-- Statistics without a metric: numbers of processes and connections, and times of day.
 local LEFT_OUT <const> = { pid = true, pointer_size = true, time = true, id = true }
 local CLASS_LEFT_OUT <const> = { id = true }
 -- The groups of `stats describe` that may have a statistic.

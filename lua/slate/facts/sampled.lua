@@ -163,7 +163,7 @@ function M.error_at(curve, times)
     return M.between(bands, times) * beyond / BAND_DEVIATIONS
 end
 
--- The value at x along straight lines over the logarithm of x.
+-- The value at x, by linear interpolation between points over the logarithm of x.
 local function between_logs(points, x)
     local logs = {}
     for i, point in ipairs(points) do

@@ -10,7 +10,7 @@ local HOT_AND_WARM_MOST_PCT <const> = 80
 
 -- what may be sent ----------------------------------------------------------------------------
 
--- True if a version is 1.6.`patch` or later: "1.6.45" -> 1, 6, 45.
+-- True if a version such as "1.6.45" is 1.6.`patch` or later.
 local function is_from(version, patch)
     local major, minor, last = (version or ""):match("^(%d+)%.(%d+)%.?(%d*)")
     major, minor, last = tonumber(major), tonumber(minor), tonumber(last) or 0
@@ -179,7 +179,7 @@ end
 
 -- sending -------------------------------------------------------------------------------------
 
--- The commands that set such a `policy`; nil if it is malformed. The classes take the policy of the whole, too.
+-- The commands for "POLICY ID=POLICY,…"; nil if the text is malformed. The first one sets the policy of all classes.
 local function policy_lines(text)
     local first, own = text:match("^([%w_]+) ?([%w=,_]*)$")
     local lines, at = { "evict policy " .. (first or "") }, 1

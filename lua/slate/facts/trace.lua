@@ -10,7 +10,7 @@
 -- store or delete of the same key by the same connection follows; such a command follows at once.
 local M = {}
 
-local HELD_MS <const> = 1000 -- a read of this age is a real one
+local HELD_MS <const> = 1000 -- a read that waited so long was a command of its own
 local SECONDS_MOST <const> = 1 << 40
 local HELD_MOST <const> = 10000
 local COUNT_MOST <const> = 1 << 53

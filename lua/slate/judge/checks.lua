@@ -11,7 +11,7 @@ local view = require "slate.judge.view"
 -- The checks by their names (slate.judge.doctor has their order).
 local CHECKS <const> = {}
 
--- The remedy for a class. If an earlier class in the report gets pages of the same donor, that class comes first.
+-- The remedy for a class: `move`, after the moves of the same donor that the report advises for earlier classes.
 local function remedy_of(about, move)
     return relief.remedy(move, relief.taken_before(about.receivers, move))
 end
@@ -171,7 +171,7 @@ end
 -- and repeat the move: the first ping_pong_by_hand moves back of an operator do not count.
 local function moves_to_and_fro(about)
     local last, by_hand, is_noted, found = {}, {}, {}, {}
-    local now_s = about.general.time -- by the server's clock, as the moves
+    local now_s = about.general.time -- the times of moves are of the server's clock, too
     for i = math.max(1, #about.moves - limits.ping_pong_moves + 1), #about.moves do
         local move = about.moves[i]
         local pair = ("%s %s"):format(math.min(move.from, move.to), math.max(move.from, move.to))

@@ -194,7 +194,7 @@ function M.sort(findings)
         function(one) return at[one] end)
 end
 
--- The same list, in which one finding replaces all findings of a check but the first.
+-- Copies the list. Of the findings called `name` the first stays; one further finding names the others' classes.
 local function gather(findings, name, is_advised)
     local list, ids, at = {}, {}, nil
     for _, finding in ipairs(findings) do

@@ -10,7 +10,7 @@ local chunks = require "slate.facts.chunks"
 
 local M = {}
 
--- The largest ratio of neighbours, unless the limits are too narrow for it; BARE_FACTOR: where there are no items yet.
+-- The largest ratio of two neighbouring sizes, where the limits allow it; BARE_FACTOR: between sizes without items.
 local LADDER_FACTOR <const>, BARE_FACTOR <const> = 1.5, 1.25
 local CLASSES_MOST <const> = 40 -- classes with items, unless the caller wants more
 local PAGE_BYTES <const> = chunks.PAGE_BYTES
@@ -58,8 +58,8 @@ local function widest_chunk(bytes, rules)
     return math.min(widest, rules.most_bytes)
 end
 
--- The sizes at which a class may end, ascending, the largest chunk last: lists of the chunk sizes, of the cost of an
--- item in such a chunk, and of the number of items up to each size.
+-- The chunk sizes that a class may have, ascending, as three lists: the sizes, the cost of an item in such a chunk, and
+-- the number of items up to each size. The largest chunk is the last.
 local function ends_of(parts, rules)
     local steps, ends = steps_of(parts), { bytes = {}, cost = {}, items = {} }
     local at, items, chunk_bytes, total = 1, 0, rules.least_bytes - 1, 0
@@ -261,8 +261,8 @@ local LEAST_CHUNK_BYTES <const> = 64
 local PAGES_A_CLASS <const> = 2
 local FINEST <const> = 128 -- no part is finer than its size divided by this
 
--- Cuts the steps of the histogram into parts of a chunk's alignment, with the items of a step spread evenly: boundaries
--- may lie within a step. A step of one size (exact) is a part by itself. List of { bytes, items }, ascending.
+-- Cuts each step of the histogram into equal parts of a few bytes, and spreads its items evenly over them: a class may
+-- end within a step. A step of one size (exact) is one part. Returns a list of { bytes, items }, ascending.
 local function parts_of(histogram)
     local parts = {}
     for _, step in ipairs(histogram.sizes) do
@@ -402,8 +402,8 @@ function M.items_held(histogram, sizes, pages)
     return low * all
 end
 
---- The growth factor from 1.02 to 2 that wastes least with a smallest room (option -n) of room_bytes and at most
--- most_classes classes; if all make more, the factor of fewest classes. Returns the factor and its judgement.
+--- The growth factor from 1.02 to 2 that wastes least and makes at most most_classes classes; if all make more, the
+-- factor of fewest classes. room_bytes: the option -n. Returns the factor and its judgement.
 function M.least_waste_factor(histogram, room_bytes, chunk_max_bytes, most_classes)
     local best, best_factor
     for hundredths = 102, 200 do

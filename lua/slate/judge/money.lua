@@ -97,7 +97,7 @@ function M.cheapest(points, load, curve)
     local function is_as_cheap(one)
         return one and one.cost - best.cost <= limits.errors_apart * price * doubt(curve, one, best)
     end
-    -- The range has no gap. Less is known of sizes further away, so they may seem as cheap for that reason only.
+    -- The range ends at the first size that costs more. Errors grow with distance: sizes beyond may just seem cheap.
     local first, last = at, at
     while is_as_cheap(costs[first - 1]) do
         first = first - 1

@@ -254,7 +254,7 @@ local function sizes_of(now, order)
     return factor and factor > 1 and room and most and chunks.by_factor(factor, room, most) or nil
 end
 
--- Inserts a size at its place, once.
+-- Inserts a size into an ascending list, unless the list has it.
 local function add_size(sizes, bytes)
     local at = #sizes + 1
     while at > 1 and sizes[at - 1] >= bytes do

@@ -123,8 +123,8 @@ function M.further(ids, is_advised)
             #ids == 1 and "it" or "them"))
 end
 
---- What would help if a move is not advised: words that follow those of M.no_use, and what to do.
--- memory and policy: of M.memory and M.policy, or nil.
+--- The remedy if a move is not advised: words that continue the sentence of M.no_use, and the command to type.
+-- memory, policy: the results of M.memory and M.policy, or nil.
 function M.instead(one, move, memory, policy)
     local seen = verdict.figures_seen(one)
     local class = seen and seen.by_id[move.to]

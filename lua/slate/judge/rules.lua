@@ -12,7 +12,7 @@ local sandbox = require "slate.base.sandbox"
 
 local M = {}
 
--- A running file can replace the methods of strings, so code that runs then calls these functions by name.
+-- An operator's file can replace the methods of strings while it runs: code of this module then calls these functions.
 local find, format = string.find, string.format
 
 local NAME <const>, NAME_BYTES <const> = "^[%w_-]+$", 48
@@ -262,7 +262,7 @@ function Rules:findings(known)
     return doctor.sort(list)
 end
 
---- The findings for a list with those of others: each sentence begins with the name of its rule.
+--- The findings of the rules, each sentence with the name of its rule in front: a list may have other findings, too.
 function Rules:named_findings(known)
     local list = self:findings(known)
     for _, finding in ipairs(list) do

@@ -46,7 +46,7 @@ return {
 
     -- Page moves.
     ping_pong_moves = 16, -- the check examines this many last moves
-    ping_pong_s = 300, -- a page that goes back later follows the traffic
+    ping_pong_s = 300, -- a page that goes back after more seconds follows the traffic
     ping_pong_by_hand = 2, -- moves back: an undo, and the same move once more; further ones are a program's
     window_long_s = 60,
     window_most_s = 1800,
@@ -69,7 +69,7 @@ return {
     course_lately_s = 4, -- the recent period, compared with the earlier one:
     course_before_s = 20, -- the least length of the earlier period; if less was seen, that is all since the start
     course_length_s = 600,
-    pause_least_s = 0.9, -- requests come in bursts: a shorter pause shows nothing
+    pause_least_s = 0.9, -- requests come in bursts: a shorter pause may lie between two bursts
     pause_requests_least = 30, -- requests due in the pause: by chance a pause without any happens once in e^30
     fall_reads_least = 100, -- in each period: fewer reads make no hit ratio
     fall_from_least_ratio = 0.1, -- an earlier hit ratio below this was too small to fall

@@ -106,8 +106,8 @@ function M.figures_seen(one, curves)
     return seen, (now - was) / seconds, seconds
 end
 
--- Combines two independent doubts into one.
-local function beside(one, other)
+-- The error of a difference of two figures, from their independent errors.
+local function joint(one, other)
     return math.sqrt(one ^ 2 + other ^ 2)
 end
 
@@ -132,8 +132,8 @@ function M.predicted_move(one, src, dst, pages, curves)
         lost, lost_least, lost_most = policy_curve.cost(donor, pages)
     end
     local change = (won - lost) / reads_per_s
-    local below = math.max(limits.prediction_band_least_ratio, beside(won - won_least, lost_most - lost) / reads_per_s)
-    local above = math.max(limits.prediction_band_least_ratio, beside(won_most - won, lost - lost_least) / reads_per_s)
+    local below = math.max(limits.prediction_band_least_ratio, joint(won - won_least, lost_most - lost) / reads_per_s)
+    local above = math.max(limits.prediction_band_least_ratio, joint(won_most - won, lost - lost_least) / reads_per_s)
     return {
         hit_ratio_change = change, hits_per_s = won - lost, lost_per_s = lost, seen_s = seen_s,
         least = change - below, most = change + above,
@@ -324,8 +324,8 @@ function Past:outcome(began_s, ended_s)
     local start = first_from(self, math.max(ended_s, last.time_s - limits.lately_s))
     local filling = was_filling(self, first, turn)
     local before, after = M.between(first, turn), start ~= last and M.between(start, last) or {}
-    -- Nobody knows how requests that go to other classes would have fared before. So the new load may explain a change
-    -- of hits that is no larger than the change of the load.
+    -- Requests may go to other classes than before, where hits are more or fewer. That may explain a change of the hit
+    -- ratio up to the share of these requests.
     local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
     local shift = start ~= last and load_shift(first, turn, start, last) or 0
     shift = shift >= math.max(limits.verdict_shift_least_ratio, change) and shift or nil

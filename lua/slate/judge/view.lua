@@ -159,7 +159,7 @@ function M.is_idle(row)
     return table.concat(row.flags, " "):find("idle", 1, true) ~= nil
 end
 
---- The row of the class of this id, of M.classes; nil without one. rows: may be nil.
+--- The row of the class `id`; nil without one. rows: the result of M.classes, or nil.
 function M.row_of(rows, id)
     for _, row in ipairs(rows or {}) do
         if row.id == id then

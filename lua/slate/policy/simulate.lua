@@ -85,8 +85,8 @@ local function collect(job, rows)
     return shell.read_and_remove(job.errors), not ok and (CODES[status] or "internal")
 end
 
--- Adds the lines of a text of slated's that are new. Processes report the same on the same trace, each with its own
--- example after the colon, so only the words before the colon are compared.
+-- Adds those lines of slated's output that `lines` lacks. Several processes report the same fault of a trace, each with
+-- its own example after the colon, so only the words before the colon are compared.
 local function add_lines(lines, text)
     for line in text:gmatch("[^\n]+") do
         line = line:gsub("^slated: ", "")

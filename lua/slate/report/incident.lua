@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The report on one server as plain tables: figures, findings, changes, classes. Pure.
 --
--- Nothing is judged here. Findings are those of slate.judge over all snapshots, as those before the report's span
--- matter, too; the other parts are sums over the span and figures at its ends.
+-- slate.judge makes the findings, from all snapshots: a finding may begin before the report's span. The other parts
+-- are sums over the span and figures at its ends.
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
 local time = require "slate.chart.kinds.time"

@@ -11,13 +11,13 @@ local clock_s -- of slate.base.clock, which needs this module
 local M = {}
 
 local AT_ONCE <const> = 500 -- tasks; select knows descriptors below 1024 only, so a higher limit of files does not help
-local BESIDE_MOST <const> = 300 -- tasks beside other tasks, for all of these; their connections come on top of AT_ONCE
+local NESTED_MOST <const> = 300 -- tasks that other tasks start, in all; their connections come on top of AT_ONCE
 local FILES_RESERVED <const> = 32 -- descriptors that are no connection of a task
 local SLICE_S <const> = 0.1 -- Ctrl-C takes effect only between two calls
 
 local running = {} -- tasks by their coroutines
 local spawned = {} -- tasks that other tasks have begun; the batch takes them in at its next turn
-local beside, queue = 0, { first = 1, last = 0 } -- tasks beside others: the number running, and those waiting for room
+local nested, queue = 0, { first = 1, last = 0 } -- nested tasks: the number running, and those that wait for room
 
 local files -- the limit of open files, read once
 
@@ -30,7 +30,7 @@ local function room_for(tasks)
             limits:close()
         end
     end
-    local share = (files - FILES_RESERVED) * tasks // (AT_ONCE + BESIDE_MOST)
+    local share = (files - FILES_RESERVED) * tasks // (AT_ONCE + NESTED_MOST)
     return math.max(1, math.min(tasks, share))
 end
 
@@ -93,7 +93,7 @@ local function go_on(task, ...)
     local results = table.pack(coroutine.resume(thread, ...))
     running[thread] = nil
     if not results[1] then
-        spawned, beside, queue = {}, 0, { first = 1, last = 0 }
+        spawned, nested, queue = {}, 0, { first = 1, last = 0 }
         error(results[2], 0)
     elseif coroutine.status(thread) == "dead" then
         task.results = table.pack(table.unpack(results, 2, results.n))
@@ -134,14 +134,14 @@ local function run_batch(tasks)
 end
 
 local function begin_queued()
-    while beside < room_for(BESIDE_MOST) and queue.first <= queue.last do
-        beside, spawned[#spawned + 1] = beside + 1, queue[queue.first]
+    while nested < room_for(NESTED_MOST) and queue.first <= queue.last do
+        nested, spawned[#spawned + 1] = nested + 1, queue[queue.first]
         queue[queue.first], queue.first = nil, queue.first + 1
     end
 end
 
--- Runs functions beside the calling task, which waits for them. They must not call M.run: they may fill all the room.
-local function run_beside(functions)
+-- Runs functions as nested tasks; the calling task waits. They must not call M.run, since they may fill all the room.
+local function run_nested(functions)
     local parent, left, tasks, raised = running[coroutine.running()], #functions, {}, nil
     for i, f in ipairs(functions) do
         local task = {}
@@ -151,7 +151,7 @@ local function run_beside(functions)
                 raised = raised or results
             end
             left, parent.until_s = left - 1, 0 -- wakes the parent, which checks `left`
-            beside = beside - 1
+            nested = nested - 1
             begin_queued()
             return table.unpack(results, 2, results.n)
         end)
@@ -183,7 +183,7 @@ function M.run(functions)
         local batch = table.move(functions, first, math.min(first + at_once - 1, #functions), 1, {})
         local tasks = {}
         if M.is_task() then
-            tasks = run_beside(batch)
+            tasks = run_nested(batch)
         else
             for i, f in ipairs(batch) do
                 tasks[i] = { thread = coroutine.create(f) }

@@ -65,7 +65,7 @@ local function merge64(hash, lane)
     return (hash ~ round64(0, lane)) * A64 + D64
 end
 
--- Rounds are written out, because half of the time went into calls: sums of items files use this.
+-- Rounds are written out, since calls took half of the time: the checksums of files of items need speed.
 local function stripes64(text, seed)
     local unpack <const> = string.unpack
     local a, b, c, d = seed + A64 + B64, seed + B64, seed, seed - A64

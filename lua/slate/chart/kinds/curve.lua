@@ -61,7 +61,7 @@ function M.figure(list)
         return nil, "a curve needs two snapshots with reads between them"
     end
     local series = { { label = "all classes", points = points_of(classes), wide = true } }
-    local idle = 0 -- a class without misses has no curve: only that some smaller size would be too small is known
+    local idle = 0 -- classes without stores, which have no curve
     for i, class in ipairs(classes) do
         idle = idle + (class.stores == 0 and 1 or 0)
         if class.stores > 0 and i <= MAX_CLASSES then

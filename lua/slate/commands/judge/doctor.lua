@@ -100,8 +100,8 @@ local function has_few_hits(one)
     return false
 end
 
--- Observes for longer after few hits, which for a second may be chance: for as long as slatetop averages, or until
--- enough reads hit.
+-- If few reads hit, which may be chance within a second, observes on: until enough reads hit, or for as long as the
+-- averages of slatetop take.
 local function observe_on(context, client, one)
     local until_s = clock.steady_s() + limits.lately_s - POLL_S
     while clock.steady_s() < until_s and has_few_hits(one) do
@@ -110,8 +110,8 @@ local function observe_on(context, client, one)
     end
 end
 
--- The facts from two snapshots, and from an observer of these and of those between. Without a chosen interval, few hits
--- are observed for longer.
+-- The facts from two snapshots, and from an observer of these and of those between. Without a chosen interval, it
+-- observes on if few reads hit.
 local function observe(context, client, interval_s)
     local now, before, rates, _, _, one = must(context:pair(client, interval_s))
     if one and not interval_s then

@@ -7,7 +7,7 @@ local units = require "slate.base.units"
 
 local M = {}
 
-local POINTS_STEP <const> = 4 -- of slated's 17 points, so that both tables fit a screen; JSON and charts have all
+local POINTS_STEP <const> = 4 -- tables show each fourth of slated's 17 points, to fit a screen; JSON has all
 
 -- Explains below the tables why three hit ratios of one server need not agree.
 local NOTE <const> = [[
