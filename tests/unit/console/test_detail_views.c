@@ -117,7 +117,7 @@ TEST(test_sizes_stand_over_class_limits) {
                  "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109300 instead "
                  "of 100000, and waste 4.1 % of their memory instead of 12.0 %\r\n");
     ok(shows("factor 1.04       99    2.0 %    -3.1 %  no gain: refused"), "the one with least waste may hold fewer items");
-    ok(shows("factor 1.08       61    4.1 %    +9.3 %  ◀ most items"), "the best is the server's");
+    ok(shows("factor 1.08       61    4.1 %    +9.3 %  ◀ most items"), "the best one is by the server's figures");
     hear_prediction(prediction_next(predictions, frame.now_ms + PREDICTION_EVERY_MS, line)->ticket,
                  "BUSY currently processing another geometry request\r\n");
     ok(shows("-3.1 %  no gain: refused") && !shows(" ago"), "a server that is busy leaves the prediction there is");

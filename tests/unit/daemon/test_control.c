@@ -106,7 +106,7 @@ TEST(test_an_order_may_be_answered_later) {
     control_step(&c, 1);
     control_step(&c, 2);
     ok(!future_is_answered(&a->future) && future_is_answered(&b->future), "an order that takes long lets the next one be answered");
-    ok(!future_is_cancelled(&a->future), "the thread that runs it sees the waiting order");
+    ok(!future_is_cancelled(&a->future), "and its requester still waits");
     control_order_answer(a);
     ok(future_is_answered(&a->future), "and answers it when its work is done");
     control_order_release(a);

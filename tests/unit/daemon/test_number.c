@@ -79,7 +79,7 @@ TEST(test_real_numbers) {
     ok(number_real("-3e2", &d) && d == -300, "so is one with a sign and a power of ten");
     ok(!number_real("", &d) && !number_real("x", &d) && !number_real("1x", &d) && !number_real("1 ", &d),
        "no digits, or anything behind them, is none");
-    ok(!number_real("inf", &d) && !number_real("nan", &d) && !number_real("1e999", &d), "nor is a string without an end");
+    ok(!number_real("inf", &d) && !number_real("nan", &d) && !number_real("1e999", &d), "nor is a number without a finite value");
     ok(!number_real("0x10", &d) && !number_real("-0X1p3", &d) && !number_real("1e-999", &d), "or is hexadecimal, or too small");
     ok(d == -300, "and a refused one changes nothing");
 }

@@ -234,7 +234,7 @@ TEST(test_ids_of_a_set_keep_to_themselves) {
     ok(class_set_count(&few) == 70 && class_set_has(&few, 70) && !class_set_has(&few, 71), "the first 70 are 1 to 70");
 
     struct class_set_shared shared = {{0}};
-    ok(class_set_shared_add(&shared, 5), "the first of a word is recognised");
+    ok(class_set_shared_add(&shared, 5), "the first class of a word is reported");
     ok(!class_set_shared_add(&shared, 5) && !class_set_shared_add(&shared, 63), "one that is there, or not the first, is not");
     ok(class_set_shared_add(&shared, 200), "another word has its own first");
     struct class_set taken = class_set_shared_take(&shared), again = class_set_shared_take(&shared);

@@ -274,7 +274,7 @@ TEST(test_windows_and_curves) {
     is_str(d.why, "1.95 s, 2 points, none of 2: nil, -0.76 and -1.12", "over the whole window, and page_gain goes by the curves");
     lua_policy_close(&p);
     put("window", "return { decide = function() end }", 34);
-    ok(lua_policy_open(&p, dir, "window", &patient, why) && !p.wants_curves, "one without such a request has none");
+    ok(lua_policy_open(&p, dir, "window", &patient, why) && !p.wants_curves, "a policy that requests no curves gets none");
     lua_policy_close(&p);
     forget("window");
 }
