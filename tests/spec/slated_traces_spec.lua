@@ -67,9 +67,9 @@ describe("traces of other forms", function()
 
     it("are refused where they are too small a sample of a cache to say anything", function()
         local rare = write("rare", "# slate trace 1 sample=1/1048576\n0 get a 10 - -\n")
-        for words, told in pairs({ ["--memory 8m"] = "a cache of 8m: ask for 4g at least",
-            ["--memory 8g,4095m"] = "a cache of 4095m: ask for 4g at least",
-            ["--objects 524287"] = "a cache of 524287 objects: ask for 524288 at least" }) do
+        for words, told in pairs({ ["--memory 8m"] = "a cache of 8m: give 4g at least",
+            ["--memory 8g,4095m"] = "a cache of 4095m: give 4g at least",
+            ["--objects 524287"] = "a cache of 524287 objects: give 524288 at least" }) do
             local code, _, err = server.run_slated(words .. " --policy lru --simulate " .. rare)
             assert.equal(64, code, err)
             assert.truthy(err:find("a trace of one key in 1048576 says nothing of " .. told, 1, true), err)
