@@ -9,7 +9,7 @@
  * one line split for every load_x10 / 10 items, so its load stays where 64 bytes serve about nine
  * items. Source: the optimistic scheme of Fan et al., "MemC3", NSDI 2013; linear hashing of Litwin,
  * VLDB 1980. Memory: about 7.5 bytes an item at the normal load, see BENCHMARKS.md. */
-#include "index/line.h"
+#include "index/index_line.h"
 
 enum {
     LINK_SLOT = SLOTS - 1,

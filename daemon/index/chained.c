@@ -9,7 +9,7 @@
  * of a line's chains is a key's, before and after. The version covers the line's twelve chains.
  * Source: memcached's table, without its pause, its lock for readers and its eight bytes for each
  * link. Memory: 12 bytes an item and 5.3 a head, some 15 in all, at any size. */
-#include "index/line.h"
+#include "index/index_line.h"
 
 enum {
     ENTRIES_SHIFT = 10, /* entries come in segments of 12 KiB */

@@ -17,7 +17,7 @@
  * the latter again, and so meets every key that stays. Source: Fan et al., "MemC3", NSDI 2013, with
  * twelve slots in place of four, and with growth; Litwin, VLDB 1980. Memory: 64 bytes for 10.8
  * items at any size, 5.9 an item. */
-#include "index/line.h"
+#include "index/index_line.h"
 
 enum {
     WAYS = INDEX_SEGMENT,  /* lines that may be the second one to a given first, by the tag */

@@ -24,7 +24,7 @@
  * a look-up that finds nothing checks the own line's version, and one that finds the key checks the
  * line of the key. An insert reads the keys of at most READS_MOST lines and splits one line, which
  * reads the strays of 9. Memory: 64 bytes for 9 items at any size, 7.1 an item. */
-#include "index/line.h"
+#include "index/index_line.h"
 
 enum {
     NEAR = 5,         /* lines in which a key may lie */

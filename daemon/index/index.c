@@ -1,4 +1,4 @@
-#include "index/line.h"
+#include "index/index_line.h"
 
 #include <string.h>
 

@@ -22,8 +22,9 @@ struct index_hint {
 };
 
 /* A version is a word whose low bits belong to the kind, in cuckoo.c a count and in hopscotch.c a
- * map (line.h), so that a look-up reads both as of one time. The count above these bits becomes odd
- * before a change of the data under the version, and even again after. The count may overflow. */
+ * map (index_line.h), so that a look-up reads both as of one time. The count above these bits
+ * becomes odd before a change of the data under the version, and even again after. The count may
+ * overflow. */
 enum { INDEX_LOW_BITS = 5, INDEX_VERSION_ONE = 1 << INDEX_LOW_BITS };
 
 static inline void index_version_begin(_Atomic uint32_t *at) {

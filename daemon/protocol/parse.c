@@ -8,7 +8,7 @@
 
 #include "base/number.h"
 #include "protocol/binary.h"
-#include "protocol/line.h"
+#include "protocol/parse_line.h"
 #include "protocol/token.h"
 
 static const char bad_exptime[] = "CLIENT_ERROR invalid exptime argument\r\n";

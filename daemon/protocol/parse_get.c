@@ -1,6 +1,6 @@
 /* Parses get lines of any length, in pieces. A piece is returned only when the checked part of the
  * line is good. */
-#include "protocol/line.h"
+#include "protocol/parse_line.h"
 #include "protocol/parse.h"
 #include "protocol/token.h"
 

@@ -1,5 +1,5 @@
 /* Parses lines of meta commands. Flags stay text until the command runs (protocol/meta.h). */
-#include "protocol/line.h"
+#include "protocol/parse_line.h"
 
 #include <limits.h>
 

@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "watch/event.h"
-#include "watch/line.h"
+#include "watch/event_line.h"
 
 enum {
     DRAIN_MOST = 512, /* events between two polls of the sockets */

@@ -6,7 +6,7 @@
 #include "control/sampling/whatif.h"
 #include "server/admin/admin.h"
 #include "server/stats/stats.h"
-#include "watch/line.h"
+#include "watch/event_line.h"
 
 enum { HOT_SHOWN = 20 };
 

@@ -10,7 +10,8 @@ static inline bool observed(const struct serving *sv, unsigned classes) {
     return __builtin_expect(sv->watched & classes, 0);
 }
 
-/* Called before each request while a client watches these classes. Narrows them to the key. */
+/* Called before each request while clients watch these classes of events. Sets `watched` to the
+ * classes that they watch for the request's key. */
 static inline void observe_begin(struct serving *sv, unsigned watched, const struct request *r) {
     sv->watched =
         verb_has_key(r->verb) ? event_classes_for(watched, r->key.ptr, r->key.len) : watched;

@@ -10,7 +10,7 @@
 
 #include "base/key.h"
 #include "watch/event.h"
-#include "watch/line.h"
+#include "watch/event_line.h"
 #include "watch/watcher.h"
 
 /* --- lines --- */

@@ -1,6 +1,6 @@
 /* Shared by the files of the text parser, and included by no other file. */
-#ifndef SLATE_PROTOCOL_LINE_H
-#define SLATE_PROTOCOL_LINE_H
+#ifndef SLATE_PROTOCOL_PARSE_LINE_H
+#define SLATE_PROTOCOL_PARSE_LINE_H
 #include <string.h>
 
 #include "protocol/request.h"

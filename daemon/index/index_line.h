@@ -1,6 +1,6 @@
 /* Functions for changes that the kinds of an index share. */
-#ifndef SLATE_INDEX_LINE_H
-#define SLATE_INDEX_LINE_H
+#ifndef SLATE_INDEX_INDEX_LINE_H
+#define SLATE_INDEX_INDEX_LINE_H
 #include "index/index.h"
 
 #define LINE_SEGMENT_BYTES (sizeof(struct index_line) * INDEX_SEGMENT)

@@ -1,4 +1,4 @@
-#include "watch/line.h"
+#include "watch/event_line.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

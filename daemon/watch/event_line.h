@@ -1,6 +1,6 @@
 /* Formats an event as memcached's line. */
-#ifndef SLATE_WATCH_LINE_H
-#define SLATE_WATCH_LINE_H
+#ifndef SLATE_WATCH_EVENT_LINE_H
+#define SLATE_WATCH_EVENT_LINE_H
 #include <stddef.h>
 
 #include "watch/event.h"
