@@ -53,12 +53,12 @@ static void facts_set_stat(lua_State *L, const char *name, uint64_t value) {
     lua_setfield(L, -2, name);
 }
 
-static void facts_push_general(lua_State *L, const struct snapshot *snapshot, bool is_whole) {
+static void facts_push_general(lua_State *L, const struct snapshot *snapshot, bool with_all) {
     const uint64_t *general = snapshot->general;
-    int count = is_whole ? (int)GENERAL_COUNT : (int)GENERAL_READ;
+    int count = with_all ? (int)GENERAL_COUNT : (int)GENERAL_READ;
     lua_createtable(L, 0, count + 1);
     for (int i = 0; i < count; i++) {
-        int stat = is_whole ? i : (int)general_read[i];
+        int stat = with_all ? i : (int)general_read[i];
         facts_set_stat(L, general_stat_names[stat], general[stat]);
     }
     for (int i = 0; snapshot_has_extstore(snapshot) && i < EXTSTORE_COUNT; i++) {
@@ -75,8 +75,8 @@ static void facts_push_general(lua_State *L, const struct snapshot *snapshot, bo
     facts_set_stat(L, "get_misses", is_known ? gets - hits : STAT_ABSENT);
 }
 
-static void facts_push_classes(lua_State *L, const struct snapshot *snapshot, bool is_whole) {
-    int stats = is_whole ? (int)CLASS_COUNT : (int)CLASS_READ;
+static void facts_push_classes(lua_State *L, const struct snapshot *snapshot, bool with_all) {
+    int stats = with_all ? (int)CLASS_COUNT : (int)CLASS_READ;
     lua_newtable(L);
     lua_Integer count = 0;
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
@@ -87,7 +87,7 @@ static void facts_push_classes(lua_State *L, const struct snapshot *snapshot, bo
         lua_createtable(L, 0, stats + 1);
         facts_set_stat(L, "id", id);
         for (int i = 0; i < stats; i++) {
-            int stat = is_whole ? i : (int)class_read[i];
+            int stat = with_all ? i : (int)class_read[i];
             facts_set_stat(L, class_stat_names[stat], one->value[stat]);
         }
         lua_seti(L, -2, ++count);
@@ -138,17 +138,17 @@ static void facts_push_settings(lua_State *L, const struct snapshot *snapshot) {
     }
 }
 
-void lua_facts_push(lua_State *L, const struct snapshot *snapshot, bool is_whole) {
+void lua_facts_push(lua_State *L, const struct snapshot *snapshot, bool with_all) {
     luaL_checkstack(L, 4, NULL);
     lua_createtable(L, 0, 7);
     lua_values_set_text(L, "version", snapshot->version[0] != '\0' ? snapshot->version : NULL);
     lua_values_set_number(L, "time_s", (double)snapshot->at_ms / 1000);
     lua_values_set_text(L, "slated", snapshot->is_slated ? snapshot->own_version : NULL);
-    facts_push_general(L, snapshot, is_whole);
+    facts_push_general(L, snapshot, with_all);
     lua_setfield(L, -2, "general");
     facts_push_settings(L, snapshot);
     lua_setfield(L, -2, "settings");
-    facts_push_classes(L, snapshot, is_whole);
+    facts_push_classes(L, snapshot, with_all);
     lua_setfield(L, -2, "classes");
     lua_createtable(L, 0, 1);
     facts_set_stat(L, "total_malloced", snapshot->general[GENERAL_total_malloced]);

@@ -18,7 +18,7 @@ bool lua_outside_push_file(lua_State *L, const char *path, size_t most_bytes);
  * whether the file does not exist. */
 int lua_outside_read_file(lua_State *L);
 
-/* Pushes the path of a file of lua/slate/base/places.lua; nil if there is no home. */
+/* Pushes the path of one of the files of slate.base.places; nil if there is no home folder. */
 void lua_outside_push_place(lua_State *L, const char *file);
 /* The same path for C; false if there is no home, or out is too small. */
 bool lua_outside_place(const char *file, char *out, size_t out_bytes);

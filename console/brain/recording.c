@@ -352,7 +352,7 @@ static int recording_make_line(lua_State *L) {
     return 0;
 }
 
-char *recording_whole(const struct raw_replies *raw, const struct raw_about *about) {
+char *recording_complete_line(const struct raw_replies *raw, const struct raw_about *about) {
     struct making making = {.raw = raw, .about = about};
     char why[200];
     lua_values_call(recording_make_line, &making, why, sizeof why);
@@ -360,31 +360,31 @@ char *recording_whole(const struct raw_replies *raw, const struct raw_about *abo
 }
 
 /* Looks at a file that exists: true when it is empty or a recording. */
-static bool is_recording(int fd, off_t bytes, bool *ends_whole) {
+static bool is_recording(int fd, off_t bytes, bool *ends_complete) {
     char first[EXAMINE_BYTES + 1], last = '\n';
     ssize_t got = pread(fd, first, EXAMINE_BYTES, 0);
     if (got <= 0) {
-        *ends_whole = true;
+        *ends_complete = true;
         return got == 0;
     }
     first[got] = '\0';
-    *ends_whole = pread(fd, &last, 1, bytes - 1) == 1 && last == '\n';
+    *ends_complete = pread(fd, &last, 1, bytes - 1) == 1 && last == '\n';
     return strstr(first, "{\"schema\":\"" SCHEMA "\"") != NULL;
 }
 
 bool recording_append_to(struct recording_writer *writer, const char *path, char *why,
                          size_t why_bytes) {
     struct stat info;
-    bool ends_whole;
+    bool ends_complete;
     int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
     if (fd < 0 || fstat(fd, &info) != 0) {
         snprintf(why, why_bytes, "cannot write %.100s: %s", path, strerror(errno));
     } else if (!S_ISREG(info.st_mode)) {
         snprintf(why, why_bytes, "cannot write %.100s: not a regular file", path);
-    } else if (!is_recording(fd, info.st_size, &ends_whole)) {
+    } else if (!is_recording(fd, info.st_size, &ends_complete)) {
         snprintf(why, why_bytes, "%.100s exists and is not a recording: nothing was written to it",
                  path);
-    } else if (!ends_whole && write(fd, "\n", 1) != 1) {
+    } else if (!ends_complete && write(fd, "\n", 1) != 1) {
         /* the torn line of an earlier run stays open */
         snprintf(why, why_bytes, "cannot write %.100s: %s", path, strerror(errno));
     } else {

@@ -55,7 +55,7 @@ struct raw_about {
 
 /* The snapshot as a complete line with its newline; the caller frees it. NULL when the line cannot
  * be made. */
-char *recording_whole(const struct raw_replies *raw, const struct raw_about *about);
+char *recording_complete_line(const struct raw_replies *raw, const struct raw_about *about);
 
 /* A file under recording: complete snapshots, and between them lines of changes. */
 struct recording_writer {

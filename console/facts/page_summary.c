@@ -53,7 +53,7 @@ void page_summary_of(const struct model *model, unsigned class_id, struct page_s
     const struct snapshot *now = model_now(model);
     memset(summary, 0, sizeof *summary);
     summary->youngest_s = summary->oldest_s = NAN;
-    if (detail_is_known(details, INQUIRY_PAGES) && details->pages.is_whole) {
+    if (detail_is_known(details, INQUIRY_PAGES) && details->pages.is_complete) {
         summary->is_exact = true;
         for (unsigned i = 0; i < details->pages.count; i++) {
             const struct page_info *page = &details->pages.pages[i];

@@ -32,11 +32,11 @@ static struct {
 } openssl;
 
 #define OPENSSL_FIND(name) \
-    is_whole = (*(void **)&openssl.name = dlsym(openssl.library, #name)) != NULL && is_whole;
+    is_complete = (*(void **)&openssl.name = dlsym(openssl.library, #name)) != NULL && is_complete;
 
 static bool tls_load_openssl(char *why, size_t why_bytes) {
     char file[40];
-    bool is_whole = true;
+    bool is_complete = true;
     if (openssl.library != NULL) {
         return true;
     }
@@ -47,11 +47,11 @@ static bool tls_load_openssl(char *why, size_t why_bytes) {
         return false;
     }
     OPENSSL(OPENSSL_FIND)
-    if (!is_whole) {
+    if (!is_complete) {
         snprintf(why, why_bytes, "TLS needs OpenSSL 3, and %s is another", file);
         openssl.library = NULL;
     }
-    return is_whole;
+    return is_complete;
 }
 
 struct tls_context {

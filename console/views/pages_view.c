@@ -24,7 +24,7 @@ static void pages_set_cursor(const struct frame *frame, struct ui *ui, const str
 
 static bool pages_are_exact(const struct frame *frame) {
     const struct details *details = model_details(frame->model);
-    return detail_is_known(details, INQUIRY_PAGES) && details->pages.is_whole;
+    return detail_is_known(details, INQUIRY_PAGES) && details->pages.is_complete;
 }
 
 static void pages_draw_head(const struct frame *frame, const struct ui *ui, struct cells *cells,

@@ -208,7 +208,7 @@ describe("drawing", function()
             for terminal, start in pairs(STARTS) do
                 local path = ("%s/%s.%s"):format(gallery, kind.name, terminal)
                 assert.truthy(server.read_file(path):find(start), terminal)
-                assert.is_true(chart.is_whole(path, terminal), path)
+                assert.is_true(chart.is_complete(path, terminal), path)
             end
             local svg = server.read_file(("%s/%s.svg"):format(gallery, kind.name))
             assert.truthy(svg:find(">" .. figure.title:gsub("%p", "%%%0") .. "<") or svg:find(figure.title, 1, true))
@@ -257,10 +257,10 @@ describe("drawing", function()
             local bytes = server.read_file(path)
             for _, kept in ipairs({ 0, 1, #bytes // 2, #bytes - 4 }) do
                 server.write_file(path, bytes:sub(1, kept))
-                assert.is_false(chart.is_whole(path, terminal), terminal .. " of " .. kept .. " bytes")
+                assert.is_false(chart.is_complete(path, terminal), terminal .. " of " .. kept .. " bytes")
             end
         end
-        assert.is_false(chart.is_whole(folder .. "/nowhere.png", "png"))
+        assert.is_false(chart.is_complete(folder .. "/nowhere.png", "png"))
     end)
 
     it("says that gnuplot is missing, and how to get it", function()

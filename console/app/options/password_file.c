@@ -52,11 +52,11 @@ bool password_file_read(const char *path, char out[CREDENTIALS_MOST + 1], char *
         fclose(file);
     }
     size_t bytes = strcspn(line, "\r\n");
-    bool is_whole = bytes < CREDENTIALS_MOST;
+    bool is_complete = bytes < CREDENTIALS_MOST;
     line[bytes] = '\0';
     password_cut_role(line);
     char *colon = strchr(line, ':');
-    if (!is_read || !is_whole || colon == NULL || colon == line || colon[1] == '\0' ||
+    if (!is_read || !is_complete || colon == NULL || colon == line || colon[1] == '\0' ||
         strchr(line, ' ') != NULL) {
         if (is_read) {
             snprintf(why, why_bytes,

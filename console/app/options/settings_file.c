@@ -41,8 +41,8 @@ static bool settings_take_line(setting_taker *take, void *taker, char *line, cha
 }
 
 /* Reads the complete file, ended by a zero; false with a sentence in why. */
-static bool settings_read_whole(const char *path, char text[FILE_LIMIT + 1], bool *exists,
-                                char *why, size_t why_bytes) {
+static bool settings_read_text(const char *path, char text[FILE_LIMIT + 1], bool *exists,
+                               char *why, size_t why_bytes) {
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     *exists = fd >= 0 || errno != ENOENT;
@@ -74,7 +74,7 @@ enum settings_read settings_file_read(const char *path, bool must_exist, setting
                                       void *taker, char *why, size_t why_bytes) {
     static char text[FILE_LIMIT + 1];
     bool exists;
-    if (!settings_read_whole(path, text, &exists, why, why_bytes)) {
+    if (!settings_read_text(path, text, &exists, why, why_bytes)) {
         return !exists && !must_exist ? SETTINGS_TAKEN : SETTINGS_UNREADABLE;
     }
     unsigned number = 1;

@@ -191,7 +191,7 @@ static struct raw_about session_about_line(const struct session *session, int64_
 
 char *session_line(const struct session *session, int64_t wall_ms) {
     struct raw_about about = session_about_line(session, wall_ms);
-    return recording_whole(&session->raw, &about);
+    return recording_complete_line(&session->raw, &about);
 }
 
 static void session_write_line(struct session *session, int64_t wall_ms) {

@@ -79,6 +79,6 @@ void page_list_parse(struct page_list *list, const char *text, size_t text_bytes
             list->notes_use = list->notes_use || page.unused_s != UINT32_MAX;
         }
     }
-    list->is_whole = list->is_whole || !goes_on;
+    list->is_complete = list->is_complete || !goes_on;
     list->next = goes_on ? (unsigned)next : 0;
 }

@@ -23,7 +23,7 @@ struct page_list {
     struct page_info *pages; /* the pages by number */
     unsigned count, room;    /* highest number seen, plus one; allocated entries */
     unsigned next;           /* first page of the next part; 0 after the last part */
-    bool is_whole;           /* every part was seen once */
+    bool is_complete;           /* every part was seen once */
     bool notes_use;          /* some page has the time of its use */
 };
 

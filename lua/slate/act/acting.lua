@@ -151,13 +151,13 @@ function Acting:carry_out(client, run)
     return #run.steps == 1 and text or ("all %d changes made; the last: %s"):format(#run.steps, text), true
 end
 
-function Acting:end_change(run, is_whole, entry)
+function Acting:end_change(run, is_complete, entry)
     if run.kind == "redo" then
-        forget(self.redo, is_whole and run.taken or nil)
+        forget(self.redo, is_complete and run.taken or nil)
     else
         self.redo = {} -- the changes to do again are older than this one
     end
-    if is_whole and run.guards and entry then
+    if is_complete and run.guards and entry then
         self.trial = { title = run.title, guards = run.guards, minutes = run.minutes, entry = entry,
             before = run.before, begun_s = clock.steady_s() }
     end
@@ -175,11 +175,11 @@ end
 function Acting:end_run()
     local run = self.run
     local results = run.talk.results or { "given up: " .. run.talk.failure, false }
-    local text, is_whole = results[1], results[2]
+    local text, is_complete = results[1], results[2]
     self.run = nil
     if run.kind == "change" or run.kind == "redo" then
-        self:end_change(run, is_whole, remember(self.undo, run.done, run.title))
-    elseif is_whole then
+        self:end_change(run, is_complete, remember(self.undo, run.done, run.title))
+    elseif is_complete then
         forget(self.undo, run.taken)
         if run.kind == "trial" then
             text = ("trial reverted, %s: %s"):format(self.trial.why, text)
@@ -195,7 +195,7 @@ function Acting:end_run()
     end
     self.news = text
     if #run.steps > 1 or run.kind == "trial" then
-        self:note(is_whole and "you" or "alarm", text)
+        self:note(is_complete and "you" or "alarm", text)
     end
     self.is_changed = true
 end

@@ -28,10 +28,10 @@ local BATCH <const> = 64 -- items requested at once: enough to hide the round tr
 -- Without the key (`k`): memcached writes a key of the binary protocol as it is.
 local READ_FLAGS <const> = { "u", "f", "t", "c", "v" }
 local STALE_AGAIN <const> = "I"
-local WALKS <const> = 4 -- at most; of a memcached that was just written to, one walk in 40 missed a key
+local WALKS <const> = 4 -- the most; one walk in 40 missed a key, if the memcached was written to just before
 local WALKS_APART_S <const> = 0.05 -- times 4, 8 and 16: a memcached tends its queues once a second, or more often
 -- A cache may fill during the walk.
-local MOST_TIMES <const>, MOST_BESIDE <const> = 4, 1000000
+local MOST_TIMES <const>, MOST_MORE <const> = 4, 1000000
 
 local ENDS <const> = { EN = true, END = true }
 
@@ -111,7 +111,7 @@ local function walk_once(client, prefix, dump)
     end
     local keys, seen, after
     keys, seen, code = keydump.when_free(function()
-        return spool_keys(client, dump.command, dump.key_of, prefix, spool, before.items * MOST_TIMES + MOST_BESIDE)
+        return spool_keys(client, dump.command, dump.key_of, prefix, spool, before.items * MOST_TIMES + MOST_MORE)
     end)
     if not keys then
         spool:close()

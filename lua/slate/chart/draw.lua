@@ -58,7 +58,7 @@ end
 local ENDINGS <const> = { png = "IEND\xae\x42\x60\x82$", svg = "</svg>%s*$", html = "</html>%s*$" }
 
 --- True if a picture ends as its format requires: gnuplot reports success on a full disk, too.
-function M.is_whole(path, terminal)
+function M.is_complete(path, terminal)
     local file = io.open(path, "rb")
     if not file then
         return false
@@ -82,7 +82,7 @@ function M.write(figure, path, options)
     }), options.program)
     if not ok then
         return nil, message, code
-    elseif not M.is_whole(path, terminal) then
+    elseif not M.is_complete(path, terminal) then
         return nil, ("cannot write %s: the picture came out cut short; is the disk full?"):format(path), "output"
     end
     return true

@@ -31,7 +31,7 @@ local WHOLE <const> = {
 }
 
 -- True if an entry has all fields that an undo needs. A damaged or later record may have other fields.
-local function is_whole(entry)
+local function is_complete(entry)
     return math.type(entry.id) == "integer" and WHOLE[entry.what] ~= nil and WHOLE[entry.what](entry)
         and type(entry.server) == "string" and (entry.undoes == nil or math.type(entry.undoes) == "integer")
         and (entry.back == nil or is_text(entry.back)) and (entry.with == nil or math.type(entry.with) == "integer")
@@ -51,7 +51,7 @@ function M.entries(text)
     local list, by_id = {}, {}
     for line in text:gmatch("[^\n]+") do
         local entry = entry_of(line)
-        if is_whole(entry) then
+        if is_complete(entry) then
             list[#list + 1], by_id[entry.id] = entry, entry
         elseif entry.what == "outcome" and by_id[entry.of] and type(entry.words) == "string" then
             local of = by_id[entry.of]
@@ -79,7 +79,7 @@ function M.backwards(from)
         while i > 1 do
             i = i - 1
             local entry = is_of_text and entry_of(list[i]) or list[i]
-            if is_whole(entry) then
+            if is_complete(entry) then
                 return entry
             end
         end

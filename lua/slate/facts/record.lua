@@ -62,7 +62,7 @@ end
 -- Returns the writer, or nil, message and code: "usage" if the file must not be changed, "output" if it cannot be
 -- opened.
 function M.create(path, may_append, is_whole)
-    local ends_whole, input = true, require "slate.base.input"
+    local ends_complete, input = true, require "slate.base.input"
     local kind = input.kind(path)
     if kind == "other" or kind == "socket" then
         return nil, ("cannot write %s: %s"):format(path, input.NOT_REGULAR), "output"
@@ -70,11 +70,11 @@ function M.create(path, may_append, is_whole)
     local existing = io.open(path, "rb")
     if existing then
         local ok
-        ok, ends_whole = examine(existing, path)
+        ok, ends_complete = examine(existing, path)
         local is_empty = ok and existing:seek("end") == 0
         existing:close()
         if not ok then
-            return nil, ends_whole, "usage"
+            return nil, ends_complete, "usage"
         elseif not is_empty and not may_append then
             return nil, path .. " exists: choose another name, or --append to continue it", "usage"
         end
@@ -84,7 +84,7 @@ function M.create(path, may_append, is_whole)
         return nil, "cannot write " .. problem, "output"
     end
     local writer = M.writer(file, path, not is_whole)
-    if not ends_whole then
+    if not ends_complete then
         file:write("\n") -- closes the torn line of an earlier run
     end
     return writer

@@ -79,8 +79,8 @@ function M.places(one)
     return list
 end
 
--- All fields except the numbers, as one text; a line of changes needs it unchanged.
-local function rest_of(one)
+-- All fields except the numbers, as one text. Only while this text stays the same can a line have changes alone.
+local function remainder_of(one)
     local fields = { tostring(one.server), tostring(one.version), tostring(one.slated) }
     for i, part in ipairs(parts_of(one)) do
         for _, key in ipairs(keys_of(part, i == 1)) do
@@ -120,7 +120,7 @@ end
 --- The changes from one snapshot to the next as the text d; nil if the next must be written whole. Rounds numbers of
 -- `after` that are not whole to millionths, as a reader will have them.
 function M.between(before, after)
-    if after.settings or rest_of(before) ~= rest_of(after) then
+    if after.settings or remainder_of(before) ~= remainder_of(after) then
         return nil
     end
     local was, is, out, skipped = parts_of(before), parts_of(after), {}, 0

@@ -100,7 +100,7 @@ local function starving(second)
     return { { id = 3 }, { id = 7, total_pages = 5, age = 10, evicted = second * 600, cmd_set = second * 600 } }
 end
 
--- Nine of ten requests hit 5,120 items: clients request one tenth more items, half a page's worth.
+-- A class of 5,120 items, which nine of ten requests hit: a tenth more items, half a page, would satisfy all requests.
 local function nearly_there(second)
     return { { id = 3 }, { id = 7, total_pages = 5, age = 10, evicted = second * 600, cmd_set = second * 600,
         get_hits = second * 5400 } }

@@ -158,7 +158,7 @@ local function murmur_seed(key)
 end
 
 -- The bytes after the last whole word, as a little-endian number.
-local function rest_of(key, at)
+local function remainder_of(key, at)
     return at <= #key and string.unpack("<I" .. #key - at + 1, key, at) or 0
 end
 
@@ -175,7 +175,7 @@ function M.murmur(key)
         at = at + 4
     end
     if at <= #key then
-        hash = ((hash ~ rest_of(key, at)) * FACTOR) & MASK
+        hash = ((hash ~ remainder_of(key, at)) * FACTOR) & MASK
     end
     hash = ((hash ~ (hash >> 13)) * FACTOR) & MASK
     return hash ~ (hash >> 15)
@@ -198,7 +198,7 @@ function M.murmur3(key)
         hash = (left(hash ~ scrambled((string.unpack("<I4", key, at))), 13) * 5 + 0xe6546b64) & MASK
         at = at + 4
     end
-    hash = hash ~ scrambled(rest_of(key, at)) ~ #key
+    hash = hash ~ scrambled(remainder_of(key, at)) ~ #key
     hash = ((hash ~ (hash >> 16)) * 0x85ebca6b) & MASK
     hash = ((hash ~ (hash >> 13)) * 0xc2b2ae35) & MASK
     return hash ~ (hash >> 16)

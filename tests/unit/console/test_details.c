@@ -81,12 +81,12 @@ TEST(test_the_page_list_comes_in_parts) {
     static const char again[] = "STAT page:1 6 owned 1 20 1 -\r\nSTAT next 7\r\nEND\r\n";
     struct page_list list = {0};
     page_list_parse(&list, first, sizeof first - 1);
-    ok(!list.is_whole && list.next == 7, "the first part says where the next begins");
+    ok(!list.is_complete && list.next == 7, "the first part says where the next begins");
     is(list.pages[1].state, PAGE_STATE_DRAINING, "a page that is being emptied");
     is(list.pages[1].unused_s, 7, "with its time unused");
     ok(list.notes_use && list.pages[0].unused_s == UINT32_MAX, "where the server notes it");
     page_list_parse(&list, second, sizeof second - 1);
-    ok(list.is_whole && list.next == 0 && list.pages[9].class_id == 5, "the last part makes it whole");
+    ok(list.is_complete && list.next == 0 && list.pages[9].class_id == 5, "the last part makes it whole");
     page_list_parse(&list, again, sizeof again - 1);
     is(list.pages[0].state, PAGE_STATE_NONE, "a page that is not listed any more has no class");
     is(list.pages[1].class_id, 6, "one that moved has its new class");

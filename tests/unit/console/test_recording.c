@@ -179,7 +179,7 @@ TEST(test_changes_lead_to_the_written_snapshot) {
         ok(!snapshot_class(&snapshot, last + 1)->present, "and no class is more");
         make_up(&raw, i, last);
         char *shown = recording_line(recording);
-        char *wanted = recording_whole(&raw, &(struct raw_about){"cache7", "", wall_ms});
+        char *wanted = recording_complete_line(&raw, &(struct raw_about){"cache7", "", wall_ms});
         ok(shown != NULL && strncmp(shown, wanted, strlen(shown)) == 0, "it can be had as a whole line: %s", shown);
         free(shown);
         free(wanted);

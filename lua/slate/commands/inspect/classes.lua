@@ -119,7 +119,7 @@ local function only(rows, ids)
     return chosen
 end
 
--- Adds the columns of an operator's own rules to the rows, as their field own. Returns the columns; nil without any.
+-- Adds the columns of an operator's own rules to the field `own` of each row. Returns the columns; nil without any.
 local function add_own(context, known)
     local own = require("slate.judge.rules").own(function(message) context:print_note(message) end)
     if not own or #own.columns == 0 then
