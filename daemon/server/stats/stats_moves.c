@@ -9,7 +9,7 @@
     X(mode, text, name, TEXT, words.mode, "mode of automove") \
     X(why, text, reason, TEXT, words.why, "last decision, or the reason why no page moves") \
     X(failed, text, reason, TEXT, words.failed[0] ? words.failed : "none", \
-      "the mode that failed last, and why; since then the mode before it is on, or off") \
+      "the mode that failed last, with the reason; the mode before it, or off, took its place") \
     X(state, text, reason, TEXT, words.state[0] ? words.state : "none", \
       "state of the mode, in its own words") \
     X(running, gauge, flag, U64, t.moving, "1: a page is being moved, or its move was requested") \
