@@ -152,7 +152,7 @@ struct cache_view {
  *
  *     enum cache_read how;
  *     do {
- *         how = cache_read_begin(ct, &key, spot, &r); // r's fields are bounded, not yet true
+ *         how = cache_read_begin(ct, &key, hint, &r); // r's fields are bounded, not yet true
  *         if (how == CACHE_READ_COPY) { format r; cache_read_copy(&r, to); }
  *     } while (!cache_read_end(ct, &r)); // true: they are; counts the hit or miss, marks the item
  *
@@ -231,7 +231,7 @@ struct cache_store {
     const char *value;         /* value_bytes bytes */
     uint64_t compare_cas; /* 0: compares with no item, also where items have no CAS and show 0 */
     uint64_t cas;              /* new CAS; 0: the next */
-    struct index_hint spot;    /* hint for the key's bucket, or zeroes */
+    struct index_hint hint;    /* hint for the key's bucket, or zeroes */
     enum cache_mode mode;
     uint32_t value_bytes;
     uint32_t client_flags;

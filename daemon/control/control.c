@@ -115,7 +115,7 @@ uint64_t control_step(struct control *c, uint64_t now_us) {
     return control_due_us(c, now_us);
 }
 
-/* Sleeps until a step is due or somebody wakes the thread. */
+/* Sleeps until a step is due or another thread calls control_wake. */
 static void control_sleep(struct control *c, uint64_t due_us) {
     uint64_t now_us = clock_mono_us(), us = due_us > now_us ? due_us - now_us : 0, n;
     struct pollfd p = {.fd = c->wake_fd, .events = POLLIN};

@@ -22,14 +22,14 @@ static uint32_t get_prefetch_item(const struct cache *c, uint32_t ref) {
 }
 
 uint32_t cache_prefetch_item(const struct cache *c, const struct key *key,
-                             struct index_hint spot) {
-    return get_prefetch_item(c, index_guess(&partition_of(c, key->hash)->index, spot));
+                             struct index_hint hint) {
+    return get_prefetch_item(c, index_guess(&partition_of(c, key->hash)->index, hint));
 }
 
 uint32_t cache_prefetch_item_behind(const struct cache *c, const struct key *key,
-                                    struct index_hint spot) {
+                                    struct index_hint hint) {
     const struct index *ix = &partition_of(c, key->hash)->index;
-    return get_prefetch_item(c, index_guess_behind(ix, key->hash, spot));
+    return get_prefetch_item(c, index_guess_behind(ix, key->hash, hint));
 }
 
 void cache_prefetch_neighbours(const struct cache *c, uint32_t ref) {
@@ -39,11 +39,11 @@ void cache_prefetch_neighbours(const struct cache *c, uint32_t ref) {
 }
 
 enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
-                                 struct index_hint spot, struct cache_reader *r) {
+                                 struct index_hint hint, struct cache_reader *r) {
     const struct cache *c = ct->cache;
     const struct partition *p = partition_of(c, key->hash);
     r->key = key;
-    uint32_t ref = index_find_from(&p->index, key, spot, &r->seen);
+    uint32_t ref = index_find_from(&p->index, key, hint, &r->seen);
     if (ref == 0) {
         r->item = NULL;
         return CACHE_READ_MISS;

@@ -216,15 +216,15 @@ bool link_insert_locked(struct cache_thread *ct, struct partition *p, const stru
 }
 
 struct item *link_find_locked(struct cache_thread *ct, struct partition *p, const struct key *key) {
-    struct index_hint spot = {0};
-    return link_find_from_locked(ct, p, key, &spot);
+    struct index_hint hint = {0};
+    return link_find_from_locked(ct, p, key, &hint);
 }
 
 struct item *link_find_from_locked(struct cache_thread *ct, struct partition *p,
-                                   const struct key *key, struct index_hint *spot) {
+                                   const struct key *key, struct index_hint *hint) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
-    uint32_t ref = index_find_locked(&p->index, key, spot);
+    uint32_t ref = index_find_locked(&p->index, key, hint);
     ct->item_clock = cache_item_clock(c);
     if (ref == 0) {
         return NULL;

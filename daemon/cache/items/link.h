@@ -3,7 +3,7 @@
 #define SLATE_CACHE_ITEMS_LINK_H
 #include "cache/partition.h"
 
-/* Finds the live item of a key; unlinks and counts a dead item. The spot, which may be zeroes,
+/* Finds the live item of a key; unlinks and counts a dead item. The hint, which may be zeroes,
  * becomes the item's, for index_change_begin. */
 struct item *link_find_locked(struct cache_thread *, struct partition *, const struct key *);
 struct item *link_find_from_locked(struct cache_thread *, struct partition *, const struct key *,

@@ -61,7 +61,7 @@ struct set_small {
     const struct index_lookup   *unchanged;
     struct cache_view         *view;
     struct set_plan                plan;
-    struct index_hint          spot;      /* the key's bucket */
+    struct index_hint          hint;      /* the key's bucket */
     uint32_t                   ref;       /* chunk for the new item; 0: none yet */
 };
 
@@ -75,7 +75,7 @@ static void set_small_overwrite_locked(const struct set_small *st, struct item *
     const struct set_plan *plan = &st->plan;
     uint64_t was_bytes =
         item_total_bytes(item_flags(it), st->key->len, item_value_bytes(it));
-    _Atomic uint32_t *change = index_change_begin(st->spot);
+    _Atomic uint32_t *change = index_change_begin(st->hint);
     char *to = link_init_item(ct, it, plan->flags, st->key, plan->value_bytes, plan->client_flags,
                               plan->exptime_s);
     failpoint_reach("half_overwritten");
@@ -131,7 +131,7 @@ static enum set_step set_small_step_locked(struct set_small *st, enum cache_stat
     struct cache_thread *ct = st->ct;
     struct cache *c = ct->cache;
     const struct cache_store *s = st->s;
-    struct item *old = link_find_from_locked(ct, st->p, st->key, &st->spot);
+    struct item *old = link_find_from_locked(ct, st->p, st->key, &st->hint);
     bool changed = st->unchanged != NULL && !index_unchanged(st->unchanged);
     *status = changed ? CACHE_EXISTS : store_condition(s, old);
     if (*status != CACHE_OK) {
@@ -221,7 +221,7 @@ enum cache_status set_if_unchanged(struct cache_thread *ct, const struct key *ke
                            .key = key,
                            .s = s,
                            .unchanged = seen,
-                           .spot = s->spot,
+                           .hint = s->hint,
                            .view = view};
     enum cache_status status = s->value_bytes > ITEM_COPY_MAX
                                    ? set_large(ct, key, s, seen, view, &st.plan.class_id)

@@ -88,9 +88,9 @@ static void utility_read_stores(struct automove_utility *u, const struct snapsho
         utility_note_stores(u, s, i);
         all += u->classes[i].stored_now;
     }
-    double keep = exp(-all * STORES_SHARE / ((double)s->pages_limit * PAGE_BYTES));
+    double fade = exp(-all * STORES_SHARE / ((double)s->pages_limit * PAGE_BYTES));
     for (unsigned i = 1; i <= s->class_count; i++) {
-        u->classes[i].stored = u->classes[i].stored * keep + u->classes[i].stored_now;
+        u->classes[i].stored = u->classes[i].stored * fade + u->classes[i].stored_now;
     }
     u->looked = true;
 }
@@ -332,12 +332,12 @@ static void utility_note_why(struct automove_utility *u, const struct snapshot *
  * come. */
 static uint32_t utility_next_step_us(struct automove_utility *u, const struct snapshot *s,
                                      bool assisted) {
-    bool asked = s->requests != u->requests_seen;
+    bool requested = s->requests != u->requests_seen;
     u->requests_seen = s->requests;
     if (assisted) {
         u->busy_until_us = s->time_us + UTILITY_LATELY_US;
     }
-    return s->time_us < u->busy_until_us ? BUSY_LOOK_US : asked ? UTILITY_LOOK_US : 0;
+    return s->time_us < u->busy_until_us ? BUSY_LOOK_US : requested ? UTILITY_LOOK_US : 0;
 }
 
 bool automove_utility_decide(void *state, const struct snapshot *before,

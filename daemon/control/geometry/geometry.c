@@ -334,10 +334,10 @@ static void geometry_search_pages(struct geometry_change *g) {
 }
 
 static void geometry_work(struct geometry_change *g) {
-    bool late = g->now_us > g->turns_us + PAGE_WAIT_US;
+    bool overdue = g->now_us > g->turns_us + PAGE_WAIT_US;
     if (g->unquiet && !cache_turns_ended(g->cache, g->turns)) {
-        g->due_us = g->now_us + (late ? RETRY_US : TURNS_LOOK_US);
-        if (late) {
+        g->due_us = g->now_us + (overdue ? RETRY_US : TURNS_LOOK_US);
+        if (overdue) {
             geometry_set_why(g, "a worker is busy for too long");
         }
         return;

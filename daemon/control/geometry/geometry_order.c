@@ -57,13 +57,13 @@ static bool geometry_order_sizes(struct geometry_change *g, struct geometry_orde
 /* Adds to a prediction the waste of items whose sizes no item has yet, and the chunk sizes. */
 static void geometry_order_add_sizes(const struct geometry_change *g, struct geometry_order *o,
                                      const struct size_list *to) {
-    struct fit_absent_sizes unseen;
+    struct fit_absent_sizes absent;
     size_t len = strlen(o->answer);
-    fit_absent_sizes(&g->sizes, to, &unseen);
+    fit_absent_sizes(&g->sizes, to, &absent);
     len += (size_t)snprintf(o->answer + len, sizeof o->answer - len,
                             "; sizes that no item has yet would waste %.1f %% on average and "
                             "%.1f %% at most; the sizes: ",
-                            unseen.mean_pct, unseen.most_pct);
+                            absent.mean_pct, absent.most_pct);
     for (unsigned i = 0; i < to->count && len < sizeof o->answer; i++) {
         len += (size_t)snprintf(o->answer + len, sizeof o->answer - len, "%s%u", i > 0 ? "," : "",
                                 to->bytes[i]);

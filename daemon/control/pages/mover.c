@@ -175,9 +175,9 @@ static uint64_t mover_watch_or_pick(struct mover *m, uint64_t now_us) {
 }
 
 /* Begins to drain a page that was picked. */
-static bool mover_begin_page(struct mover *m, uint32_t page, uint32_t kept) {
+static bool mover_begin_page(struct mover *m, uint32_t page, uint32_t retained) {
     struct moving_page *to = &m->begun[m->begun_count];
-    if (!page_move_begin(to, m->ct, page, m->move.from, m->move.to, kept)) {
+    if (!page_move_begin(to, m->ct, page, m->move.from, m->move.to, retained)) {
         return false;
     }
     if (to->state == PAGE_MOVE_EMPTYING && m->move.pick == PICK_FREE) {
@@ -190,9 +190,9 @@ static bool mover_begin_page(struct mover *m, uint32_t page, uint32_t kept) {
 
 /* Begins with the first pages that are not in use, `most` of them, or else with one in use. */
 static void mover_begin_pages(struct mover *m, unsigned most, uint64_t now_us) {
-    uint32_t kept = m->move.last_too ? 0 : 1;
+    uint32_t retained = m->move.last_too ? 0 : 1;
     m->at = m->begun_count = 0;
-    if (slab_pages_beyond(cache_slab(m->cache), m->move.from, kept) == 0) {
+    if (slab_pages_beyond(cache_slab(m->cache), m->move.from, retained) == 0) {
         return;
     }
     for (int in_use = 0; in_use < 2 && m->begun_count == 0; in_use++) {
@@ -200,7 +200,7 @@ static void mover_begin_pages(struct mover *m, unsigned most, uint64_t now_us) {
         for (unsigned i = 0; i < m->picked.count && m->begun_count < (in_use ? 1 : most); i++) {
             uint32_t page = m->picked.pages[i];
             if (!mover_avoids(m, page, now_us) && (in_use || !drain_page_is_held(m->cache, page))) {
-                mover_begin_page(m, page, kept);
+                mover_begin_page(m, page, retained);
             }
         }
     }

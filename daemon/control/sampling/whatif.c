@@ -278,9 +278,9 @@ static void whatif_take_records(struct whatif *w, uint32_t now_s) {
     lock_release(&w->lock);
 }
 
-static void whatif_add_reads(struct reads *r, double keep, uint64_t hits, uint64_t misses) {
-    r->hits = r->hits * keep + (double)hits;
-    r->misses = r->misses * keep + (double)misses;
+static void whatif_add_reads(struct reads *r, double fade, uint64_t hits, uint64_t misses) {
+    r->hits = r->hits * fade + (double)hits;
+    r->misses = r->misses * fade + (double)misses;
 }
 
 static void whatif_end_window(struct whatif *w) {

@@ -126,9 +126,9 @@ bool listen_list_requests_certificates(const struct settings *s) {
     const char *list = s->inter;
     char why[SETTING_WHY_BYTES];
     struct listen_entry e;
-    bool asks = false;
-    while (!asks && listen_list_next(&list, &e, why) > 0) {
-        asks = e.tls == LISTEN_TLS_PEER || (e.tls == LISTEN_TLS_AS_SET && s->ssl_verify_mode != 0);
+    bool wants = false;
+    while (!wants && listen_list_next(&list, &e, why) > 0) {
+        wants = e.tls == LISTEN_TLS_PEER || (e.tls == LISTEN_TLS_AS_SET && s->ssl_verify_mode != 0);
     }
-    return asks && s->ssl_enabled && s->ssl_ca_cert != NULL;
+    return wants && s->ssl_enabled && s->ssl_ca_cert != NULL;
 }

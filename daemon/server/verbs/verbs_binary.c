@@ -186,7 +186,7 @@ static char *binary_store(struct serving *sv, const struct request *r, char *p) 
     struct cache_store wanted;
     struct cache_view view = {0};
     binary_store_of(sv, r, &wanted);
-    wanted.spot = *sv->hint;
+    wanted.hint = *sv->hint;
     enum cache_status status = cache_store(sv->ct, &r->key, &wanted, &view);
     return binary_stored(sv, r, status, &view, p);
 }

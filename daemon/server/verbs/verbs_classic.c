@@ -117,7 +117,7 @@ static char *classic_store(struct serving *sv, const struct request *r, char *p)
         cache_store_bad_terminator(sv->ct, &r->key, &wanted);
         return r->flags & REQUEST_NOREPLY ? p : PUT(p, reply_bad_data);
     }
-    wanted.spot = *sv->hint;
+    wanted.hint = *sv->hint;
     struct cache_view view;
     enum cache_status status =
         cache_store(sv->ct, &r->key, &wanted, observed(sv, EVENT_MUTATIONS) ? &view : NULL);

@@ -344,7 +344,7 @@ static char *meta_set(struct serving *sv, const struct request *r, char *p) {
         return put_text(p, reply_bad_data);
     }
     struct cache_view view = {0};
-    store.spot = *sv->hint;
+    store.hint = *sv->hint;
     enum cache_status status = cache_store(sv->ct, &r->key, &store, &view);
     return meta_stored(sv, r, &m, status, &view, p);
 }

@@ -268,7 +268,7 @@ static pthread_barrier_t begun; /* each thread has done one look-up */
 
 struct reader {
     uint64_t looks, false_misses, false_hits, seed;
-    struct index_hint spots[2 * STAY]; /* the reader's keys, as they were some time before */
+    struct index_hint hints[2 * STAY]; /* the reader's keys, as they were some time before */
 };
 
 /* The first items are always there, at one place or the other: a valid look-up must find them. The last ones never are. */
@@ -281,16 +281,16 @@ static void *read_on(void *arg) {
         uint32_t n = (uint32_t)(random % STAY) + (stays ? 0 : ITEMS - STAY), ref;
         struct key key = KEY_OF(n);
         struct index_lookup look;
-        struct index_hint *spot = &r->spots[n < STAY ? n : n - (ITEMS - 2 * STAY)];
+        struct index_hint *hint = &r->hints[n < STAY ? n : n - (ITEMS - 2 * STAY)];
         if (random >> 60 == 0) {
-            *spot = index_prefetch(&shared, key.hash);
+            *hint = index_prefetch(&shared, key.hash);
         }
         do {
-            if (spot->at != NULL) {
-                index_guess(&shared, *spot);
-                index_guess_behind(&shared, key.hash, *spot);
+            if (hint->at != NULL) {
+                index_guess(&shared, *hint);
+                index_guess_behind(&shared, key.hash, *hint);
             }
-            ref = index_find_from(&shared, &key, *spot, &look);
+            ref = index_find_from(&shared, &key, *hint, &look);
         } while (!index_unchanged(&look));
         if (r->looks++ == 0) {
             pthread_barrier_wait(&begun);
@@ -397,29 +397,29 @@ static void test_a_change_of_a_key_holds_up_few_others(void) {
 
 static void test_a_spot_serves_however_much_changes(void) {
     static struct index ix;
-    static struct index_hint spots[ITEMS];
+    static struct index_hint hints[ITEMS];
     uint32_t wrong = 0, gone = 0;
     index_init(&ix, kind, &pool, &arena->space);
     for (uint32_t n = 0; n < ITEMS; n++) {
         insert(&ix, n, refs[n]);
-        spots[n] = index_prefetch(&ix, KEY_OF(n).hash);
+        hints[n] = index_prefetch(&ix, KEY_OF(n).hash);
     }
     for (uint32_t n = 0; n < ITEMS; n++) {
         struct key key = KEY_OF(n);
         struct index_lookup look;
-        struct index_hint spot = spots[n];
-        wrong += index_find_locked(&ix, &key, &spot) != refs[n];
-        wrong += index_find_from(&ix, &key, spots[n], &look) != refs[n] || !index_unchanged(&look);
-        _Atomic uint32_t *change = index_change_begin(spot);
+        struct index_hint hint = hints[n];
+        wrong += index_find_locked(&ix, &key, &hint) != refs[n];
+        wrong += index_find_from(&ix, &key, hints[n], &look) != refs[n] || !index_unchanged(&look);
+        _Atomic uint32_t *change = index_change_begin(hint);
         wrong += index_unchanged(&look);
         index_version_end(change);
     }
-    is(wrong, 0, "%s: a spot from before the index grew finds its key", kind->name);
+    is(wrong, 0, "%s: a hint from before the index grew finds its key", kind->name);
     for (uint32_t n = 0; n < ITEMS; n++) {
         struct key key = KEY_OF(n);
         index_remove(&ix, key.hash, refs[n]);
-        struct index_hint spot = spots[n];
-        gone += index_find_locked(&ix, &key, &spot) == 0;
+        struct index_hint hint = hints[n];
+        gone += index_find_locked(&ix, &key, &hint) == 0;
     }
     is(gone, ITEMS, "%s: and misses it once it has gone", kind->name);
     index_fini(&ix);
