@@ -399,30 +399,30 @@ static void random_order(struct rig *r, uint64_t *x) {
 
 static void test_random_changes_under_load(uint64_t seed) {
     const unsigned least_changes = getenv("ALL") ? 4 : 2;
-    uint64_t begun_us = clock_mono_us(), x = seed | 1;
+    uint64_t x = seed | 1;
     struct rig r;
     struct worker workers[WORKERS];
     fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
     rig_open(&r, 24, &evict_slru, true);
     r.t->settings.geometry.rate_pct = 2000;
-    workers_start(workers, WORKERS, (struct worker){.cache = r.c, .seed = seed, .keys = KEYS, .ends = &load_ends});
     struct geometry_facts f = {.generation = 0};
     run_beside_threads(&r);
-    while (f.generation < least_changes && clock_mono_us() < begun_us + PATIENCE_MS * 1000ull) {
+    workers_start(workers, WORKERS, (struct worker){.cache = r.c, .seed = seed, .keys = KEYS, .ends = &load_ends, .may_begin = &r.worker_turns});
+    while (f.generation < least_changes) {
         random_order(&r, &x);
         step_for(&r, tap_random(&x) % 60000);
         tuner_geometry(r.t, &f);
     }
     bool ends = settles(&r);
     atomic_store(&load_ends, true);
+    workers_go_on(&r);
     struct worker sum = workers_join(workers, WORKERS);
     tuner_geometry(r.t, &f);
     struct tuner_facts moves;
-    do { /* the system's clock, because a page may be a job of the pace's thread */
+    do { /* a page may be a job of the pace's thread */
         step(&r);
         tuner_facts(r.t, &moves);
-    } while (moves.moving && clock_mono_us() < begun_us + 2 * PATIENCE_MS * 1000ull);
-    ok(!moves.moving, "no page drains for good");
+    } while (moves.moving);
     ok(ends && retired_classes(&r) == 0, "under load every change comes to its end, and leaves no class");
     ok(sum.wrong == 0 && sum.refused == 0, "no value is wrong, and no set refused");
     ok(sum.hits > 0 && f.generation >= least_changes, "%" PRIu64 " values were read during %" PRIu64 " changes", sum.hits, f.generation);

@@ -354,6 +354,7 @@ TEST(test_words_are_never_the_mode_s_before) {
 }
 
 int main(void) {
+    rig_clock_run();
     clock_start();
     return tap_main();
 }

@@ -2,20 +2,51 @@
  * moves and changes of chunk sizes. */
 #ifndef TUNE_FIXTURE_H
 #define TUNE_FIXTURE_H
-#include <sched.h>
+#include <poll.h>
+#include <semaphore.h>
 
 #include "accounts.h"
 #include "control/tuner_state.h"
 #include "control/tuner.h"
 
-enum { PATIENCE_MS = 60000, VALUE_MAX = 900 * 1000 };
+enum { PATIENCE_MS = 60000, WORKER_TURNS = 256, VALUE_MAX = 900 * 1000 };
+
+/* The time of the code under test: each reading takes a microsecond and nothing else takes time, until the clock runs as the system's. */
+static _Atomic int64_t rig_clock_us = 1000 * CLOCK_SECOND_US;
+static _Atomic bool    rig_clock_runs;
+static int64_t         rig_clock_behind_us;
+
+static inline int64_t rig_system_us(clockid_t which) {
+    struct timespec t;
+    clock_gettime(which, &t);
+    return t.tv_sec * (int64_t)CLOCK_SECOND_US + t.tv_nsec / 1000;
+}
+
+/* In the place of base/clock_system.c's. */
+struct timespec clock_system(clockid_t which) {
+    bool is_coarse = which == CLOCK_REALTIME_COARSE || which == CLOCK_MONOTONIC_COARSE;
+    int64_t us = !rig_clock_runs                     ? atomic_fetch_add(&rig_clock_us, is_coarse ? 0 : 1)
+                 : which == CLOCK_THREAD_CPUTIME_ID ? rig_system_us(which)
+                                                    : rig_system_us(CLOCK_MONOTONIC) - rig_clock_behind_us;
+    us += which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE ? 1800000000 * (int64_t)CLOCK_SECOND_US : 0;
+    return (struct timespec){.tv_sec = us / (int64_t)CLOCK_SECOND_US, .tv_nsec = us % (int64_t)CLOCK_SECOND_US * 1000};
+}
+
+/* From now on, for suites with threads. */
+static inline void rig_clock_run(void) {
+    if (!rig_clock_runs) {
+        rig_clock_behind_us = rig_system_us(CLOCK_MONOTONIC) - rig_clock_us;
+        rig_clock_runs = true;
+    }
+}
 
 struct rig {
     struct cache        *c;
     struct cache_thread *ct;
     struct tuner        *t;
     uint64_t             now_us;
-    bool                 beside_threads; /* time is then the system's */
+    bool                 beside_threads; /* time is then the system's, and no wait has a limit */
+    sem_t                worker_turns;   /* turns that workers may begin until the next step */
 };
 
 static inline void rig_make(struct rig *r, const struct cache_config *cfg, const struct tuner_config *tc) {
@@ -42,21 +73,46 @@ static inline void rig_close(struct rig *r) {
     fixture_end(&r->c, &r->ct);
 }
 
+/* Waits until the next task is due or somebody wakes the control thread. */
+static inline void step_await(struct rig *r, uint64_t due_us) {
+    uint64_t now_us = clock_mono_us(), us = due_us > now_us ? due_us - now_us : 0, wakes;
+    struct timespec timeout = {.tv_sec = (time_t)(us / CLOCK_SECOND_US), .tv_nsec = (long)(us % CLOCK_SECOND_US) * 1000};
+    if (us > 0 && ppoll(&(struct pollfd){.fd = r->t->control.wake_fd, .events = POLLIN}, 1, &timeout, NULL) > 0) {
+        (void)!read(r->t->control.wake_fd, &wakes, sizeof wakes);
+    }
+    r->now_us = clock_mono_us();
+}
+
+static inline void workers_go_on(struct rig *r) {
+    int turns;
+    for (sem_getvalue(&r->worker_turns, &turns); turns < WORKER_TURNS; turns++) {
+        sem_post(&r->worker_turns);
+    }
+}
+
 /* Runs all due tasks, and goes on to the time of the next one. */
 static inline void step(struct rig *r) {
     uint64_t due_us = tuner_tend_at(r->t, r->now_us), soon_us = r->now_us + 10 * 1000;
-    r->now_us = due_us < soon_us ? due_us : soon_us;
+    due_us = due_us < soon_us ? due_us : soon_us;
     if (r->beside_threads) {
-        sched_yield();
-        r->now_us = clock_mono_us();
+        workers_go_on(r);
+        step_await(r, due_us);
+    } else {
+        r->now_us = due_us;
     }
 }
 
 /* From now on others use the cache, and the pace has its thread. */
 static inline void run_beside_threads(struct rig *r) {
+    rig_clock_run();
+    sem_init(&r->worker_turns, 0, 0);
     r->beside_threads = pace_start(&r->t->pace);
     r->now_us = clock_mono_us();
     ok(r->beside_threads, "the pace has a thread");
+}
+
+static inline uint64_t patience_end_us(const struct rig *r) {
+    return r->beside_threads ? UINT64_MAX : r->now_us + PATIENCE_MS * UINT64_C(1000);
 }
 
 static inline void step_for(struct rig *r, uint64_t us) {
@@ -81,7 +137,7 @@ static inline const char *order(struct rig *r, const struct geometry_order *o) {
     if (!tuner_order_geometry(r->t, &call.order)) {
         return "nobody answers";
     }
-    for (uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000); r->now_us < end_us && !call.answered;) {
+    for (uint64_t end_us = patience_end_us(r); r->now_us < end_us && !call.answered;) {
         step(r);
     }
     return call.answered ? call.order.answer : "nobody answers";
@@ -110,7 +166,7 @@ static inline struct geometry_facts facts_of(const struct rig *r) {
 }
 
 static inline bool settles(struct rig *r) {
-    uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000);
+    uint64_t end_us = patience_end_us(r);
     while (facts_of(r).state != GEOMETRY_STEADY && r->now_us < end_us) {
         step(r);
     }
@@ -159,7 +215,7 @@ static inline uint32_t pages_of(const struct rig *r, unsigned class_id) {
 /* Steps until no page moves or has to. */
 static inline struct tuner_facts at_rest(struct rig *r) {
     struct tuner_facts f;
-    uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000);
+    uint64_t end_us = patience_end_us(r);
     do {
         step(r);
         tuner_facts(r->t, &f);

@@ -2,6 +2,7 @@
 #ifndef WORKERS_H
 #define WORKERS_H
 #include <pthread.h>
+#include <semaphore.h>
 #include <sys/eventfd.h>
 
 #include "cache_fixture.h"
@@ -13,6 +14,7 @@ struct worker {
     struct cache *cache;
     uint64_t      seed, keys, least; /* operations; afterwards the worker goes on until *ends */
     _Atomic bool *ends;
+    sem_t        *may_begin; /* turns, one each; NULL: as many as there is time for */
     int           turns_fd; /* an eventfd that each turn writes to; 0: none */
     uint64_t      wrong, hits, refused;
     pthread_t     thread;
@@ -49,7 +51,11 @@ static inline void *worker_main(void *arg) {
             cache_delete(ct, &key, &(struct cache_delete){0});
         }
         if (i % WORKER_TURN == 0) {
-            fixture_next_turn(ct, 0);
+            cache_turn_end(ct);
+            if (w->may_begin != NULL) {
+                sem_wait(w->may_begin);
+            }
+            cache_turn_begin(ct);
             if (w->turns_fd != 0) {
                 eventfd_write(w->turns_fd, 1);
             }
