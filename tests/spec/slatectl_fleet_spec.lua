@@ -251,7 +251,7 @@ describe("slatectl fleet warm", function()
 
     it("copies every item of every peer, and leaves those that the new server has", function()
         local client = new:connect()
-        assert(client:set("of1-7", "newer", { flags = 3, ttl_s = 5 }))
+        assert(client:set("of1-7", "newer", { flags = 3, ttl_s = 900 }))
         local told = document((ctl.succeed(("fleet warm %s --from %s,%s --json"):format(new.address, peers[1].address,
             peers[2].address))))
         assert.equal(300, (held(new, "of1-")))

@@ -325,7 +325,7 @@ for _, kind in ipairs(server.both()) do
             end)
             local first, second = large:connect(), into:connect()
             local value = ("0123456789abcdef"):rep(2 << 20)
-            assert(first:set("huge", value, { timeout_s = 60 }))
+            assert(first:set("huge", value))
             assert(first:set("small", "1"))
             for _, line in ipairs({ "save huge.items --server " .. large.address,
                 "load huge.items --server " .. into.address }) do

@@ -248,7 +248,8 @@ end)
 for _, kind in ipairs(server.both()) do
     describe("slatectl judges " .. kind.name, function()
         local ctl = command.beside(setup, teardown, {
-            binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0,track_sizes" },
+            binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0,track_sizes"
+                .. (kind.is_slated and ",no_slab_geometry_auto" or "") }, -- no change but by a claim
         })
 
         it("with the exit codes and the line of a monitoring plugin", function()

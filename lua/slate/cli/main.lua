@@ -76,6 +76,8 @@ M.EXIT = {
     exhausted = 75, refused = 77, interrupted = 130,
 }
 
+M.DEFAULT_TIMEOUT_S = 5
+
 local DEFAULT_SERVER <const> = "127.0.0.1:11211"
 
 local SHARED_HELP <const> = "These options may stand before or after the command."
@@ -275,7 +277,7 @@ local function dispatch(arguments, launcher)
         return module_of(row).pass_through(words, servers[1], parsed, launcher)
     end
     local options = {
-        timeout_s = parsed.timeout or 5, trace = parsed.trace,
+        timeout_s = parsed.timeout or M.DEFAULT_TIMEOUT_S, trace = parsed.trace,
         format = parsed.json and "json" or parsed.jsonl and "jsonl" or parsed.csv and "csv" or nil,
         color = parsed.color, read_only = parsed.read_only, version = launcher.version, bin_dir = launcher.bin_dir,
         is_named = #parsed.server > 0 or os.getenv("SLATE_SERVER") ~= nil,

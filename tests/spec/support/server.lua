@@ -201,8 +201,9 @@ end
 --- The server's standard output and error.
 function Server:log() return self.folder and M.read_file(self.folder .. "/log") or "" end
 
---- A client of this server (slate.wire.client).
+--- A client of this server (slate.wire.client), which waits for a reply as long as for a start if not told otherwise.
 function Server:connect(options)
+    options = setmetatable({ timeout_s = options and options.timeout_s or START_S }, { __index = options })
     return assert(require("slate.wire.client").connect(self.address, options))
 end
 

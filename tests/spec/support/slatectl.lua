@@ -73,6 +73,7 @@ local function globals_of(process, exit)
     return globals
 end
 
+local HANG_S <const> = 60 -- only a hang takes so long: the time-out of commands without --timeout
 local REST_S <const> = 0.01 -- of real time, in which other processes go on
 
 -- Puts a clock that leaps over sleeps into the modules of a process; clock.leapt_s counts the seconds.
@@ -152,6 +153,7 @@ function M.run(process)
     end or coroutine.yield)
     local thread = coroutine.create(function()
         local main = chunk_of(globals.arg[0], globals)
+        globals.require("slate.cli.main").DEFAULT_TIMEOUT_S = HANG_S
         if process.beside then
             return run_beside(globals, process, main, ending)
         elseif process.clock then
