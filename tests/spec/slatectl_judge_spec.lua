@@ -132,37 +132,33 @@ describe("advised sizes", function()
         math.randomseed(SEED)
         local one = server.start({ args = { "-m", "64", "--slab-classes=60", "-o", "no_slab_geometry_auto" } })
         local client = one:connect()
-        local unit, least
-        for round = 1, 1 do
-            assert(client:flush_all())
-            local quiet, n = pipeline(client), 0
-            for _, step in ipairs(random_histogram().sizes) do
-                for _ = 1, step.bytes < 20000 and step.items // 10 or 1 do
-                    n = n + 1
-                    quiet:set(("r%d-%d"):format(round, n), ("x"):rep(step.bytes))
-                end
+        local quiet, n = pipeline(client), 0
+        for _, step in ipairs(random_histogram().sizes) do
+            for _ = 1, step.bytes < 20000 and step.items // 10 or 1 do
+                n = n + 1
+                quiet:set("r" .. n, ("x"):rep(step.bytes))
             end
-            assert(quiet:finish())
-            unit, least = client:command("slabs geometry sizes 1 dry")
-                :match("^BADSIZES .* by at least (%d+), from (%d+) to")
-            local prediction = assert(client:command("slabs geometry auto dry"))
-            local _, fitted = geometry.split_prediction(prediction)
-            local dumper, counts, parts = one:connect(), {}, {}
-            assert.is_nil((require("slate.wire.keydump").each(dumper, { limit = math.maxinteger }, function(key)
-                counts[key.size_bytes] = (counts[key.size_bytes] or 0) + 1
-            end)))
-            for bytes, items in pairs(counts) do
-                parts[#parts + 1] = { bytes = bytes, items = items }
-            end
-            table.sort(parts, function(a, b) return a.bytes < b.bytes end)
-            local rules = { least_bytes = math.tointeger(least), first_bytes = 96, most_bytes = 524288,
-                unit_bytes = math.tointeger(unit), step_bytes = math.tointeger(unit) }
-            local sizes = fit.sizes(parts, rules, { classes_most = 60, used_classes_most = 40, pages = 64 })
-            assert.same(fitted, sizes, ("SEED=%d round %d"):format(SEED, round))
-            local mean, most = fit.unseen_waste({ sizes = parts, exact = true }, sizes)
-            assert.truthy(prediction:find(("waste %.1f %% on average and %.1f %% at most"):format(mean * 100,
-                most * 100), 1, true), prediction)
         end
+        assert(quiet:finish())
+        local unit, least = client:command("slabs geometry sizes 1 dry")
+            :match("^BADSIZES .* by at least (%d+), from (%d+) to")
+        local prediction = assert(client:command("slabs geometry auto dry"))
+        local _, fitted = geometry.split_prediction(prediction)
+        local dumper, counts, parts = one:connect(), {}, {}
+        assert.is_nil((require("slate.wire.keydump").each(dumper, { limit = math.maxinteger }, function(key)
+            counts[key.size_bytes] = (counts[key.size_bytes] or 0) + 1
+        end)))
+        for bytes, items in pairs(counts) do
+            parts[#parts + 1] = { bytes = bytes, items = items }
+        end
+        table.sort(parts, function(a, b) return a.bytes < b.bytes end)
+        local rules = { least_bytes = math.tointeger(least), first_bytes = 96, most_bytes = 524288,
+            unit_bytes = math.tointeger(unit), step_bytes = math.tointeger(unit) }
+        local sizes = fit.sizes(parts, rules, { classes_most = 60, used_classes_most = 40, pages = 64 })
+        assert.same(fitted, sizes, "SEED=" .. SEED)
+        local mean, most = fit.unseen_waste({ sizes = parts, exact = true }, sizes)
+        assert.truthy(prediction:find(("waste %.1f %% on average and %.1f %% at most"):format(mean * 100,
+            most * 100), 1, true), prediction)
         client:close()
         one:stop()
     end)

@@ -8,7 +8,7 @@ local M = {}
 --- A candidate that means: complete names of files.
 M.FILES = ":files"
 
-local SERVER_TIMEOUT_S <const> = 0.3
+M.SERVER_TIMEOUT_S = 0.3
 
 -- A candidate: { word, description }.
 local function row(word, about)
@@ -36,7 +36,7 @@ local function client_of(from)
     end
     local options = require("slate.wire.access").options(os.getenv)
     return server and options and require("slate.wire.client").connect(server, {
-        timeout_s = SERVER_TIMEOUT_S, user = options.user, password = options.password, tls = options.tls })
+        timeout_s = M.SERVER_TIMEOUT_S, user = options.user, password = options.password, tls = options.tls })
 end
 
 local function stats_of(from, group)

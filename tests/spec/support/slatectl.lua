@@ -10,6 +10,8 @@ local M = {}
 
 local ROOT <const> = lfs.currentdir()
 local PATH <const> = ROOT .. "/lua/?.lua;" .. package.path
+local HANG_S <const> = 60 -- only a hang takes so long
+local TIMEOUTS <const> = { ["slate.cli.main"] = "DEFAULT_TIMEOUT_S", ["slate.cli.candidates"] = "SERVER_TIMEOUT_S" }
 local chunks, paths = {}, {} -- by path; by the name of a module
 
 -- A chunk with these globals.
@@ -67,13 +69,15 @@ local function globals_of(process, exit)
             paths[name] = paths[name] or package.searchpath(name, PATH)
             local made = chunk_of(assert(paths[name], "module '" .. name .. "' not found"), globals)(name, paths[name])
             loaded[name] = made == nil and true or made
+            if TIMEOUTS[name] then
+                made[TIMEOUTS[name]] = HANG_S
+            end
         end
         return loaded[name]
     end
     return globals
 end
 
-local HANG_S <const> = 60 -- only a hang takes so long: the time-out of commands without --timeout
 local REST_S <const> = 0.01 -- of real time, in which other processes go on
 
 -- Puts a clock that leaps over sleeps into the modules of a process; clock.leapt_s counts the seconds.
@@ -153,7 +157,6 @@ function M.run(process)
     end or coroutine.yield)
     local thread = coroutine.create(function()
         local main = chunk_of(globals.arg[0], globals)
-        globals.require("slate.cli.main").DEFAULT_TIMEOUT_S = HANG_S
         if process.beside then
             return run_beside(globals, process, main, ending)
         elseif process.clock then

@@ -3,6 +3,7 @@
 #define MOVER_FIXTURE_H
 #include "cache_fixture.h"
 #include "control/pages/mover.h"
+#include "own_clock.h"
 
 enum { VALUE_MAX = 1 << 20 };
 
@@ -17,6 +18,7 @@ struct rig {
 };
 
 static inline void rig_open_with(struct rig *r, const struct cache_config *cfg) {
+    own_reading_us = 1;
     *r = (struct rig){.cache = cache_create(cfg), .now_us = 1, .value = malloc(VALUE_MAX), .read = malloc(VALUE_MAX + 16)};
     r->slab = cache_slab(r->cache);
     r->client = cache_thread_create(r->cache);

@@ -131,14 +131,11 @@ TEST(test_orders_are_checked) {
 }
 
 static void pages_add_up(struct rig *r, const char *claim) {
-    static struct cache_class_facts facts[SLAB_CLASSES_MAX];
-    struct class_set all = class_set_all();
     struct cache_facts cf;
     cache_facts(r->c, &cf);
-    cache_classes_facts(r->c, &all, facts);
     uint64_t pages = cf.pages_free;
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-        pages += facts[i].slab.pages;
+        pages += pages_of(r, i);
     }
     is(pages, cf.pages_limit, "%s", claim);
 }
@@ -149,10 +146,7 @@ TEST(test_pages_add_up_during_a_change) {
     rig_open(&r, 64, &evict_slru, true);
     fill(&r, 150000, 100, 1000);
     ask_factor(&r, 1.4);
-    do {
-        step(&r);
-        f = facts_of(&r);
-    } while (f.pages_held == 0 && f.state != GEOMETRY_STEADY);
+    STEP_UNTIL(&r, (f = facts_of(&r)).pages_held > 0);
     ok(f.pages_held > 0 && f.state == GEOMETRY_DRAINING, "a change keeps pages ready for the next class");
     pages_add_up(&r, "pages of classes and of the pool are all pages then");
     ok(settles(&r), "the change ends");
@@ -173,10 +167,7 @@ TEST(test_pages_over_the_limit_count_for_the_rate) {
     }
     r.t->settings.geometry.rate_pct = 2; /* percent of two pages, one in 25 s */
     is_str(ask_factor(&r, 1.5), "OK", "then fewer");
-    for (int i = 0; i < PATIENCE_MS && f.pages_drained < DRAINED; i++) {
-        step(&r);
-        f = facts_of(&r);
-    }
+    STEP_UNTIL(&r, (f = facts_of(&r)).pages_drained >= DRAINED);
     ok(f.pages_drained >= DRAINED && f.seconds < 25, "pages over the limit count: %u are emptied before one of two pages would be due",
        (unsigned)f.pages_drained);
     rig_close(&r);
@@ -188,9 +179,7 @@ TEST(test_a_higher_rate_holds_at_once) {
     fill(&r, 100000, 100, 1000);
     r.t->settings.geometry.rate_pct = 0.01; /* a page in 150 s */
     ask_factor(&r, 1.4);
-    do {
-        step(&r);
-    } while (facts_of(&r).pages_drained == 0);
+    STEP_UNTIL(&r, facts_of(&r).pages_drained > 0);
     r.t->settings.geometry.rate_pct = 100;
     uint64_t raised_us = r.now_us;
     ok(settles(&r) && r.now_us - raised_us < 100 * CLOCK_SECOND_US, "a change that waits minutes for its next page goes on when the rate is raised");
@@ -207,9 +196,7 @@ TEST(test_pause_resume_and_revert_midway) {
     r.t->settings.geometry.rate_pct = 0.01; /* a page in 150 s: the change cannot end before the pause */
     ask_factor(&r, 1.08);
     f = facts_of(&r);
-    for (int i = 0; i < PATIENCE_MS && !(facts_of(&r).seconds > f.seconds + 0.05); i++) {
-        step(&r);
-    }
+    STEP_UNTIL(&r, facts_of(&r).seconds > f.seconds + 0.05);
     ok(facts_of(&r).state == GEOMETRY_DRAINING && facts_of(&r).seconds > f.seconds + 0.05, "seconds pass while the next page is not due");
     is_str(ask(&r, GEOMETRY_PAUSE, false), "OK", "a change is paused");
     is_str(ask(&r, GEOMETRY_PAUSE, false), "NOTRUNNING the change is paused already", "once");
@@ -219,9 +206,7 @@ TEST(test_pause_resume_and_revert_midway) {
     later = facts_of(&r);
     ok(later.state == GEOMETRY_PAUSED && later.pages_drained == f.pages_drained && !(later.seconds > f.seconds), "it rests, and its seconds stand still");
     is_str(ask(&r, GEOMETRY_RESUME, false), "OK", "it is resumed");
-    for (int i = 0; i < PATIENCE_MS && facts_of(&r).pages_drained < f.pages_drained + 2; i++) {
-        step(&r);
-    }
+    STEP_UNTIL(&r, facts_of(&r).pages_drained >= f.pages_drained + 2);
     ok(facts_of(&r).pages_drained >= f.pages_drained + 2, "and goes on");
     is_str(ask(&r, GEOMETRY_REVERT, false), "OK", "reverted midway");
     r.t->settings.geometry.rate_pct = 100;
@@ -288,8 +273,6 @@ TEST(test_sizes_are_fitted_while_the_memory_fills) {
     rig_close(&r);
 }
 
-/* --- values that are being sent --- */
-
 TEST(test_a_slow_client_holds_up_its_page_alone) {
     struct rig r;
     struct geometry_facts f = {0};
@@ -300,10 +283,7 @@ TEST(test_a_slow_client_holds_up_its_page_alone) {
     uint64_t before = check_values(&r, 20000, &wrong);
     struct item *held = borrow(&r, 7);
     ask_factor(&r, 1.4);
-    for (int i = 0; i < PATIENCE_MS && !(f.ranges_done == f.ranges && f.pages_in_use > 2 && retired_classes(&r) == 1); i++) {
-        step(&r);
-        f = facts_of(&r);
-    }
+    STEP_UNTIL(&r, (f = facts_of(&r), f.ranges_done == f.ranges && f.pages_in_use > 2 && retired_classes(&r) == 1));
     ok(held != NULL && f.ranges_done == f.ranges && f.state == GEOMETRY_DRAINING, "all ranges are converted, and the page of a value that is being sent waited for");
     is(retired_classes(&r), 1, "only its class is left");
     give_back(&r, held);
@@ -367,8 +347,6 @@ TEST(test_a_value_that_is_always_read_moves) {
     rig_close(&r);
 }
 
-/* --- under load --- */
-
 static _Atomic bool load_ends;
 
 /* Issues a random order; most of them change the sizes. */
@@ -403,21 +381,20 @@ static void test_random_changes_under_load(uint64_t seed) {
     struct rig r;
     struct worker workers[WORKERS];
     fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
+    own_clock_runs = true;
     rig_open(&r, 24, &evict_slru, true);
     r.t->settings.geometry.rate_pct = 2000;
-    struct geometry_facts f = {.generation = 0};
     run_beside_threads(&r);
     workers_start(workers, WORKERS, (struct worker){.cache = r.c, .seed = seed, .keys = KEYS, .ends = &load_ends, .may_begin = &r.worker_turns});
-    while (f.generation < least_changes) {
+    while (facts_of(&r).generation < least_changes) {
         random_order(&r, &x);
         step_for(&r, tap_random(&x) % 60000);
-        tuner_geometry(r.t, &f);
     }
     bool ends = settles(&r);
     atomic_store(&load_ends, true);
     workers_go_on(&r);
     struct worker sum = workers_join(workers, WORKERS);
-    tuner_geometry(r.t, &f);
+    uint64_t changes = facts_of(&r).generation;
     struct tuner_facts moves;
     do { /* a page may be a job of the pace's thread */
         step(&r);
@@ -425,7 +402,7 @@ static void test_random_changes_under_load(uint64_t seed) {
     } while (moves.moving);
     ok(ends && retired_classes(&r) == 0, "under load every change comes to its end, and leaves no class");
     ok(sum.wrong == 0 && sum.refused == 0, "no value is wrong, and no set refused");
-    ok(sum.hits > 0 && f.generation >= least_changes, "%" PRIu64 " values were read during %" PRIu64 " changes", sum.hits, f.generation);
+    ok(sum.hits > 0 && changes >= least_changes, "%" PRIu64 " values were read during %" PRIu64 " changes", sum.hits, changes);
     nothing_is_left(r.c, r.ct, "after random changes under load");
     rig_close(&r);
 }

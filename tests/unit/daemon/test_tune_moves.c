@@ -117,8 +117,6 @@ TEST(test_cancel) {
     rig_close(&r);
 }
 
-/* --- limits --- */
-
 enum { SIZES = 20 };
 
 static void fill_sizes(struct rig *r) {
@@ -149,8 +147,6 @@ TEST(test_a_limit_below_a_page_a_class) {
     ok(facts.moved.pages <= cf.pages_out, "each class's page at most once, not again whenever it is stored to: %u moves", (unsigned)facts.moved.pages);
     rig_close(&r);
 }
-
-/* --- which class gives when any will do: nothing is lost while whole pages' worth of free chunks lie anywhere --- */
 
 enum { SMALL_FIRST = 0, LARGE_FIRST = 1000000, SMALL = 100, LARGE = 1000 };
 
@@ -232,8 +228,6 @@ TEST(test_pages_that_cannot_be_had) {
     rig_close(&r);
 }
 
-/* --- pages that abandoned drafts left free as a whole --- */
-
 TEST(test_pages_of_drafts_go_to_the_pool) {
     enum { DRAFTS = 4, VALUE_BYTES = 1000 * 1000 };
     struct rig r;
@@ -267,8 +261,6 @@ TEST(test_pages_of_drafts_go_to_the_pool) {
     rig_close(&r);
 }
 
-/* --- beside stores --- */
-
 struct shift {
     struct cache *cache;
     uint64_t first, count;
@@ -293,19 +285,14 @@ static void *shift_main(void *arg) {
     return NULL;
 }
 
-/* Moves: by a mode, of pages that sets took, of first pages back under the limit, or of pages that drafts left free. *unsaid counts those
- * without a number, time, reason or one of these four names. */
+/* The number of moves. *unsaid counts those without a number, time, reason or one of the four causes. */
 static unsigned records_by(struct tuner *t, const char *by, unsigned *unsaid) {
     static struct move_record moves[MOVES_SAVED];
-    const char *const names[] = {by, "steal", "limit", "drafts"};
     unsigned n = move_log_copy(tuner_moves(t), moves);
     *unsaid = 0;
     for (unsigned i = 0; i < n; i++) {
-        bool named = false;
-        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-            named |= strcmp(moves[i].by, names[k]) == 0;
-        }
-        *unsaid += !named || moves[i].reason[0] == '\0' || moves[i].unix_ms == 0 || (i > 0 && moves[i].number != moves[i - 1].number + 1);
+        bool known = strcmp(moves[i].by, by) == 0 || strstr("steal limit drafts", moves[i].by) != NULL;
+        *unsaid += !known || moves[i].reason[0] == '\0' || moves[i].unix_ms == 0 || (i > 0 && moves[i].number != moves[i - 1].number + 1);
     }
     return n;
 }
@@ -373,7 +360,7 @@ int main(void) {
     clock_start();
     tap_run_tests();
     fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
-    rig_clock_run();
+    own_clock_runs = true;
     for (const struct automove_mode *const *mode = automove_modes; *mode != NULL; mode++) {
         if (strchr((*mode)->name, ':') == NULL) {
             test_size_shift((*mode)->name);

@@ -8,37 +8,9 @@
 #include "accounts.h"
 #include "control/tuner_state.h"
 #include "control/tuner.h"
+#include "own_clock.h"
 
 enum { PATIENCE_MS = 60000, WORKER_TURNS = 256, VALUE_MAX = 900 * 1000 };
-
-/* The time of the code under test: each reading takes a microsecond and nothing else takes time, until the clock runs as the system's. */
-static _Atomic int64_t rig_clock_us = 1000 * CLOCK_SECOND_US;
-static _Atomic bool    rig_clock_runs;
-static int64_t         rig_clock_behind_us;
-
-static inline int64_t rig_system_us(clockid_t which) {
-    struct timespec t;
-    clock_gettime(which, &t);
-    return t.tv_sec * (int64_t)CLOCK_SECOND_US + t.tv_nsec / 1000;
-}
-
-/* In the place of base/clock_system.c's. */
-struct timespec clock_system(clockid_t which) {
-    bool is_coarse = which == CLOCK_REALTIME_COARSE || which == CLOCK_MONOTONIC_COARSE;
-    int64_t us = !rig_clock_runs                     ? atomic_fetch_add(&rig_clock_us, is_coarse ? 0 : 1)
-                 : which == CLOCK_THREAD_CPUTIME_ID ? rig_system_us(which)
-                                                    : rig_system_us(CLOCK_MONOTONIC) - rig_clock_behind_us;
-    us += which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE ? 1800000000 * (int64_t)CLOCK_SECOND_US : 0;
-    return (struct timespec){.tv_sec = us / (int64_t)CLOCK_SECOND_US, .tv_nsec = us % (int64_t)CLOCK_SECOND_US * 1000};
-}
-
-/* From now on, for suites with threads. */
-static inline void rig_clock_run(void) {
-    if (!rig_clock_runs) {
-        rig_clock_behind_us = rig_system_us(CLOCK_MONOTONIC) - rig_clock_us;
-        rig_clock_runs = true;
-    }
-}
 
 struct rig {
     struct cache        *c;
@@ -50,6 +22,7 @@ struct rig {
 };
 
 static inline void rig_make(struct rig *r, const struct cache_config *cfg, const struct tuner_config *tc) {
+    own_reading_us = 1;
     *r = (struct rig){.c = cache_create(cfg), .now_us = 1000000};
     r->ct = cache_thread_create(r->c);
     r->t = tuner_create(r->c, tc);
@@ -75,9 +48,9 @@ static inline void rig_close(struct rig *r) {
 
 /* Waits until the next task is due or somebody wakes the control thread. */
 static inline void step_await(struct rig *r, uint64_t due_us) {
-    uint64_t now_us = clock_mono_us(), us = due_us > now_us ? due_us - now_us : 0, wakes;
-    struct timespec timeout = {.tv_sec = (time_t)(us / CLOCK_SECOND_US), .tv_nsec = (long)(us % CLOCK_SECOND_US) * 1000};
-    if (us > 0 && ppoll(&(struct pollfd){.fd = r->t->control.wake_fd, .events = POLLIN}, 1, &timeout, NULL) > 0) {
+    uint64_t now_us = clock_mono_us(), wakes;
+    int ms = due_us > now_us ? (int)((due_us - now_us + 999) / 1000) : 0;
+    if (ms > 0 && poll(&(struct pollfd){.fd = r->t->control.wake_fd, .events = POLLIN}, 1, ms) > 0) {
         (void)!read(r->t->control.wake_fd, &wakes, sizeof wakes);
     }
     r->now_us = clock_mono_us();
@@ -102,9 +75,10 @@ static inline void step(struct rig *r) {
     }
 }
 
+#define STEP_UNTIL(r, condition) for (int tries_ = 0; tries_ < PATIENCE_MS && !(condition); tries_++) step(r)
+
 /* From now on others use the cache, and the pace has its thread. */
 static inline void run_beside_threads(struct rig *r) {
-    rig_clock_run();
     sem_init(&r->worker_turns, 0, 0);
     r->beside_threads = pace_start(&r->t->pace);
     r->now_us = clock_mono_us();
