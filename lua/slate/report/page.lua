@@ -187,7 +187,7 @@ local function add_charts(parts, incident, histogram)
     end
     parts[#parts + 1] = "<h2>Charts</h2>\n"
     if #list < #incident.span then
-        add(parts, '<p class="faint">%d of %d snapshots are drawn; what is counted between two is told whole.</p>\n',
+        add(parts, '<p class="faint">%d of %d snapshots are drawn; counts cover the snapshots between.</p>\n',
             #list, #incident.span)
     end
     if #incident.changes > 0 then
