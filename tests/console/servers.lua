@@ -8,7 +8,7 @@ local unix = require "socket.unix"
 
 local M = {}
 
-local PATIENCE_S <const> = 60 -- only a hang takes that long
+local PATIENCE_S <const> = 300 -- only a hang takes that long
 local READ_BYTES <const> = 65536
 
 local running = {} -- servers that listen

@@ -24,7 +24,7 @@ function M.start_server(program, folder, ...) return servers.start(program, fold
 local START_MS <const>, PATIENCE_MS <const> = 1000000, 120000
 local ANSWER_MS <const> = 1 -- the time that a reply takes
 local STEP_MS <const> = 100
-local HANG_S <const> = 60 -- of the system's time, which slatetop does not see
+local HANG_S <const> = 300 -- of the system's time, which slatetop does not see
 
 local NAMED <const> = {}
 for word in ("Enter Escape Tab BTab Space BSpace Up Down Left Right Home End PPage NPage C-r C-z F1 F4 F5 F6 F7 F8")

@@ -18,7 +18,7 @@ local BY_MODE <const> = ALL and { "rebalancing", "race", "shift", "stationary", 
 
 -- Runs experiments; the status, the rows of each by label, and all output, for a claim that fails.
 local function run(names, more)
-  local ok, said = server.said(("%s %s timeout 200 tests/bench/memory/run build/bin --json %s"):format(TINY, more or "",
+  local ok, said = server.said(("%s %s timeout 500 tests/bench/memory/run build/bin --json %s"):format(TINY, more or "",
     names))
   local rows = {}
   for line in said:gmatch("{[^\n]*}\n") do
@@ -89,7 +89,7 @@ describe("tests/bench/memory", function()
 
   it("leaves no server behind when it fails", function()
     for _, ending in ipairs({ [[require("compare").fail("on purpose")]], [[error("oh")]] }) do
-      local ok, said = server.said(([[timeout 60 lua5.4 -e 'package.path = "tests/bench/?.lua;" .. package.path
+      local ok, said = server.said(([[timeout 300 lua5.4 -e 'package.path = "tests/bench/?.lua;" .. package.path
         print("pid", assert(require("server").start("build/bin/slated")).pid) %s']]):format(ending))
       assert.is_false(ok)
       assert.is_nil(io.open(("/proc/%d/stat"):format(said:match("pid\t(%d+)"))))

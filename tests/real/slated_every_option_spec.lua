@@ -135,7 +135,7 @@ describe("each option of memcached", function()
     end
 
     local function run(program, row)
-        local _, _, code = os.execute(("timeout 60 %s %s </dev/null >%s/out 2>%s/log"):format(support.quoted(program),
+        local _, _, code = os.execute(("timeout 300 %s %s </dev/null >%s/out 2>%s/log"):format(support.quoted(program),
             run_words(row), folder, folder))
         return code, support.read_file(folder .. "/out"), support.read_file(folder .. "/log")
     end
@@ -194,7 +194,7 @@ describe("each option of memcached", function()
         local conf = folder .. "/run/conf"
         -- Exit status, and output.
         local function check(before, behind)
-            local _, _, code = os.execute(("%s timeout 60 %s --check-config %s </dev/null >%s/out 2>&1"):format(before,
+            local _, _, code = os.execute(("%s timeout 300 %s --check-config %s </dev/null >%s/out 2>&1"):format(before,
                 support.quoted(SLATED), behind, folder))
             return code, support.read_file(folder .. "/out")
         end

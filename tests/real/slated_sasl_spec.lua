@@ -10,7 +10,7 @@ local patience = require "support.patience"
 local proto_server = require "support.proto_server"
 local support = require "support.server"
 
-local DEADLINE_S <const> = 60 -- only a hang takes that long
+local DEADLINE_S <const> = 300 -- only a hang takes that long
 local IS_SLATED <const> = proto_server.is_slated()
 local PLAIN <const> = "21 key=PLAIN value="
 local AUTHENTICATED <const> = "21 status=00 value=Authenticated"

@@ -8,7 +8,7 @@ local takeover = require "support.takeover"
 local wire = require "support.wire"
 
 local BINARY <const> = os.getenv("SLATE_TEST_SERVER_DEBUG") or "build-debug/bin/slated"
-local PATIENCE_S <const> = 120 -- half a minute is the longest wait of these servers
+local PATIENCE_S <const> = 300 -- half a minute is the longest wait of these servers
 local STOPS <const>, STOP_LATEST_MS <const> = 12, 60
 
 local function is_still(pid)

@@ -3,7 +3,7 @@
 local real = require "support.server"
 local shell = require "support.shell"
 
-local PATIENCE_S <const> = 60
+local PATIENCE_S <const> = 300
 
 local M = {}
 M.slatetop = os.getenv("SLATETOP") or "build/bin/slatetop"

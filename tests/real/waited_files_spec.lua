@@ -3,7 +3,7 @@
 local command = require "support.command"
 local server = require "support.server"
 
-local ENDS <const> = "timeout 60 " -- exits with 124 where a program waits
+local ENDS <const> = "timeout 300 " -- exits with 124 where a program waits
 
 describe("a FIFO or a device in place of a file", function()
     local ctl, one, slated

@@ -244,7 +244,7 @@ describe("slatectl with the rules of the manual", function()
     end)
 
     it("waits for nobody to write where their file is a pipe, and says so", function()
-        local code, out, err = ctl.shell("mkfifo pipe.lua; SLATE_RULES=pipe.lua timeout 60 slatectl check "
+        local code, out, err = ctl.shell("mkfifo pipe.lua; SLATE_RULES=pipe.lua timeout 300 slatectl check "
             .. "--interval 20ms")
         assert.equal(0, code, out .. err)
         assert.equal("slatectl: the rules are switched off: cannot read pipe.lua: it is not a regular file\n", err)

@@ -63,7 +63,7 @@ local WORDS <const> = {
 describe("words of the command line", function()
     it("are refused by slated where their numbers are not clear", function()
         for _, words in ipairs(WORDS) do
-            local _, _, code = os.execute(("timeout 60 %s %s %s %s 2>/dev/null"):format(server.quoted(server.slated()),
+            local _, _, code = os.execute(("timeout 300 %s %s %s %s 2>/dev/null"):format(server.quoted(server.slated()),
                 server.USER, server.quoted(words[1]), server.quoted(words[2])))
             assert.equal(64, code, words[2])
         end

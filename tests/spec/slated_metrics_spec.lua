@@ -182,7 +182,7 @@ describe("slated's metrics", function()
 
     local function refused(address, pattern)
         local folder = server.folder()
-        local _, _, code = os.execute(("timeout 60 %s %s -s %s/s -o metrics=%s >%s/out 2>&1"):format(
+        local _, _, code = os.execute(("timeout 300 %s %s -s %s/s -o metrics=%s >%s/out 2>&1"):format(
             server.quoted(slated), server.USER, folder, address, folder))
         local said = server.read_file(folder .. "/out")
         server.remove_folder(folder)

@@ -53,7 +53,7 @@ enum { TAP_SLOWER = 1 };
 /* A skipped claim counts neither way and says why. */
 #define tap_skip(reason) printf("ok %d # SKIP %s\n", ++tap_run, reason)
 
-enum { TAP_HANG_MS = 60 * 1000 }; /* nothing but a hang takes so long */
+enum { TAP_HANG_MS = 300 * 1000 }; /* nothing but a hang takes so long */
 
 /* Waits until there is a byte to read, or the other end is closed. False: neither comes. */
 __attribute__((unused))

@@ -11,7 +11,7 @@ local world = has_world and require "support.world"
 
 local M = {}
 
-local START_S <const>, STOP_S <const>, POLL_S <const> = 60, 60, 0.005 -- only a hang takes so long
+local START_S <const>, STOP_S <const>, POLL_S <const> = 300, 300, 0.005 -- only a hang takes so long
 
 --- A file's text; nil for a file that cannot be read.
 function M.read_file(path)
@@ -72,7 +72,7 @@ end
 -- a minute. Returns its exit status, output and errors.
 function M.run_slated(words, environment)
     local folder = M.folder()
-    local _, _, code = os.execute(("{ %s timeout 60 %s %s; } >%s/out 2>%s/err </dev/null"):format(environment or "",
+    local _, _, code = os.execute(("{ %s timeout 300 %s %s; } >%s/out 2>%s/err </dev/null"):format(environment or "",
         M.quoted(assert(M.slated(), "there is no slated to run: run make first")), words, folder, folder))
     local out, err = M.read_file(folder .. "/out"), M.read_file(folder .. "/err")
     M.remove_folder(folder)

@@ -10,7 +10,7 @@ local M = {}
 
 local ROOT <const> = lfs.currentdir()
 local PATH <const> = ROOT .. "/lua/?.lua;" .. package.path
-local HANG_S <const> = 60 -- only a hang takes so long
+local HANG_S <const> = 300 -- only a hang takes so long
 local TIMEOUTS <const> = { ["slate.cli.main"] = "DEFAULT_TIMEOUT_S", ["slate.cli.candidates"] = "SERVER_TIMEOUT_S" }
 local chunks, paths = {}, {} -- by path; by the name of a module
 

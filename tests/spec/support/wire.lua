@@ -12,7 +12,7 @@ local unix = require "socket.unix"
 
 local M = {}
 
-local DEADLINE_S <const> = 60 -- only a hang takes that long
+local DEADLINE_S <const> = 300 -- only a hang takes that long
 
 local LAST <const> = { END = true, EN = true, OK = true, RESET = true, ERROR = true }
 
