@@ -433,7 +433,10 @@ void cache_class_ages(struct cache *, unsigned class_id, struct cache_age_values
 void cache_classes_counters(struct cache *, struct cache_class_values *sum);
 void cache_reset_counters(struct cache *);
 /* Hits and misses of reads since the start. Cost: some microseconds, no partition's lock. */
-void cache_reads(struct cache *, uint64_t *hits, uint64_t *misses);
+struct cache_read_counts {
+    uint64_t class_hits[SLAB_CLASSES_MAX], misses;
+};
+void cache_reads(struct cache *, struct cache_read_counts *);
 struct slab *cache_slab(struct cache *);
 enum cache_store_kind cache_store_kind(const struct cache *);
 const char *cache_store_name(enum cache_store_kind);         /* slab, heap, blocks */

@@ -6,6 +6,7 @@
 
 #include "base/prefetch.h"
 #include "base/random.h"
+#include "sample/curve_copies.h"
 #include "sample/stream.h"
 
 enum {
@@ -14,7 +15,13 @@ enum {
     OCTAVE_LAST = 46,
     STEPS = (OCTAVE_LAST - OCTAVE_FIRST) * STEPS_AN_OCTAVE
 };
+_Static_assert((int)STEPS == (int)CURVE_STEPS, "the copies of a key have the same sizes of caches");
 enum { CLASS_BITS = 8 };
+/* Each use of a key looks at so many entries and forgets the expired ones. */
+enum { EXPIRY_VISITS = 8 };
+/* Keys are divided into so many groups by their hash. The error follows from how much the groups'
+ * misses differ. */
+enum { GROUPS = 16 };
 /* A rate rises by this factor at least, since the curve then begins anew. */
 enum { RAISE_LEAST = 4 };
 
@@ -23,22 +30,25 @@ struct entry {
     /* time of the last use, counted in uses of any key; the low eight bits are the class */
     uint64_t used;
     uint64_t sum;  /* bytes of this entry and of both its subtrees */
-    uint32_t bytes, next; /* next in its bucket, or of the free entries */
+    uint32_t bytes, next; /* bytes 0: free; next in its bucket, or of the free entries */
     uint32_t older, newer;
+    struct curve_copies copies;
 };
 
 struct curve_of_class {
-    float reads;
-    float at[STEPS]; /* reads whose distance falls into this step */
+    float reads, first_reads;
+    float hits_now;             /* the cache's hits of sampled keys since curve_expect */
+    float surplus;              /* expected less sampled hits of the cache */
+    float group_misses[GROUPS]; /* the cache's */
+    float at[STEPS]; /* reads that hit from this size on, less those that miss from it on */
 };
 
 struct curve {
     struct entry *entries; /* entries 1 to keys_max; 0 is none */
-    uint32_t     *buckets, keys_max, keys, free;
+    uint32_t *buckets, keys_max, keys, free, visited;
     uint32_t      below;
     uint64_t      now;
-    double        reads;   /* reads since curve_expect */
-    double        surplus; /* expected less actual reads of the sample */
+    bool partial; /* since curve_expect the counts began anew */
     uint32_t      root[CURVE_CLASSES];
     struct curve_of_class *classes;
     unsigned      classes_max, classes_used;
@@ -160,7 +170,6 @@ int curve_place(const struct curve *c, unsigned class_id) { return c->place[clas
 
 /* Counts a read, in the class's curve if there is one or room for one. */
 static struct curve_of_class *curve_count_read(struct curve *c, unsigned class_id) {
-    c->reads += 1;
     if (c->place[class_id] == 0 && c->classes_used < c->classes_max) {
         c->place[class_id] = (uint8_t)++c->classes_used;
     }
@@ -216,16 +225,31 @@ static void curve_forget(struct curve *c, uint32_t *link) {
 }
 
 void curve_fade(struct curve *c, double factor) {
-    c->reads *= factor;
-    c->surplus *= factor;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         c->waiting[i] *= (float)factor;
     }
     for (unsigned i = 0; i < c->classes_used; i++) {
         struct curve_of_class *k = &c->classes[i];
         k->reads *= (float)factor;
+        k->first_reads *= (float)factor;
+        k->hits_now *= (float)factor;
+        k->surplus *= (float)factor;
+        for (unsigned g = 0; g < GROUPS; g++) {
+            k->group_misses[g] *= (float)factor;
+        }
         for (unsigned s = 0; s < STEPS; s++) {
             k->at[s] *= (float)factor;
+        }
+    }
+}
+
+/* Without this, keys that expired long ago would count as bytes between two uses of other keys. */
+static void curve_forget_expired(struct curve *c, uint32_t now_s) {
+    for (unsigned i = 0; i < EXPIRY_VISITS; i++) {
+        c->visited = c->visited % c->keys_max + 1;
+        const struct entry *e = &c->entries[c->visited];
+        if (e->bytes != 0 && curve_copies_expired(&e->copies, now_s)) {
+            curve_forget(c, curve_find(c, e->hash));
         }
     }
 }
@@ -253,10 +277,8 @@ static void curve_lower_rate(struct curve *c, uint32_t below) {
 /* The sample has no history of the keys that join it, nor of the bytes between their uses, so the
  * curve begins anew. */
 static void curve_raise_rate(struct curve *c, uint32_t below) {
-    /* curve_expect, which comes next, expects reads by the new rate */
-    double reads = c->reads / c->below * below;
     curve_fade(c, 0);
-    c->reads = reads;
+    c->partial = true;
     c->below = below;
     curve_drop_above(c, 0);
 }
@@ -271,31 +293,40 @@ void curve_set_below(struct curve *c, uint32_t below) {
     }
 }
 
-void curve_expect(struct curve *c, double reads) {
-    c->surplus += reads * sample_rate(c->below) - c->reads;
-    c->reads = 0;
+void curve_expect(struct curve *c, const double class_hits[CURVE_CLASSES]) {
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        struct curve_of_class *k = curve_of_class(c, i);
+        if (k != NULL && !c->partial) {
+            k->surplus += (float)(class_hits[i] * sample_rate(c->below)) - k->hits_now;
+        }
+        if (k != NULL) {
+            k->hits_now = 0;
+        }
+    }
+    c->partial = false;
     curve_reassign_place(c);
 }
 
 /* Makes the key the last used one. */
-static void curve_use(struct curve *c, uint32_t *link, uint64_t hash, unsigned class_id,
-                      uint32_t bytes) {
+static void curve_place_last(struct curve *c, uint32_t *link, struct curve_use use,
+                             struct curve_copies copies) {
     uint32_t i = *link;
     if (i == 0) {
         i = *link = c->free;
         c->free = c->entries[i].next;
-        c->entries[i] = (struct entry){.hash = hash};
+        c->entries[i] = (struct entry){.hash = use.hash};
         c->keys++;
     } else {
         unsigned was = curve_entry_class(&c->entries[i]);
         c->root[was] = curve_take_out(c, c->root[was], i);
     }
     struct entry *e = &c->entries[i];
-    e->used = c->now++ << CLASS_BITS | class_id;
-    e->bytes = bytes;
+    e->used = c->now++ << CLASS_BITS | use.class_id;
+    e->bytes = use.bytes;
+    e->copies = copies;
     e->older = e->newer = 0;
     curve_sum_up(c, i);
-    c->root[class_id] = curve_join(c, c->root[class_id], i);
+    c->root[use.class_id] = curve_join(c, c->root[use.class_id], i);
 }
 
 /* Makes room for a new key by halving the rate. False: at the new rate the key is not in the
@@ -312,29 +343,47 @@ static double curve_step(double bytes) {
     return place < 0 ? 0 : place < STEPS - 1 ? place : STEPS - 1;
 }
 
-static void curve_touch(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes,
-                        bool read) {
-    uint32_t *link = curve_find(c, hash);
-    bool known = *link != 0;
-    if (!sample_takes(hash, c->below) || (!known && !curve_make_room(c, hash))) {
-        return;
-    }
-    struct curve_of_class *k = read ? curve_count_read(c, class_id) : NULL;
-    if (known && k != NULL) {
-        double distance =
-            (double)curve_bytes_since(c, c->root[curve_entry_class(&c->entries[*link])], *link) /
-            sample_rate(c->below);
-        k->at[(unsigned)curve_step(distance + bytes)] += 1;
-    }
-    /* making room may have changed which link leads to the key */
-    curve_use(c, known ? link : curve_find(c, hash), hash, class_id, bytes);
+/* The smallest cache, as a step, that still holds an entry when it is used again. */
+static unsigned curve_entry_step(const struct curve *c, uint32_t i, uint32_t bytes) {
+    uint32_t root = c->root[curve_entry_class(&c->entries[i])];
+    double distance = (double)curve_bytes_since(c, root, i) / sample_rate(c->below);
+    return (unsigned)curve_step(distance + bytes);
 }
 
-void curve_read(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) {
-    curve_touch(c, hash, class_id, bytes, true);
+void curve_read(struct curve *c, struct curve_use use, enum curve_outcome came, uint32_t now_s) {
+    curve_forget_expired(c, now_s);
+    uint32_t known = *curve_find(c, use.hash);
+    if (!sample_takes(use.hash, c->below) || (known == 0 && !curve_make_room(c, use.hash))) {
+        return;
+    }
+    struct curve_of_class *k = curve_count_read(c, use.class_id);
+    if (k != NULL) {
+        k->first_reads += came == CURVE_FIRST;
+        *(came == CURVE_HIT ? &k->hits_now : &k->group_misses[sample_slot(use.hash, GROUPS)]) += 1;
+    }
+    struct curve_copies copies = curve_copies_stored(use.expires_s);
+    if (known != 0) {
+        copies = c->entries[known].copies;
+        curve_copies_read(&copies, curve_entry_step(c, known, use.bytes), use.expires_s, now_s,
+                          k != NULL ? k->at : NULL);
+    }
+    /* making room may have changed which link leads to the key */
+    curve_place_last(c, curve_find(c, use.hash), use, copies);
 }
-void curve_store(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) {
-    curve_touch(c, hash, class_id, bytes, false);
+
+void curve_store(struct curve *c, struct curve_use use, uint32_t now_s) {
+    curve_forget_expired(c, now_s);
+    uint32_t *link = curve_find(c, use.hash);
+    if (sample_takes(use.hash, c->below) && (*link != 0 || curve_make_room(c, use.hash))) {
+        curve_place_last(c, curve_find(c, use.hash), use, curve_copies_stored(use.expires_s));
+    }
+}
+
+void curve_set_expiry(struct curve *c, uint64_t hash, uint32_t expires_s) {
+    uint32_t i = *curve_find(c, hash);
+    if (i != 0) {
+        c->entries[i].copies = curve_copies_stored(expires_s);
+    }
 }
 
 void curve_gone(struct curve *c, uint64_t hash) {
@@ -346,14 +395,22 @@ void curve_gone(struct curve *c, uint64_t hash) {
 
 /* --- results --- */
 
-double curve_reads(const struct curve *c, unsigned class_id) {
+static double curve_sum(const struct curve *c, unsigned class_id, bool first) {
     double sum = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         const struct curve_of_class *k =
             class_id == CURVE_ALL || class_id == i ? curve_of_class(c, i) : NULL;
-        sum += k != NULL ? (double)k->reads : 0;
+        sum += k != NULL ? (double)(first ? k->first_reads : k->reads) : 0;
     }
     return sum;
+}
+
+double curve_reads(const struct curve *c, unsigned class_id) {
+    return curve_sum(c, class_id, false);
+}
+
+double curve_first_reads(const struct curve *c, unsigned class_id) {
+    return curve_sum(c, class_id, true);
 }
 
 static double curve_hits_within(const struct curve_of_class *k, double bytes) {
@@ -365,11 +422,6 @@ static double curve_hits_within(const struct curve_of_class *k, double bytes) {
     return sum + (double)k->at[complete] * (place - complete);
 }
 
-double curve_hit_ratio(const struct curve *c, unsigned class_id, double bytes) {
-    const struct curve_of_class *k = curve_of_class(c, class_id);
-    return k != NULL && k->reads > 0 ? curve_hits_within(k, bytes) / (double)k->reads : 0;
-}
-
 double curve_all_hits(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
     double hits = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
@@ -379,9 +431,82 @@ double curve_all_hits(const struct curve *c, const double bytes[CURVE_CLASSES], 
     return hits;
 }
 
+static double curve_surplus(const struct curve *c, unsigned class_id) {
+    double sum = 0;
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        const struct curve_of_class *k =
+            class_id == CURVE_ALL || class_id == i ? curve_of_class(c, i) : NULL;
+        sum += k != NULL ? (double)k->surplus : 0;
+    }
+    return sum;
+}
+
+static double curve_ratio(const struct curve *c, unsigned class_id, double hits) {
+    double surplus = curve_surplus(c, class_id), reads = curve_reads(c, class_id) + surplus;
+    hits += surplus;
+    return reads > 0 && hits > 0 ? fmin(hits / reads, 1) : 0;
+}
+
+double curve_hit_ratio(const struct curve *c, unsigned class_id, double bytes) {
+    const struct curve_of_class *k = curve_of_class(c, class_id);
+    return k != NULL ? curve_ratio(c, class_id, curve_hits_within(k, bytes)) : 0;
+}
+
 double curve_all_hit_ratio(const struct curve *c, const double bytes[CURVE_CLASSES],
                            double factor) {
-    double reads = curve_reads(c, CURVE_ALL) + c->surplus,
-           hits = curve_all_hits(c, bytes, factor) + c->surplus;
-    return reads > 0 && hits > 0 ? hits / reads : 0;
+    return curve_ratio(c, CURVE_ALL, curve_all_hits(c, bytes, factor));
+}
+
+/* The error of a ratio that comes from misses: those of one key are not independent. Hits that a
+ * smaller cache would not have come from keys with shorter distances, so of more reads each. */
+static double curve_error_of_misses(const struct curve *c, unsigned class_id, double hit_ratio,
+                                    double factor) {
+    double misses[GROUPS] = {0}, sum = 0, squares = 0,
+           reads = curve_reads(c, class_id) + curve_surplus(c, class_id);
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        const struct curve_of_class *k =
+            class_id == CURVE_ALL || class_id == i ? curve_of_class(c, i) : NULL;
+        for (unsigned g = 0; k != NULL && g < GROUPS; g++) {
+            misses[g] += (double)k->group_misses[g];
+            sum += (double)k->group_misses[g];
+        }
+    }
+    if (reads < 1) {
+        return 1;
+    }
+    for (unsigned g = 0; g < GROUPS; g++) {
+        squares += (misses[g] - sum / GROUPS) * (misses[g] - sum / GROUPS);
+    }
+    double a_key = fmax(squares * GROUPS / (GROUPS - 1) / fmax(sum, 1), 1),
+           then = (1 - hit_ratio) * reads, apart = fabs(then - sum) / fmin(factor, 1);
+    return sqrt(a_key * fmax(hit_ratio * hit_ratio * fmin(then, sum) + apart, 1)) / reads;
+}
+
+/* Sampled keys that so many bytes hold: all items of a class are of one size. */
+static double curve_keys_within(const struct curve *c, unsigned class_id, double bytes) {
+    uint32_t root = c->root[class_id];
+    return root != 0 ? bytes * sample_rate(c->below) / c->entries[root].bytes : 0;
+}
+
+double curve_error(const struct curve *c, unsigned class_id, double bytes, double factor) {
+    double then = bytes * factor, off = 1 / sqrt(fmax(curve_keys_within(c, class_id, then), 1)),
+           misses = curve_error_of_misses(c, class_id, curve_hit_ratio(c, class_id, then), factor),
+           distances = (curve_hit_ratio(c, class_id, then * (1 + off)) -
+                        curve_hit_ratio(c, class_id, then / (1 + off))) /
+                       2;
+    return fmin(sqrt(misses * misses + distances * distances), 1);
+}
+
+double curve_all_error(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
+    double keys = 0;
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        keys += curve_keys_within(c, i, bytes[i] * factor);
+    }
+    double off = 1 / sqrt(fmax(keys, 1)),
+           misses =
+               curve_error_of_misses(c, CURVE_ALL, curve_all_hit_ratio(c, bytes, factor), factor),
+           distances = (curve_all_hit_ratio(c, bytes, factor * (1 + off)) -
+                        curve_all_hit_ratio(c, bytes, factor / (1 + off))) /
+                       2;
+    return fmin(sqrt(misses * misses + distances * distances), 1);
 }

@@ -1,5 +1,5 @@
 /* Miss-ratio curves: for each slab class, which share of its reads would hit at any size, under the
- * LRU.
+ * LRU. A key whose copy has expired misses (sample/curve_copies.h); its bytes no longer count.
  *
  * The time of the last use of every sampled key stands in a treap, whose nodes have the sum of the
  * bytes below them. So the reuse distance, the bytes of other keys that were used since then, costs
@@ -11,9 +11,8 @@
  * those that were read first. Later a class with more than twice the reads takes the place of the
  * one with the fewest.
  *
- * Source: Waldspurger and others, "Efficient MRC Construction with SHARDS", FAST 2015. Memory: 44
- * bytes a key and 0.5 KiB a class, all of it taken at the start. Threading: one owner. Error: some
- * 0.03 with 2000 keys, more if a few keys have most reads. */
+ * Source: Waldspurger and others, "Efficient MRC Construction with SHARDS", FAST 2015. Memory: 60
+ * bytes a key and 0.5 KiB a class, all of it taken at the start. Threading: one owner. */
 #ifndef SLATE_SAMPLE_CURVE_H
 #define SLATE_SAMPLE_CURVE_H
 #include <stdbool.h>
@@ -32,31 +31,47 @@ size_t        curve_memory(uint32_t keys_max, unsigned classes_max);
 /* The stream holds keys below this from now on (sample/stream.h). */
 void curve_set_below(struct curve *, uint32_t below);
 
-/* Notes a read of a key of the class (not CURVE_ALL). `bytes`: the size of the key's stored
- * item. */
-void curve_read(struct curve *, uint64_t hash, unsigned class_id, uint32_t bytes);
-/* Notes that a key was used, but not read. */
-void curve_store(struct curve *, uint64_t hash, unsigned class_id, uint32_t bytes);
+struct curve_use {
+    uint64_t hash;
+    unsigned class_id;  /* not CURVE_ALL */
+    uint32_t bytes;     /* size of the key's stored item */
+    uint32_t expires_s; /* of a copy that is stored now; 0: never */
+};
+/* What the cache itself had. First: the key was never used before, as far as known, so that no
+ * memory makes the read a hit. */
+enum curve_outcome { CURVE_HIT, CURVE_MISS, CURVE_FIRST };
+/* Notes a read, and the set after it where the read misses. */
+void curve_read(struct curve *, struct curve_use, enum curve_outcome, uint32_t now_s);
+/* Notes a set that follows no miss. */
+void curve_store(struct curve *, struct curve_use, uint32_t now_s);
+void curve_set_expiry(struct curve *, uint64_t hash, uint32_t expires_s);
 void curve_gone(struct curve *, uint64_t hash); /* the key's next read misses at any size */
 /* Prefetch for a key that comes soon, as mini_prefetch_bucket and mini_prefetch_key do. */
 void curve_prefetch_bucket(const struct curve *, uint64_t hash);
 void curve_prefetch_key(const struct curve *, uint64_t hash);
 void curve_fade(struct curve *, double factor);   /* multiplies past counts by `factor` */
-/* Takes the number of reads of all keys, sampled or not, since the last call. If the sample has
- * more than its share of these, its hot keys are too hot: the difference is subtracted from the
- * shortest distances of the curve of all classes (SHARDS_adj). If the sample has less, the
- * difference is added there. */
-void curve_expect(struct curve *, double reads);
+/* Takes the cache's hits of all keys by class, sampled or not, since the last call. A hot key has
+ * many of a class's hits, and is either in the sample or not. So the difference from the sample's
+ * hits is added to the shortest distances (SHARDS_adj, by class). */
+void curve_expect(struct curve *, const double class_hits[CURVE_CLASSES]);
 
 /* The place of a class among classes_max, from 0, for other code that counts by class; -1: none,
  * for lack of reads. */
 int    curve_place(const struct curve *, unsigned class_id);
 /* Sampled reads; older ones count less. */
 double curve_reads(const struct curve *, unsigned class_id);
+/* Those of them that were a key's first. */
+double curve_first_reads(const struct curve *, unsigned class_id);
 /* The predicted hit ratio of a class in so many bytes, from 0 to 1; 0 without reads. */
 double curve_hit_ratio(const struct curve *, unsigned class_id, double bytes);
 /* The predicted hit ratio of all classes together, each in `factor` times its bytes; and the
  * sampled hits behind it. */
 double curve_all_hits(const struct curve *, const double bytes[CURVE_CLASSES], double factor);
 double curve_all_hit_ratio(const struct curve *, const double bytes[CURVE_CLASSES], double factor);
+/* The standard errors of these ratios in `factor` times the bytes of today, as other samples of the
+ * keys would differ. The number of hits is known, so one part comes from the misses: those of
+ * today, and those that the other size has more or fewer. The other part comes from the distances,
+ * which a few keys make. */
+double curve_error(const struct curve *, unsigned class_id, double bytes, double factor);
+double curve_all_error(const struct curve *, const double bytes[CURVE_CLASSES], double factor);
 #endif

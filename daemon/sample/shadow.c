@@ -263,8 +263,8 @@ static void shadow_update_rising(struct mirror *m, double factor) {
     }
 }
 
-void shadow_window_end(struct shadow *s, double reads) {
-    curve_expect(s->curve, reads);
+void shadow_window_end(struct shadow *s, const double class_hits[CURVE_CLASSES]) {
+    curve_expect(s->curve, class_hits);
     for (unsigned i = 0; i < shadow_mirrors(s); i++) {
         struct mirror *m = &s->mirror[i];
         if (i < s->policies) {

@@ -74,9 +74,9 @@ struct shadow_fill shadow_fill(const struct shadow *);
 /* Whether the window is over: a quarter of the keys that own holds were brought in anew, or many
  * were read. */
 bool     shadow_window_due(const struct shadow *);
-/* Ends the window; `reads` are those of all keys that the cache had in it. The next window
- * begins. */
-void     shadow_window_end(struct shadow *, double reads);
+/* Ends the window, and begins the next one. class_hits: the cache's hits of all keys in it, by
+ * class (curve_expect). */
+void shadow_window_end(struct shadow *, const double class_hits[CURVE_CLASSES]);
 uint64_t shadow_windows(const struct shadow *); /* windows that have ended */
 
 /* The counts of a policy, by index in evict_policies, and of a size, by index in shadow_factor; as

@@ -32,6 +32,11 @@ static bool shadow_play_read(struct mini *m, struct mini_item item, uint32_t now
     return item.bytes != 0 ? mini_request(m, item, now_s) : mini_read(m, item.hash, now_s);
 }
 
+static struct curve_use shadow_curve_use(struct mini_item item, unsigned class_id) {
+    return (struct curve_use){
+        .hash = item.hash, .class_id = class_id, .bytes = item.bytes, .expires_s = item.expires_s};
+}
+
 /* Counts a read. If its class stands apart, every miniature counts as having hit or missed as the
  * cache did. */
 static void shadow_record_read(struct shadow *s, struct mini_item item, unsigned class_id,
@@ -40,7 +45,7 @@ static void shadow_record_read(struct shadow *s, struct mini_item item, unsigned
     bool apart = s->apart[class_id],
          own = apart ? hit : shadow_play_read(s->mirror[s->own].mini, item, now_s);
     if (item.bytes != 0) {
-        curve_read(s->curve, hash, class_id, item.bytes);
+        curve_read(s->curve, shadow_curve_use(item, class_id), hit ? CURVE_HIT : CURVE_MISS, now_s);
     }
     struct mini_class_counts *k = shadow_class_counts(s, class_id);
     s->reads++;
@@ -92,9 +97,9 @@ static void shadow_record_store(struct shadow *s, const struct sample_record *r,
         (waited ? mini_fill : mini_store)(s->mirror[i].mini, item, now_s);
     }
     if (waited) {
-        curve_read(s->curve, r->hash, r->class_id, r->bytes);
+        curve_read(s->curve, shadow_curve_use(item, r->class_id), CURVE_FIRST, now_s);
     } else {
-        curve_store(s->curve, r->hash, r->class_id, r->bytes);
+        curve_store(s->curve, shadow_curve_use(item, r->class_id), now_s);
     }
 }
 
@@ -137,14 +142,17 @@ void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now
         for (unsigned i = 0; i < shadow_mirrors(s); i++) {
             mini_touch(s->mirror[i].mini, r->hash, r->expires_s, now_s);
         }
+        curve_set_expiry(s->curve, r->hash, r->expires_s);
         known->ttl_s = shadow_ttl_s(r, now_s);
         return;
     case SAMPLE_GONE:
-        /* expiry happens in each miniature by itself */
-        for (unsigned i = 0; i < shadow_mirrors(s) && r->expires_s == 0; i++) {
-            mini_delete(s->mirror[i].mini, r->hash);
+        /* expiry happens in each miniature and in the curves by itself */
+        if (r->expires_s == 0) {
+            for (unsigned i = 0; i < shadow_mirrors(s); i++) {
+                mini_delete(s->mirror[i].mini, r->hash);
+            }
+            curve_gone(s->curve, r->hash);
         }
-        curve_gone(s->curve, r->hash);
         known->state = RECENT_HELD; /* a later miss may use the size */
         return;
     case SAMPLE_KEY: return;

@@ -33,7 +33,7 @@ end
 describe("a gain with the server's bands", function()
     it("has the error of its band, between two sizes their mean, and none at the present memory", function()
         local lines = curve_of(0.7, 0.8, 0.86, 0.9)
-        for name, band in pairs({ ["band_x0.5"] = 0.02, band_x2 = 0.012816, band_x4 = 0.04 }) do
+        for name, band in pairs({ ["band_x0.5"] = 0.02, band_x2 = 0.0196, band_x4 = 0.04 }) do
             lines[#lines + 1] = ("STAT %s %g"):format(name, band)
         end
         local curve = sampled.parse_curve(lines)
@@ -93,7 +93,7 @@ describe("whether more memory helps", function()
             local facts = assert(advice.memory(context, client, {})).facts
             return facts[3][2], facts[4][2]
         end
-        local twice, half = advised(0.0641)
+        local twice, half = advised(0.098)
         assert.equal("+20.0 points ± 10.0", twice)
         assert.equal("-10.0 points ± 10.0", half)
         twice, half = advised(0.6)

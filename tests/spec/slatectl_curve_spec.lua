@@ -7,6 +7,7 @@ local sampled = require "slate.facts.sampled"
 local TOLD <const> = [[
 STAT bytes 67108864
 STAT reads 12034
+STAT first_reads 1203
 STAT lru_hit_ratio 0.7000
 STAT lacks nothing
 STAT predictions 2
@@ -19,7 +20,9 @@ STAT band_x0.5 0.0208
 STAT band_x2 0.0200
 STAT band_x4 0.0400
 STAT point:8388608 0.4000
+STAT band:8388608 0.0100
 STAT point:67108864 0.7000
+STAT band:67108864 0.0200
 STAT point:536870912 0.9000
 ]]
 
@@ -41,6 +44,27 @@ describe("a curve of slated", function()
             rounded)
         assert.same({ 2, 1 }, { curve.predictions, curve.predictions_within })
         assert.is_nil(curve.lacks)
+    end)
+
+    it("has the bands of the LRU model, and takes its error from them where there are no miniatures", function()
+        local curve = sampled.parse_curve(lines_of((TOLD:gsub("STAT hit_ratio_x%S+ %S+\n", ""))))
+        assert.same({ "0.39", "0.41", "0.68", "0.72" }, { ("%.2f"):format(curve.points[1][3]), ("%.2f"):format(
+            curve.points[1][4]), ("%.2f"):format(curve.points[2][3]), ("%.2f"):format(curve.points[2][4]) })
+        assert.is_nil(curve.points[3][3])
+        local _, error_ratio = sampled.gain_at(curve, 1)
+        assert.equal("0.0102", ("%.4f"):format(error_ratio))
+    end)
+
+    it("says how many misses are first reads, and is too young while these are most of them", function()
+        local curve = sampled.parse_curve(lines_of(TOLD))
+        assert.equal("10.0 of 30.0 points of misses are first reads: no memory brings them",
+            sampled.first_reads_words(curve))
+        curve.first_reads = 1900
+        assert.is_true(select(2, sampled.first_reads(curve)))
+        assert.matches("; the sample is too young to tell what more memory would bring$",
+            sampled.first_reads_words(curve))
+        curve.first_reads = nil
+        assert.is_nil(sampled.first_reads_words(curve))
     end)
 
     it("has no band without a complete one from the server", function()
@@ -74,8 +98,9 @@ describe("slatectl curve", function()
         assert.equal(0, code, err)
         for _, pattern in ipairs({
             "memory +64M\n", "sampled +12034 reads; 2270 keys, 0%.480%% of all\n", "hits lately +72%.01%%, counted\n",
-            "predictions +1 of 2 came true within the band, where four of five are meant to\n",
-            "\nTIMES +MEMORY +HITS, S3FIFO +80%% BAND +POINTS\n",
+            "first reads +10%.0 of 28%.0 points of misses are first reads: no memory brings them\n",
+            "predictions +1 of 2 came true within the band, where 19 of 20 are meant to\n",
+            "\nTIMES +MEMORY +HITS, S3FIFO +95%% BAND +POINTS\n",
             "\nx0%.5 +32M +63%.10%% +61%.02 to 65%.18%% +%-8%.19\n", "\nx1 +64M +71%.29%% +counted *\n",
             "\nx2 +128M +79%.00%% +77%.00 to 81%.00%% +%+7%.71\n",
             "\nx4 +256M +99%.00%% +95%.00 to 100%.00%% +%+27%.71\n",

@@ -9,6 +9,7 @@ local world = require "support.world"
 local LIMIT_MB <const> = 32
 local VALUE <const> = ("v"):rep(16000)
 local KEYS <const>, ROUNDS <const> = 3000, 3 -- one and a half times the memory
+local PAUSE_S <const> = 0.05 -- after fifty requests: the tuner takes the samples before their ring is full
 
 describe("slated's sampled keys", function()
     -- Without new chunk sizes, which would evict items while a test counts them.
@@ -69,10 +70,10 @@ describe("slated's sampled keys", function()
 
     it("make a curve, a comparison of policies and a list of hot keys", function()
         rig.start("-o", "sample_rate=1", "--policy", "s3fifo")
-        load(ROUNDS)
+        load(ROUNDS, PAUSE_S)
         local curve
         wait_for(function() -- the tuner takes samples now and then
-            load(1)
+            load(1, PAUSE_S)
             curve = stats("curve")
             return curve.hit_ratio_x1
         end)
@@ -96,7 +97,7 @@ describe("slated's sampled keys", function()
         local function slatectl_until(arguments, ...)
             local patterns, out = { ... }, nil
             wait_for(function()
-                load(1)
+                load(1, PAUSE_S)
                 local code, errors
                 code, out, errors = slatectl(arguments)
                 assert.equal(0, code, errors)

@@ -234,17 +234,16 @@ void cache_reset_counters(struct cache *c) {
     lock_release(&c->threads_lock);
 }
 
-void cache_reads(struct cache *c, uint64_t *hits, uint64_t *misses) {
-    *hits = 0;
+void cache_reads(struct cache *c, struct cache_read_counts *to) {
     lock_take(&c->threads_lock);
-    *misses = c->retired.get_misses;
-    for (unsigned i = 1; i <= c->slab->class_count; i++) {
-        *hits += cache_class_hits(&c->class_retired[i]);
+    to->misses = c->retired.get_misses;
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        to->class_hits[i] = cache_class_hits(&c->class_retired[i]);
     }
     for (unsigned t = 0; t < c->thread_count; t++) {
-        *misses += counter_get(&c->threads[t]->counters.get_misses);
-        for (unsigned i = 1; i <= c->slab->class_count; i++) {
-            *hits += cache_thread_class_hits(&c->threads[t]->classes[i]);
+        to->misses += counter_get(&c->threads[t]->counters.get_misses);
+        for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+            to->class_hits[i] += cache_thread_class_hits(&c->threads[t]->classes[i]);
         }
     }
     lock_release(&c->threads_lock);

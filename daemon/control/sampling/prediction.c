@@ -8,18 +8,15 @@
 const double prediction_factor[PREDICTION_POINTS] = {0.5, 1, 2, 4};
 enum { POINT_NOW = 1 };
 
-/* Four fifths of a normal distribution lie within so many deviations. */
-#define BAND_DEVIATIONS 1.2816
+/* 19 of 20 values of a normal distribution lie within so many deviations. */
+#define BAND_DEVIATIONS 1.96
 
 /* --- predictions --- */
 
-/* Half the width of the band, from three standard errors: of the sample, of the miniatures
- * themselves, and of the size that a miniature stands for. */
-static double prediction_band(double deviation, double model_error,
-                              double size_error) {
+double prediction_band(double deviation, double model_error, double size_error, double lost_ratio) {
     return BAND_DEVIATIONS *
-           sqrt(deviation * deviation + model_error * model_error +
-                size_error * size_error);
+               sqrt(deviation * deviation + model_error * model_error + size_error * size_error) +
+           lost_ratio;
 }
 
 /* A miniature has no classes, no partitions and no page moves. The cache's own hits are sampled,
@@ -41,8 +38,11 @@ static double prediction_size_error(const struct shadow *s, unsigned size, doubl
 }
 
 static void prediction_print_lack(struct prediction *t, double reads, uint32_t keys,
-                                  uint64_t windows) {
-    if (windows < PREDICTION_WINDOWS_MIN) {
+                                  uint64_t windows, double lost_ratio) {
+    if (lost_ratio > PREDICTION_LOST_RATIO_MOST) {
+        snprintf(t->lacks, sizeof t->lacks, "%.0f %% of the sample's records were lost",
+                 100 * lost_ratio);
+    } else if (windows < PREDICTION_WINDOWS_MIN) {
         snprintf(t->lacks, sizeof t->lacks, "%llu of %d quarters of a turnover were seen",
                  (unsigned long long)windows, PREDICTION_WINDOWS_MIN);
     } else if (reads < PREDICTION_READS_MIN) {
@@ -54,19 +54,20 @@ static void prediction_print_lack(struct prediction *t, double reads, uint32_t k
     }
 }
 
-static void prediction_fill_policies(const struct shadow *s, double lately, struct prediction *t) {
+static void prediction_fill_policies(const struct shadow *s, double lately, double lost_ratio,
+                                     struct prediction *t) {
     double off = prediction_model_error(s, lately);
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         struct shadow_counts k = shadow_policy(s, i);
         t->policy_hit_ratio[i] = shadow_hit_ratio(&k, lately);
-        t->policy_band[i] = prediction_band(shadow_error(&k, lately), off, 0);
+        t->policy_band[i] = prediction_band(shadow_error(&k, lately), off, 0, lost_ratio);
     }
 }
 
-void prediction_make(const struct shadow *s, double lately, double longer,
-                   struct prediction *t) {
+void prediction_make(const struct shadow *s, double lately, double longer, double lost_ratio,
+                     struct prediction *t) {
     *t = (struct prediction){.reads = shadow_size(s, 0).reads};
-    prediction_print_lack(t, t->reads, shadow_fill(s).nodes, shadow_windows(s));
+    prediction_print_lack(t, t->reads, shadow_fill(s).nodes, shadow_windows(s), lost_ratio);
     t->enough = t->lacks[0] == '\0';
     double off = prediction_model_error(s, longer);
     t->hit_ratio[POINT_NOW] = longer;
@@ -77,9 +78,9 @@ void prediction_make(const struct shadow *s, double lately, double longer,
         t->hit_ratio[point] = shadow_hit_ratio(&k, longer);
         t->band[point] = prediction_band(
             shadow_error(&k, longer), off,
-            prediction_size_error(s, size, t->hit_ratio[point] - t->hit_ratio[nearer]));
+            prediction_size_error(s, size, t->hit_ratio[point] - t->hit_ratio[nearer]), lost_ratio);
     }
-    prediction_fill_policies(s, lately, t);
+    prediction_fill_policies(s, lately, lost_ratio, t);
 }
 
 /* --- real hit ratios --- */

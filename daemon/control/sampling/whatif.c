@@ -179,7 +179,7 @@ static bool whatif_adopt_rate(struct whatif *w) {
         w->steps = 0;
         if (rate > 0) {
             whatif_settle_rate(w);
-            cache_reads(w->cache, &w->hits_before, &w->misses_before);
+            cache_reads(w->cache, &w->reads_before);
         } else {
             cache_set_sample(w->cache, 0, 0);
             uint64_t key_requests = cache_key_requests(w->cache);
@@ -283,19 +283,46 @@ static void whatif_add_reads(struct reads *r, double fade, uint64_t hits, uint64
     r->misses = r->misses * fade + (double)misses;
 }
 
-static void whatif_end_window(struct whatif *w) {
-    char     words[PREDICTION_WORDS_BYTES];
+/* The cache's reads in a window. */
+struct window_reads {
+    double class_hits[CURVE_CLASSES];
     uint64_t hits, misses;
-    cache_reads(w->cache, &hits, &misses);
+};
+
+static void whatif_count_window(struct whatif *w, struct window_reads *to) {
+    struct cache_read_counts now;
+    cache_reads(w->cache, &now);
+    *to = (struct window_reads){.misses = now.misses - w->reads_before.misses};
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        uint64_t hits = now.class_hits[i] - w->reads_before.class_hits[i];
+        to->class_hits[i] = (double)hits;
+        to->hits += hits;
+    }
+    w->reads_before = now;
+}
+
+static void whatif_count_lost(struct whatif *w, const struct cache_sample_facts *now) {
+    double lost = (double)(now->dropped - w->samples_before.dropped),
+           written = (double)(now->written - w->samples_before.written);
+    w->lost_longer = w->lost_longer * SHADOW_SIZES_FADE + lost;
+    w->records_longer = w->records_longer * SHADOW_SIZES_FADE + written + lost;
+    w->samples_before = *now;
+}
+
+static void whatif_end_window(struct whatif *w) {
+    char words[PREDICTION_WORDS_BYTES];
+    struct window_reads reads;
+    struct cache_sample_facts samples;
+    whatif_count_window(w, &reads);
+    cache_sample_facts(w->cache, &samples);
     lock_take(&w->lock);
-    shadow_window_end(w->shadow, (double)(hits - w->hits_before + misses - w->misses_before));
-    whatif_add_reads(&w->lately, SHADOW_FADE, hits - w->hits_before, misses - w->misses_before);
-    whatif_add_reads(&w->longer, SHADOW_SIZES_FADE, hits - w->hits_before,
-                     misses - w->misses_before);
+    whatif_count_lost(w, &samples);
+    shadow_window_end(w->shadow, reads.class_hits);
+    whatif_add_reads(&w->lately, SHADOW_FADE, reads.hits, reads.misses);
+    whatif_add_reads(&w->longer, SHADOW_SIZES_FADE, reads.hits, reads.misses);
     prediction_make(w->shadow, reads_hit_ratio(&w->lately), reads_hit_ratio(&w->longer),
-                    &w->predictions.made);
-    bool came = prediction_log_window(&w->predictions, hits - w->hits_before,
-                                      misses - w->misses_before);
+                    whatif_lost_ratio(w), &w->predictions.made);
+    bool came = prediction_log_window(&w->predictions, reads.hits, reads.misses);
     if (came) {
         prediction_change_words(&w->predictions.change, words);
     }
@@ -312,8 +339,6 @@ static void whatif_end_window(struct whatif *w) {
     if (came && w->on_prediction != NULL) {
         w->on_prediction(w->on_prediction_arg, words);
     }
-    w->hits_before = hits;
-    w->misses_before = misses;
     if (best != NULL && follow) {
         log_info("policy auto: from %s to %s: %s", was->name, best->name, w->changed);
         cache_change_policy(w->cache, best);

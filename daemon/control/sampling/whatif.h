@@ -75,17 +75,18 @@ void whatif_facts(struct whatif *, struct whatif_facts *);
 unsigned whatif_policies(struct whatif *, unsigned class_id,
                          struct whatif_policy to[SHADOW_POLICIES_MAX]);
 
-/* A curve under the LRU, at sizes from 1/8 to 8 times today's. */
-struct whatif_curve {
-    double   reads; /* sampled reads */
-    uint64_t bytes; /* memory of today */
-    double   now;
-    struct {
-        uint64_t bytes;
-        double   hit_ratio;
-    } points[WHATIF_POINTS];
+/* The band is half of the range in which 19 of 20 hit ratios come true. */
+struct whatif_point {
+    uint64_t bytes;
+    double hit_ratio, band;
 };
-/* False: sampling is off, or there were too few reads. */
+/* A curve under the LRU, of today's memory and at sizes from 1/8 to 8 times today's. */
+struct whatif_curve {
+    double reads, first_reads; /* sampled reads, and those of keys that were never used before */
+    uint64_t bytes;            /* memory of today */
+    struct whatif_point now, points[WHATIF_POINTS];
+};
+/* False: sampling is off, there were too few reads, or too many records of the sample were lost. */
 bool whatif_curve(struct whatif *, unsigned class_id, struct whatif_curve *);
 
 /* The predictions for other sizes, and the comparison of past ones. */

@@ -36,6 +36,8 @@ struct whatif {
     uint32_t       below;
     /* the cache's own reads, faded as the shadow fades counts of policies and of sizes */
     struct reads   lately, longer;
+    /* records of the sample, and the lost ones among them, faded as counts of sizes */
+    double records_longer, lost_longer;
     const struct evict_policy *running;
     uint64_t       changed_window, changes;
     struct prediction_log predictions;
@@ -49,15 +51,21 @@ struct whatif {
     double   adopted;            /* the rate from which these steps count */
     uint64_t sized_bytes;        /* the cache's memory when counting for sizes began */
     uint32_t key_every;
-    uint64_t hits_before, misses_before;
+    struct cache_read_counts reads_before; /* at the end of the last window */
     uint64_t wait_us, second_us;
     uint64_t records, keys;      /* in this second */
     /* when the rings were last read: records that they had dropped, and requests with a key */
     uint64_t dropped, key_requests;
+    struct cache_sample_facts samples_before; /* at the end of the last window */
 };
 
 static inline double reads_hit_ratio(const struct reads *r) {
     return r->hits + r->misses > 0 ? r->hits / (r->hits + r->misses) : 0;
+}
+
+/* The share of the sample's records that were lost of late. */
+static inline double whatif_lost_ratio(const struct whatif *w) {
+    return w->lost_longer > 0 ? w->lost_longer / w->records_longer : 0;
 }
 
 /* --- whatif_memory.c --- */

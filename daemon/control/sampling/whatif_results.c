@@ -80,18 +80,20 @@ bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
     lock_take(&w->lock);
     const struct curve *curve = w->shadow != NULL ? shadow_curve(w->shadow) : NULL;
     c->reads = curve != NULL ? curve_reads(curve, class_id) : 0;
-    bool known = c->reads >= READS_MIN && now > 0;
+    c->first_reads = curve != NULL ? curve_first_reads(curve, class_id) : 0;
+    double lost_ratio = whatif_lost_ratio(w);
+    bool known = c->reads >= READS_MIN && now > 0 && lost_ratio <= PREDICTION_LOST_RATIO_MOST;
     for (int i = -1; known && i < WHATIF_POINTS; i++) {
         double factor = i < 0 ? 1 : exp2((i - WHATIF_POINTS / 2) * 3.0 / (WHATIF_POINTS / 2));
-        double ratio = class_id == SLAB_CLASS_NONE
-                           ? curve_all_hit_ratio(curve, classes.bytes, factor)
-                           : curve_hit_ratio(curve, class_id, now * factor);
-        if (i < 0) {
-            c->now = ratio;
-        } else {
-            c->points[i].bytes = (uint64_t)(now * factor);
-            c->points[i].hit_ratio = ratio;
-        }
+        bool all = class_id == SLAB_CLASS_NONE;
+        double ratio = all ? curve_all_hit_ratio(curve, classes.bytes, factor)
+                           : curve_hit_ratio(curve, class_id, now * factor),
+               error = all ? curve_all_error(curve, classes.bytes, factor)
+                           : curve_error(curve, class_id, now, factor);
+        struct whatif_point *to = i < 0 ? &c->now : &c->points[i];
+        *to = (struct whatif_point){.bytes = (uint64_t)(now * factor),
+                                    .hit_ratio = ratio,
+                                    .band = prediction_band(error, 0, 0, lost_ratio)};
     }
     lock_release(&w->lock);
     return known;

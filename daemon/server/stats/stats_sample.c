@@ -53,8 +53,13 @@ enum { HOT_SHOWN = 20 };
     X(bytes, gauge, bytes, U64, c.bytes, "memory of the pages of the class, or of all classes") \
     X(reads, gauge, reads, U64, c.reads, \
       "sampled reads that the curve is made from; old ones count less") \
-    X(lru_hit_ratio, gauge, ratio, RATIO4, c.now, \
-      "hit ratio under the LRU with this memory; point:BYTES lines give it for other sizes")
+    X(first_reads, gauge, reads, U64, c.first_reads, \
+      "sampled reads of keys that were never used before: no memory makes them hits") \
+    X(lru_hit_ratio, gauge, ratio, RATIO4, c.now.hit_ratio, \
+      "hit ratio under the LRU with this memory; point:BYTES lines give it for other sizes") \
+    X(lru_band, gauge, ratio, RATIO4, c.now.band, \
+      "half of the band around lru_hit_ratio: 19 of 20 are meant to be true within it; " \
+      "band:BYTES lines give it for other sizes")
 
 /* Rows of the whole cache under its own policy, from miniature caches of other sizes, once the
  * sample is large enough. */
@@ -68,7 +73,7 @@ enum { HOT_SHOWN = 20 };
     X(hit_ratio_x4, gauge, ratio, RATIO4, f.at_size[2], \
       "hit ratio to expect with four times the memory") \
     X(band_x0.5, gauge, ratio, RATIO4, log.made.band[0], \
-      "half of the band around hit_ratio_x0.5: four of five predictions are meant to come " \
+      "half of the band around hit_ratio_x0.5: 19 of 20 predictions are meant to come " \
       "true within it") \
     X(band_x2, gauge, ratio, RATIO4, log.made.band[2], "half of the band around hit_ratio_x2") \
     X(band_x4, gauge, ratio, RATIO4, log.made.band[3], "half of the band around hit_ratio_x4")
@@ -81,7 +86,7 @@ enum { HOT_SHOWN = 20 };
       "predictions of a change of the memory limit or the policy that were compared with the hit " \
       "ratio that came; stats audit has each") \
     X(predictions_within, counter, changes, U64, log.within, \
-      "predictions that came true within the band; four of five are meant to")
+      "predictions that came true within the band; 19 of 20 are meant to")
 /* clang-format on */
 #define STATS_PUT_RATE(name, value) text_out_printf(out, "STAT %s %.6f\r\n", name, (double)(value));
 #define STATS_PUT_RATIO4(name, value) \
@@ -179,8 +184,9 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
         SIZES_STATS(STATS_PUT)
     }
     for (unsigned i = 0; known && i < WHATIF_POINTS; i++) {
-        text_out_printf(out, "STAT point:%" PRIu64 " %.4f\r\n", c.points[i].bytes,
-                        c.points[i].hit_ratio);
+        const struct whatif_point *p = &c.points[i];
+        text_out_printf(out, "STAT point:%" PRIu64 " %.4f\r\nSTAT band:%" PRIu64 " %.4f\r\n",
+                        p->bytes, p->hit_ratio, p->bytes, p->band);
     }
     text_out_str(out, "END\r\n");
 }

@@ -33,9 +33,17 @@ local function add_point(points, at, text)
     end
 end
 
---- { bytes =, reads =, lru_hit_ratio =, points = { { bytes, hit_ratio }, … }, sizes = { { factor, hit_ratio, least,
--- most }, … } }, both lists in ascending order, and empty before enough was sampled; sizes are of the whole cache only.
--- Four of five hit ratios should come between the least and the most, which today's size lacks. The whole cache's curve
+-- Adds the least and the most to a point, if the band is the point's.
+local function add_band(point, at, band)
+    if point and point[1] == at and band then
+        point[3], point[4] = math.max(0, point[2] - band), math.min(1, point[2] + band)
+    end
+end
+
+--- { bytes =, reads =, first_reads =, lru_hit_ratio =, points = { { bytes, hit_ratio, least, most }, … }, sizes = { {
+-- factor, hit_ratio, least, most }, … } }, both lists in ascending order, and empty before enough was sampled; sizes
+-- are of the whole cache only. 19 of 20 hit ratios should come between the least and the most, which today's size
+-- lacks. first_reads: of keys that were never used before, so that no memory makes them hits. The whole cache's curve
 -- also has lacks (a text: what the sample has too few of), predictions (the number compared with the hit ratio after a
 -- change) and predictions_within (the number that came true).
 function M.parse_curve(lines)
@@ -43,8 +51,11 @@ function M.parse_curve(lines)
     for _, line in ipairs(lines) do
         local name, text = stats.split(line)
         local bytes, factor = (name or ""):match("^point:(%d+)$"), (name or ""):match("^hit_ratio_x([%d.]+)$")
+        local banded = (name or ""):match("^band:(%d+)$")
         if bytes then
             add_point(curve.points, math.tointeger(tonumber(bytes)), text)
+        elseif banded then
+            add_band(curve.points[#curve.points], math.tointeger(tonumber(banded)), number_of(name, text))
         elseif factor then
             local times = tonumber(factor)
             add_point(curve.sizes, times and times > 0 and times < math.huge and times or nil, text)
@@ -56,9 +67,7 @@ function M.parse_curve(lines)
     end
     for _, size in ipairs(curve.sizes) do
         local band = curve[("band_x%g"):format(size[1])]
-        if band then
-            size[3], size[4] = math.max(0, size[2] - band), math.min(1, size[2] + band)
-        end
+        add_band(size, size[1], band)
     end
     return curve
 end
@@ -141,8 +150,8 @@ end
 --- The value at x of points { x, y }: see slate.base.policy_curve.
 M.between = require("slate.base.policy_curve").between
 
--- Half of a band in standard errors: a band holds four of five values of a normal distribution.
-local BAND_DEVIATIONS <const> = 1.2816
+-- Half of a band in standard errors: a band holds 19 of 20 values of a normal distribution.
+local BAND_DEVIATIONS <const> = 1.96
 
 --- The standard error of the miniatures' hit ratio at this multiple of the memory, from the server's bands; nil if the
 -- server reports none. Beyond the last band, each doubling adds as much variance as those before.
@@ -218,16 +227,46 @@ function M.points(curve)
     return points
 end
 
+-- The standard error of the LRU model's hit ratio, from the server's bands; without them, that of so many single reads.
+local function error_of_model(curve, bytes, ratio)
+    local widths = {}
+    for _, point in ipairs(curve.points) do
+        widths[#widths + 1] = point[3] and { point[1], (point[4] - point[3]) / 2 } or nil
+    end
+    return #widths > 1 and M.between(widths, bytes) / BAND_DEVIATIONS
+        or (curve.reads or 0) > 0 and math.sqrt(ratio * (1 - ratio) / curve.reads) or 0
+end
+
 --- The gain of hit ratio with this multiple of the memory, by the curve of M.points; then its standard error, from the
--- server's band or the number of reads. nil if the sample is too small.
+-- server's bands or the number of reads. nil if the sample is too small.
 function M.gain_at(curve, times)
     local shifts = shifts_of(curve)
     if not curve.bytes or #shifts == 0 and #curve.points < 2 then
         return nil
     end
     local here = ratio_at(curve, shifts, curve.bytes)
-    local chance = (curve.reads or 0) > 0 and math.sqrt(here * (1 - here) / curve.reads) or 0
-    return ratio_at(curve, shifts, curve.bytes * times) - here, M.error_at(curve, times) or chance
+    local there = ratio_at(curve, shifts, curve.bytes * times)
+    return there - here, M.error_at(curve, times) or error_of_model(curve, curve.bytes * times, there)
+end
+
+--- The share of the reads that were a key's first, and whether the sample is too young for a price or an advice of more
+-- memory: most misses were first reads. nil if the server does not report them, or before enough was sampled.
+function M.first_reads(curve)
+    local ratio = curve.first_reads and (curve.reads or 0) > 0 and curve.first_reads / curve.reads
+    local hits = curve.measured_hit_ratio or curve.lru_hit_ratio
+    if not (ratio and hits) then
+        return nil
+    end
+    return ratio, 2 * ratio > 1 - hits
+end
+
+--- A sentence about first reads; nil if they are not known, or none.
+function M.first_reads_words(curve)
+    local ratio, is_young = M.first_reads(curve)
+    local misses = 1 - (curve.measured_hit_ratio or curve.lru_hit_ratio or 0)
+    return ratio and ratio > 0 and ("%.1f of %.1f points of misses are first reads: no memory brings them%s"):format(
+        100 * math.min(ratio, misses), 100 * misses,
+        is_young and "; the sample is too young to tell what more memory would bring" or "") or nil
 end
 
 --- All requests; the complete keys, the hottest first: { key (escaped as in a URI), requests, error, doubt }; then the

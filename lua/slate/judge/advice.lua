@@ -197,6 +197,7 @@ function M.memory(context, client, options)
             { "twice of it", gain_in_words(curve, 2, here) },
             { "half of it", gain_in_words(curve, 0.5, here) },
             { "source", ("%s, of %s"):format(source, units.plural(curve.reads or 0, "sampled read")) },
+            { "first reads", sampled.first_reads_words(curve) or "not known" },
         },
         text = judged.text .. (judged.is_short and ":" or ""), commands = {}, bytes = bytes, hit_ratio = here,
         hit_ratio_most = most, enough_bytes = enough, target_bytes = target, is_short = judged.is_short or false,

@@ -285,8 +285,10 @@ function M.memory(curve, about)
         return { text = about.general and M.unfilled(about.general, curve.bytes)
             or "nothing is evicted now: more memory would bring nothing now" }
     end
-    local found = least_worth(curve)
-    if found then
+    local found, _, is_young = least_worth(curve), sampled.first_reads(curve)
+    if is_young then
+        return { is_young = true, text = sampled.first_reads_words(curve) }
+    elseif found then
         found.is_short = true
         found.text = ("memory is short: %s more (%.0f %%) would bring %.1f points of hits, by its curve"):format(
             units.bytes(found.bytes_more), (found.times - 1) * 100, found.gain * 100)

@@ -9,6 +9,9 @@
 enum { PAGE = 1 << 20, ITEM_BYTES = 1024, MANY = 20, LARGE = 1, READS = 200000 };
 
 static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n); }
+static void key_read(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) {
+    curve_read(c, (struct curve_use){.hash = hash, .class_id = class_id, .bytes = bytes}, CURVE_MISS, 1);
+}
 static bool near(double a, double b) { return fabs(a - b) <= 0.05 * b; }
 
 /* Uniform reads of as many keys as fill so many pages, so that the class's hits grow with its bytes. */
@@ -16,7 +19,7 @@ static void read_class(struct curve *c, unsigned class_id, double pages, uint64_
     uint64_t keys = (uint64_t)(pages * PAGE / ITEM_BYTES);
     for (unsigned i = 0; i < READS; i++) {
         tap_random(x);
-        curve_read(c, hash_of((uint64_t)class_id << 32 | *x % keys), class_id, ITEM_BYTES);
+        key_read(c, hash_of((uint64_t)class_id << 32 | *x % keys), class_id, ITEM_BYTES);
     }
 }
 

@@ -4,12 +4,23 @@
 #include <math.h>
 
 #include "base/key.h"
+#include "evict/evict.h"
 #include "sample/curve.h"
+#include "sample/mini.h"
 #include "sample/stream.h"
 
-enum { KEYS = 20000, REQUESTS = 200000, CLASS = 7, OTHER = 9, SIZES = 9 };
+enum { KEYS = 20000, REQUESTS = 200000, CLASS = 7, OTHER = 9, SIZES = 9, TODAY = 5 };
+
+static const double none[CURVE_CLASSES];
+static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
 static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n); }
+static void key_read_as(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes, enum curve_outcome came) {
+    curve_read(c, (struct curve_use){.hash = hash, .class_id = class_id, .bytes = bytes}, came, 1);
+}
+static void key_read(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) {
+    key_read_as(c, hash, class_id, bytes, CURVE_MISS);
+}
 static double uniform(uint64_t *x) { return (double)(tap_random(x) >> 11) / 9007199254740992.0; }
 static uint32_t bytes_of(uint64_t n) { return (uint32_t)(64 + n * 2654435761u % 1000); }
 
@@ -33,8 +44,9 @@ struct truth {
 };
 static uint32_t last[KEYS];
 
-static void exact(struct truth *t, uint32_t now, uint64_t n, uint64_t least) {
-    uint64_t total = sum_to(REQUESTS);
+/* Returns whether the cache of today hits. */
+static bool exact(struct truth *t, uint32_t now, uint64_t n, uint64_t least) {
+    uint64_t total = sum_to(REQUESTS), hits = t->within[TODAY];
     t->reads++;
     if (last[n] != 0) {
         uint64_t distance = total - sum_to(last[n]) + bytes_of(n);
@@ -45,6 +57,7 @@ static void exact(struct truth *t, uint32_t now, uint64_t n, uint64_t least) {
     }
     add(now, bytes_of(n));
     last[n] = now + 1;
+    return t->within[TODAY] > hits;
 }
 
 static double run(struct curve *c, double rate, uint64_t seed, double skew, double *worst) {
@@ -56,12 +69,12 @@ static double run(struct curve *c, double rate, uint64_t seed, double skew, doub
     curve_set_below(c, below);
     for (uint32_t i = 0; i < REQUESTS; i++) {
         uint64_t n = (uint64_t)(KEYS * pow(uniform(&x), skew));
-        exact(&t, i, n, least);
+        bool hit = exact(&t, i, n, least);
         if (sample_takes(hash_of(n), below)) {
-            curve_read(c, hash_of(n), CLASS, bytes_of(n));
+            key_read_as(c, hash_of(n), CLASS, bytes_of(n), hit ? CURVE_HIT : CURVE_MISS);
         }
     }
-    curve_expect(c, REQUESTS);
+    curve_expect(c, (double[CURVE_CLASSES]){[CLASS] = (double)t.within[TODAY]});
     double error = 0, bytes[CURVE_CLASSES] = {0};
     *worst = 0;
     for (unsigned i = 0; i < SIZES; i++) {
@@ -90,11 +103,47 @@ static void test_near_the_exact_distances(uint64_t seed) {
     }
 }
 
+/* Other samples of the keys, of the same requests: each ratio within its bounds of 95 %, from half of today's memory on. */
+static void test_errors_are_those_of_other_samples(uint64_t seed) {
+    enum { SAMPLES = 30, FROM = TODAY - 1, BELOW = 1 << 27 };
+    static bool hit[REQUESTS];
+    for (double skew = 1; skew <= 3; skew += 2) {
+        uint64_t x = seed | 1, least = (uint64_t)KEYS * 564 >> SIZES;
+        struct truth t = {0};
+        unsigned within = 0;
+        memset(tree, 0, sizeof tree);
+        memset(last, 0, sizeof last);
+        for (uint32_t i = 0; i < REQUESTS; i++) {
+            hit[i] = exact(&t, i, (uint64_t)(KEYS * pow(uniform(&x), skew)), least);
+        }
+        for (uint64_t sample = 1; sample <= SAMPLES; sample++) {
+            struct curve *c = curve_create(KEYS, 255);
+            curve_set_below(c, BELOW);
+            x = seed | 1;
+            for (uint32_t i = 0; i < REQUESTS; i++) {
+                uint64_t n = (uint64_t)(KEYS * pow(uniform(&x), skew)), hash = hash_of(sample << 32 | n);
+                if (sample_takes(hash, BELOW)) {
+                    key_read_as(c, hash, CLASS, bytes_of(n), hit[i] ? CURVE_HIT : CURVE_MISS);
+                }
+            }
+            curve_expect(c, (double[CURVE_CLASSES]){[CLASS] = (double)t.within[TODAY]});
+            for (unsigned i = FROM; i < SIZES; i++) {
+                double today = (double)(least << TODAY), size = (double)(least << i);
+                double off = fabs(curve_hit_ratio(c, CLASS, size) - (double)t.within[i] / (double)t.reads);
+                within += off <= 1.96 * curve_error(c, CLASS, today, size / today);
+            }
+            curve_destroy(&c);
+        }
+        double share = within / (double)(SAMPLES * (SIZES - FROM));
+        ok(share >= 0.93, "skew %.0f, one key of 32 sampled: %.0f %% of the ratios lie within two errors", skew, share * 100);
+    }
+}
+
 TEST(test_a_loop_hits_only_when_it_fits) {
     struct curve *c = curve_create(1000, 255);
     for (unsigned round = 0; round < 20; round++) {
         for (uint64_t n = 0; n < 1000; n++) {
-            curve_read(c, hash_of(n), CLASS, 1024);
+            key_read(c, hash_of(n), CLASS, 1024);
         }
     }
     ok(curve_hit_ratio(c, CLASS, 500 << 10) < 0.01, "half of the loop: no hits");
@@ -108,7 +157,7 @@ TEST(test_classes_do_not_mix) {
     double bytes[CURVE_CLASSES] = {[CLASS] = 200 << 10, [OTHER] = 2000 << 10};
     for (unsigned round = 0; round < 20; round++) {
         for (uint64_t n = 0; n < 1000; n++) {
-            curve_read(c, hash_of(n), n % 10 == 0 ? CLASS : OTHER, 1024);
+            key_read(c, hash_of(n), n % 10 == 0 ? CLASS : OTHER, 1024);
         }
     }
     ok(curve_hit_ratio(c, CLASS, 200 << 10) > 0.9, "the reads of other classes make no distance");
@@ -119,16 +168,68 @@ TEST(test_classes_do_not_mix) {
 
 TEST(test_deleted_and_old_keys) {
     struct curve *c = curve_create(100, 255);
-    curve_store(c, hash_of(1), CLASS, 100);
+    curve_store(c, (struct curve_use){.hash = hash_of(1), .class_id = CLASS, .bytes = 100}, 1);
     is(curve_reads(c, CLASS), 0, "a store is no read");
-    curve_read(c, hash_of(1), CLASS, 100);
+    key_read(c, hash_of(1), CLASS, 100);
     ok(curve_hit_ratio(c, CLASS, 1 << 20) > 0.99, "but the read after it hits");
     curve_gone(c, hash_of(1));
-    curve_read(c, hash_of(1), CLASS, 100);
+    key_read_as(c, hash_of(1), CLASS, 100, CURVE_FIRST);
+    is(curve_first_reads(c, CLASS), 1, "first reads are counted apart");
     ok(fabs(curve_hit_ratio(c, CLASS, 1 << 20) - 0.5) < 0.01, "a read after the key was deleted misses");
     curve_fade(c, 0.5);
     is(curve_reads(c, CLASS), 1, "old reads count less");
     curve_destroy(&c);
+}
+
+/* Caches under the LRU, each with the same requests, and the curve. Keys expire: some soon, some late, some never. */
+static void test_near_caches_whose_items_expire(uint64_t seed) {
+    static const struct {
+        uint32_t ttl_s[3]; /* of a key, by its number */
+        bool     writes;   /* half of the requests store a value */
+    } cases[] = {{{20, 20, 20}, false}, {{5, 40, 0}, false}, {{10, 10, 0}, true}};
+    enum { A_SECOND = 500, ITEM = 512, CACHES = 6, OF_KEYS = 4096 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct curve *c = curve_create(OF_KEYS, 255);
+        struct mini *cache[CACHES];
+        unsigned reads = 0, hits[CACHES] = {0};
+        for (unsigned s = 0; s < CACHES; s++) {
+            cache[s] = mini_create(evict_find("lru"), &tuning, OF_KEYS, (uint64_t)ITEM * OF_KEYS >> (CACHES - 1 - s));
+        }
+        uint64_t x = seed | 1;
+        for (uint32_t r = 0; r < REQUESTS; r++) {
+            uint64_t n = (uint64_t)(OF_KEYS * pow(uniform(&x), 3));
+            uint32_t now_s = 1 + r / A_SECOND, ttl_s = cases[i].ttl_s[n % 3], expires_s = ttl_s != 0 ? now_s + ttl_s : 0;
+            struct mini_item item = {.hash = hash_of(n), .bytes = ITEM, .expires_s = expires_s};
+            struct curve_use use = {.hash = item.hash, .class_id = CLASS, .bytes = ITEM, .expires_s = expires_s};
+            bool store = cases[i].writes && tap_random(&x) % 2 == 0, counts = r >= REQUESTS / 4;
+            reads += counts && !store;
+            for (unsigned s = 0; s < CACHES; s++) {
+                if (store) {
+                    mini_store(cache[s], item, now_s);
+                } else {
+                    hits[s] += mini_request(cache[s], item, now_s) && counts;
+                }
+            }
+            if (r == REQUESTS / 4) {
+                curve_fade(c, 0);
+            }
+            if (store) {
+                curve_store(c, use, now_s);
+            } else {
+                curve_read(c, use, CURVE_MISS, now_s);
+            }
+        }
+        double worst = 0;
+        for (unsigned s = 0; s < CACHES; s++) {
+            double size = (double)mini_bytes_max(cache[s]), e = curve_hit_ratio(c, CLASS, size) - (double)hits[s] / reads;
+            printf("# %.0f KiB: %.4f, really %.4f\n", size / 1024, curve_hit_ratio(c, CLASS, size), (double)hits[s] / reads);
+            worst = fabs(e) > worst ? fabs(e) : worst;
+            mini_destroy(&cache[s]);
+        }
+        ok(worst < 0.02, "times to live of %u, %u and %u s%s: off by %.4f at most", cases[i].ttl_s[0], cases[i].ttl_s[1],
+           cases[i].ttl_s[2], cases[i].writes ? ", and writes" : "", worst);
+        curve_destroy(&c);
+    }
 }
 
 static void test_a_rate_that_was_lowered_is_raised_again(uint64_t seed) {
@@ -146,7 +247,7 @@ static void test_a_rate_that_was_lowered_is_raised_again(uint64_t seed) {
     curve_destroy(&c);
     c = curve_create(1000, 255);
     for (uint64_t n = 0; n < 100000; n++) {
-        curve_read(c, hash_of(n), CLASS, 100);
+        key_read(c, hash_of(n), CLASS, 100);
     }
     reads = curve_reads(c, CLASS);
     curve_set_below(c, UINT32_MAX);
@@ -160,9 +261,9 @@ TEST(test_the_busiest_classes_have_curves) {
     struct curve *c = curve_create(5000, ROOM);
     unsigned shown = 0;
     for (uint64_t n = 0; n < 4 * CLASSES; n++) {
-        curve_read(c, hash_of(n), (unsigned)(1 + n % CLASSES), 1024);
+        key_read(c, hash_of(n), (unsigned)(1 + n % CLASSES), 1024);
     }
-    curve_expect(c, 4 * CLASSES);
+    curve_expect(c, none);
     for (unsigned i = 1; i <= CLASSES; i++) {
         shown += curve_place(c, i) >= 0;
     }
@@ -170,10 +271,10 @@ TEST(test_the_busiest_classes_have_curves) {
     is(curve_reads(c, CURVE_ALL), ROOM * 4, "and the whole is of these");
     for (unsigned round = 0; round < 3; round++) {
         for (uint64_t n = 0; n < 100; n++) {
-            curve_read(c, hash_of(1 << 20 | n), 200, 1024);
-            curve_read(c, hash_of(2 << 20 | n), 2, 1024);
+            key_read(c, hash_of(1 << 20 | n), 200, 1024);
+            key_read(c, hash_of(2 << 20 | n), 2, 1024);
         }
-        curve_expect(c, 200);
+        curve_expect(c, none);
     }
     ok(curve_place(c, 200) >= 0 && curve_place(c, 2) >= 0, "a class that is read more often gets one, another keeps its own");
     ok(curve_place(c, 1) < 0 || curve_place(c, 3) < 0, "and the one with the fewest reads has none any more");
@@ -184,6 +285,8 @@ TEST(test_the_busiest_classes_have_curves) {
 int main(void) {
     uint64_t seed = tap_sample_seed();
     test_near_the_exact_distances(seed);
+    test_errors_are_those_of_other_samples(seed);
+    test_near_caches_whose_items_expire(seed);
     test_a_rate_that_was_lowered_is_raised_again(seed);
     return tap_main();
 }

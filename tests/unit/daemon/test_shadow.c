@@ -7,6 +7,7 @@
 #include "sample/shadow.h"
 
 enum { KEYS = 30000, REQUESTS = 300000, CACHE_KEYS = 6000, ITEM_BYTES = 500, CLASS = 3, POLICIES = 13 };
+static const double no_hits[CURVE_CLASSES]; /* the curve's counts are test_curve's */
 static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
 /* The salt decides the keys in the sample: another salt, another sample of the same requests. */
@@ -90,7 +91,6 @@ static struct shadow *run(const struct evict_policy *running, double rate, size_
     struct mini *real = mini_create(running, &tuning, CACHE_KEYS, 0);
     uint64_t x = seed;
     uint32_t below = sample_hash_below(rate);
-    uint64_t window = 0;
     set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, running, below);
     for (uint64_t i = 0; i < REQUESTS; i++) {
         uint64_t hash = hash_of(next_key(&x, i));
@@ -99,8 +99,7 @@ static struct shadow *run(const struct evict_policy *running, double rate, size_
             tell(s, hash, hit);
         }
         if (shadow_window_due(s)) {
-            shadow_window_end(s, (double)(i - window));
-            window = i;
+            shadow_window_end(s, no_hits);
         }
     }
     mini_destroy(&real);
@@ -179,7 +178,7 @@ TEST(test_doubt_counts_keys_not_reads) {
     for (uint64_t n = 0; n < 5000; n++) {
         tell(s, hash_of(n % 5 == 0 ? 1 << 20 : n), n % 5 == 0 && n > 0);
     }
-    shadow_window_end(s, 5000);
+    shadow_window_end(s, no_hits);
     struct shadow_counts t = shadow_policy(s, fifo);
     ok(t.worse > 50 && t.better <= 0, "first in, first out misses the key %.0f times that the LRU has it", t.worse);
     ok(fabs(t.deviation - t.worse) < 1e-6, "and all of it is in doubt, for another sample would not have that key");
@@ -195,14 +194,14 @@ TEST(test_earlier_misses_do_not_count_against_a_rise) {
     for (uint64_t n = 0; n < 2 * NEW; n++) {
         tell(s, hash_of(1000 + n / 2), n % 2 == 1);
     }
-    shadow_window_end(s, 2 * NEW);
+    shadow_window_end(s, no_hits);
     struct shadow_counts all = shadow_policy(s, none), rising = shadow_rising(s, none);
     ok(all.worse > NEW - 1 && rising.worse <= 0 && rising.reads <= 0, "a policy that is worse does not rise, %.0f misses more", all.worse);
     for (uint64_t n = 0; n < ROUNDS * HELD; n++) {
         tell(s, hash_of(n % HELD), false);
         tell(s, hash_of(10000 + n), false);
     }
-    shadow_window_end(s, 2 * ROUNDS * HELD);
+    shadow_window_end(s, no_hits);
     all = shadow_policy(s, none), rising = shadow_rising(s, none);
     ok(all.worse > all.better, "it is behind still, all in all: %.0f misses more, %.0f fewer", all.worse, all.better);
     ok(rising.better > ROUNDS * HELD - 1 && rising.worse <= 0, "but since the keys changed it rises: %.0f fewer, %.0f more", rising.better, rising.worse);
@@ -234,7 +233,7 @@ TEST(test_a_deleted_key_misses_everywhere) {
     shadow_record(s, &gone, 0);
     is(shadow_fill(s).nodes, 0, "it is not held");
     tell(s, hash_of(1), false);
-    shadow_window_end(s, 3);
+    shadow_window_end(s, no_hits);
     ok(shadow_policy(s, 0).own_misses > 1.5 && shadow_fill(s).nodes == 1, "and the next read of it missed, as the first did, and brought it in again");
     shadow_destroy(&s);
 }
@@ -242,7 +241,7 @@ TEST(test_a_deleted_key_misses_everywhere) {
 TEST(test_windows_count_alike_at_any_rate) {
     struct shadow *s = watching(&evict_lru, 100, 0);
     tell_misses(s, 8000, 300);
-    shadow_window_end(s, 8000);
+    shadow_window_end(s, no_hits);
     struct shadow_counts before = shadow_size(s, SHADOW_SIZES - 1), policy = shadow_policy(s, 0),
                          in_class = shadow_class_policy(s, CLASS, 0);
     set(s, 100 * ITEM_BYTES, 0, &evict_lru, sample_hash_below(0.125));
@@ -270,7 +269,7 @@ TEST(test_a_class_apart_counts_as_at_present) {
             told++;
         }
     }
-    shadow_window_end(s, 60000);
+    shadow_window_end(s, no_hits);
     struct shadow_counts half = shadow_size(s, 0);
     is(shadow_fill(s).nodes, 0, "its items take no memory from others");
     ok(half.better <= 0 && half.worse <= 0 && half.reads > 0 && fabs(half.own_misses - half.reads / 2) < 1, "its reads hit and miss as in the cache, at any size");
@@ -282,7 +281,7 @@ TEST(test_another_tuning_is_counted_anew) {
     struct shadow *s = shadow_create(&evict_s3fifo, &own, 1 << 20);
     set(s, 100 * ITEM_BYTES, 0, &evict_s3fifo, UINT32_MAX);
     tell_misses(s, 600, 150);
-    shadow_window_end(s, 600);
+    shadow_window_end(s, no_hits);
     ok(shadow_policy(s, 0).reads > 0 && shadow_size(s, 1).reads > 0, "reads are counted");
     ok(!shadow_note_tuning(s) && shadow_policy(s, 0).reads > 0, "and kept while the tuning is the same");
     own.promote_hits = 1;
@@ -319,7 +318,7 @@ static struct shadow_counts twice_the_memory_in_rounds(uint32_t ttl_s, bool touc
             shadow_record(s, &touch, now_s);
         }
     }
-    shadow_window_end(s, ROUNDS * ROUND);
+    shadow_window_end(s, no_hits);
     struct shadow_counts t = shadow_size(s, 1);
     shadow_destroy(&s);
     return t;
@@ -352,7 +351,7 @@ TEST(test_a_read_does_not_shorten_a_life) {
     shadow_record(s, &miss, 1100);
     tell_mortal(s, hash_of(1), true, 1200, 1199);
     shadow_record(s, &miss, 1200);
-    shadow_window_end(s, 5);
+    shadow_window_end(s, no_hits);
     is(shadow_policy(s, 0).own_misses, 3, "stored again at 1100 s it is there at 1199 s, and not at 1200 s");
     shadow_destroy(&s);
 }

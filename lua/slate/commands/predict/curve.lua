@@ -2,6 +2,7 @@
 --- slatectl curve [CLASS]: the expected hit ratio with other amounts of memory, and its error.
 local must = require("slate.base.failure").must
 local relief = require "slate.judge.relief"
+local sampled = require "slate.facts.sampled"
 local stats = require "slate.facts.stats"
 local units = require "slate.base.units"
 
@@ -12,8 +13,9 @@ local POINTS_STEP <const> = 4 -- tables show each fourth of slated's 17 points, 
 -- Explains below the tables why three hit ratios of one server need not agree.
 local NOTE <const> = [[
 The server counts its hits lately itself, and those of x1 over about five turnovers of the cache. The other rows of that
-table come from miniature caches of %s; four of five are meant to come true within the band. The LRU model is
-reckoned from how long ago sampled keys were read. Compare rows within a table, not across the two.
+table come from miniature caches of %s; 19 of 20 are meant to come true within the band. The LRU model comes from the
+memory of the keys used between two reads of a sampled key, and from its expiry. Compare rows within a table, not across
+the two.
 ]]
 
 -- The way to a curve for the operator of a memcached.
@@ -36,7 +38,7 @@ local function earlier(curve)
     if curve.predictions == 0 then
         return "none compared yet: that takes a change of the memory or the policy, and four turnovers"
     end
-    return ("%s of %s came true within the band, where four of five are meant to"):format(
+    return ("%s of %s came true within the band, where 19 of 20 are meant to"):format(
         units.count(curve.predictions_within or 0), units.count(curve.predictions))
 end
 
@@ -51,10 +53,18 @@ local function facts_of(curve)
     if curve.measured_hit_ratio then
         facts[#facts + 1] = { "hits lately", share(curve.measured_hit_ratio) .. ", counted" }
     end
+    local first = sampled.first_reads_words(curve)
+    if first then
+        facts[#facts + 1] = { "first reads", first }
+    end
     if curve.predictions then
         facts[#facts + 1] = { "predictions", earlier(curve) }
     end
     return facts
+end
+
+local function band_of(point)
+    return point[3] and ("%.2f to %.2f%%"):format(100 * point[3], 100 * point[4]) or "-"
 end
 
 -- The hit ratios of the running policy; today's is counted, and has no band.
@@ -65,7 +75,7 @@ local function size_rows(curve)
     end
     for i, size in ipairs(curve.sizes) do
         rows[i] = { ("x%g"):format(size[1]), units.bytes(math.floor(size[1] * curve.bytes)), share(size[2]),
-            size[1] == 1 and "counted" or size[3] and ("%.2f to %.2f%%"):format(100 * size[3], 100 * size[4]) or "-",
+            size[1] == 1 and "counted" or band_of(size),
             size[1] == 1 and "" or now and ("%+.2f"):format(100 * (size[2] - now)) or "-" }
     end
     return rows
@@ -85,15 +95,16 @@ local function out_text(context, curve)
     end
     if #curve.sizes > 0 then
         context:out("\n", context:table({ { title = "TIMES", left = true }, { title = "MEMORY" },
-            { title = "HITS, " .. curve.policy:upper() }, { title = "80% BAND", left = true }, { title = "POINTS" } },
+            { title = "HITS, " .. curve.policy:upper() }, { title = "95% BAND", left = true }, { title = "POINTS" } },
             size_rows(curve)))
     end
     local rows = {}
     for i = 1, #curve.points, POINTS_STEP do
         local point = curve.points[i]
-        rows[#rows + 1] = { units.bytes(point[1]), share(point[2]) }
+        rows[#rows + 1] = { units.bytes(point[1]), share(point[2]), band_of(point) }
     end
-    context:out("\n", context:table("MEMORY|HITS, LRU MODEL", rows))
+    context:out("\n", context:table({ { title = "MEMORY" }, { title = "HITS, LRU MODEL" },
+        { title = "95% BAND", left = true } }, rows))
     if #curve.sizes > 0 then
         context:out("\n", NOTE:format(curve.policy))
     end
@@ -140,7 +151,7 @@ function M.run(context, parsed)
         end
     end
     local client = must(context:connect())
-    local curve, message, code = require("slate.facts.sampled").curve(client, parsed.class)
+    local curve, message, code = sampled.curve(client, parsed.class)
     if not curve then
         return nil, code == "unsupported" and message .. INSTEAD or message, code
     end
@@ -162,7 +173,7 @@ function M.run(context, parsed)
         out_text(context, curve)
     end
     if #curve.points == 0 then
-        return nil, require("slate.facts.sampled").too_few("for a curve"), "no"
+        return nil, sampled.too_few("for a curve"), "no"
     elseif parsed.output then
         must(draw(context, curve, parsed.class, parsed.output))
     end
