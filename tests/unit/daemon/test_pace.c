@@ -9,8 +9,6 @@
 
 enum { STEPS = 200, LONG_STEPS = 12, LONG_STEP_US = 3000, NICEST = 19 };
 
-/* --- a pace whose owner sleeps until woken --- */
-
 struct rig {
     struct cache        *cache;
     struct cache_thread *ct;
@@ -33,15 +31,16 @@ static void rig_close(struct rig *r) {
     fixture_end(&r->cache, &r->ct);
 }
 
+/* The owner sleeps until woken, and its time is that of the next step. */
 static void run_to_end(struct rig *r, struct pace_job *job) {
-    while (!pace_job_done(job)) {
-        if (pace_step(&r->pace, clock_mono_us()) == PACE_NEVER && !pace_job_done(job)) {
+    for (uint64_t now_us = clock_mono_us(), due_us; !pace_job_done(job);) {
+        if ((due_us = pace_step(&r->pace, now_us)) != PACE_NEVER) {
+            now_us = due_us > now_us ? due_us : now_us;
+        } else if (!pace_job_done(job)) {
             sem_wait(&r->woken);
         }
     }
 }
-
-/* --- jobs --- */
 
 struct steps {
     struct pace_job job;
