@@ -75,7 +75,7 @@ describe("a FIFO or a device in place of a file", function()
     end)
 
     it("is no pidfile of another slated", function()
-        local code, _, err = ctl.shell(("mkfifo pid; timeout -s INT -k 60 1 %s %s -p 0 -P pid"):format(slated,
+        local code, _, err = ctl.shell(("mkfifo pid; timeout -s INT -k 300 1 %s %s -p 0 -P pid"):format(slated,
             server.USER))
         assert.not_equal(137, code)
         assert.equal("", err)
