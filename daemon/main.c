@@ -28,7 +28,7 @@
 
 static struct settings settings;
 static struct server   server;
-/* Descriptors inherited from the process before (--takeover), or from this process itself after a
+/* Descriptors inherited from the previous process (--takeover), or from this process itself after a
  * takeover that failed. */
 static struct takeover_new arrival = TAKEOVER_NEW_NONE;
 
@@ -211,8 +211,8 @@ static struct metrics *main_start_metrics(struct net *net) {
     return metrics;
 }
 
-/* Reports that this process serves: to the process before, the pidfile, the log, the parent process
- * and the service manager. */
+/* Reports that this process serves: to the previous process, the pidfile, the log, the parent
+ * process and the service manager. */
 static void main_report_ready(struct net *net) {
     int before = arrival.pid;
     if (settings.takeover) {
@@ -303,7 +303,7 @@ static void main_tear_down(struct net *net) {
         tuner_destroy(&server.tuner);
     }
     cache_destroy(&server.cache);
-    /* the process before takes the memory file back once this connection closes */
+    /* the previous process takes the memory file back once this connection closes */
     takeover_new_end(&arrival);
     logins_destroy(&server.logins);
     server_fini(&server);

@@ -39,7 +39,7 @@ static const char *diff_signed(double value, char out[FORMAT_BYTES + 2]) {
 /* The figures of the server as a whole: counters at the left, gauges at the right. */
 static const struct {
     const char *name;
-    enum general_stat stat; /* GENERAL_pid: counted by Lua */
+    enum general_stat stat; /* GENERAL_pid: in place of refused stores, which Lua counts */
 } counters[] = {{"keys requested", GENERAL_cmd_get}, {"hit % of these", GENERAL_get_hits},
                 {"stores", GENERAL_cmd_set},         {"evicted", GENERAL_evictions},
                 {"out of memory", GENERAL_pid},      {"pages moved", GENERAL_slabs_moved}};

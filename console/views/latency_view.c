@@ -141,7 +141,7 @@ static void latency_draw_refresh(const struct frame *frame, struct cells *cells,
                             area.width - SCALE_WIDTH};
         int count = (int)latency_read_refreshes(frame->model, us);
         int newest = count > plot.width ? count - plot.width
-                                        : 0; /* the first value drawn: older spikes cut no values */
+                                        : 0; /* the first drawn: spikes before it do not count */
         bool is_cut = cells_cut_spikes(us + newest, count - newest);
         float high = cells_graph(cells, plot, STYLE_GRAPH, us + newest, count - newest, 0);
         cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, latency_time(top, (double)high));

@@ -120,8 +120,8 @@ struct cache {
     uint8_t             cas_flag; /* ITEM_CAS or 0 */
     uint32_t            block_bytes; /* size of a block of the block store; 0: another store */
     uint32_t            tail_bytes_most; /* largest chunk for a tail */
-    /* Up to this size, the size alone gives an item's class and memory: any size in the slab store,
-     * no size in a heap. */
+    /* Items up to this size get their class and memory by their size alone: all items of a slab
+     * store, none of a heap. */
     size_t              slab_bytes_most;
 
     struct lock          threads_lock; /* protects the list; each thread owns its counters */

@@ -41,7 +41,7 @@ static bool decide_run_mode(struct tuner *t, const struct automove_mode *mode, c
     cache_set_starved_on_evict(t->cache, t->active.mode->starved_on_evict);
     t->before.class_count = 0;
     t->window_us = 0;
-    t->decision.count = 0; /* a decision of the mode before */
+    t->decision.count = 0; /* the previous mode's decision is void */
     if (t->decided_moves) {
         moves_cancel(t);
     }
@@ -53,7 +53,7 @@ static bool decide_run_mode(struct tuner *t, const struct automove_mode *mode, c
     return started;
 }
 
-/* Starts the mode before, or off if there was none, or if that mode cannot start either. */
+/* Starts the previous mode, or off if there was none, or if that mode cannot start either. */
 static void decide_run_previous(struct tuner *t) {
     struct automove_name before = t->last;
     char ignored[REASON_BYTES];

@@ -57,7 +57,7 @@ struct decision {
     bool             later;  /* not decided yet; `decided` of the mode's row will answer */
     /* each_window is called again after this time; 0: when the mode's row says */
     uint32_t         again_us;
-    /* the mode cannot run any more: the mode before runs instead, and `why` is shown */
+    /* the mode cannot run any more: the previous mode runs instead, and `why` is shown */
     bool             failed;
     char             why[REASON_BYTES]; /* why nothing moves, or what failed */
 };
@@ -70,6 +70,6 @@ __attribute__((format(printf, 5, 6))) struct page_move *decision_move(struct dec
                                                                       const char *reason, ...);
 /* Writes why nothing moves. Returns false, as a decision without moves does. */
 __attribute__((format(printf, 2, 3))) bool decision_none(struct decision *, const char *why, ...);
-/* Writes why the mode is broken: the mode before runs instead. Returns false. */
+/* Writes why the mode is broken: the previous mode runs instead. Returns false. */
 __attribute__((format(printf, 2, 3))) bool decision_fail(struct decision *, const char *why, ...);
 #endif

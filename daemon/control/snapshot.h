@@ -20,8 +20,8 @@ struct snapshot_class {
      * much memory */
     uint64_t evicted_unwanted;
     struct cache_signal signal; /* as of snapshot_take; zero unless the cache is measured */
-    bool     starved; /* since the snapshot before, the class evicted or had nothing to evict */
-    /* of the oldest page, the one that the class has had for longest, by snapshot_pages; a lower
+    bool     starved; /* since the previous snapshot, the class evicted or had nothing to evict */
+    /* age and number of the page that the class has had for longest, by snapshot_pages; a lower
      * number is older */
     uint32_t page_age_s, oldest_page_seq;
 };

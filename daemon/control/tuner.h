@@ -32,7 +32,7 @@ struct tuner_config {
     const char *automove;    /* a mode's name or number (control/automove/automove.h); NULL: off */
     const char *policy_dir;  /* of policies in Lua; NULL: none */
     /* Called on the tuner's thread, no lock held, when a mode failed and `now` runs in its place:
-     * the mode before, or off. May be NULL. */
+     * the previous mode, or off. May be NULL. */
     void      (*on_failure)(void *, const char *mode, const char *now, const char *why);
     void       *on_failure_arg;
     /* Called on the same thread when the hit ratio after a change is known. `words` compare that
@@ -68,7 +68,7 @@ bool tuner_cancel(struct tuner *, void (*done)(void *arg, unsigned moved, unsign
 
 void tuner_set(struct tuner *, const struct tuner_settings *);
 /* Runs the mode, by name or number. False: there is no such mode. If the mode cannot start, or
- * fails later, the mode before or off runs in its place, and on_failure is called: try the mode
+ * fails later, the previous mode or off runs in its place, and on_failure is called: try the mode
  * first (automove_trial). */
 bool tuner_set_automove(struct tuner *, const char *name);
 

@@ -100,7 +100,7 @@ struct tuner {
     uint32_t flushed_s; /* cache_flushed_s when the crawler last began because of a flush */
     struct active_mode active;
     struct lua_call   *trying; /* the policy's call that answers the trial; NULL: none */
-    struct automove_name last; /* the mode before: it runs again when the mode of now fails */
+    struct automove_name last; /* the previous mode: it runs again when today's mode fails */
     /* the snapshot of the window's start (no classes: there is none), and of the last decision at
      * need */
     struct snapshot    before, now;
@@ -119,9 +119,9 @@ struct tuner {
     struct decision    decision;
     unsigned           decided_at, decided_moved;
     bool               decided_at_need, decided_moves;
-    /* the window's end; the last read of the ages; no decision at need before need_retry_us */
+    /* when the window ends; when the ages were last read; the earliest next decision at need */
     uint64_t           window_us, ages_us, need_retry_us;
-    /* cache_assist_state.bytes at the last step; when sets count as done if that stays */
+    /* cache_assist_state.bytes at the last step; when sets are done if it does not change */
     uint64_t           assist_bytes, assist_until_us;
     /* the last move that sets may continue, its name in the log, and when the move ended */
     struct page_move   assisted;

@@ -54,11 +54,11 @@ void evict_adopt(struct evict_queue *, struct node *, const struct evict_policy 
  * inserted now. To be called for the oldest node first. */
 void evict_restore(struct evict_queue *, struct node *, const struct evict_policy *from,
                    uint32_t now_s);
-/* Changes the policy. No node goes to another list now. Nodes in lists that the new policy does not
- * use become victims before its own, by age. So the order survives as far as the new policy can
- * express it; nodes that a hand passed and spared are the newest. Each node that is there and was
+/* Changes the policy. No node changes its list. Nodes in lists that the new policy does not use
+ * become victims unless its own are older and unread. So the order survives as far as the new
+ * policy can express it; nodes that a hand passed and spared are the newest. Each node that was
  * ever read is spared once when a search for a victim meets it, under fifo and lru, too. A policy
- * of the same structure takes over the ghosts and the hand, and spares only new nodes so. O(1). */
+ * of the same structure takes over the ghosts and the hand, and spares only new nodes. O(1). */
 void evict_switch(struct evict_queue *, const struct evict_policy *);
 /* The oldest node by its last move, whatever the policy; NULL: the queue is empty. Does not
  * reorder. */

@@ -42,8 +42,8 @@ static uint32_t evict_memory_words(uint32_t room, unsigned pct) {
     return (uint32_t)((uint64_t)room * pct / 100) + 1;
 }
 
-/* Makes the queue's memory, or doubles its words: the keys of a word are then those of two, and
- * each of these gets a copy. After a refusal the next attempt comes some calls later, since
+/* Makes the queue's memory, or doubles its words: the keys of one word then belong to two words,
+ * and both get a copy of it. After a refusal the next attempt comes some calls later, since
  * attempts take time under the partition's lock. */
 static void evict_memory_grow(struct evict_queue *q, uint32_t words) {
     if (q->memory_retry_calls > 0) {

@@ -132,7 +132,7 @@ static void cuckoo_move_key(struct index *ix, uint32_t from_i, unsigned slot, ui
 /* A line on a path; a slot of the line before leads here. */
 struct step {
     uint32_t line;
-    uint16_t before; /* number of the step before; the first two steps have none */
+    uint16_t before; /* number of the previous step; the first two steps have none */
     uint8_t  slot, depth;
 };
 

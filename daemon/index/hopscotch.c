@@ -232,7 +232,7 @@ static bool hopscotch_split(struct index *ix) {
 
 /* --- changes; the caller holds the partition's lock --- */
 
-/* Moves a key into an empty slot, from a line that many hops before the slot's line. */
+/* Moves a key from a line to the line with an empty slot, which lies `hops` lines behind. */
 static bool hopscotch_hop(struct index *ix, uint32_t line, unsigned hops, uint32_t empty_line,
                           uint32_t count) {
     struct index_line *b = line_at(ix, line);
@@ -250,9 +250,9 @@ static bool hopscotch_hop(struct index *ix, uint32_t line, unsigned hops, uint32
     return false;
 }
 
-/* Brings an empty slot, which lies at this distance after a key's own line, near enough. *asked
- * counts the lines whose keys were read. Returns the new distance: NEAR or more if no key could
- * hop. */
+/* Brings an empty slot, which lies at this distance after a key's own line, near enough.
+ * *lines_read counts the lines whose keys were read. Returns the new distance: NEAR or more if no
+ * key could hop. */
 static unsigned hopscotch_bring_near(struct index *ix, uint64_t hash, unsigned distance,
                                      uint32_t count, unsigned *lines_read) {
     unsigned hops = NEAR - 1;

@@ -113,7 +113,7 @@ static inline void bytes_put_4(char *at, bytes_4 v) {
     *(volatile bytes_4 *)(volatile void *)at = v;
 }
 
-/* The last access of each width overlaps the one before, so no width needs a loop for the remaining
+/* The last access of each width overlaps the previous, so no width needs a loop for the remaining
  * bytes. */
 static inline void bytes_copy(char *to, const char *from, size_t n) {
     if (n >= 16) {

@@ -23,14 +23,14 @@ struct ends {
     unsigned  count;
     uint32_t *chunk_bytes; /* chunk size of end i */
     double   *cost;        /* memory that an item in such a chunk takes */
-    double   *items;       /* items in chunks up to end i, and of end i */
-    uint16_t *lowest;      /* the lowest end of the class below that the ladder allows */
+    double   *items;       /* items that fit into a chunk of end i */
+    uint16_t *lowest;      /* the lowest end that the ladder allows for the class below */
     unsigned  first_most;  /* the highest end that the first class may have */
 };
 
 struct table {
     struct ends ends;
-    double   scale;        /* Pages per byte: with so many items that all pages are full. */
+    double   scale;        /* pages per byte, if there are enough items to fill all pages */
     /* Memory of the best k classes, and of the best k - 1, up to each end. INFINITY: so many
      * classes cannot end there. */
     double   *row, *above;

@@ -61,8 +61,8 @@ struct memory_head {
      * come */
     ordered_word           flushed, ahead_s, flush_at_s;
     ordered_word           sizes_hash;  /* a hash of the chunk sizes that the options gave */
-    /* Where the last CAS of each partition is counted: its place in the file, the bytes from one to
-     * the next, their number; and whether these counts are valid. */
+    /* The last CAS of each partition: where in the file the first one is, the bytes from one to the
+     * next, how many there are, and whether they are valid. */
     ordered_word           cas_at, cas_step, cas_count, cas_valid;
     struct ordered_number  cas_most;    /* no CAS up to this one may be given out again */
     /* MEMORY_CLASS of each id; chunk_bytes 0: no class */

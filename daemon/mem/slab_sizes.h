@@ -10,8 +10,8 @@
 bool slab_set_sizes(struct slab *, const struct size_list *);
 /* How many ids a change to these sizes lacks; 0: the change can be made. */
 unsigned slab_ids_missing(const struct slab *, const struct size_list *);
-/* Frees the ids of retired classes that have no page, but for those that are `named`: the next
- * class of such an id would be taken for the one of before. Returns them. */
+/* Frees the ids of retired classes that have no page, but for those that are `named`: a new
+ * class with such an id would be taken for the old one. Returns the freed ids. */
 struct class_set slab_reap(struct slab *, const struct class_set *named);
 /* The rules that a list of sizes must keep. */
 void     slab_rules(const struct slab *, struct size_rules *);

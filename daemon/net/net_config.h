@@ -30,8 +30,8 @@ struct net_config {
     /* what the connections of all workers may hold in memory (net/buffer.h); 0: no limit */
     uint64_t    held_bytes_most;
     const char *handover_path;  /* the socket to which the next process connects; NULL: none */
-    int         handover_fd;    /* that socket, if the process before handed it over, else -1 */
-    struct handover_fds *inherited; /* sockets of the process before; NULL: none */
+    int         handover_fd;    /* that socket, if the previous process handed it over, else -1 */
+    struct handover_fds *inherited; /* sockets of the previous process; NULL: none */
     /* until net_takeover_done, the paths of sockets belong to another process */
     bool        takes_over;
     /* write "TCP INET: port" lines to this file (MEMCACHED_PORT_FILENAME); NULL: write none */

@@ -14,7 +14,7 @@
 
 enum { TLS_FILES = 3 };
 
-/* Tells a replaced or rewritten file from the one before. All zero: there is no file. */
+/* Shows whether a file was replaced or rewritten. All zero: there is no file. */
 struct file_state {
     uint64_t device, inode, bytes, written_s, written_ns, changed_s, changed_ns;
 };

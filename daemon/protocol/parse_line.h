@@ -45,7 +45,7 @@ static inline enum parsed line_take_block(struct request *r, char *data, char *e
  * NULL: the end has not come yet. */
 enum parsed parse_long_get(struct parser *, char *line, char *keys, char *line_end, char *end,
                            struct request *out, unsigned room, unsigned *count, char **next);
-/* Makes the text the reply to a line, and skips the line from `from` to its end. */
+/* Replies to a line with this text, and skips the line from `from` to its end. */
 enum parsed parse_refuse_line(struct parser *, struct request *r, const char *text, size_t bytes,
                               char *from, char *end, unsigned *count, char **next);
 /* Parses the keys of a get line from `at`, behind the command (and exptime). The parser holds the

@@ -50,9 +50,9 @@ void curve_gone(struct curve *, uint64_t hash); /* the key's next read misses at
 void curve_prefetch_bucket(const struct curve *, uint64_t hash);
 void curve_prefetch_key(const struct curve *, uint64_t hash);
 void curve_fade(struct curve *, double factor);   /* multiplies past counts by `factor` */
-/* Takes the cache's hits of all keys by class, sampled or not, since the last call. A hot key has
- * many of a class's hits, and is either in the sample or not. So the difference from the sample's
- * hits is added to the shortest distances (SHARDS_adj, by class). */
+/* Takes the cache's hits by class since the last call, of sampled and other keys. One hot key makes
+ * the sample's hits too many if it is sampled, and too few if not. So the difference from all hits,
+ * scaled to the sample, is added to the shortest distances (SHARDS_adj, by class). */
 void curve_expect(struct curve *, const double class_hits[CURVE_CLASSES]);
 
 /* The place of a class among classes_max, from 0, for other code that counts by class; -1: none,
@@ -60,9 +60,9 @@ void curve_expect(struct curve *, const double class_hits[CURVE_CLASSES]);
 int    curve_place(const struct curve *, unsigned class_id);
 /* Sampled reads; older ones count less. */
 double curve_reads(const struct curve *, unsigned class_id);
-/* Those of them that were a key's first. */
+/* The sampled reads that were the first of their key. */
 double curve_first_reads(const struct curve *, unsigned class_id);
-/* The predicted hit ratio of a class in so many bytes, from 0 to 1; 0 without reads. */
+/* The predicted hit ratio of a class with `bytes` of memory, from 0 to 1; 0 without reads. */
 double curve_hit_ratio(const struct curve *, unsigned class_id, double bytes);
 /* The predicted hit ratio of all classes together, each in `factor` times its bytes; and the
  * sampled hits behind it. */

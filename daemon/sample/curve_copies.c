@@ -21,7 +21,7 @@ static void copies_add_range(struct ranges *r, unsigned to, uint32_t expires_s) 
     r->to[r->count - 1] = (uint8_t)to;
 }
 
-/* Of a range and the next one; a copy that never expires is farthest from all others. */
+/* Seconds between the expiries of ranges i and i + 1; one that never expires is farthest. */
 static uint32_t copies_distance_s(const struct ranges *r, unsigned i) {
     uint32_t a = r->expires_s[i] - 1, b = r->expires_s[i + 1] - 1;
     return a > b ? a - b : b - a;

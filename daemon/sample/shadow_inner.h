@@ -22,9 +22,9 @@ struct recent {
 struct mirror {
     struct mini *mini;
     struct mini_counts now, past;
-    /* for a policy: as `past`, but begun anew whenever the policy is not ahead of own */
+    /* of a policy: as `past`, but 0 again once the sum shows no fewer misses than today's policy */
     struct mini_counts rising;
-    unsigned ahead; /* for a policy: windows in a row with fewer misses than own */
+    unsigned ahead; /* of a policy: windows in a row with fewer misses than today's */
 };
 
 struct shadow {

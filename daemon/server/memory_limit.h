@@ -42,8 +42,8 @@ struct memory_parts {
     uint64_t items;    /* the pages of items */
     uint64_t known;    /* reported by the other parts, with what they may still take */
 };
-/* Pure. Returns the limit of items: not below the pages of items while `resident` and the slack are
- * within the limit of the process. */
+/* Pure. Returns the limit of items. While `resident` and the slack fit into the process's limit,
+ * the result is not below the pages of items. */
 uint64_t memory_items_limit(const struct memory_parts *);
 
 struct memory_facts {

@@ -37,7 +37,7 @@ struct simulate_result {
     uint64_t    changes;      /* changes of the policy by auto or s3auto */
     const char *policy_now;   /* the current policy; NULL: the cell has a fixed policy */
     char        automove[AUTOMOVE_NAME_BYTES]; /* automove mode; empty: a cell of objects */
-    /* by automove; the evictions include the lost live items */
+    /* pages that automove moved, and the live items that it evicted (part of `evictions`) */
     uint64_t    pages_moved, lost;
     uint64_t    pages_stolen; /* taken by classes without free memory, without automove */
     /* the mode of automove, and why; empty: all went well */
@@ -64,6 +64,6 @@ void simulate_cell_set_twins(struct simulate_cell *, unsigned twins);
 void simulate_cell_play(struct simulate_cell *, const struct simulate_request *, size_t count);
 void simulate_cell_result(struct simulate_cell *, struct simulate_result *);
 
-/* Stops the clock at the trace's beginning: before the first cell of memory is made. */
+/* Stops the clock at the trace's time 0. Call it before you make the first cell of memory. */
 void simulate_cell_stop_clock(void);
 #endif

@@ -33,7 +33,7 @@ void simulate_reading_close(struct simulate_reading *r) {
     simulate_recall_destroy(&r->recall);
 }
 
-/* Time of the next request. A time that goes back counts as the time before. */
+/* Time of the next request. A time that goes back counts as the previous time. */
 static uint64_t reading_time_us(struct simulate_reading *r) {
     if (!r->has_times) {
         return r->number * CLOCK_SECOND_US / r->options->requests_per_s;

@@ -222,7 +222,7 @@ static unsigned explore_choose(unsigned options) {
     return world.choices[world.depth++].taken;
 }
 
-/* Sets the path for the next run: the deepest choice with another option takes that. False: no path is left. */
+/* Sets the path for the next run: the deepest choice that has one more option takes it. False: no path is left. */
 static bool explore_next_path(void) {
     while (world.choice_count > 0) {
         struct choice *c = &world.choices[world.choice_count - 1];

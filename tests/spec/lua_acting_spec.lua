@@ -81,7 +81,7 @@ function Server:sent()
     return table.concat(list, "; ")
 end
 
--- A console with that server, and a record in a text.
+-- A console of this server; its record of changes is the string console.text.
 local function new_console(server, who)
     local one = view.observer()
     local console = { server = server, observer = one, text = "", is_up = true, who = who or STOCK, gets = 0, hits = 0,

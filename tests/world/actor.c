@@ -21,8 +21,8 @@ static struct {
     struct actor actors[ACTORS_MAX];
     unsigned     count; /* slots ever used */
     uint64_t     now_us, random, switches, grain_us;
-    unsigned     real; /* so many actors want the world's time to follow real time … */
-    uint64_t     ahead_us; /* … which is ahead by this */
+    unsigned     real; /* the number of actors that want the world's time to follow real time */
+    uint64_t     ahead_us; /* while real > 0: how far real time is ahead of the world's time */
     bool         fds_changed; /* since the last poll */
 } world = {.now_us = 1, .random = 1};
 

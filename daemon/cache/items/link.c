@@ -112,7 +112,7 @@ void link_count_eviction(struct cache_thread *ct, const struct item *it, unsigne
     }
     uint32_t now_s = item_now_s(ct), used_s = node_used_s(&it->node),
              age_s = now_s > used_s ? now_s - used_s : 0;
-    /* each step is four times as long as the step before */
+    /* each step is four times as long as the previous step */
     unsigned step = age_s == 0 ? 0 : (31u - (unsigned)__builtin_clz(age_s)) / 2 + 1;
     counter_add(&ct->ages[class_id].each[step < CACHE_AGES ? step : CACHE_AGES - 1], 1);
     _Atomic uint32_t *last = &ct->cache->evicted_age_s[class_id];

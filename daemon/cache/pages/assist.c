@@ -23,13 +23,13 @@
 /* Measured with the four phases of tests/bench/calcify at full speed, the server pinned to one
  * core. Figures are pages of 64 that the phase's class has at the end of the last two phases. */
 enum {
-    /* 4: 62 pages. With 2 a phase that stores 1.5 times the memory ends with 49 to 52 pages,
-     * because sets that find a free chunk do no work. */
+    /* With 4, phases end with 62 pages. With 2, a phase that stores 1.5 times the memory ends with
+     * 49 to 52 pages, because sets that find a free chunk do no work. */
     ASSIST_SHARE = 4,
     /* bounds the time of one set */
     ASSIST_US = 200,
     STEP_BYTES = 4096, /* bytes between two readings of the clock, or one larger chunk */
-    /* a page in which something stays in use goes back after this time, for sets find another
+    /* after this time a page in which something is still in use goes back, and sets take another
      * page */
     ASSIST_PATIENCE_US = 5000,
     /* After this time a set pauses once outside its turn. Turns of running threads end sooner.

@@ -33,7 +33,7 @@ struct automove_config {
 /* A mode's estimate of the worth of a page to a class, in hits per page and 1000 requests. */
 struct page_worth {
     double   gain, gain_doubt; /* of one page more; the doubt: how far the gain may be wrong */
-    unsigned gain_pages;       /* the mean gain of so many pages more is best; 0: none gains */
+    unsigned gain_pages;       /* number of further pages with the best mean gain; 0: none gains */
     double   loss, loss_doubt; /* of one page less */
     double   average;          /* over all its pages */
 };
@@ -49,7 +49,7 @@ struct automove_mode {
     size_t   state_bytes;     /* zeroed before init */
 
     /* All may be NULL. `argument`: the text behind the ':', or ""; `why` has REASON_BYTES. */
-    /* false: init would fail, or would soon after */
+    /* false: init would fail, or the mode would fail soon after init */
     bool (*check)(const struct automove_config *, const char *argument, char *why);
     bool (*init)(void *state, const struct automove_config *, const char *argument, char *why);
     /* the knobs changed; false: the mode cannot run with them */

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 
 enum {
-    /* a class that evicted or took a free chunk within this time is stored to */
+    /* a class that evicted or took a free chunk within this time counts as stored to */
     LATELY_US = 10 * 1000,
-    FILLING_US = 1000 * 1000,   /* within this time, the class is filling its free chunks */
+    FILLING_US = 1000 * 1000,   /* without stores for this long, a class gives its free pages */
     /* Moves to one class within this time are a row: each has twice as many pages as the last. In
      * simulated time (make bench-policies) moves of one page do as well. With calcify's server on a
      * core that it fills, moves of one page ended its second phase with 37 to 57 of 64 pages in 7
@@ -15,7 +15,7 @@ enum {
     /* A donor's tail is older by half, so that nearly equal ages move nothing. Without this rule
      * (make bench-policies): alike moves 557 pages for 100, large 1,025 for 152. */
     OLDER_BY = 2,
-    /* a donor that is stored to has a tail that is so many times as old */
+    /* a donor that is stored to has a tail older than the receiver's by this factor */
     EVICTING_DONOR_FACTOR = 2,
 };
 

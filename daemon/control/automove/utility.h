@@ -48,15 +48,15 @@ struct utility_class {
     double   hits;
     uint64_t hits_seen, read_us, read_requests; /* when a look last saw new hits; 0: never */
     uint64_t sets_seen, evicted_seen;
-    uint64_t evicted_bytes;      /* since the look before */
-    double   stored_now, stored; /* bytes since the look before; lately */
+    uint64_t evicted_bytes;      /* since the previous look */
+    double   stored_now, stored; /* bytes since the previous look; lately */
     uint32_t filling_windows;    /* left for the class to fill the pages that it got */
 };
 
 struct automove_utility {
     struct cache *cache;
     bool     looked;
-    double   requests; /* of the sums */
+    double   requests; /* in the windows of the sums, halved each window as these are */
     uint64_t requests_seen, busy_until_us;
     struct utility_class classes[SLAB_CLASSES_MAX];
     char     why[REASON_BYTES]; /* reason of the last window */

@@ -14,7 +14,7 @@ enum {
     STRAGGLERS_US = 500 * 1000, /* between two looks at the last pages in use, at the end */
     /* passes over pages in use, before the next range is converted and these pages are left */
     PASSES_IN_USE = 3,
-    /* The first look comes when so many pages are in use, or this share of a smaller memory. */
+    /* The first look comes when this many pages are in use, or this share of a smaller memory. */
     FIRST_LOOK_PAGES = 4,
     FIRST_LOOK_SHARE = 16,
     /* pages emptied a second, at least, while the pool has pages: a tenth of a processor */
@@ -465,7 +465,7 @@ static uint64_t geometry_begin_next(struct geometry_change *g) {
     if (!geometry_order_serve(g)) {
         uint64_t due_us = geometry_step_fit(g);
         if (g->then != NULL) {
-            return g->now_us; /* a look has begun */
+            return g->now_us; /* a look at the items' sizes has begun */
         }
         due_us = g->state == GEOMETRY_DRAINING ? geometry_due_us(g) : due_us;
         if (g->state != GEOMETRY_DRAINING || g->now_us < g->due_us) {

@@ -7,7 +7,7 @@
  *
  * Without an order, a look at all items finds out whether sizes fitted to them would hold more, and
  * the facts show the gain. With slab_geometry_auto the change begins by itself once the items'
- * sizes are steady: the sizes that the look before found still bring GEOMETRY_STEADY_PCT of the
+ * sizes are steady: the sizes that the previous look found still bring GEOMETRY_STEADY_PCT of the
  * possible gain. Looks come each minute; ten seconds after a look that found better sizes; when 4
  * pages are in use, or a sixteenth of a smaller memory; and whenever that number has doubled, until
  * the memory is full. For the earlier the sizes fit, the fewer pages have to be emptied, and while
@@ -31,9 +31,9 @@
 #include "control/geometry/geometry_plan.h"
 
 enum {
-    /* a change that makes room for less than so many more items in all pages is refused */
+    /* a change is refused unless all pages would then hold at least this many more items */
     GEOMETRY_GAIN_LEAST_PCT = 2,
-    /* the sizes that the look before found must still bring this share of the gain */
+    /* the sizes that the previous look found must still bring this share of the gain */
     GEOMETRY_STEADY_PCT = 75,
     GEOMETRY_RATE_PCT = 2, /* of all pages a second, unless the setting has a rate */
     GEOMETRY_HASTE = 8,
@@ -90,7 +90,7 @@ struct geometry_facts {
     uint64_t items_before, items_predicted;
     /* waste, of the memory that items take */
     double   waste_before_pct, waste_predicted_pct, waste_now_pct;
-    /* so many more items would have room in sizes fitted at the last look */
+    /* how many more items the sizes fitted at the last look would hold */
     double   auto_gain_pct;
     double   seconds;       /* how long this change has run, without pauses */
     char     why[GEOMETRY_WHY_BYTES]; /* what the change does or waits for */

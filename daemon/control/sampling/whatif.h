@@ -28,8 +28,8 @@ enum {
 };
 
 struct whatif;
-/* For a cache that so many threads use, the tuner's included: keys of further threads are not
- * sampled. NULL: out of memory. */
+/* threads: how many use the cache, the tuner's included; keys of further threads are not sampled.
+ * NULL: out of memory. */
 struct whatif *whatif_create(struct cache *, size_t limit_bytes, unsigned threads);
 void           whatif_destroy(struct whatif **);
 
@@ -70,12 +70,12 @@ struct whatif_facts {
     uint64_t changes;
 };
 void whatif_facts(struct whatif *, struct whatif_facts *);
-/* Of the whole cache (SLAB_CLASS_NONE), or of the reads of a class. Returns how many policies there
- * are; 0: there were too few reads. */
+/* Predicts each policy's hits of the whole cache (SLAB_CLASS_NONE), or of a class. Returns how many
+ * policies there are; 0: there were too few reads. */
 unsigned whatif_policies(struct whatif *, unsigned class_id,
                          struct whatif_policy to[SHADOW_POLICIES_MAX]);
 
-/* The band is half of the range in which 19 of 20 hit ratios come true. */
+/* In 19 of 20 cases the real hit ratio is at most `band` above or below hit_ratio. */
 struct whatif_point {
     uint64_t bytes;
     double hit_ratio, band;

@@ -60,7 +60,7 @@ void net_on_retry(evutil_socket_t fd, short what, void *arg) {
     struct net *net = arg;
     (void)fd;
     (void)what;
-    /* counted at each retry, so that statistics show the time before it ends */
+    /* counted at each retry, so that statistics show the time while it still goes on */
     uint64_t now_us = clock_mono_us();
     net_add(&net->server->conns.listen_disabled_us, now_us - net->counted_until_us);
     net->counted_until_us = now_us;

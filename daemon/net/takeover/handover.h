@@ -64,7 +64,7 @@ int handover_listen(const char *path);
 /* Returns a connected socket. -1 and errno: EAGAIN if nothing is accepted for 5 seconds. */
 int handover_connect(const char *path);
 
-/* Sockets that the process before has handed over. Each stays here until this process needs a
+/* Sockets that the previous process handed over. Each stays here until this process needs a
  * socket of the same type and address, and takes it. */
 struct handover_fds {
     int     *fds;

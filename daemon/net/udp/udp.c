@@ -63,7 +63,7 @@ struct udp_batch {
 
 /* --- sockets --- */
 
-/* inherited_fd: a socket of the process before; -1: makes a new one. */
+/* inherited_fd: a socket of the previous process; -1: makes a new one. */
 static struct udp_socket *udp_open_one(const struct sockaddr_storage *at, socklen_t at_bytes,
                                        int inherited_fd) {
     int on = 1, wanted = BUFFER_WANTED_BYTES;

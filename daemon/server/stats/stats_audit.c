@@ -27,7 +27,7 @@ static void audit_put_move(struct text_out *out, const struct move_record *m) {
 }
 
 struct audit_timeline {
-    unsigned change_count, move_count, change, move; /* the next of each */
+    unsigned change_count, move_count, change, move; /* change, move: the next to print */
     struct audit_entry changes[AUDIT_ENTRIES_MAX];
     struct move_record moves[MOVES_SAVED];
 };

@@ -150,7 +150,7 @@ function M.done(step, entry, words)
     return ("%s %s → %s"):format(name, with_unit(was, unit), with_unit(is, unit))
 end
 
---- A change in few words, which stand before its figures. entries: of the record; text: of the end.
+--- A change in few words, to stand before its figures. entries: its entries in the record; text: about its end.
 function M.short(list, entries, title, text)
     local entry = entries[1]
     if #list > 1 then

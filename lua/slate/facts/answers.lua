@@ -37,8 +37,8 @@ M.moves = of_text(function(lines)
     return require("slate.facts.moves").parse(lines)
 end)
 
---- `stats automove`: { is_weighed, classes = { [id] = { gain, gain_doubt, loss, loss_doubt } } }, in hits of 1,000
--- requests: the gain of a page more and the loss of a page less.
+--- `stats automove`: { is_weighed, classes = { [id] = { gain, gain_doubt, loss, loss_doubt } } }, in hits per
+-- 1,000 requests: the gain of one page more, and the loss of one page less.
 M.automove = of_text(function(lines)
     local totals, rows = require("slate.facts.stats").numbered(lines, "id", {}, {})
     local classes = {}

@@ -2,15 +2,15 @@
 --- Chunk sizes of a server, those of empty classes too, and the class of an item by its size.
 --
 -- memcached lists only classes that hold pages. The others are computed from its settings, as memcached does at its
--- start. Computed sizes count only if every listed class has its computed size; a list of sizes (-o slab_sizes) may
--- share one with them by chance.
+-- start. Computed sizes count only if every listed class has its computed size. With a list of sizes (-o slab_sizes)
+-- one class may have its computed size by chance.
 local M = {}
 
 M.PAGE_BYTES = 1048576
 M.ALIGN_BYTES = 8
 M.MOST_CLASSES = 63
 M.MEMCACHED_HEADER_BYTES = 48
-local AGREEING_LEAST <const> = 2 -- listed classes with computed sizes: one may be the same by chance
+local AGREEING_LEAST <const> = 2 -- listed classes with computed sizes: one may have its by chance
 
 --- Rounds a size up to the alignment of chunks.
 function M.aligned(bytes)

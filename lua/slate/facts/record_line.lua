@@ -64,7 +64,7 @@ function Chain:decode(line)
 end
 
 --- Removes the settings of a snapshot if all are as before: settings seldom change. Returns the settings that hold now.
--- known: the result for the snapshot before; nil if none.
+-- known: the result for the previous snapshot; nil if none.
 function M.drop_known(one, known)
     local is_known = one.settings and known
     for name, value in pairs(one.settings or {}) do

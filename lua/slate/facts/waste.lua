@@ -5,9 +5,9 @@ local M = {}
 local PAGE_BYTES <const> = require("slate.facts.chunks").PAGE_BYTES
 local CHUNKS_OF_PAGE_MOST_BYTES <const>, PAGES_MOST <const> = 1 << 31, 1 << 31 -- no server reports more
 
--- Long values are chained. All bytes of a value count in the class of its first piece, or in one without items. Its
+-- Long values are chained. All bytes of a value count in one class: that of its first piece, or one without items. The
 -- other pieces fill chunks of classes that the server does not name. Pieces go to large chunks first, so in large
--- classes the ends of chunks cannot be told from pieces.
+-- classes the unused ends of chunks cannot be told from pieces.
 local function leave_chains_open(rows)
     local spilled = 0
     for _, row in ipairs(rows) do

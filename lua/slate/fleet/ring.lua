@@ -160,8 +160,8 @@ local function build_slots(ring)
     ring.owners = slots
 end
 
--- A kind: its default hash, the number of its points, its preparation, and the place of a key in `owners`, the list in
--- which Ring:servers goes on from that place.
+-- A kind: its default hash, and functions for the number of its points, to build a ring, and for the place of a key in
+-- the list `owners`. Ring:servers goes through the list from that place on.
 local KINDS <const> = {
     ketama = {
         hash = "md5",
@@ -267,7 +267,7 @@ function Ring:server(key)
     return self.members[self.owners[self:place(key)]]
 end
 
---- The servers for the copies of a key, the one that holds it first. On a ring with points the next is the one that
+--- The servers for the copies of a key. The first one holds the key. On a ring with points the next is the one that
 -- would hold the key if the first were gone (at equal weights); on the others it is the next in the list.
 -- @tparam string key
 -- @tparam integer copies

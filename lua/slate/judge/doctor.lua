@@ -18,7 +18,7 @@ local view = require "slate.judge.view"
 
 local M = {}
 
--- The checks by their names, in any order: ORDER has that of the findings.
+-- The checks by their names. The findings come in the order of ORDER.
 local CHECKS <const> = {}
 
 -- The figures of the last ten seconds; if only two snapshots are known, those between the two.
@@ -214,7 +214,7 @@ local function gather(findings, name, is_advised)
     return list
 end
 
---- For a screen, which has few lines: of several classes that starve the first, which is the worst, is reported in
+--- The findings for a screen, which has few lines. If several classes starve, only the first and worst is reported in
 -- full; the next finding (is_further) names the others.
 function M.gathered(findings)
     return gather(gather(findings, "starving", true), "no_relief", false)

@@ -84,7 +84,7 @@ local function is_rung(from_bytes, to_bytes, factor, unit)
     return to_bytes < from_bytes * factor + unit or PAGE_BYTES // to_bytes + 1 >= PAGE_BYTES // from_bytes
 end
 
--- For each end, the lowest and the highest end of the class before; and the last end that the first class may have.
+-- For each end, the lowest and the highest end of the class below; and the last end that the first class may have.
 local function set_ladder(ends, rules, factor)
     local lowest, highest, first_most = 1, 0, 1
     local first_bytes = math.max(rules.first_bytes, rules.least_bytes)
@@ -117,7 +117,7 @@ local function first_row(ends, scale)
     return row
 end
 
--- Adds one class: the fewest pages up to each end, and the end of the class before.
+-- Adds one class: the fewest pages up to each end, and the end of the class below.
 local function next_row(ends, above, scale)
     local row, from, items = {}, {}, ends.items
     for j = 1, #ends.bytes do
@@ -340,8 +340,8 @@ function M.least_waste_sizes(histogram, options)
     return sizes
 end
 
---- How many classes, besides that of the largest chunk, a factor may make in this memory: one for two pages, as a class
--- leaves half a page free on average; at most 62.
+--- How many classes, besides that of the largest chunk, a factor may make in this memory: one for each two pages,
+-- because a class leaves half a page free on average; at most 62.
 function M.classes_for(memory_bytes)
     return math.max(2, math.min(chunks.MOST_CLASSES - 1, memory_bytes // chunks.PAGE_BYTES // PAGES_A_CLASS))
 end

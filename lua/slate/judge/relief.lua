@@ -26,8 +26,8 @@ local M = {}
 -- gain is gone; while no prediction is possible, by the lives alone.
 
 --- The move for a class, whether it starves or not: { from, to, pages, free_pages (whole ones of the donor), lifetime_s
--- (how long the donor would keep its items), made (of slate.judge.verdict; nil, with why, if unknown), is_advised };
--- nil if no class can give. one: of slate.judge.view; curves: as for slate.judge.verdict, or nil.
+-- (how long the donor would keep its items), made (what slate.judge.verdict predicts; if nil, `why` has the reason),
+-- is_advised }; nil if no class can give. one: of slate.judge.view; curves: as for slate.judge.verdict, or nil.
 function M.of(one, id, curves)
     local row = view.row_of(one.rows, id)
     if not row then

@@ -11,7 +11,7 @@ local function pages_to_spare(class, settings)
     return spare > settings.spare_pages and class.total_pages > 1 and spare
 end
 
--- The class that evicted or refused most since the snapshot before; nil when none did.
+-- The class that evicted or refused most since the previous snapshot; nil when none did.
 local function most_starved(before, after)
     local receiver, most = nil, 0
     for _, class in ipairs(after.classes) do

@@ -372,7 +372,7 @@ bool batch_build_fills(struct batch *t, struct batcher *b, uint64_t now_ns) {
     if (!b->options->fill_on_miss || t->filling || t->missed == 0) {
         return false;
     }
-    /* The keys are in the bytes just answered; they move aside while the sets are written. */
+    /* The keys are in the requests just answered, whose bytes are kept aside while the sets are written. */
     struct buffer asked = t->out;
     uint32_t asked_ops = t->op_count, missed = 0;
     t->out = b->spare;

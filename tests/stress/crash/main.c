@@ -7,7 +7,7 @@
 
 #include "tap.h"
 
-enum { KILLS = 6, LOAD_LEAST = 100, LOAD_MOST = 2000, OPERATOR_REST = 32, CAS_SLOTS = 1 << 20 }; /* batches */
+enum { KILLS = 6, LOAD_LEAST = 100, LOAD_MOST = 2000, OPERATOR_REST = 32, CAS_SLOTS = 1 << 20 }; /* LOAD_, OPERATOR_: in batches */
 
 #ifdef SLATE_DEBUG
 #define PROGRAM "build-debug/bin/slated"

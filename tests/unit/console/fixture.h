@@ -139,7 +139,7 @@ __attribute__((unused)) static void fixture_busy_second(struct snapshot *one, un
     }
 }
 
-/* The model under test; each one replaces the one before. */
+/* The model under test; each one replaces the previous one. */
 __attribute__((unused)) static struct model *model;
 
 __attribute__((unused)) static void look_at_model(struct model *next, int refreshes) {

@@ -134,7 +134,7 @@ static void spin(uint64_t us) {
 struct resting {
     struct pace_job job;
     unsigned        done, too_soon;
-    uint64_t        before_us; /* the time of the step before */
+    uint64_t        before_us; /* the time of the previous step */
 };
 
 static bool rest_after_step(void *arg, uint64_t now_us) {

@@ -118,7 +118,7 @@ static void play(const char *stream, size_t n, size_t piece, char *said, size_t 
     }
 }
 
-/* A line of `keys` keys of 9 bytes with their space, the bad one in the place `bad`; -1: none. */
+/* A get line of `keys` keys, each of 9 bytes with its space. Key number `bad` is too long; -1: none is. */
 static size_t make_line(char *line, int keys, int bad, bool ends) {
     char *p = line + sprintf(line, "get");
     for (int i = 0; i < keys; i++) {

@@ -355,7 +355,7 @@ static void best_fixed(const enum phase phases[PHASES], const uint64_t requests[
 }
 
 /* A turnover of the cache is as many insertions as it has items. In the loop no key comes back for 1.3 turnovers, and no policy has a hit
- * before 2.6, so policies cannot differ earlier. A policy then needs time of its own, so misses count in each phase's last half. */
+ * before 2.6, so policies cannot differ earlier. The better policy then needs time to take effect, so misses count in each phase's last half. */
 static void test_auto_follows_a_workload_that_flips(uint64_t seed) {
     static const enum phase phases[PHASES] = {RECENT, LOOP, ZIPF};
     static const char *const names[] = {"a stream of what is recent", "a loop of 1.3 times the cache", "popular keys, half of them seen once"};
@@ -371,7 +371,7 @@ static void test_auto_follows_a_workload_that_flips(uint64_t seed) {
     end(&s);
 }
 
-/* Each second has so many keys that come four times at once and never again, and as many reads of keys that come again after a while: a
+/* Each second has A_SECOND keys that come four times at once and never again, and as many reads of keys that come again after a while: a
  * policy that counts hits soon after the store retains the former. */
 static void test_auto_takes_a_record_of_the_structure_it_has(uint64_t seed, enum auto_scope scope) {
     enum { A_SECOND = 140, READS = 4, SECONDS = 400 };
