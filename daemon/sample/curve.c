@@ -30,7 +30,8 @@ struct entry {
     /* time of the last use, counted in uses of any key; the low eight bits are the class */
     uint64_t used;
     uint64_t sum;  /* bytes of this entry and of both its subtrees */
-    uint32_t bytes, next; /* bytes 0: free; next in its bucket, or of the free entries */
+    uint32_t bytes; /* 0: dead, or free: the entry is in no treap */
+    uint32_t next;  /* in its bucket, or of the free entries */
     uint32_t older, newer;
     struct curve_copies copies;
 };
@@ -45,7 +46,7 @@ struct curve_of_class {
 
 struct curve {
     struct entry *entries; /* entries 1 to keys_max; 0 is none */
-    uint32_t *buckets, keys_max, keys, free, visited;
+    uint32_t *buckets, keys_max, keys, dead, free, visited; /* keys: without dead ones */
     uint32_t      below;
     uint64_t      now;
     bool partial; /* since curve_expect the counts began anew */
@@ -213,15 +214,25 @@ void curve_prefetch_key(const struct curve *c, uint64_t hash) {
     prefetch_to_write(&c->entries[c->buckets[sample_slot(hash, c->keys_max)]]);
 }
 
+/* The key's copies are gone, but it stays known: its next read is not its first. */
+static void curve_kill(struct curve *c, uint32_t i) {
+    unsigned class_id = curve_entry_class(&c->entries[i]);
+    c->root[class_id] = curve_take_out(c, c->root[class_id], i);
+    c->entries[i].bytes = 0;
+    c->keys--;
+    c->dead++;
+}
+
 static void curve_forget(struct curve *c, uint32_t *link) {
     uint32_t i = *link;
     struct entry *e = &c->entries[i];
-    unsigned class_id = curve_entry_class(e);
-    c->root[class_id] = curve_take_out(c, c->root[class_id], i);
+    if (e->bytes != 0) {
+        curve_kill(c, i);
+    }
     *link = e->next;
     *e = (struct entry){.next = c->free};
     c->free = i;
-    c->keys--;
+    c->dead--;
 }
 
 void curve_fade(struct curve *c, double factor) {
@@ -244,14 +255,22 @@ void curve_fade(struct curve *c, double factor) {
 }
 
 /* Without this, keys that expired long ago would count as bytes between two uses of other keys. */
-static void curve_forget_expired(struct curve *c, uint32_t now_s) {
+static void curve_kill_expired(struct curve *c, uint32_t now_s) {
     for (unsigned i = 0; i < EXPIRY_VISITS; i++) {
         c->visited = c->visited % c->keys_max + 1;
         const struct entry *e = &c->entries[c->visited];
         if (e->bytes != 0 && curve_copies_expired(&e->copies, now_s)) {
-            curve_forget(c, curve_find(c, e->hash));
+            curve_kill(c, c->visited);
         }
     }
+}
+
+/* There is a dead entry, and no free one. */
+static void curve_forget_dead(struct curve *c) {
+    do {
+        c->visited = c->visited % c->keys_max + 1;
+    } while (c->entries[c->visited].bytes != 0);
+    curve_forget(c, curve_find(c, c->entries[c->visited].hash));
 }
 
 static void curve_drop_above(struct curve *c, uint32_t below) {
@@ -315,11 +334,14 @@ static void curve_place_last(struct curve *c, uint32_t *link, struct curve_use u
         i = *link = c->free;
         c->free = c->entries[i].next;
         c->entries[i] = (struct entry){.hash = use.hash};
-        c->keys++;
-    } else {
+    } else if (c->entries[i].bytes != 0) {
         unsigned was = curve_entry_class(&c->entries[i]);
         c->root[was] = curve_take_out(c, c->root[was], i);
+        c->keys--;
+    } else {
+        c->dead--;
     }
+    c->keys++;
     struct entry *e = &c->entries[i];
     e->used = c->now++ << CLASS_BITS | use.class_id;
     e->bytes = use.bytes;
@@ -332,6 +354,9 @@ static void curve_place_last(struct curve *c, uint32_t *link, struct curve_use u
 /* Makes room for a new key by halving the rate. False: at the new rate the key is not in the
  * sample. */
 static bool curve_make_room(struct curve *c, uint64_t hash) {
+    if (c->free == 0 && c->dead > 0) {
+        curve_forget_dead(c);
+    }
     while (c->free == 0 && c->below > 1) {
         curve_lower_rate(c, c->below / 2);
     }
@@ -350,19 +375,19 @@ static unsigned curve_entry_step(const struct curve *c, uint32_t i, uint32_t byt
     return (unsigned)curve_step(distance + bytes);
 }
 
-void curve_read(struct curve *c, struct curve_use use, enum curve_outcome came, uint32_t now_s) {
-    curve_forget_expired(c, now_s);
+void curve_read(struct curve *c, struct curve_use use, bool hit, uint32_t now_s) {
+    curve_kill_expired(c, now_s);
     uint32_t known = *curve_find(c, use.hash);
     if (!sample_takes(use.hash, c->below) || (known == 0 && !curve_make_room(c, use.hash))) {
         return;
     }
     struct curve_of_class *k = curve_count_read(c, use.class_id);
     if (k != NULL) {
-        k->first_reads += came == CURVE_FIRST;
-        *(came == CURVE_HIT ? &k->hits_now : &k->group_misses[sample_slot(use.hash, GROUPS)]) += 1;
+        k->first_reads += known == 0;
+        *(hit ? &k->hits_now : &k->group_misses[sample_slot(use.hash, GROUPS)]) += 1;
     }
     struct curve_copies copies = curve_copies_stored(use.expires_s);
-    if (known != 0) {
+    if (known != 0 && c->entries[known].bytes != 0) {
         copies = c->entries[known].copies;
         curve_copies_read(&copies, curve_entry_step(c, known, use.bytes), use.expires_s, now_s,
                           k != NULL ? k->at : NULL);
@@ -372,7 +397,7 @@ void curve_read(struct curve *c, struct curve_use use, enum curve_outcome came, 
 }
 
 void curve_store(struct curve *c, struct curve_use use, uint32_t now_s) {
-    curve_forget_expired(c, now_s);
+    curve_kill_expired(c, now_s);
     uint32_t *link = curve_find(c, use.hash);
     if (sample_takes(use.hash, c->below) && (*link != 0 || curve_make_room(c, use.hash))) {
         curve_place_last(c, curve_find(c, use.hash), use, curve_copies_stored(use.expires_s));
@@ -381,15 +406,15 @@ void curve_store(struct curve *c, struct curve_use use, uint32_t now_s) {
 
 void curve_set_expiry(struct curve *c, uint64_t hash, uint32_t expires_s) {
     uint32_t i = *curve_find(c, hash);
-    if (i != 0) {
+    if (i != 0) { /* of a dead entry the copies are not read */
         c->entries[i].copies = curve_copies_stored(expires_s);
     }
 }
 
 void curve_gone(struct curve *c, uint64_t hash) {
-    uint32_t *link = curve_find(c, hash);
-    if (*link != 0) {
-        curve_forget(c, link);
+    uint32_t i = *curve_find(c, hash);
+    if (i != 0 && c->entries[i].bytes != 0) {
+        curve_kill(c, i);
     }
 }
 

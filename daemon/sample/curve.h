@@ -37,11 +37,8 @@ struct curve_use {
     uint32_t bytes;     /* size of the key's stored item */
     uint32_t expires_s; /* of a copy that is stored now; 0: never */
 };
-/* What the cache itself had. First: the key was never used before, as far as known, so that no
- * memory makes the read a hit. */
-enum curve_outcome { CURVE_HIT, CURVE_MISS, CURVE_FIRST };
-/* Notes a read, and the set after it where the read misses. */
-void curve_read(struct curve *, struct curve_use, enum curve_outcome, uint32_t now_s);
+/* Notes a read, and the set after it where the read misses. hit: the cache itself had the key. */
+void curve_read(struct curve *, struct curve_use, bool hit, uint32_t now_s);
 /* Notes a set that follows no miss. */
 void curve_store(struct curve *, struct curve_use, uint32_t now_s);
 void curve_set_expiry(struct curve *, uint64_t hash, uint32_t expires_s);
@@ -60,7 +57,8 @@ void curve_expect(struct curve *, const double class_hits[CURVE_CLASSES]);
 int    curve_place(const struct curve *, unsigned class_id);
 /* Sampled reads; older ones count less. */
 double curve_reads(const struct curve *, unsigned class_id);
-/* The sampled reads that were the first of their key. */
+/* The sampled reads of keys that were never used before, as far as known: no memory makes them
+ * hits. A key whose copies have expired, or that was deleted, stays known while there is room. */
 double curve_first_reads(const struct curve *, unsigned class_id);
 /* The predicted hit ratio of a class with `bytes` of memory, from 0 to 1; 0 without reads. */
 double curve_hit_ratio(const struct curve *, unsigned class_id, double bytes);

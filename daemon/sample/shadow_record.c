@@ -45,7 +45,7 @@ static void shadow_record_read(struct shadow *s, struct mini_item item, unsigned
     bool apart = s->apart[class_id],
          own = apart ? hit : shadow_play_read(s->mirror[s->own].mini, item, now_s);
     if (item.bytes != 0) {
-        curve_read(s->curve, shadow_curve_use(item, class_id), hit ? CURVE_HIT : CURVE_MISS, now_s);
+        curve_read(s->curve, shadow_curve_use(item, class_id), hit, now_s);
     }
     struct mini_class_counts *k = shadow_class_counts(s, class_id);
     s->reads++;
@@ -97,7 +97,7 @@ static void shadow_record_store(struct shadow *s, const struct sample_record *r,
         (waited ? mini_fill : mini_store)(s->mirror[i].mini, item, now_s);
     }
     if (waited) {
-        curve_read(s->curve, shadow_curve_use(item, r->class_id), CURVE_FIRST, now_s);
+        curve_read(s->curve, shadow_curve_use(item, r->class_id), false, now_s);
     } else {
         curve_store(s->curve, shadow_curve_use(item, r->class_id), now_s);
     }

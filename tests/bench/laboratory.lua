@@ -23,9 +23,9 @@ local FOREVER_S <const> = 100000
 
 -- A stream of requests: values of these sizes, keys by this law, so many a second, of which `reads` % are gets, each
 -- with a set after a miss.
-local function stream(prefix, sizes, law, keys, rate, reads)
+local function stream(prefix, sizes, law, keys, rate, reads, ttl)
     return { "--key-prefix", prefix .. "-", "--sizes", sizes, "--dist", law, "--keys", keys, "--rate", rate,
-        "--reads", reads or 100, "--fill-on-miss", "--duration", FOREVER_S }
+        "--reads", reads or 100, "--fill-on-miss", "--duration", FOREVER_S, "--ttl", ttl or "0s" }
 end
 
 -- Keys that are each set once, before the stream.
@@ -47,6 +47,11 @@ local LOADS <const> = {
         stream("u", "u2000,4000", "uniform", 12000, 2000) } },
     late = { 48, { stream("s", "u80,120", "zipf:0.8", 300000, 6000),
         stream("m", "u5000,7000", "zipf:1", 8000, 2000) }, old("u300,500", 150000) },
+    expire = { 48, { stream("s", "100", "uniform", 225000, 3000, 90, "20s"),
+        stream("b", "3000", "zipf:0.8", 30000, 2000, 90, "20s") } },
+    session = { 32, { stream("s", "l400,0.6", "zipf:0.7", 200000, 6000, 85, "60s") } },
+    mixed = { 48, { stream("f", "u100,300", "zipf:0.9", 300000, 4000),
+        stream("t", "u500,900", "zipf:0.8", 100000, 3000, 95, "30s") } },
 }
 
 -- slate-load in this process.
@@ -69,12 +74,12 @@ local function start(mib, seed)
     return server.start({ args = { "-m", mib, "-t", 1, "-f", "1.25", "-o", "slab_automove=off", "--policy=s3fifo" } })
 end
 
---- So many servers under a load.
-function M.new(name, seed, count)
+--- So many servers under a load, with the load's memory; or with so many times that, if times lists a factor for each.
+function M.new(name, seed, count, times)
     local mib, streams, fill = table.unpack(LOADS[name])
     local self = setmetatable({ servers = {}, clients = {}, loads = {} }, M)
     for i = 1, count do
-        self.servers[i] = start(mib, seed)
+        self.servers[i] = start(math.floor(mib * (times and times[i] or 1)), seed)
         self.clients[i] = self.servers[i]:connect()
         if fill then
             assert(await_end(start_load(self.servers[i], seed, fill)) == 0, name .. " cannot be filled")

@@ -47,6 +47,8 @@ bench-predictions: ## predicted hit ratios and the policy auto against real cach
 bench-policies: ## what each mode of automove is worth under a dozen loads (SEEDS, MODES, LOADS, FIT=1, TRACES)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/policies
 	@$B/bench/policies $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MODES),--modes $(MODES)) $(if $(FIT),--fit yes) $(LOADS)
+bench-sizes: ## what predictions of other amounts of memory are worth, beside servers that have it (SEEDS, LOOKS, LOADS, ROWS=1)
+	$(call measure,$(LABORATORY),$B/world/lua tests/bench/sizes.lua)
 bench-moves: ## what predictions of page moves are worth, beside twins without the move (SEEDS, MOVES, LOADS, ROWS=1, SETTLE_S)
 	$(call measure,$(LABORATORY),$B/world/lua tests/bench/moves.lua)
 bench-findings: ## how soon what is wrong with a recorded server is found, and false alarms where nothing is (SEEDS)
@@ -78,7 +80,7 @@ bench-index: ## what each kind of index costs, in nanoseconds and instructions a
 bench-console: ## what slatetop costs: first paint, key to screen, bytes, processor time, memory
 	@scripts/bootstrap test && $(MAKE_J) all $B/bench/console_pty && tests/bench/console $B/bin
 
-.PHONY: bench bench-large bench-hit bench-predictions bench-policies bench-moves \
+.PHONY: bench bench-large bench-hit bench-predictions bench-policies bench-moves bench-sizes \
         bench-findings bench-sampling bench-scaling bench-abuse bench-stalls bench-tls \
         bench-resident bench-udp bench-ratio bench-memory bench-restart bench-index \
         bench-console

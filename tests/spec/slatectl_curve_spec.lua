@@ -53,6 +53,7 @@ describe("a curve of slated", function()
         assert.is_nil(curve.points[3][3])
         local _, error_ratio = sampled.gain_at(curve, 1)
         assert.equal("0.0102", ("%.4f"):format(error_ratio))
+        assert.equal("0.0520", ("%.4f"):format(select(2, sampled.gain_at(curve, 1.01))), "first reads may hit later")
     end)
 
     it("says how many misses are first reads, and is too young while these are most of them", function()

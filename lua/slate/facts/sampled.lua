@@ -237,18 +237,6 @@ local function error_of_model(curve, bytes, ratio)
         or (curve.reads or 0) > 0 and math.sqrt(ratio * (1 - ratio) / curve.reads) or 0
 end
 
---- The gain of hit ratio with this multiple of the memory, by the curve of M.points; then its standard error, from the
--- server's bands or the number of reads. nil if the sample is too small.
-function M.gain_at(curve, times)
-    local shifts = shifts_of(curve)
-    if not curve.bytes or #shifts == 0 and #curve.points < 2 then
-        return nil
-    end
-    local here = ratio_at(curve, shifts, curve.bytes)
-    local there = ratio_at(curve, shifts, curve.bytes * times)
-    return there - here, M.error_at(curve, times) or error_of_model(curve, curve.bytes * times, there)
-end
-
 --- The share of the reads that were a key's first, and whether the sample is too young for a price or an advice of more
 -- memory: most misses were first reads. nil if the server does not report them, or before enough was sampled.
 function M.first_reads(curve)
@@ -267,6 +255,21 @@ function M.first_reads_words(curve)
     return ratio and ratio > 0 and ("%.1f of %.1f points of misses are first reads: no memory brings them%s"):format(
         100 * math.min(ratio, misses), 100 * misses,
         is_young and "; the sample is too young to tell what more memory would bring" or "") or nil
+end
+
+--- The gain of hit ratio with this multiple of the memory, by the curve of M.points; then its standard error, from the
+-- server's bands or the number of reads, and with more memory from first reads: no memory brings these, but the next
+-- reads of their keys may hit. nil if the sample is too small.
+function M.gain_at(curve, times)
+    local shifts = shifts_of(curve)
+    if not curve.bytes or #shifts == 0 and #curve.points < 2 then
+        return nil
+    end
+    local here = ratio_at(curve, shifts, curve.bytes)
+    local there = ratio_at(curve, shifts, curve.bytes * times)
+    local chance = M.error_at(curve, times) or error_of_model(curve, curve.bytes * times, there)
+    local first = times > 1 and M.first_reads(curve) or 0
+    return there - here, math.sqrt(chance ^ 2 + (first / BAND_DEVIATIONS) ^ 2)
 end
 
 --- All requests; the complete keys, the hottest first: { key (escaped as in a URI), requests, error, doubt }; then the

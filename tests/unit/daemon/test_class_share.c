@@ -10,7 +10,7 @@ enum { PAGE = 1 << 20, ITEM_BYTES = 1024, MANY = 20, LARGE = 1, READS = 200000 }
 
 static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n); }
 static void key_read(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) {
-    curve_read(c, (struct curve_use){.hash = hash, .class_id = class_id, .bytes = bytes}, CURVE_MISS, 1);
+    curve_read(c, (struct curve_use){.hash = hash, .class_id = class_id, .bytes = bytes}, false, 1);
 }
 static bool near(double a, double b) { return fabs(a - b) <= 0.05 * b; }
 

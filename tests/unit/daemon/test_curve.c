@@ -15,11 +15,11 @@ static const double none[CURVE_CLASSES];
 static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
 static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n); }
-static void key_read_as(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes, enum curve_outcome came) {
-    curve_read(c, (struct curve_use){.hash = hash, .class_id = class_id, .bytes = bytes}, came, 1);
+static void key_read_as(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes, bool hit) {
+    curve_read(c, (struct curve_use){.hash = hash, .class_id = class_id, .bytes = bytes}, hit, 1);
 }
 static void key_read(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) {
-    key_read_as(c, hash, class_id, bytes, CURVE_MISS);
+    key_read_as(c, hash, class_id, bytes, false);
 }
 static double uniform(uint64_t *x) { return (double)(tap_random(x) >> 11) / 9007199254740992.0; }
 static uint32_t bytes_of(uint64_t n) { return (uint32_t)(64 + n * 2654435761u % 1000); }
@@ -71,7 +71,7 @@ static double run(struct curve *c, double rate, uint64_t seed, double skew, doub
         uint64_t n = (uint64_t)(KEYS * pow(uniform(&x), skew));
         bool hit = exact(&t, i, n, least);
         if (sample_takes(hash_of(n), below)) {
-            key_read_as(c, hash_of(n), CLASS, bytes_of(n), hit ? CURVE_HIT : CURVE_MISS);
+            key_read_as(c, hash_of(n), CLASS, bytes_of(n), hit);
         }
     }
     curve_expect(c, (double[CURVE_CLASSES]){[CLASS] = (double)t.within[TODAY]});
@@ -123,7 +123,7 @@ static void test_errors_are_those_of_other_samples(uint64_t seed) {
             for (uint32_t i = 0; i < REQUESTS; i++) {
                 uint64_t n = (uint64_t)(KEYS * pow(uniform(&x), skew)), hash = hash_of(sample << 32 | n);
                 if (sample_takes(hash, BELOW)) {
-                    key_read_as(c, hash, CLASS, bytes_of(n), hit[i] ? CURVE_HIT : CURVE_MISS);
+                    key_read_as(c, hash, CLASS, bytes_of(n), hit[i]);
                 }
             }
             curve_expect(c, (double[CURVE_CLASSES]){[CLASS] = (double)t.within[TODAY]});
@@ -173,11 +173,13 @@ TEST(test_deleted_and_old_keys) {
     key_read(c, hash_of(1), CLASS, 100);
     ok(curve_hit_ratio(c, CLASS, 1 << 20) > 0.99, "but the read after it hits");
     curve_gone(c, hash_of(1));
-    key_read_as(c, hash_of(1), CLASS, 100, CURVE_FIRST);
-    is(curve_first_reads(c, CLASS), 1, "first reads are counted apart");
+    key_read(c, hash_of(1), CLASS, 100);
+    is(curve_first_reads(c, CLASS), 0, "the read of a deleted key is no first read");
     ok(fabs(curve_hit_ratio(c, CLASS, 1 << 20) - 0.5) < 0.01, "a read after the key was deleted misses");
     curve_fade(c, 0.5);
     is(curve_reads(c, CLASS), 1, "old reads count less");
+    key_read(c, hash_of(2), CLASS, 100);
+    is(curve_first_reads(c, CLASS), 1, "the read of a key that was never used is a first read");
     curve_destroy(&c);
 }
 
@@ -216,7 +218,7 @@ static void test_near_caches_whose_items_expire(uint64_t seed) {
             if (store) {
                 curve_store(c, use, now_s);
             } else {
-                curve_read(c, use, CURVE_MISS, now_s);
+                curve_read(c, use, false, now_s);
             }
         }
         double worst = 0;
