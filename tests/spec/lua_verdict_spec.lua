@@ -66,9 +66,9 @@ describe("the verdict", function()
         local known = seen(10, filling(-6, rising)):outcome(1000, 1000)
         assert.is_true(known.filling)
         assert.equal(1, known.drift) -- so that no prediction is compared
-        assert.equal("hits 65.5% -> 75.5%, evictions 500 -> 1000/s, but the cache was still filling",
+        assert.equal("hits 65.5% -> 75.5%, evictions 500 -> 1000 per 1,000 gets, but the cache was still filling",
             words(10, filling(-5, rising)))
-        assert.equal("hits 70.0%, as before, evictions 0 -> 1000/s, but the cache was still filling",
+        assert.equal("hits 70.0%, as before, evictions 0 -> 1000 per 1,000 gets, but the cache was still filling",
             words(10, filling(0, function() return 700 end)))
         assert.equal("hits 70.0% -> 60.0%, evictions +11%", -- in spite of the change
             words(10, filling(-9, function(second) return second < 0 and 700 or 600 end)))
@@ -112,6 +112,34 @@ describe("the verdict", function()
         assert.equal("hits 60.0%, as before", (select(2, told(200, 600)))) -- no change to explain
         assert.equal("hits 60.0% -> 20.0%", (select(2, told(200, 200)))) -- by more than the changed load may explain
         assert.equal("hits 60.0% -> 58.0%", (select(2, told(30, 580)))) -- as loads vary all the time
+    end)
+
+    -- After the change this share of 1,000 gets a second, each 100 of which evict ten items; flushes at a second.
+    local function with_traffic(share, flush_at)
+        local one, gets, hits, evictions = view.observer(), 0, 0, 0
+        for second = -12, 12 do
+            one:observe(snapshots.make(1000 + second, {}, { cmd_get = gets, get_hits = hits, evictions = evictions,
+                uptime = 5000 + second, cmd_flush = flush_at and second >= flush_at and 1 or 0 }))
+            local more = second < 0 and 1000 or 1000 * share
+            gets, hits, evictions = gets + more // 1, hits + more * 0.7 // 1, evictions + more // 10
+        end
+        return one:outcome(1000, 1000)
+    end
+
+    it("counts evictions for each read, so that less traffic is no success", function()
+        assert.equal("hits 70.0%, as before, evictions as before", (select(2, with_traffic(0.6))))
+    end)
+
+    it("is not given where the traffic fell by half or more, or ended, and does not count as a prediction", function()
+        local outcome, text = with_traffic(0.2)
+        assert.same({ "traffic fell by 80%: not judged", -1 }, { text, outcome.drift })
+        assert.equal("traffic fell by 100%: not judged", (select(2, with_traffic(0))))
+    end)
+
+    it("is not given where the cache was flushed in between", function()
+        local outcome, text = with_traffic(1, 3)
+        assert.same({ "the cache was flushed meanwhile: not judged", -1 }, { text, outcome.drift })
+        assert.equal("hits 70.0%, as before, evictions as before", (select(2, with_traffic(1))))
     end)
 
     it("has figures for evictions that begin or end, or grow to more than twice as many", function()

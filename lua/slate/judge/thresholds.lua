@@ -59,6 +59,7 @@ return {
     verdict_lasts_s = 60, -- a verdict is shown for this long after its change
     verdict_least_s = 2, -- after the change, before a verdict is given
     verdict_evictions_apart_ratio = 0.1,
+    verdict_traffic_least_ratio = 0.5, -- of the gets a second before: with fewer after the change nothing is judged
     verdict_filled_least_ratio = 0.01, -- of the items: a cache that gained fewer in free memory was not filling
     verdict_shift_least_ratio = 0.05, -- of the requests: if fewer go to other classes, the load is the same
     verdict_half_least_s = 1, -- the least half of the time before; the halves show whether hits moved by themselves

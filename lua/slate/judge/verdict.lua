@@ -196,6 +196,7 @@ function Past:add(now)
         time_s = now.time_s, gets = general.cmd_get, hits = general.get_hits, evictions = general.evictions,
         lost = lost and (general.slab_reassign_evictions_nomem or 0) + (general.slab_reassign_busy_deletes or 0),
         refused = snapshot.refused_stores(now), items = general.curr_items, requests = requests_of(now.classes),
+        flushes = general.cmd_flush,
     }
     while self[2] and self[2].time_s < now.time_s - WINDOW_S do
         table.remove(self, 1)
@@ -206,17 +207,19 @@ local function increase(from, to, name)
     return from[name] and to[name] and to[name] >= from[name] and to[name] - from[name] or nil
 end
 
---- The figures between two samples: reads, hit_ratio and its standard error (error), evictions_per_s, item_loss_per_s
--- (evictions, and items that page moves dropped) and out_of_memory_per_s (refused stores), as far as the samples have
--- them.
+--- The figures between two samples: reads, reads_per_s, hit_ratio and its standard error (error), evictions_per_s,
+-- evictions_per_kread (per 1,000 reads), item_loss_per_s (evictions, and items that page moves dropped) and
+-- out_of_memory_per_s (refused stores), as far as the samples have them.
 function M.between(from, to)
     local gets, hits = increase(from, to, "gets"), increase(from, to, "hits")
     local evictions, refused = increase(from, to, "evictions"), increase(from, to, "refused")
     local lost, seconds = increase(from, to, "lost"), to.time_s - from.time_s
     local ratio = gets and hits and gets > 0 and math.min(hits / gets, 1) or nil
     return {
-        reads = gets, hit_ratio = ratio, error = ratio and math.sqrt(ratio * (1 - ratio) / gets),
+        reads = gets, reads_per_s = gets and gets / seconds,
+        hit_ratio = ratio, error = ratio and math.sqrt(ratio * (1 - ratio) / gets),
         evictions_per_s = evictions and evictions / seconds,
+        evictions_per_kread = evictions and gets and gets > 0 and 1000 * evictions / gets or nil,
         item_loss_per_s = evictions and (evictions + (lost or 0)) / seconds,
         out_of_memory_per_s = refused and refused / seconds,
     }
@@ -312,9 +315,10 @@ end
 -- Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), drift (of hits that may
 -- have another cause than the change: 1 if hits rose before it already, would rise because the cache was still filling,
 -- or rose while the load changed, -1 if hits fell so; else nil), filling (true if the cache was; else nil), shift (the
--- share of the requests that went to other classes than before, if hits may have changed for that; else nil),
--- items_lost (by page moves, since the change began; nil if not reported), for_s (since the change ended) }; or nil if
--- too little was seen.
+-- share of the requests that went to other classes than before, if hits may have changed for that; else nil), flushed
+-- (true if the cache was; else nil), traffic (the reads a second as a share of those before, if these are too few to
+-- judge; else nil), items_lost (by page moves, since the change began; nil if not reported), for_s (since the change
+-- ended) }; or nil if too little was seen.
 function Past:outcome(began_s, ended_s)
     local turn, last = last_until(self, began_s), self[#self]
     local first = first_from(self, began_s - limits.lately_s)
@@ -329,10 +333,14 @@ function Past:outcome(began_s, ended_s)
     local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
     local shift = start ~= last and load_shift(first, turn, start, last) or 0
     shift = shift >= math.max(limits.verdict_shift_least_ratio, change) and shift or nil
+    local flushed = (increase(first, last, "flushes") or 0) > 0 or nil
+    local traffic = (before.reads_per_s or 0) > 0 and after.reads_per_s and after.reads_per_s / before.reads_per_s
+    traffic = traffic and traffic < limits.verdict_traffic_least_ratio and traffic or nil
     local by_load = shift and ((after.hit_ratio or 0) < (before.hit_ratio or 0) and -1 or 1)
+    by_load = (flushed or traffic) and -1 or by_load
     return {
         before = before, after = after, drift = filling and 1 or by_load or drift_of(self, first, turn),
-        filling = filling, shift = shift,
+        filling = filling, shift = shift, flushed = flushed, traffic = traffic,
         items_lost = increase(turn, last, "lost"), for_s = last.time_s - ended_s,
     }
 end
@@ -366,9 +374,12 @@ local function hits_in_words(before, after, drift)
         or ", but they fell before it already") or ""), change
 end
 
--- The words, and whether evictions grew.
+-- The words, and whether evictions grew: per 1,000 reads, since less traffic evicts less; without reads, a second.
 local function evictions_in_words(before, after)
-    local was, is = before.evictions_per_s, after.evictions_per_s
+    local was, is, unit = before.evictions_per_kread, after.evictions_per_kread, " per 1,000 gets"
+    if not (was and is) then
+        was, is, unit = before.evictions_per_s, after.evictions_per_s, "/s"
+    end
     if not (was and is) or was == 0 and is == 0 then
         return nil
     elseif was > 0 and is > 0 then
@@ -379,13 +390,24 @@ local function evictions_in_words(before, after)
             return ("evictions %+.0f%%"):format(change * 100), change > 0
         end
     end
-    return ("evictions %s -> %s/s"):format(units.rate(was), units.rate(is)), is > was
+    return ("evictions %s -> %s%s"):format(units.rate(was), units.rate(is), unit), is > was
+end
+
+-- Why nothing can be said about a change; nil if it can.
+local function not_judged(outcome)
+    return outcome.flushed and "the cache was flushed meanwhile: not judged"
+        or outcome.traffic and ("traffic fell by %s: not judged"):format(units.percent(1 - outcome.traffic, 0)) or nil
 end
 
 --- An outcome in words, without the change: "hits 71.2% -> 77.2%, evictions -51%, 27.6k items lost"; "" when nothing is
--- known. A cache that was filling hits more, and evicts more, whatever the change was.
+-- known. Where the traffic fell or the cache was flushed, only that. A cache that was filling hits more, and evicts
+-- more, whatever the change was.
 function M.verdict_words(outcome)
     local drift = not outcome.filling and not outcome.shift and outcome.drift
+    local reason = not_judged(outcome)
+    if reason then
+        return reason
+    end
     local hits, hits_change = hits_in_words(outcome.before, outcome.after, drift)
     local evictions, evicts_more = evictions_in_words(outcome.before, outcome.after)
     local parts = { hits }
