@@ -135,7 +135,7 @@ describe("whether another policy helps", function()
     it("is advised when it is worth a point beyond chance", function()
         assert.equal("sieve would hit 3.0 points more than s3fifo, by its miniatures",
             policy(whatif_of(0.03, 0.004), EVICTS).text)
-        for _, case in ipairs({ { 0.03, 0.012 }, { 0.009, 0 } }) do
+        for _, case in ipairs({ { 0.03, 0.024 }, { 0.009, 0 } }) do
             assert.equal("no policy is better than s3fifo by more than chance: keep it",
                 policy(whatif_of(case[1], case[2]), EVICTS).text)
         end
@@ -167,11 +167,29 @@ describe("whether another policy helps", function()
         assert.is_nil(relief.policy(alike(60, 1, 0.01), { evicts = true, starves = 7, reads_per_s = 200 }).too_few)
     end)
 
+    it("is not advised after predictions that did not come true, nor is memory", function()
+        local function failed(came_true, made)
+            return relief.failed_before({ predictions = made, predictions_within = came_true })
+        end
+        assert.equal("0 of 2 earlier predictions of this server came true (19 of 20 should): nothing is advised by new "
+            .. "ones", failed(0, 2))
+        assert.same({}, { failed(0, 0), failed(0, 1), failed(1, 2), failed(10, 12) }, "as chance may have it")
+        assert.is_string(failed(2, 5))
+        local lines = curve_of(0.7, 0.8, 0.86, 0.9)
+        table.move({ "STAT predictions 2", "STAT predictions_within 0" }, 1, 2, #lines + 1, lines)
+        local curve = sampled.parse_curve(lines)
+        assert.equal(failed(0, 2), relief.memory(curve, EVICTS).text)
+        local totals, policies = sampled.parse_whatif(whatif_of(0.05, 0.01))
+        local whatif = { totals = totals, policies = policies }
+        assert.is_true(relief.policy(whatif, EVICTS).is_better)
+        assert.equal(failed(0, 2), relief.policy(whatif, EVICTS, curve).text)
+    end)
+
     it("has a doubt that is no smaller than so few reads can hide", function()
         assert.equal(0.01, relief.doubt({ doubt = 0, reads = 300 }))
         assert.equal(0.02, relief.doubt({ doubt = 0.02, reads = 300 }))
         assert.equal(1, relief.doubt({ doubt = 0, reads = 0 }))
-        assert.equal("inconclusive", relief.rate({ difference = 0.02, doubt = 0, reads = 400 }))
+        assert.equal("inconclusive", relief.rate({ difference = 0.02, doubt = 0, reads = 200 }))
         assert.equal("better", relief.rate({ difference = 0.02, doubt = 0, reads = 4000 }))
     end)
 end)

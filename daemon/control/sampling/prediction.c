@@ -54,13 +54,18 @@ static void prediction_print_lack(struct prediction *t, double reads, uint32_t k
     }
 }
 
+double prediction_policy_band(const struct shadow *s, const struct shadow_counts *k, double lately,
+                              double lost_ratio) {
+    return prediction_band(shadow_error(k, lately), prediction_model_error(s, lately), 0,
+                           lost_ratio);
+}
+
 static void prediction_fill_policies(const struct shadow *s, double lately, double lost_ratio,
                                      struct prediction *t) {
-    double off = prediction_model_error(s, lately);
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         struct shadow_counts k = shadow_policy(s, i);
         t->policy_hit_ratio[i] = shadow_hit_ratio(&k, lately);
-        t->policy_band[i] = prediction_band(shadow_error(&k, lately), off, 0, lost_ratio);
+        t->policy_band[i] = prediction_policy_band(s, &k, lately, lost_ratio);
     }
 }
 

@@ -43,6 +43,9 @@ void prediction_make(const struct shadow *, double lately, double longer, double
  * and of the size which a miniature stands for), and the share of records that were lost: each
  * makes at most one read wrong. */
 double prediction_band(double deviation, double model_error, double size_error, double lost_ratio);
+/* The same for the difference of a policy (shadow_policy) from today's. */
+double prediction_policy_band(const struct shadow *, const struct shadow_counts *, double lately,
+                              double lost_ratio);
 
 /* A change of the cache. */
 struct prediction_change {

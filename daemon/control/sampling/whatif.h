@@ -50,7 +50,7 @@ uint64_t whatif_tend_at(struct whatif *, uint64_t now_us);
 struct whatif_policy {
     const struct evict_policy *policy;
     struct shadow_counts tally;
-    double hit_ratio, difference, doubt; /* doubt: twice the standard error of the difference */
+    double hit_ratio, difference, doubt; /* doubt: half of the band around the difference */
 };
 struct whatif_facts {
     bool     on;

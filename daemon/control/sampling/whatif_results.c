@@ -49,6 +49,7 @@ unsigned whatif_policies(struct whatif *w, unsigned class_id,
                          struct whatif_policy to[SHADOW_POLICIES_MAX]) {
     unsigned n = 0;
     lock_take(&w->lock);
+    double lost_ratio = whatif_lost_ratio(w);
     for (; w->shadow != NULL && n < SHADOW_POLICIES_MAX && evict_policies[n] != NULL; n++) {
         bool whole = class_id == SLAB_CLASS_NONE;
         to[n].policy = evict_policies[n];
@@ -63,7 +64,9 @@ unsigned whatif_policies(struct whatif *w, unsigned class_id,
                             : 1 - to[n].tally.own_misses / to[n].tally.reads;
         to[n].hit_ratio = shadow_hit_ratio(&to[n].tally, real);
         to[n].difference = to[n].hit_ratio - real;
-        to[n].doubt = 2 * to[n].tally.deviation * shadow_scale(&to[n].tally, real);
+        to[n].doubt = to[n].policy == w->running ? 0
+                      : whole ? prediction_policy_band(w->shadow, &to[n].tally, real, lost_ratio)
+                              : prediction_band(shadow_error(&to[n].tally, real), 0, 0, lost_ratio);
     }
     lock_release(&w->lock);
     return n;

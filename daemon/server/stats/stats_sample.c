@@ -45,7 +45,8 @@ enum { HOT_SHOWN = 20 };
     X(hit_ratio, gauge, ratio, "%.4f", p->hit_ratio, "hit ratio to expect under this policy") \
     X(difference, gauge, ratio, "%+.4f", p->difference, \
       "hit ratio under this policy less that under today's") \
-    X(doubt, gauge, ratio, "%.4f", p->doubt, "how far chance may make the difference wrong") \
+    X(doubt, gauge, ratio, "%.4f", p->doubt, \
+      "half of the band around difference: 19 of 20 are meant to be true within it") \
     X(reads, gauge, reads, "%.0f", p->tally.reads, \
       "sampled reads that the hit ratio is made from; old ones count less")
 

@@ -348,7 +348,7 @@ function M.policy(context, client, options)
         return nil, sampled.too_few("to compare policies"), "no"
     end
     local about = must(relief_about(context, client, options))
-    local judged = relief.policy({ totals = totals, policies = policies }, about)
+    local judged = relief.policy({ totals = totals, policies = policies }, about, (sampled.curve(client)))
     if judged.too_few then
         return { facts = { { "policy", now }, { "sampled", units.plural(best.reads // 1, "read") } },
             text = judged.text, commands = {}, policy = now, is_better = false, reads = best.reads,

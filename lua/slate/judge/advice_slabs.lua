@@ -56,7 +56,7 @@ local function instead_of(client, one, move, is_slated)
     local about = relief.about(one)
     about.starves = nil
     return relief.instead(one, move, curve and relief.memory(curve, about),
-        totals and relief.policy({ totals = totals, policies = policies }, about))
+        totals and relief.policy({ totals = totals, policies = policies }, about, curve))
 end
 
 -- Advice for a class that refuses stores: pages of another class go to this one, whatever hits they bring.

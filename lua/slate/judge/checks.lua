@@ -106,7 +106,7 @@ local function memory_of(about)
 end
 
 local function policy_of(about)
-    return about.whatif and relief.policy(about.whatif, relief_about(about))
+    return about.whatif and relief.policy(about.whatif, relief_about(about), about.curve)
 end
 
 -- For each class that starves: calls report(row, move) with the move that every screen advises.

@@ -218,6 +218,7 @@ end
 
 local WINDOWS_FULL <const> = 8 -- after this many windows reads do not add up any more: the oldest have faded
 
+local PREDICTIONS_TRUE <const> = 0.95 -- the share of predictions that should come true within their bands
 local UNSEEN_READS <const> = 3 -- rule of three: an event in none of n reads has a share below 3/n in 19 of 20 cases
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- the gain is computed for these times today's memory
 local BY_LRU <const> = "the LRU model"
@@ -257,6 +258,27 @@ local function least_worth(curve)
     end
 end
 
+-- The probability that at most k of n predictions come true, if each does with this probability.
+local function probability_of_most(k, n, each)
+    local sum, term = 0, (1 - each) ^ n
+    for i = 0, k do
+        sum = sum + term
+        term = term * (n - i) / (i + 1) * each / (1 - each)
+    end
+    return sum
+end
+
+--- A sentence: so few of the server's own predictions came true that no advice rests on new ones; nil if as many came
+-- true as should, but for chance. curve: of slate.facts.sampled, of the whole cache.
+function M.failed_before(curve)
+    local made, came_true = curve.predictions or 0, curve.predictions_within or 0
+    if made == 0 or probability_of_most(came_true, made, PREDICTIONS_TRUE) >= 1 - PREDICTIONS_TRUE then
+        return nil
+    end
+    return ("%d of %d earlier predictions of this server came true (19 of 20 should): nothing is advised by new ones")
+        :format(came_true, made)
+end
+
 --- A sentence: the cache never evicted and still has pages to take; nil if it is full, or was. general: of a snapshot;
 -- bytes: of the pages that the classes have.
 function M.unfilled(general, bytes)
@@ -286,7 +308,10 @@ function M.memory(curve, about)
             or "nothing is evicted now: more memory would bring nothing now" }
     end
     local found, _, is_young = least_worth(curve), sampled.first_reads(curve)
-    if is_young then
+    local failed = M.failed_before(curve)
+    if failed then
+        return { text = failed }
+    elseif is_young then
         return { is_young = true, text = sampled.first_reads_words(curve) }
     elseif found then
         found.is_short = true
@@ -301,8 +326,8 @@ end
 
 -- policies ------------------------------------------------------------------------------------
 
---- How much of a difference may be chance: the server's figure, but at least what this number of reads can hide. If two
--- policies had the same hits in all n sampled reads, up to 3 of n further reads may still differ.
+--- How much of a difference may be wrong, at 95 %: the server's figure, but at least what this number of reads can
+-- hide. If two policies had the same hits in all n sampled reads, up to 3 of n further reads may still differ.
 function M.doubt(guess)
     return math.max(guess.doubt or 0, UNSEEN_READS / math.max(guess.reads or math.huge, UNSEEN_READS))
 end
@@ -326,15 +351,17 @@ end
 --- The rating of another policy: "better" (worth a change, beyond chance), "worse" (beyond chance), or "inconclusive".
 -- guess: { policy, difference, doubt, reads }.
 function M.rate(guess)
-    local doubt = M.doubt(guess) * limits.errors_apart
+    local doubt = M.doubt(guess)
     return guess.difference - doubt >= limits.gain_least_ratio and "better" or guess.difference + doubt < 0 and "worse"
         or "inconclusive"
 end
 
 --- Whether another policy would hit more: { is_better, best (its name), difference, too_few (of M.too_few), text }; nil
 -- before any was compared.
--- whatif: { totals, policies } of slate.facts.sampled. Never `none`, which refuses new items.
-function M.policy(whatif, about)
+-- whatif: { totals, policies } of slate.facts.sampled; curve: of the whole cache, or nil. Never `none`, which refuses
+-- new items.
+function M.policy(whatif, about, curve)
+    local failed = curve and M.failed_before(curve)
     local totals, best = whatif.totals, sampled.best_that_evicts(whatif.policies)
     if not (totals.policy and best and best.difference) then
         return nil
@@ -345,6 +372,8 @@ function M.policy(whatif, about)
             .. "is judged"):format(about.starves) }
     elseif few then
         return { best = best.policy, too_few = few, text = few.text }
+    elseif failed then
+        return { best = best.policy, text = failed }
     elseif best.policy == totals.policy or M.rate(best) ~= "better" then
         return { best = best.policy, text = ("no policy is better than %s by more than chance: keep it"):format(
             totals.policy) }
@@ -370,7 +399,7 @@ function M.sentences(one, replies)
     local list, about = {}, M.about(one, replies.curves)
     local curve, whatif = answers.curve(replies.curve), answers.whatif(replies.whatif)
     local memory = curve and M.memory(curve, about)
-    local policy = whatif and M.policy(whatif, about)
+    local policy = whatif and M.policy(whatif, about, curve)
     list[1] = memory and { label = "memory", text = memory.text, tone = memory.is_short and "good" or nil }
     list[#list + 1] = policy and { label = "policy", text = policy.text, tone = policy.is_better and "good" or nil }
     return list
