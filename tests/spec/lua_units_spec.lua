@@ -46,6 +46,8 @@ describe("units", function()
             assert.is_nil(value, bad)
             assert.truthy(message:find("is not a duration", 1, true))
         end
+        assert.equal(3650 * 86400, units.parse_duration("3650d"))
+        assert.equal("'3651d' is too long: a duration has at most 3650d", (select(2, units.parse_duration("3651d"))))
     end)
 
     it("reads whole numbers within their range", function()

@@ -343,6 +343,7 @@ describe("slatectl changes settings that only slated has", function()
             ctl.refuses(64, "set maxbytes=1t", part)
             ctl.refuses(64, "trial maxbytes=1t --for 1s", part)
         end
+        ctl.refuses(64, "set maxbytes=1", 'whole megabytes, not "1"')
         ctl.succeed("set maxbytes=48M")
         assert.equal(tostring(48 << 20), settings().maxbytes)
         ctl.succeed("undo")

@@ -167,6 +167,10 @@ describe("slatectl without a server", function()
         end
     end)
 
+    it("says that there are no rules yet", function()
+        ctl.refuses(1, "rules list", "no rules yet: there is no ")
+    end)
+
     it("reports the error of a file that it cannot read or draw", function()
         ctl.refuses(74, "chart pages missing.jsonl", "cannot read missing.jsonl: No such file")
         local code, _, err = ctl.shell("echo hello >hello.txt; slatectl chart pages hello.txt")

@@ -199,7 +199,8 @@ for _, kind in ipairs(server.both()) do
             assert.equal(3, seen)
             assert.truthy(err:find("3 events in [%d.]+ s; none lost"), err)
             code, _, err = ctl.run("watch nonsense")
-            assert.is_true(code == 3 or code == 77, err)
+            assert.is_true(code == 64 or code == 77, err)
+            assert.truthy(err:find("kinds of events are fetchers, mutations, ", 1, true), err)
         end)
 
         it("keeps to the 80 columns of a terminal", function()

@@ -111,16 +111,22 @@ function M.age(seconds)
     return ("%dd"):format(s // 86400)
 end
 
+local DURATION_MOST_S <const> = 3650 * 86400
 local DURATION_UNITS <const> = { [""] = 1, ms = 0.001, s = 1, m = 60, h = 3600, d = 86400 }
 
---- Reads a duration: "2", "0.5", "250ms", "10s", "5m", "1h", "1d". Returns seconds, or nil and a message.
+--- Reads a duration of at most 3650d: "2", "0.5", "250ms", "10s", "5m", "1h", "1d". Returns seconds, or nil and a
+-- message.
 function M.parse_duration(text)
     local number, unit = text:match("^([%d.]*%d)(%a*)$")
     local factor = tonumber(number) and DURATION_UNITS[unit]
     if not factor then
         return nil, ("'%s' is not a duration: write a number and ms, s, m, h or d, such as 250ms or 10s"):format(text)
     end
-    return tonumber(number) * factor
+    local seconds = tonumber(number) * factor
+    if seconds > DURATION_MOST_S then
+        return nil, ("'%s' is too long: a duration has at most %dd"):format(text, DURATION_MOST_S // 86400)
+    end
+    return seconds
 end
 
 --- Reads a whole number from `least` to `most` (both optional). Returns it, or nil and a message.

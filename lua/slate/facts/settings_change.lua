@@ -172,7 +172,9 @@ function M.check(row, text, who, values, traits, called)
     end
     local is, takes = check(row, text, values, traits)
     if not is then
-        return nil, ('%s takes %s, not "%s"'):format(called, takes, settings.shown(row, text):sub(1, 30)), "usage"
+        local is_whole = not (row.unit and tonumber(text)) or tonumber(text) % row.unit == 0
+        local given = is_whole and settings.shown(row, text) or text
+        return nil, ('%s takes %s, not "%s"'):format(called, takes, given:sub(1, 30)), "usage"
     end
     return is
 end

@@ -103,14 +103,23 @@ local function counts_of(client)
     }
 end
 
+local function is_known(classes)
+    for _, class in ipairs(classes) do
+        if not ((" " .. table.concat(CLASSES, " ") .. " "):find(" " .. class .. " ", 1, true)) then
+            return false
+        end
+    end
+    return true
+end
+
 local function begin(context, classes)
     local client = must(context:connect())
     local line = must(client:command("watch " .. table.concat(classes, " ")))
     if line ~= "OK" then
         local refused, refusal_code = require("slate.wire.client").refusal(line)
-        return nil, ("the server cannot watch %s (%s)"):format(table.concat(classes, " "),
-            require("slate.wire.request").printable(line)),
-            refused and refusal_code or "protocol"
+        return nil, ("the server cannot watch %s (%s); kinds of events are %s"):format(table.concat(classes, " "),
+            require("slate.wire.request").printable(line), table.concat(CLASSES, ", ")),
+            not is_known(classes) and "usage" or refused and refusal_code or "protocol"
     end
     return client
 end

@@ -84,10 +84,17 @@ local function test(context, own, parsed)
     return judged(own)
 end
 
+local function is_there(path)
+    local file <close> = io.open(path)
+    return file ~= nil
+end
+
 function M.run(context, parsed)
     local path = parsed.file or rules.path()
     if not path then
         return nil, "no file of rules is known: name one, or set HOME or SLATE_RULES", "usage"
+    elseif not parsed.file and not is_there(path) then
+        return nil, ("no rules yet: there is no %s"):format(path), "no"
     end
     local own = must(rules.open(path, { log = function(text) context:print_note("rules: " .. text) end }))
     return (parsed.action == "list" and list or test)(context, own, parsed.action == "list" and path or parsed)
