@@ -62,9 +62,15 @@ describe("slatectl policy test", function()
         assert.equal(1, code)
         assert.truthy(err:find("policy bad is broken on nothing stored: bad.lua:1: attempt", 1, true), err)
         local out
-        code, out = ctl.shell("echo 'return { decide = function() end }' >plain.lua; "
-            .. "slatectl policy test plain.lua")
+        code, out = ctl.shell("echo 'return { decide = function(b, a) local c = a.classes return #c == 2 and "
+            .. "c[1].total_pages > 1 and { { from = c[1].id, to = c[2].id, reason = \"r\" } } or {}, \"no\" end }' "
+            .. ">plain.lua; slatectl policy test plain.lua")
         assert.equal(0, code)
         assert.truthy(out:find("remark: it has no summary", 1, true), out)
+        code, out, err = ctl.shell("echo 'return { decide = function() return {}, \"no\" end }' >idle.lua; "
+            .. "slatectl policy test idle.lua")
+        assert.equal(1, code)
+        assert.truthy(out:find("failed: it moves pages: no move in ", 1, true), out)
+        assert.truthy(err:find("policy idle fails 1 check of 1", 1, true), err)
     end)
 end)

@@ -317,9 +317,21 @@ describe("a policy's own checks", function()
         assert.same({
             { name = "a" }, { name = "b", problem = "moves are '3>7', not '7>3' (because)" },
             { name = "c", problem = "it says 'because', not 'so'" },
-            { name = "d", problem = "nothing was decided in 1 seconds" },
+            { name = "d", problem = "nothing was decided in 1 second: a policy decides at the end of each of its "
+                .. "windows, which the check's settings may shorten, such as window_s=1" },
             { name = "e", problem = "it should fail with 'oh', but decides" }, { name = "f", problem = "ah" },
         }, report.checks)
+    end)
+
+    it("fail for a policy that never moves a page, unless one of them expects a move", function()
+        local IDLE <const> = "return { decide = function(_, after) local three = after.by_id[3] return three and "
+            .. "three.total_pages == 77 and { { from = 3, to = 5, reason = 'r' } } or {}, 'no' end, checks = { %s } }"
+        local check = "{ name = 'a', seconds = 2, moves = '3>5', classes = function() return { { id = 3, "
+            .. "total_pages = 77 }, { id = 5 } } end }"
+        local report = assert(test(assert(policy.load(IDLE:format(""), "i.lua")), {}))
+        assert.equal("it moves pages", report.checks[1].name)
+        assert.matches("^no move in %d+ decisions on 10 made%-up servers, and none", report.checks[1].problem)
+        assert.same({ { name = "a" } }, assert(test(assert(policy.load(IDLE:format(check), "i.lua")), {})).checks)
     end)
 
     it("are refused when they are none", function()

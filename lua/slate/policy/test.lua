@@ -4,6 +4,7 @@
 local policy = require "slate.policy.file"
 local policy_box = require "slate.base.policy_box"
 local sandbox = require "slate.base.sandbox"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -229,7 +230,8 @@ local function last_decision(loaded, running, check)
         end
     end
     if not moves then
-        return nil, ("nothing was decided in %d seconds"):format(check.seconds)
+        return nil, ("nothing was decided in %s: a policy decides at the end of each of its windows, which the "
+            .. "check's settings may shorten, such as window_s=1"):format(units.plural(check.seconds, "second"))
     end
     return moves, text
 end
@@ -299,7 +301,18 @@ local function own_checks(loaded)
     return results
 end
 
---- Tests a policy that was opened. words: settings, for the made-up servers.
+-- Whether a check of the policy expects a move.
+local function expects_moves(loaded)
+    for _, check in ipairs(loaded.shown.checks or {}) do
+        if (check.moves or "") ~= "" then
+            return true
+        end
+    end
+    return false
+end
+
+--- Tests a policy that was opened. A policy fails that makes no move on any made-up server, and has no check that
+-- expects one. words: settings, for the made-up servers.
 -- Returns { servers, decisions, moves, remarks (possible improvements), checks (the policy's own, each { name, problem
 -- or nil }) }; or nil and a message.
 function M.test(loaded, words)
@@ -333,6 +346,11 @@ function M.test(loaded, words)
     report.checks = checks
     if #checks == 0 then
         table.insert(report.remarks, "it has no checks of its own")
+    end
+    if report.moves == 0 and not expects_moves(loaded) then
+        table.insert(checks, { name = "it moves pages", problem = ("no move in %s on %s, and none of its own checks "
+            .. "expects one"):format(units.plural(report.decisions, "decision"),
+            units.plural(report.servers, "made-up server")) })
     end
     return report
 end
