@@ -144,6 +144,21 @@ for _, kind in ipairs(server.both()) do
             assert.truthy(ctl.succeed("sizes"):find(kind.is_slated and "from sizehist" or "from sizes", 1, true))
         end)
 
+        it("shows as many items of a class as the class counts, also where a step of sizes ends in the next class",
+            function()
+                local key <const> = ("k"):rep(32)
+                assert(client:set(key, ("v"):rep(1400)))
+                local classes, shown = {}, {}
+                for _, class in ipairs(document("items").classes) do
+                    classes[class.id] = class.items
+                end
+                for id, items in ctl.succeed("sizes"):gmatch("\n *(%d+) +%d+ to %d+ +(%d+)") do
+                    shown[tonumber(id)] = tonumber(items)
+                end
+                assert.same(classes, shown)
+                assert.equal("DELETED", client:command("delete " .. key))
+            end)
+
         it("names the class of a value, which is the one that the server puts the value into", function()
             for _, size in ipairs({ { 1, 1, 0 }, { 20, 0, 7 }, { 100, 2048, 0 }, { 100, 2049, 7 }, { 250, 60000, 0 },
                 { 7, 300000, 7 } }) do

@@ -37,19 +37,18 @@ local function out_bars(context, columns, rows, items)
     context:out_table(columns, rows)
 end
 
-local function by_class(classes, sizes, has_chains)
+-- The rows of classes by their ids, in the order of their sizes.
+local function rows_of(classes)
     local rows, at, lower = {}, {}, 0
     for _, class in ipairs(classes) do
         at[class.id] = { class.id, ("%.0f to %.0f"):format(lower + 1, class.chunk_bytes), items = 0 }
         rows[#rows + 1] = at[class.id]
         lower = class.chunk_bytes
     end
-    local chained = { "-", has_chains and "larger: chains" or "class not known", items = 0 }
-    for _, size in ipairs(sizes) do
-        local row = size.class and at[size.class] or chained
-        row.items = row.items + size.items
-    end
-    rows[#rows + 1] = chained
+    return rows, at
+end
+
+local function with_items(rows)
     local held = {}
     for _, row in ipairs(rows) do
         held[#held + 1] = row.items > 0 and row or nil
@@ -57,11 +56,40 @@ local function by_class(classes, sizes, has_chains)
     return held
 end
 
-local function out_text(context, histogram, classes, every_size, has_chains)
+-- By the server's own counts: a step of the histogram may reach into the next class. nil if the server does not report
+-- them. The first piece of an item in a chain counts in its class.
+local function counted(classes, now)
+    local rows, at = rows_of(classes)
+    local sum = 0
+    for _, class in ipairs(now.classes) do
+        local row = at[class.id]
+        if not (class.number and (row or class.number == 0)) then
+            return nil
+        elseif row then
+            row.items, sum = class.number, sum + class.number
+        end
+    end
+    return with_items(rows), sum
+end
+
+-- By the histogram, where all sizes are exact.
+local function by_sizes(classes, sizes, has_chains)
+    local rows, at = rows_of(classes)
+    local chained = { "-", has_chains and "larger: chains" or "class not known", items = 0 }
+    for _, size in ipairs(sizes) do
+        local row = size.class and at[size.class] or chained
+        row.items = row.items + size.items
+    end
+    rows[#rows + 1] = chained
+    return with_items(rows)
+end
+
+local function out_text(context, histogram, classes, every_size, has_chains, now)
     if histogram.items == 0 then
         context:out("no item was seen\n")
         return
     end
+    local why = histogram.why
     if every_size then
         local rows = {}
         for i, size in ipairs(histogram.sizes) do
@@ -69,11 +97,16 @@ local function out_text(context, histogram, classes, every_size, has_chains)
         end
         out_bars(context, { { title = "TO BYTES" }, { title = "CLASS" } }, rows, histogram.items)
     else
-        out_bars(context, { { title = "CLASS" }, { title = "BYTES" } }, by_class(classes, histogram.sizes, has_chains),
-            histogram.items)
+        local rows, items
+        if not histogram.exact then
+            rows, items = counted(classes, now)
+        end
+        why = rows and "every item; the classes by their own counts" or why
+        out_bars(context, { { title = "CLASS" }, { title = "BYTES" } },
+            rows or by_sizes(classes, histogram.sizes, has_chains), math.max(1, items or histogram.items))
     end
     context:out(("%s, %s with their headers; from %s: %s\n"):format(units.plural(histogram.items, "item"),
-        units.bytes(histogram.item_bytes or histogram.bytes), histogram.source, histogram.why))
+        units.bytes(histogram.item_bytes or histogram.bytes), histogram.source, why))
 end
 
 function M.run(context, parsed)
@@ -102,7 +135,7 @@ function M.run(context, parsed)
             why = histogram.why, items = histogram.items, sizes = require("slate.base.json").array(histogram.sizes) })
     else
         out_text(context, histogram, classes, parsed.buckets or not has_classes,
-            known_by ~= "listed" and chunks.has_chains(now))
+            known_by ~= "listed" and chunks.has_chains(now), now)
     end
     return 0
 end
