@@ -230,6 +230,20 @@ describe("the doctor", function()
         end
     end)
 
+    it("has no warning for moves to and fro of its own mode utility, which pauses such classes", function()
+        local _, after = pair(7, {}, {})
+        after.slated, after.settings = "0.1.0", { slab_automove = "utility" }
+        for mode, severity in pairs({ utility = "note", operator = "warning" }) do
+            local moves = {}
+            for i = 1, 8 do -- an operator may move pages there and back some times
+                moves[i] = { from = i % 2 == 1 and 3 or 5, to = i % 2 == 1 and 5 or 3, time_s = i, mode = mode }
+            end
+            local _, list = finds(nil, after, moves)
+            assert.equal(severity, list[1].severity)
+            assert.equal(mode == "utility", list[1].todo:find("^nothing: ") ~= nil)
+        end
+    end)
+
     it("reports refused connections, reads in vain and pages that go to and fro", function()
         local before, after = pair(7, {}, {}, { listen_disabled_num = { 0, 3 }, cmd_get = { 5000, 9000 },
             get_hits = { 100, 200 }, get_misses = { 4900, 8800 } })
