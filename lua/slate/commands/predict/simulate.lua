@@ -8,6 +8,7 @@ local M = {}
 
 local DEFAULT_MEMORY <const> = "32m,64m,128m,256m"
 local REFERENCE <const> = "lru"
+local COLD_MOST_RATIO <const> = 0.5
 
 local processes <const> = units.whole(1, 256)
 
@@ -134,6 +135,21 @@ local function out_table(context, rows, baselines)
     context:flush()
 end
 
+-- A note if most misses of the best row are the first requests of keys: a server that ran before has such keys. Each
+-- item that is held in the end was requested for the first time in the trace.
+local function cold_note(rows)
+    local best = rows[1]
+    for _, row in ipairs(rows) do
+        best = row.miss_ratio < best.miss_ratio and row or best
+    end
+    local misses = best.requests - best.hits
+    if misses > 0 and best.items > COLD_MOST_RATIO * misses then
+        return ("the caches begin empty: at least %s of the fewest misses are first requests of keys, which a server "
+            .. "that ran before may hold; a longer trace has fewer"):format(
+            units.percent(math.min(1, best.items / misses), 0))
+    end
+end
+
 local function draw(rows, parsed, terminal)
     local figure = require("slate.chart.draw").curves({
         title = "Miss ratio, " .. rows[1].trace:match("[^/]*$"), curves = simulate.curves(rows), y_label = "miss ratio",
@@ -153,8 +169,8 @@ function M.run(context, parsed)
     local grid = must(grid_of(parsed, known.policies))
     local baselines = default ~= REFERENCE and { REFERENCE, default } or { REFERENCE }
     local rows, remark = must(simulate.run(program, grid, parsed.processes or simulate.cores()))
-    if remark then
-        context:print_note(remark)
+    for _, note in pairs({ remark, cold_note(rows) }) do
+        context:print_note(note)
     end
     simulate.compare(rows, baselines)
     if context.json then
