@@ -37,7 +37,7 @@ local function draw(before, now, pages)
         evicted[class.id] = class.evicted
     end
     for _, class in ipairs(now.classes) do
-        receivers[#receivers + 1] = class.evicted > (evicted[class.id] or 0) and class.id or nil
+        receivers[#receivers + 1] = (class.evicted or 0) > (evicted[class.id] or 0) and class.id or nil
     end
     local dst = #receivers > 0 and receivers[math.random(#receivers)]
     for _, class in ipairs(now.classes) do
