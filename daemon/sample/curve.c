@@ -19,6 +19,8 @@ _Static_assert((int)STEPS == (int)CURVE_STEPS, "the copies of a key have the sam
 enum { CLASS_BITS = 8 };
 /* Each use of a key looks at so many entries and forgets the expired ones. */
 enum { EXPIRY_VISITS = 8 };
+/* Of the first reads. If more dead keys were forgotten, many first reads may be of such keys. */
+#define FORGOTTEN_RATIO_MOST 0.1
 /* Keys are divided into so many groups by their hash. The error follows from how much the groups'
  * misses differ. */
 enum { GROUPS = 16 };
@@ -50,6 +52,7 @@ struct curve {
     uint32_t      below;
     uint64_t      now;
     bool partial; /* since curve_expect the counts began anew */
+    double forgotten; /* dead keys that made room for others; faded like the reads */
     uint32_t      root[CURVE_CLASSES];
     struct curve_of_class *classes;
     unsigned      classes_max, classes_used;
@@ -236,6 +239,7 @@ static void curve_forget(struct curve *c, uint32_t *link) {
 }
 
 void curve_fade(struct curve *c, double factor) {
+    c->forgotten *= factor;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         c->waiting[i] *= (float)factor;
     }
@@ -271,6 +275,7 @@ static void curve_forget_dead(struct curve *c) {
         c->visited = c->visited % c->keys_max + 1;
     } while (c->entries[c->visited].bytes != 0);
     curve_forget(c, curve_find(c, c->entries[c->visited].hash));
+    c->forgotten += 1;
 }
 
 static void curve_drop_above(struct curve *c, uint32_t below) {
@@ -435,7 +440,8 @@ double curve_reads(const struct curve *c, unsigned class_id) {
 }
 
 double curve_first_reads(const struct curve *c, unsigned class_id) {
-    return curve_sum(c, class_id, true);
+    bool known = c->forgotten <= FORGOTTEN_RATIO_MOST * curve_sum(c, CURVE_ALL, true);
+    return known ? curve_sum(c, class_id, true) : -1;
 }
 
 static double curve_hits_within(const struct curve_of_class *k, double bytes) {

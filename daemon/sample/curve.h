@@ -58,7 +58,8 @@ int    curve_place(const struct curve *, unsigned class_id);
 /* Sampled reads; older ones count less. */
 double curve_reads(const struct curve *, unsigned class_id);
 /* The sampled reads of keys that were never used before, as far as known: no memory makes them
- * hits. A key whose copies have expired, or that was deleted, stays known while there is room. */
+ * hits. A key whose copies have expired, or that was deleted, stays known while there is room. -1:
+ * not known, since many such keys had to be forgotten. */
 double curve_first_reads(const struct curve *, unsigned class_id);
 /* The predicted hit ratio of a class with `bytes` of memory, from 0 to 1; 0 without reads. */
 double curve_hit_ratio(const struct curve *, unsigned class_id, double bytes);

@@ -82,7 +82,7 @@ struct whatif_point {
 };
 /* A curve under the LRU, of today's memory and at sizes from 1/8 to 8 times today's. */
 struct whatif_curve {
-    double reads, first_reads; /* sampled reads, and those of keys that were never used before */
+    double reads, first_reads; /* sampled reads; those of new keys, or -1 (curve_first_reads) */
     uint64_t bytes;            /* memory of today */
     struct whatif_point now, points[WHATIF_POINTS];
 };

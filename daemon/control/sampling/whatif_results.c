@@ -83,7 +83,7 @@ bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
     lock_take(&w->lock);
     const struct curve *curve = w->shadow != NULL ? shadow_curve(w->shadow) : NULL;
     c->reads = curve != NULL ? curve_reads(curve, class_id) : 0;
-    c->first_reads = curve != NULL ? curve_first_reads(curve, class_id) : 0;
+    c->first_reads = curve != NULL ? curve_first_reads(curve, class_id) : -1;
     double lost_ratio = whatif_lost_ratio(w);
     bool known = c->reads >= READS_MIN && now > 0 && lost_ratio <= PREDICTION_LOST_RATIO_MOST;
     for (int i = -1; known && i < WHATIF_POINTS; i++) {

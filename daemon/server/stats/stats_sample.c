@@ -54,8 +54,9 @@ enum { HOT_SHOWN = 20 };
     X(bytes, gauge, bytes, U64, c.bytes, "memory of the pages of the class, or of all classes") \
     X(reads, gauge, reads, U64, c.reads, \
       "sampled reads that the curve is made from; old ones count less") \
-    X(first_reads, gauge, reads, U64, c.first_reads, \
-      "sampled reads of keys that were never used before: no memory makes them hits") \
+    X(first_reads, gauge, reads, KNOWN, c.first_reads, \
+      "sampled reads of keys that were never used before: no memory makes them hits; absent " \
+      "while the sample has no room for the keys that expired") \
     X(lru_hit_ratio, gauge, ratio, RATIO4, c.now.hit_ratio, \
       "hit ratio under the LRU with this memory; point:BYTES lines give it for other sizes") \
     X(lru_band, gauge, ratio, RATIO4, c.now.band, \
@@ -95,6 +96,10 @@ enum { HOT_SHOWN = 20 };
 #define STATS_PUT_COUNTED4(name, value)   \
     if (!isnan(value)) {                  \
         STATS_PUT_RATIO4(name, value)     \
+    }
+#define STATS_PUT_KNOWN(name, value) \
+    if ((value) >= 0) {              \
+        STATS_PUT_U64(name, value)   \
     }
 #define POLICY_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},
 #define POLICY_PUT(field, kind, unit, format, value, help) \

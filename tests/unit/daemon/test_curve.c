@@ -180,6 +180,12 @@ TEST(test_deleted_and_old_keys) {
     is(curve_reads(c, CLASS), 1, "old reads count less");
     key_read(c, hash_of(2), CLASS, 100);
     is(curve_first_reads(c, CLASS), 1, "the read of a key that was never used is a first read");
+    for (uint64_t n = 0; n < 200; n++) {
+        key_read(c, hash_of(n), CLASS, 100);
+        curve_gone(c, hash_of(n));
+    }
+    ok(curve_first_reads(c, CLASS) < 0, "first reads are not known where dead keys had to be forgotten");
+    is(curve_reads(c, CLASS), 202, "which lowers no rate");
     curve_destroy(&c);
 }
 
