@@ -18,13 +18,14 @@ $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O) $(TRACE_O)
 BENCH_I := $(DAEMON_I) -Itests/bench -Itests/bench/load -Itests/unit -Itests/unit/daemon
 DRAWN_O := $B/tests/bench/load/dist.o $B/tests/bench/load/popularity.o
 in_process = $Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) $(BENCH_I) $(LDFLAGS) -o $@ \
-             $(filter-out %.h $(JEMALLOC_O),$^) $(SUITE_LIBS)
+             $(filter-out %.h $(JEMALLOC_O) $(OWN_CLOCK),$^) $(SUITE_LIBS)
 BENCHES := foresight flip session_bench index sampled scaling policies
 $(BENCHES:%=$B/bench/%): tests/bench/side.h tests/bench/fed.h $(DRAWN_O) $(DAEMON_O) $(JEMALLOC_O)
 	$(in_process)
 $B/bench/foresight $B/bench/flip $B/bench/session_bench: $B/bench/%: tests/bench/%.c
 $B/bench/index $B/bench/sampled $B/bench/scaling: $B/bench/%: tests/bench/%/bench.c
-$B/bench/policies: $(wildcard tests/bench/policies/*.[ch])
+$B/bench/policies: $(wildcard tests/bench/policies/*.[ch]) tests/unit/own_clock.h
+$B/bench/policies: OWN_CLOCK := $B/daemon/base/clock_system.o
 # Programs of one file that talk to a server.
 $B/bench/abuse: tests/bench/abuse/abuse.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<

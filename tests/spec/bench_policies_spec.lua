@@ -45,6 +45,7 @@ describe("tests/bench/policies", function()
     assert.is_true(rows["flicker utility+fit"].figure >= rows["flicker utility"].figure, said)
     assert.is_true(rows["flicker utility+fit"].changes >= 1, said)
     assert.is_true(rows["flicker utility+fit"].worst >= -GOAL_WORST_POINTS, said)
+    assert.same(rows, (select(2, run("--seeds 1 --modes utility --fit yes flicker"))), "it says the same each time")
   end)
 
   it("says which trace is not there, and refuses a load or a mode that there is not", function()
