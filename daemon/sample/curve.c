@@ -349,7 +349,7 @@ static void curve_place_last(struct curve *c, uint32_t *link, struct curve_use u
     c->keys++;
     struct entry *e = &c->entries[i];
     e->used = c->now++ << CLASS_BITS | use.class_id;
-    e->bytes = use.bytes;
+    e->bytes = use.bytes > 0 ? use.bytes : 1; /* 0 would say that the entry is dead */
     e->copies = copies;
     e->older = e->newer = 0;
     curve_sum_up(c, i);
@@ -425,23 +425,34 @@ void curve_gone(struct curve *c, uint64_t hash) {
 
 /* --- results --- */
 
-static double curve_sum(const struct curve *c, unsigned class_id, bool first) {
-    double sum = 0;
+/* Of a class, or of all. */
+struct totals {
+    double reads, first_reads, surplus, misses[GROUPS];
+};
+
+static struct totals curve_totals(const struct curve *c, unsigned class_id) {
+    struct totals t = {0};
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         const struct curve_of_class *k =
             class_id == CURVE_ALL || class_id == i ? curve_of_class(c, i) : NULL;
-        sum += k != NULL ? (double)(first ? k->first_reads : k->reads) : 0;
+        for (unsigned g = 0; k != NULL && g < GROUPS; g++) {
+            t.misses[g] += (double)k->group_misses[g];
+        }
+        t.reads += k != NULL ? (double)k->reads : 0;
+        t.first_reads += k != NULL ? (double)k->first_reads : 0;
+        t.surplus += k != NULL ? (double)k->surplus : 0;
     }
-    return sum;
+    return t;
 }
 
 double curve_reads(const struct curve *c, unsigned class_id) {
-    return curve_sum(c, class_id, false);
+    return curve_totals(c, class_id).reads;
 }
 
 double curve_first_reads(const struct curve *c, unsigned class_id) {
-    bool known = c->forgotten <= FORGOTTEN_RATIO_MOST * curve_sum(c, CURVE_ALL, true);
-    return known ? curve_sum(c, class_id, true) : -1;
+    double all = curve_totals(c, CURVE_ALL).first_reads;
+    bool known = c->forgotten <= FORGOTTEN_RATIO_MOST * all;
+    return known ? curve_totals(c, class_id).first_reads : -1;
 }
 
 static double curve_hits_within(const struct curve_of_class *k, double bytes) {
@@ -462,19 +473,10 @@ double curve_all_hits(const struct curve *c, const double bytes[CURVE_CLASSES], 
     return hits;
 }
 
-static double curve_surplus(const struct curve *c, unsigned class_id) {
-    double sum = 0;
-    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        const struct curve_of_class *k =
-            class_id == CURVE_ALL || class_id == i ? curve_of_class(c, i) : NULL;
-        sum += k != NULL ? (double)k->surplus : 0;
-    }
-    return sum;
-}
-
 static double curve_ratio(const struct curve *c, unsigned class_id, double hits) {
-    double surplus = curve_surplus(c, class_id), reads = curve_reads(c, class_id) + surplus;
-    hits += surplus;
+    struct totals t = curve_totals(c, class_id);
+    double reads = t.reads + t.surplus;
+    hits += t.surplus;
     return reads > 0 && hits > 0 ? fmin(hits / reads, 1) : 0;
 }
 
@@ -492,21 +494,16 @@ double curve_all_hit_ratio(const struct curve *c, const double bytes[CURVE_CLASS
  * smaller cache would not have come from keys with shorter distances, so of more reads each. */
 static double curve_error_of_misses(const struct curve *c, unsigned class_id, double hit_ratio,
                                     double factor) {
-    double misses[GROUPS] = {0}, sum = 0, squares = 0,
-           reads = curve_reads(c, class_id) + curve_surplus(c, class_id);
-    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        const struct curve_of_class *k =
-            class_id == CURVE_ALL || class_id == i ? curve_of_class(c, i) : NULL;
-        for (unsigned g = 0; k != NULL && g < GROUPS; g++) {
-            misses[g] += (double)k->group_misses[g];
-            sum += (double)k->group_misses[g];
-        }
+    struct totals t = curve_totals(c, class_id);
+    double reads = t.reads + t.surplus, sum = 0, squares = 0;
+    for (unsigned g = 0; g < GROUPS; g++) {
+        sum += t.misses[g];
+    }
+    for (unsigned g = 0; g < GROUPS; g++) {
+        squares += (t.misses[g] - sum / GROUPS) * (t.misses[g] - sum / GROUPS);
     }
     if (reads < 1) {
         return 1;
-    }
-    for (unsigned g = 0; g < GROUPS; g++) {
-        squares += (misses[g] - sum / GROUPS) * (misses[g] - sum / GROUPS);
     }
     double a_key = fmax(squares * GROUPS / (GROUPS - 1) / fmax(sum, 1), 1),
            then = (1 - hit_ratio) * reads, apart = fabs(then - sum) / fmin(factor, 1);
