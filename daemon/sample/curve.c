@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/prefetch.h"
-#include "base/random.h"
-#include "sample/curve_copies.h"
+#include "sample/curve_entries.h"
 #include "sample/stream.h"
 
 enum {
@@ -16,7 +15,6 @@ enum {
     STEPS = (OCTAVE_LAST - OCTAVE_FIRST) * STEPS_AN_OCTAVE
 };
 _Static_assert((int)STEPS == (int)CURVE_STEPS, "the copies of a key have the same sizes of caches");
-enum { CLASS_BITS = 8 };
 /* Each use of a key looks at so many entries and forgets the expired ones. */
 enum { EXPIRY_VISITS = 8 };
 /* Of the first reads. If more dead keys were forgotten, many first reads may be of such keys. */
@@ -27,17 +25,6 @@ enum { GROUPS = 16 };
 /* A rate rises by this factor at least, since the curve then begins anew. */
 enum { RAISE_LEAST = 4 };
 
-struct entry {
-    uint64_t hash;
-    /* time of the last use, counted in uses of any key; the low eight bits are the class */
-    uint64_t used;
-    uint64_t sum;  /* bytes of this entry and of both its subtrees */
-    uint32_t bytes; /* 0: dead, or free: the entry is in no treap */
-    uint32_t next;  /* in its bucket, or of the free entries */
-    uint32_t older, newer;
-    struct curve_copies copies;
-};
-
 struct curve_of_class {
     float reads, first_reads;
     float hits_now;             /* the cache's hits of sampled keys since curve_expect */
@@ -47,7 +34,7 @@ struct curve_of_class {
 };
 
 struct curve {
-    struct entry *entries; /* entries 1 to keys_max; 0 is none */
+    struct curve_entry *entries;                            /* entries 1 to keys_max; 0 is none */
     uint32_t *buckets, keys_max, keys, dead, free, visited; /* keys: without dead ones */
     uint32_t      below;
     uint64_t      now;
@@ -60,65 +47,6 @@ struct curve {
     uint8_t       place[CURVE_CLASSES];
     float         waiting[CURVE_CLASSES]; /* reads of classes without a curve */
 };
-
-/* --- the treap: ordered by time, and a heap by mixed hashes --- */
-
-static uint32_t curve_priority(const struct entry *e) {
-    return (uint32_t)(e->hash * RANDOM_ODD >> 32);
-}
-
-static void curve_sum_up(struct curve *c, uint32_t i) {
-    struct entry *e = &c->entries[i];
-    e->sum = c->entries[e->older].sum + e->bytes + c->entries[e->newer].sum;
-}
-
-/* Joins two treaps; all of `a` is older than all of `b`. */
-static uint32_t curve_join(struct curve *c, uint32_t a, uint32_t b) {
-    if (a == 0 || b == 0) {
-        return a + b;
-    }
-    if (curve_priority(&c->entries[a]) > curve_priority(&c->entries[b])) {
-        c->entries[a].newer = curve_join(c, c->entries[a].newer, b);
-        curve_sum_up(c, a);
-        return a;
-    }
-    c->entries[b].older = curve_join(c, a, c->entries[b].older);
-    curve_sum_up(c, b);
-    return b;
-}
-
-static uint32_t curve_take_out(struct curve *c, uint32_t root, uint32_t which) {
-    struct entry *e = &c->entries[root];
-    if (root == which) {
-        return curve_join(c, e->older, e->newer);
-    }
-    if (c->entries[which].used < e->used) {
-        e->older = curve_take_out(c, e->older, which);
-    } else {
-        e->newer = curve_take_out(c, e->newer, which);
-    }
-    curve_sum_up(c, root);
-    return root;
-}
-
-/* Bytes of the entries that were used after this one. */
-static uint64_t curve_bytes_since(const struct curve *c, uint32_t root, uint32_t which) {
-    uint64_t sum = 0, used = c->entries[which].used;
-    while (root != which) {
-        const struct entry *e = &c->entries[root];
-        if (used < e->used) {
-            sum += e->bytes + c->entries[e->newer].sum;
-            root = e->older;
-        } else {
-            root = e->newer;
-        }
-    }
-    return sum + c->entries[c->entries[which].newer].sum;
-}
-
-static unsigned curve_entry_class(const struct entry *e) {
-    return (unsigned)(e->used & ((1u << CLASS_BITS) - 1));
-}
 
 /* --- keys --- */
 
@@ -159,8 +87,8 @@ void curve_destroy(struct curve **taken) {
 }
 
 size_t curve_memory(uint32_t keys_max, unsigned classes_max) {
-    return sizeof(struct curve) + sizeof(struct entry) +
-           (size_t)keys_max * (sizeof(struct entry) + sizeof(uint32_t)) +
+    return sizeof(struct curve) + sizeof(struct curve_entry) +
+           (size_t)keys_max * (sizeof(struct curve_entry) + sizeof(uint32_t)) +
            classes_max * sizeof(struct curve_of_class);
 }
 
@@ -220,7 +148,7 @@ void curve_prefetch_key(const struct curve *c, uint64_t hash) {
 /* The key's copies are gone, but it stays known: its next read is not its first. */
 static void curve_kill(struct curve *c, uint32_t i) {
     unsigned class_id = curve_entry_class(&c->entries[i]);
-    c->root[class_id] = curve_take_out(c, c->root[class_id], i);
+    c->root[class_id] = curve_entries_take_out(c->entries, c->root[class_id], i);
     c->entries[i].bytes = 0;
     c->keys--;
     c->dead++;
@@ -228,12 +156,12 @@ static void curve_kill(struct curve *c, uint32_t i) {
 
 static void curve_forget(struct curve *c, uint32_t *link) {
     uint32_t i = *link;
-    struct entry *e = &c->entries[i];
+    struct curve_entry *e = &c->entries[i];
     if (e->bytes != 0) {
         curve_kill(c, i);
     }
     *link = e->next;
-    *e = (struct entry){.next = c->free};
+    *e = (struct curve_entry){.next = c->free};
     c->free = i;
     c->dead--;
 }
@@ -262,7 +190,7 @@ void curve_fade(struct curve *c, double factor) {
 static void curve_kill_expired(struct curve *c, uint32_t now_s) {
     for (unsigned i = 0; i < EXPIRY_VISITS; i++) {
         c->visited = c->visited % c->keys_max + 1;
-        const struct entry *e = &c->entries[c->visited];
+        const struct curve_entry *e = &c->entries[c->visited];
         if (e->bytes != 0 && curve_copies_expired(&e->copies, now_s)) {
             curve_kill(c, c->visited);
         }
@@ -338,22 +266,22 @@ static void curve_place_last(struct curve *c, uint32_t *link, struct curve_use u
     if (i == 0) {
         i = *link = c->free;
         c->free = c->entries[i].next;
-        c->entries[i] = (struct entry){.hash = use.hash};
+        c->entries[i] = (struct curve_entry){.hash = use.hash};
     } else if (c->entries[i].bytes != 0) {
         unsigned was = curve_entry_class(&c->entries[i]);
-        c->root[was] = curve_take_out(c, c->root[was], i);
+        c->root[was] = curve_entries_take_out(c->entries, c->root[was], i);
         c->keys--;
     } else {
         c->dead--;
     }
     c->keys++;
-    struct entry *e = &c->entries[i];
-    e->used = c->now++ << CLASS_BITS | use.class_id;
+    struct curve_entry *e = &c->entries[i];
+    e->used = c->now++ << CURVE_CLASS_BITS | use.class_id;
     e->bytes = use.bytes > 0 ? use.bytes : 1; /* 0 would say that the entry is dead */
     e->copies = copies;
     e->older = e->newer = 0;
-    curve_sum_up(c, i);
-    c->root[use.class_id] = curve_join(c, c->root[use.class_id], i);
+    curve_entries_sum_up(c->entries, i);
+    c->root[use.class_id] = curve_entries_join(c->entries, c->root[use.class_id], i);
 }
 
 /* Makes room for a new key by halving the rate. False: at the new rate the key is not in the
@@ -376,7 +304,8 @@ static double curve_step(double bytes) {
 /* The smallest cache, as a step, that still holds an entry when it is used again. */
 static unsigned curve_entry_step(const struct curve *c, uint32_t i, uint32_t bytes) {
     uint32_t root = c->root[curve_entry_class(&c->entries[i])];
-    double distance = (double)curve_bytes_since(c, root, i) / sample_rate(c->below);
+    double distance =
+        (double)curve_entries_bytes_since(c->entries, root, i) / sample_rate(c->below);
     return (unsigned)curve_step(distance + bytes);
 }
 
