@@ -90,7 +90,7 @@ static void upload_note_waiting(struct upload_wait *v, struct conn *c) {
     } else {
         TAILQ_INSERT_TAIL(&v->waiting, c, upload_link);
         c->upload_us = clock_mono_us();
-        counter_add(&v->worker->counters->values_waited, 1);
+        counter_add(&v->worker->counters->uploads_waited, 1);
     }
     v->waiting_count++;
     cache_upload_set_waiting(upload_cache(v), session_value_upload(c->session), true);
@@ -131,7 +131,7 @@ static void upload_resume(struct upload_wait *v, struct conn *c) {
 
 /* Frees the value's memory. The connection's next turn refuses the value. Inside a cache turn. */
 static void upload_refuse(struct upload_wait *v, struct conn *c) {
-    counter_add(&v->worker->counters->values_late, 1);
+    counter_add(&v->worker->counters->uploads_timed_out, 1);
     upload_resume(v, c);
     upload_wait_forget(v, c);
     session_value_time_out(c->session, v->worker->batch);

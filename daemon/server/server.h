@@ -23,7 +23,7 @@
  * them (stats_general.c, stats_slated.c). */
 #define SERVE_COUNTERS(X) \
     X(cmd_flush) X(cmd_meta) X(bytes_read) X(bytes_written) X(conn_yields) \
-    X(values_waited) X(values_late) X(idle_kicks) X(read_buf_oom) X(response_obj_oom) \
+    X(uploads_waited) X(uploads_timed_out) X(idle_kicks) X(read_buf_oom) X(response_obj_oom) \
     X(auth_cmds) X(auth_errors) X(role_refusals) \
     X(udp_datagrams) X(udp_dropped) X(udp_refused) X(udp_lost) \
     X(batches) X(requests)

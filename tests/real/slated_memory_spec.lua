@@ -24,7 +24,7 @@ describe("the limit of the process", function()
         rig.store("key", 100, 100)
         local now = memory()
         assert.same({ 0, 16 * MIB, 16 * MIB, 0 },
-            { now.process_limit, now.items_limit, now.items_asked, now.limit_lowered })
+            { now.process_limit, now.items_limit, now.items_requested, now.limit_lowered })
         for _, part in ipairs({ "resident", "items", "index", "at_start", "other" }) do
             assert.is_true(now[part] > 0, part)
         end
@@ -44,7 +44,7 @@ describe("the limit of the process", function()
         assert.equal("OK", rig.ask("cache_memlimit " .. LIMIT_MIB))
         patience.wait_for("the items' limit", function()
             local now = memory()
-            return now.items_asked == LIMIT_MIB * MIB and now.items_limit > 16 * MIB
+            return now.items_requested == LIMIT_MIB * MIB and now.items_limit > 16 * MIB
                 and now.items_limit < LIMIT_MIB * MIB
         end)
         assert.equal("OK", rig.ask("config set process_memory " .. 40 * MIB))

@@ -241,7 +241,7 @@ if SLATED then
             assert.same({ "00 status=01 value=Not\\x20found" }, late:ask({ "00 key=k" }))
             sender:close()
             local count = client():stats("slated")
-            assert.same({ "1", "0" }, { count.values_late, count.draft_bytes })
+            assert.same({ "1", "0" }, { count.uploads_timed_out, count.draft_bytes })
         end)
 
     end)

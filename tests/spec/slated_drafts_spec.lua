@@ -39,7 +39,7 @@ end
 local function until_waiting(count, value_bytes, bytes)
     patience.wait_for("clients that wait", function()
         half_sent(8, value_bytes, bytes)
-        return figure("values_waiting", "slated") >= count
+        return figure("uploads_waiting", "slated") >= count
     end)
 end
 
@@ -99,7 +99,7 @@ describe("values that are still coming", function()
         local client, bytes = connect(), large_set(1)
         assert(client:send(bytes:sub(1, 300000)))
         half_sent(30, 1000000, FIRST)
-        patience.wait_for("clients that wait", function() return figure("values_waiting", "slated") > 0 end)
+        patience.wait_for("clients that wait", function() return figure("uploads_waiting", "slated") > 0 end)
         rig.server:hold(true)
         assert(client:send(bytes:sub(300001, 300001 + FEW))) -- less than an eighth
         world.pass(1.2) -- more than the second within which an eighth must come
@@ -116,7 +116,7 @@ describe("values that are still coming", function()
         local gone = half_sent(100, 1000000, FIRST)
         patience.wait_for("clients that wait", function()
             feed(held, 1000)
-            return figure("values_waiting", "slated") > 90
+            return figure("uploads_waiting", "slated") > 90
         end)
         local whole = connect()
         assert(whole:send("set whole 0 0 50000\r\n" .. ("w"):rep(50000) .. "\r\n"))
@@ -127,7 +127,7 @@ describe("values that are still coming", function()
             feed(held, 1000)
             return figure("curr_connections") <= before + 1
         end)
-        assert.equal(0, figure("values_late", "slated"))
+        assert.equal(0, figure("uploads_timed_out", "slated"))
         assert.equal(1, figure("cmd_set"), "they are noticed before those that hold memory have come to their end")
     end)
 
@@ -136,12 +136,12 @@ describe("values that are still coming", function()
         local held = holders(8)
         patience.wait_for("clients that wait", function()
             feed(held, 1000)
-            return figure("values_waiting", "slated") > 0
+            return figure("uploads_waiting", "slated") > 0
         end)
         for _, bytes in ipairs({ 50000, 250000 }) do
             assert.equal("STORED", ask(connect(), ("set k 0 0 %d\r\n%s\r\n"):format(bytes, ("v"):rep(bytes))))
         end
-        assert.equal(0, figure("values_late", "slated"), "before those that hold memory have come to their end")
+        assert.equal(0, figure("uploads_timed_out", "slated"), "before those that hold memory have come to their end")
     end)
 
     it("that are large and slow do not give way to small ones, which have memory of their own", function()
@@ -149,7 +149,7 @@ describe("values that are still coming", function()
         local large = half_sent(1, 1000000, FIRST)[1]
         patience.wait_for("its memory", function() return figure("draft_bytes", "slated") > 0 end)
         half_sent(20, 240000, 120000)
-        patience.wait_for("small ones to be late", function() return figure("values_late", "slated") >= 4 end)
+        patience.wait_for("small ones to be late", function() return figure("uploads_timed_out", "slated") >= 4 end)
         assert.equal("STORED", ask(large, ("x"):rep(1000000 - FIRST) .. "\r\n"))
     end)
 
@@ -164,7 +164,7 @@ describe("values that are still coming", function()
         local waiting = half_sent(20, 1000000, FIRST)
         patience.wait_for("those that wait to be refused", function()
             feed(held, 10000) -- a megabyte a second, or less
-            return figure("values_late", "slated") >= #waiting
+            return figure("uploads_timed_out", "slated") >= #waiting
         end)
         assert.is_true(figure("draft_bytes", "slated") >= 2 << 20, "the one that holds memory was late, too")
         for _, client in ipairs(waiting) do
@@ -178,11 +178,11 @@ describe("values that are still coming", function()
         half_sent(30, 1000000, FIRST)
         half_sent(270, 7000, FIRST)
         patience.wait_for("all to have come", function() return count_state("conn_nread") == 300 end)
-        local waited, client = figure("values_waited", "slated"), connect()
+        local waited, client = figure("uploads_waited", "slated"), connect()
         for _, bytes in ipairs({ 7000, 3000, FIRST + 1, FIRST, 100 }) do
             assert.equal("STORED", ask(client, ("set k%d 0 0 %d\r\n%s\r\n"):format(bytes, bytes, ("k"):rep(bytes))))
         end
-        assert.equal(waited, figure("values_waited", "slated"))
+        assert.equal(waited, figure("uploads_waited", "slated"))
     end)
 
     it("do not wait behind hundreds that stopped", function()
@@ -190,9 +190,9 @@ describe("values that are still coming", function()
         for i = 1, 2 do
             until_waiting(300, 1000000, 20000)
             store_whole(i)
-            assert.is_true(figure("values_waiting", "slated") > 0, "of those that came first some still wait")
+            assert.is_true(figure("uploads_waiting", "slated") > 0, "of those that came first some still wait")
         end
-        assert.is_true(figure("values_waited", "slated") > 0)
+        assert.is_true(figure("uploads_waited", "slated") > 0)
     end)
 
     it("are refused as for want of memory when their bytes stop, and the client goes on", function()
@@ -209,7 +209,7 @@ describe("values that are still coming", function()
             end
             assert(clients[i]:send(case[1] .. "\r\n" .. ("n"):rep(3000)))
         end
-        patience.wait_for("all to be late", function() return figure("values_late", "slated") == #cases end)
+        patience.wait_for("all to be late", function() return figure("uploads_timed_out", "slated") == #cases end)
         assert.equal(0, figure("draft_bytes", "slated"))
         for i, case in ipairs(cases) do
             if not case[1]:find("noreply", 1, true) then
@@ -255,7 +255,7 @@ describe("values that are still coming", function()
             assert(client:send("n"))
         end
         assert.equal("STORED", ask(client, "\r\n"))
-        assert.equal(0, figure("values_late", "slated"))
+        assert.equal(0, figure("uploads_timed_out", "slated"))
     end)
 
     it("leave their pages to everyone at once when the clients go", function()

@@ -266,7 +266,7 @@ describe("slated's pages", function()
             end
             -- Only the stalled upload may have given its memory to the others, which is no lack of memory.
             assert.equal(0, rig.number("store_no_memory"))
-            assert.is_true(rig.number("values_late", "slated") <= 1)
+            assert.is_true(rig.number("uploads_timed_out", "slated") <= 1)
         end)
     end
 end)

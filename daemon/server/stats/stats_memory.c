@@ -11,7 +11,7 @@
     X(resident_most, gauge, bytes, U64, m->resident_most_bytes, \
       "most memory of the process that was seen in RAM, read ten times a second; of the " \
       "control group where that is more") \
-    X(items_asked, gauge, bytes, U64, m->requested_bytes, \
+    X(items_requested, gauge, bytes, U64, m->requested_bytes, \
       "memory for items that was requested (-m, cache_memlimit)") \
     X(items_limit, gauge, bytes, U64, m->items_limit_bytes, "memory that items may take now") \
     X(items, gauge, bytes, U64, m->items_bytes, "memory of the pages that items have") \

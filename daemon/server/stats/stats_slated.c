@@ -9,7 +9,7 @@ struct slated_stats {
     struct cache_recovered adopted;
     struct serve_values serve;
     uint64_t            log_lost;
-    unsigned            values_waiting;
+    unsigned            uploads_waiting;
     size_t              upload_bytes_max;
     const char         *policy, *store, *index, *role;
     struct evict_s3fifo_knobs s3fifo;
@@ -82,11 +82,11 @@ struct slated_stats {
     X(pinned_bytes, gauge, bytes, U64, o->cache.pinned_bytes, \
       "memory of values that were replaced, removed or evicted while they were being sent; free " \
       "once they are sent") \
-    X(values_waited, counter, operations, U64, o->serve.values_waited, \
+    X(uploads_waited, counter, operations, U64, o->serve.uploads_waited, \
       "values that had to wait for memory that other values held while their bytes were coming") \
-    X(values_waiting, gauge, connections, U64, o->values_waiting, \
+    X(uploads_waiting, gauge, connections, U64, o->uploads_waiting, \
       "connections whose value waits for memory that other values hold") \
-    X(values_late, counter, operations, U64, o->serve.values_late, \
+    X(uploads_timed_out, counter, operations, U64, o->serve.uploads_timed_out, \
       "values refused because their bytes did not come in time (value-timeout)") \
     X(log_lines_lost, counter, lines, U64, o->log_lost, \
       "lines of the log that were lost because stderr did not take them in time") \
@@ -108,7 +108,7 @@ void stats_slated(struct command_context *ctx) {
     o->adopted = *cache_recovered(ctx->server->cache);
     server_values(ctx->server, &o->serve);
     o->upload_bytes_max = cache_uploads_max_bytes(ctx->server->cache);
-    o->values_waiting = cache_uploads_waiting(ctx->server->cache, false) +
+    o->uploads_waiting = cache_uploads_waiting(ctx->server->cache, false) +
                         cache_uploads_waiting(ctx->server->cache, true);
     o->log_lost = server_log_lost(ctx->server);
     o->role = role_name(ctx->role);

@@ -80,7 +80,7 @@ function CHECKS.process(about, add)
     if not process then
         return
     end
-    local limit, wanted = process.items_limit or 0, process.items_asked or 0
+    local limit, wanted = process.items_limit or 0, process.items_requested or 0
     local is_less = (process.process_limit or 0) > 0 and limit < wanted * (1 - limits.process_share_ratio)
     if is_less and process.items >= limit then
         add("note", ("items may take %s of the %s given to them: the process is limited to %s, and its other parts "

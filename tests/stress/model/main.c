@@ -136,7 +136,7 @@ int main(int argc, char **argv) {
     claim_counts(s.port, store);
     ok(audit_descriptors(&s, descriptors) <= descriptors, "every descriptor that was opened is closed");
     is(audit_stat(s.port, "slated", "draft_bytes"), 0, "and no value that was still coming counts any longer");
-    is(audit_stat(s.port, "slated", "values_waiting"), 0, "or waits");
+    is(audit_stat(s.port, "slated", "uploads_waiting"), 0, "or waits");
     is(server_stop(&s), 0, "the server ends as it should, without a report of a sanitizer");
     return tap_done();
 }

@@ -235,8 +235,8 @@ TEST(test_value_timeout) {
     say(slow, some, sizeof some);
     answers(other, "mn\r\n", "MN\r\n");
     host_pass_s(&h, 100 * TIMEOUT_S);
-    ok(answers(other, "mn\r\n", "MN\r\n") && !counted(&h, offsetof(struct serve_counters, values_late)), "of a worker that stood still nobody is late");
-    while (answers(other, "mn\r\n", "MN\r\n") && !counted(&h, offsetof(struct serve_counters, values_late)) && looks++ < LOOKS_MOST) {
+    ok(answers(other, "mn\r\n", "MN\r\n") && !counted(&h, offsetof(struct serve_counters, uploads_timed_out)), "of a worker that stood still nobody is late");
+    while (answers(other, "mn\r\n", "MN\r\n") && !counted(&h, offsetof(struct serve_counters, uploads_timed_out)) && looks++ < LOOKS_MOST) {
         host_pass(&h, CLOCK_SECOND_US / LOOKS_A_SECOND); /* a whole jump at once would count as the worker's absence */
     }
     ok(looks >= TIMEOUT_S * LOOKS_A_SECOND && looks <= (TIMEOUT_S + 1) * LOOKS_A_SECOND, "a value that stops coming is refused after %u looks", looks);
