@@ -27,7 +27,7 @@ local function load(text) return assert(rules.load(text, "rules.lua", PATIENT)) 
 describe("a rule", function()
     it("sees rates, rows, settings and both snapshots, and adds findings, the worst first", function()
         local own = load(rule([[
-            add("note", ("%d gets/s, %d conns"):format(about.per_s.cmd_get, about.settings.maxconns))
+            add("note", ("%d gets/s, %d conns"):format(about.general_rates.cmd_get_per_s, about.settings.maxconns))
             add("warning", ("%d of %d"):format(about.now.general.evictions - about.before.general.evictions,
                 about.by_id[5].evicted_per_s * about.interval_s), "look", 5)
             add("critical", tostring(about.starves and about.rows[2].starves), nil, nil)]]))
@@ -169,7 +169,8 @@ describe("rules in slatetop", function()
         local path, recording = os.tmpname(), os.tmpname()
         server.write_file(path, [[return {
             rules = { { name = "gets", check = function(about, add)
-                add("critical", ("%d gets/s, %d bytes, %d evictions"):format(about.per_s.cmd_get, about.general.bytes,
+                add("critical", ("%d gets/s, %d bytes, %d evictions"):format(
+                    about.general_rates.cmd_get_per_s, about.general.bytes,
                     about.now.general.evictions - about.before.general.evictions), "look") end },
                 { name = "reads", check = function() io.open("/etc/passwd") end },
                 { name = "loads", check = function() load("return os")() end },

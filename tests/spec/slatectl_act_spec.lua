@@ -436,8 +436,8 @@ end)
 describe("a guard", function()
     it("of losses is crossed by automove 2, which drops thousands of items a second, where nobody named one", function()
         local function overview(dropped_per_s)
-            return view.overview({ general = {}, settings = {} }, { general = { evictions = 40, get_hits = 700,
-                get_misses = 300, slab_reassign_evictions_nomem = dropped_per_s, store_no_memory = 0 } })
+            return view.overview({ general = {}, settings = {} }, { general = { evictions_per_s = 40,
+                get_hits_per_s = 700, get_misses_per_s = 300, slab_reassign_evictions_nomem_per_s = dropped_per_s } })
         end
         assert.equal("loss went from 40 to 9830, beyond loss+50%",
             bounds.first_guard_crossed(bounds.default_guards(), overview(0), overview(9790)))

@@ -61,15 +61,15 @@ end
 -- active (requests under way), links, links_bad, bad }; unreported ones are absent. before and rates may be nil.
 -- slatetop stores no names of backends, but the number of bad links, as general.proxy_links_bad.
 function M.of(now, before, rates)
-    local general, per_s = now.general, rates and rates.general or {}
+    local general, general_rates = now.general, rates and rates.general or {}
     local interval_s = rates and not rates.reset and rates.interval_s or 0
     local bad, links_bad = now.proxy and now.proxy.bad, nil
     for _, backend in ipairs(bad or {}) do
         links_bad = (links_bad or 0) + backend.links
     end
     return {
-        requests_per_s = per_s.proxy_conn_requests, errors_per_s = per_s.proxy_conn_errors,
-        failed_per_s = per_s.proxy_backend_failed, active = general.proxy_req_active,
+        requests_per_s = general_rates.proxy_conn_requests_per_s, errors_per_s = general_rates.proxy_conn_errors_per_s,
+        failed_per_s = general_rates.proxy_backend_failed_per_s, active = general.proxy_req_active,
         links = general.proxy_backend_total, links_bad = links_bad or bad and 0 or general.proxy_links_bad, bad = bad,
         get_per_s = increase_per_s(before, now, "gets", interval_s),
         set_per_s = increase_per_s(before, now, "sets", interval_s),

@@ -158,11 +158,11 @@ function M.decode(line)
 end
 
 local function rates_of(before, after, interval_s)
-    local rates = {}
+    local rates = { id = after.id }
     for name, value in pairs(after) do
         local earlier = before[name]
         if stats.COUNTERS[name] and math.type(value) and math.type(earlier) and value >= earlier then
-            rates[name] = (value - earlier) / interval_s
+            rates[name .. "_per_s"] = (value - earlier) / interval_s
         end
     end
     return rates
@@ -188,7 +188,7 @@ function M.is_reset(before, after)
     return M.is_restart(before, after) or went_back(before.general, after.general)
 end
 
---- The classes of a snapshot by id.
+--- The classes of a snapshot, or of rates, by id.
 function M.by_id(snapshot)
     local classes = {}
     for _, class in ipairs(snapshot.classes) do
@@ -255,8 +255,8 @@ local function rate_of(f, before, after, interval_s)
 end
 
 --- The rates per second between two snapshots of one server.
--- Returns { interval_s =, reset =, general = { name = per second }, classes = { [id] = { ... } },
--- refused_stores_per_s =, refused_connections_per_s = }.
+-- Returns { interval_s =, reset =, general = { evictions_per_s =, ... }, classes = a list of { id =,
+-- evicted_per_s =, ... }, refused_stores_per_s =, refused_connections_per_s = }; NAME_per_s is of counter NAME.
 -- A counter that is missing on either side has no rate. After a restart or `stats reset` no rate is known at all and
 -- `reset` is true. Returns nil and a message if no time has passed.
 function M.rates(before, after)
@@ -275,9 +275,9 @@ function M.rates(before, after)
     result.refused_stores_per_s = rate_of(M.refused_stores, before, after, interval_s)
     result.refused_connections_per_s = rate_of(M.refused_connections, before, after, interval_s)
     local earlier = M.earlier_by_id(before, after)
-    for _, class in ipairs(after.classes) do
+    for i, class in ipairs(after.classes) do
         -- A class that the earlier snapshot did not list has no rates: its earlier counts are unknown.
-        result.classes[class.id] = rates_of(earlier[class.id] or {}, class, interval_s)
+        result.classes[i] = rates_of(earlier[class.id] or {}, class, interval_s)
     end
     return result
 end

@@ -44,7 +44,7 @@ end
 -- pages_free, pages_used, objects, objects_ratio (of all items), used_bytes, fragmented_bytes, fragmented_ratio (of the
 -- pages in use), io_queue, memory_pressure_ratio, and RATES }; unreported figures are absent. nil without storage.
 function M.of(now, rates)
-    local general, per_s = now.general, rates and rates.general or {}
+    local general, general_rates = now.general, rates and rates.general or {}
     local limit = general.extstore_limit_maxbytes
     if not limit then
         return nil
@@ -62,7 +62,7 @@ function M.of(now, rates)
         io_queue = general.extstore_io_queue, memory_pressure_ratio = pressure and pressure / 100,
     }
     for name, counter in pairs(RATES) do
-        storage[name] = per_s[counter]
+        storage[name] = general_rates[counter .. "_per_s"]
     end
     return storage
 end

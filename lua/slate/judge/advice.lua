@@ -36,7 +36,7 @@ local function reads_of(context, client, options)
         return options.reads_per_s
     end
     local _, _, rates = must(context:pair(client, options.interval or limits.lately_s))
-    return (rates and rates.general.cmd_get) or 0
+    return (rates and rates.general.cmd_get_per_s) or 0
 end
 
 local function text_of(now, best, load)
@@ -105,7 +105,8 @@ end
 -- The text for a server without a curve: whether it evicts, whether a class starves, and what a curve would show.
 local function text_without_curve(general, rates, about)
     local by_curve = "is shown by a miss-ratio curve (needs slated) or by a trace:"
-    local evicted, per_s = general.evictions, rates and rates.general or {}
+    local evicted = general.evictions
+    rates = rates and rates.general or {}
     if about.starves then
         return relief.while_starving(about) .. ":"
     elseif not evicted then
@@ -113,13 +114,14 @@ local function text_without_curve(general, rates, about)
             .. by_curve
     elseif evicted == 0 then
         return "nothing was evicted yet: the memory is enough. How much less would do " .. by_curve
-    elseif per_s.evictions == 0 then
+    elseif rates.evictions_per_s == 0 then
         return "nothing is evicted now, so more memory would bring nothing now. What it would bring at other times "
             .. by_curve
     end
-    local unread = per_s.evictions and per_s.evicted_unfetched and ("%s of what it evicts now was never read. "):format(
-        units.percent(per_s.evicted_unfetched / per_s.evictions)) or ""
-    return ("the memory is full. %sHow many hits more of it would bring %s"):format(unread, by_curve)
+    local unread = rates.evictions_per_s and rates.evicted_unfetched_per_s
+        and units.percent(rates.evicted_unfetched_per_s / rates.evictions_per_s)
+            .. " of what it evicts now was never read. "
+    return ("the memory is full. %sHow many hits more memory would bring %s"):format(unread or "", by_curve)
 end
 
 -- The advice for a server without a curve: only whether the server evicts, and whether a class starves.
@@ -131,7 +133,7 @@ local function memory_without_curve(context, client, options)
         facts = {
             { "memory", ("%s of %s in use"):format(units.bytes(general.bytes), units.bytes(general.limit_maxbytes)) },
             { "evictions", evicted and ("%s since the start, %s/s now"):format(units.count(evicted),
-                units.rate(rates and rates.general.evictions)) or "not reported" },
+                units.rate(rates and rates.general.evictions_per_s)) or "not reported" },
         },
         text = text_without_curve(general, rates, about), evictions = evicted,
         commands = { about.starves and "slatectl advise pages" or "slatectl simulate TRACE --memory 32m,64m,128m" },

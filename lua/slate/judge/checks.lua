@@ -98,7 +98,7 @@ end
 
 -- The gain of more memory and of another policy, by slate.judge.relief, as in advise and slatetop.
 local function relief_about(about)
-    return { starves = about.in_need, evicts = relief.evicts(about.lately, about.per_s) }
+    return { starves = about.in_need, evicts = relief.evicts(about.lately, about.general_rates) }
 end
 
 local function memory_of(about)
@@ -194,7 +194,8 @@ local function moves_to_and_fro(about)
 end
 
 function CHECKS.moves(about, add)
-    local lost_per_s = (about.per_s.slab_reassign_evictions_nomem or 0) + (about.per_s.slab_reassign_busy_deletes or 0)
+    local lost_per_s = (about.general_rates.slab_reassign_evictions_nomem_per_s or 0)
+        + (about.general_rates.slab_reassign_busy_deletes_per_s or 0)
     if lost_per_s > 0 then
         add("note", ("page moves lose %s items a second, which evictions do not count"):format(units.rate(lost_per_s)),
             "slatectl automove shows the mode that moves them, slatectl advise automove whether another is better",
@@ -260,7 +261,7 @@ function CHECKS.expired(about, add)
     if expired < limits.expired_least_items or expired < limits.expired_least_ratio * items then
         return
     end
-    local evicts = (about.per_s.evictions or 0) > 0
+    local evicts = (about.general_rates.evictions_per_s or 0) > 0
     add(evicts and "warning" or "note", ("%s of %s have expired and still take memory%s"):format(
         units.count(expired), units.plural(items, "item"), evicts and " while others are evicted" or ""),
         about.settings.lru_crawler == false and CRAWLER_ON
@@ -385,21 +386,18 @@ end
 -- Evictions from memory while flash has room: the items are too small for flash, or writing does not keep up.
 function CHECKS.storage_idle(about, add)
     local seen = seen_of(about)
-    if not seen or not positive(about.per_s.evictions) or not positive(seen.pages_free) then
+    if not seen or not positive(about.general_rates.evictions_per_s) or not positive(seen.pages_free) then
         return
     end
-    local least, small, large = about.settings.ext_item_size, 0, 0
-    for _, class in ipairs(about.now.classes) do
-        local evicted = ((about.rates.classes or {})[class.id] or {}).evicted or 0
-        if least and class.chunk_size and class.chunk_size < least then
-            small = small + evicted
-        else
-            large = large + evicted
-        end
+    local least, small_per_s, large_per_s = about.settings.ext_item_size, 0, 0
+    for _, row in ipairs(about.rows) do
+        local is_small = least and row.chunk_bytes and row.chunk_bytes < least
+        small_per_s = small_per_s + (is_small and row.evicted_per_s or 0)
+        large_per_s = large_per_s + (not is_small and row.evicted_per_s or 0)
     end
-    local is_small = small > large
     add("note", ("the server evicts %s items a second from memory while %s of flash are free"):format(
-        units.rate(about.per_s.evictions), units.plural(seen.pages_free, "page")), is_small
+        units.rate(about.general_rates.evictions_per_s), units.plural(seen.pages_free, "page")),
+        small_per_s > large_per_s
         and ("most are smaller than ext_item_size (%.0f): write smaller ones, or give memory more room"):format(least)
         or "writing does not keep up: keep more memory free, slatectl set slab_automove_freeratio; or start it with "
             .. "more -o ext_threads", "extstore.written")

@@ -23,9 +23,9 @@ local CHECKS <const> = {}
 
 -- The figures of the last ten seconds; if only two snapshots are known, those between the two.
 local function lately_of(about)
-    local rates = about.rates
+    local rates, per_s = about.rates, about.general_rates.cmd_get_per_s
     return about.lately or not rates and {} or { hit_ratio = view.overview(about.now, rates).hit_ratio,
-        reads = about.per_s.cmd_get and about.per_s.cmd_get * rates.interval_s, for_s = rates.interval_s }
+        reads = per_s and per_s * rates.interval_s, for_s = rates.interval_s }
 end
 
 --- First, a server that no longer does its work: a mode that failed, a restart, no traffic, hits that fell.
@@ -70,7 +70,7 @@ function CHECKS.hits_fell(about, add)
     if fell then
         add("warning", ("hits fell to %s, from %s"):format(units.percent(fell.is), units.percent(fell.was)),
             about.in_need and "a class starves: feed it first"
-                or relief.evicts(about.lately, about.per_s) ~= false
+                or relief.evicts(about.lately, about.general_rates) ~= false
                 and "see what was stored lately: slatectl top, slatectl moves"
                 or "nothing is evicted: keys were deleted, have expired, or are new", "hit_ratio")
     end
@@ -91,7 +91,7 @@ end
 
 -- What might bring hits. The order matters: if nothing was evicted, more memory would not have kept more.
 local function against_few_hits(about)
-    local evicts = relief.evicts(about.lately, about.per_s)
+    local evicts = relief.evicts(about.lately, about.general_rates)
     if evicts == nil then
         return "whether anything is evicted is not reported: are keys stored before they are read?"
     elseif not evicts then
@@ -114,7 +114,8 @@ function CHECKS.hits(about, add)
 end
 
 function CHECKS.log(about, add)
-    if (about.per_s.log_worker_dropped or 0) > 0 or (about.per_s.log_watcher_skipped or 0) > 0 then
+    local rates = about.general_rates
+    if (rates.log_worker_dropped_per_s or 0) > 0 or (rates.log_watcher_skipped_per_s or 0) > 0 then
         add("note", "programs that watch the server lose events", "watch fewer kinds of events")
     end
 end
@@ -160,9 +161,9 @@ end
 -- curve and whatif = { totals, policies } (slate.facts.sampled); process (`memory` of slate.facts.stats); expired_items
 -- (slate.facts.expired); lately: the last ten seconds (of slate.judge.verdict's Past:since).
 --
--- Adds rates, per_s (of the server as a whole), general, settings, rows, starves (true if any class starves), in_need
--- (the first class to which a move of pages is advised; nil without one) and receivers (of slate.judge.relief's
--- taken_before).
+-- Adds rates, general_rates (of the server as a whole), general, settings, rows, starves (true if any class starves),
+-- in_need (the first class to which a move of pages is advised; nil without one) and receivers (of
+-- slate.judge.relief's taken_before).
 function M.about(known)
     local about = {}
     for name, value in pairs(known) do
@@ -170,7 +171,7 @@ function M.about(known)
     end
     about.rates = known.rates or known.before and snapshot.rates(known.before, known.now) or nil
     about.general, about.settings, about.moves = known.now.general, known.now.settings or {}, known.moves or {}
-    about.per_s = about.rates and about.rates.general or {}
+    about.general_rates = about.rates and about.rates.general or {}
     about.rows = known.rows or view.classes(known.now, known.before, about.rates, known.judge)
     about.starves = starving.in_order(about.rows)[1] ~= nil
     about.one, about.receivers = known.one, {}

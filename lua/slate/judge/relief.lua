@@ -223,20 +223,20 @@ local UNSEEN_READS <const> = 3 -- rule of three: an event in none of n reads has
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- the gain is computed for these times today's memory
 local BY_LRU <const> = "the LRU model"
 
---- True if anything is evicted. lately: what happened in the last ten seconds (of slate.judge.view); per_s: the rates
--- of the last sample, used if lately is nil. lately comes first: a server that evicts an item now and then goes on
--- evicting in between. nil if the server does not report evictions.
-function M.evicts(lately, per_s)
-    local evicted_per_s = lately and lately.evictions_per_s or per_s.evictions
+--- True if anything is evicted. lately: what happened in the last ten seconds (of slate.judge.view); general_rates: the
+-- rates of the last sample, used if lately is nil. lately comes first: a server that evicts an item now and then goes
+-- on evicting in between. nil if the server does not report evictions.
+function M.evicts(lately, general_rates)
+    local evicted_per_s = lately and lately.evictions_per_s or general_rates.evictions_per_s
     return evicted_per_s and evicted_per_s > 0
 end
 
 --- The facts of an observer (of slate.judge.view) for both answers: about. Without rates, evicts is nil: unknown.
 -- curves: as for M.of.
 function M.about(one, curves)
-    local per_s = one.rates and one.rates.general or {}
-    return { starves = (M.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), per_s),
-        reads_per_s = per_s.cmd_get, general = one.now and one.now.general }
+    local general_rates = one.rates and one.rates.general or {}
+    return { starves = (M.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), general_rates),
+        reads_per_s = general_rates.cmd_get_per_s, general = one.now and one.now.general }
 end
 
 -- memory --------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ local function deep_copy(value)
 end
 
 -- The fields of slate.judge.doctor's about that rules may read.
-local SEEN <const> = { "now", "before", "per_s", "general", "settings", "rows", "starves", "moves", "automove",
+local SEEN <const> = { "now", "before", "general_rates", "general", "settings", "rows", "starves", "moves", "automove",
     "geometry", "expired_items" }
 
 local function copy_of(about)

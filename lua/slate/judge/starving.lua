@@ -60,7 +60,7 @@ end
 --- True if a command without an interval needs more samples than one: the server evicts. Without evictions no class
 -- starves. one: of slate.judge.view.
 function M.has_to_observe(one)
-    return one.rates ~= nil and (one.rates.general.evictions or 0) > 0
+    return one.rates ~= nil and (one.rates.general.evictions_per_s or 0) > 0
 end
 
 local Judge = {}

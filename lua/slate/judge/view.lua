@@ -25,21 +25,17 @@ local function sum(...)
 end
 
 --- The share of reads that found their item, from a pair of counters or rates. nil without reads.
-local function hit_ratio(counts)
-    if not (counts.get_hits and counts.get_misses) then
-        return nil
-    end
-    return ratio(counts.get_hits, counts.get_hits + counts.get_misses)
+local function hit_ratio(hits, misses)
+    return hits and misses and ratio(hits, hits + misses) or nil
 end
 
 --- The overview of a server. `rates` (from snapshot.rates) may be nil.
 function M.overview(now, rates)
-    local general, settings = now.general, now.settings or {}
-    local per_s = rates and rates.general or {}
+    local general, settings, general_rates = now.general, now.settings or {}, rates and rates.general or {}
     local bytes, flash = general.bytes, general.extstore_bytes_used
     local used_bytes = bytes and flash and math.max(0, bytes - flash) or bytes -- general.bytes includes values on flash
-    local item_loss_per_s = sum(per_s.evictions, per_s.slab_reassign_evictions_nomem,
-        per_s.slab_reassign_busy_deletes)
+    local item_loss_per_s = sum(general_rates.evictions_per_s, general_rates.slab_reassign_evictions_nomem_per_s,
+        general_rates.slab_reassign_busy_deletes_per_s)
     return {
         server = now.server, version = now.version, slated = now.slated, time_s = now.time_s,
         interval_s = rates and rates.interval_s, reset = rates and rates.reset,
@@ -47,12 +43,14 @@ function M.overview(now, rates)
         used_bytes = used_bytes, limit_bytes = general.limit_maxbytes,
         used_ratio = ratio(used_bytes, general.limit_maxbytes),
         free_pool_pages = general.slab_global_page_pool,
-        get_per_s = per_s.cmd_get, set_per_s = per_s.cmd_set,
-        hit_ratio = hit_ratio(per_s), hit_ratio_total = hit_ratio(general),
-        evictions_per_s = per_s.evictions, item_loss_per_s = item_loss_per_s,
+        get_per_s = general_rates.cmd_get_per_s, set_per_s = general_rates.cmd_set_per_s,
+        hit_ratio = hit_ratio(general_rates.get_hits_per_s, general_rates.get_misses_per_s),
+        hit_ratio_total = hit_ratio(general.get_hits, general.get_misses),
+        evictions_per_s = general_rates.evictions_per_s, item_loss_per_s = item_loss_per_s,
         out_of_memory_per_s = rates and rates.refused_stores_per_s, pages_moved = general.slabs_moved,
-        pages_moved_per_s = per_s.slabs_moved, received_bytes_per_s = per_s.bytes_read,
-        sent_bytes_per_s = per_s.bytes_written, cpu_ratio = sum(per_s.rusage_user, per_s.rusage_system),
+        pages_moved_per_s = general_rates.slabs_moved_per_s, received_bytes_per_s = general_rates.bytes_read_per_s,
+        sent_bytes_per_s = general_rates.bytes_written_per_s,
+        cpu_ratio = sum(general_rates.rusage_user_per_s, general_rates.rusage_system_per_s),
         automove = settings.slab_automove,
     }
 end
@@ -72,15 +70,15 @@ local function slack_by_id(now)
     return by_id
 end
 
-local function class_row(class, before, per_s)
+local function class_row(class, before, rates)
     local page_chunks = class.chunks_per_page
     return {
         id = class.id, chunk_bytes = class.chunk_size, pages = class.total_pages,
         pages_delta = before and class.total_pages and before.total_pages and class.total_pages - before.total_pages,
         used_ratio = ratio(class.used_chunks, class.total_chunks),
         free_pages = ratio(sum(class.free_chunks, class.free_chunks_end), page_chunks), items = class.number,
-        get_hits_per_s = per_s.get_hits, set_per_s = per_s.cmd_set, evicted_per_s = per_s.evicted,
-        out_of_memory_per_s = per_s.outofmemory, age_s = class.age, flags = {},
+        get_hits_per_s = rates.get_hits_per_s, set_per_s = rates.cmd_set_per_s, evicted_per_s = rates.evicted_per_s,
+        out_of_memory_per_s = rates.outofmemory_per_s, age_s = class.age, flags = {},
     }
 end
 
@@ -98,7 +96,7 @@ function M.knows_starving(now, rates, rows)
     if not rates or rates.reset then
         return false
     end
-    local is_known = now.slated or rates.general.evictions == 0 and snapshot.reports_classes(now)
+    local is_known = now.slated or rates.general.evictions_per_s == 0 and snapshot.reports_classes(now)
     for _, row in ipairs(rows) do
         is_known = is_known or row.evicted_per_s
     end
@@ -174,9 +172,10 @@ end
 -- chunks, does not fill them within a minute, and evicts nothing).
 function M.classes(now, before, rates, judge)
     local earlier = before and not (rates and rates.reset) and snapshot.earlier_by_id(before, now) or {}
+    local rates_by_id = rates and snapshot.by_id(rates) or {}
     local rows, slack, is_filling_by_id = {}, slack_by_id(now), {}
     for i, class in ipairs(now.classes) do
-        rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})
+        rows[i] = class_row(class, earlier[class.id], rates_by_id[class.id] or {})
         rows[i].slack_ratio = slack[class.id]
         -- The idle time of evicted items: less than the tail's age if the policy evicts new items first.
         local last_s = (rows[i].evicted_per_s or 0) > 0 and class.evicted_time
