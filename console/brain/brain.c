@@ -32,6 +32,7 @@ static void brain_forget_verdicts(struct brain *brain) {
     }
     brain->said = (struct verdict){.worst = -1, .youngest_s = NAN};
     brain->judge.refused_stores_per_s = brain->judge.refused_connections_per_s = NAN;
+    brain->judge.news_count = 0;
 }
 
 /* Ends all judging; the error on top of the stack is the reason. */
@@ -95,6 +96,19 @@ static void brain_read_rates(struct brain *brain) {
     lua_pop(L, 1);
 }
 
+static void brain_read_news(struct brain *brain) {
+    lua_State *L = brain->lua;
+    struct judge *judge = &brain->judge;
+    lua_getfield(L, -1, "news");
+    lua_Integer count = luaL_len(L, -1);
+    for (lua_Integer i = 1; i <= count && judge->news_count < NEWS_MOST; i++) {
+        lua_geti(L, -1, i);
+        snprintf(judge->news[judge->news_count++], NOTE_BYTES, "%s", luaL_checkstring(L, -1));
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
 /* ---- calls in which Lua may raise errors ---- */
 
 /* The first call makes the observer: loading its modules takes longer than the first paint may. */
@@ -122,6 +136,7 @@ static int brain_call_observe(lua_State *L) {
     brain_read_held(brain);
     lua_values_text(L, "automove", brain->said.automove, sizeof brain->said.automove);
     brain_read_rates(brain);
+    brain_read_news(brain);
     brain->said.reports_classes = lua_values_flag(L, "reports_classes");
     brain->said.knows_starving = lua_values_flag(L, "knows_starving");
     brain->said.youngest_s = lua_values_number(L, "youngest_s");
@@ -246,7 +261,8 @@ struct model *brain_model(const char *server) {
     if (brain == NULL) {
         return NULL;
     }
-    brain->judge = (struct judge){brain_judge_observe, brain_judge_end, NAN, NAN};
+    brain->judge.observe = brain_judge_observe;
+    brain->judge.end = brain_judge_end;
     return model_create(server, &brain->judge);
 }
 

@@ -13,6 +13,7 @@ static const enum general_stat general_read[] = {
     GENERAL_cmd_get,
     GENERAL_cmd_set,
     GENERAL_cmd_touch,
+    GENERAL_cmd_flush,
     GENERAL_get_hits,
     GENERAL_evictions,
     GENERAL_bytes,

@@ -293,8 +293,6 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
     } else if (is_restart) {
         model_forget_rates(model, RATE_RESET);
         history_break(&model->history);
-        model_note(model, EVENT_SERVER, wall,
-                   "the server restarted: counters and items start again");
     } else {
         model_compute_rates(model, before, now, dt_s);
         if (model->metric[METRIC_OPS] < 0) {
@@ -306,6 +304,9 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
     model_forget_other_classes(model, now);
     model_read_gauges(model, now);
     model->judge->observe(model->judge, now);
+    for (unsigned i = 0; i < model->judge->news_count; i++) {
+        model_note(model, EVENT_ALARM, wall, "%s", model->judge->news[i]);
+    }
     if (model->metric[METRIC_NO_MEMORY] != RATE_RESET) {
         model->metric[METRIC_NO_MEMORY] = model->judge->refused_stores_per_s;
         model->metric[METRIC_REFUSED] = model->judge->refused_connections_per_s;

@@ -19,7 +19,8 @@ enum {
     HISTORY_SAMPLES = 416, /* for the widest graph, and for 100 s; the tape has the hour */
     HISTORY_MOST = 1024,   /* 100 s of the shortest interval */
     EVENT_LIMIT = 256,
-    NOTE_BYTES = 200
+    NOTE_BYTES = 200,
+    NEWS_MOST = 4 /* of one snapshot */
 };
 
 /* Figures of the server as a whole. The table in model.c has their names, their meaning, and the
@@ -88,6 +89,9 @@ struct judge {
     void (*end)(struct judge *judge);
     /* as of the last snapshot; NAN if the server does not report it, or miscounts */
     double refused_stores_per_s, refused_connections_per_s;
+    /* incidents found in the last snapshot, in sentences: the model makes events of them */
+    unsigned news_count;
+    char news[NEWS_MOST][NOTE_BYTES];
 };
 
 /* server is the name to show; copied. The model owns `taken` from now on, also when this returns

@@ -39,7 +39,7 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(pid) X(uptime) X(rusage_user) X(rusage_system) X(threads)                                    \
     X(max_connections) X(curr_connections) X(rejected_connections)                                 \
     X(listen_disabled_num) X(accepting_conns) X(time)                                              \
-    X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits)                                                 \
+    X(cmd_get) X(cmd_set) X(cmd_touch) X(cmd_flush) X(get_hits)                                    \
     X(delete_hits) X(delete_misses) X(incr_hits) X(incr_misses) X(decr_hits) X(decr_misses)        \
     X(bytes_read) X(bytes_written) X(bytes) X(limit_maxbytes) X(curr_items) X(hash_bytes)          \
     X(evictions) X(evicted_unfetched) X(expired_unfetched) X(store_no_memory)                      \

@@ -5,7 +5,7 @@
 --
 -- SEEDS="1" of the steady loads of laboratory.lua, ten minutes each.
 package.path = "lua/?.lua;tests/spec/?.lua;tests/bench/?.lua;" .. package.path
-local attention = require "slate.judge.attention"
+local history = require "slate.judge.history"
 local laboratory = require "laboratory"
 local recordings = require "support.recordings"
 
@@ -18,9 +18,9 @@ end
 -- The seconds from the beginning of `finds` to the finding (nil: never), and other findings above a note.
 local function judge(list, case)
   local found_s, alarms = nil, {}
-  for _, episode in ipairs(attention.findings_over(list)) do
+  for _, episode in ipairs(history.of(list, nil, {})) do
     if case.finds and episode.name == case.finds.name then
-      found_s = found_s or episode.first_s - case.finds.since_s
+      found_s = found_s or (episode.found_s or episode.first_s) - case.finds.since_s
     elseif episode.severity ~= "note" and not (case.also or {})[episode.name] then
       alarms[#alarms + 1] = episode.what
     end

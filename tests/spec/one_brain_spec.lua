@@ -88,7 +88,7 @@ describe("slatetop and slatectl doctor", function()
     for _, case in ipairs(recordings.CASES) do
         it(("find %s in %s"):format(case.finds and case.finds.name or "nothing", case.name), function()
             local alarms, found = {}, nil
-            for _, episode in ipairs(attention.findings_over(loaded(case.name))) do
+            for _, episode in ipairs(require("slate.judge.history").findings_over(loaded(case.name))) do
                 if case.finds and episode.name == case.finds.name then
                     found = found or episode
                 elseif episode.severity ~= "note" and not (case.also or {})[episode.name] then

@@ -10,7 +10,7 @@ local page = require "slate.report.page"
 local recordings = require "support.recordings"
 local server = require "support.server"
 local snapshots = require "support.snapshots"
-local incident = require "slate.report.incident"
+local story = require "slate.report.story"
 local class, make = snapshots.class, snapshots.make
 
 local ABOUT <const> = { source = "from a test", made_s = 1000, version = "0" }
@@ -46,8 +46,8 @@ describe("a report", function()
     it("shows whatever a server, a key or a change is called as text", function()
         local changes = { { what = "set", name = HOSTILE, was = HOSTILE, is = HOSTILE, server = HOSTILE, time_s = 36010,
             who = HOSTILE, id = 1, outcome = HOSTILE } }
-        local one = assert(incident.of(minute(HOSTILE, HOSTILE), { entries = changes }))
-        local text = page.of({ one, assert(incident.of(minute("b\255\27[2J\xe2\x80\xae"), {})) },
+        local one = assert(story.of(minute(HOSTILE, HOSTILE), { entries = changes }))
+        local text = page.of({ one, assert(story.of(minute("b\255\27[2J\xe2\x80\xae"), {})) },
             { title = HOSTILE, source = HOSTILE, made_s = 0, version = HOSTILE,
                 absent = { { server = HOSTILE, why = HOSTILE } } })
         assert.equal(0, count(text, "<img"))
@@ -60,7 +60,7 @@ describe("a report", function()
     end)
 
     it("needs no other machine", function()
-        local text = page.of({ assert(incident.of(table.move(recordings.load("demo"), 1, 9, 1, {}), {})) }, ABOUT)
+        local text = page.of({ assert(story.of(table.move(recordings.load("demo"), 1, 9, 1, {}), {})) }, ABOUT)
         for _, part in ipairs({ "http:", "https:", "url(", "@import", "<link rel=\"style", " src=" }) do
             assert.is_nil(text:find(part, 1, true), part)
         end
@@ -76,7 +76,7 @@ describe("a report", function()
             { id = 3, what = "set", name = "automove", was = "0", is = "1", server = "else:11211", time_s = 36029 },
             { id = 4, what = "set", name = "automove", was = "0", is = "1", server = "here:11211", time_s = 35000 },
         }
-        local one = assert(incident.of(minute(), { entries = changes }))
+        local one = assert(story.of(minute(), { entries = changes }))
         assert.equal(2, #one.changes) -- the second finding was seen, too, and is printed once
         assert.same({ "2 pages moved from class 9 to class 5", "automove: 0 → 1" }, { one.changes[1].what,
             one.changes[2].what })
@@ -84,18 +84,18 @@ describe("a report", function()
         for _, part in ipairs({ "by eve", "hits 71.2% -&gt; 77.2%", "takes back change 1" }) do
             assert.truthy(text:find(part, 1, true), part)
         end
-        local seen = assert(incident.of(minute(), {})).changes
+        local seen = assert(story.of(minute(), {})).changes
         assert.equal(1, #seen)
         assert.same({ "slab_automove: 0 → 1", true, 36030 }, { seen[1].what, seen[1].seen, seen[1].time_s })
-        assert.truthy(page.of({ assert(incident.of(minute(), {})) }, ABOUT):find('<span>1</span></div>', 1, true))
+        assert.truthy(page.of({ assert(story.of(minute(), {})) }, ABOUT):find('<span>1</span></div>', 1, true))
     end)
 
     it("has figures of its span alone, and findings that know the time before", function()
         local list = recordings.load("shift1618")
         local first_s = list[1].time_s
-        local whole = assert(incident.of(list, {}))
-        local late = assert(incident.of(list, { from_s = first_s + 60, to_s = first_s + 80 }))
-        local early = assert(incident.of(list, { to_s = first_s + 30 }))
+        local whole = assert(story.of(list, {}))
+        local late = assert(story.of(list, { from_s = first_s + 60, to_s = first_s + 80 }))
+        local early = assert(story.of(list, { to_s = first_s + 30 }))
         local function starves(one)
             for _, finding in ipairs(one.findings) do
                 if finding.name == "starving" then
@@ -110,13 +110,13 @@ describe("a report", function()
         assert.truthy(late.from_s >= first_s + 60 and late.to_s <= first_s + 80)
         assert.is_true(late.figures.whole.hit_ratio < early.figures.whole.hit_ratio)
         assert.equal(starves(whole).severity, whole.verdict.severity)
-        local absent, why = incident.of(list, { from_s = first_s + 1000 })
+        local absent, why = story.of(list, { from_s = first_s + 1000 })
         assert.is_nil(absent)
         assert.truthy(why:find("has no snapshot between these times", 1, true))
     end)
 
     it("puts each class's share of the pages beside its share of the evictions", function()
-        local one = assert(incident.of(minute(), {}))
+        local one = assert(story.of(minute(), {}))
         assert.same({ 5, 0.5, 0.25, 100.0 }, { one.classes[1].id, one.classes[1].page_share,
             one.classes[1].eviction_share, one.classes[1].evicted_per_s })
         assert.equal(0.75, one.classes[2].eviction_share)
@@ -134,7 +134,7 @@ describe("a report", function()
             list[i + 1] = make(36000 + i, classes, { evictions = 820 * i, cmd_get = 1000 * i, get_hits = 800 * i,
                 get_misses = 200 * i }, { slab_automove = 0 })
         end
-        local text = page.of({ assert(incident.of(list, {})) }, ABOUT)
+        local text = page.of({ assert(story.of(list, {})) }, ABOUT)
         assert.is_true(#text < 2 << 20, ("%d bytes"):format(#text))
         local drawn = tonumber(text:match("(%d+) of 601 snapshots are drawn"))
         assert.is_true(drawn > 200 and drawn < 600, drawn)
@@ -317,19 +317,19 @@ describe("a report in a browser", function()
     end
 
     it("has values under the pointer on a wide screen, of a real recording", function()
-        local told = is_shown(page.of({ assert(incident.of(recordings.load("demo"), {})) }, ABOUT), { width = 1600 })
+        local told = is_shown(page.of({ assert(story.of(recordings.load("demo"), {})) }, ABOUT), { width = 1600 })
         assert.truthy(not told or told.first_tip:find("^%d%d:%d%d:%d%d UTC\nhit ratio: [%d.]+ hits of gets, %%"),
             told and told.first_tip)
     end)
 
     it("fits a small window, whatever servers are called", function()
-        local told = is_shown(page.of({ assert(incident.of(minute(HOSTILE, HOSTILE), {})) }, ABOUT), { width = 900 })
+        local told = is_shown(page.of({ assert(story.of(minute(HOSTILE, HOSTILE), {})) }, ABOUT), { width = 900 })
         assert.equal(told and HOSTILE, told and told.heading)
     end)
 
     it("fits a telephone, dark where the system is", function()
-        local long = assert(incident.of(minute(("x"):rep(300)), {}))
-        local both = { long, assert(incident.of(recordings.load("falls"), {})) }
+        local long = assert(story.of(minute(("x"):rep(300)), {}))
+        local both = { long, assert(story.of(recordings.load("falls"), {})) }
         is_shown(page.of(both, ABOUT), { width = 400, is_dark = true })
     end)
 end)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What deserves an operator's attention: findings on the last refresh or over a recording, servers of a fleet that are
--- unlike the others, and the reasons for page moves. Pure.
+--- What deserves an operator's attention: findings on the last refresh, servers of a fleet that are unlike the others,
+-- and the reasons for page moves. Pure.
 local answers = require "slate.facts.answers"
 local doctor = require "slate.judge.doctor"
 local faults = require "slate.facts.faults"
@@ -14,40 +14,10 @@ local view = require "slate.judge.view"
 
 local M = {}
 
--- Findings over a recording, each with its first and last time. Pure.
-
 --- The facts of an observed server for slate.judge.doctor and for rules. one: of slate.judge.view.
 function M.known_of(one)
     return { one = one, now = one.now, before = one.before, rates = one.rates, rows = one.rows, course = one.course,
         lately = one:lately() }
-end
-
---- Examines each snapshot of a recording (slate.facts.record) in turn. findings_of(the facts of M.known_of):
--- slate.judge.doctor's findings by default; nil and a message from it end the run. Returns a list in the order of first
--- times: { the fields of the first finding, first_s and last_s (since the first snapshot), samples }, one for each name
--- and class; or nil and a message.
-function M.findings_over(list, findings_of)
-    local one, episodes, at = view.observer(), {}, {}
-    for _, now in ipairs(list) do
-        one:observe(now)
-        local findings, problem = (findings_of or doctor.findings)(M.known_of(one))
-        if not findings then
-            return nil, problem
-        end
-        for _, finding in ipairs(findings) do
-            local key, time_s = ("%s %s"):format(finding.name, finding.class or ""), now.time_s - list[1].time_s
-            local episode = at[key]
-            if not episode then
-                episode = { first_s = time_s, samples = 0 }
-                for name, value in pairs(finding) do
-                    episode[name] = value
-                end
-                at[key], episodes[#episodes + 1] = episode, episode
-            end
-            episode.last_s, episode.samples = time_s, episode.samples + 1
-        end
-    end
-    return episodes
 end
 
 -- Which servers of a fleet are unlike the others: by hits, by how long items live, by evictions. Pure.

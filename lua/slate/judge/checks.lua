@@ -16,12 +16,18 @@ local function remedy_of(about, move)
     return relief.remedy(move, relief.taken_before(about.receivers, move))
 end
 
+-- The hits a second that refused stores would have brought, as many each as the server's stores bring; nil if unknown.
+local function lost_by_refusals(about, row)
+    local hits_per_s, sets_per_s = about.general_rates.get_hits_per_s, about.general_rates.cmd_set_per_s
+    return hits_per_s and (sets_per_s or 0) > 0 and row.out_of_memory_per_s * hits_per_s / sets_per_s or nil
+end
+
 --- First the classes that refuse stores, then option -M, with which a full server refuses them.
 function CHECKS.out_of_memory(about, add)
     for _, row in ipairs(about.rows) do
         if view.refuses(row) then
             add("critical", relief.refusal(row), remedy_of(about, relief.of(about.one, row.id, about.curves)),
-                "out_of_memory", row.id)
+                "out_of_memory", row.id, lost_by_refusals(about, row))
         end
     end
     if about.settings.evictions == "off" then
@@ -123,7 +129,8 @@ end
 function CHECKS.starving(about, add)
     each_that_starves(about, function(row, move)
         if move.is_advised then
-            add("warning", relief.need_words(row, move), remedy_of(about, move), "starving", row.id)
+            add("warning", relief.need_words(row, move), remedy_of(about, move), "starving", row.id,
+                move.made and math.max(0, move.made.hits_per_s))
         end
     end)
 end

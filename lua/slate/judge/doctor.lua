@@ -2,10 +2,12 @@
 --- What is wrong with a server, in words: findings, the worst first. Pure.
 --
 -- A finding is { name = of the check, severity = "critical" | "warning" | "note", what = a sentence, todo = what to do,
--- with a command if there is one, and perhaps term = a name that `slatectl explain` knows, class = an id }.
+-- with a command if there is one, and perhaps term = a name that `slatectl explain` knows, class = an id,
+-- hits_lost_per_s = hits that the remedy would bring }.
 --
 -- The checks of the server stand here, those of its memory and storage in slate.judge.checks.
 local faults = require "slate.facts.faults"
+local incident = require "slate.judge.incident"
 local limits = require "slate.judge.thresholds"
 local moves = require "slate.facts.moves"
 local relief = require "slate.judge.relief"
@@ -65,8 +67,24 @@ function CHECKS.traffic(about, add)
     end
 end
 
+-- What happened to the server within the last minute.
+local function lately_happened(about, name)
+    return about.one.incidents and about.one.incidents:lately(name)
+end
+
+for _, name in ipairs({ "flush", "stall", "items_fell" }) do
+    CHECKS[name] = function(about, add)
+        local one = lately_happened(about, name)
+        if one then
+            add("warning", ("%s, %s ago"):format(incident.words(one), units.age(about.now.time_s - one.to_s)),
+                incident.todo(one))
+        end
+    end
+end
+
 function CHECKS.hits_fell(about, add)
-    local fell = about.course and about.course:fell()
+    local fell = lately_happened(about, "hits_fell")
+    fell = fell and fell.is_open and fell or about.course and about.course:fell()
     if fell then
         add("warning", ("hits fell to %s, from %s"):format(units.percent(fell.is), units.percent(fell.was)),
             about.in_need and "a class starves: feed it first"
@@ -143,10 +161,10 @@ local SEVERITIES <const> = { critical = 3, warning = 2, note = 1 }
 
 -- The order of findings of one severity: first stores that fail or items kept out, then losses, then possible
 -- improvements.
-local ORDER <const> = { "automove_failed", "restart", "traffic", "hits_fell", "out_of_memory", "held", "process",
-    "connections", "storage_reads", "storage_queue", "starving", "no_relief", "idle_pages", "storage_pages",
-    "storage_idle", "moves", "expired", "hits", "memory", "policy", "waste", "geometry", "storage_holes",
-    "storage_unread", "young", "log", "version" }
+local ORDER <const> = { "automove_failed", "restart", "flush", "stall", "traffic", "items_fell", "hits_fell",
+    "out_of_memory", "held", "process", "connections", "storage_reads", "storage_queue", "starving", "no_relief",
+    "idle_pages", "storage_pages", "storage_idle", "moves", "expired", "hits", "memory", "policy", "waste", "geometry",
+    "storage_holes", "storage_unread", "young", "log", "version" }
 
 for name, check in pairs(require "slate.judge.checks") do
     CHECKS[name] = check
@@ -262,8 +280,9 @@ end
 function M.findings(known)
     local about, list = M.about(known), {}
     for _, name in ipairs(ORDER) do
-        CHECKS[name](about, function(severity, what, todo, term, class)
-            list[#list + 1] = { name = name, severity = severity, what = what, todo = todo, term = term, class = class }
+        CHECKS[name](about, function(severity, what, todo, term, class, hits_lost_per_s)
+            list[#list + 1] = { name = name, severity = severity, what = what, todo = todo, term = term, class = class,
+                hits_lost_per_s = hits_lost_per_s }
         end)
     end
     return M.sort(list)

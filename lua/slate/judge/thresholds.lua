@@ -76,6 +76,16 @@ return {
     fall_from_least_ratio = 0.1, -- an earlier hit ratio below this was too small to fall
     fall_to_ratio = 0.5, -- of the earlier hit ratio
 
+    -- Incidents: falls against the minute before.
+    incident_base_s = 60, -- what was usual: the load of a day changes by less than one per cent in a minute
+    incident_samples_least = 8, -- samples of what was usual: fewer do not show its spread
+    incident_errors_apart = 5, -- a day has 86,400 samples: by chance 5 errors come once in 3.5 million
+    incident_hits_least_ratio = 0.1, -- of the reads: a tenth more of them goes to the database
+    incident_items_least_ratio = 0.2, -- of the items: page moves and changes of sizes take fewer within seconds
+    incident_most_s = 3600, -- then the load may be another: what was lost is counted no longer
+    incident_shown_s = 60,
+    stall_least_s = 3, -- a shorter one is within the time-outs of clients
+
     -- The server as a whole.
     connections_most_ratio = 0.9, -- of the connections that may be open
     connections_critical_ratio = 0.98,

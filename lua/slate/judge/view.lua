@@ -4,6 +4,7 @@
 --
 -- Built on these: the course of a server over minutes, and an observer, which takes the snapshots of one server.
 local automove = require "slate.facts.automove"
+local incident = require "slate.judge.incident"
 local limits = require "slate.judge.thresholds"
 local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
@@ -330,11 +331,11 @@ Observer.__name = "slate.judge.view.observer"
 --- An observer without snapshots. Its fields after observe(): now, before and rates (nil at first), rows (of
 -- `classes`), reports_classes (of slate.facts.snapshot), knows_starving, youngest_s (of slate.judge.starving), over (of
 -- slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving), past and recent (of
--- slate.judge.verdict), course, automove (what moves pages, in words; "" if the server does not report it) and relieved
--- (notes of slate.judge.relief).
+-- slate.judge.verdict), course, incidents (of slate.judge.incident) and news (its sentences on the last snapshot),
+-- automove (the mode in words; "" if the server does not report it) and relieved (notes of slate.judge.relief).
 function M.observer()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
-        course = M.course(), recent = verdict.recent(), relieved = {} }, Observer)
+        course = M.course(), incidents = incident.watch(), recent = verdict.recent(), relieved = {} }, Observer)
 end
 
 --- Takes the next snapshot of the server. A restart or a reset of the counters clears the history, and so does a clock
@@ -353,6 +354,7 @@ function Observer:observe(now)
     self.past:add(now)
     self.course:add(now)
     self.recent:add(now)
+    self.news = self.incidents:add(now)
     self.now, self.before, self.rates = now, before, rates
     self.rows = M.classes(now, before, rates, self.judge)
     self.reports_classes = snapshot.reports_classes(now)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A report as one page of HTML: the incidents of one or more servers (slate.report.incident). Pure.
+--- A report as one page of HTML: the stories of one or more servers (slate.report.story). Pure.
 local html = require "slate.chart.html"
+local history = require "slate.judge.history"
 local panels = require "slate.chart.html_panels"
 local units = require "slate.base.units"
 
@@ -60,8 +61,8 @@ local function percent(value)
     return units.percent(value, 1)
 end
 
-local function add_tiles(parts, incident)
-    local f = incident.figures
+local function add_tiles(parts, story)
+    local f = story.figures
     parts[#parts + 1] = '<div class="tiles">\n'
     add_tile(parts, "Hits of gets", percent(f.whole.hit_ratio), ends(f.first.hit_ratio, f.last.hit_ratio, percent))
     add_tile(parts, "Evictions a second", units.rate(f.whole.evictions_per_s),
@@ -75,21 +76,25 @@ local function add_tiles(parts, incident)
         ends(f.first.sets_per_s, f.last.sets_per_s, units.rate))
     add_tile(parts, "Items", units.count(f.items))
     add_tile(parts, "Bytes of items", units.bytes(f.used_bytes), f.limit_bytes and "of " .. units.bytes(f.limit_bytes))
-    add_tile(parts, "Automove", incident.automove and tostring(incident.automove) or "unknown")
+    add_tile(parts, "Automove", story.automove and tostring(story.automove) or "unknown")
     add_tile(parts, "Connections", units.count(f.connections))
     add_tile(parts, "Up", units.age(f.uptime_s))
     parts[#parts + 1] = "</div>\n"
 end
 
-local function add_findings(parts, incident)
-    if #incident.findings == 0 then
+local function add_findings(parts, story)
+    if #story.findings == 0 then
         return
     end
     parts[#parts + 1] = "<h2>Findings</h2>\n<ul class=\"findings\">\n"
-    for _, one in ipairs(incident.findings) do
+    for _, one in ipairs(story.findings) do
         add(parts, '<li class="%s"><b class="%s">%s</b> <span class="when">%s %s</span><br>%s', escape(one.severity),
             escape(one.severity), escape(one.severity), escape(utc(one.from_s)), escape(one.lasts and "to the end"
             or one.to_s > one.from_s and "to " .. utc(one.to_s) or ""), escape(one.what))
+        local about = history.about(one)
+        if about ~= "" then
+            add(parts, "<br>%s", escape(about))
+        end
         if one.todo then
             add(parts, '<br><span class="faint">%s</span>', with_commands(one.todo))
         end
@@ -98,16 +103,16 @@ local function add_findings(parts, incident)
     parts[#parts + 1] = "</ul>\n"
 end
 
-local function add_changes(parts, incident)
+local function add_changes(parts, story)
     parts[#parts + 1] = "<h2>Changes and their outcomes</h2>\n"
-    if #incident.changes == 0 then
+    if #story.changes == 0 then
         parts[#parts + 1] = "<p>No change is on record for this time, and none was seen.</p>\n"
         return
     end
     parts[#parts + 1] = '<ol class="changes">\n'
-    for i, one in ipairs(incident.changes) do
+    for i, one in ipairs(story.changes) do
         if i > MOST_CHANGES then
-            add(parts, "<li>%s: slatectl audit</li>\n", units.plural(#incident.changes - MOST_CHANGES, "later change"))
+            add(parts, "<li>%s: slatectl audit</li>\n", units.plural(#story.changes - MOST_CHANGES, "later change"))
             break
         end
         add(parts, '<li><b>%d</b> <span class="when">%s%s</span><br>%s', i, escape(utc(one.time_s)),
@@ -133,19 +138,19 @@ local function share_cell(parts, share, colour, most)
         most > 0 and 60 * share / most or 0, escape(share > 0 and share < 0.0005 and "<0.1%" or percent(share)))
 end
 
-local function add_classes(parts, incident)
-    if #incident.classes == 0 then
+local function add_classes(parts, story)
+    if #story.classes == 0 then
         return
     end
     local most = 0
-    for _, class in ipairs(incident.classes) do
+    for _, class in ipairs(story.classes) do
         most = math.max(most, class.page_share or 0, class.eviction_share or 0)
     end
     parts[#parts + 1] = "<h2>Classes: shares of the pages and of the evictions</h2>\n<div class=\"wide\"><table>\n"
         .. "<tr><th>Class</th><th>Chunk</th><th>Pages</th><th class=\"left narrow\">Share of pages</th>"
         .. '<th class="left narrow">Share of evictions</th><th>Evictions/s</th><th>Hits/s</th><th>Items</th>'
         .. '<th title="how long an item stays before it is evicted">Life</th><th class="left">State</th></tr>\n'
-    for _, class in ipairs(incident.classes) do
+    for _, class in ipairs(story.classes) do
         local moved = (class.pages or 0) - class.pages_before
         add(parts, "<tr><td>%d</td><td>%s</td><td>%s</td>", class.id, escape(units.bytes(class.chunk_bytes)),
             escape(moved == 0 and ("%d"):format(class.pages or 0) or ("%d → %d"):format(class.pages_before,
@@ -173,24 +178,24 @@ local function mark(figure, changes)
     end
 end
 
-local function add_charts(parts, incident, histogram)
-    local list, drawn, left_out = thinned(incident.span), {}, {}
+local function add_charts(parts, story, histogram)
+    local list, drawn, left_out = thinned(story.span), {}, {}
     for _, kind in ipairs(CHARTS) do
         local figure, why = require("slate.chart.kinds." .. kind).figure(list, kind == "sizes" and histogram or nil)
         if figure then
             figure.title = figure.title:gsub(", [^,]*, [^,]*$", "") -- the page names the server
-            mark(figure, incident.changes)
+            mark(figure, story.changes)
             drawn[#drawn + 1] = panels.figure(figure)
         else
             left_out[#left_out + 1] = kind .. ": " .. why
         end
     end
     parts[#parts + 1] = "<h2>Charts</h2>\n"
-    if #list < #incident.span then
+    if #list < #story.span then
         add(parts, '<p class="faint">%d of %d snapshots are drawn; counts cover the snapshots between.</p>\n',
-            #list, #incident.span)
+            #list, #story.span)
     end
-    if #incident.changes > 0 then
+    if #story.changes > 0 then
         parts[#parts + 1] = '<p class="faint">Broken lines with a number: the changes above.</p>\n'
     end
     add(parts, '<div class="charts">\n%s</div>\n', table.concat(drawn))
@@ -199,9 +204,9 @@ local function add_charts(parts, incident, histogram)
     end
 end
 
-local function add_settings(parts, incident)
+local function add_settings(parts, story)
     local names = {}
-    for name in pairs(incident.settings) do
+    for name in pairs(story.settings) do
         names[#names + 1] = name
     end
     if #names == 0 then
@@ -212,16 +217,16 @@ local function add_settings(parts, incident)
         escape(units.plural(#names, "setting")))
     for _, name in ipairs(names) do
         add(parts, '<tr><td class="name">%s</td><td class="text">%s</td></tr>\n', escape(name),
-            escape(incident.settings[name]))
+            escape(story.settings[name]))
     end
     parts[#parts + 1] = "</table></div></details>\n"
 end
 
 local RANK <const> = { critical = 3, warning = 2, good = 1 }
 
--- The incidents, the worst first; of equal ones, the server with most evictions.
-local function worst_first(incidents)
-    local sorted = table.move(incidents, 1, #incidents, 1, {})
+-- The stories, the worst first; of equal ones, the server with most evictions.
+local function worst_first(stories)
+    local sorted = table.move(stories, 1, #stories, 1, {})
     table.sort(sorted, function(a, b)
         local x, y = RANK[a.verdict.severity], RANK[b.verdict.severity]
         local m, n = a.figures.whole.evictions_per_s or 0, b.figures.whole.evictions_per_s or 0
@@ -235,21 +240,21 @@ local function worst_first(incidents)
     return sorted
 end
 
-local function add_fleet(parts, incidents, figure)
+local function add_fleet(parts, stories, figure)
     add(parts, "<h2>%s, the worst first</h2>\n<div class=\"wide\"><table>\n",
-        escape(units.plural(#incidents, "server")))
+        escape(units.plural(#stories, "server")))
     parts[#parts + 1] = '<tr><th class="left">Server</th><th>Hits</th><th>Gets/s</th><th>Sets/s</th>'
         .. "<th>Evictions/s</th><th>Items</th><th>Bytes</th><th>Limit</th><th class=\"left\">What is wrong</th></tr>\n"
-    for i, incident in ipairs(incidents) do
-        local f = incident.figures
+    for i, story in ipairs(stories) do
+        local f = story.figures
         add(parts, '<tr><td class="name"><a href="#server%d">%s</a></td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>'
-            .. '<td>%s</td><td>%s</td><td>%s</td><td class="text%s">%s</td></tr>\n', i, escape(incident.server),
+            .. '<td>%s</td><td>%s</td><td>%s</td><td class="text%s">%s</td></tr>\n', i, escape(story.server),
             escape(percent(f.whole.hit_ratio)), escape(units.rate(f.whole.gets_per_s)),
             escape(units.rate(f.whole.sets_per_s)), escape(units.rate(f.whole.evictions_per_s)),
             escape(units.count(f.items)), escape(units.bytes(f.used_bytes)), escape(units.bytes(f.limit_bytes)),
-            incident.verdict.severity == "critical" and " bad"
-                or incident.verdict.severity == "warning" and " warn" or "",
-            escape(incident.verdict.text))
+            story.verdict.severity == "critical" and " bad"
+                or story.verdict.severity == "warning" and " warn" or "",
+            escape(story.verdict.text))
     end
     parts[#parts + 1] = "</table></div>\n"
     if figure then
@@ -257,25 +262,25 @@ local function add_fleet(parts, incidents, figure)
     end
 end
 
-local function add_server(parts, incident, is_one_of_many, i, histogram)
+local function add_server(parts, story, is_one_of_many, i, histogram)
     add(parts, '<section class="server" id="server%d">\n', i)
     if is_one_of_many then
-        add(parts, '<h2>%s</h2>\n<p class="faint">%s</p>\n', escape(incident.server), escape(incident.kind))
+        add(parts, '<h2>%s</h2>\n<p class="faint">%s</p>\n', escape(story.server), escape(story.kind))
     end
-    add(parts, '<p class="verdict %s">%s</p>\n', escape(incident.verdict.severity), escape(incident.verdict.text))
-    add_tiles(parts, incident)
-    add_findings(parts, incident)
-    add_changes(parts, incident)
-    add_classes(parts, incident)
-    add_charts(parts, incident, histogram)
-    add_settings(parts, incident)
+    add(parts, '<p class="verdict %s">%s</p>\n', escape(story.verdict.severity), escape(story.verdict.text))
+    add_tiles(parts, story)
+    add_findings(parts, story)
+    add_changes(parts, story)
+    add_classes(parts, story)
+    add_charts(parts, story, histogram)
+    add_settings(parts, story)
     parts[#parts + 1] = "</section>\n"
 end
 
-local function all_snapshots(incidents)
+local function all_snapshots(stories)
     local all = {}
-    for _, incident in ipairs(incidents) do
-        for _, one in ipairs(incident.span) do
+    for _, story in ipairs(stories) do
+        for _, one in ipairs(story.span) do
             all[#all + 1] = one
         end
     end
@@ -285,29 +290,29 @@ end
 
 --- The page. about: { title (nil: made of the servers), source (words: where the snapshots are from), made_s (when),
 -- version (of slatectl), histograms = { [server] = of slate.facts.sizehist }, absent = list of { server, why } }.
-function M.of(incidents, about)
+function M.of(stories, about)
     local from_s, to_s, samples = math.huge, -math.huge, 0
-    for _, incident in ipairs(incidents) do
-        from_s, to_s = math.min(from_s, incident.from_s), math.max(to_s, incident.to_s)
-        samples = samples + #incident.span
+    for _, story in ipairs(stories) do
+        from_s, to_s = math.min(from_s, story.from_s), math.max(to_s, story.to_s)
+        samples = samples + #story.span
     end
-    incidents = worst_first(incidents)
-    local title = about.title or (#incidents == 1 and incidents[1].server or units.plural(#incidents, "server"))
+    stories = worst_first(stories)
+    local title = about.title or (#stories == 1 and stories[1].server or units.plural(#stories, "server"))
     local from, to = span_of(from_s, to_s)
     local parts = {}
     add(parts, '<header><div><h1>%s</h1>\n<p class="faint">%s%s to %s (%s), %s, %s</p></div>\n%s</header>\n',
-        escape(title), #incidents == 1
-            and escape((about.title and incidents[1].server .. ", " or "") .. incidents[1].kind)
+        escape(title), #stories == 1
+            and escape((about.title and stories[1].server .. ", " or "") .. stories[1].kind)
         .. "; " or "", from, to, escape(units.age(to_s - from_s)), escape(units.plural(samples, "snapshot")),
         escape(about.source), html.TOGGLE)
     for _, one in ipairs(about.absent or {}) do
         add(parts, '<p class="verdict critical">%s: %s</p>\n', escape(one.server), escape(one.why))
     end
-    if #incidents > 1 then
-        add_fleet(parts, incidents, (require("slate.chart.kinds.fleet").figure(thinned(all_snapshots(incidents)))))
+    if #stories > 1 then
+        add_fleet(parts, stories, (require("slate.chart.kinds.fleet").figure(thinned(all_snapshots(stories)))))
     end
-    for i, incident in ipairs(incidents) do
-        add_server(parts, incident, #incidents > 1, i, (about.histograms or {})[incident.server])
+    for i, story in ipairs(stories) do
+        add_server(parts, story, #stories > 1, i, (about.histograms or {})[story.server])
     end
     add(parts, '<p class="faint">Made by slatectl %s on %s UTC.</p>\n', escape(about.version or "?"),
         utc(about.made_s, "!%Y-%m-%d %H:%M:%S"))

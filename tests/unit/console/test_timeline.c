@@ -104,6 +104,31 @@ TEST(test_events_are_stations) {
     model_destroy(&live);
 }
 
+/* A flush and a restart among calm samples: the judge's sentences are events, and so stations. */
+TEST(test_incidents_are_stations) {
+    struct model *live = brain_model("x");
+    struct tape *tape = tape_create(TAPE_HOUR_SAMPLES, 1 << 24);
+    struct timeline timeline = {0};
+    fixture_load("memcached-1.6.45-first.txt", 1000, &snapshot);
+    for (int i = 0; i < 100; i++) {
+        snapshot.at_ms += 1000;
+        snapshot.general[GENERAL_uptime] = i == 80 ? 1 : snapshot.general[GENERAL_uptime] + 1;
+        snapshot.general[GENERAL_cmd_flush] += i == 50;
+        snapshot.general[GENERAL_curr_items] = 5000;
+        tape_add(tape, &snapshot, 1000000 + 1000 * (int64_t)i);
+        model_add(live, &snapshot, 1000 + i);
+    }
+    is_str(model_event(live, 1)->text, "a client sent flush_all: 5000 items were in the cache",
+           "flush");
+    is_str(model_event(live, 0)->text, "the server restarted and lost 5000 items", "restart");
+    ok(model_event(live, 0)->kind == EVENT_ALARM && model_events_total(live) == 2, "and no more");
+    ok(timeline_to_event(&timeline, tape, live, -1) && timeline.index == 80, "} stops at it");
+    ok(timeline_to_event(&timeline, tape, live, -1) && timeline.index == 50, "and at the flush");
+    timeline_go_live(&timeline);
+    tape_destroy(&tape);
+    model_destroy(&live);
+}
+
 TEST(test_playing_keeps_the_pace_of_the_samples) {
     struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);

@@ -5,6 +5,7 @@ local attention = require "slate.judge.attention"
 local clock = require "slate.base.clock"
 local doctor = require "slate.judge.doctor"
 local examined = require "slate.cli.examined"
+local history = require "slate.judge.history"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
@@ -22,12 +23,13 @@ end
 
 local INKS <const> = { critical = "bad", warning = "warn" }
 
-local function out_finding(context, finding, when)
+-- when: the times of a finding in a recording; about: its cost and its change; "" without.
+local function out_finding(context, finding, when, about)
     local wrap = require("slate.base.table").wrap
     local head = ("%s%s:"):format(when or "", finding.severity)
     local text = wrap(("%s %s"):format(head, finding.what))
     context:out(context:paint(INKS[finding.severity], text:sub(1, #head)), text:sub(#head + 1), "\n",
-        wrap("-> " .. finding.todo, 4), "\n")
+        (about or "") ~= "" and wrap(about, 4) .. "\n" or "", wrap("-> " .. finding.todo, 4), "\n")
     if finding.term then
         context:out(context:paint("dim", wrap("(slatectl explain " .. finding.term .. ")", 4)), "\n")
     end
@@ -75,16 +77,17 @@ end
 local function over_recording(context, path)
     local list = must(context:recordings({ path }))
     local own = examined.own_of(context)
-    local episodes = attention.findings_over(list, function(known)
+    local audit = require "slate.facts.audit"
+    local episodes = history.of(list, function(known)
         return examined.findings(own, known)
-    end)
+    end, require("slate.report.story").changes(list, audit.read(audit.path()) or {}))
     if context.json then
         context:out_json("slate/chronicle/1", { recording = path, snapshots = #list,
             findings = require("slate.base.json").array(episodes) })
         return exit_code(episodes)
     end
     for _, episode in ipairs(episodes) do
-        out_finding(context, episode, when(list, episode))
+        out_finding(context, episode, when(list, episode), history.about(episode))
     end
     context:out(("%s%s: %s in %s\n"):format(#episodes > 0 and "\n" or "", path, units.plural(#episodes, "finding"),
         units.age(list[#list].time_s - list[1].time_s)))

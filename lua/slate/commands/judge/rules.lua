@@ -76,7 +76,7 @@ local function test(context, own, parsed)
         return judged(own)
     end
     local snapshots = must(context:recordings({ parsed.recording }))
-    local findings = require("slate.judge.attention").findings_over(snapshots, function(known)
+    local findings = require("slate.judge.history").findings_over(snapshots, function(known)
         own:values(known)
         return own:findings(known)
     end)

@@ -123,7 +123,7 @@ end
 -- sources: list of { list, live }. The stories of servers with snapshots in the span; or nil, message, code.
 local function stories_of(context, parsed, sources)
     local entries = require("slate.facts.audit").read(require("slate.facts.audit").path())
-    local own, first_s, incidents, why = examined.own_of(context), math.huge, {}, nil
+    local own, first_s, stories, why = examined.own_of(context), math.huge, {}, nil
     for _, source in ipairs(sources) do
         first_s = math.min(first_s, source.list[1].time_s)
     end
@@ -135,14 +135,14 @@ local function stories_of(context, parsed, sources)
         return examined.findings(own, known)
     end
     for _, source in ipairs(sources) do
-        local incident, message = require("slate.report.incident").of(source.list, { from_s = from_s, to_s = to_s,
+        local story, message = require("slate.report.story").of(source.list, { from_s = from_s, to_s = to_s,
             entries = entries, live = source.live, findings = findings })
-        incidents[#incidents + 1], why = incident, why or message
+        stories[#stories + 1], why = story, why or message
     end
-    if #incidents == 0 then
+    if #stories == 0 then
         return nil, why, "no"
     end
-    return incidents
+    return stories
 end
 
 local function from_files(context, parsed)
@@ -209,24 +209,24 @@ function M.run(context, parsed)
         return nil, message, "usage"
     end
     local sources, about = must((kind == "files" and from_files or from_servers)(context, parsed))
-    local incidents = must(stories_of(context, parsed, sources))
+    local stories = must(stories_of(context, parsed, sources))
     about.title, about.made_s, about.version = parsed.title, clock.time_s(), context.version
-    local page = require("slate.report.page").of(incidents, about)
+    local page = require("slate.report.page").of(stories, about)
     if not parsed.output then
         context:out(page)
     else
         must(require("slate.chart.picture").save_text(parsed.output, page))
     end
     local findings = 0
-    for _, incident in ipairs(incidents) do
-        findings = findings + #incident.findings
+    for _, story in ipairs(stories) do
+        findings = findings + #story.findings
     end
     if context.json then
-        context:out_json("slate/report/1", { file = parsed.output, servers = #incidents, findings = findings,
+        context:out_json("slate/report/1", { file = parsed.output, servers = #stories, findings = findings,
             bytes = #page })
     elseif parsed.output then
         context:print_note(("%s: %s of %s, %s"):format(parsed.output, units.plural(findings, "finding"),
-            units.plural(#incidents, "server"), units.bytes(#page)))
+            units.plural(#stories, "server"), units.bytes(#page)))
     end
     return 0
 end

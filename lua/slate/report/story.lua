@@ -3,8 +3,8 @@
 --
 -- slate.judge makes the findings, from all snapshots: a finding may begin before the report's span. The other parts
 -- are sums over the span and figures at its ends.
-local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
+local history = require "slate.judge.history"
 local time = require "slate.chart.kinds.time"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -169,10 +169,10 @@ end
 
 -- findings ------------------------------------------------------------------------------------------------
 
--- The findings in the span, the worst first, with their times since 1970; and the rows of the classes at its end.
+-- The findings in the span, the costliest first, with their times since 1970; and the rows of the classes at its end.
 local function findings_of(list, span, options)
     local rows
-    local episodes, problem = attention.findings_over(list, function(known)
+    local episodes, problem = history.of(list, function(known)
         if known.now.time_s <= span[#span].time_s then
             rows = known.rows
         end
@@ -180,7 +180,7 @@ local function findings_of(list, span, options)
             known[name] = value
         end
         return (options.findings or doctor.findings)(known)
-    end)
+    end, M.changes(list, options.entries or {}))
     if not episodes then
         return nil, problem
     end
@@ -192,7 +192,7 @@ local function findings_of(list, span, options)
             found[#found + 1] = one
         end
     end
-    return doctor.sort(found), rows
+    return found, rows
 end
 
 -- The worst finding, in one sentence.
@@ -211,7 +211,7 @@ local function verdict_of(found)
         units.plural(more, "more finding")) or ".") }
 end
 
---- The incident of one server. list: all its snapshots, in order of time; options: from_s, to_s (the span; nil: all),
+--- The story of one server. list: all its snapshots, in order of time; options: from_s, to_s (the span; nil: all),
 -- entries (of the record of changes), live (facts of a live server besides its last snapshot, for slate.judge.doctor),
 -- findings (in place of slate.judge.doctor.findings). Returns { server, kind, span = snapshots, from_s, to_s, figures,
 -- findings, verdict, changes, classes, settings, automove }; or nil and a message.

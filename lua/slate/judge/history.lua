@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The history of a recording: its findings and incidents, each with its first and last time, its cost in hits and the
+-- change made at its moment. Pure.
+local attention = require "slate.judge.attention"
+local doctor = require "slate.judge.doctor"
+local incident = require "slate.judge.incident"
+local limits = require "slate.judge.thresholds"
+local view = require "slate.judge.view"
+
+local M = {}
+
+-- Adds a finding to its episode, or begins one.
+local function add_to_episode(episodes, at, finding, time_s, interval_s)
+    local key = ("%s %s"):format(finding.name, finding.class or "")
+    local episode = at[key] or { first_s = time_s, samples = 0 }
+    if not at[key] then
+        for name, value in pairs(finding) do
+            episode[name] = value
+        end
+        episode.hits_lost_per_s, at[key], episodes[#episodes + 1] = nil, episode, episode
+    end
+    episode.last_s, episode.samples = time_s, episode.samples + 1
+    if finding.hits_lost_per_s and interval_s then
+        episode.cost_hits = (episode.cost_hits or 0) + finding.hits_lost_per_s * interval_s
+    end
+end
+
+--- Examines each snapshot of a recording (slate.facts.record) in turn. findings_of(the facts that known_of of
+-- slate.judge.attention returns): slate.judge.doctor's findings by default; nil and a message from it end the run.
+-- Returns a list in the order of first times: { the fields of the first finding, first_s and last_s (since the first
+-- snapshot), samples, cost_hits (hits that did not come, if known) }, one for each name and class, and the observer; or
+-- nil and a message.
+function M.findings_over(list, findings_of)
+    local one, episodes, at = view.observer(), {}, {}
+    for _, now in ipairs(list) do
+        one:observe(now)
+        local findings, problem = (findings_of or doctor.findings)(attention.known_of(one))
+        if not findings then
+            return nil, problem
+        end
+        for _, finding in ipairs(findings) do
+            add_to_episode(episodes, at, finding, now.time_s - list[1].time_s, one.rates and one.rates.interval_s)
+        end
+    end
+    return episodes, one
+end
+
+local SEVERITIES <const> = { critical = 3, warning = 2, note = 1 }
+
+-- The rank of an episode: faults of unknown cost that fail clients, then by the hits lost, then by severity.
+local function rank_of(episode)
+    local cost = episode.severity ~= "note" and (episode.cost_hits or 0) >= 1 and episode.cost_hits
+    if cost then
+        return 2, cost
+    elseif episode.severity == "critical" and not episode.cost_hits then
+        return 3, episode.last_s - episode.first_s
+    end
+    return SEVERITIES[episode.severity] / 3, episode.last_s - episode.first_s
+end
+
+-- Ties an incident to the change made at that moment: the last one before it, or found in the same snapshot.
+local function tie_to_change(episode, changes, first_s)
+    for _, change in ipairs(changes) do
+        local since_s = episode.first_s + first_s - change.time_s
+        if since_s <= limits.lately_s and change.time_s <= (episode.found_s or episode.first_s) + first_s then
+            episode.change = change
+        end
+    end
+end
+
+--- The history of a recording: its findings and incidents (slate.judge.incident) as episodes of M.findings_over, the
+-- costliest first. changes: { time_s, what, who, id }, by time; an incident at whose moment one was made has it as
+-- `change`. Or nil and a message.
+function M.of(list, findings_of, changes)
+    local episodes, one = M.findings_over(list, findings_of)
+    if not episodes then
+        return nil, one
+    end
+    local first_s, history, is_incident = list[1].time_s, {}, {}
+    for _, found in ipairs(one.incidents.list) do
+        local episode = { name = found.name, severity = "warning", what = incident.words(found),
+            todo = incident.todo(found), cost_hits = found.cost_hits and math.max(0, found.cost_hits),
+            first_s = found.from_s - first_s, found_s = found.to_s - first_s,
+            last_s = (found.ends_s or found.to_s) - first_s, is_incident = true }
+        tie_to_change(episode, changes, first_s)
+        history[#history + 1], is_incident[found.name] = episode, true
+    end
+    for _, episode in ipairs(episodes) do -- the check of a live server finds the same again
+        history[#history + 1] = not is_incident[episode.name] and episode or nil
+        tie_to_change(episode, changes, first_s)
+    end
+    table.sort(history, function(a, b)
+        local x, y = { rank_of(a) }, { rank_of(b) }
+        if x[1] ~= y[1] or x[2] ~= y[2] then
+            return x[1] > y[1] or x[1] == y[1] and x[2] > y[2]
+        end
+        return a.first_s < b.first_s or a.first_s == b.first_s and a.what < b.what
+    end)
+    return history
+end
+
+--- The cost of an episode and the change made at its moment, in words: "41K hits lost; at the moment of change 2: ...".
+function M.about(episode)
+    local parts, change = {}, episode.change
+    if (episode.cost_hits or 0) >= 1 then
+        parts[1] = incident.cost_words(episode.cost_hits, episode.is_incident and "" or "about ")
+    end
+    if change then
+        parts[#parts + 1] = ("at the moment of %s: %s, by %s"):format(change.id and "change " .. change.id
+            or "a change", change.what, change.who or "an unknown author")
+    end
+    return table.concat(parts, "; ")
+end
+
+return M

@@ -1,0 +1,434 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Incidents: moments at which a server lost items, hits or traffic, found in its snapshots. Pure; no I/O.
+--
+-- A restart and a flush show in counters: they are found in the first snapshot after them. A stall, and a fall of hits,
+-- of items or of traffic, are found against the minute before: by a fall that matters to clients, of more than the
+-- load's own spread there (slate.judge.thresholds, incident_*). What a server does not report makes no incident.
+--
+-- An incident is { name, from_s, to_s (times of snapshots), is_open, and as far as they are known: was, is (items, the
+-- hit ratio, or requests a second), stalled_s, hits_was, hits_is (the hit ratio before it and its lowest after),
+-- cost_hits (hits that would have come without it) }.
+local limits = require "slate.judge.thresholds"
+local snapshot = require "slate.facts.snapshot"
+local units = require "slate.base.units"
+
+local M = {}
+
+local EARLY_S <const> = 0.1 -- a sample this much early still ends a step: samples are never exactly on time
+local WINDOW_STEPS <const> = 10 -- steps until enough requests for a judgement have come,
+local WINDOWS <const> = 2 -- and the windows judged: from the first that has enough, a fall may begin within a step
+local KEPT <const> = 256 -- incidents of one run
+
+local Incidents = {}
+Incidents.__index = Incidents
+Incidents.__name = "slate.judge.incident"
+
+--- A watch without snapshots. Its field `list` has the incidents, the first first.
+function M.watch()
+    return setmetatable({ list = {}, steps = {}, begins_s = {}, known = {} }, Incidents)
+end
+
+local function sample_of(now)
+    local general = now.general
+    return {
+        time_s = now.time_s, uptime_s = general.uptime, items = general.curr_items, gets = general.cmd_get,
+        hits = general.get_hits, flushes = general.cmd_flush,
+        requests = general.cmd_get and general.cmd_set and general.cmd_get + general.cmd_set
+            + (general.cmd_touch or 0) or nil,
+    }
+end
+
+local function growth(from, to, name)
+    return from[name] and to[name] and to[name] >= from[name] and to[name] - from[name] or nil
+end
+
+-- The minute before ------------------------------------------------------------------------------------------
+
+-- A sum of values, and their variance.
+local function no_values() return { count = 0, sum = 0, squares = 0 } end
+
+local function add_value(values, value)
+    values.count, values.sum, values.squares = values.count + 1, values.sum + value, values.squares + value * value
+end
+
+local function variance(values)
+    return math.max(0, values.squares - values.sum ^ 2 / values.count) / (values.count - 1)
+end
+
+-- The steps from `first` to `last` as one: seconds, gets, hits, requests and items at the end; a figure is nil unless
+-- each step has it.
+local function together(steps, first, last)
+    local whole = { seconds = 0, gets = 0, hits = 0, requests = 0, items = steps[last].items }
+    for i = first, last do
+        for _, name in ipairs({ "seconds", "gets", "hits", "requests" }) do
+            whole[name] = whole[name] and steps[i][name] and whole[name] + steps[i][name]
+        end
+    end
+    return whole
+end
+
+-- What was usual in the first steps, those that began after since_s: { hit_ratio, hit_variance, reads, rate,
+-- rate_variance, hits_per_s, items (the fewest), step_s (the mean step) }; nil if too little was seen.
+local function usual_in(steps, last, since_s)
+    local ratios, rates, gets, hits, requests, items = no_values(), no_values(), 0, 0, 0, math.huge
+    local count, seconds = 0, 0
+    for i = 1, last do
+        local step = steps[i]
+        if not step.is_stall and step.time_s - step.seconds >= since_s then
+            count, seconds = count + 1, seconds + step.seconds
+            items = step.items and step.items < items and step.items or items
+            if step.requests then
+                add_value(rates, step.requests / step.seconds)
+                requests = requests + step.requests
+            end
+            if step.hits and (step.gets or 0) > 0 then
+                add_value(ratios, step.hits / step.gets)
+                gets, hits = gets + step.gets, hits + step.hits
+            end
+        end
+    end
+    if count < limits.incident_samples_least or seconds < limits.course_before_s then
+        return nil
+    end
+    local usual = { reads = gets, step_s = seconds / count, items = items < math.huge and items or nil }
+    if rates.count >= limits.incident_samples_least then
+        usual.rate, usual.rate_variance = requests / seconds, variance(rates)
+    end
+    if ratios.count >= limits.incident_samples_least then
+        usual.hit_ratio, usual.hit_variance, usual.hits_per_s = hits / gets, variance(ratios), hits / seconds
+    end
+    return usual
+end
+
+-- What was usual before the last `count` steps, as far back as an incident of this name was not found already.
+local function usual_before(self, count, name)
+    local known, since_s = self.known[count], self.begins_s[name] or -math.huge
+    if not known or known.since_s ~= since_s then -- most names have the same
+        known = { since_s = since_s, usual = usual_in(self.steps, #self.steps - count, since_s) }
+        self.known[count] = known
+    end
+    return known.usual
+end
+
+-- Falls --------------------------------------------------------------------------------------------------------
+
+local function hits_threshold(was)
+    return math.min(limits.incident_hits_least_ratio, was * limits.fall_to_ratio)
+end
+
+-- The error of the hit ratio of so many reads: by chance, or by the spread of the load if that is more.
+local function hits_error(usual, reads)
+    local ratio = (usual.hit_ratio * usual.reads + 1) / (usual.reads + 2) -- of 100 % of some reads no more is known
+    local chance = ratio * (1 - ratio)
+    return math.sqrt(math.max(chance / reads, usual.hit_variance) + chance / usual.reads)
+end
+
+-- Whether the last steps suffice for a judgement.
+local SUFFICES <const> = {
+    hits_fell = function(usual, whole)
+        return usual.hit_ratio and whole.hits and whole.gets >= limits.fall_reads_least
+    end,
+    traffic = function(usual, whole)
+        return usual.rate and whole.requests and usual.rate * whole.seconds >= limits.fall_reads_least
+    end,
+    items_fell = function(usual, whole) return usual.items and whole.items end,
+}
+
+-- Each falls(usual, whole), of steps that suffice: the figure before and now if it fell; else nil.
+local FALLS <const> = {
+    hits_fell = function(usual, whole)
+        local fall = usual.hit_ratio - whole.hits / whole.gets
+        if usual.hit_ratio >= limits.fall_from_least_ratio and fall > hits_threshold(usual.hit_ratio)
+            and fall > limits.incident_errors_apart * hits_error(usual, whole.gets) then
+            return usual.hit_ratio, whole.hits / whole.gets
+        end
+    end,
+    traffic = function(usual, whole)
+        local is = whole.requests / whole.seconds
+        local apart = limits.incident_errors_apart * math.sqrt(math.max(usual.rate / whole.seconds,
+            usual.rate_variance))
+        if is < usual.rate * limits.fall_to_ratio and usual.rate - is > apart then
+            return usual.rate, is
+        end
+    end,
+    items_fell = function(usual, whole)
+        local was, is = usual.items, whole.items
+        if was - is > was * limits.incident_items_least_ratio
+            and was - is > limits.incident_errors_apart * math.sqrt(was) then
+            return was, is
+        end
+    end,
+}
+
+-- The figure before and now if the last steps, which suffice, show a fall; else nil.
+local function fall_of(name, usual, whole)
+    if usual and SUFFICES[name](usual, whole) then
+        return FALLS[name](usual, whole)
+    end
+end
+
+-- The figure before and now if it fell in the last steps, what was usual, and the time of the beginning.
+local function fell(self, name)
+    local judged = 0
+    for count = 1, math.min(WINDOW_STEPS, #self.steps - 1) do
+        local usual = usual_before(self, count, name)
+        local whole = usual and together(self.steps, #self.steps - count + 1, #self.steps)
+        if not usual or judged == WINDOWS then
+            return nil
+        elseif SUFFICES[name](usual, whole) then
+            local was, is = FALLS[name](usual, whole)
+            if was then
+                return was, is, usual, self.steps[#self.steps - count].time_s
+            end
+            judged = judged + 1
+        end
+    end
+end
+
+-- An open incident that removed items: it is the cause of a fall of hits or items.
+local REMOVES <const> = { flush = true, restart = true, items_fell = true }
+local function cause_of(self)
+    for i = #self.list, 1, -1 do
+        local one = self.list[i]
+        if one.is_open and REMOVES[one.name] then
+            return one
+        end
+    end
+end
+
+local function begin(self, name, from_s, to_s, usual)
+    local one = { name = name, from_s = from_s, to_s = to_s, is_open = true, usual = usual,
+        hits_was = usual and usual.hit_ratio, cost_hits = usual and usual.hit_ratio and 0 }
+    self.list[#self.list + 1] = one
+    if #self.list > KEPT then
+        table.remove(self.list, 1)
+    end
+    self.begins_s[name] = to_s
+    return one
+end
+
+local function find_falls(self, news)
+    local step = self.steps[#self.steps]
+    for _, name in ipairs({ "items_fell", "hits_fell", "traffic" }) do
+        local was, is, usual, from_s = fell(self, name)
+        if was and (name == "traffic" or not cause_of(self)) then
+            local one = begin(self, name, from_s, step.time_s, usual)
+            one.was, one.is = was, is
+            one.hits_is = name == "hits_fell" and is or nil
+            news[#news + 1] = M.title(one)
+        end
+    end
+end
+
+-- A stall: a long step, by the server's own clock too, in which requests are missing. Else a program that takes the
+-- snapshots was away.
+local function find_stall(self, last, step, news)
+    local usual = usual_before(self, 1, "stall")
+    local late_s = usual and usual.rate and step.seconds - usual.step_s or 0
+    local own_s = growth(last, step, "uptime_s")
+    if late_s < limits.stall_least_s or not own_s or own_s + 1 < late_s or not step.requests then
+        return
+    end
+    local was, is = fall_of("traffic", usual, step)
+    local stalled_s = was and step.seconds * (1 - is / was) or 0
+    if stalled_s >= limits.stall_least_s then
+        local one = begin(self, "stall", last.time_s, step.time_s, usual)
+        one.stalled_s, one.is_open, step.is_stall = stalled_s, false, true
+        one.cost_hits = usual.hits_per_s and usual.hits_per_s * stalled_s
+        news[#news + 1] = M.title(one)
+    end
+end
+
+-- The course of open incidents --------------------------------------------------------------------------------------
+
+local function is_recovered(self, one)
+    local seen, last = together(self.steps, math.max(1, #self.steps - 2), #self.steps), self.steps[#self.steps]
+    if last.time_s - one.to_s < limits.lately_s and not one.is_low then -- the fall may still come
+        return false
+    elseif one.name == "traffic" then
+        return seen.requests and seen.requests / seen.seconds >= one.was * (1 + limits.fall_to_ratio) / 2
+    end
+    return not one.hits_was or seen.hits and seen.gets >= limits.fall_reads_least
+        and one.hits_was - seen.hits / seen.gets < hits_threshold(one.hits_was) / 2
+end
+
+-- Adds a step to the hits that an incident cost.
+local function count_cost(one, step)
+    local due = one.hits_was and step.gets and one.hits_was * step.gets
+    if one.name == "traffic" then
+        due = one.usual.hits_per_s and one.usual.hits_per_s * step.seconds
+    end
+    if due and step.hits then
+        one.cost_hits = one.cost_hits + due - step.hits
+    end
+end
+
+local function follow(self, one, step, news)
+    count_cost(one, step)
+    if REMOVES[one.name] and step.items then
+        one.is = math.min(one.is or step.items, step.items)
+    end
+    if one.hits_is and step.hits and step.gets >= limits.fall_reads_least then
+        one.hits_is = math.min(one.hits_is, step.hits / step.gets)
+    elseif REMOVES[one.name] and one.usual then
+        one.hits_is = select(2, fall_of("hits_fell", one.usual, step))
+        news[#news + 1] = one.hits_is and ("hits fell from %s to %s: %s"):format(units.percent(one.hits_was),
+            units.percent(one.hits_is), M.title(one)) or nil
+    end
+    one.is_low, one.ends_s = one.hits_is ~= nil or one.name == "traffic", step.time_s
+    local is_back = is_recovered(self, one)
+    one.is_open = not is_back and step.time_s - one.from_s <= limits.incident_most_s -- the load may be another then
+    if is_back and one.is_low then
+        news[#news + 1] = ("%s after %s%s"):format(one.name == "traffic" and "requests come again" or "hits are back",
+            units.age(one.ends_s - one.from_s), M.cost_words(one.cost_hits, ": "))
+    end
+end
+
+-- Snapshots -----------------------------------------------------------------------------------------------------------
+
+local function forget(self)
+    self.steps, self.begins_s, self.known = {}, {}, {}
+    for _, one in ipairs(self.list) do
+        one.is_open = false
+    end
+end
+
+local function find_restart(self, last, sample, news)
+    local usual = usual_before(self, 0, "restart")
+    forget(self)
+    local one = begin(self, "restart", last.time_s, sample.time_s, usual)
+    one.was = last.items
+    if one.cost_hits then -- until the server was up again
+        local up_s = math.min(sample.uptime_s or 0, sample.time_s - last.time_s)
+        one.cost_hits = usual.hits_per_s * math.max(0, sample.time_s - last.time_s - up_s - usual.step_s)
+    end
+    news[#news + 1] = M.title(one)
+end
+
+local function find_flush(self, last, sample, news)
+    if (growth(last, sample, "flushes") or 0) > 0 then
+        local one = begin(self, "flush", last.time_s, sample.time_s, usual_before(self, 0, "flush"))
+        one.was, one.is = last.items, sample.items
+        news[#news + 1] = M.title(one)
+    end
+end
+
+local function went_back(from, to)
+    for _, name in ipairs({ "gets", "hits", "requests", "flushes" }) do
+        if from[name] and to[name] and to[name] < from[name] then
+            return true
+        end
+    end
+    return false
+end
+
+-- Adds the step that a sample ends, and judges it.
+local function add_step(self, from, sample, news)
+    local step = { time_s = sample.time_s, seconds = sample.time_s - from.time_s, items = sample.items,
+        uptime_s = sample.uptime_s }
+    for _, name in ipairs({ "gets", "hits", "requests" }) do
+        step[name] = growth(from, sample, name)
+    end
+    self.steps[#self.steps + 1], self.known = step, {}
+    while #self.steps > limits.incident_samples_least + WINDOW_STEPS
+        and self.steps[1].time_s < sample.time_s - limits.incident_base_s do
+        table.remove(self.steps, 1)
+    end
+    find_stall(self, from, step, news)
+    if not step.is_stall then
+        find_falls(self, news)
+        for _, one in ipairs(self.list) do
+            if one.is_open and one.to_s < step.time_s then
+                follow(self, one, step, news)
+            end
+        end
+    end
+end
+
+--- Takes the next snapshot. Returns what was found in it, in sentences: a list, empty mostly.
+function Incidents:add(now)
+    local last, sample, news = self.last, sample_of(now), {}
+    self.last = sample
+    if last and snapshot.is_restart(self.now, now) and sample.time_s > last.time_s then
+        find_restart(self, last, sample, news)
+        self.from = sample
+    elseif not last or sample.time_s <= last.time_s or went_back(last, sample) then
+        forget(self)
+        self.from = sample
+    else
+        find_flush(self, last, sample, news)
+        if sample.time_s - self.from.time_s >= limits.sample_s - EARLY_S then
+            add_step(self, self.from, sample, news)
+            self.from = sample
+        end
+    end
+    self.now = now
+    return news
+end
+
+--- The last incident of this name that is open, or was found within limits.incident_shown_s; nil without one.
+function Incidents:lately(name)
+    for i = #self.list, 1, -1 do
+        local one = self.list[i]
+        local age_s = self.last.time_s - one.to_s
+        if one.name == name then
+            return (age_s <= limits.incident_shown_s or one.is_open and age_s <= limits.course_length_s) and one or nil
+        end
+    end
+end
+
+-- Words ---------------------------------------------------------------------------------------------------------------
+
+local TITLES <const> = {
+    restart = function(one)
+        return "the server restarted" .. ((one.was or 0) > 0 and " and lost " .. units.plural(one.was, "item") or "")
+    end,
+    flush = function(one)
+        return ("a client sent flush_all%s"):format(one.was and (": %s items were in the cache")
+            :format(units.count(one.was)) or "")
+    end,
+    stall = function(one) return ("the server answered no request for %s"):format(units.age(one.stalled_s)) end,
+    hits_fell = function(one)
+        return ("hits fell from %s to %s"):format(units.percent(one.was), units.percent(one.is))
+    end,
+    items_fell = function(one)
+        return ("items fell from %s to %s"):format(units.count(one.was), units.count(one.is))
+    end,
+    traffic = function(one)
+        return one.is == 0 and ("clients sent no requests any more, %s a second before"):format(units.rate(one.was))
+            or ("requests fell from %s to %s a second"):format(units.rate(one.was), units.rate(one.is))
+    end,
+}
+
+local TODOS <const> = {
+    restart = "find the reason in its log or in the system's log",
+    flush = "find the client: slated lists it (slatectl stats audit); memcached does not. -F forbids flush_all",
+    stall = "look at the machine at that time: swapping, a paused container or virtual machine, a full processor",
+    hits_fell = "see what changed at that time: slatectl audit, deployments, the keys of clients",
+    items_fell = "items were deleted, or expired at one time: spread the times to live",
+    traffic = "look for clients that went away: slatectl conns",
+}
+
+--- What happened, in a sentence without its effect.
+function M.title(one)
+    return TITLES[one.name](one)
+end
+
+--- Lost hits in words, after `before`; "" if none are known.
+function M.cost_words(cost_hits, before)
+    return cost_hits and cost_hits >= 1 and ("%s%s hits lost"):format(before or "", units.count(cost_hits // 1)) or ""
+end
+
+--- What happened, and its effect on hits.
+function M.words(one)
+    local effect = one.name ~= "hits_fell" and one.hits_is and ("; hits fell from %s to %s"):format(
+        units.percent(one.hits_was), units.percent(one.hits_is)) or ""
+    return M.title(one) .. effect
+end
+
+--- What to do about it.
+function M.todo(one)
+    return TODOS[one.name]
+end
+
+return M

@@ -1,0 +1,261 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Incidents: loads with their noise, swings of a day and warm-ups make none; each kind is found within two samples, is
+-- counted in lost hits, and ends. The servers are drawn: counts by Poisson's and the binomial law.
+local attention = require "slate.judge.attention"
+local doctor = require "slate.judge.doctor"
+local history = require "slate.judge.history"
+local incident = require "slate.judge.incident"
+local snapshots = require "support.snapshots"
+local snapshot = require "slate.facts.snapshot"
+local view = require "slate.judge.view"
+
+local SEED <const> = math.tointeger(tonumber(os.getenv("SEED"))) or 1
+local HOUR_S <const>, DAY_S <const> = 3600, 86400
+
+local function normal()
+    return math.sqrt(-2 * math.log(1 - math.random())) * math.cos(2 * math.pi * math.random())
+end
+
+-- How many of `count` requests come or hit, each with its own chance: by the bell curve for many.
+local function drawn(count, share)
+    if count > 50 then
+        return math.max(0, math.min(share < 1 and count or math.huge,
+            math.floor(count * share + normal() * math.sqrt(count * share * (share < 1 and 1 - share or 1)) + 0.5)))
+    end
+    local sum = 0
+    if share >= 1 then -- Poisson's law
+        local left = math.exp(-count)
+        local product = math.random()
+        while product > left do
+            sum, product = sum + 1, product * math.random()
+        end
+        return sum
+    end
+    for _ = 1, count do
+        sum = sum + (math.random() < share and 1 or 0)
+    end
+    return sum
+end
+
+-- A server: of(t) returns, for the time t in seconds, { rate (gets a second), ratio (of hits), items, step_s (until the
+-- next sample; 1) } and perhaps restart, flush, and answers = false if no snapshot is taken.
+local Server = {}
+Server.__index = Server
+
+local function server(of)
+    return setmetatable({ of = of, t = 0, pid = 1, started_s = -HOUR_S, gets = 360000, hits = 0, flushes = 0 }, Server)
+end
+
+function Server:sample()
+    local state = self.of(self.t)
+    if state.restart then
+        self.pid, self.started_s, self.gets, self.hits, self.flushes = self.pid + 1, self.t, 0, 0, 0
+    end
+    local gets = drawn(state.rate * (self.step_s or 1), 1)
+    self.gets, self.hits = self.gets + gets, self.hits + drawn(gets, state.ratio)
+    self.flushes = self.flushes + (state.flush or 0)
+    local now = snapshots.make(1e6 + self.t, {}, { cmd_get = self.gets, get_hits = self.hits, cmd_set = self.gets // 9,
+        get_misses = self.gets - self.hits, curr_items = state.items and math.floor(state.items),
+        cmd_flush = self.flushes, pid = self.pid, uptime = math.floor(self.t - self.started_s), evictions = 0 })
+    self.step_s = state.step_s or 1
+    self.t = self.t + self.step_s
+    return state.answers ~= false and now or nil
+end
+
+-- Watches a server for some seconds: the watch, and the news as { seconds, text }.
+local function watched(of, seconds)
+    local one, watch, news = server(of), incident.watch(), {}
+    while one.t <= seconds do
+        local now = one:sample()
+        for _, text in ipairs(now and watch:add(now) or {}) do
+            news[#news + 1] = { now.time_s - 1e6, text }
+        end
+    end
+    return watch, news
+end
+
+local function words(watch)
+    local list = {}
+    for i, one in ipairs(watch.list) do
+        list[i] = incident.words(one)
+    end
+    return table.concat(list, "; ")
+end
+
+-- A steady load with more spread than its counts have: of the rate, as a share, and of the hit ratio.
+local function steady(rate, ratio, rate_spread, ratio_spread, step_s)
+    return function()
+        return { rate = rate * math.exp((rate_spread or 0) * normal()), items = 100000 * (1 + 0.02 * normal()),
+            ratio = math.max(0, math.min(1, ratio + (ratio_spread or 0) * normal())),
+            step_s = (step_s or 1) * (0.95 + 0.1 * math.random()) }
+    end
+end
+
+local CALM <const> = {
+    { "few requests", steady(20, 0.5), HOUR_S }, { "some requests", steady(200, 0.99), HOUR_S },
+    { "a usual load", steady(2000, 0.77), 2 * HOUR_S }, { "many requests", steady(50000, 0.9), HOUR_S },
+    { "a rough load", steady(2000, 0.8, 0.2, 0.03), 2 * HOUR_S },
+    { "a very rough load", steady(500, 0.6, 0.5, 0.06), 2 * HOUR_S },
+    { "samples every ten seconds", steady(1000, 0.8, 0.1, 0.01, 10), 12 * HOUR_S },
+    { "samples every minute", steady(1000, 0.8, 0.1, 0.01, 60), DAY_S },
+    { "bursts", function(t)
+        local is_burst = t // 1 % 10 < 2
+        return { rate = is_burst and 5000 or 50, ratio = is_burst and 0.7 or 0.9, items = 1e5 }
+    end, HOUR_S },
+    { "a day", function(t)
+        local wave = (1 + math.sin(2 * math.pi * t / DAY_S)) / 2
+        return { rate = 100 + 2000 * wave, ratio = 0.6 + 0.3 * wave, items = 2e4 + 1e5 * wave, step_s = 5 }
+    end, DAY_S },
+    { "a warm-up", function(t)
+        local filled = 1 - math.exp(-t / 120)
+        return { rate = 2000, ratio = 0.85 * filled, items = 1e5 * filled }
+    end, HOUR_S },
+    { "a server without requests", function() return { rate = 0, ratio = 0, items = 0 } end, HOUR_S },
+    { "a night in which clients go one by one", function(t)
+        return { rate = 2000 * math.exp(-t / 600), ratio = 0.8, items = 1e5 * math.exp(-t / 1200) }
+    end, HOUR_S },
+}
+
+describe("incidents", function()
+    before_each(function() math.randomseed(SEED) end)
+
+    for _, case in ipairs(CALM) do
+        it("are none in " .. case[1], function()
+            assert.equal("", words((watched(case[2], case[3]))), "SEED=" .. SEED)
+        end)
+    end
+
+    -- A usual load, from second 100 on changed by `change(state, seconds since)`.
+    local function changed(change, ...)
+        local usual = steady(...)
+        return function(t)
+            local state = usual(t)
+            state.step_s = 1
+            return t >= 100 and change(state, t - 100) or state
+        end
+    end
+
+    local function with(fields, for_s)
+        return function(state, since_s)
+            for name, value in pairs(since_s < (for_s or math.huge) and fields or {}) do
+                state[name] = value
+            end
+            return state
+        end
+    end
+
+    local function first(news) return news[1] and news[1][1] - 100, news[1] and news[1][2] end
+
+    it("are a flush, with the hits that it cost until they are back", function()
+        local watch, news = watched(changed(function(state, since_s)
+            state.flush = since_s == 0 and 1 or 0
+            state.items = 1e5 * (1 - math.exp(-(since_s + 1) / 60))
+            state.ratio = 0.77 - 0.5 * math.exp(-since_s / 30)
+            return state
+        end, 2000, 0.77), 400)
+        assert.same({ 0, "a client sent flush_all: " }, { news[1][1] - 100, news[1][2]:match("^.*flush_all: ") })
+        assert.is_true(news[2][1] - 100 <= 2)
+        assert.truthy(news[2][2]:find("^hits fell from 77%% to %d+%%: a client sent flush_all"))
+        assert.truthy(news[3][2]:find("^hits are back after 1m%d+: %d+ hits lost$"), news[3][2])
+        assert.equal(1, #watch.list, words(watch))
+        assert.near(27000, watch.list[1].cost_hits, 2000) -- of 30,000, nine tenths until the end
+        assert.is_false(watch.list[1].is_open)
+    end)
+
+    it("are a fall of hits within two samples, of few and of many requests", function()
+        for _, case in ipairs({ { 2000, 0.77, 0.6, 1 }, { 200, 0.9, 0.5, 1 }, { 30000, 0.3, 0.1, 1 },
+            { 2000, 0.8, 0.4, 1, 0.1, 0.03 }, { 40, 0.9, 0.3, 5 } }) do
+            local watch, news = watched(changed(with({ ratio = case[3] }), case[1], case[2], case[5], case[6]), 160)
+            local after_s, text = first(news)
+            assert.is_true(after_s and after_s <= case[4], ("%s gets/s: %s"):format(case[1], after_s))
+            assert.truthy(text:find("^hits fell from"))
+            assert.equal(1, #watch.list, words(watch))
+        end
+        local _, news = watched(changed(with({ ratio = 0.72 }), 2000, 0.77), 160)
+        assert.same({}, news, "five points are within the swing of a load")
+    end)
+
+    it("are a fall of items, and of traffic, which ends", function()
+        local _, news = watched(changed(with({ items = 60000 }), 2000, 0.77), 130)
+        assert.same({ 0, "items fell from " }, { news[1][1] - 100, news[1][2]:match("^items fell from ") })
+        local watch
+        watch, news = watched(changed(with({ rate = 300 }, 40), 2000, 0.77), 200)
+        assert.is_true(first(news) <= 1)
+        assert.truthy(news[1][2]:find("^requests fell from 2%d%d%d to %d+ a second"), news[1][2])
+        assert.truthy(news[2][2]:find("^requests come again after 4%ds"), news[2][2])
+        assert.near(0.77 * 1700 * 40, watch.list[1].cost_hits, 4000)
+        watch, news = watched(changed(with({ rate = 0 }), 2000, 0.77), 130)
+        assert.is_true(first(news) <= 1)
+        assert.equal("traffic", watch.list[1].name)
+    end)
+
+    it("are a stall of nine seconds, but not a pause of the program that records", function()
+        local function paused(rate)
+            return changed(function(state, since_s)
+                if since_s < 9 then
+                    state.answers, state.rate = false, rate
+                end
+                return state
+            end, 2000, 0.77)
+        end
+        local watch, news = watched(paused(0), 130)
+        assert.same({ 9, "the server answered no request for 9s" }, { news[1][1] - 100, news[1][2] })
+        assert.near(0.77 * 2000 * 9, watch.list[1].cost_hits, 1000)
+        assert.equal("", words((watched(paused(2000), 130))))
+    end)
+
+    it("are a restart, with its items and its hits", function()
+        local watch, news = watched(changed(function(state, since_s)
+            state.restart, state.ratio = since_s == 0, 0.77 * (1 - math.exp(-since_s / 30))
+            state.items = 1e5 * (1 - math.exp(-since_s / 30))
+            return state
+        end, 2000, 0.77), 400)
+        assert.same({ 0, "the server restarted and lost " }, { news[1][1] - 100, news[1][2]:match("^.* lost ") })
+        assert.truthy(news[2][2]:find("^hits fell from 77%%"))
+        assert.near(0.77 * 2000 * 30, watch.list[1].cost_hits, 4000)
+        assert.equal(1, #watch.list, words(watch))
+    end)
+
+    it("are none where a server does not report the figure, or its clock was set back", function()
+        local one, watch = server(changed(with({ ratio = 0.1, items = 100, rate = 10 }), 2000, 0.77)), incident.watch()
+        for _ = 1, 150 do
+            local now = one:sample()
+            now.general = { pid = 1, uptime = now.general.uptime }
+            assert.same({}, watch:add(now))
+        end
+        one, watch = server(steady(2000, 0.77)), incident.watch()
+        for i = 1, 150 do
+            local now = one:sample()
+            now.time_s = now.time_s - (i > 100 and 500 or 0)
+            assert.same({}, watch:add(now))
+        end
+    end)
+
+    it("are findings of a live server for a minute, and lead the history by their cost", function()
+        local one, observer, list = server(changed(function(state, since_s)
+            state.flush = since_s == 0 and 1 or 0
+            state.ratio = since_s < 60 and 0.5 or 0.77
+            return state
+        end, 2000, 0.77)), view.observer(), {}
+        local lasts_s = 0
+        for _ = 0, 250 do
+            local now = one:sample()
+            list[#list + 1] = assert(snapshot.decode(snapshot.encode(now)))
+            observer:observe(now)
+            for _, finding in ipairs(doctor.findings(attention.known_of(observer))) do
+                lasts_s = lasts_s + (finding.name == "flush" and 1 or 0)
+            end
+        end
+        assert.is_true(lasts_s >= 60 and lasts_s <= 70, lasts_s)
+        local refusal = { name = "out_of_memory", severity = "critical", what = "refuses", todo = "-" }
+        local found = assert(history.of(list, function(known)
+            refusal.hits_lost_per_s = 40
+            return known.now.time_s == list[50].time_s and { refusal } or {}
+        end, { { time_s = list[49].time_s, what = "1 page moved", who = "eve@web1", id = 2 } }))
+        assert.same({ "flush", "out_of_memory" }, { found[1].name, found[2].name })
+        assert.near(0.27 * 2000 * 60, found[1].cost_hits, 3000)
+        assert.equal("about 40 hits lost; at the moment of change 2: 1 page moved, by eve@web1",
+            history.about(found[2]))
+        assert.is_nil(found[1].change)
+    end)
+end)
