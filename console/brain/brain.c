@@ -17,9 +17,13 @@ static const struct {
     const char *name; /* the name in lua/slate/judge/view.lua */
     const char *word; /* its word on the screen */
 } states[CLASS_STATES] = {
-    [CLASS_UNKNOWN] = {"unknown", "unknown"},    [CLASS_EMPTY] = {"empty", "empty"},
-    [CLASS_CALM] = {"calm", "calm"},             [CLASS_SPARE] = {"spare", "spare pages"},
-    [CLASS_EVICTING] = {"evicting", "evicting"}, [CLASS_STARVING] = {"starving", "STARVING"},
+    [CLASS_UNKNOWN] = {"unknown", "unknown"},
+    [CLASS_EMPTY] = {"empty", "empty"},
+    [CLASS_CALM] = {"calm", "calm"},
+    [CLASS_SPARE] = {"spare", "spare pages"},
+    [CLASS_EVICTING] = {"evicting", "evicting"},
+    [CLASS_NO_GAIN] = {"no_gain", "no gain"},
+    [CLASS_STARVING] = {"starving", "STARVING"},
 };
 
 const char *brain_class_word(enum class_state state) {
@@ -151,9 +155,9 @@ static int brain_find_donor(lua_State *L) {
     lua_insert(L, -2);
     lua_pushinteger(L, donor->class_id);
     donor->class_id = -1;
-    lua_call(L, 2, 4);
-    if (lua_isinteger(L, -4)) {
-        *donor = (struct donor){(int)lua_tointeger(L, -4), (unsigned)lua_tointeger(L, -1)};
+    lua_call(L, 2, 2);
+    if (lua_isinteger(L, -2)) {
+        *donor = (struct donor){(int)lua_tointeger(L, -2), (unsigned)lua_tointeger(L, -1)};
     }
     return 0;
 }
@@ -206,6 +210,11 @@ static int brain_count_refused(lua_State *L) {
 
 const struct verdict *brain_said(const struct brain *brain) {
     return &brain->said;
+}
+
+int brain_in_need(const struct brain *brain) {
+    int worst = brain->said.worst;
+    return worst >= 0 && brain->classes[worst].state != CLASS_NO_GAIN ? worst : -1;
 }
 
 struct brain *brain_create(void) {

@@ -16,6 +16,7 @@ enum class_state {
     CLASS_CALM,     /* no remark */
     CLASS_SPARE,    /* complete pages are free, none evicted */
     CLASS_EVICTING, /* evicts, as a full cache does */
+    CLASS_NO_GAIN,  /* its items live short lives, but pages would bring nothing */
     CLASS_STARVING  /* see lua/slate/judge/starving.lua */
 };
 enum { CLASS_STATES = CLASS_STARVING + 1 };
@@ -35,7 +36,8 @@ struct held {
 
 /* The judgement on the last snapshot; all fields are unknown before the first snapshot. */
 struct verdict {
-    int worst;           /* the starving class to report first; -1: none starves */
+    int worst;             /* the first class of the plan (page_plan.lua), which pages may not help;
+                            * -1: no class is in need */
     bool reports_classes;  /* the server reports its classes, even if it has none yet */
     bool knows_starving; /* it reports enough to know that no class starves */
     double youngest_s;   /* youngest tail of evicting classes, else of all; NAN: unknown */
@@ -82,6 +84,9 @@ const struct verdict *brain_said(const struct brain *brain);
 
 /* The last judgement on a class; all fields are unknown at first. Valid as long as the brain. */
 const struct class_verdict *brain_class(const struct brain *brain, unsigned class_id);
+
+/* The class to which pages are advised first; -1: none. */
+int brain_in_need(const struct brain *brain);
 
 /* The text in place of a table without rows. */
 const char *brain_no_classes(const struct brain *brain);

@@ -76,7 +76,7 @@ static void health_report_findings(struct report *report, const struct model *mo
 static void health_report_evictions(struct report *report, const struct model *model) {
     char rate[FORMAT_BYTES];
     double evictions = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
-    if (evictions > 0 && brain_said(brain_of(model))->worst < 0) {
+    if (evictions > 0 && brain_in_need(brain_of(model)) < 0) {
         health_say(report, TONE_GOOD, "full: %s evictions/s, %s", format_count(rate, evictions),
                    brain_said(brain_of(model))->knows_starving
                        ? "no class starves"
@@ -126,7 +126,7 @@ static void health_report_others(struct report *report, const struct model *mode
         health_say(report, TONE_GOOD, "%.0f of %.0f connections", open, most);
     }
     /* While a class starves, a warning already says that automove is off. */
-    bool is_reported = brain_said(brain_of(model))->worst >= 0 && strncmp(automove, "0 ", 2) == 0;
+    bool is_reported = brain_in_need(brain_of(model)) >= 0 && strncmp(automove, "0 ", 2) == 0;
     if (automove[0] != '\0' && !is_reported) {
         health_say(report, TONE_GOOD, "automove %s", automove);
     }

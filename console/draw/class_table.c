@@ -261,7 +261,10 @@ static void table_draw_heads(const struct class_table_ui *ui, struct cells *cell
 }
 
 static enum style table_state_style(enum class_state state) {
-    return state == CLASS_STARVING ? STYLE_BAD : state == CLASS_SPARE ? STYLE_GOOD : STYLE_PLAIN;
+    return state == CLASS_STARVING  ? STYLE_BAD
+           : state == CLASS_NO_GAIN ? STYLE_WARN
+           : state == CLASS_SPARE   ? STYLE_GOOD
+                                    : STYLE_PLAIN;
 }
 
 static void table_draw_trend(const struct model *model, struct cells *cells, int y, int x,

@@ -308,7 +308,7 @@ static struct intent curves_command(const struct frame *frame, struct ui *ui, en
     case COMMAND_MOVE_PAGES:
         return propose_move(frame,
                             ui->curves.cursor > 0 ? (int)ui->curves.cursor
-                                                  : brain_said(brain_of(frame->model))->worst,
+                                                  : brain_in_need(brain_of(frame->model)),
                             -1);
     default: /* other views and the app handle the other commands */
         return none;

@@ -315,7 +315,7 @@ static struct intent overview_command(const struct frame *frame, struct ui *ui,
                                       enum command given) {
     (void)ui; /* this screen ignores a source that another view has marked */
     if (given == COMMAND_MOVE_PAGES) {
-        return propose_move(frame, brain_said(brain_of(frame->model))->worst, -1);
+        return propose_move(frame, brain_in_need(brain_of(frame->model)), -1);
     }
     return (struct intent){0};
 }

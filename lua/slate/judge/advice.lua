@@ -274,13 +274,11 @@ function M.automove(context, client, options)
     local rows = view.classes(now, before, rates, judge)
     local spread, movable_spread = require("slate.judge.starving").spread(rows)
     local curves = now.slated and one and sampled.curves(client, relief.wanted(one)) or nil
-    local seen = one or { now = now, rows = rows, relieved = {} }
-    local evicting, in_need, refusing, idle = 0, 0, 0, 0
+    local plan = relief.plan(one or { now = now, rows = rows }, curves)
+    local evicting, in_need, refusing, idle = 0, #plan.advised + #plan.stuck, 0, 0
     for _, row in ipairs(rows) do
         evicting = evicting + ((row.evicted_per_s or 0) > 0 and 1 or 0)
-        local move = row.starves and relief.of(seen, row.id, curves)
         refusing = refusing + (view.refuses(row) and 1 or 0)
-        in_need = in_need + ((move and move.is_advised or view.refuses(row)) and 1 or 0)
         idle = idle + (view.is_idle(row) and 1 or 0)
     end
     local mode, is_known = (now.settings or {}).slab_automove, view.knows_starving(now, rates, rows)
@@ -290,8 +288,9 @@ function M.automove(context, client, options)
             { "automove", tostring(mode or "-") },
             { "evicting", is_known and ("%s of %s"):format(units.plural(evicting, "class", "classes"), #rows)
                 or "not reported" },
-            { "in need", is_known and units.plural(in_need, "class", "classes") or "not known" },
-            { "idle pages in", is_known and units.plural(idle, "class", "classes") or "not known" },
+            { "starving", is_known and units.plural(in_need - refusing, "class", "classes") or "not known" },
+            { "refusing stores", units.plural(refusing, "class", "classes") },
+            { "idle pages", is_known and "in " .. units.plural(idle, "class", "classes") or "not known" },
             { "age spread", spread and ("%.1f"):format(spread) or "-" },
             { "pages moved", now.general.slabs_moved and ("%s so far"):format(units.count(now.general.slabs_moved))
                 or "not reported" },

@@ -39,13 +39,6 @@ local function worth_table(list)
         rows = cells }
 end
 
--- The first class that starves, and its move: a class that pages would help, else the worst; nil if none starves.
-local function first_of(one, curves)
-    local id, move = relief.in_need(one, curves)
-    local row = id and view.row_of(one.rows, id) or starving.in_order(one.rows)[1]
-    return row, move or row and relief.of(one, row.id, curves)
-end
-
 -- What would help a class that pages do not help: words, and the command. is_slated: judges memory and policy, too.
 local function instead_of(client, one, move, is_slated)
     local curve, totals, policies
@@ -59,44 +52,56 @@ local function instead_of(client, one, move, is_slated)
         totals and relief.policy({ totals = totals, policies = policies }, about, curve))
 end
 
--- Advice for a class that refuses stores: pages of another class go to this one, whatever hits they bring.
-local function help_refusing(advice, row, move)
-    if not move then
-        advice.text = ("%s; %s"):format(relief.refusal(row), relief.remedy(nil))
-        return
+-- Why no move is advised. helpless: a move that would bring nothing, or nil.
+local function without_moves(client, one, now, rates, helpless)
+    if helpless then
+        local what, todo = instead_of(client, one, helpless, now.slated)
+        return ("%s. No move is advised: %s; %s"):format(relief.no_use(helpless), what, todo)
     end
-    local command = ("slatectl move %d %d %d"):format(move.from, row.id, move.pages)
-    advice.src, advice.dst, advice.pages = move.from, row.id, move.pages
-    advice.text = ("%s, while class %d %s:"):format(relief.refusal(row), move.from, relief.donor_has(move))
-    advice.commands = { command .. " --dry-run", command .. " --verdict" }
+    local utility = now.slated and (view.automove_mode(now) == "utility" and "; automove utility" or "; utility")
+    return (view.knows_starving(now, rates, one and one.rows or {}) and "no class starves" or view.STARVING_UNKNOWN)
+        .. ": no move is advised" .. (utility and utility .. " moves pages to where they bring most hits" or "")
 end
 
--- Advice for the class that starves: the same move that doctor and slatetop name, or why none is advised.
-local function help_starving(advice, row, move, instead)
-    local command, made = ("slatectl move %d %d %d"):format(move.from, row.id, move.pages), move.made
-    advice.src, advice.dst, advice.pages = move.from, row.id, move.pages
-    advice.predicted_change = made and made.hit_ratio_change
-    advice.predicted_least, advice.predicted_most = made and made.least, made and made.most
-    if not move.is_advised then
-        local what, todo = instead()
-        advice.text = ("%s. No move is advised: %s; %s"):format(relief.no_use(move), what, todo)
-        return
-    end
-    local pages = units.plural(move.pages, "page") .. " from there"
-    advice.text = ("%s. %s:"):format(relief.need_words(row, move), made and ("%s should bring %s"):format(pages,
-        verdict.prediction_words(made)) or ("What %s would bring is not known: %s"):format(pages, move.why))
-    advice.commands = { command .. " --dry-run", command .. " --verdict" }
+-- The text of a plan with moves: its first one in full, and what all bring.
+local function text_of_moves(plan)
+    local move = plan.advised[1]
+    local need = move.refuses and ("%s, while class %d %s"):format(relief.refusal(move.row), move.from,
+        relief.donor_has(move)) or relief.need_words(move.row, move)
+    return ("%s. %s:"):format(need, relief.sum_words(plan))
 end
 
---- `slatectl advise pages`: which class should get pages, from which class, and the predicted gain. Arguments and
--- results are those of the functions of slate.judge.advice.
+-- The moves for people, and for JSON.
+local function moves_of(plan)
+    local cells, list = {}, {}
+    for i, move in ipairs(plan.advised) do
+        local made = move.made or {}
+        cells[i] = { move.from, move.to, move.pages, move.refuses and "refuses stores" or "starves",
+            move.made and verdict.prediction_words(made) or "not known" }
+        list[i] = { src = move.from, dst = move.to, pages = move.pages, refuses = move.refuses,
+            predicted_change = made.hit_ratio_change, predicted_least = made.least, predicted_most = made.most }
+    end
+    return { columns = "FROM|TO|PAGES|CLASS<|EXPECTED<", rows = cells }, require("slate.base.json").array(list)
+end
+
+-- Adds the commands for the moves of a plan, and their predicted effect.
+local function add_moves(advice, plan)
+    local move, sum = plan.advised[1], plan.sum or {}
+    local command = ("slatectl move %d %d %d"):format(move.from, move.to, move.pages)
+    advice.src, advice.dst, advice.pages = move.from, move.to, move.pages
+    advice.predicted_change, advice.predicted_least, advice.predicted_most = sum.hit_ratio_change, sum.least, sum.most
+    advice.commands = plan.advised[2] and { "slatectl advise pages --apply --verdict" }
+        or { command .. " --dry-run", command .. " --verdict" }
+end
+
+--- `slatectl advise pages`: the plan of page moves (slate.judge.page_plan) with its predicted gain, and the worth of a
+-- page to each class. Arguments and results are those of the functions of slate.judge.advice; then the plan, and the
+-- observer on which it rests.
 function M.pages(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
     local now, _, rates, _, _, one = must(context:pair(client, options.interval or limits.lately_s))
-    local curves = all_curves(client, now)
-    local refusing, for_refusing = relief.refusing(one, curves)
-    local row, move = first_of(one, curves)
-    local list = prediction.page_worth(one, { curves = curves })
+    local plan = relief.plan(one, now.slated and sampled.curves(client, relief.wanted(one)) or nil)
+    local list = prediction.page_worth(one, { curves = all_curves(client, now) })
     local shown = first(list, WORTH_SHOWN)
     local advice = { facts = {}, table = #shown > 0 and worth_table(shown) or nil, commands = {},
         classes = require("slate.base.json").array(list) }
@@ -104,20 +109,18 @@ function M.pages(context, client, options)
         advice.facts[1] = { "worth of a page",
             "in hits a second, as a move of one page is predicted" }
     end
-    if refusing then
-        help_refusing(advice, refusing, for_refusing)
-    elseif move then
-        help_starving(advice, row, move, function()
-            return instead_of(client, one, move, now.slated)
-        end)
+    advice.moves_table, advice.moves = moves_of(plan)
+    if plan.advised[1] then
+        add_moves(advice, plan)
+        advice.text = text_of_moves(plan)
+    elseif plan.stuck[1] then
+        advice.text = ("%s; %s"):format(relief.refusal(plan.stuck[1]), relief.remedy(nil))
     else
-        local mode = view.automove_mode(now)
-        advice.text = (view.knows_starving(now, rates, one and one.rows or {}) and "no class starves"
-            or view.STARVING_UNKNOWN) .. ": no move is advised" .. (curves and ("; %s moves pages to where they bring "
-            .. "most hits"):format(mode == "utility" and "automove utility" or "utility") or "")
-        advice.commands[1] = curves and mode ~= "utility" and "slatectl automove utility" or nil
+        advice.text = without_moves(client, one, now, rates, plan[1])
+        advice.commands[1] = now.slated and not plan[1] and view.automove_mode(now) ~= "utility"
+            and "slatectl automove utility" or nil
     end
-    return advice
+    return advice, plan, one
 end
 
 -- Chunk sizes by dynamic programming over a histogram of the items: the waste of today's sizes, of the best factor and

@@ -159,11 +159,13 @@ local HINTS <const> = {
     evicting = function(row)
         return ("class %d evicts, as a full cache does; no class is much better off"):format(row.id)
     end,
+    no_gain = function(row, one, curves)
+        local move = relief.of(one, row.id, curves)
+        return move and move.made and relief.no_use(move)
+            or ("class %d evicts items after %s; no class has a page for it"):format(row.id, units.age(row.life_s))
+    end,
     starving = function(row, one, curves, has_keys)
         local move = relief.of(one, row.id, curves)
-        if not move.is_advised then
-            return relief.no_use(move)
-        end
         return ("! class %d starves, %s evictions/s; class %d %s%s"):format(row.id, units.rate(row.mean_evicted_per_s),
             move.from, relief.donor_has(move), has_keys and ": press m" or ""), "bad"
     end,
@@ -172,6 +174,7 @@ local HINTS <const> = {
 --- The meaning of a class's row, and the key that helps, in a sentence: a list of one { text, tone }, empty without
 -- such a class. replies: class_id, curves, and is_past if nothing can be changed.
 function M.hint(one, replies)
+    relief.plan(one, replies.curves)
     local row = view.row_of(one.rows, replies.class_id)
     if not row then
         return {}

@@ -11,11 +11,6 @@ local view = require "slate.judge.view"
 -- The checks by their names (slate.judge.doctor has their order).
 local CHECKS <const> = {}
 
--- The remedy for a class: `move`, after the moves of the same donor that the report advises for earlier classes.
-local function remedy_of(about, move)
-    return relief.remedy(move, relief.taken_before(about.receivers, move))
-end
-
 -- The hits a second that refused stores would have brought, as many each as the server's stores bring; nil if unknown.
 local function lost_by_refusals(about, row)
     local hits_per_s, sets_per_s = about.general_rates.get_hits_per_s, about.general_rates.cmd_set_per_s
@@ -24,10 +19,15 @@ end
 
 --- First the classes that refuse stores, then option -M, with which a full server refuses them.
 function CHECKS.out_of_memory(about, add)
-    for _, row in ipairs(about.rows) do
-        if view.refuses(row) then
-            add("critical", relief.refusal(row), remedy_of(about, relief.of(about.one, row.id, about.curves)),
-                "out_of_memory", row.id, lost_by_refusals(about, row))
+    local function report(row, move)
+        add("critical", relief.refusal(row), relief.remedy(move), "out_of_memory", row.id, lost_by_refusals(about, row))
+    end
+    for _, row in ipairs(about.plan.stuck) do
+        report(row)
+    end
+    for _, move in ipairs(about.plan) do
+        if move.refuses then
+            report(move.row, move)
         end
     end
     if about.settings.evictions == "off" then
@@ -115,34 +115,24 @@ local function policy_of(about)
     return about.whatif and relief.policy(about.whatif, relief_about(about), about.curve)
 end
 
--- For each class that starves: calls report(row, move) with the move that every screen advises.
-local function each_that_starves(about, report)
-    for _, row in ipairs(starving.in_order(about.rows)) do
-        local move = relief.of(about.one, row.id, about.curves)
-        if move then
-            report(row, move)
+--- Classes that starve for want of pages.
+function CHECKS.starving(about, add)
+    for _, move in ipairs(about.plan.advised) do
+        if not move.refuses then
+            add("warning", relief.need_words(move.row, move), relief.remedy(move), "starving", move.to,
+                move.made and math.max(0, move.made.hits_per_s))
         end
     end
 end
 
---- Classes that starve for want of pages.
-function CHECKS.starving(about, add)
-    each_that_starves(about, function(row, move)
-        if move.is_advised then
-            add("warning", relief.need_words(row, move), remedy_of(about, move), "starving", row.id,
-                move.made and math.max(0, move.made.hits_per_s))
-        end
-    end)
-end
-
---- Classes that starve, but to which more pages would bring no hits.
+--- Classes whose items live short lives, but to which more pages would bring no hits.
 function CHECKS.no_relief(about, add)
-    each_that_starves(about, function(row, move)
+    for _, move in ipairs(about.plan) do
         if not move.is_advised then
             local what, todo = relief.instead(about.one, move, memory_of(about), policy_of(about))
-            add("note", ("%s; %s"):format(relief.no_use(move), what), todo, "starving", row.id)
+            add("note", ("%s; %s"):format(relief.no_use(move), what), todo, "starving", move.to)
         end
-    end)
+    end
 end
 
 function CHECKS.idle_pages(about, add)
@@ -153,9 +143,11 @@ function CHECKS.idle_pages(about, add)
             pages, ids[#ids + 1] = pages + row.free_pages // 1, tostring(row.id)
         end
     end
-    if pages > 0 and evicting then
-        add("warning", ("%s lie idle in class %s while others evict"):format(units.plural(pages // 1, "page"),
-            table.concat(ids, ", ")), "slatectl advise automove", "class.free")
+    if pages > 0 and evicting then -- a fault only where their move is advised
+        local helps = about.plan.advised[1] ~= nil
+        add(helps and "warning" or "note", ("%s lie idle in class %s while others evict"):format(
+            units.plural(pages // 1, "page"), table.concat(ids, ", ")),
+            helps and "slatectl advise pages" or "slatectl advise automove", "class.free")
     end
 end
 

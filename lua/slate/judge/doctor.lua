@@ -13,7 +13,6 @@ local moves = require "slate.facts.moves"
 local relief = require "slate.judge.relief"
 local proxy = require "slate.facts.proxy"
 local snapshot = require "slate.facts.snapshot"
-local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local verdict = require "slate.judge.verdict"
 local view = require "slate.judge.view"
@@ -179,9 +178,8 @@ end
 -- curve and whatif = { totals, policies } (slate.facts.sampled); process (`memory` of slate.facts.stats); expired_items
 -- (slate.facts.expired); lately: the last ten seconds (of slate.judge.verdict's Past:since).
 --
--- Adds rates, general_rates (of the server as a whole), general, settings, rows, starves (true if any class starves),
--- in_need (the first class to which a move of pages is advised; nil without one) and receivers (of
--- slate.judge.relief's taken_before).
+-- Adds rates, general_rates (of the server as a whole), general, settings, rows, plan (of slate.judge.page_plan),
+-- in_need (the first class that starves; nil without one) and starves (true if there is one).
 function M.about(known)
     local about = {}
     for name, value in pairs(known) do
@@ -190,16 +188,18 @@ function M.about(known)
     about.rates = known.rates or known.before and snapshot.rates(known.before, known.now) or nil
     about.general, about.settings, about.moves = known.now.general, known.now.settings or {}, known.moves or {}
     about.general_rates = about.rates and about.rates.general or {}
+    about.one = known.one
+    about.plan = known.one and relief.plan(known.one, known.curves) -- its judgement goes into the rows
     about.rows = known.rows or view.classes(known.now, known.before, about.rates, known.judge)
-    about.starves = starving.in_order(about.rows)[1] ~= nil
-    about.one, about.receivers = known.one, {}
     if not about.one then -- only two snapshots are known
-        about.one = { now = about.now, rows = about.rows, recent = verdict.recent(), relieved = {} }
+        about.one = { now = about.now, rows = about.rows, recent = verdict.recent() }
         if about.before then
             about.one.recent:add(about.before)
         end
     end
-    about.in_need = about.starves and relief.in_need(about.one, about.curves) or nil
+    about.plan = about.plan or relief.plan(about.one, about.curves)
+    about.in_need = relief.in_need(about.one, about.curves)
+    about.starves = about.in_need ~= nil
     return about
 end
 
@@ -228,7 +228,7 @@ local function gather(findings, name, is_advised)
     local what = relief.further(ids, is_advised)
     if what then
         table.insert(list, at + 1, { name = name, severity = list[at].severity, what = what, is_further = true,
-            todo = (is_advised and "look again after that move; " or "") .. "slatectl classes lists them" })
+            todo = is_advised and "slatectl advise pages" or "slatectl classes lists them" })
     end
     return list
 end

@@ -11,6 +11,7 @@ local fit = require "slate.judge.fit"
 local sampled = require "slate.facts.sampled"
 local geometry = require "slate.facts.geometry"
 local limits = require "slate.judge.thresholds"
+local page_plan = require "slate.judge.page_plan"
 local largest_first = require("slate.base.order").largest_first
 local relief = require "slate.judge.relief"
 local policy_curve = require "slate.base.policy_curve"
@@ -87,7 +88,7 @@ local function of_move(add, one, replies, change)
 end
 
 --- How many pages to move between two classes that the operator chose, or to the pool (0): as many as
--- slate.judge.starving would advise for these two. The pool gets one page of a class that would lose items by it.
+-- slate.judge.page_plan would advise for these two. The pool gets one page of a class that would lose items by it.
 function M.pages(one, from_id, to_id)
     local from, to = view.row_of(one.rows, from_id), view.row_of(one.rows, to_id)
     if not from then
@@ -95,8 +96,7 @@ function M.pages(one, from_id, to_id)
     elseif not to then
         return math.max(1, math.tointeger(math.min(from.free_pages or 0, (from.pages or 0) // 2) // 1))
     end
-    local _, _, _, pages = starving.donor_for(to, { from, to })
-    return pages or 1
+    return page_plan.pages(one, to, from)
 end
 
 -- settings ------------------------------------------------------------------------------------

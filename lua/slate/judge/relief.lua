@@ -11,6 +11,7 @@
 local answers = require "slate.facts.answers"
 local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
+local page_plan = require "slate.judge.page_plan"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local verdict = require "slate.judge.verdict"
@@ -18,70 +19,40 @@ local view = require "slate.judge.view"
 
 local M = {}
 
--- The relief of a class that starves: the move of pages that every screen and command names, and whether to advise it.
--- Pure, but for one note in the observer, which keeps an advice from changing.
---
--- A class starves by the lives of its items. Pages help only if they bring hits: a class that no client reads evicts as
--- before, and its donor loses. So a move is advised once slate.judge.verdict promises a gain, and until the promised
--- gain is gone; while no prediction is possible, by the lives alone.
+-- The move for each class in need is in slate.judge.page_plan.
 
---- The move for a class, whether it starves or not: { from, to, pages, free_pages (whole ones of the donor), lifetime_s
--- (how long the donor would keep its items), made (what slate.judge.verdict predicts; if nil, `why` has the reason),
--- is_advised }; nil if no class can give. one: of slate.judge.view; curves: as for slate.judge.verdict, or nil.
+--- The plan of page moves of slate.judge.page_plan. one: of slate.judge.view; curves: as for slate.judge.verdict, or
+-- nil.
+function M.plan(one, curves)
+    return one.plan and one:plan(curves) or page_plan.of(one, curves)
+end
+
+--- The move of the plan for a class, or the one that suits it best; nil if no class can give.
 function M.of(one, id, curves)
-    local row = view.row_of(one.rows, id)
-    if not row then
-        return nil
-    end
-    local donor, free_pages, lifetime_s, pages = starving.donor_for(row, one.rows)
-    if not donor then
-        return nil
-    end
-    local move = { from = donor.id, to = id, pages = pages, free_pages = free_pages, lifetime_s = lifetime_s }
-    move.made, move.why = verdict.predicted_move(one, donor.id, id, pages, curves)
-    if not move.made then
-        move.is_advised = true
-        return move
-    end
-    local was = one.relieved[id] == donor.id
-    move.is_advised = verdict.promise(move.made) == "gain" or was and move.made.hit_ratio_change > 0
-    one.relieved[id] = move.is_advised and donor.id or nil
-    return move
+    M.plan(one, curves)
+    return page_plan.move(one, id, one.curves or curves)
 end
 
---- The first class that starves and to which a move is advised, and the move; nil without one.
+--- The first class that starves, and the move to it; nil without one.
 function M.in_need(one, curves)
-    for _, row in ipairs(starving.in_order(one.rows)) do
-        local move = M.of(one, row.id, curves)
-        if move and move.is_advised then
-            return row.id, move
+    for _, move in ipairs(M.plan(one, curves).advised) do
+        if not move.refuses then
+            return move.to, move
         end
     end
 end
 
---- The first class that refuses stores, and the move for it (nil if no class can give); nil without such a class.
-function M.refusing(one, curves)
-    for _, row in ipairs(one.rows or {}) do
-        if view.refuses(row) then
-            return row, M.of(one, row.id, curves)
-        end
-    end
-end
-
---- The curves on which the moves for starving classes rest, by class id, 0 for the whole cache: slated is queried for
--- these. Empty if no class starves.
+--- The curves on which the plan rests, by class id, 0 for the whole cache: slated is queried for these. Empty if no
+-- class is in need.
 function M.wanted(one)
     local ids, is_there = {}, {}
     local function add(id)
         ids[#ids + 1], is_there[id] = not is_there[id] and id or nil, true
     end
-    for _, row in ipairs(starving.in_order(one.rows)) do
-        local donor = starving.donor_for(row, one.rows)
-        if donor then
-            add(0)
-            add(donor.id)
-            add(row.id)
-        end
+    for _, move in ipairs(M.plan(one)) do
+        add(0)
+        add(move.from)
+        add(move.to)
     end
     return ids
 end
@@ -106,21 +77,31 @@ function M.need_words(row, move)
         units.rate(row.mean_evicted_per_s), units.age(row.life_s), move.from, M.donor_has(move))
 end
 
---- A sentence: a class starves, but pages would not help. It has the predicted gain of the best move.
+--- A sentence: a class evicts early, but pages would not help. It has the predicted gain of the best move.
 function M.no_use(move)
-    return ("class %d starves, but %s of class %d would bring %s"):format(move.to, units.plural(move.pages, "page"),
-        move.from, verdict.prediction_words(move.made))
+    return ("class %d evicts items after %s, but %s of class %d would bring %s"):format(move.to,
+        units.age(move.row.life_s), units.plural(move.pages, "page"), move.from, verdict.prediction_words(move.made))
 end
 
---- A sentence: further classes starve, besides the class reported in full; nil if there is none. ids: of these classes;
--- is_advised: whether moves to them are advised.
+--- The effect of all moves of the plan, in words.
+function M.sum_words(plan)
+    local one = plan.advised[1]
+    local what = plan.advised[2] and ("These %d moves together"):format(#plan.advised)
+        or units.plural(one.pages, "page") .. " from there"
+    return plan.sum and ("%s should bring %s"):format(what, verdict.prediction_words(plan.sum))
+        or ("What %s would bring is not known: %s"):format(what, one.why)
+end
+
+--- A sentence: further classes are in need, besides the class reported in full; nil if there is none. ids: of these
+-- classes; is_advised: whether moves to them are advised.
 function M.further(ids, is_advised)
     if #ids == 0 then
         return nil
     end
-    return ("%s %s, too%s"):format((#ids == 1 and "class " or "classes ") .. table.concat(ids, ", "),
-        #ids == 1 and "starves" or "starve", is_advised and "" or (", and no move to %s is advised"):format(
-            #ids == 1 and "it" or "them"))
+    local names, is_one = (#ids == 1 and "class " or "classes ") .. table.concat(ids, ", "), #ids == 1
+    return is_advised and ("%s %s, too: slatectl advise pages has the plan"):format(names,
+        is_one and "starves" or "starve") or ("%s %s items early, too, and pages would bring %s nothing"):format(names,
+        is_one and "evicts" or "evict", is_one and "it" or "them")
 end
 
 --- The remedy if a move is not advised: words that continue the sentence of M.no_use, and the command to type.
@@ -142,24 +123,10 @@ function M.instead(one, move, memory, policy)
     return "its pages may stay as they are", "leave the pages; slatectl advise pages shows when that changes"
 end
 
---- Notes that pages of a donor are advised to a class. receivers: the classes by the id of the donor; empty at first.
--- Returns the other class to which these pages were advised before: one page cannot help two classes; else nil.
-function M.taken_before(receivers, move)
-    local first = move and receivers[move.from]
-    if move and not first then
-        receivers[move.from] = move.to
-    end
-    return first and first ~= move.to and first or nil
-end
-
---- What helps a class that starves or refuses stores, with the command to type. move: of M.of, or nil; first: of
--- M.taken_before.
-function M.remedy(move, first)
+--- What helps a class that starves or refuses stores, with the command to type. move: of M.of, or nil.
+function M.remedy(move)
     if not move then
         return "no other class has a page to spare"
-    elseif first then
-        return ("class %d comes first, which gets pages of class %d, too: look again after that move"):format(first,
-            move.from)
     end
     return ("try slatectl move %d %d %d --dry-run (class %d: %skeeps its items %s)"):format(move.from, move.to,
         move.pages, move.from, move.free_pages > 0 and units.plural(move.free_pages, "free page") .. ", " or "",
@@ -167,23 +134,24 @@ function M.remedy(move, first)
 end
 
 --- What to do about classes that starve or refuse stores, as sentences with the command to type if there is one, in the
--- order of every report. Of the classes that starve one is reported in full. Empty if no class needs help and the
--- server reports the statistics for that. rows: of slate.judge.view.classes.
+-- order of the plan. Of the classes that starve one is reported in full. Empty if no class needs help and the server
+-- reports the statistics for that. rows: of slate.judge.view.classes.
 function M.advice(one, rows, curves)
-    local sentences, receivers = {}, {}
+    local sentences, plan = {}, M.plan(one, curves)
     local is_named, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
-    for _, row in ipairs(starving.in_order(rows, function(row) return row.starves or view.refuses(row) end)) do
-        local refuses, move = view.refuses(row), M.of(one, row.id, curves)
-        local is_advised = not move or move.is_advised
-        if not refuses and is_named[is_advised] then
-            table.insert(further[is_advised], ("%d"):format(row.id))
-        elseif refuses or is_advised then
-            sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id, refuses and "refuses stores" or "starves",
-                M.remedy(move, M.taken_before(receivers, move)))
+    for _, row in ipairs(plan.stuck) do
+        sentences[#sentences + 1] = ("class %d refuses stores: %s"):format(row.id, M.remedy(nil))
+    end
+    for _, move in ipairs(plan) do
+        if not move.refuses and is_named[move.is_advised] then
+            table.insert(further[move.is_advised], ("%d"):format(move.to))
+        elseif move.is_advised then
+            sentences[#sentences + 1] = ("class %d %s: %s"):format(move.to,
+                move.refuses and "refuses stores" or "starves", M.remedy(move))
         else
             sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.instead(one, move)))
         end
-        is_named[is_advised] = is_named[is_advised] or not refuses
+        is_named[move.is_advised] = is_named[move.is_advised] or not move.refuses
     end
     sentences[#sentences + 1] = M.further(further[true], true)
     sentences[#sentences + 1] = M.further(further[false], false)
@@ -193,22 +161,17 @@ function M.advice(one, rows, curves)
     return sentences
 end
 
---- For slatetop: the advised move, in a sentence with its key, or why none is advised; a list of one { text, tone }.
--- replies: curves.
+--- For slatetop: the first move of the plan, in a sentence with its key, or why none is advised; a list of one { text,
+-- tone }. replies: curves.
 function M.relief_sentence(one, replies)
-    local refusing, move = M.refusing(one, replies.curves)
-    local id = refusing and refusing.id
-    if not refusing then
-        id, move = M.in_need(one, replies.curves)
+    local plan = M.plan(one, replies.curves)
+    local move = plan[1]
+    if plan.stuck[1] then
+        return { { text = ("%s; %s"):format(M.refusal(plan.stuck[1]), M.remedy(nil)) } }
+    elseif move and move.is_advised then
+        return { { text = ("class %d %s: %s from class %d, m reviews it"):format(move.to,
+            move.refuses and "refuses stores" or "starves", units.plural(move.pages, "page"), move.from) } }
     end
-    if move then
-        return { { text = ("class %d %s: %s from class %d, m reviews it"):format(id,
-            refusing and "refuses stores" or "starves", units.plural(move.pages, "page"), move.from) } }
-    elseif refusing then
-        return { { text = ("%s; %s"):format(M.refusal(refusing), M.remedy(nil)) } }
-    end
-    local worst = starving.in_order(one.rows)[1]
-    move = worst and M.of(one, worst.id, replies.curves)
     return { { text = move and M.no_use(move)
         or (one.knows_starving and "no class starves" or view.STARVING_UNKNOWN)
         .. ": no move is advised; m moves to the class chosen", tone = "note" } }

@@ -121,32 +121,36 @@ function M.has_spare(free_pages)
     return free_pages >= limits.spare_pages
 end
 
--- A class that got pages lately needed them; a class with a single page keeps it.
-local function may_give(row)
-    return (row.pages or 0) >= 2 and not row.is_growing and (row.pages_delta or 0) <= 0
+--- True if a class may give a page: it has two, got none lately, and does not fill its free chunks just now.
+function M.may_give(row)
+    return (row.pages or 0) >= 2 and not row.is_growing and not row.is_filling and (row.pages_delta or 0) <= 0
 end
 
-local function is_better(one, other)
-    return not other or one.free > other.free or one.free == other.free and one.lifetime_s > other.lifetime_s
+--- The whole pages of a class that cost it no items, never its last one.
+function M.free_pages(row)
+    return math.min((row.free_pages or 0) // 1, row.pages - 1)
 end
 
--- A class as a donor: free (whole pages that cost it no items, never its last one) and lifetime_s (how long it would
--- keep its items with one page less, by the lives of its evicted items and by its oldest one).
-local function as_donor(row)
-    return { row = row, free = math.min((row.free_pages or 0) // 1, row.pages - 1),
-        lifetime_s = (M.lived_s(row) or 0) * (1 - 1 / row.pages) }
+--- How long a class would keep its items with a page less, by the lives of its evicted items and by its oldest one.
+function M.lifetime_s(row)
+    return (M.lived_s(row) or 0) * (1 - 1 / row.pages)
+end
+
+--- True if a class is the better donor of two: by its free pages, then by the lives of its items.
+function M.is_richer(row, other)
+    local free, others = M.free_pages(row), M.free_pages(other)
+    return free > others or free == others and M.lifetime_s(row) > M.lifetime_s(other)
 end
 
 -- The two best donors of all: a second one, as no class gives to itself.
 local function best_donors(rows)
     local best, second
     for _, row in ipairs(rows) do
-        if may_give(row) then
-            local one = as_donor(row)
-            if is_better(one, best) then
-                best, second = one, best
-            elseif is_better(one, second) then
-                second = one
+        if M.may_give(row) then
+            if not best or M.is_richer(row, best) then
+                best, second = row, best
+            elseif not second or M.is_richer(row, second) then
+                second = row
             end
         end
     end
@@ -155,63 +159,8 @@ end
 
 -- The best donor for a class, of the two best ones; nil without one.
 local function donor_of(to, donors)
-    local donor = donors[1] and donors[1].row.id == to.id and donors[2] or donors[1]
-    return donor and donor.row.id ~= to.id and donor or nil
-end
-
--- True if a donor is so much better than the advised one that the advice should change.
-local function is_clearly_better(best, advised)
-    if M.has_spare(best.free) and best.free >= limits.clearly_ratio * advised.free then
-        return true
-    end
-    return best.free >= advised.free and best.lifetime_s > limits.clearly_ratio * advised.lifetime_s
-end
-
--- The donor that a judge advised before, if it still serves; else the best one now.
-local function steady_donor(to, rows, best)
-    for _, row in ipairs(best and to.advised and rows or {}) do
-        if row.id == to.advised.from and may_give(row) then
-            local advised = as_donor(row)
-            return is_clearly_better(best, advised) and best or advised
-        end
-    end
-    return best
-end
-
--- The pages after which both classes keep their items equally long: lives are in proportion to pages. Free pages cost
--- nothing: all of them move, but no more than half of the donor's pages. Others cost items: at most a quarter at once.
-local function pages_to_move(to, donor, free, lifetime_s)
-    if free >= 1 then
-        return math.max(1, math.min(free, donor.pages // 2) // 1)
-    end
-    local own_s = to.life_s or M.tail_age_s(to) or 0
-    local whole_s = lifetime_s / (1 - 1 / donor.pages)
-    local even = (whole_s - own_s) / (whole_s / donor.pages + own_s / math.max(to.pages or 1, 1))
-    even = even == even and even or 0 -- both lives are 0
-    return math.max(1, math.min(even, donor.pages / 4) // 1)
-end
-
--- The number of pages advised before for this donor, if about as many are right now. Never more free pages than there
--- are.
-local function steady_pages(to, donor, free, pages)
-    local was = to.advised and to.advised.from == donor.id and to.advised.pages
-    if not was or free >= 1 and was > pages or was > limits.clearly_ratio * pages
-        or pages > limits.clearly_ratio * was then
-        return pages
-    end
-    return math.max(1, math.min(was, donor.pages - 1))
-end
-
---- The best donor for a class: whole free pages first, then the class that keeps its items longest. Never one that just
--- got pages. The advice of a judge, in the field advised, stays until another donor, or another number of pages, is
--- twice as good. Returns the donor's row, the whole pages that cost it nothing, the seconds that it would keep its
--- items with a page less, and how many pages to move; or nil.
-function M.donor_for(to, rows)
-    local donor = steady_donor(to, rows, donor_of(to, best_donors(rows)))
-    if donor then
-        local pages = math.tointeger(pages_to_move(to, donor.row, donor.free, donor.lifetime_s))
-        return donor.row, donor.free, donor.lifetime_s, math.tointeger(steady_pages(to, donor.row, donor.free, pages))
-    end
+    local donor = donors[1] and donors[1].id == to.id and donors[2] or donors[1]
+    return donor and donor.id ~= to.id and donor or nil
 end
 
 -- Stores a sample: for each class the last few, newest first.
@@ -224,10 +173,11 @@ local function remember(judge, rows, about)
         end
         local one = { chunk_bytes = row.chunk_bytes, starves = was and was.starves, well_s = was and was.well_s or 0,
             evicted_at_s = (row.evicted_per_s or 0) > 0 and about.time_s or was and was.evicted_at_s,
-            advised = was and was.advised }
+            grew_at_s = (row.pages_delta or 0) > 0 and about.time_s or was and was.grew_at_s }
         -- A class that gave pages away evicted the items in these pages: such a sample shows no need.
         local gave = (row.pages_delta or 0) < 0
         one[1] = { evicted_per_s = not gave and row.evicted_per_s or 0, interval_s = gave and 0 or interval_s,
+            over_s = interval_s, filled_pages = (about.filled_pages or {})[row.id] or 0,
             grew = (row.pages_delta or 0) > 0 }
         if was then
             table.move(was, 1, judge.samples - 1, 2, one)
@@ -250,11 +200,26 @@ end
 -- True if the best donor keeps its items at least `times` times as long as this class, and apart_s longer. A donor of
 -- free pages loses nothing, unless its items are younger: then it is about to fill them.
 local function is_better_off(row, donor, by_hits, times, apart_s)
-    local age_s, own_s, lifetime_s = M.tail_age_s(donor.row), M.lived_s(row), donor.lifetime_s
-    if M.has_spare(donor.free) and not (age_s and age_s < own_s) then
+    local age_s, own_s, lifetime_s = M.tail_age_s(donor), M.lived_s(row), M.lifetime_s(donor)
+    if M.has_spare(M.free_pages(donor)) and not (age_s and age_s < own_s) then
         return true
     end
     return not by_hits and lifetime_s >= times * row.life_s and lifetime_s >= row.life_s + apart_s
+end
+
+-- True if a class has free pages and will fill them within a minute, at the rate of the stored samples; or it got pages
+-- within the last minute.
+local function is_filling(state, row, time_s)
+    local free, filled, over_s = row.free_pages or 0, 0, 0
+    if free < 1 then
+        return false
+    elseif state.grew_at_s and state.grew_at_s > time_s - limits.idle_fills_s then
+        return true
+    end
+    for _, sample in ipairs(state) do
+        filled, over_s = filled + sample.filled_pages, over_s + sample.over_s
+    end
+    return over_s > 0 and free <= filled / over_s * limits.idle_fills_s
 end
 
 local function judge_class(state, row, donors, about, all_per_s)
@@ -275,41 +240,18 @@ local function judge_class(state, row, donors, about, all_per_s)
     end
 end
 
--- The move that is advised to a class: the same as before while that holds; none if the class does not starve; a new
--- one after it got pages.
-local function advise(state, row, rows)
-    row.advised = row.starves and (row.pages_delta or 0) <= 0 and state.advised or nil
-    if row.starves then
-        local donor, _, _, pages = M.donor_for(row, rows)
-        row.advised = donor and { from = donor.id, pages = pages }
-    end
-    state.advised = row.advised
-end
-
--- The class to report first: the one that evicts most. It stays first until another class evicts twice as much.
-local function worst_of(rows, was_id)
-    local worst, was
-    for _, row in ipairs(rows) do
-        if row.starves then
-            worst = (not worst or row.mean_evicted_per_s > worst.mean_evicted_per_s) and row or worst
-            was = row.id == was_id and row or was
-        end
-    end
-    return was and worst.mean_evicted_per_s < limits.clearly_ratio * was.mean_evicted_per_s and was or worst
-end
-
-local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "starves", "is_worst",
-    "advised" }
+local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "is_filling", "starves",
+    "lives_short", "is_worst", "advised" }
 
 --- Takes the next sample of a server, and writes the judgement into its rows: mean_evicted_per_s over the judge's
 -- samples, life_s (how long evicted items have lived, at most the server's uptime or the age of the oldest item; nil if
 -- the class evicts nothing), evicts_lately (anything within ten seconds, also while the class gave pages away),
--- is_growing, starves (true or false; absent, as evicts_lately and mean_evicted_per_s, if evictions are not reported),
--- is_worst (true for the starving class that is reported first; else absent) and advised (the move for a class that
--- starves: { from, pages }; absent if no class can give). about: time_s and interval_s of the sample; uptime_s of the
--- server, if known; by_hits: pages go to where they bring most hits (automove utility), so lives need not be alike and
--- only free pages count. Rows of a sample that the judge has seen get the same values again. Cost: O(classes) for each
--- class that starves.
+-- is_growing, is_filling (its free chunks will be used within a minute, or came within the last one) and starves (true
+-- or false; absent, as evicts_lately and mean_evicted_per_s, if evictions are not reported). slate.judge.page_plan then
+-- takes starves back where pages would bring nothing. about: time_s and interval_s of the sample; uptime_s of the
+-- server, if known; filled_pages: by class id, the pages of chunks that it has filled since the sample before; by_hits:
+-- pages go to where they bring most hits (automove utility), so lives need not be alike and only free pages count. Rows
+-- of a sample that the judge has seen get the same values again. Cost: O(classes).
 function Judge:observe(rows, about)
     if self.time_s == about.time_s then
         for _, row in ipairs(rows) do
@@ -331,23 +273,23 @@ function Judge:observe(rows, about)
         row.life_s = per_s > 0 and math.min((row.items or 0) / per_s, longest_s) or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
         row.evicts_lately = state.evicted_at_s ~= nil and state.evicted_at_s > about.time_s - limits.lately_s
+        row.is_filling = is_filling(state, row, about.time_s)
     end
     local donors = best_donors(rows)
     for _, row in ipairs(rows) do
         local state = self.classes[row.id]
         judge_class(state, row, donors, about, all_per_s)
         row.starves = state.starves and (row.pages or 0) > 0 or false
-        advise(state, row, rows)
         if not row.evicted_per_s then -- evictions are not reported
             row.starves, row.evicts_lately, row.mean_evicted_per_s = nil, nil, nil
         end
         state.last_row = row
     end
-    local worst = worst_of(rows, self.worst_id)
-    self.worst_id = worst and worst.id
-    if worst then
-        worst.is_worst = true
-    end
+end
+
+--- True if a class starves by the lives of its items, whether pages would help it or not.
+function M.is_short(row)
+    return row.starves or row.lives_short or false
 end
 
 -- True if the class of row a is reported before that of row b: the worst first, then by evictions.

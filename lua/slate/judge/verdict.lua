@@ -112,10 +112,11 @@ local function joint(one, other)
 end
 
 --- The predicted effect of moving pages from class src to class dst (0: the pool). one, curves: as for M.figures_seen.
--- Returns { hit_ratio_change, least, most (all three of the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and
--- why there is none. Some nine of ten changes lie from least to most. A gain may be far more than predicted, as hits
--- may grow as the pages do (slate.base.policy_curve); it is seldom much less.
-function M.predicted_move(one, src, dst, pages, curves)
+-- given: pages that src gives to others besides; nil for none. Returns { hit_ratio_change, least, most (all three of
+-- the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and why there is none. Some nine of ten changes lie from
+-- least to most. A gain may be far more than predicted, as hits may grow as the pages do (slate.base.policy_curve); it
+-- is seldom much less.
+function M.predicted_move(one, src, dst, pages, curves, given)
     local seen, reads_per_s, seen_s = M.figures_seen(one, curves)
     if not seen then
         return nil, reads_per_s
@@ -129,7 +130,11 @@ function M.predicted_move(one, src, dst, pages, curves)
         won, won_least, won_most = policy_curve.gain(receiver, pages)
     end
     if donor then
-        lost, lost_least, lost_most = policy_curve.cost(donor, pages)
+        lost, lost_least, lost_most = policy_curve.cost(donor, (given or 0) + pages)
+    end
+    if donor and given then
+        local before, before_least, before_most = policy_curve.cost(donor, given)
+        lost, lost_least, lost_most = lost - before, lost_least - before_least, lost_most - before_most
     end
     local change = (won - lost) / reads_per_s
     local below = math.max(limits.prediction_band_least_ratio, joint(won - won_least, lost_most - lost) / reads_per_s)

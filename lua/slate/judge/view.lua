@@ -6,6 +6,7 @@
 local automove = require "slate.facts.automove"
 local incident = require "slate.judge.incident"
 local limits = require "slate.judge.thresholds"
+local page_plan = require "slate.judge.page_plan"
 local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
 local verdict = require "slate.judge.verdict"
@@ -79,7 +80,7 @@ local function class_row(class, before, rates)
         used_ratio = ratio(class.used_chunks, class.total_chunks),
         free_pages = ratio(sum(class.free_chunks, class.free_chunks_end), page_chunks), items = class.number,
         get_hits_per_s = rates.get_hits_per_s, set_per_s = rates.cmd_set_per_s, evicted_per_s = rates.evicted_per_s,
-        out_of_memory_per_s = rates.outofmemory_per_s, age_s = class.age, flags = {},
+        out_of_memory_per_s = rates.outofmemory_per_s, age_s = class.age,
     }
 end
 
@@ -108,7 +109,8 @@ end
 M.STARVING_UNKNOWN = "which class starves is not known: this server does not report evictions by class"
 
 -- The state of a class in one word: "empty" (no pages), "unknown" (no rates, or pages not reported), "starving",
--- "evicting" (as a full cache does), "spare" (evicts nothing and has pages of free chunks to give) or "calm".
+-- "no_gain" (its items live short lives, but pages would bring nothing), "evicting" (as a full cache does), "spare"
+-- (evicts nothing and has pages of free chunks to give) or "calm".
 local function state_of(row)
     if row.pages == 0 then
         return "empty"
@@ -116,20 +118,18 @@ local function state_of(row)
         return "unknown"
     elseif row.starves then
         return "starving"
+    elseif row.lives_short then
+        return "no_gain"
     elseif row.evicts_lately then
         return "evicting"
     end
     return starving.has_spare(row.free_pages or 0) and "spare" or "calm"
 end
 
--- True if a class soon fills its free chunks, as after a receipt of pages. before: the class as of interval_s ago, or
--- nil.
-local function is_filling(class, before, interval_s)
-    if not (before and interval_s and class.used_chunks and before.used_chunks) then
-        return false
-    end
-    local taken_per_s = (class.used_chunks - before.used_chunks) / interval_s
-    return (sum(class.free_chunks, class.free_chunks_end) or 0) <= taken_per_s * limits.idle_fills_s
+-- The pages of chunks that a class has filled since `before`; nil if unknown.
+local function filled_pages(class, before)
+    return before and class.used_chunks and before.used_chunks
+        and ratio(class.used_chunks - before.used_chunks, class.chunks_per_page)
 end
 
 --- Whether a class refuses stores for want of memory.
@@ -137,17 +137,19 @@ function M.refuses(row)
     return (row.out_of_memory_per_s or 0) > 0
 end
 
-local function add_flags(rows, is_filling_by_id)
+-- Writes the state and the flags of rows, after their judgement.
+local function add_flags(rows)
     for _, row in ipairs(rows) do
-        row.state = state_of(row)
+        row.state, row.flags = state_of(row), {}
         if M.refuses(row) then
             row.flags[#row.flags + 1] = "out_of_memory"
         end
         if row.starves then
             row.flags[#row.flags + 1] = "starving"
+        elseif row.lives_short then
+            row.flags[#row.flags + 1] = "no_gain"
         end
-        local is_idle = row.evicted_per_s == 0 and (row.free_pages or 0) >= limits.idle_pages
-        if is_idle and (row.pages_delta or 0) <= 0 and not is_filling_by_id[row.id] then
+        if row.evicted_per_s == 0 and (row.free_pages or 0) >= limits.idle_pages and not row.is_filling then
             row.flags[#row.flags + 1] = "idle"
         end
     end
@@ -169,26 +171,28 @@ end
 
 --- One row for each class, by id. `before` and `rates` may be nil: rates are absent then. judge: of
 -- slate.judge.starving, for callers with a series of snapshots; without one this pair of snapshots alone is judged.
--- flags: "out_of_memory" (stores fail), "starving" (see slate.judge.starving), "idle" (holds whole pages of free
--- chunks, does not fill them within a minute, and evicts nothing).
+-- flags: "out_of_memory" (stores fail), "starving" (see slate.judge.starving), "no_gain" (its items live short lives,
+-- but pages would bring nothing), "idle" (holds whole pages of free chunks, does not fill them within a minute, and
+-- evicts nothing).
 function M.classes(now, before, rates, judge)
     local earlier = before and not (rates and rates.reset) and snapshot.earlier_by_id(before, now) or {}
     local rates_by_id = rates and snapshot.by_id(rates) or {}
-    local rows, slack, is_filling_by_id = {}, slack_by_id(now), {}
+    local rows, slack, filled = {}, slack_by_id(now), {}
     for i, class in ipairs(now.classes) do
         rows[i] = class_row(class, earlier[class.id], rates_by_id[class.id] or {})
         rows[i].slack_ratio = slack[class.id]
         -- The idle time of evicted items: less than the tail's age if the policy evicts new items first.
         local last_s = (rows[i].evicted_per_s or 0) > 0 and class.evicted_time
         rows[i].victim_age_s = last_s and math.min(last_s, rows[i].age_s or last_s) or rows[i].age_s
-        is_filling_by_id[class.id] = is_filling(class, earlier[class.id], rates and rates.interval_s)
+        filled[class.id] = filled_pages(class, earlier[class.id])
     end
     if rates and not rates.reset then
         -- Under slated's utility, classes are not meant to have equal ages: a page moved by age would take hits away.
         (judge or starving.judge(1)):observe(rows, { time_s = now.time_s, interval_s = rates.interval_s,
-            uptime_s = now.general.uptime, by_hits = M.automove_mode(now) == "utility" and now.slated ~= nil })
+            uptime_s = now.general.uptime, filled_pages = filled,
+            by_hits = M.automove_mode(now) == "utility" and now.slated ~= nil })
     end
-    add_flags(rows, is_filling_by_id)
+    add_flags(rows)
     return rows
 end
 
@@ -198,8 +202,9 @@ function M.note(row)
     for _, flag in ipairs(row.flags) do
         if flag == "idle" then
             words[#words + 1] = ("idle: %d free"):format(row.free_pages // 1)
-        elseif flag == "starving" then
-            words[#words + 1] = "starves: items live " .. require("slate.base.units").age(row.life_s)
+        elseif flag == "starving" or flag == "no_gain" then
+            words[#words + 1] = ("%s: items live %s"):format(flag == "starving" and "starves" or "pages bring nothing",
+                require("slate.base.units").age(row.life_s))
         else
             words[#words + 1] = (flag:gsub("_", " "))
         end
@@ -332,10 +337,11 @@ Observer.__name = "slate.judge.view.observer"
 -- `classes`), reports_classes (of slate.facts.snapshot), knows_starving, youngest_s (of slate.judge.starving), over (of
 -- slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving), past and recent (of
 -- slate.judge.verdict), course, incidents (of slate.judge.incident) and news (its sentences on the last snapshot),
--- automove (the mode in words; "" if the server does not report it) and relieved (notes of slate.judge.relief).
+-- automove (the mode in words; "" if the server does not report it) and curves (for slate.judge.page_plan; nil until a
+-- caller sets them).
 function M.observer()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
-        course = M.course(), incidents = incident.watch(), recent = verdict.recent(), relieved = {} }, Observer)
+        course = M.course(), incidents = incident.watch(), recent = verdict.recent() }, Observer)
 end
 
 --- Takes the next snapshot of the server. A restart or a reset of the counters clears the history, and so does a clock
@@ -349,7 +355,7 @@ function Observer:observe(now)
     end
     if is_set_back or rates and rates.reset then
         self.judge, self.past, self.recent = starving.judge(), verdict.past(), verdict.recent()
-        self.relieved = {}
+        self.advised, self.curves = nil, nil
     end
     self.past:add(now)
     self.course:add(now)
@@ -357,6 +363,7 @@ function Observer:observe(now)
     self.news = self.incidents:add(now)
     self.now, self.before, self.rates = now, before, rates
     self.rows = M.classes(now, before, rates, self.judge)
+    self:plan()
     self.reports_classes = snapshot.reports_classes(now)
     self.knows_starving = M.knows_starving(now, rates, self.rows)
     self.youngest_s = starving.youngest_s(self.rows)
@@ -364,13 +371,20 @@ function Observer:observe(now)
     self.automove = automove.reported((now.settings or {}).slab_automove)
 end
 
---- The best donor for the class of this id (see slate.judge.starving.donor_for): its id, its free pages, the seconds
--- that it would keep its items, and how many pages to move; nil if no class can give.
+--- The plan of page moves (of slate.judge.page_plan) by these curves, or by the last ones; the states of the rows
+-- follow it.
+function Observer:plan(curves)
+    self.curves = curves or self.curves
+    local plan = page_plan.of(self, self.curves)
+    add_flags(self.rows or {})
+    return plan
+end
+
+--- The move that suits the class of this id best: its donor's id, and how many pages to move; nil if no class can give.
 function Observer:donor_for(id)
-    local row = M.row_of(self.rows, id)
-    if row then
-        local donor, free_pages, lifetime_s, pages = starving.donor_for(row, self.rows)
-        return donor and donor.id, free_pages, lifetime_s, pages
+    local move = page_plan.move(self, id, self.curves)
+    if move then
+        return move.from, move.pages
     end
 end
 

@@ -1,0 +1,317 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The plan of page moves for all classes in need, one move for each: every screen and command names these moves, in
+-- this order. Classes that refuse stores come first, then those that starve, the largest predicted gain first. Pure.
+--
+-- Each class in turn gets as many pages as it can use and as bring it more hits than its donor loses; its donor is the
+-- class for which that is most. A class starves by the lives of its items, but pages help only if they bring hits: a
+-- class that no client reads evicts as before, and its donor loses. So a move is advised once a gain is predicted, and
+-- until that gain is gone; while no prediction is possible, by the lives alone.
+local limits = require "slate.judge.thresholds"
+local policy_curve = require "slate.base.policy_curve"
+local starving = require "slate.judge.starving"
+local verdict = require "slate.judge.verdict"
+
+local order = require "slate.base.order"
+local largest_first = order.largest_first
+
+local M = {}
+
+local PAGE_BYTES <const> = 1 << 20
+local STEPS <const> = 16 -- moves of so many sizes are compared,
+local DONORS <const> = 3 -- from so many donors: those whose next page costs least
+
+local function refuses(row)
+    return (row.out_of_memory_per_s or 0) > 0
+end
+
+-- The pages that a class can use. At most: those that it fills with the items that it evicts and refuses now, in half
+-- of the time after which free pages are idle (it evicts less as it fills). At least: those that its misses need at
+-- today's hits a page, as if all keys were equally popular. Between both the geometric mean. class: the row's figures,
+-- of slate.judge.verdict; nil if unknown.
+local function usable_pages(row, class)
+    local items_per_s = (row.mean_evicted_per_s or 0) + (row.out_of_memory_per_s or 0)
+    local most = items_per_s * limits.idle_fills_s / 2 * (row.chunk_bytes or PAGE_BYTES) / PAGE_BYTES
+    local least = class and class.hits_per_s > 0 and not refuses(row)
+        and math.min(most, (row.pages or 0) * class.misses_per_s / class.hits_per_s) or most
+    return math.max(1, math.tointeger(math.sqrt(least * most) // 1) or 1)
+end
+
+-- What is known while a plan is made: the rows as donors that have given the pages of earlier moves.
+local function state_of(one, curves)
+    local self = { one = one, curves = curves, seen = verdict.figures_seen(one, curves), given = {}, gain_of_page = {},
+        was = {} }
+    for _, row in ipairs(one.rows) do
+        local class = self.seen and self.seen.by_id[row.id]
+        if (row.pages_delta or 0) <= 0 then -- else pages came: the advice is a new one
+            self.was[row.id] = one.advised and one.advised[row.id]
+        end
+        self.gain_of_page[row.id] = class and (starving.is_short(row) or refuses(row)) and policy_curve.gain(class, 1)
+            or nil
+    end
+    return self
+end
+
+-- The rows of the classes that may give pages to `to`, less the pages that they give already. A class that pages would
+-- help itself gives none.
+local function donors_of(self, to)
+    local donors = {}
+    for _, row in ipairs(self.one.rows) do
+        local given = self.given[row.id] or 0
+        local is_in_need = starving.is_short(row) and (self.gain_of_page[row.id] or 1) > 0
+        if row.id ~= to.id and not is_in_need and not refuses(row) and starving.may_give(row)
+            and row.pages - given >= 2 then
+            donors[#donors + 1] = given == 0 and row or setmetatable({ pages = row.pages - given,
+                free_pages = math.max(0, (row.free_pages or 0) - given) }, { __index = row })
+        end
+    end
+    return donors
+end
+
+-- The most pages that a donor may give: its free ones, else half of those that it has.
+local function most_pages(donor)
+    return math.max(1, math.tointeger(math.max(starving.free_pages(donor), donor.pages // 2)))
+end
+
+-- The hits a second that a move of so many pages brings: those of the class that gets them, less those of the donor.
+local function net_hits(self, to, donor, pages)
+    local class, giver = self.seen.by_id[to.id], self.seen.by_id[donor.id]
+    local given = self.given[donor.id] or 0
+    return policy_curve.gain(class, pages) - policy_curve.cost(giver, given + pages) + policy_curve.cost(giver, given)
+end
+
+-- The number of pages, up to `most`, that brings most hits, and these hits.
+local function best_pages(self, to, donor, most)
+    local best, best_hits = 1, net_hits(self, to, donor, 1)
+    local step = math.max(1, most // STEPS)
+    for pages = 1 + step, most, step do
+        local hits = net_hits(self, to, donor, pages)
+        if hits <= best_hits then
+            break
+        end
+        best, best_hits = pages, hits
+    end
+    return best, best_hits
+end
+
+-- The donors whose next page costs least hits, and the one that was advised before.
+local function cheapest_donors(self, to)
+    local donors, cost, was = donors_of(self, to), {}, self.was[to.id]
+    for _, donor in ipairs(donors) do
+        local given, class = self.given[donor.id] or 0, self.seen.by_id[donor.id]
+        cost[donor] = policy_curve.cost(class, given + 1) - policy_curve.cost(class, given)
+    end
+    table.sort(donors, function(a, b)
+        return cost[a] < cost[b] or cost[a] == cost[b] and starving.is_richer(a, b)
+    end)
+    local list = order.first(donors, DONORS)
+    for i = DONORS + 1, #donors do
+        list[#list + 1] = was and was.from == donors[i].id and donors[i] or nil
+    end
+    return list
+end
+
+-- The donor whose pages bring most hits to a class, and their number; the donor that was advised before stays until
+-- another one is twice as good. nil if no class can give.
+local function donor_by_hits(self, to, usable)
+    local best, best_count, best_hits
+    local was, was_count, was_hits
+    for _, donor in ipairs(cheapest_donors(self, to)) do
+        local most = math.min(usable, most_pages(donor))
+        local pages, hits = best_pages(self, to, donor, most)
+        if refuses(to) then -- it needs these pages, whatever hits they bring
+            pages, hits = most, net_hits(self, to, donor, most)
+        end
+        if not best or hits > best_hits then
+            best, best_count, best_hits = donor, pages, hits
+        end
+        if self.was[to.id] and self.was[to.id].from == donor.id then
+            was, was_count, was_hits = donor, pages, hits
+        end
+    end
+    if was and best_hits < limits.clearly_ratio * was_hits then
+        return was, was_count
+    end
+    return best, best_count
+end
+
+-- True if a donor is so much better than the advised one that the advice should change.
+local function is_clearly_better(donor, advised)
+    local free, was_free = starving.free_pages(donor), starving.free_pages(advised)
+    if starving.has_spare(free) and free >= limits.clearly_ratio * was_free then
+        return true
+    end
+    return free >= was_free and starving.lifetime_s(donor) > limits.clearly_ratio * starving.lifetime_s(advised)
+end
+
+-- The pages after which both classes keep their items equally long: lives are in proportion to pages. Free pages cost
+-- nothing; of others at most a quarter moves at once, since no hits are known.
+local function pages_by_lives(to, donor)
+    local free = starving.free_pages(donor)
+    if free >= 1 then
+        return free
+    end
+    local own_s, whole_s = to.life_s or starving.tail_age_s(to) or 0, starving.lived_s(donor) or 0
+    local even = (whole_s - own_s) / (whole_s / donor.pages + own_s / math.max(to.pages or 1, 1))
+    return math.min(even == even and even or 0, donor.pages / 4) // 1 -- not a number where both lives are 0
+end
+
+-- The donor for a class while no prediction is possible, and the number of pages: the class with most free pages, then
+-- the one that keeps its items longest. nil if no class can give.
+local function donor_by_lives(self, to, usable)
+    local best, was
+    for _, donor in ipairs(donors_of(self, to)) do
+        best = (not best or starving.is_richer(donor, best)) and donor or best
+        was = self.was[to.id] and self.was[to.id].from == donor.id and donor or was
+    end
+    best = was and not is_clearly_better(best, was) and was or best
+    return best, best and math.max(1, math.min(usable, pages_by_lives(to, best)))
+end
+
+-- The number of pages that was advised before, if about as many are right now.
+local function steady_pages(self, to, donor, pages)
+    local was = self.was[to.id]
+    if was and was.from == donor.id and was.pages <= most_pages(donor)
+        and was.pages <= limits.clearly_ratio * pages and pages <= limits.clearly_ratio * was.pages then
+        return was.pages
+    end
+    return math.tointeger(pages)
+end
+
+-- The move to a class; nil if no class can give.
+local function move_to(self, to)
+    local class = self.seen and self.seen.by_id[to.id]
+    local donor, pages = (class and donor_by_hits or donor_by_lives)(self, to, usable_pages(to, class))
+    if not donor then
+        return nil
+    end
+    local was = self.was[to.id]
+    local move = { from = donor.id, to = to.id, pages = steady_pages(self, to, donor, pages), row = to,
+        free_pages = math.tointeger(starving.free_pages(donor)), lifetime_s = starving.lifetime_s(donor),
+        refuses = refuses(to) }
+    move.made, move.why = verdict.predicted_move(self.one, donor.id, to.id, move.pages, self.curves,
+        self.given[donor.id])
+    move.is_advised = move.refuses or not move.made or verdict.promise(move.made) == "gain"
+        or was ~= nil and was.is_advised and was.from == donor.id and move.made.hit_ratio_change > 0
+    return move
+end
+
+-- The rows of the classes in need, in the order in which they get pages: those that refuse stores, then by the hits
+-- that a page brings, else by evictions.
+local function rows_in_need(self)
+    local rows = {}
+    for _, row in ipairs(self.one.rows) do
+        rows[#rows + 1] = (refuses(row) or starving.is_short(row)) and row or nil
+    end
+    local function rank(row)
+        return refuses(row) and row.out_of_memory_per_s * 1e9
+            or self.gain_of_page[row.id] or row.mean_evicted_per_s or 0
+    end
+    return largest_first(rows, rank, "id")
+end
+
+-- The place of a move in the plan: the larger the earlier. first: the id of the class that was first, which stays first
+-- until another one gains twice as much.
+local function rank_of(move, first)
+    local row, gain = move.row, move.made and move.made.hits_per_s
+    local size = move.refuses and row.out_of_memory_per_s or move.is_advised and gain or row.mean_evicted_per_s or 0
+    local kind = move.refuses and 2e12 or move.is_advised and 1e12 or 0
+    return kind + math.min(size, 1e9) * (row.id == first and limits.clearly_ratio or 1)
+end
+
+-- Writes the judgement into the rows: a class starves only if pages would help it.
+local function mark(self, plan)
+    for _, row in ipairs(self.one.rows) do
+        if row.starves ~= nil then
+            row.lives_short = starving.is_short(row)
+            row.starves, row.advised, row.is_worst = false, nil, nil
+        end
+    end
+    for i, move in ipairs(plan) do
+        local row = move.row
+        row.is_worst = i == 1 or nil
+        if row.starves ~= nil then
+            row.starves = row.lives_short and move.is_advised
+        end
+        row.advised = move.is_advised and { from = move.from, pages = move.pages } or nil
+    end
+end
+
+-- The sums of the changes, leasts and mosts of all advised moves: one load makes all of their errors, so these add up.
+-- nil if one has no prediction, or none is advised.
+local function sum_of(plan)
+    local sum = { hit_ratio_change = 0, least = 0, most = 0, hits_per_s = 0, lost_per_s = 0 }
+    for _, move in ipairs(plan.advised) do
+        if not move.made then
+            return nil
+        end
+        for name in pairs(sum) do
+            sum[name] = sum[name] + move.made[name]
+        end
+        sum.seen_s = move.made.seen_s
+    end
+    return sum.seen_s and sum or nil
+end
+
+local function make(one, curves)
+    local self, plan = state_of(one, curves), { stuck = {} }
+    for _, row in ipairs(rows_in_need(self)) do
+        local move = move_to(self, row)
+        plan[#plan + 1] = move
+        plan.stuck[#plan.stuck + 1] = not move and refuses(row) and row or nil
+        if move and move.is_advised then
+            self.given[move.from] = (self.given[move.from] or 0) + move.pages
+        end
+    end
+    largest_first(plan, function(move) return rank_of(move, one.first_in_need) end, "to")
+    plan.advised, plan.state = {}, self
+    one.advised = {}
+    for _, move in ipairs(plan) do
+        one.advised[move.to] = move
+        plan.advised[#plan.advised + 1] = move.is_advised and move or nil
+    end
+    one.first_in_need = plan[1] and plan[1].to
+    plan.sum = sum_of(plan)
+    mark(self, plan)
+    return plan
+end
+
+--- The plan: a list of moves, { from, to, pages, row (of the class that gets them), refuses (it refuses stores),
+-- free_pages (whole ones of the donor), lifetime_s (how long the donor would keep its items with a page less), made
+-- (what slate.judge.verdict predicts; if nil, `why` has the reason), is_advised }; those that are not advised come
+-- last. And advised: the list of the others; sum: what all of these bring, as `made`, or nil; stuck: the rows of
+-- classes that refuse stores while no class can give. one: of slate.judge.view; curves: as for slate.judge.verdict, or
+-- nil. Writes into the rows which classes starve (starves; lives_short where pages would bring nothing), which is first
+-- (is_worst) and the move to each (advised). Made once for a snapshot and its curves.
+function M.of(one, curves)
+    local last = one.page_plan
+    if not last or last.now ~= one.now or last.curves ~= curves then
+        last = { now = one.now, curves = curves, plan = one.rows and make(one, curves) or { advised = {}, stuck = {} } }
+        one.page_plan = last
+    end
+    return last.plan
+end
+
+--- The move to a class: that of the plan; for a class that is not in need, the move that suits it best. nil if no class
+-- can give.
+function M.move(one, id, curves)
+    local plan = M.of(one, curves)
+    for _, move in ipairs(plan) do
+        if move.to == id then
+            return move
+        end
+    end
+    for _, row in ipairs(one.rows or {}) do
+        if row.id == id then
+            return move_to(plan.state, row)
+        end
+    end
+end
+
+--- How many pages to move to a class from a donor that an operator chose. to, from: rows of the observer.
+function M.pages(one, to, from)
+    local self = state_of({ rows = { to, from }, now = one.now, recent = one.recent }, one.curves)
+    local move = move_to(self, to)
+    return move and move.pages or 1
+end
+
+return M
