@@ -100,7 +100,7 @@ local function new_console(server, who)
         console.dropped, console.refused = console.dropped + (dropped or 0), console.refused + (refused or 0)
         one:observe(snapshots.make(now_s, { [4] = snapshots.class({ total_pages = 64 }),
             [12] = snapshots.class({ total_pages = 1 }) }, { cmd_get = console.gets, get_hits = console.hits,
-            evictions = console.evictions, get_misses = console.gets - console.hits,
+            time = now_s // 1, evictions = console.evictions, get_misses = console.gets - console.hits,
             slab_reassign_busy_deletes = console.dropped, store_no_memory = console.refused },
             { slab_reassign = true }))
         console.run()
@@ -295,6 +295,19 @@ describe("undo in slatetop", function()
         assert.same({ 6, 5 }, { entries(console)[2].id, entries(console)[2].undoes })
         console.text = record('"id":5,"what":"set","name":"hot_lru_pct","was":"20","is":"30"')
         assert.truthy(console.undo():find("hot_lru_pct is 20, not 30 as change 5 left it", 1, true))
+    end)
+
+    it("proposes no move from before the server's restart", function()
+        local console = new_console(new_server())
+        local move = '"id":5,"what":"move","src":4,"dst":12,"pages":1,"pid":%d,"started_s":%d'
+        for _, start in ipairs({ { 1, -90 }, { 2, 0 } }) do
+            console.text = record(move:format(start[1], start[2]))
+            local said, proposed = console.undo()
+            assert.is_nil(proposed)
+            assert.truthy(said:find("change 5 cannot be taken back: the server was restarted since", 1, true), said)
+        end
+        console.text = record(move:format(1, 0))
+        assert.equal("move 1 page from class 4 to class 12, change 5 on record", select(2, console.undo()).title)
     end)
 
     it("does not take back a change that others have taken back", function()

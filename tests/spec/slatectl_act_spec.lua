@@ -8,6 +8,7 @@ local fill = require "support.fill"
 local bounds = require "slate.judge.bounds"
 local pipeline = require "support.pipeline"
 local server = require "support.server"
+local snapshot = require "slate.facts.snapshot"
 
 local FLOOR <const> = server.quoted(command.root() .. "/tests/fixtures/policies/floor.lua")
 
@@ -202,6 +203,46 @@ for _, kind in ipairs(server.both()) do
             assert.equal(5, entry.dst)
             ctl.succeed("undo")
             assert.equal(five, fill.pages_of(ctl.client, 5))
+        end)
+
+        it("takes all pages of a policy's run back at once, however many changes were made since", function()
+            local five, twelve = fill.pages_of(ctl.client, 5), fill.pages_of(ctl.client, 12)
+            ctl.refuses(1, "undo --run", "no change by a run or a plan to ")
+            ctl.succeed(("policy run %s floors=5:%d pages_max=1 --apply --max-moves 3 --interval 50ms"):format(FLOOR,
+                five + 3))
+            ctl.succeed("set lru_crawler_sleep=150")
+            assert.equal(five + 3, fill.pages_of(ctl.client, 5))
+            ctl.succeed("undo 2")
+            assert.truthy(ctl.succeed("undo --run --dry-run"):find(
+                "^would undo change 3: [^\n]*\nwould undo change 1: [^\n]*\nnothing was sent\n$"))
+            local out = ctl.succeed("undo 1 --run")
+            assert.truthy(out:find("change 3 is taken back: .*change 1 is taken back: .*the pages are back"), out)
+            assert.same({ five, twelve }, { fill.pages_of(ctl.client, 5), fill.pages_of(ctl.client, 12) })
+            ctl.refuses(1, "undo --run", "no change by a run or a plan to ")
+            ctl.succeed("undo")
+            assert.equal("100", settings().lru_crawler_sleep)
+        end)
+
+        it("takes no move back after a restart, which gives pages anew, and offers the change before it", function()
+            ctl.succeed("set lru_crawler_sleep=150")
+            ctl.succeed("move 12 5 --wait")
+            local five = fill.pages_of(ctl.client, 5)
+            local path = ctl.folder .. "/audit.log"
+            local text, general = command.read_file(path), snapshot.take(ctl.client).general
+            local pid, started_s = ('"pid":%d'):format(general.pid), general.time - general.uptime
+            for _, other in ipairs({ { pid, '"pid":7' }, { '"started_s":%d+', '"started_s":' .. started_s - 9 } }) do
+                local changed, count = text:gsub(other[1], other[2])
+                assert.equal(1, count, text)
+                server.write_file(path, changed)
+                ctl.refuses(1, "undo", "change 2 cannot be taken back: the server was restarted since")
+                ctl.refuses(1, "undo", "to take back the change before it: slatectl undo 1\n")
+                ctl.refuses(1, "undo 2 --dry-run", "restarted since, and its pages were given anew\n")
+            end
+            assert.equal(five, fill.pages_of(ctl.client, 5))
+            server.write_file(path, text)
+            ctl.succeed("undo")
+            assert.equal(five - 1, fill.pages_of(ctl.client, 5))
+            ctl.succeed("undo")
         end)
 
         it("plans moves and settings, applies them, and takes the moves back too", function()

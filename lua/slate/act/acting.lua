@@ -102,10 +102,11 @@ local function forget(list, one)
 end
 
 -- The steps that take a list of entries back, the last first; nil and a message if one entry cannot be taken back.
-local function way_back(entries)
+-- now: the last snapshot of the server, or nil.
+local function way_back(entries, now)
     local list = {}
     for i = #entries, 1, -1 do
-        local step, message = steps.reverse(entries[i])
+        local step, message = steps.reverse(entries[i], now and now.general)
         if not step then
             return nil, message
         end
@@ -263,7 +264,7 @@ function Acting:own_change(last)
 end
 
 function Acting:propose(of, title)
-    local list, message = way_back(of.entries)
+    local list, message = way_back(of.entries, self.observer.now)
     if not list then
         return nil, message
     end
@@ -320,7 +321,7 @@ function Acting:watch_trial(is_up)
     end
     trial.why = trial.why or self:why_over(trial)
     if trial.why and is_up then
-        local list, message = way_back(trial.entry.entries)
+        local list, message = way_back(trial.entry.entries, self.observer.now)
         trial.entry.is_own = true
         if list then
             self:start("trial", list, trial.entry, shown.title(list))
@@ -404,7 +405,7 @@ function Acting:leftovers()
         self:end_run()
         list[1] = self.news
     end
-    for _, step in ipairs(self.trial and way_back(self.trial.entry.entries) or {}) do
+    for _, step in ipairs(self.trial and way_back(self.trial.entry.entries, self.observer.now) or {}) do
         list[#list + 1] = "the server did not answer, so the trial is still on; to end it: " .. shown.title({ step })
     end
     return table.concat(list, "\n")

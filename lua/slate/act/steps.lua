@@ -11,6 +11,7 @@ local move = require "slate.act.move"
 local runtime = require "slate.facts.runtime"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"
+local snapshot = require "slate.facts.snapshot"
 
 local M = {}
 
@@ -76,8 +77,8 @@ local function move_pages(context, client, plan, undoes, progress)
     local result, message, code = move.run(client, plan, { wait = true, limit_s = MOVE_LIMIT_S, result = seen,
         progress = progress })
     local pages = result and result.pages_moved or seen.pages_seen or 0
-    local entry = pages > 0 and { what = "move", src = plan.src, dst = plan.dst, pages = pages, undoes = undoes,
-        items_lost = (result or seen).items_lost } or nil
+    local entry = pages > 0 and audit.move(plan.before, { src = plan.src, dst = plan.dst, pages = pages,
+        undoes = undoes, items_lost = (result or seen).items_lost }) or nil
     local id = entry and audit.note(context, entry)
     if not result then
         return nil, message, code, entry
@@ -107,14 +108,25 @@ end
 local OPPOSITE <const> = { ["slabs geometry pause"] = "slabs geometry resume",
     ["slabs geometry resume"] = "slabs geometry pause" }
 
---- The step that takes an entry of the record back; nil and a message if there is none.
-function M.reverse(entry)
+-- True if the server was restarted since a move, and has given its pages anew.
+local function is_of_earlier_start(entry, general)
+    local started_s = snapshot.started_s(general)
+    return tonumber(entry.started_s) and started_s
+        and (entry.pid ~= general.pid or math.abs(entry.started_s - started_s) > 1)
+end
+
+--- The step that takes an entry of the record back; nil and a message if there is none. general: `stats` of the server,
+-- to find out whether it was restarted since; nil if that does not matter.
+function M.reverse(entry, general)
     if entry.what == "set" and entry.name == "geometry" then -- of an older slatetop: was holds the verb back
         return { kind = "geometry", line = "slabs geometry " .. tostring(entry.was) }
     elseif entry.what == "set" then
         return { kind = "set", name = entry.name, value = tostring(entry.back or entry.was), was = tostring(entry.is) }
     elseif entry.what == "geometry" then
         return { kind = "geometry", line = OPPOSITE[entry.is] or "slabs geometry revert" }
+    elseif general and is_of_earlier_start(entry, general) then
+        return nil, ("change %s cannot be taken back: the server was restarted since, and its pages were given anew")
+            :format(entry.id)
     elseif entry.what == "move" and entry.src >= 0 and entry.dst ~= 0 then
         return { kind = "move", src = entry.dst, dst = entry.src, pages = entry.pages }
     end
@@ -148,14 +160,27 @@ local function is_last_geometry(client, entry)
     return true
 end
 
+--- `stats` of the server, for M.reverse; or nil, message, code.
+function M.general(client)
+    local lines, message, code = client:stats("")
+    if not lines then
+        return nil, message, code
+    end
+    return require("slate.facts.stats").figures(lines)
+end
+
 --- Checks that an entry can be taken back now. force: even if another client changed the setting since. Returns the
 -- step, or nil, message, code.
 function M.check_back(context, client, entry, force)
-    local step, message = M.reverse(entry)
-    if not step then
-        return nil, message, "no"
+    local general, message, code = M.general(client)
+    if not general then
+        return nil, message, code
     end
-    local ok, code = true, nil
+    local step, problem = M.reverse(entry, general)
+    if not step then
+        return nil, problem, "no"
+    end
+    local ok = true
     if step.kind == "geometry" then
         ok, message, code = is_last_geometry(client, entry)
     elseif step.kind == "set" and not force then

@@ -3,11 +3,12 @@
 --
 -- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
 -- { schema, id, time_s, who, server, what = "set" | "move" | "geometry", and for a set name, was, is; for a move src,
--- dst, pages; for a geometry is, the order as sent, and generation, the server's number of the change; undoes = the id
--- of an entry that this one took back; fleet = the id of the first entry of the fleet's change, of which this is a
--- part }. In a set, back is a value that restores the setting exactly, if was does not; with is the id of the command's
--- first change, if the command made several. A line with what = "outcome" has no id: it has the outcome, in words and
--- figures, of the change whose id is `of`.
+-- dst, pages, pid and started_s of the server's process; for a geometry is, the order as sent, and generation, the
+-- server's number of the change; undoes = the id of an entry that this one took back; fleet = the id of the first entry
+-- of the fleet's change, of which this is a part }. In a set, back is a value that restores the setting exactly, if was
+-- does not; with is the id of the command's first change, if the command made several; run is that of the first page
+-- that a run of a policy moved. A line with what = "outcome" has no id: it has the outcome, in words and figures, of
+-- the change whose id is `of`.
 local M = {}
 
 M.SCHEMA = "slate/audit/1"
@@ -238,13 +239,20 @@ function M.note_outcome(context, id, outcome)
     end
 end
 
+--- The entry of a move of pages, from its fields. now: a snapshot of the server from before the move.
+function M.move(now, fields)
+    fields.what, fields.pid = "move", now.general.pid
+    fields.started_s = require("slate.facts.snapshot").started_s(now.general)
+    return fields
+end
+
 --- Records a change that was made, and gives its entry an id. A failure is only printed, because the change stands.
 -- Returns the id. context: as for note_outcome, and command, a table that all changes of one command share, with the id
--- of the first; and fleet, which may be absent: true for the first entry of a change to a fleet; it becomes that
--- entry's id, for the others.
+-- of the first, and is_run for a run of a policy; and fleet, which may be absent: true for the first entry of a change
+-- to a fleet; it becomes that entry's id, for the others.
 function M.note(context, entry)
     local record, command = record_of(context), context.command or {}
-    entry.server, entry.with = context.server.name, command.first
+    entry.server, entry[command.is_run and "run" or "with"] = context.server.name, command.first
     entry.fleet = not entry.undoes and context.fleet or nil
     local ok, problem = record.append(function(text) return M.number(entry, text, record.who) end)
     if not ok then
@@ -257,15 +265,17 @@ function M.note(context, entry)
 end
 
 --- The last change to a server that was not undone; undos do not count. With an id: the entry of that id, if it was
--- not undone. nil and a message if there is none. from: a list of entries, or the text of the record.
-function M.last_undoable(from, server, id)
+-- not undone. is_run: only of runs and plans. nil and a message if there is none. from: a list of entries, or the text
+-- of the record.
+function M.last_undoable(from, server, id, is_run)
     local undone = {}
     for entry in M.backwards(from) do
         if entry.undoes then
             undone[entry.undoes] = true
         elseif id and entry.id == id and entry.server ~= server then
             return nil, ("change %d was made to %s, not to %s"):format(id, entry.server, server)
-        elseif entry.server == server and (not id or entry.id == id) then
+        elseif entry.server == server and (id or not is_run or entry.policy or entry.with)
+            and (not id or entry.id == id) then
             if not undone[entry.id] then
                 return entry
             elseif id then
@@ -273,8 +283,8 @@ function M.last_undoable(from, server, id)
             end
         end
     end
-    return nil, id and ("there is no change %d on record"):format(id) or "no change to " .. server
-        .. " is on record that was not taken back"
+    return nil, id and ("there is no change %d on record"):format(id) or ("no %s to %s is on record that was not taken "
+        .. "back"):format(is_run and "change by a run or a plan" or "change", server)
 end
 
 --- The entries of a change to a fleet that were not undone, the last first: of the change with that id, or of the last
@@ -295,16 +305,17 @@ function M.fleet_change(entries, id)
     return found, id
 end
 
---- The changes of the command that made an entry, without undone ones, the first change first. from: as for
--- last_undoable.
-function M.of_command(from, entry)
-    local first, undone, list = entry.with or entry.id, {}, {}
+--- The changes of the command that made an entry, without undone ones, the first change first; of a run of a policy
+-- only with is_run. from: as for last_undoable.
+function M.of_command(from, entry, is_run)
+    local first, undone, list = entry.with or is_run and entry.run or entry.id, {}, {}
     for one in M.backwards(from) do
         if one.id < first then
             break
         elseif one.undoes then
             undone[one.undoes] = true
-        elseif (one.id == first or one.with == first) and one.server == entry.server and not undone[one.id] then
+        elseif (one.id == first or one.with == first or is_run and one.run == first) and one.server == entry.server
+            and not undone[one.id] then
             table.insert(list, 1, one)
         end
     end

@@ -54,9 +54,11 @@ function M.build(groups, about)
 end
 
 --- Takes a snapshot of a server in one round trip.
--- options: server (name to record), slated (as found by identify), settings (true to request them too).
+-- options: server (name to record), slated (as found by identify), settings (true to request them too); nil
+-- for none.
 -- Returns the snapshot, or nil, message, code.
 function M.take(client, options)
+    options = options or {}
     local wanted = { "", "slabs", "items" }
     if options.settings then
         wanted[4] = "settings"
@@ -175,6 +177,11 @@ local function went_back(before, after)
         end
     end
     return false
+end
+
+--- The time at which the server's process started, by its own clock; nil if it is not reported. general: `stats`.
+function M.started_s(general)
+    return general.time and general.uptime and general.time - general.uptime
 end
 
 --- True if the server was restarted between two snapshots.

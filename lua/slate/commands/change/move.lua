@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl move SRC DST [PAGES]: see slate.act.move for its checks and its verification.
+local audit = require "slate.facts.audit"
 local move = require "slate.act.move"
 local must = require("slate.base.failure").must
 local limits = require "slate.judge.thresholds"
@@ -141,8 +142,8 @@ function M.run(context, parsed)
         return nil, message, code
     end
     local pages = result.pages_moved or result.pages_accepted
-    local id = pages > 0 and require("slate.facts.audit").note(context, { what = "move", src = plan.src, dst = plan.dst,
-        pages = pages, items_lost = result.items_lost }) or nil
+    local id = pages > 0 and audit.note(context, audit.move(plan.before, { src = plan.src, dst = plan.dst,
+        pages = pages, items_lost = result.items_lost })) or nil
     if not context.json then
         context:out(move.words(plan, result), "\n") -- printed before the verdict, which takes time
         context:flush()

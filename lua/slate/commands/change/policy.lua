@@ -213,13 +213,14 @@ end
 
 -- Makes rounds on a live server; with --apply, after a takeover of its page moves. An exit code, or nil, message, code.
 local function live_on(context, client, who, one, running, parsed)
-    context.command = nil -- each page is a change of its own: undo takes them back one by one
+    context.command = { is_run = true } -- each page is a change of its own; undo --run takes all back
     local runner = require("slate.act.policy_run").new(client, running, {
         server = context.server.name, slated = who.slated, dry_run = not parsed.apply, max_pages = parsed.max_moves,
         pages_per_minute = parsed.per_minute or PAGES_PER_MINUTE,
-        on_moved = function(done)
-            require("slate.facts.audit").note(context, { what = "move", src = done.from, dst = done.to,
-                pages = done.pages_moved, policy = one.name })
+        on_moved = function(done, before)
+            local audit = require "slate.facts.audit"
+            audit.note(context, audit.move(before, { src = done.from, dst = done.to, pages = done.pages_moved,
+                policy = one.name }))
         end,
     })
     local function summary()

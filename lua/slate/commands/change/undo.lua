@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl undo [ID]: undoes a change by slatectl.
+--- slatectl undo [ID] [--run]: undoes changes by slatectl.
 local audit = require "slate.facts.audit"
 local must = require("slate.base.failure").must
 local steps = require "slate.act.steps"
@@ -10,6 +10,8 @@ function M.declare(command)
     command:argument("id", "The number of one change. Default: all changes of the last command that was not "
         .. "taken back"):args("?"):argname("ID")
         :convert(require("slate.base.units").whole(1))
+    command:flag("--run", "All pages that a run of a policy moved, or all changes of a plan: of the last one, or of "
+        .. "that with change ID.")
     command:flag("--force", "Take a setting back although it was changed again since.")
     command:flag("--dry-run", "Show what would be done; do nothing.")
 end
@@ -17,11 +19,13 @@ end
 -- Codes of a change that cannot be undone; others mean that the server was not reached.
 local AT_FAULT <const> = { no = true, usage = true, unsupported = true, refused = true, input = true }
 
--- A hint how to skip a change that cannot be undone; "" if none is recorded before it.
-local function way_past(entries, stuck)
+-- A hint how to skip a change that cannot be undone; "" if no change before it can be undone.
+local function way_past(context, entries, stuck)
+    local client = context:open()
+    local general = client and steps.general(client)
     for i = #entries, 1, -1 do
         local entry = entries[i]
-        if entry.id < stuck.id and entry.server == stuck.server and not entry.undoes and steps.reverse(entry)
+        if entry.id < stuck.id and entry.server == stuck.server and not entry.undoes and steps.reverse(entry, general)
             and audit.last_undoable(entries, entry.server, entry.id) then
             return ("; to take back the change before it: slatectl undo %d"):format(entry.id)
         end
@@ -50,9 +54,6 @@ local function take_back(context, client, entry, force)
     end
     if not context.json then
         context:out(("change %d is taken back: %s\n"):format(entry.id, words))
-        if entry.what == "move" then
-            context:out("the pages are back; items that the move lost are not\n")
-        end
     end
     return { id = id, undoes = entry.id, words = words }
 end
@@ -78,6 +79,9 @@ local function take_all_back(context, list, parsed)
         end
         done[#done + 1] = one
     end
+    if list[#list].what == "move" and not context.json then
+        context:out("the pages are back; items that their move lost are not\n")
+    end
     if context.json then
         context:out_json("slate/undo/1", { server = context.server.name, id = done[1].id, undoes = done[1].undoes,
             words = done[1].words, changes = done })
@@ -90,14 +94,14 @@ function M.run(context, parsed)
     if context.format == "csv" then
         return nil, "undo has no rows: use --json", "usage"
     end
-    local entry, problem = audit.last_undoable(entries, context.server.name, parsed.id)
+    local entry, problem = audit.last_undoable(entries, context.server.name, parsed.id, parsed.run)
     if not entry then
         return nil, problem, "no"
     end
-    local list = parsed.id and { entry } or audit.of_command(entries, entry)
+    local list = parsed.id and not parsed.run and { entry } or audit.of_command(entries, entry, parsed.run)
     local exit_code, message, code, stuck = take_all_back(context, list, parsed)
     if not exit_code and not parsed.id and stuck and AT_FAULT[code] then
-        message = message .. way_past(entries, list[1])
+        message = message .. way_past(context, entries, list[1])
     end
     return exit_code, message, code
 end
