@@ -29,6 +29,7 @@ struct simulate_cell {
     uint64_t played;    /* requests of the trace, twins apart */
     uint64_t reads, hits, stores, deletes, play_us;
     uint64_t inserted, deleted; /* keys; only a cell of objects counts them */
+    struct simulate_result uncounted; /* of the requests that filled the cache */
 };
 
 static int64_t shown_s; /* seconds since the trace began, as the process's clock shows */
@@ -240,7 +241,7 @@ void simulate_cell_play(struct simulate_cell *c, const struct simulate_request *
     c->play_us += clock_mono_us() - begun_us;
 }
 
-void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
+static void cell_result_of_all(struct simulate_cell *c, struct simulate_result *to) {
     *to = (struct simulate_result){.policy = c->policy->name,
                                    .objects = c->objects,
                                    .requests = c->reads,
@@ -280,4 +281,23 @@ void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
     to->items = facts.items;
     to->evictions = classes.evicted;
     to->refused = facts.counters.store_too_large + facts.counters.store_no_memory;
+}
+
+void simulate_cell_count_from_here(struct simulate_cell *c) {
+    cell_result_of_all(c, &c->uncounted);
+}
+
+void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
+    cell_result_of_all(c, to);
+    const struct simulate_result *first = &c->uncounted;
+    to->requests -= first->requests;
+    to->hits -= first->hits;
+    to->stores -= first->stores;
+    to->deletes -= first->deletes;
+    to->evictions -= first->evictions;
+    to->refused -= first->refused;
+    to->changes -= first->changes;
+    to->pages_moved -= first->pages_moved;
+    to->lost -= first->lost;
+    to->pages_stolen -= first->pages_stolen;
 }

@@ -62,6 +62,8 @@ void                  simulate_cell_destroy(struct simulate_cell **);
 void simulate_cell_set_twins(struct simulate_cell *, unsigned twins);
 
 void simulate_cell_play(struct simulate_cell *, const struct simulate_request *, size_t count);
+/* The requests so far have filled the cache: results count from here. */
+void simulate_cell_count_from_here(struct simulate_cell *);
 void simulate_cell_result(struct simulate_cell *, struct simulate_result *);
 
 /* Stops the clock at the trace's time 0. Call it before you make the first cell of memory. */

@@ -112,9 +112,11 @@ static bool simulate_count_keys(struct simulation *s, void *keys) {
     return true;
 }
 
-/* Counts the trace's keys, if a size is a share of them. */
+/* Counts the trace's keys and requests, if a size or the warm-up is a share of them. */
 static int simulate_learn_keys(struct simulation *s) {
-    bool wanted = false;
+    const struct simulate_options *o = s->options;
+    bool wanted = o->warmup_share > 0;
+    s->report.warmup_requests = o->warmup_requests;
     for (unsigned i = 0; i < s->options->size_count; i++) {
         wanted = wanted || s->options->sizes[i].share > 0;
     }
@@ -123,7 +125,7 @@ static int simulate_learn_keys(struct simulation *s) {
     }
     if (!simulate_can_reread(s->options)) {
         return simulate_fail(
-            EX_USAGE, "a share of the keys needs a trace that can be read twice, which %s cannot",
+            EX_USAGE, "a share of the trace needs one that can be read twice, which %s cannot",
             s->options->trace);
     }
     struct simulate_recall *keys = simulate_recall_create();
@@ -135,6 +137,10 @@ static int simulate_learn_keys(struct simulation *s) {
     if (status == EXIT_SUCCESS) {
         status = simulate_read_trace(s, &r, simulate_count_keys, keys);
         s->report.keys = simulate_scale_up(simulate_recall_count(keys), s->report.sample);
+        if (o->warmup_share > 0) {
+            s->report.warmup_requests =
+                (uint64_t)llround(o->warmup_share * (double)s->report.requests);
+        }
     }
     simulate_recall_destroy(&keys);
     return status;
@@ -302,8 +308,18 @@ struct simulate_pass {
 
 static bool simulate_play_block(struct simulation *s, void *arg) {
     const struct simulate_pass *pass = arg;
+    uint64_t warmup = s->report.warmup_requests, before = s->report.requests - s->block.count;
+    size_t   uncounted = 0;
+    if (warmup > before) {
+        uncounted = warmup - before < s->block.count ? (size_t)(warmup - before) : s->block.count;
+    }
     for (unsigned i = 0; i < pass->count; i++) {
-        simulate_cell_play(pass->cells[i], s->block.requests, s->block.count);
+        struct simulate_cell *cell = pass->cells[i];
+        simulate_cell_play(cell, s->block.requests, uncounted);
+        if (uncounted > 0) {
+            simulate_cell_count_from_here(cell);
+        }
+        simulate_cell_play(cell, s->block.requests + uncounted, s->block.count - uncounted);
     }
     return true;
 }
@@ -328,6 +344,10 @@ static int simulate_play(struct simulation *s, unsigned first, unsigned count) {
     }
     if (status == EXIT_SUCCESS) {
         status = simulate_read_trace(s, &r, simulate_play_block, &pass);
+        if (status == EXIT_SUCCESS && s->report.requests <= s->report.warmup_requests) {
+            status = simulate_fail(EX_USAGE, "--warmup takes all requests of %s, and none counts",
+                                   s->options->trace);
+        }
     } else {
         simulate_reading_close(&r);
     }

@@ -12,6 +12,7 @@
 
 #define OBJECTS_MAX ((UINT32_C(1) << 31) - 1) /* bound of a miniature cache */
 #define SHARE_MAX 100.0                       /* of the keys; more than all keys has no effect */
+#define WARMUP_PERCENT_MAX 99.0               /* of the requests; those after them count */
 
 enum own {
     OWN_TRACE,
@@ -24,6 +25,7 @@ enum own {
     OWN_RATE,
     OWN_FORMAT,
     OWN_SAMPLE,
+    OWN_WARMUP,
     OWN_JSON,
     OWN_COUNT
 };
@@ -51,6 +53,8 @@ static const struct {
                     "of the trace: keys, slate, twitter, cachelib or oracle; default: guessed"},
     [OWN_SAMPLE] = {"sample", "1/N",
                     "it has the requests of one key in N; default: as the trace says, else all"},
+    [OWN_WARMUP] = {"warmup", "N",
+                    "the first N requests fill the caches and do not count; or 50% of them"},
     [OWN_JSON] = {"json", NULL, "an object a line instead of a table"},
 };
 
@@ -128,19 +132,21 @@ static bool options_read_number(const char *option, const char *text, double lea
            options_refuse(why, "--%s wants a whole number, not \"%.40s\"", option, text);
 }
 
-static bool options_read_objects(struct simulate_size *size, char *text, char *why) {
+/* Reads a count, or a share with a percent sign; the other of the two becomes 0. */
+static bool options_read_share(const char *option, char *text, double percent_max, double *share,
+                               uint32_t *count, char *why) {
     size_t bytes = strlen(text);
     bool   is_share = bytes > 0 && text[bytes - 1] == '%';
     double number;
     if (is_share) {
         text[bytes - 1] = '\0';
     }
-    if (!options_read_number("objects", text, is_share ? 0.0001 : 1,
-                             is_share ? 100 * SHARE_MAX : OBJECTS_MAX, !is_share, &number, why)) {
+    if (!options_read_number(option, text, is_share ? 0.0001 : 1,
+                             is_share ? percent_max : OBJECTS_MAX, !is_share, &number, why)) {
         return false;
     }
-    size->share = is_share ? number / 100 : 0;
-    size->objects = is_share ? 0 : (uint32_t)number;
+    *share = is_share ? number / 100 : 0;
+    *count = is_share ? 0 : (uint32_t)number;
     return true;
 }
 
@@ -156,7 +162,8 @@ static bool options_read_sizes(struct simulate_options *o, char *list, bool obje
                                   objects ? "objects" : "memory", SIMULATE_GRID_MAX);
         }
         struct simulate_size *size = &o->sizes[o->size_count];
-        if (objects && !options_read_objects(size, word, why)) {
+        if (objects && !options_read_share("objects", word, 100 * SHARE_MAX, &size->share,
+                                           &size->objects, why)) {
             return false;
         }
         if (!objects) { /* the row of -m reads the size, and writes the error */
@@ -280,6 +287,9 @@ static bool options_read_own(struct simulate_options *o, enum own which, char *t
                               text);
     case OWN_SAMPLE:
         return options_read_sample(o, text, why);
+    case OWN_WARMUP:
+        return options_read_share("warmup", text, WARMUP_PERCENT_MAX, &o->warmup_share,
+                                  &o->warmup_requests, why);
     case OWN_JSON:
         o->json = true;
         return true;

@@ -42,6 +42,8 @@ struct simulate_options {
     bool     rate_given;       /* false: use the trace's times, if it has times */
     enum trace_format format;  /* format of the trace; TRACE_AUTO: by its contents */
     double   sample;           /* share of keys in the trace; 0: as the trace says */
+    double   warmup_share;     /* of the requests that fill the caches and do not count */
+    uint32_t warmup_requests;  /* instead, if warmup_share is 0 */
     bool     json;
 };
 

@@ -27,6 +27,10 @@ static void report_text_head(const struct simulate_report *p) {
     if (p->bad_lines > 0) {
         fprintf(p->to, ", %" PRIu64 " lines skipped", p->bad_lines);
     }
+    if (p->warmup_requests > 0) {
+        fprintf(p->to, ", the first %" PRIu64 " fill the caches and do not count",
+                p->warmup_requests);
+    }
     if (p->sample < 1) {
         fprintf(p->to, " of one key in %.0f, figures are of the whole", round(1 / p->sample));
     }
@@ -131,7 +135,8 @@ static void report_json_row(const struct simulate_report *p, const struct simula
     if (!p->has_times) {
         fprintf(p->to, ",\"requests_per_s\":%" PRIu32, o->requests_per_s);
     }
-    fprintf(p->to, ",\"bad_lines\":%" PRIu64 "}\n", p->bad_lines);
+    fprintf(p->to, ",\"bad_lines\":%" PRIu64 ",\"warmup_requests\":%" PRIu64 "}\n", p->bad_lines,
+            p->warmup_requests);
 }
 
 void simulate_report_row(struct simulate_report *p, const struct simulate_result *r) {

@@ -11,6 +11,7 @@ struct simulate_report {
     FILE *to;
     const struct simulate_options *options;
     uint64_t keys, requests, bad_lines; /* of the trace; 0 keys: not counted */
+    uint64_t warmup_requests; /* the first ones, which fill the caches and do not count */
     enum trace_format format;
     bool     has_times; /* the trace's own times are used */
     double   sample;    /* share of the keys in the trace; the figures are for all keys */

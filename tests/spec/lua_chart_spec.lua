@@ -27,7 +27,7 @@ local function whole_recording(count, name)
             local chunks = held * (1048576 // size)
             local fields = { chunk_size = size, chunks_per_page = 1048576 // size, total_pages = held,
                 total_chunks = chunks, used_chunks = chunks // 2, free_chunks = chunks - chunks // 2,
-                number = chunks // 2, mem_requested = chunks // 2 * size * 9 // 10, age = 40, get_hits = i * 900,
+                number = chunks // 2, mem_requested = chunks // 2 * size * 9 // 10, age = 400, get_hits = i * 900,
                 cmd_set = i * 100, evicted = 0, evicted_time = 0 }
             for key, value in pairs(more or {}) do fields[key] = value end
             return fields
@@ -104,11 +104,62 @@ describe("the chart", function()
         assert.same({ 90.0, false, 90.0 }, { points[1][2], points[3][2], math.floor(points[5][2] + 0.9) // 10 * 10.0 })
     end)
 
-    it("curve falls with memory, through the ratio of now", function()
+    it("curve falls with memory, from half of it to twice, through the ratio of now", function()
         local points = figure_of("curve", list).panels[1].series[1].points
-        assert.equal(1, points[25][1])
-        assert.near(0.1, points[25][2], 0.001)
-        assert.is_true(points[1][2] > points[25][2] and points[49][2] < points[25][2])
+        assert.same({ 0.5, 1, 2 }, { points[1][1], points[9][1], points[17][1] })
+        assert.is_nil(points[18])
+        assert.near(0.1, points[9][2], 0.001)
+        assert.is_true(points[1][2] > points[9][2] and points[17][2] < points[9][2])
+    end)
+
+    -- Ten seconds: missed of the thousand requests in each go to class 7, with so many pages.
+    local function moments(missed_at, pages_at, more)
+        local moment, hits, sets = {}, 0, 0
+        for i = 1, 10 do
+            hits, sets = hits + 1000 - missed_at(i), sets + missed_at(i)
+            local classes = { [7] = { chunk_size = 384, total_pages = pages_at(i), number = 2000, age = 6,
+                get_hits = hits, cmd_set = sets } }
+            for id, class in pairs(more and more(hits, sets) or {}) do classes[id] = class end
+            moment[i] = make(1000 + i, classes, { get_hits = hits, get_misses = sets * (more and 2 or 1) })
+        end
+        return figure_of("curve", moment)
+    end
+
+    it("curve is that of the last sample, since pages last moved", function()
+        local figure = moments(function(i) return i <= 7 and 600 or 200 end, function(i) return i < 7 and 1 or 5 end)
+        assert.near(0.2, figure.panels[1].series[1].points[9][2], 0.001)
+        assert.truthy(figure.note:find("in the last 3s;", 1, true), figure.note)
+        figure = moments(function(i) return i < 10 and 600 or 200 end, function(i) return i end)
+        assert.near(0.2, figure.panels[1].series[1].points[9][2], 0.001)
+        assert.truthy(figure.note:find("in the last 1s, in which pages moved;", 1, true), figure.note)
+    end)
+
+    it("curve draws one line where two lie on each other, and none of a class whose age fits no curve", function()
+        local function still() return 5 end
+        local function one(age)
+            return function(hits, sets)
+                return { [9] = { chunk_size = 600, total_pages = 5, number = 2000, age = age, get_hits = hits,
+                    cmd_set = sets } }
+            end
+        end
+        local figure = moments(function() return 200 end, still, one(6))
+        assert.equal(1, #figure.panels[1].series)
+        assert.equal("all classes, also class 7, 9", figure.panels[1].series[1].label)
+        figure = moments(function() return 200 end, still, one(1))
+        assert.same({ "all classes", "class 7 (384 B)" }, { figure.panels[1].series[1].label,
+            figure.panels[1].series[2].label })
+        assert.truthy(figure.note:find("without a curve, so counted as unchanged: 1 class", 1, true), figure.note)
+    end)
+
+    it("lines are shaded between the least and the most of their points", function()
+        local figure = chart.curves({ title = "t", x_label = "x", y_label = "y", tic = tostring, curves = {
+            { label = "a", points = { { 1, 0.5, 0.4, 0.625 }, { 2, 0.25 } } },
+            { label = "b", points = { { 1, 0.1 } } } } })
+        local script = gnuplot.script(figure, { terminal = "svg", output = "x" })
+        assert.truthy(script:find("1 0.5 0.4 0.625\n2 0.25 0.25 0.25\n", 1, true), script)
+        assert.equal(1, select(2, script:gsub("using 1:3:4 with filledcurves", "")))
+        assert.equal(0.625 * 1.05, figure.panels[1].y.max)
+        assert.equal(1, select(2, require("slate.chart.html_panels").page(figure):gsub(' shade" d="M', "")))
     end)
 
     it("sizes counts every item once, from a histogram where there is one", function()

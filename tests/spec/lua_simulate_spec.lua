@@ -113,8 +113,13 @@ describe("slatectl simulate", function()
     it("says that the caches begin empty while most misses are first requests of keys", function()
         local _, err = succeed("trace.txt --objects 100% --policy lru")
         assert.equal("slatectl: the caches begin empty: at least 100% of the fewest misses are first requests of keys, "
-            .. "which a server that ran before may hold; a longer trace has fewer\n", err)
+            .. "which a server that ran before may hold; --warmup 50% counts with filled caches, a longer trace has "
+            .. "fewer\n", err)
         assert.equal("", (select(2, succeed("trace.txt --objects 20 --policy lru"))))
+        local out
+        out, err = succeed("trace.txt --objects 100% --policy lru --warmup 50%")
+        assert.truthy(out:find("^trace.txt: (%d+) requests after %1 that filled the caches, "), out)
+        assert.equal("", err)
     end)
 
     it("reports an error in one line, and leaves no chart behind", function()
@@ -126,6 +131,8 @@ describe("slatectl simulate", function()
             { "trace.txt --policy lru,lru", 64, "names lru twice" },
             { "trace.txt --policy , --objects 5", 64, "wants names" },
             { "trace.txt --objects five", 64, "--objects wants a number" },
+            { "trace.txt --warmup half", 64, "'half' is no number of requests and no share of them" },
+            { "trace.txt --objects 5 --warmup 99999999", 64, "--warmup takes all requests of trace.txt" },
             { "trace.txt --objects 5 --with=--quux", 64, "--quux is not an option" },
             { "trace.txt --objects 5 --with=--help", 70, "gave no figures" },
             { "none.txt --objects 5", 74, "No such file" },

@@ -133,6 +133,24 @@ describe("slated --simulate with memory", function()
         end
     end)
 
+    it("counts from a warm-up on: its counts and those of the first requests are those of all", function()
+        local all, lines = mixed_trace()
+        local first = write("first.txt", table.concat(lines, "\n", 1, 6000) .. "\n")
+        for _, words in ipairs({ "--memory 4m --policy lru,s3fifo", "--objects 500 --policy lru,s3fifo" }) do
+            local of_all, of_first = simulate(all, words), simulate(first, words)
+            for _, warmup in ipairs({ "6000", "50%" }) do
+                for i, row in ipairs(simulate(all, words .. " --warmup " .. warmup)) do
+                    assert.equal(6000, row.warmup_requests)
+                    for _, name in ipairs({ "requests", "hits", "evictions", "refused" }) do
+                        assert.equal(of_all[i][name] - of_first[i][name], row[name], name)
+                    end
+                    assert.is_true(row.hits > 0 and row.evictions > 0)
+                    assert.equal(of_all[i].items, row.items)
+                end
+            end
+        end
+    end)
+
     it("plays a grid of policies and limits, from a file or a pipe alike, and again alike", function()
         local trace = mixed_trace()
         local words = "--memory 4m,8m --policy lru,s3fifo -f 1.5 -n 64 -o slab_chunk_max=256k"
@@ -217,7 +235,7 @@ describe("slated --simulate", function()
         assert.same({ schema = "slate/simulation/1", trace = trace, policy = "fifo", objects = 2, requests = 5,
             hits = 1,
             hit_ratio = 0.2, miss_ratio = 0.8, items = 2, evictions = 2, refused = 0, requests_per_s = 10000,
-            format = "keys", sample_ratio = 1, bad_lines = 0 }, row)
+            format = "keys", sample_ratio = 1, bad_lines = 0, warmup_requests = 0 }, row)
     end)
 
     it("writes any file name as JSON", function()
@@ -250,7 +268,7 @@ describe("slated --simulate", function()
         assert_fails("--simulate " .. good .. " --policy quux", 64, "--policy wants all, or some of slru")
         assert_fails("--simulate " .. good .. " -t 0", 64, "-t wants a whole number from 1 to 128")
         assert_fails("--simulate " .. good .. " --objects 2000000000,2000000000 --policy all", 64, "would take")
-        assert_fails("--simulate - --objects 10%", 64, "a trace that can be read twice", good)
+        assert_fails("--simulate - --objects 10%", 64, "a share of the trace needs one that can be read twice", good)
         assert_fails("--simulate " .. folder .. "/none", 66, "No such file")
         assert_fails("--simulate " .. folder, 66, "it is a folder")
         assert_fails("--simulate " .. bad, 65, "no line of the trace is a request; line 3: it is neither")

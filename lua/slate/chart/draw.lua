@@ -5,7 +5,8 @@
 -- axes x and y { label, min, max, log, ticks = list of { value, text } }, and the fields of its kind:
 --
 --     stack      at (x of each sample), gaps, series of { label, values, grey, colour }: areas of steps, from 0 up
---     lines      series of { label, points = list of { x, y or false } }; points = true marks each
+--     lines      series of { label, points = list of { x, y or false, least, most } }; points = true marks each; the
+--                area between least and most, if some points have them, is shaded
 --     histogram  bars = list of { from, to, count }, limits
 --
 -- marks, a list of { x, label }, are lines from top to bottom; limit = { value, label } of a stack is a line across. An
@@ -126,7 +127,7 @@ function M.curves(series)
     local highest = 0
     for _, curve in ipairs(series.curves) do
         for _, point in ipairs(curve.points) do
-            highest = math.max(highest, point[2])
+            highest = math.max(highest, point[4] or point[2])
         end
     end
     return {

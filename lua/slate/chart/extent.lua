@@ -20,10 +20,20 @@ function M.highest_point(panel)
     local highest = 0
     for _, one in ipairs(panel.series) do
         for _, point in ipairs(one.points) do
-            highest = math.max(highest, point[2] or 0)
+            highest = math.max(highest, point[4] or point[2] or 0)
         end
     end
     return highest
+end
+
+--- Whether a series of lines has points with a least and a most.
+function M.has_band(series)
+    for _, point in ipairs(series.points) do
+        if point[3] then
+            return true
+        end
+    end
+    return false
 end
 
 --- The highest bar of a histogram.

@@ -196,12 +196,17 @@ function kinds.lines(lines, panel, name, pixels)
     for s, one in ipairs(panel.series) do
         local rows = {}
         for i, point in ipairs(one.points) do
-            rows[i] = point[2] and ("%s %s"):format(number(point[1]), number(point[2])) or ""
+            rows[i] = point[2] and ("%s %s %s %s"):format(number(point[1]), number(point[2]),
+                number(point[3] or point[2]), number(point[4] or point[2])) or ""
         end
         add_block(lines, name .. s, rows)
+        if extent.has_band(one) then
+            parts[#parts + 1] = ("$%s%d using 1:3:4 with filledcurves fillstyle transparent solid 0.2 "
+                .. "linecolor rgb '%s' notitle"):format(name, s, colour_of(one, s))
+        end
         local style = panel.points and ("linespoints pointtype %d pointsize 1.1"):format((s - 1) % 7 * 2 + 4) or "lines"
-        parts[s] = ("$%s%d using 1:2 with %s linewidth %g dashtype %d linecolor rgb '%s' %s"):format(name, s, style,
-            one.wide and 4 or 2, (s - 1) // #M.PALETTE + 1, colour_of(one, s),
+        parts[#parts + 1] = ("$%s%d using 1:2 with %s linewidth %g dashtype %d linecolor rgb '%s' %s"):format(name, s,
+            style, one.wide and 4 or 2, (s - 1) // #M.PALETTE + 1, colour_of(one, s),
             one.label and "title " .. quoted(one.label) or "notitle")
     end
     return parts

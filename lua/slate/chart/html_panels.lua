@@ -265,11 +265,24 @@ local function line_path(panel, points)
     return table.concat(pieces)
 end
 
+-- The area between the least and the most of points.
+local function shade_path(panel, points)
+    local forth, back = {}, {}
+    for i, point in ipairs(points) do
+        forth[i] = across(panel.x, point[1]) .. " " .. up(panel.y, point[4] or point[2])
+        back[#points + 1 - i] = across(panel.x, point[1]) .. " " .. up(panel.y, point[3] or point[2])
+    end
+    return ("M%sL%sZ"):format(table.concat(forth, "L"), table.concat(back, "L"))
+end
+
 function kinds.lines(panel, figure)
     panel.y = with_top(panel.y, extent.highest_point(panel))
     local shapes, series = {}, {}
     for s, one in ipairs(panel.series) do
         local colour, at, values, dots = colour_of(one, s), {}, {}, {}
+        if extent.has_band(one) then
+            add(shapes, '<path class="c%d shade" d="%s"/>', colour, shade_path(panel, one.points))
+        end
         add(shapes, '<path class="line%s l%d" d="%s"/>', one.wide and " bold" or "", colour,
             line_path(panel, one.points))
         for i, point in ipairs(one.points) do

@@ -101,6 +101,7 @@ figure p { font-size: 0.85rem; color: var(--faint); max-width: none; overflow-wr
 .l5 { stroke: var(--s5); } .l6 { stroke: var(--s6); } .l7 { stroke: var(--s7); } .l8 { stroke: var(--s8); }
 .l9 { stroke: var(--s9); } .l10 { stroke: var(--s10); } .l0 { stroke: var(--grey); }
 path.line { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
+path.shade { opacity: 0.2; }
 path.line.bold { stroke-width: 4; }
 path.dots { fill: none; stroke-width: 7; stroke-linecap: round; vector-effect: non-scaling-stroke; }
 path.grid { fill: none; stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }

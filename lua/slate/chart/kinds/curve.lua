@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The misses with other amounts of memory: an estimate for any server, from its counters.
+--- The misses with other amounts of memory as of the last sample: an estimate for any server, from its counters.
 --
 -- Servers count misses for the whole; each class gets a share by its stores.
--- Each class's curve is fitted by slate.base.policy_curve (miss_curve). The curve of the whole supposes that all
--- classes grow and shrink by the same factor. `slatectl curve -o` draws slated's measurements instead.
+-- Each class's curve is fitted by slate.base.policy_curve (miss_curve), from one point: today's. So it ends at half and
+-- at twice the memory. The curve of the whole supposes that all classes grow and shrink by the same factor. `slatectl
+-- curve -o` draws slated's measurements instead.
 local core = require "slate.base.policy_core"
 local order = require "slate.base.order"
 local policy_curve = require "slate.base.policy_curve"
@@ -12,17 +13,40 @@ local time = require "slate.chart.kinds.time"
 local M = {}
 
 local MAX_CLASSES <const> = 5
-local STEPS_A_DOUBLING <const>, DOUBLINGS <const> = 8, 3
+local STEPS_A_DOUBLING <const> = 8
+local FACTORS <const> = { 0.5, 0.75, 1, 1.5, 2 } -- with a tick
+local ALIKE <const> = 0.01 -- lines at most so far apart lie on each other
 
--- The classes with requests in the later half of the samples, those with the most misses first. In the earlier half,
--- sizes and pages may have been different.
-local function classes_of(list)
-    local half, last, classes, first = list[(#list + 1) // 2], list[#list], {}, {}
-    local seconds = math.max(last.time_s - half.time_s, 1e-3)
-    local each = core.misses_a_store(half, last)
-    for _, class in ipairs(half.classes) do
-        first[class.id] = class
+-- The memory of each class, as a text: its pages and its chunk size.
+local function layout_of(one)
+    local parts = {}
+    for i, class in ipairs(one.classes) do
+        parts[i] = ("%d %s %s"):format(class.id, class.total_pages, class.chunk_size)
     end
+    return table.concat(parts, ", ")
+end
+
+-- The first sample of the moment: of the later half, and since the last change of any class's memory.
+local function begin_of(list)
+    local at, layout = #list - 1, layout_of(list[#list])
+    while at > (#list + 1) // 2 and layout_of(list[at - 1]) == layout and layout_of(list[at]) == layout do
+        at = at - 1
+    end
+    return list[at], layout_of(list[at]) == layout
+end
+
+-- Whether the class's counts allow a curve: it misses, and the items that it would hold for the age of its oldest are
+-- not more than it does, whatever its curve.
+local function has_curve(requests, missed, items, age)
+    local fall = missed > 0 and missed < requests and math.log(requests / missed)
+    return fall and age * requests / items > fall / (1 - missed / requests)
+end
+
+-- The classes with requests between two samples, those with the most stores first.
+local function classes_of(begin, last)
+    local classes, first = {}, require("slate.facts.snapshot").by_id(begin)
+    local seconds = math.max(last.time_s - begin.time_s, 1e-3)
+    local each = core.misses_a_store(begin, last)
     for _, class in ipairs(last.classes) do
         local was = first[class.id]
         local hits = was and time.growth(was, class, "get_hits")
@@ -30,9 +54,12 @@ local function classes_of(list)
         local missed = stores and stores * each
         if hits and stores and hits + missed > 0 and (class.number or 0) > 0 then
             local age = math.max(class.age or 0, class.age_hot or 0, class.age_warm or 0) / seconds
+            local is_drawn = has_curve(hits + missed, missed, class.number, age)
             classes[#classes + 1] = {
-                label = time.class_name(class.id, class.chunk_size), requests = hits + missed, stores = stores,
-                items = class.number, misses = policy_curve.miss_curve(hits + missed, missed, class.number, age),
+                id = class.id, label = time.class_name(class.id, class.chunk_size), requests = hits + missed,
+                stores = stores, items = class.number, is_drawn = is_drawn,
+                misses = is_drawn and policy_curve.miss_curve(hits + missed, missed, class.number, age)
+                    or function() return missed end,
             }
         end
     end
@@ -44,7 +71,7 @@ local function points_of(classes)
     for _, class in ipairs(classes) do
         requests = requests + class.requests
     end
-    for step = -DOUBLINGS * STEPS_A_DOUBLING, DOUBLINGS * STEPS_A_DOUBLING do
+    for step = -STEPS_A_DOUBLING, STEPS_A_DOUBLING do
         local factor, misses = 2 ^ (step / STEPS_A_DOUBLING), 0
         for _, class in ipairs(classes) do
             misses = misses + class.misses(class.items * factor)
@@ -54,31 +81,63 @@ local function points_of(classes)
     return points
 end
 
+-- The series that the points lie on; nil if they lie on none.
+local function alike(list, points)
+    for _, one in ipairs(list) do
+        local apart = 0
+        for i, point in ipairs(points) do
+            apart = math.max(apart, math.abs(point[2] - one.points[i][2]))
+        end
+        if apart <= ALIKE then
+            return one
+        end
+    end
+end
+
+-- The whole's line, and those of the first classes with a curve; a line that lies on another one is drawn once. Also
+-- the number of classes without a curve.
+local function series_of(classes)
+    local list, drawn, without = { { label = "all classes", points = points_of(classes), wide = true } }, 0, 0
+    for _, class in ipairs(classes) do
+        without = without + (class.is_drawn and 0 or 1)
+        if class.is_drawn and drawn < MAX_CLASSES then
+            local points = points_of({ class })
+            local same = alike(list, points)
+            drawn = drawn + 1
+            if same then
+                same.label = ("%s, %s%d"):format(same.label, same.shared and "" or "also class ", class.id)
+                same.shared = true
+            else
+                list[#list + 1] = { label = class.label, points = points }
+            end
+        end
+    end
+    return list, without
+end
+
 --- The figure, or nil and a message.
 function M.figure(list)
-    local classes = #list > 1 and classes_of(list) or {}
+    local last, begin, is_still, classes = list[#list], nil, nil, {}
+    if #list > 1 then
+        begin, is_still = begin_of(list)
+        classes = classes_of(begin, last)
+    end
     if #classes == 0 then
         return nil, "a curve needs two snapshots with reads between them"
     end
-    local series = { { label = "all classes", points = points_of(classes), wide = true } }
-    local idle = 0 -- classes without stores, which have no curve
-    for i, class in ipairs(classes) do
-        idle = idle + (class.stores == 0 and 1 or 0)
-        if class.stores > 0 and i <= MAX_CLASSES then
-            series[i + 1] = { label = class.label, points = points_of({ class }) }
-        end
-    end
-    local ticks = {}
-    for doubling = -DOUBLINGS, DOUBLINGS do
-        ticks[#ticks + 1] = { 2 ^ doubling, ("x%g"):format(2 ^ doubling) }
+    local series, without = series_of(classes)
+    local units, ticks = require "slate.base.units", {}
+    for i, factor in ipairs(FACTORS) do
+        ticks[i] = { factor, ("x%g"):format(factor) }
     end
     return {
-        title = time.title("Miss ratio by memory (an estimate)", list),
-        note = "estimated from hits, misses (shared out as stores are) and ages in the later half of the samples; sees "
-            .. "no cliffs" .. (idle > 0 and ("; %s without stores left out"):format(
-            require("slate.base.units").plural(idle, "class", "classes")) or ""),
+        title = time.title("Miss ratio by memory at the last sample (an estimate)", list),
+        note = ("estimated from ages, hits and misses (shared out as stores are) in the last %s%s; a sudden fall "
+            .. "is not seen%s"):format(units.age(last.time_s - begin.time_s),
+            is_still and "" or ", in which pages moved", without > 0
+            and "; without a curve, so counted as unchanged: " .. units.plural(without, "class", "classes") or ""),
         panels = { { kind = "lines", x = { label = "memory of the class, times what it has", log = true, ticks = ticks,
-            min = 2 ^ -DOUBLINGS / 1.02, max = 2 ^ DOUBLINGS * 1.02 }, y = { label = "miss ratio", min = 0, max = 1 },
+            min = FACTORS[1] / 1.02, max = FACTORS[#FACTORS] * 1.02 }, y = { label = "miss ratio", min = 0, max = 1 },
             series = series, marks = { { x = 1, label = "now" } } } },
     }
 end

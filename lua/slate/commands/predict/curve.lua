@@ -119,25 +119,28 @@ local function doublings(bytes)
     return sizes
 end
 
+-- Points of hit ratios as points of miss ratios, with their bands. times: what x counts, in bytes.
+local function misses_of(points, times)
+    local list = {}
+    for i, point in ipairs(points) do
+        list[i] = { math.floor(point[1] * times), 1 - point[2], point[4] and 1 - point[4], point[3] and 1 - point[3] }
+    end
+    return list
+end
+
 local function draw(context, curve, class, path)
-    local misses, sizes = {}, {}
-    for i, point in ipairs(curve.points) do
-        misses[i] = { point[1], 1 - point[2] }
-    end
-    for i, size in ipairs(curve.sizes) do
-        sizes[i] = { math.floor(size[1] * curve.bytes), 1 - size[2] }
-    end
     local series = {
         title = ("Miss ratio by memory, %s%s"):format(context.server.name,
             class and (", class %d"):format(class) or ""),
-        note = ("measured on %s that were sampled; the fewer, the rougher"):format(
+        note = ("measured on %s that were sampled; shaded: the bands of 95 %%"):format(
             units.plural(curve.reads, "read")),
         y_label = "miss ratio", x_label = class and "memory of the class" or "memory", tic = units.bytes,
         sizes = doublings(curve.bytes), marks = { { x = curve.bytes, label = "now" } },
-        curves = { { label = "LRU model", points = misses } },
+        curves = { { label = "LRU model", points = misses_of(curve.points, 1) } },
     }
-    if #sizes > 0 then
-        series.curves[2] = { label = ("%s, by miniatures"):format(curve.policy), points = sizes }
+    if #curve.sizes > 0 then
+        series.curves[2] = { label = ("%s, by miniatures"):format(curve.policy),
+            points = misses_of(curve.sizes, curve.bytes) }
     end
     local chart = require "slate.chart.draw"
     return require("slate.chart.picture").save(path, chart.curves(series), { terminal = chart.terminal_for(path) })

@@ -25,6 +25,13 @@ function M.declare_trace(command)
             end
             return nil, ("'%s' is not a sample: write one key in so many, such as 1/64"):format(text)
         end)
+    command:option("--warmup", "The first N requests of the trace fill the caches and do not count; or a share, such "
+        .. "as 50%."):argname("N"):convert(function(text)
+            if text:find("^[1-9]%d*$") or (tonumber(text:match("^([%d.]+)%%$")) or 0) > 0 then
+                return text
+            end
+            return nil, ("'%s' is no number of requests and no share of them, such as 50%%"):format(text)
+        end)
 end
 
 --- These options as words for slated.
@@ -32,6 +39,7 @@ function M.trace_words(parsed)
     local words = {}
     words[1] = parsed.format and "--format=" .. parsed.format or nil
     words[#words + 1] = parsed.sample and "--sample=" .. parsed.sample or nil
+    words[#words + 1] = parsed.warmup and "--warmup=" .. parsed.warmup or nil
     return words
 end
 
@@ -129,7 +137,8 @@ local function out_table(context, rows, baselines)
         cells[i][at + 1], cells[i][at + 2], cells[i][at + 3] = units.count(row.items), units.count(row.evictions),
             units.count(row.refused)
     end
-    context:out(("%s: %s%s; * fewest misses\n"):format(rows[1].trace, units.plural(rows[1].requests, "request"),
+    context:out(("%s: %s%s%s; * fewest misses\n"):format(rows[1].trace, units.plural(rows[1].requests, "request"),
+        rows[1].warmup_requests > 0 and (" after %s that filled the caches"):format(rows[1].warmup_requests) or "",
         rows[1].keys and ", " .. units.plural(rows[1].keys, "key") or ""))
     context:out_table(columns, cells)
     context:flush()
@@ -143,9 +152,9 @@ local function cold_note(rows)
         best = row.miss_ratio < best.miss_ratio and row or best
     end
     local misses = best.requests - best.hits
-    if misses > 0 and best.items > COLD_MOST_RATIO * misses then
+    if best.warmup_requests == 0 and misses > 0 and best.items > COLD_MOST_RATIO * misses then
         return ("the caches begin empty: at least %s of the fewest misses are first requests of keys, which a server "
-            .. "that ran before may hold; a longer trace has fewer"):format(
+            .. "that ran before may hold; --warmup 50%% counts with filled caches, a longer trace has fewer"):format(
             units.percent(math.min(1, best.items / misses), 0))
     end
 end
