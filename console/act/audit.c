@@ -14,9 +14,18 @@
 enum { LOCK_TRIES = 20, LOCK_PAUSE_MS = 5 };
 
 const char *audit_who(void) {
+    static char who[AUDIT_WHO_BYTES];
+    char host[AUDIT_WHO_BYTES / 2] = "";
     const char *user = getenv("USER"), *name = getenv("LOGNAME");
     const struct passwd *account = user == NULL && name == NULL ? getpwuid(getuid()) : NULL;
-    return user != NULL ? user : name != NULL ? name : account != NULL ? account->pw_name : "";
+    gethostname(host, sizeof host - 1);
+    snprintf(who, sizeof who, "%.60s@%s",
+             user != NULL      ? user
+             : name != NULL    ? name
+             : account != NULL ? account->pw_name
+                               : "",
+             host);
+    return who;
 }
 
 int audit_open(const char *path) {

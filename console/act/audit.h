@@ -5,9 +5,9 @@
 #define CONSOLE_ACT_AUDIT_H
 #include <stddef.h>
 
-enum { AUDIT_PATH_BYTES = 512, AUDIT_TAIL_BYTES = 1 << 18 };
+enum { AUDIT_PATH_BYTES = 512, AUDIT_TAIL_BYTES = 1 << 18, AUDIT_WHO_BYTES = 128 };
 
-/* The user's name that the record has for changes by slatetop. */
+/* user@host, the author that the record has for changes by slatetop. Valid until the next call. */
 const char *audit_who(void);
 
 /* Opens the file for reading; -1 when there is none. */

@@ -59,6 +59,39 @@ for _, kind in ipairs(server.both()) do
             assert.truthy(err:find("1 damaged line skipped", 1, true) or err == "", err)
         end)
 
+        once("has the flushes and changes that a slated recorded, with their authors", function()
+            local snapshot, path, count = require "slate.facts.snapshot", ctl.folder .. "/who.jsonl", 0
+            local context = { who = {}, server = { name = "here" }, print_note = function() end }
+            function context.open() return ctl.one:connect() end
+            function context.snapshot(_, client)
+                count = count + 1
+                if count == 3 then
+                    assert(ctl.client:command("flush_all"))
+                    assert(ctl.client:command("slabs automove 1"))
+                end
+                local one = assert(snapshot.take(client, { slated = "0.1.0", settings = true, server = "here" }))
+                one.time_s = 1000 + count
+                return one
+            end
+            assert.equal(0, require("slate.commands.record.record").run(context, { output = path, count = 5,
+                interval = 0.01 }))
+            local list = assert(require("slate.facts.record").load(path))
+            assert.equal(5, #list)
+            local changes = require("slate.report.story").changes(list, {})
+            assert.same({ "flush_all now", "slab_automove: 0 → 1" }, { changes[1].what, changes[2].what })
+            for _, one in ipairs(changes) do
+                assert.equal(1003, one.time_s)
+                assert.truthy(#one.who > 0)
+            end
+            assert.equal(2, #changes)
+            for i, one in ipairs(list) do
+                assert.equal(i == 3, one.changes ~= nil)
+            end
+            local history = require "slate.judge.history"
+            assert.truthy(history.about(history.of(list, nil, changes)[1]):find(
+                "^at the moment of a change: flush_all now, by "))
+        end)
+
         once("keeps what it recorded when it is interrupted", function()
             local code, _, err = ctl.shell("slatectl record -o int.jsonl --interval 20ms --count 500 & pid=$!; "
                 .. "until [ -s int.jsonl ]; do sleep 0.02; done; kill -INT $pid; wait $pid")

@@ -191,7 +191,7 @@ describe("slatectl report", function()
         local _, said = ctl.succeed("report demo.jsonl -o a.html")
         assert.truthy(said:find("a.html: %d+ findings of 1 server"), said)
         local text = written("a.html")
-        for _, part in ipairs({ "Class 13 starves", "Hits and losses", "Slab pages by class" }) do
+        for _, part in ipairs({ "class 13 starves", "Hits and losses", "Slab pages by class" }) do
             assert.truthy(text:find(part, 1, true), part)
         end
         ctl.succeed("report demo.jsonl --from +70s --to +80s --title 'A & B' -o b.html")

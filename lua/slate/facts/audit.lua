@@ -2,13 +2,13 @@
 --- The record of changes, by slatectl and by slatetop: one line of JSON for each, only ever appended to.
 --
 -- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
--- { schema, id, time_s, who, server, what = "set" | "move" | "geometry", and for a set name, was, is; for a move src,
--- dst, pages, pid and started_s of the server's process; for a geometry is, the order as sent, and generation, the
--- server's number of the change; undoes = the id of an entry that this one took back; fleet = the id of the first entry
--- of the fleet's change, of which this is a part }. In a set, back is a value that restores the setting exactly, if was
--- does not; with is the id of the command's first change, if the command made several; run is that of the first page
--- that a run of a policy moved. A line with what = "outcome" has no id: it has the outcome, in words and figures, of
--- the change whose id is `of`.
+-- { schema, id, time_s, who (user@host), server, what = "set" | "move" | "geometry", and for a set name, was, is; for a
+-- move src, dst, pages, pid and started_s of the server's process; for a geometry is, the order as sent, and
+-- generation, the server's number of the change; undoes = the id of an entry that this one took back; fleet = the id of
+-- the first entry of the fleet's change, of which this is a part }. In a set, back is a value that restores the setting
+-- exactly, if was does not; with is the id of the command's first change, if the command made several; run is that of
+-- the first page that a run of a policy moved. A line with what = "outcome" has no id: it has the outcome, in words and
+-- figures, of the change whose id is `of`.
 local M = {}
 
 M.SCHEMA = "slate/audit/1"
@@ -189,17 +189,27 @@ local function append_to(path, compose)
     return ok and true or nil, not ok and ("cannot write %s: %s"):format(path, problem) or nil
 end
 
+-- The author of changes: user@host, or the one of these that is known.
+local function author()
+    local pipe <close> = io.popen("uname -n; id -un 2>/dev/null")
+    local host, account = pipe and pipe:read("l"), pipe and pipe:read("l")
+    local user = os.getenv("USER") or os.getenv("LOGNAME") or account
+    return user and host and user .. "@" .. host or user or host
+end
+
+M.NO_PLACE = "there is no place for a record of changes: set HOME or SLATE_AUDIT"
+
 --- The record at a path: who, and append(compose), which calls compose with the record's text and appends the line that
 -- compose returns. append returns true, or nil and a message. It runs in a coroutine: Lua raises an interrupt (Ctrl-C)
 -- only in the main one, so a change is recorded before the program ends.
 function M.file(path)
     local function append(compose)
         if not path then
-            return nil, "there is no place for a record of changes: set HOME or SLATE_AUDIT"
+            return nil, M.NO_PLACE
         end
         return coroutine.wrap(append_to)(path, compose)
     end
-    return { append = append, who = os.getenv("USER") or os.getenv("LOGNAME") }
+    return { append = append, who = author() }
 end
 
 local function record_of(context)

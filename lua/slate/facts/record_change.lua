@@ -120,7 +120,7 @@ end
 --- The changes from one snapshot to the next as the text d; nil if the next must be written whole. Rounds numbers of
 -- `after` that are not whole to millionths, as a reader will have them.
 function M.between(before, after)
-    if after.settings or remainder_of(before) ~= remainder_of(after) then
+    if after.settings or after.changes or remainder_of(before) ~= remainder_of(after) then
         return nil
     end
     local was, is, out, skipped = parts_of(before), parts_of(after), {}, 0
@@ -192,7 +192,7 @@ function M.apply(before, line, places, is_in_place)
         end
         parts[part][key] = value
     end
-    one.time_s, one.settings = line.time_s, nil
+    one.time_s, one.settings, one.changes = line.time_s, nil, nil
     return one
 end
 

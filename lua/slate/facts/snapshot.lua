@@ -15,6 +15,7 @@
 --     classes   list by class id: { id, chunk_size, total_pages, used_chunks, age, evicted, ... },
 --               `stats slabs` and `stats items` merged, names unchanged
 --     totals    the values of `stats slabs` that belong to no class
+--     changes   in recordings of a slated: changes since the snapshot before (slate.facts.changes); absent without any
 --
 -- A value that the server does not report is absent. New names may appear; a name never changes its meaning under the
 -- same schema.
@@ -28,7 +29,7 @@ M.SCHEMA = "slate/snapshot/1"
 local CLASS_MOST <const>, TIME_END_S <const> = 255, 1e11
 local KEY_ORDER <const> = {
     "schema", "time_s", "server", "version", "slated", "pages_limit", "pages_free", "id", "general", "settings",
-    "classes", "totals",
+    "classes", "totals", "changes",
 }
 
 --- Builds a snapshot from raw lines: a table from group ("", "slabs", "items", "settings") to lines.
@@ -148,6 +149,8 @@ function M.decode(line)
         return nil, "time_s is no time"
     elseif type(value.totals or {}) ~= "table" or type(value.settings or {}) ~= "table" then
         return nil, "totals or settings are no tables"
+    elseif value.changes and not require("slate.facts.changes").are_valid(value.changes) then
+        return nil, "changes are no list of changes"
     end
     local ok, message = check_fields(value)
     if ok then

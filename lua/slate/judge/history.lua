@@ -58,11 +58,14 @@ local function rank_of(episode)
     return SEVERITIES[episode.severity] / 3, episode.last_s - episode.first_s
 end
 
--- Ties an incident to the change made at that moment: the last one before it, or found in the same snapshot.
+-- Ties an incident to the change made at that moment: a flush to its own record, else to the last one before it, or in
+-- the same snapshot.
 local function tie_to_change(episode, changes, first_s)
     for _, change in ipairs(changes) do
         local since_s = episode.first_s + first_s - change.time_s
-        if since_s <= limits.lately_s and change.time_s <= (episode.found_s or episode.first_s) + first_s then
+        if episode.name == "flush" and (episode.change or {}).name == "flush_all" and change.name ~= "flush_all" then
+            break
+        elseif since_s <= limits.lately_s and change.time_s <= (episode.found_s or episode.first_s) + first_s then
             episode.change = change
         end
     end

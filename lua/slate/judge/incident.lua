@@ -186,7 +186,7 @@ local function fell(self, name)
 end
 
 -- An open incident that removed items: it is the cause of a fall of hits or items.
-local REMOVES <const> = { flush = true, restart = true, items_fell = true }
+local REMOVES <const> = { flush = "flush_all", restart = "the restart", items_fell = "items fell" }
 local function cause_of(self)
     for i = #self.list, 1, -1 do
         local one = self.list[i]
@@ -272,8 +272,8 @@ local function follow(self, one, step, news)
         one.hits_is = math.min(one.hits_is, step.hits / step.gets)
     elseif REMOVES[one.name] and one.usual then
         one.hits_is = select(2, fall_of("hits_fell", one.usual, step))
-        news[#news + 1] = one.hits_is and ("hits fell from %s to %s: %s"):format(units.percent(one.hits_was),
-            units.percent(one.hits_is), M.title(one)) or nil
+        news[#news + 1] = one.hits_is and ("hits fell from %s to %s, after %s"):format(units.percent(one.hits_was),
+            units.percent(one.hits_is), REMOVES[one.name]) or nil
     end
     one.is_low, one.ends_s = one.hits_is ~= nil or one.name == "traffic", step.time_s
     local is_back = is_recovered(self, one)

@@ -110,14 +110,25 @@ end
 
 -- changes -----------------------------------------------------------------------------------------------
 
--- Settings that differ between two neighbouring snapshots.
-local function settings_seen(list)
+-- Adds the changes that a slated recorded itself.
+local function add_recorded(changes, one)
+    for _, change in ipairs(one.changes or {}) do
+        changes[#changes + 1] = { time_s = one.time_s, name = change.what, who = change.who, what = change.was
+            and ("%s: %s → %s"):format(change.what, change.was, change.is) or change.what .. " " .. change.is }
+    end
+end
+
+local OF_FLUSH <const> = { oldest = true } -- shown as a setting: the time of the last flush
+
+-- Changes between two neighbouring snapshots: those that the server recorded, and settings that differ.
+local function changes_seen(list)
     local changes = {}
     for i = 2, #list do
+        add_recorded(changes, list[i])
         local before, after = list[i - 1].settings or {}, list[i].settings or {}
         local names = {}
         for name, value in pairs(after) do
-            if before[name] ~= nil and before[name] ~= value then
+            if before[name] ~= nil and before[name] ~= value and not OF_FLUSH[name] then
                 names[#names + 1] = name
             end
         end
@@ -142,8 +153,8 @@ local function words_of(entry)
     return ("%s moved from %s to %s"):format(units.plural(entry.pages, "page"), place(entry.src), place(entry.dst))
 end
 
---- The changes in a span: the entries of the record of changes (slate.facts.audit) for this server, and the settings
--- that changed between snapshots without an entry. In order of time: { time_s, what, who, outcome, id, undoes, seen }.
+--- The changes in a span: the entries of the record of changes (slate.facts.audit) for this server, and what changed
+-- between snapshots without an entry. In order of time: { time_s, what, who, outcome, id, undoes, seen }.
 function M.changes(list, entries)
     local server, from_s, to_s = list[#list].server, list[1].time_s, list[#list].time_s
     local changes = {}
@@ -153,10 +164,9 @@ function M.changes(list, entries)
                 outcome = entry.outcome, undoes = entry.undoes, name = entry.name }
         end
     end
-    local on_record = #changes
-    for _, one in ipairs(settings_seen(list)) do
+    for _, one in ipairs(changes_seen(list)) do
         local known = false
-        for i = 1, on_record do
+        for i = 1, #changes do
             known = known or changes[i].name and one.name:find(changes[i].name, 1, true)
                 and math.abs(changes[i].time_s - one.time_s) <= SAME_CHANGE_S
         end

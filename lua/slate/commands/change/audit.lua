@@ -74,9 +74,9 @@ local function list(context, entries, most, words)
     for i, entry in ipairs(shown) do
         rows[i] = { entry.id, os.date("%Y-%m-%d %H:%M:%S", math.floor(entry.time_s)), entry.server,
             what_of(entry) .. (entry.undoes and (" (undoes %d)"):format(entry.undoes) or "")
-                .. (entry.outcome and ": " .. entry.outcome or "") }
+                .. (entry.outcome and ": " .. entry.outcome or ""), entry.who or "-" }
     end
-    context:out(#rows == 0 and "no such change is on record\n" or context:table("ID|TIME<|SERVER<|CHANGE<", rows))
+    context:out(#rows == 0 and "no such change is on record\n" or context:table("ID|TIME<|SERVER<|CHANGE<|BY<", rows))
     context:out(words(#rows), "\n")
     return 0
 end
@@ -102,6 +102,9 @@ local function accuracy(context, entries, words)
 end
 
 function M.run(context, parsed)
+    if not audit.path() then
+        return nil, audit.NO_PLACE, "input"
+    end
     local names, servers = selected_servers(context, parsed)
     local entries, elsewhere = chosen(must(audit.read(audit.path())), parsed, names)
     local function words(shown)

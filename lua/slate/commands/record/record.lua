@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl record -o FILE: snapshots of a server, one line of JSON each, until a limit or Ctrl-C.
+local changes = require "slate.facts.changes"
 local clock = require "slate.base.clock"
 local must = require("slate.base.failure").must
 local record = require "slate.facts.record"
@@ -43,6 +44,17 @@ end
 local Sampler = {}
 Sampler.__index = Sampler
 
+-- Adds the changes that a slated has recorded since the last snapshot, if the settings differ or it was flushed.
+function Sampler:take_changes(one, known)
+    local flushes = one.general.cmd_flush
+    if one.slated and (one.settings or flushes ~= self.flushes) then
+        local list, last = changes.after(self.client, self.last_change or 0)
+        one.changes = list and list[1] and known and list or nil -- the first snapshot begins the recording
+        self.last_change = list and last or self.last_change
+    end
+    self.flushes = flushes
+end
+
 function Sampler:take()
     if not self.client then
         local client, message, code = self.context:open()
@@ -57,7 +69,9 @@ function Sampler:take()
         self.client = nil
         return nil, message, code
     end
-    self.settings = record_line.drop_known(one, self.settings)
+    local known = self.settings
+    self.settings = record_line.drop_known(one, known)
+    self:take_changes(one, known)
     return one
 end
 
