@@ -38,12 +38,9 @@ $B/unit/load/%: tests/unit/load/%.c $(LOAD_O) $(TRACE_O)
 $B/world/slated.so: $B/daemon/main.o $(DAEMON_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -fno-lto -shared -Wl,-Bsymbolic,--strip-debug -o $@ $^ \
 	    $(filter-out $(JEMALLOC_O),$(DAEMON_LIBS))
-WORLD_C := $(filter-out %/load.c,$(wildcard tests/world/*.c))
-$B/world/lua: $(WORLD_C) $(wildcard tests/world/*.h) $(JEMALLOC_O) | $B/world/slated.so $B/world/load.so
+WORLD_C := $(wildcard tests/world/*.c)
+$B/world/lua: $(WORLD_C) $(wildcard tests/world/*.h) $(JEMALLOC_O) | $B/world/slated.so
 	$(SUITE_CC_ALL) $(LUA_FLAGS) -rdynamic $(filter %.c %.o,$^) $(LUA_LIBS) -lm -ldl
-$B/world/load.so: tests/world/load.c $(LOAD_O) $(TRACE_O)
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) -fPIC -Itests/bench/load $(LDFLAGS) -fno-lto -shared -Wl,-Bsymbolic -o $@ \
-	    $^ $(LOAD_LIBS)
 $B/world/slatetop: tests/console/terminal.c tests/unit/console/cells_row.h $B/console/main.o $(CONSOLE_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) $(QUICK) -Iconsole $(LDFLAGS) $(QUICK_LINK) -o $@ $< \
 	    $(filter-out %.c %.h %/draw/term.o %/facts/poll_clock.o,$^) $(CONSOLE_LIBS)
@@ -88,7 +85,7 @@ $B/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/driver.c $B/daemon.a $(JEMALLOC_O
 	$(SUITE_CC_ALL) $(REPLAYS) $(DAEMON_I) -Itests/unit/daemon $(filter-out $(JEMALLOC_O),$^) $(SUITE_LIBS)
 
 ##@ test
-TESTED  = all units $(BESIDE) $B/bench/abuse $B/bench/policies $B/world/lua
+TESTED  = all units $(BESIDE) $B/bench/abuse $B/bench/policies $B/bench/twins $B/world/lua
 BESIDE := $B/stress/model $B/stress/crash
 CHECKED := build-debug/isolation/test_isolation build-debug/stress/crash
 test: ## build all and run every test, each once; the last line counts them (MORE=suites, ALL=1: nothing by sample)

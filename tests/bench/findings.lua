@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- `make bench-findings`: how soon a recorded server's fault is found, and false alarms, for the table in BENCHMARKS.md.
 --
---   build/world/lua tests/bench/findings.lua
+--   build/bench/twins tests/bench/findings.lua
 --
 -- SEEDS="1" of the steady loads of laboratory.lua, ten minutes each.
 package.path = "lua/?.lua;tests/spec/?.lua;tests/bench/?.lua;" .. package.path
@@ -9,7 +9,7 @@ local history = require "slate.judge.history"
 local laboratory = require "laboratory"
 local recordings = require "support.recordings"
 
-local STEADY <const>, WARM_S <const>, STEADY_S <const> = { "etc", "twitter", "spread" }, 60, 600
+local STEADY <const>, STEADY_S <const> = { "etc", "twitter", "spread" }, 600
 
 local function minutes(list)
   return (list[#list].time_s - list[1].time_s) / 60
@@ -28,35 +28,34 @@ local function judge(list, case)
   return found_s, alarms
 end
 
-local function row(name, wrong, found_s, list, alarms)
+local function row(name, wrong, found_s, minutes_seen, alarms)
   print(("| %s | %s | %s | %.1f | %d |"):format(name, wrong, found_s and ("%.0f s"):format(found_s) or "-",
-    minutes(list), #alarms))
+    minutes_seen, #alarms))
   for _, what in ipairs(alarms) do
     io.stderr:write(name, ": ", what, "\n")
   end
 end
 
+-- The minutes of a steady load, and the false alarms in them.
 local function played(name, seed)
-  local lab <close> = laboratory.new(name, seed, 1)
-  local list = {}
-  lab:pass(WARM_S)
+  local lab, list = laboratory.new(name, seed), {}
   for i = 1, STEADY_S do
     lab:pass(1)
-    list[i] = lab:take(1)
+    list[i] = lab:take()
   end
-  return list
+  local _, alarms = judge(list, {})
+  return { minutes = minutes(list), alarms = alarms }
 end
 
 print("| recording | to be found | found after | minutes | false alarms |\n|---|---|---|---|---|")
 for _, case in ipairs(recordings.CASES) do
   local list = recordings.load(case.name)
   local found_s, alarms = judge(list, case)
-  row(case.name, case.finds and case.finds.name or "nothing", found_s, list, alarms)
+  row(case.name, case.finds and case.finds.name or "nothing", found_s, minutes(list), alarms)
 end
 for _, name in ipairs(STEADY) do
   for seed in (os.getenv("SEEDS") or "1"):gmatch("%d+") do
-    local list = played(name, math.tointeger(tonumber(seed)))
-    local found_s, alarms = judge(list, {})
-    row(name .. ", played", "nothing", found_s, list, alarms)
+    local seen = laboratory.apart(function() return played(name, math.tointeger(tonumber(seed))) end)
+    row(name .. ", played", "nothing", nil, seen.minutes, seen.alarms)
   end
 end

@@ -1,132 +1,153 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Twins in the world (tests/world): servers that get the same requests from slate-load, in the world's time, so that
---- their later difference is the effect of a change to one. Pages stay in their classes, unless the caller moves them.
---
---     local lab <close> = laboratory.new("etc", seed, 2)
---     lab:pass(10)                        -- seconds
---     lab:counts()                        --> of each twin { gets, hits }
---     lab:take(2)                         --> a snapshot of the second
---     lab.clients[1]:command("slabs reassign 3 5")
---
--- It ends with the variable: local lab <close>.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local server = require "support.server"
-local slate_world = require "slate_world"
+--- A server under a load, and its twins: copies of the process in which something else happens from then on, with the
+--- same requests (twins.c). So their later difference is the effect of a change. Time is virtual. Pages stay in their
+--- classes, unless the caller moves them.
+---
+---     local lab = laboratory.new("etc", seed)      -- one in a process
+---     lab:pass(10)                                 -- seconds
+---     lab:take()                                   --> a snapshot
+---     lab:counts()                                 --> { gets, hits, by_class = hits by id }
+---     lab:twin(function() lab.client:command("slabs reassign 3 5") ... return figures end)  --> these figures
+package.path = "lua/?.lua;" .. package.path
+local cjson = require "cjson"
+local client = require "slate.wire.client"
 local snapshot = require "slate.facts.snapshot"
-local socket = require "socket"
+local twins = require "twins"
 
 local M = {}
 M.__index = M
 
-local GRAIN_US <const> = 5000 -- requests due within this time are sent together
-local FOREVER_S <const> = 100000
+local WARM_S <const> = 120 -- until the caches are full
 
 -- A stream of requests: values of these sizes, keys by this law, so many a second, of which `reads` % are gets, each
--- with a set after a miss.
-local function stream(prefix, sizes, law, keys, rate, reads, ttl)
-    return { "--key-prefix", prefix .. "-", "--sizes", sizes, "--dist", law, "--keys", keys, "--rate", rate,
-        "--reads", reads or 100, "--fill-on-miss", "--duration", FOREVER_S, "--ttl", ttl or "0s" }
+-- with a set after a miss; the others are sets. phase_s: so long until all keys are new, and values `growth` times as
+-- large.
+local function stream(prefix, sizes, law, keys, rate, reads, ttl_s, phase_s, growth)
+    return { prefix = prefix, sizes = sizes, law = law, keys = keys, rate = rate, reads = reads or 100,
+        ttl_s = ttl_s or 0, phase_s = phase_s or 0, growth = growth or 1 }
 end
 
--- Keys that are each set once, before the stream.
+-- Keys that are each set once, before the streams.
 local function old(sizes, keys)
-    return { "--key-prefix", "old-", "--sizes", sizes, "--keys", keys, "--insert", "--requests", 0 }
+    return { prefix = "old", sizes = sizes, law = "sequential", keys = keys, rate = keys, reads = 0, growth = 1 }
 end
 
--- MiB of memory, streams, and the first fill.
-local LOADS <const> = {
-    etc = { 64, { stream("e", "etc", "zipf:0.99", 1000000, 15000, 96.8) } },
-    sizes = { 48, { stream("a", "u80,200", "zipf:0.9", 400000, 8000),
-        stream("b", "u900,1100", "zipf:0.9", 60000, 4000) } },
-    shift = { 64, { stream("n", "u1000,1800", "zipf:0.9", 60000, 8000) }, old("u40,200", 600000) },
-    alike = { 64, { stream("1", "l110,0.1", "zipf:0.8", 150000, 5000),
-        stream("2", "l380,0.1", "zipf:0.8", 50000, 5000), stream("3", "l1500,0.1", "zipf:0.8", 13300, 5000),
-        stream("4", "l6000,0.1", "zipf:0.8", 3300, 5000) } },
-    twitter = { 32, { stream("t", "l116,1", "zipf:1.2", 1000000, 10000, 70) } },
-    spread = { 48, { stream("s", "l300,0.8", "zipf:0.9", 300000, 6000, 90),
-        stream("u", "u2000,4000", "uniform", 12000, 2000) } },
-    late = { 48, { stream("s", "u80,120", "zipf:0.8", 300000, 6000),
-        stream("m", "u5000,7000", "zipf:1", 8000, 2000) }, old("u300,500", 150000) },
-    expire = { 48, { stream("s", "100", "uniform", 225000, 3000, 90, "20s"),
-        stream("b", "3000", "zipf:0.8", 30000, 2000, 90, "20s") } },
-    session = { 32, { stream("s", "l400,0.6", "zipf:0.7", 200000, 6000, 85, "60s") } },
-    mixed = { 48, { stream("f", "u100,300", "zipf:0.9", 300000, 4000),
-        stream("t", "u500,900", "zipf:0.8", 100000, 3000, 95, "30s") } },
+-- MiB of memory, streams, and the first fill. Constants may be fitted on these:
+local FITTED <const> = {
+    etc = { 48, { stream("e", "etc", "zipf:0.99", 800000, 8000, 96.8) } },
+    sizes = { 24, { stream("a", "u80,200", "zipf:0.9", 200000, 2700),
+        stream("b", "u900,1100", "zipf:0.9", 30000, 1300) } },
+    shift = { 32, { stream("n", "u1000,1800", "zipf:0.9", 30000, 3000) }, old("u40,200", 300000) },
+    alike = { 32, { stream("1", "l110,0.1", "zipf:0.8", 75000, 1200), stream("2", "l380,0.1", "zipf:0.8", 25000, 1200),
+        stream("3", "l1500,0.1", "zipf:0.8", 6700, 1200), stream("4", "l6000,0.1", "zipf:0.8", 1700, 1200) } },
+    twitter = { 32, { stream("t", "l116,1", "zipf:1", 1000000, 7000, 70) } },
+    spread = { 24, { stream("s", "l300,0.8", "zipf:0.9", 150000, 2500, 90),
+        stream("u", "u2000,4000", "uniform", 6000, 800) } },
+    late = { 24, { stream("s", "u80,120", "zipf:0.8", 150000, 2500),
+        stream("m", "u5000,7000", "zipf:1", 4000, 800) }, old("u300,500", 75000) },
+    expire = { 48, { stream("s", "100", "uniform", 225000, 3000, 90, 20),
+        stream("b", "3000", "zipf:0.8", 30000, 2000, 90, 20) } },
+    session = { 40, { stream("s", "l400,0.6", "zipf:0.7", 250000, 5000, 85, 60) } },
+    mixed = { 24, { stream("f", "u100,300", "zipf:0.9", 150000, 2200),
+        stream("t", "u500,900", "zipf:0.8", 50000, 1500, 95, 30) } },
+    moving = { 24, { stream("m", "300", "zipf:0.9", 40000, 1500, 95, nil, 40),
+        stream("s", "l900,0.7", "zipf:0.9", 40000, 2000) } },
 }
 
--- slate-load in this process.
-local function start_load(one, seed, words)
-    local all = { (one.binary:gsub("/bin/slated$", "/world/load.so")), one.folder .. "/load" .. words[2], "--server",
-        "unix:" .. one.address, "--conns", 1, "--pipeline", 1000, "--verify", "none", "--seed", seed }
-    return slate_world.start(table.move(words, 1, #words, #all + 1, all), one.folder .. "/log")
+-- … and these judge them.
+local HELD_OUT <const> = {
+    users = { 32, { stream("u", "l180,0.7", "zipf:0.95", 300000, 4000, 95) } },
+    articles = { 48, { stream("p", "l2500,1", "zipf:0.8", 40000, 1500),
+        stream("q", "l200,0.5", "zipf:1", 200000, 2500) } },
+    through = { 32, { stream("w", "l250,0.8", "zipf:0.9", 250000, 4000, 60) } },
+    tokens = { 24, { stream("t", "u150,250", "uniform", 60000, 1500, 80, 30),
+        stream("l", "u600,1000", "zipf:0.9", 50000, 2000, 95, 120) } },
+    news = { 32, { stream("n", "l700,0.4", "zipf:1", 30000, 1500, 98, 40),
+        stream("h", "1200", "zipf:0.9", 10000, 1000, 100, nil, 30),
+        stream("c", "u100,200", "zipf:0.8", 150000, 1500, 95) } },
+    growing = { 32, { stream("g", "150", "zipf:0.9", 60000, 2000, 95, nil, 60, 1.25),
+        stream("s", "u80,400", "zipf:0.9", 150000, 2000, 90) } },
+    small = { 12, { stream("s", "l150,0.4", "zipf:0.9", 90000, 2500, 95) } },
+    large = { 160, { stream("a", "l400,1", "zipf:0.95", 600000, 6000, 97),
+        stream("b", "u4000,9000", "zipf:0.8", 20000, 1000) } },
+    loops = { 24, { stream("l", "u300,500", "sequential", 40000, 1200),
+        stream("z", "l900,0.7", "zipf:0.9", 40000, 2500) } },
+    level = { 32, { stream("a", "u100,140", "uniform", 100000, 2000),
+        stream("b", "u700,900", "zipf:0.7", 30000, 1500, 90),
+        stream("c", "u3000,3600", "uniform", 6000, 700, 90, 60) } },
+}
+
+-- A client's transport (slate.wire.transport) to the server in this process.
+local function transport()
+    local unread = ""
+    local function take(count)
+        local bytes = unread:sub(1, count)
+        unread = unread:sub(count + 1)
+        return bytes
+    end
+    return {
+        send = function(_, bytes)
+            unread = unread .. twins.ask(bytes)
+            return true
+        end,
+        receive_line = function()
+            local line = take(assert(unread:find("\n", 1, true)))
+            return (line:gsub("\r?\n$", ""))
+        end,
+        receive_bytes = function(_, count) return take(count) end,
+        close = function() end,
+    }
 end
 
-local function await_end(load)
-    while not load:status() do
-        socket.sleep(0.1)
-    end
-    return load:status()
+--- Whether a load is one of those that no constant may be fitted on.
+function M.judges(name)
+    return HELD_OUT[name] ~= nil
 end
 
--- One of the twins. All that a server draws, with the seed of its hash, follows from the world's seed at its start.
-local function start(mib, seed)
-    slate_world.seed(seed, 0)
-    return server.start({ args = { "-m", mib, "-t", 1, "-f", "1.25", "-o", "slab_automove=off", "--policy=s3fifo" } })
-end
-
---- So many servers under a load, with the load's memory; or with so many times that, if times lists a factor for each.
-function M.new(name, seed, count, times)
-    local mib, streams, fill = table.unpack(LOADS[name])
-    local self = setmetatable({ servers = {}, clients = {}, loads = {} }, M)
-    for i = 1, count do
-        self.servers[i] = start(math.floor(mib * (times and times[i] or 1)), seed)
-        self.clients[i] = self.servers[i]:connect()
-        if fill then
-            assert(await_end(start_load(self.servers[i], seed, fill)) == 0, name .. " cannot be filled")
-        end
+--- Begins the server of this process, with the load's memory times a factor, and the load. It has filled its memory.
+function M.new(name, seed, times)
+    local mib, streams, fill = table.unpack(FITTED[name] or HELD_OUT[name])
+    twins.open(("-m %d -t 1 -f 1.25 -o slab_automove=off --policy=s3fifo"):format(mib * (times or 1)), seed)
+    if fill then
+        twins.stream(fill)
+        twins.pass(1)
+        twins.clear()
     end
-    slate_world.grain(GRAIN_US)
-    for _, words in ipairs(streams) do
-        for _, one in ipairs(self.servers) do
-            self.loads[#self.loads + 1] = start_load(one, seed, words)
-        end
+    for _, one in ipairs(streams) do
+        twins.stream(one)
     end
-    return self
+    twins.pass(WARM_S)
+    return setmetatable({ client = client.new(transport()) }, M)
 end
 
 function M:pass(seconds)
-    socket.sleep(seconds)
-    for _, load in ipairs(self.loads) do
-        assert(not load:status(), "slate-load has ended")
-    end
+    assert(self.client)
+    twins.pass(seconds)
 end
 
-function M:take(i)
-    return assert(snapshot.take(self.clients[i], { slated = "0.1.0", settings = true }))
+function M:take()
+    local now = assert(snapshot.take(self.client, { slated = "0.1.0", settings = true }))
+    now.time_s = twins.clock() -- not the observer's
+    return now
 end
 
 function M:counts()
-    local counts = {}
-    for i = 1, #self.clients do
-        local general = self:take(i).general
-        counts[i] = { gets = general.cmd_get, hits = general.get_hits }
+    local now, by_class = self:take(), {}
+    for _, class in ipairs(now.classes) do
+        by_class[tostring(class.id)] = class.get_hits
     end
-    return counts
+    return { gets = now.general.cmd_get, hits = now.general.get_hits, by_class = by_class }
 end
 
---- Ends the servers, and with them their loads.
-function M:__close()
-    slate_world.grain(0)
-    for i, one in ipairs(self.servers) do
-        self.clients[i]:close()
-        one:ask_to_end()
-    end
-    for _, load in ipairs(self.loads) do
-        await_end(load)
-    end
-    for _, one in ipairs(self.servers) do
-        one:stop()
-    end
+--- What `play` returns, as far as JSON has it, in a copy of this process as it is now.
+function M.apart(play)
+    return cjson.decode(twins.fork(function() return cjson.encode(play()) end))
+end
+
+--- The same in a copy of the server.
+function M:twin(play)
+    assert(self.client)
+    return M.apart(play)
 end
 
 return M

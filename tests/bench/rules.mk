@@ -9,7 +9,7 @@ OBJECTS   += $(LOAD_O) $B/tests/bench/load/main.o
 BINS      += $B/bin/slate-load
 
 $B/tests/bench/load/%.o: tests/bench/load/%.c tests/bench/rules.mk
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -Itests/bench/load -Idaemon -c -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -Idaemon -c -o $@ $<
 $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O) $(TRACE_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) $(if $(LTO),-fno-lto) -o $@ $^ $(LOAD_LIBS)
 
@@ -19,20 +19,33 @@ BENCH_I := $(DAEMON_I) -Itests/bench -Itests/bench/load -Itests/unit -Itests/uni
 DRAWN_O := $B/tests/bench/load/dist.o $B/tests/bench/load/popularity.o
 in_process = $Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) $(BENCH_I) $(LDFLAGS) -o $@ \
              $(filter-out %.h $(JEMALLOC_O) $(OWN_CLOCK),$^) $(SUITE_LIBS)
-BENCHES := foresight flip session_bench index sampled scaling policies
+BENCHES := foresight flip session_bench index sampled scaling policies twins
 $(BENCHES:%=$B/bench/%): tests/bench/side.h tests/bench/fed.h $(DRAWN_O) $(DAEMON_O) $(JEMALLOC_O)
 	$(in_process)
 $B/bench/foresight $B/bench/flip $B/bench/session_bench: $B/bench/%: tests/bench/%.c
 $B/bench/index $B/bench/sampled $B/bench/scaling: $B/bench/%: tests/bench/%/bench.c
 $B/bench/policies: $(wildcard tests/bench/policies/*.[ch]) tests/unit/own_clock.h
-$B/bench/policies: OWN_CLOCK := $B/daemon/base/clock_system.o
+$B/bench/twins: tests/bench/twins.c tests/unit/own_clock.h
+$B/bench/twins: LDFLAGS += -rdynamic
+$B/bench/policies $B/bench/twins: OWN_CLOCK := $B/daemon/base/clock_system.o
 # Programs of one file that talk to a server.
 $B/bench/abuse: tests/bench/abuse/abuse.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 $B/bench/%: tests/bench/%.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
-LABORATORY := $B/bin/slated $B/world/lua
+# Twins of a server: a file of played rows for each load and seed, which remains until a source changes. So a run that was
+# ended goes on. ALL=1: all loads, each with three seeds.
+LABORATORY := $B/bench/twins tests/bench/laboratory.lua
+LOADS_FIT  := etc sizes shift alike twitter spread late expire session mixed moving
+LOADS_HELD := users articles through tokens news growing small large loops level
+TWIN_LOADS  = $(or $(LOADS),$(if $(ALL),$(LOADS_FIT) $(LOADS_HELD),expire spread users tokens))
+TWIN_SEEDS  = $(or $(SEEDS),$(if $(ALL),1 2 3,1))
+played      = $(foreach load,$(TWIN_LOADS),$(TWIN_SEEDS:%=$B/bench/$1/$(load)-%))
+$B/bench/moves/%: $(LABORATORY) tests/bench/moves.lua
+	$Qmkdir -p $(@D) && $< tests/bench/moves.lua play $(subst -, ,$*) >$@.part && mv $@.part $@
+$B/bench/sizes/%: $(LABORATORY) tests/bench/sizes.lua
+	$Qmkdir -p $(@D) && $< tests/bench/sizes.lua play $(subst -, ,$*) >$@.part && mv $@.part $@
 
 ##@ measure, with memcached in the same run
 # $(call measure,WHAT IS BUILT,THE RUN)
@@ -48,12 +61,13 @@ bench-predictions: ## predicted hit ratios and the policy auto against real cach
 bench-policies: ## what each mode of automove is worth under a dozen loads (SEEDS, MODES, LOADS, FIT=1, TRACES)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/policies
 	@$B/bench/policies $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MODES),--modes $(MODES)) $(if $(FIT),--fit yes) $(LOADS)
-bench-sizes: ## what predictions of other amounts of memory are worth, beside servers that have it (SEEDS, LOOKS, LOADS, ROWS=1)
-	$(call measure,$(LABORATORY),$B/world/lua tests/bench/sizes.lua)
-bench-moves: ## what predictions of page moves are worth, beside twins without the move (SEEDS, MOVES, LOADS, ROWS=1, SETTLE_S)
-	$(call measure,$(LABORATORY),$B/world/lua tests/bench/moves.lua)
+bench-sizes: ## predictions of other memory and policies, beside servers that have them (LOADS, SEEDS, LOOKS, ALL=1, ROWS=1)
+	$(call measure,$(call played,sizes),$B/bench/twins tests/bench/sizes.lua judge memory $(call played,sizes))
+	@$B/bench/twins tests/bench/sizes.lua judge policy $(call played,sizes)
+bench-moves: ## predictions of page moves, beside twins without the move (LOADS, SEEDS, ROUNDS, MOVES, ALL=1, ROWS=1, SETTLE_S)
+	$(call measure,$(call played,moves),$B/bench/twins tests/bench/moves.lua judge $(call played,moves))
 bench-findings: ## how soon what is wrong with a recorded server is found, and false alarms where nothing is (SEEDS)
-	$(call measure,$(LABORATORY),$B/world/lua tests/bench/findings.lua)
+	$(call measure,$(LABORATORY),$B/bench/twins tests/bench/findings.lua)
 bench-sampling: ## what sampling costs the server, in instructions and in time (KOPS, PAIRS, SETTLE_MS, WINDOW_MS)
 	$(call measure,all $B/bench/sampled,tests/bench/sampled/run $B/bench/sampled && tests/bench/sampling $B/bin)
 bench-scaling: ## how the cache scales with threads (KEYS, MS, INDEXES, POLICIES, PARTITIONS, THREADS, LOADS)

@@ -1,88 +1,99 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What predictions of other amounts of memory are worth: the hit ratios that a server predicts (slate.facts.sampled),
---- beside those of servers that have so much memory and the same requests (laboratory.lua).
+--- What predictions of other amounts of memory and of other policies are worth: the hit ratios that a server predicts
+--- (slate.facts.sampled), beside those of servers that have so much memory, or run that policy, and get the same
+--- requests (laboratory.lua).
 --
---     build/world/lua tests/bench/sizes.lua
+--     build/bench/twins tests/bench/sizes.lua play LOAD SEED        plays, and prints a line of JSON for each look
+--     build/bench/twins tests/bench/sizes.lua judge memory FILE ... predicts, and prints the table
+--     build/bench/twins tests/bench/sizes.lua judge policy FILE ...
 --
--- SEEDS="1 2 3"; LOOKS=4 of each seed and load, WINDOW_S=30 apart, after WARM_S=120; LOADS=names; ROWS=1 prints each.
+-- LOOKS=6 for each load and seed, WINDOW_S=20 apart; the first of them 40 s after the policies changed. ROWS=1 prints
+-- each prediction.
 package.path = "lua/?.lua;tests/bench/?.lua;" .. package.path
+local cjson = require "cjson"
 local compare = require "compare"
+local coverage = require "coverage"
 local laboratory = require "laboratory"
 local sampled = require "slate.facts.sampled"
 
-local LOOKS <const>, WINDOW_S <const> = compare.setting("LOOKS", 4), compare.setting("WINDOW_S", 30)
-local WARM_S <const> = compare.setting("WARM_S", 120)
-local LOADS <const> = "etc sizes alike twitter spread expire session mixed"
-local TIMES <const> = { 1, 0.5, 2, 4, 8 } -- the first server predicts
+local LOOKS <const>, WINDOW_S <const> = compare.setting("LOOKS", 6), compare.setting("WINDOW_S", 20)
+local SETTLE_S <const> = 40
+local TIMES <const> = { 0.5, 2, 4, 8 } -- today's memory
+local POLICIES <const> = { "lru", "slru", "clock2", "sieve", "tinylfu" }
 
--- The hit ratio at a multiple of the memory and its band, as slatectl gives them: the counted ratio and the gain.
-local function predicted(curve, counted, times)
-    local gain, error_ratio = sampled.gain_at(curve, times)
-    return gain and counted + gain, gain and 1.96 * error_ratio
-end
-
-local function ratios(was, now)
-    local list = {}
-    for i in ipairs(now) do
-        list[i] = (now[i].hits - was[i].hits) / math.max(now[i].gets - was[i].gets, 1)
+-- The hit ratios of the looks, and what the server replies at each of them.
+local function looks(lab)
+    lab:pass(SETTLE_S)
+    local list, was = {}, lab:counts()
+    for i = 1, LOOKS do
+        lab:pass(WINDOW_S)
+        local now, replies = lab:counts(), {}
+        for _, group in ipairs({ "curve", "whatif" }) do
+            replies[group] = lab.client:stats(group)
+        end
+        list[i] = { ratio = (now.hits - was.hits) / math.max(now.gets - was.gets, 1), replies = replies }
+        was = now
     end
     return list
 end
 
-local function play(rows, name, seed)
-    local lab <close> = laboratory.new(name, seed, #TIMES, TIMES)
-    lab:pass(WARM_S)
-    for _ = 1, LOOKS do
-        local was = lab:counts()
-        lab:pass(WINDOW_S)
-        local came, curve = ratios(was, lab:counts()), sampled.curve(lab.clients[1])
-        local _, is_young = sampled.first_reads(curve or {})
-        for i = 2, #TIMES do
-            local ratio, band = predicted(curve or { points = {}, sizes = {} }, came[1], TIMES[i])
-            local row = { load = name, times = TIMES[i], came = came[i], now = came[1], ratio = ratio, band = band,
-                is_young = is_young }
-            rows[#rows + 1] = row
-            if os.getenv("ROWS") then
-                print(("%-8s %d x%-3g now %.4f predicted %s came %.4f%s"):format(name, seed, row.times, row.now,
-                    ratio and ("%.4f +- %.4f"):format(ratio, band) or "nothing", row.came, is_young and " young" or ""))
-            end
+local function play(name, seed)
+    io.stdout:setvbuf("line")
+    local others = {}
+    for _, times in ipairs(TIMES) do
+        others[("x%g"):format(times)] = laboratory.apart(function() return looks(laboratory.new(name, seed, times)) end)
+    end
+    local lab = laboratory.new(name, seed)
+    for _, policy in ipairs(POLICIES) do
+        others[policy] = lab:twin(function()
+            assert(lab.client:command("evict policy " .. policy):find("^OK"))
+            return looks(lab)
+        end)
+    end
+    for i, look in ipairs(looks(lab)) do
+        look.load, look.seed, look.came = name, seed, {}
+        for what, other in pairs(others) do
+            look.came[what] = other[i].ratio - look.ratio
+        end
+        print(cjson.encode(look))
+    end
+end
+
+local judge = {}
+
+-- The hit ratio at a multiple of the memory and its band, as slatectl gives them: the counted ratio and the gain.
+function judge.memory(look, client)
+    local curve, rows = sampled.curve(client), {}
+    local _, is_young = sampled.first_reads(curve or {})
+    for _, times in ipairs(TIMES) do
+        local gain, error_ratio = sampled.gain_at(curve or { points = {}, sizes = {} }, times)
+        rows[#rows + 1] = gain and { predicted = gain, least = gain - 1.96 * error_ratio,
+            most = gain + 1.96 * error_ratio, came = look.came[("x%g"):format(times)],
+            words = ("x%g%s"):format(times, is_young and " young" or "") } or nil
+    end
+    return rows
+end
+
+-- The difference that another policy makes, and its doubt.
+function judge.policy(look, client)
+    local rows, _, policies = {}, sampled.whatif(client)
+    for _, policy in ipairs(POLICIES) do
+        for _, one in ipairs(policies or {}) do
+            rows[#rows + 1] = one.policy == policy and { predicted = one.difference,
+                least = one.difference - one.doubt, most = one.difference + one.doubt,
+                came = look.came[policy], words = ("%-7s"):format(policy) } or nil
         end
     end
+    return rows
 end
 
-local function median(values)
-    table.sort(values)
-    return values[(#values + 1) // 2] or 0 / 0
-end
-
-local function line(name, rows)
-    local off, signed, within, made, young = {}, 0, 0, 0, 0
-    for _, row in ipairs(rows) do
-        if row.ratio then
-            local error_ratio = row.ratio - row.came
-            made, signed = made + 1, signed + error_ratio
-            off[made] = math.abs(error_ratio)
-            within = within + (off[made] <= row.band and 1 or 0)
-        end
-        young = young + (row.is_young and 1 or 0)
-    end
-    local worst = math.max(0, table.unpack(off))
-    print(("%-8s %5d %5d %5d   %6.2f %6.2f %+6.2f   %4.0f%%"):format(name, #rows, made, young, 100 * median(off),
-        100 * worst, 100 * signed / math.max(made, 1), 100 * within / math.max(made, 1)))
-end
-
-local all, lines = {}, {}
-for name in (os.getenv("LOADS") or LOADS):gmatch("%S+") do
-    local rows = {}
-    for seed in (os.getenv("SEEDS") or "1 2 3"):gmatch("%d+") do
-        play(rows, name, math.tointeger(tonumber(seed)))
-    end
-    table.move(rows, 1, #rows, #all + 1, all)
-    lines[#lines + 1] = { name, rows }
-end
-print("predicted hit ratios with half, twice, four and eight times the memory, less those that came, in points")
-print("load      rows  made young   median  worst   mean   within")
-lines[#lines + 1] = { "all", all }
-for _, one in ipairs(lines) do
-    line(one[1], one[2])
+if arg[1] == "play" then
+    play(arg[2], math.tointeger(tonumber(arg[3])))
+else
+    local what = arg[2]
+    print(({ memory = "predicted gains with half, twice, four and eight times the memory, less those that came",
+        policy = "predicted gains of other policies, less those that came" })[what])
+    coverage.print(coverage.read(table.move(arg, 3, #arg, 1, {}), function(look)
+        return judge[what](look, { stats = function(_, group) return look.replies[group] end })
+    end))
 end

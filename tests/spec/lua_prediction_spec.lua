@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatetop's review before a change is sent.
 local view = require "slate.judge.view"
+local policy_curve = require "slate.base.policy_curve"
 local verdict = require "slate.judge.verdict"
 local prediction = require "slate.judge.prediction"
 local snapshots = require "support.snapshots"
@@ -101,41 +102,49 @@ describe("the review of a move of pages", function()
         assert.truthy(told(one, change, "expects"):find("points of hits", 1, true), "nobody asks for curves")
     end)
 
-    -- The gain of one more page for class 5 with this slope.
-    local FILLED <const> = 12 / (12 + 1000 / 400) -- a page fills in 2.5 s
-    local function by_slope(slope) return 700 * slope * math.log(5 / 4) * FILLED / 1000 end
+    -- The gain of one more page for class 5 with this slope. The page is filled in 2.5 s, before it is judged.
+    local function by_slope(slope) return 700 * slope * math.log(5 / 4) / 1000 end
     local function nearly(expected, value, ...)
         assert.near(expected, value, 0.05 * math.abs(expected), ...)
     end
 
-    -- A curve of class 5, of four pages: the shares of the reads hit with them, with half of them and so on.
-    local function curve(reads, ...)
-        local points = { reads = reads }
-        for i, share in ipairs({ ... }) do
-            table.insert(points, 1, { (8 << 20) >> i, share })
+    -- A curve of class 5, whose four pages hit 3/7 of the reads: the shares with half to sixteen pages.
+    local function curve(reads, share_with)
+        local points = { reads = reads, bytes = 4 << 20, lru_band = 0.02 }
+        for _, pages in ipairs({ 0.5, 1, 2, 4, 8, 16 }) do
+            points[#points + 1] = { math.floor(pages * (1 << 20)), share_with(pages) }
         end
         return points
     end
 
-    it("goes by a class's curve the more, the more reads that rests on: hits may grow as the pages do", function()
+    it("goes by a class's own curve, the nearer, the more reads that rests on", function()
         local one = read(12, "0.1.0")
         local function change(...)
-            local made = verdict.predicted_move(one, 0, 5, 1, { [5] = ... and curve(...) })
+            local made = verdict.predicted_move(one, 0, 5, 1, { [5] = curve(...) })
             return made.hit_ratio_change, made.least, made.most
         end
-        local alone = change()
-        nearly(by_slope(0.1), alone)
-        local seen = verdict.figures_seen(one).by_id[5]
-        local hit_ratio = seen.hits_per_s / (seen.hits_per_s + seen.misses_per_s)
-        local by_pages, last = 700 * hit_ratio / 4 * FILLED / 1000, alone
-        for _, reads in ipairs({ 60, 200, 1000, 1e9 }) do
-            local made, least, most = change(reads, hit_ratio, hit_ratio / 2, hit_ratio / 4, hit_ratio / 8)
-            assert.is_true(made >= last and made < by_pages * 1.001, reads)
-            assert.is_true(reads > 60 or most > 0.9 * by_pages and least < alone, "it may be either")
-            last = made
+        local width
+        for _, reads in ipairs({ 60, 200, 1000, 10000 }) do
+            local made, least, most = change(reads, function(pages) return math.min(1, 3 / 28 * pages) end)
+            nearly(700 * 3 / 28 / 1000, made)
+            assert.is_true(least < made and made < most and (not width or most - least < width), reads)
+            width = most - least
         end
-        nearly(by_pages, last)
-        assert.is_true(change(5000, hit_ratio, hit_ratio - 0.01, hit_ratio - 0.02) < alone, "it is flat")
+        assert.is_true(change(5000, function(pages) return math.min(3 / 7, 3 / 28 * pages) end) < 0.001, "it is flat")
+        local counted_less = change(5000, function(pages) return math.min(1, 0.12 * pages) end)
+        assert.is_true(counted_less > 1.05 * 700 * 0.12 / 1000, "more misses can become hits than the curve has")
+    end)
+
+    it("gains as fast as the class would have evicted items", function()
+        local seen = verdict.figures_seen(read(12, "0.1.0")).by_id[5]
+        seen.curve = curve(1e9, function(pages) return math.min(1, 3 / 28 * pages) end)
+        local filled = policy_curve.gain(seen, 1)
+        seen.evicted_per_s = seen.chunks_per_page / 18 -- half of a page after 9 s
+        nearly(filled / 2, (policy_curve.gain(seen, 1)))
+        seen.curve = nil
+        filled = policy_curve.gain(seen, 1)
+        seen.evicted_per_s = 1e9
+        nearly(filled, 0.5 * policy_curve.gain(seen, 1))
     end)
 
     it("expects of a class without a curve a gain between a tenth and the slope of the whole cache's", function()
@@ -150,7 +159,7 @@ describe("the review of a move of pages", function()
         nearly(by_slope(math.sqrt(0.1 * 0.2 / math.log(2))), (change(0.4)))
         nearly(by_slope(math.sqrt(0.1 * 0.02 / math.log(2))), (change(0.58)), "it is nearly flat")
         local expected, width = change(0.4)
-        local known, its_width = change(0.4, curve(1e9, 0.55, 0.5, 0.45, 0.4))
+        local known, its_width = change(0.4, curve(1e9, function(pages) return 3 / 7 + 0.02 * math.log(pages / 4) end))
         assert.is_true(known < expected and its_width <= width, "its own curve tells more")
     end)
 

@@ -188,6 +188,7 @@ describe("the accuracy of predictions", function()
             entries[#entries + 1] = { predicted_change = 0.01 * i, measured_change = 0,
                 predicted_least = 0.01 * i - 0.03, predicted_most = 0.01 * i + 0.5 }
         end
+        entries[1 + 2].measured_error = 0.001 -- that one was outside
         entries[#entries + 1] = { predicted_change = 0.5, measured_change = 0, drift = 1 } -- hits rose without the move
         assert.same({ predictions = 10, median = 0.05, p90 = 0.09, within = 3, left_out = 1 },
             audit.accuracy(entries))

@@ -468,7 +468,8 @@ describe("the changes on record", function()
 
     it("show the accuracy of predictions, for the same changes", function()
         assert.truthy(ctl.succeed("audit --accuracy"):find("^1 prediction; half were off by 1.0 points of hits or "
-            .. "less, nine of ten by 1.0; 0 came true between their least and their most\n"))
+            .. "less, nine of ten by 1.0; 0 of 1 came true between their least and their most, where 19 of 20 are "
+            .. "meant to\n"))
         assert.truthy(ctl.succeed("-s 127.0.0.1:2 audit --accuracy"):find("^no prediction is on record"))
         assert.truthy(ctl.succeed("audit --accuracy --kind set"):find("^no prediction is on record"))
     end)

@@ -20,7 +20,7 @@ enum {
 static struct {
     struct actor actors[ACTORS_MAX];
     unsigned     count; /* slots ever used */
-    uint64_t     now_us, random, switches, grain_us;
+    uint64_t     now_us, random, switches;
     unsigned     real; /* the number of actors that want the world's time to follow real time */
     uint64_t     ahead_us; /* while real > 0: how far real time is ahead of the world's time */
     bool         fds_changed; /* since the last poll */
@@ -38,8 +38,6 @@ void *world_real(const char *name) {
 }
 
 struct actor *actor_self(void) { return self; }
-
-void world_grain(uint64_t us) { world.grain_us = us; }
 
 void world_fds_changed(void) { world.fds_changed = true; }
 
@@ -171,8 +169,7 @@ static struct actor *actor_choose(void) {
         } else if (next_us == WORLD_FOREVER) {
             actor_print_stuck();
         } else {
-            uint64_t least_us = world.now_us + world.grain_us;
-            world.now_us = next_us > least_us ? next_us : least_us;
+            world.now_us = next_us;
         }
     }
 }

@@ -39,8 +39,6 @@ struct actor {
 void     world_begin(void);
 /* Draws anew from this seed. A thread yields before one lock of so many; 0: before none. */
 void     world_seed(uint64_t seed, uint64_t switches);
-/* When all wait, at least so much time passes: waits that end within it end together, which costs less. */
-void     world_grain(uint64_t us);
 /* The world's time follows real time until as many calls had false as true. */
 void     world_goes_with_real_time(bool);
 bool     world_is_empty(void);   /* true without another actor */

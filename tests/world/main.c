@@ -77,12 +77,6 @@ static int l_seed(lua_State *lua) {
     return 0;
 }
 
-/* grain(us): when all wait, at least so much time passes. */
-static int l_grain(lua_State *lua) {
-    world_grain((uint64_t)luaL_checkinteger(lua, 1));
-    return 0;
-}
-
 /* now_us(): since the world began. */
 static int l_now_us(lua_State *lua) {
     lua_pushinteger(lua, (lua_Integer)world_now_us());
@@ -97,7 +91,6 @@ static int l_real(lua_State *lua) {
 
 static int main_open_world(lua_State *lua) {
     static const luaL_Reg functions[] = {{"start", l_start}, {"now_us", l_now_us}, {"real", l_real}, {"seed", l_seed},
-                                         {"grain", l_grain},
                                          {NULL, NULL}},
                           methods[] = {{"signal", l_signal}, {"hold", l_hold}, {"status", l_status},
                                        {"__gc", l_collect}, {NULL, NULL}};

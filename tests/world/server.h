@@ -1,4 +1,4 @@
-/* Servers in this process, and slate-load. Each is the program as a shared object, loaded once more, so that no two share a
+/* Servers in this process. Each is the program as a shared object, loaded once more, so that no two share a
  * variable. Its main runs on a thread of its own. */
 #ifndef SLATE_WORLD_SERVER_H
 #define SLATE_WORLD_SERVER_H

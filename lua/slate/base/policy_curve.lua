@@ -4,16 +4,28 @@
 -- Predictions for people (slate.judge.verdict) and policies in Lua use this module. slated has it built in with
 -- slate.base.policy_core, whose rule holds here: library functions are looked up once.
 --
--- Hits grow with the logarithm of the pages. The slope is their growth, as a share of the class's reads, for each unit
--- of the natural logarithm. If keys are about as popular as in Zipf's law with an exponent of 0.8 to 1, the slope is
--- about a tenth for any class and size; if few keys take nearly all reads, it is less. If all keys are equally popular,
--- hits grow with the pages themselves, and the slope is the hit ratio. The slope of a class is unknown. So slopes from
--- almost 0 to the hit ratio are weighted: by their distance from the expected slope, halfway between a tenth and the
--- slope of the whole cache's curve, and by how well the class's sampled curve agrees with them at a half, a quarter and
--- an eighth of the memory. The result is the median over these slopes, with a least and a most that enclose four fifths
--- of the weight. `make bench-moves` compares predictions with the effect of moves alone; the constants are from there.
+-- A class with a sampled curve of its own (`stats curve CLASS`) gains and loses what the curve has between the memory
+-- that it uses now and then. The error of that has these parts, none of them fitted:
+--
+-- - Sampled reads, as many as the curve has between both sizes; a key has several of them, as the curve's band shows.
+-- - The counted hit ratio is not the curve's. Either the difference stays with the other memory, or it goes, as it
+--   would at no memory and at all memory; that is the likelier, the more the memory changes.
+-- - The curve is the LRU's. The server's miniatures of the running policy say how far that may be off.
+-- - Whether free chunks are filled meanwhile.
+--
+-- A gain comes when the pages are filled, by the items that the class would have evicted. It is that of the seconds in
+-- which the outcome is judged. `make bench-moves` compares predictions with the effect of moves alone.
+--
+-- Without such a curve, as with memcached, hits grow with the logarithm of the pages. The slope is their growth, as a
+-- share of the class's reads, for each unit of the natural logarithm. If keys are about as popular as in Zipf's law
+-- with an exponent of 0.8 to 1, the slope is about a tenth for any class and size; if few keys take nearly all reads,
+-- it is less. If all keys are equally popular, hits grow with the pages themselves, and the slope is the hit ratio. The
+-- slope of a class is unknown. So slopes from almost 0 to the hit ratio are weighted by their distance from the
+-- expected slope, halfway between a tenth and the slope of the whole cache's curve. The result is their median.
+--
+-- A least and a most enclose 19 of 20 outcomes.
 local ipairs = ipairs
-local abs, exp, huge, log, max, min, sqrt = math.abs, math.exp, math.huge, math.log, math.max, math.min, math.sqrt
+local abs, exp, log, max, min, sqrt = math.abs, math.exp, math.log, math.max, math.min, math.sqrt
 local unpack = table.unpack
 
 local M = {}
@@ -23,12 +35,9 @@ local SLOPE <const> = 0.1 -- the expected slope, from classes of many kinds
 local APART <const> = 0.33 -- standard error of the logarithm of a class's slope against the expected one
 local ALIKE <const> = 0.05 -- the share of classes whose keys are all equally popular, if no more is known
 local SLOPES <const>, SLOPE_LEAST <const> = 12, 0.02 -- the number of weighted slopes, and the least of them
-local LRU_POWER <const>, LRU_ERROR <const> = 0.9, 0.4 -- of an LRU's curve: the exponent for a slope, its error
-local FARTHER <const> = 3 -- multiplies LRU_ERROR for sizes below half of the memory
-local CLUSTERED <const> = 2 -- multiplies the error of single reads: a sampled key has several reads
-local CHANCE_LEAST <const> = 0.005 -- a share of the reads: curves are no more exact
-local DOUBT_SHARE <const> = 0.1 -- the share of the weight above the reported most, and below the reported least
-local SOON_S <const> = 12 -- reports half of a gain if the class needs this long to fill the pages
+local DOUBT_SHARE <const> = 0.025 -- the share of the weight above the reported most, and below the reported least
+local DEVIATIONS <const> = 1.96 -- 19 of 20 values of a normal distribution are so near to the mean
+local JUDGED_FROM_S <const>, JUDGED_TO_S <const> = 4, 14 -- after a move: the seconds of its outcome
 
 -- (e^z - 1) / z
 local function growth(z)
@@ -110,27 +119,8 @@ local function slopes_of(hit_ratio, whole)
     return slopes, weights
 end
 
--- Weights slopes by a class's own curve: by its share of the reads between each amount of memory and half of that
--- amount. bytes: today's memory.
-local function weigh(slopes, weights, hit_ratio, curve, bytes)
-    local reads, error_ratio = curve.reads or huge, LRU_ERROR
-    for step = 0, 2 do
-        local near, far = 2.0 ^ -step, 2.0 ^ -(step + 1)
-        local share = M.between(curve, near * bytes) - M.between(curve, far * bytes)
-        local chance = max(CHANCE_LEAST, CLUSTERED * sqrt(max(share, 1 / reads) * (1 - share) / reads))
-        for i, slope in ipairs(slopes) do
-            local power = slope / hit_ratio
-            local lru = power ^ LRU_POWER
-            local predicted = hit_ratio * (growth_of(near, lru) - growth_of(far, lru))
-            local doubt = sqrt(chance ^ 2 + (error_ratio * (1 - power) * predicted) ^ 2)
-            weights[i] = weights[i] - 0.5 * ((share - predicted) / doubt) ^ 2 - log(doubt)
-        end
-        error_ratio = LRU_ERROR * FARTHER
-    end
-end
-
--- Returns the median of values in ascending order, and the bounds of the middle four fifths of their weight. weights:
--- logarithms, one for each value.
+-- Returns the median of values in ascending order, and the bounds of the middle 19 of 20 parts of their weight.
+-- weights: logarithms, one for each value.
 local function middle(values, weights)
     local most, sum, below, at = max(unpack(weights)), 0, 0, {}
     for i in ipairs(values) do
@@ -144,48 +134,127 @@ local function middle(values, weights)
     return M.between(at, 0.5), M.between(at, DOUBT_SHARE), M.between(at, 1 - DOUBT_SHARE)
 end
 
--- The change of hits a second if a class has `pages` and not `held`, at most most_per_s: the results of `middle`.
-local function hits_between(class, held, pages, most_per_s)
-    if class.hits_per_s == 0 then
-        return 0, 0, 0
-    end
+-- The change of hits a second if a class has `pages` and not `held`, at most most_per_s, if the class has no curve: the
+-- results of `middle`.
+local function hits_by_slopes(class, held, pages, most_per_s)
     local hit_ratio, changes = class.hits_per_s / (class.hits_per_s + class.misses_per_s), {}
     local slopes, weights = slopes_of(hit_ratio, class.whole_curve)
-    if class.curve and #class.curve >= 2 then
-        weigh(slopes, weights, hit_ratio, class.curve, held * PAGE_BYTES)
-    end
     for i, slope in ipairs(slopes) do
         changes[i] = min(most_per_s, class.hits_per_s * abs(growth_of(pages / held, slope / hit_ratio)))
     end
     return middle(changes, weights)
 end
 
---- The hits a second that a class gains by `pages` more, and the least and the most gain. If the class fills them
--- slowly, the early gain is less. class: of `after`, from slate.base.policy_core's pair; if known with `curve` and
--- `whole_curve`, its own and that of the whole cache: lists of { bytes, hit_ratio } in ascending order, with their
--- `reads` (unlimited if absent); that of the whole has today's `bytes`.
+-- A difference less what chance makes of it: figures that differ by a standard error may be the same.
+local function beyond_chance(difference, error_ratio)
+    return (difference < 0 and -1 or 1) * sqrt(max(0, difference ^ 2 - error_ratio ^ 2))
+end
+
+-- How far the miniatures of the running policy differ from the LRU's curve in their change from today's memory to half
+-- of it, or to twice; 0 if the server does not report both. whole: the curve of the whole cache, or nil.
+local function policy_apart(whole, times)
+    local here, there
+    for _, size in ipairs(whole and #whole >= 2 and whole.bytes and whole.sizes or {}) do
+        here, there = size[1] == 1 and size or here, size[1] == times and size or there
+    end
+    if not (here and there and there[4]) then
+        return 0
+    end
+    local by_lru = M.between(whole, times * whole.bytes) - M.between(whole, whole.bytes)
+    return beyond_chance(there[2] - here[2] - by_lru, (there[4] - there[3]) / 2 / DEVIATIONS)
+end
+
+-- The curve's hit ratio with so many pages.
+local function curve_at(curve, pages)
+    local bytes = pages * PAGE_BYTES
+    return bytes < curve[1][1] and curve[1][2] * bytes / curve[1][1] or M.between(curve, bytes)
+end
+
+-- The gain, or the loss as a positive number, of a class with a curve, as a share of its reads, and its variance. used,
+-- other: pages now and then; counted: the hit ratio.
+local function change_by_curve(class, used, other, counted)
+    local curve = class.curve
+    local here, reads = curve_at(curve, used), max(curve.reads, 1)
+    local sign, band = other < used and -1 or 1, (curve.lru_band or 0) / DEVIATIONS
+    local change = sign * (curve_at(curve, other) - here)
+    -- A sampled key has so many reads, by the band of today's ratio: see curve_error in daemon/sample/curve.c.
+    local a_key = max(1, (band * reads) ^ 2 / max(here ^ 2 * (1 - here) * reads, 1))
+    local apart = beyond_chance(sign * (here - counted), band) -- the more of it goes, the larger is the change
+    local goes = 1 - min(used, other) / max(used, other)
+    -- A running policy that hits more than the LRU does so with less memory, too.
+    local stays = sign < 0 and counted > here
+    local variance = a_key * max(change * reads, 1) / reads ^ 2 + goes * (stays and 1 or 1 - goes) * apart ^ 2
+        + (policy_apart(class.whole_curve, other < used and 0.5 or 2) * 2 * goes) ^ 2
+    change = change + (stays and 0 or goes * apart)
+    return max(0, min(sign < 0 and counted or 1 - counted, change)), variance
+end
+
+-- The change of hits a second of a class with a curve, and its least and most. cases: equally likely, each { pages now,
+-- pages then }.
+local function hits_by_curve(class, cases, most_per_s)
+    local reads_per_s, sum, squares, variance = class.hits_per_s + class.misses_per_s, 0, 0, 0
+    for _, case in ipairs(cases) do
+        local change, doubt = 0, 0
+        if case[1] ~= case[2] then
+            change, doubt = change_by_curve(class, case[1], case[2], class.hits_per_s / reads_per_s)
+        end
+        sum, squares, variance = sum + change, squares + change ^ 2, variance + doubt
+    end
+    local mean = sum / #cases
+    local between = cases.are_doubtful and max(0, squares / #cases - mean ^ 2) or 0
+    local half = DEVIATIONS * sqrt(variance / #cases + between)
+    return mean * reads_per_s, max(0, mean - half) * reads_per_s, min(most_per_s, (mean + half) * reads_per_s)
+end
+
+-- Whether a class has a curve, which reaches above its memory.
+local function has_curve(class)
+    local last = class.curve and class.curve.reads and class.curve[#class.curve]
+    return last and last[1] > class.total_pages * PAGE_BYTES
+end
+
+--- The hits a second that a class gains by `pages` more, and the least and the most gain, in the seconds in which the
+-- outcome is judged. class: of `after`, from slate.base.policy_core's pair; if known with `curve` and `whole_curve`,
+-- its own and that of the whole cache: see slate.facts.sampled.curves.
 function M.gain(class, pages)
     local held = max(class.total_pages, 1)
-    if class.evicted_per_s == 0 or pages <= 0 then
-        return 0, 0, 0 -- the class does not fill the pages that it has
+    if class.evicted_per_s == 0 or class.hits_per_s == 0 or pages <= 0 then
+        return 0, 0, 0 -- the class does not fill the pages that it has, or is not read
     end
-    local won, least, most = hits_between(class, held, held + pages, class.misses_per_s)
-    local fill_s = pages * class.chunks_per_page / max(class.stores_per_s, 1e-9)
-    local soon = SOON_S / (SOON_S + fill_s)
-    return won * soon, least * soon, most * soon
+    local cases, filled = {}, 0
+    for second = JUDGED_FROM_S, JUDGED_TO_S - 1 do
+        local more = min(pages, class.evicted_per_s * (second + 0.5) / max(class.chunks_per_page, 1))
+        cases[#cases + 1] = { held, held + more }
+        filled = filled + more / pages / (JUDGED_TO_S - JUDGED_FROM_S)
+    end
+    if has_curve(class) then
+        return hits_by_curve(class, cases, class.misses_per_s)
+    end
+    local won, least, most = hits_by_slopes(class, held, held + pages, class.misses_per_s)
+    return won * filled, least * filled, most * filled
 end
 
 --- The hits a second that a class loses by `pages` less, and the least and the most loss: entirely free pages cost
--- nothing.
+-- nothing, unless the class may fill them meanwhile.
 function M.cost(class, pages)
-    local free = class.free_chunks // max(class.chunks_per_page, 1)
-    local held, missing = class.total_pages - free, pages - free
-    if missing <= 0 then
+    local held, chunks = class.total_pages, max(class.chunks_per_page, 1)
+    local used = held - class.free_chunks // chunks
+    if class.hits_per_s == 0 then
         return 0, 0, 0
-    elseif missing >= held then
+    elseif has_curve(class) then
+        local cases = { are_doubtful = true }
+        for second = JUDGED_FROM_S, JUDGED_TO_S - 1 do
+            for _, stored in ipairs({ 0, class.stores_per_s * (second + 0.5) / chunks }) do
+                local full = min(held, held - class.free_chunks / chunks + stored)
+                cases[#cases + 1] = { full, min(full, max(held - pages, 0)) }
+            end
+        end
+        return hits_by_curve(class, cases, class.hits_per_s)
+    elseif held - pages >= used then
+        return 0, 0, 0
+    elseif pages >= held then
         return class.hits_per_s, class.hits_per_s, class.hits_per_s
     end
-    return hits_between(class, held, held - missing, class.hits_per_s)
+    return hits_by_slopes(class, used, held - pages, class.hits_per_s)
 end
 
 --- For policies: the change of a class's hits a second with `pages` more; negative pages cost hits.

@@ -46,8 +46,9 @@ local function entry_of(line)
 end
 
 --- All entries of a text, the oldest first; other lines are skipped. An entry has the outcome of its change: outcome,
--- the words; and for the hit ratio, if known, predicted_change, predicted_least, predicted_most, measured_change and
--- drift (1: it rose before the change already, the cache was still filling, or the load changed; -1: it fell so).
+-- the words; and for the hit ratio, if known, predicted_change, predicted_least, predicted_most, measured_change, its
+-- standard error (measured_error) and drift (1: it rose before the change already, the cache was still filling, or the
+-- load changed; -1: it fell so).
 function M.entries(text)
     local list, by_id = {}, {}
     for line in text:gmatch("[^\n]+") do
@@ -58,7 +59,7 @@ function M.entries(text)
             local of = by_id[entry.of]
             of.outcome, of.predicted_change = entry.words, entry.predicted_change
             of.predicted_least, of.predicted_most = entry.predicted_least, entry.predicted_most
-            of.drift = entry.drift
+            of.drift, of.measured_error = entry.drift, entry.hit_ratio_error
             of.measured_change = entry.hit_ratio_before and entry.hit_ratio_after
                 and entry.hit_ratio_after - entry.hit_ratio_before
         end
@@ -105,9 +106,12 @@ function M.read(path)
     return M.entries(text)
 end
 
+local DEVIATIONS <const> = 1.96 -- 19 of 20 values of a normal distribution are so near to the mean
+
 --- The accuracy of predictions, from the entries with a prediction and an outcome. It leaves out hit ratios that moved
 -- before the change already: the effect of the change on them is unknown. { predictions (a count), median, p90 (errors
--- of the hit ratio), within (how many outcomes were between the least and the most predicted), left_out (how many hit
+-- of the hit ratio), within (how many outcomes were between the least and the most predicted, but for the error of
+-- measuring them), left_out (how many hit
 -- ratios moved before) }; without predictions, the first is 0, and median, p90 and within are absent.
 function M.accuracy(entries)
     local off, within, left_out = {}, 0, 0
@@ -117,7 +121,8 @@ function M.accuracy(entries)
         left_out = left_out + (predicted and measured and entry.drift and 1 or 0)
         if predicted and measured and not entry.drift then
             off[#off + 1] = math.abs(predicted - measured)
-            within = within + (least and most and measured >= least and measured <= most and 1 or 0)
+            local chance = DEVIATIONS * (tonumber(entry.measured_error) or 0)
+            within = within + (least and most and measured >= least - chance and measured <= most + chance and 1 or 0)
         end
     end
     table.sort(off)
@@ -230,6 +235,7 @@ function M.outcome_fields(outcome)
         predicted_most = predicted.most,
         words = outcome.words, for_s = outcome.for_s, drift = outcome.drift, items_lost = outcome.items_lost,
         hit_ratio_before = before.hit_ratio, hit_ratio_after = after.hit_ratio,
+        hit_ratio_error = before.error and after.error and math.sqrt(before.error ^ 2 + after.error ^ 2),
         evictions_before_per_s = before.evictions_per_s, evictions_after_per_s = after.evictions_per_s,
     }
 end

@@ -259,7 +259,7 @@ end
 
 --- The gain of hit ratio with this multiple of the memory, by the curve of M.points; then its standard error, from the
 -- server's bands or the number of reads, and with more memory from first reads: no memory brings these, but the next
--- reads of their keys may hit. nil if the sample is too small.
+-- reads of their keys may hit, as far as they miss. nil if the sample is too small.
 function M.gain_at(curve, times)
     local shifts = shifts_of(curve)
     if not curve.bytes or #shifts == 0 and #curve.points < 2 then
@@ -268,7 +268,7 @@ function M.gain_at(curve, times)
     local here = ratio_at(curve, shifts, curve.bytes)
     local there = ratio_at(curve, shifts, curve.bytes * times)
     local chance = M.error_at(curve, times) or error_of_model(curve, curve.bytes * times, there)
-    local first = times > 1 and M.first_reads(curve) or 0
+    local first = math.min(times > 1 and M.first_reads(curve) or 0, 1 - there)
     return there - here, math.sqrt(chance ^ 2 + (first / BAND_DEVIATIONS) ^ 2)
 end
 
@@ -312,7 +312,8 @@ function M.curve(client, class)
 end
 
 --- Queries a server for the curves of these classes (0: of the whole cache); a missing curve is absent. Returns for
--- each id a list of points { bytes, hit_ratio } with reads (sampled) and bytes (today's).
+-- each id a list of points { bytes, hit_ratio } with reads (sampled), bytes (today's), lru_band and sizes, all as of
+-- M.parse_curve.
 function M.curves(client, ids)
     local curves = {}
     for _, id in ipairs(ids) do
@@ -320,6 +321,7 @@ function M.curves(client, ids)
         if curve then
             curves[id] = curve.points
             curve.points.reads, curve.points.bytes = curve.reads, curve.bytes
+            curve.points.lru_band, curve.points.sizes = curve.lru_band, curve.sizes
         end
     end
     return curves

@@ -50,7 +50,7 @@ return {
     ping_pong_by_hand = 2, -- moves back: an undo, and the same move once more; further ones are a program's
     window_long_s = 60,
     window_most_s = 1800,
-    prediction_band_least_ratio = 0.005, -- of the reads: two periods differ by this much by chance
+    prediction_band_least_ratio = 0.0005, -- of the reads: half of the last digit that is shown
     prediction_reads_least = 1000, -- in the period seen: fewer reads show chance
     prediction_short_s = 8, -- a prediction from a shorter period says so
     prediction_unlikely_ratio = -0.002, -- of the reads: an unsure prediction below is likelier a loss, above it either

@@ -113,9 +113,8 @@ end
 
 --- The predicted effect of moving pages from class src to class dst (0: the pool). one, curves: as for M.figures_seen.
 -- given: pages that src gives to others besides; nil for none. Returns { hit_ratio_change, least, most (all three of
--- the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and why there is none. Some nine of ten changes lie from
--- least to most. A gain may be far more than predicted, as hits may grow as the pages do (slate.base.policy_curve); it
--- is seldom much less.
+-- the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and why there is none. 19 of 20 changes lie from least to
+-- most (slate.base.policy_curve), less what chance makes of the hits of two periods.
 function M.predicted_move(one, src, dst, pages, curves, given)
     local seen, reads_per_s, seen_s = M.figures_seen(one, curves)
     if not seen then
@@ -125,6 +124,11 @@ function M.predicted_move(one, src, dst, pages, curves, given)
     if not receiver and dst ~= 0 or not donor and src ~= 0 then
         return nil, "nothing is known of one of the classes"
     end
+    return M.move_predicted(donor, receiver, pages, reads_per_s, seen_s, given)
+end
+
+--- The same by the figures of the classes (nil: the pool).
+function M.move_predicted(donor, receiver, pages, reads_per_s, seen_s, given)
     local won, won_least, won_most, lost, lost_least, lost_most = 0, 0, 0, 0, 0, 0
     if receiver then
         won, won_least, won_most = policy_curve.gain(receiver, pages)

@@ -89,9 +89,10 @@ local function accuracy(context, entries, words)
     elseif found.predictions + found.left_out == 0 then
         context:out("no prediction is on record: slatectl move ... --verdict makes one\n")
     elseif found.predictions > 0 then
-        context:out(("%s; half were off by %.1f points of hits or less, nine of ten by %.1f; %d came true "
-            .. "between their least and their most\n"):format(units.plural(found.predictions, "prediction"),
-            found.median * 100, found.p90 * 100, found.within))
+        context:out(("%s; half were off by %.1f points of hits or less, nine of ten by %.1f; %d of %d came "
+            .. "true between their least and their most, where 19 of 20 are meant to\n"):format(
+            units.plural(found.predictions, "prediction"), found.median * 100, found.p90 * 100, found.within,
+            found.predictions))
     end
     if found.left_out > 0 then
         context:out(("%s left out: hits rose or fell without the change\n"):format(units.plural(found.left_out,
