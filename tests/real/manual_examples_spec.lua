@@ -103,7 +103,7 @@ describe("the manual's examples run:", function()
             os.rename(ctl.folder .. "/mine.lua", ctl.folder .. "/rules.lua")
             return ctl.run("rules list ./rules.lua")
         end
-        return ctl.shell(("LUA_PATH='%s/lua/?.lua' lua5.4 mine.lua"):format(ctl.root))
+        return ctl.shell(("LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua' lua5.4 mine.lua"):format(ctl.root, ctl.root))
     end
 
     -- A server of an example runs until it is ended; the example promises only that the server starts.
@@ -154,7 +154,7 @@ describe("the manual's examples run:", function()
     end
 
     for page, least in pairs({ ["man/slate-load.1"] = 4, ["man/slated.8"] = 4, ["man/slatetop.1"] = 6,
-        ["man/slatectl.1"] = 40 }) do
+        ["man/slatectl.1"] = 40, ["man/slate.3"] = 1 }) do
         it("those of " .. page, function() run_all(page, "EXAMPLES", least, one.address) end)
     end
 
@@ -168,7 +168,7 @@ describe("the manual's examples run:", function()
 
     it("and every page that has any is here", function()
         for page in io.popen("ls man/*.[1-8]"):lines() do
-            local known = ("slate-load.1 slated.8 slatetop.1 slatectl.1 slate-policies.7 slate-fleets.7 "
+            local known = ("slate.3 slate-load.1 slated.8 slatetop.1 slatectl.1 slate-policies.7 slate-fleets.7 "
                 .. "slate-rules.7 slate-calcified.7") -- guide_spec and lua_fleet_spec have the last and the fleets
                 :find(page:match("[^/]+$"), 1, true)
             assert.truthy(known or #examples_of(page, "NAME") == 0, page)

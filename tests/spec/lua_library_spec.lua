@@ -4,7 +4,7 @@ local command = require "support.command"
 local server = require "support.server"
 
 local function modules()
-    local pipe = assert(io.popen("ls lua/slate/*/*.lua | grep -v /policies/"))
+    local pipe = assert(io.popen("ls lua/slate/init.lua lua/slate/*/*.lua | grep -v /policies/"))
     local list = {}
     for path in pipe:lines() do list[#list + 1] = path end
     pipe:close()
@@ -35,6 +35,27 @@ describe("the Lua library", function()
         end
         assert.same({}, lacking)
         assert.truthy(documented > 100, documented)
+    end)
+
+    it("has public modules by name, and says how a call is meant where the arguments are others", function()
+        local slate = require "slate"
+        local page = command.read_file("man/slate.3")
+        for name in page:gmatch("%.It Va slate%.(%l+)\n") do assert.is_table(slate[name], name) end
+        for _, case in ipairs({ { "advise", nil, "slate has no public module 'advise': see slate(3)" },
+            { "move", "plan", "wants { src = 14, dst = 4, pages = 1 }, not a number", {}, 14, 4 },
+            { "snapshot", "take", "wants a client of client.connect, not a string", "127.0.0.1:11211" },
+            { "snapshot", "rates", "wants two snapshots, not a nil", {} },
+            { "client", "connect", 'wants an address, such as "127.0.0.1:11211", not a nil' },
+            { "doctor", "findings", "wants { now = snapshot, before = snapshot }, not a nil", {} },
+            { "chart", "write", 'wants { terminal = "png" }, not a nil', {}, "x.png" } }) do
+            local ok, message = pcall(function() -- a tail call would hide the caller's line
+                local answer = slate[case[1]][case[2]](table.unpack(case, 4))
+                return answer
+            end)
+            assert.is_false(ok)
+            assert.truthy(message:find(case[3], 1, true), message)
+            assert.truthy(message:find("^tests/spec/lua_library_spec.lua:%d+: "), message)
+        end
     end)
 
     it("has a reference that LDoc makes without a remark", function()

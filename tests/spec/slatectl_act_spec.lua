@@ -188,7 +188,7 @@ for _, kind in ipairs(server.both()) do
         once("runs the example of the library's README", function()
             server.write_file(ctl.folder .. "/example.lua", command.read_file("lua/README.md"):match("```lua\n(.-)```"))
             local code, out, err = ctl.shell(("SLATE_SERVER=%s LUA_PATH=%s lua5.4 example.lua"):format(ctl.one.address,
-                server.quoted(ctl.root .. "/lua/?.lua")))
+                server.quoted(ctl.root .. "/lua/?.lua;" .. ctl.root .. "/lua/?/init.lua")))
             assert.equal(0, code, err)
             assert.truthy(out:find("12\t%d"), out)
         end)

@@ -5,6 +5,7 @@
 -- from slabs_moved before and after. A request that the server would refuse, or that would crash some versions of
 -- memcached, is refused here before anything is sent.
 local clock = require "slate.base.clock"
+local failure = require "slate.base.failure"
 local requests = require "slate.wire.request"
 local snapshot = require "slate.facts.snapshot"
 local plural = require("slate.base.units").plural
@@ -152,6 +153,7 @@ end
 -- or nil, message, code. Only a plan from any class has sources, a list of { class, pages_at_most }; it has neither
 -- src_pages nor items_at_risk.
 function M.plan(now, request)
+    failure.wants_table(request, "move.plan(now, request) wants { src = 14, dst = 4, pages = 1 }")
     local ok, message, code = check_ids(request)
     if ok then
         ok, message, code = check_source(now, request)

@@ -15,6 +15,13 @@ function M.must(answer, message, code, ...)
     return answer, message, code, ...
 end
 
+--- Raises an error in the caller's caller unless an argument is a table. usage: the call as it should be.
+function M.wants_table(argument, usage)
+    if type(argument) ~= "table" then
+        error(("%s, not a %s"):format(usage, type(argument)), 3)
+    end
+end
+
 --- Runs a command's function. Returns its results, or nil, message, code if `must` ended it. Other errors pass.
 function M.caught(f, ...)
     local results = table.pack(pcall(f, ...))

@@ -12,6 +12,7 @@
 -- marks, a list of { x, label }, are lines from top to bottom; limit = { value, label } of a stack is a line across. An
 -- axis of time has start_s (the time of its 0) and unit_s. The modules of slate.chart.kinds make figures, each with
 -- figure(list of snapshots) -> figure, or nil and a message.
+local failure = require "slate.base.failure"
 local gnuplot = require "slate.chart.gnuplot"
 local shell = require "slate.base.shell"
 local trimmed = require("slate.base.units").trimmed
@@ -74,6 +75,7 @@ end
 --- Writes a picture of a figure. options: terminal "png", "svg" or "html", width and height in pixels,
 -- program (gnuplot). Returns true, or nil, message, code.
 function M.write(figure, path, options)
+    failure.wants_table(options, 'chart.write(figure, path, options) wants { terminal = "png" }')
     if options.terminal == "html" then -- gnuplot's SVG has neither values under the pointer nor a dark style
         return require("slate.chart.picture").write_file(path, require("slate.chart.html_panels").page(figure))
     end

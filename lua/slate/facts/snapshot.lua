@@ -19,6 +19,7 @@
 --
 -- A value that the server does not report is absent. New names may appear; a name never changes its meaning under the
 -- same schema.
+local failure = require "slate.base.failure"
 local faults = require "slate.facts.faults"
 local stats = require "slate.facts.stats"
 
@@ -59,6 +60,7 @@ end
 -- for none.
 -- Returns the snapshot, or nil, message, code.
 function M.take(client, options)
+    failure.wants_table(client, "snapshot.take(client, options) wants a client of client.connect")
     options = options or {}
     local wanted = { "", "slabs", "items" }
     if options.settings then
@@ -270,6 +272,8 @@ end
 -- A counter that is missing on either side has no rate. After a restart or `stats reset` no rate is known at all and
 -- `reset` is true. Returns nil and a message if no time has passed.
 function M.rates(before, after)
+    failure.wants_table(before, "snapshot.rates(before, after) wants two snapshots")
+    failure.wants_table(after, "snapshot.rates(before, after) wants two snapshots")
     local interval_s = after.time_s - before.time_s
     if interval_s <= 0 then
         return nil, "the two snapshots are not in order of time"

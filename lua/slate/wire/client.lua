@@ -12,6 +12,7 @@
 -- `timeout_s` in its options or that of the client.
 -- @module slate.wire.client
 local clock = require "slate.base.clock"
+local failure = require "slate.base.failure"
 local requests = require "slate.wire.request"
 local units = require "slate.base.units"
 
@@ -63,6 +64,7 @@ function M.connect(server, options)
             return nil, problem, "usage"
         end
     end
+    failure.wants_table(server, 'client.connect(server, options) wants an address, such as "127.0.0.1:11211"')
     local timeout_s = options and options.timeout_s or M.DEFAULT_TIMEOUT_S
     local stream, message, code = require("slate.wire.transport").connect(server, clock.steady_s() + timeout_s,
         options and options.tls)
