@@ -84,7 +84,7 @@ describe("slatectl without a server", function()
             ["advise memory --price-per-gb -4"] = "'-4' is not a price: ",
             ["--timeout -.5 stats"] = "'-.5' is not a duration: ",
             ["stats --trace -1"] = "option '--trace' does not take arguments",
-            ["hotkeys -5"] = "a negative number that is no option's value stands behind --; see",
+            ["hotkeys -5"] = "write -- before a negative number that is no option's value; see",
             ["hotkeys -- -5"] = "-5 is out of range: 1 to 128 is allowed",
         }) do
             local code, _, err = ctl.run(arguments)

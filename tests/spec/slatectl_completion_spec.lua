@@ -88,6 +88,20 @@ describe("slatectl completion words", function()
         assert.truthy(out:find("idle_timeout=", 1, true), out) -- by a name in the file of servers, the first of several
     end)
 
+    it("knows the second words of commands in two words, and no words of slated for a memcached", function()
+        holds("slatectl fleet ''", "where", "apply", "undo", "warm", "flush", "127.0.0.1:11211")
+        assert.same({ ":files", "where", "warm" }, words("slatectl fleet w"))
+        for _, kind in ipairs(server.both()) do
+            if not kind.is_slated then
+                local one = server.start({ binary = kind.binary })
+                finally(function() one:stop() end)
+                assert.same({ "off", "ratio", "eviction" }, words("slatectl -s " .. one.address .. " automove ''"))
+                assert.same({ "items", "slabs", "settings", "sizes", "conns" }, words("slatectl -s " .. one.address
+                    .. " stats ''"))
+            end
+        end
+    end)
+
     it("knows the values of a setting from the server", function()
         local one = server.start({ args = { "-m", "8" } })
         finally(function() one:stop() end)

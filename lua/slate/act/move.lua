@@ -457,12 +457,12 @@ function M.words(plan, result)
     parts[#parts + 1] = ("%s has %s (was %d)"):format(class_name(plan.dst),
         plural(result.dst_pages_after, "page"), result.dst_pages_before)
     if result.items_rescued then
-        parts[#parts + 1] = plural(result.items_rescued, "item") .. " rescued"
+        parts[#parts + 1] = plural(result.items_rescued, "item") .. " copied to other pages"
     end
     if result.items_lost then
         parts[#parts + 1] = plural(result.items_lost, "item") .. " lost"
     elseif result.items_evicted_at_most then
-        parts[#parts + 1] = "up to " .. plural(result.items_evicted_at_most, "item") .. " evicted"
+        parts[#parts + 1] = "at most " .. plural(result.items_evicted_at_most, "older item") .. " made room"
     end
     if result.busy_retries > 0 then
         parts[#parts + 1] = plural(result.busy_retries, "busy retry", "busy retries")

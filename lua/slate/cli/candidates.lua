@@ -39,6 +39,16 @@ local function client_of(from)
         timeout_s = M.SERVER_TIMEOUT_S, user = options.user, password = options.password, tls = options.tls })
 end
 
+-- True if the server answers and is no slated.
+local function is_memcached(from)
+    local client = client_of(from)
+    local who = client and client:identify()
+    if client then
+        client:close()
+    end
+    return who and not who.slated
+end
+
 local function stats_of(from, group)
     local client = client_of(from)
     local lines = client and client:stats(group)
@@ -121,12 +131,12 @@ function VALUES.LUA_MODE()
     return rows
 end
 
-function VALUES.MODE()
-    local rows = {}
+function VALUES.MODE(from)
+    local rows, is_stock = {}, is_memcached(from)
     for _, mode in ipairs(require("slate.facts.automove").MODES) do
-        rows[#rows + 1] = mode.name ~= "lua:" and row(mode.name) or nil
+        rows[#rows + 1] = (mode.number or not is_stock and mode.name ~= "lua:") and row(mode.name) or nil
     end
-    return table.move(VALUES.LUA_MODE(), 1, 99, #rows + 1, rows)
+    return is_stock and rows or table.move(VALUES.LUA_MODE(), 1, 99, #rows + 1, rows)
 end
 
 -- Servers with names, the default, that of SLATE_SERVER, and those that slatectl or slatetop changed before.
@@ -164,9 +174,10 @@ function VALUES.TERM()
     end)
 end
 
-function VALUES.GROUP()
+function VALUES.GROUP(from)
     local stats = require "slate.facts.stats"
-    return table.move(rows_of(stats.SLATED_GROUPS), 1, #stats.SLATED_GROUPS, #stats.GROUPS + 1, rows_of(stats.GROUPS))
+    local rows, more = rows_of(stats.GROUPS), is_memcached(from) and {} or rows_of(stats.SLATED_GROUPS)
+    return table.move(more, 1, #more, #rows + 1, rows)
 end
 
 for _, name in ipairs({ "FILE", "FOLDER", "TRACE", "OLD", "NEW", "PATH", "file", "path" }) do
@@ -230,6 +241,16 @@ local function of_joined(options, word, from)
     return rows
 end
 
+-- The second words of commands in two words that begin with this one: "warm" of fleet-warm.
+local function second_words(first)
+    local rows = {}
+    for _, one in ipairs(require("slate.cli.main").COMMANDS) do
+        local second = one.name:match("^" .. first:gsub("%p", "%%%0") .. "%-(.+)$")
+        rows[#rows + 1] = second and row(second, one.summary) or nil
+    end
+    return rows
+end
+
 local of_described
 
 -- For slatectl: splits the words into the last word and those before it, and completes the last.
@@ -270,7 +291,8 @@ local function of_slatectl(context, words)
     end
     for _, argument in ipairs(command.arguments) do
         if place < argument.most then
-            return values_of(argument, command.name, from)
+            local rows = values_of(argument, command.name, from)
+            return place == 0 and table.move(second_words(command.name), 1, 99, #rows + 1, rows) or rows
         end
         place = place - argument.most
     end

@@ -249,8 +249,8 @@ local function dispatch(arguments, launcher)
     collectgarbage("restart")
     if not parsed then
         local name = at and row_of(arguments[at]).name
-        local problem = parser:find("^unknown option '%-[.%d]") and "a negative number that is no option's value "
-            .. "stands behind --" or parser:gsub("\n", ". ") .. server_hint(arguments)
+        local problem = parser:find("^unknown option '%-[.%d]") and "write -- before a negative number that is no "
+            .. "option's value" or parser:gsub("\n", ". ") .. server_hint(arguments)
         return nil, ("%s%s 'slatectl help%s'"):format(problem, problem:find("[?.]$") and " See" or "; see",
             name and " " .. name or ""), "usage"
     end

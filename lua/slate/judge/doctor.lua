@@ -278,7 +278,8 @@ end
 
 --- All findings, the worst first. known: see M.about; checks skip what is absent.
 function M.findings(known)
-    require("slate.base.failure").wants_table(known.now, "doctor.findings(known) wants { now = snapshot, before = snapshot }")
+    require("slate.base.failure").wants_table(known.now, "doctor.findings(known) wants { now = snapshot, before = "
+        .. "snapshot }")
     local about, list = M.about(known), {}
     for _, name in ipairs(ORDER) do
         CHECKS[name](about, function(severity, what, todo, term, class, hits_lost_per_s)

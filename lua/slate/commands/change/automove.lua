@@ -53,9 +53,11 @@ local function out_state(context, state, failure)
         end
     end
     add("mode", automove.reported(state.mode))
-    add("ratio", state.ratio)
-    add("window", state.window_s)
-    add("free ratio", state.free_ratio)
+    if not tostring(state.mode):find("^lua:") then -- a policy has settings of its own
+        add("ratio", state.ratio)
+        add("window", state.window_s)
+        add("free ratio", state.free_ratio)
+    end
     add("pages moved", state.pages_moved)
     add("free pool", state.free_pool_pages and require("slate.base.units").plural(state.free_pool_pages, "page"))
     context:out(context:pairs(rows, true), failure and failure .. "\n" or "")

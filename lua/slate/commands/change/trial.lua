@@ -27,11 +27,11 @@ local function guards_of(parsed)
     return #parsed.guard > 0 and parsed.guard or bounds.default_guards()
 end
 
--- A sentence: the time is over, and which guard would have been crossed if hits had not risen.
+-- A sentence: the time is over, and which crossed guard was allowed because hits rose.
 local function over_in_words(parsed, base, last)
     local waiting = bounds.first_guard_crossed(guards_of(parsed), base, last, true)
-    return ("the time is over and no guard was crossed%s"):format(waiting
-        and (" while hits rose (%s)"):format(waiting) or "")
+    return waiting and ("the time is over; %s, which was allowed because hits rose"):format(waiting)
+        or "the time is over and no guard was crossed"
 end
 
 local function report(context, base, last, words)

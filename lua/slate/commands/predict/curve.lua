@@ -38,7 +38,7 @@ local function earlier(curve)
     if curve.predictions == 0 then
         return "none compared yet: that takes a change of the memory or the policy, and four turnovers"
     end
-    return ("%s of %s came true within the band, where 19 of 20 are meant to"):format(
+    return ("%s of %s earlier ones came true within the band (19 of 20 expected)"):format(
         units.count(curve.predictions_within or 0), units.count(curve.predictions))
 end
 
@@ -167,6 +167,9 @@ function M.run(context, parsed)
         local array = require("slate.base.json").array
         curve.points, curve.sizes = array(curve.points), array(curve.sizes)
         curve.server, curve.class = context.server.name, parsed.class
+        for name in pairs(curve) do
+            curve[name] = not name:find("^band_x") and curve[name] or nil -- sizes have these bands
+        end
         if not parsed.class then
             curve.full, curve.unfilled = not curve.unfilled, nil
         end
