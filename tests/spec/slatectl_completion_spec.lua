@@ -96,6 +96,8 @@ describe("slatectl completion words", function()
                 local one = server.start({ binary = kind.binary })
                 finally(function() one:stop() end)
                 assert.same({ "off", "ratio", "eviction" }, words("slatectl -s " .. one.address .. " automove ''"))
+                assert.same({ "automove=off", "automove=ratio", "automove=eviction" }, words("slatectl -s "
+                    .. one.address .. " set automove="))
                 assert.same({ "items", "slabs", "settings", "sizes", "conns" }, words("slatectl -s " .. one.address
                     .. " stats ''"))
             end

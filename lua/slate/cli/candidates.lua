@@ -86,15 +86,14 @@ end
 local function choices_of(from, name)
     local settings = require "slate.facts.settings"
     local known = settings.row(name)
+    if known and known == settings.row("slab_automove") then
+        return VALUES.MODE(from)
+    end
     local _, traits = settings.values({ config = stats_of(from, "config") })
     local _, _, choices = require("slate.facts.settings_change").limits(known or { name = name }, traits)
     local rows = {}
     for choice in (choices or ""):gmatch("[^|]+") do
-        if choice == "lua:NAME" then
-            table.move(VALUES.LUA_MODE(), 1, 99, #rows + 1, rows)
-        else
-            rows[#rows + 1] = row(known and settings.shown_choices(known, choice) or choice)
-        end
+        rows[#rows + 1] = row(known and settings.shown_choices(known, choice) or choice)
     end
     return rows
 end
