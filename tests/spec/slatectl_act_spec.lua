@@ -234,7 +234,7 @@ for _, kind in ipairs(server.both()) do
                 local changed, count = text:gsub(other[1], other[2])
                 assert.equal(1, count, text)
                 server.write_file(path, changed)
-                ctl.refuses(1, "undo", "change 2 cannot be taken back: the server was restarted since")
+                ctl.refuses(1, "undo", "slatectl: change 2 cannot be taken back: the server was restarted since")
                 ctl.refuses(1, "undo", "to take back the change before it: slatectl undo 1\n")
                 ctl.refuses(1, "undo 2 --dry-run", "restarted since, and its pages were given anew\n")
             end

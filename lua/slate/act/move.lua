@@ -462,7 +462,8 @@ function M.words(plan, result)
     if result.items_lost then
         parts[#parts + 1] = plural(result.items_lost, "item") .. " lost"
     elseif result.items_evicted_at_most then
-        parts[#parts + 1] = "at most " .. plural(result.items_evicted_at_most, "older item") .. " made room"
+        parts[#parts + 1] = result.items_evicted_at_most == 0 and "no item evicted"
+            or "at most " .. plural(result.items_evicted_at_most, "older item") .. " made room"
     end
     if result.busy_retries > 0 then
         parts[#parts + 1] = plural(result.busy_retries, "busy retry", "busy retries")

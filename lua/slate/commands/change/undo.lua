@@ -60,13 +60,14 @@ end
 
 -- Undoes a list, the last first. An exit code; or nil, message, code and the entry that cannot be undone.
 local function take_all_back(context, list, parsed)
-    for _, entry in ipairs(list) do -- before anything is sent
-        local can, problem = steps.reverse(entry)
+    local client = must(context:open())
+    local general = must(steps.general(client))
+    for _, entry in ipairs(list) do -- before anything is changed
+        local can, problem = steps.reverse(entry, general)
         if not can then
             return nil, problem, "no", entry
         end
     end
-    local client = must(context:open())
     if parsed.dry_run then
         return dry_run(context, client, list, parsed.force)
     end
