@@ -148,7 +148,18 @@ describe("the chart", function()
         figure = moments(function() return 200 end, still, one(1))
         assert.same({ "all classes", "class 7 (384 B)" }, { figure.panels[1].series[1].label,
             figure.panels[1].series[2].label })
-        assert.truthy(figure.note:find("without a curve, so counted as unchanged: 1 class", 1, true), figure.note)
+        assert.truthy(figure.note:find("without a curve, and unchanged in that of all: 1 class", 1, true), figure.note)
+    end)
+
+    it("curve is none where the classes that have most of the misses fit none", function()
+        local moments_of = {}
+        for i = 1, 10 do
+            moments_of[i] = make(1000 + i, { [7] = { chunk_size = 384, total_pages = 5, number = 2000, age = 1,
+                get_hits = i * 800, cmd_set = i * 200 } }, { get_hits = i * 800, get_misses = i * 200 })
+        end
+        local figure, message = require("slate.chart.kinds.curve").figure(moments_of)
+        assert.is_nil(figure)
+        assert.truthy(message:find("^no curve fits"), message)
     end)
 
     it("lines are shaded between the least and the most of their points", function()

@@ -94,10 +94,17 @@ local function alike(list, points)
     end
 end
 
--- The whole's line, and those of the first classes with a curve; a line that lies on another one is drawn once. Also
--- the number of classes without a curve.
+-- The whole's line, unless classes without a curve have most of the misses, and those of the first classes with one; a
+-- line that lies on another one is drawn once. Also the number of classes without a curve.
 local function series_of(classes)
-    local list, drawn, without = { { label = "all classes", points = points_of(classes), wide = true } }, 0, 0
+    local list, drawn, without, missed, missed_without = {}, 0, 0, 0, 0
+    for _, class in ipairs(classes) do
+        local misses = class.misses(class.items)
+        missed, missed_without = missed + misses, missed_without + (class.is_drawn and 0 or misses)
+    end
+    if missed_without < missed / 2 then
+        list[1] = { label = "all classes", points = points_of(classes), wide = true }
+    end
     for _, class in ipairs(classes) do
         without = without + (class.is_drawn and 0 or 1)
         if class.is_drawn and drawn < MAX_CLASSES then
@@ -126,6 +133,10 @@ function M.figure(list)
         return nil, "a curve needs two snapshots with reads between them"
     end
     local series, without = series_of(classes)
+    if #series == 0 then
+        return nil, "no curve fits the hits, misses and ages of this recording: slatectl curve draws what a slated "
+            .. "measured, and slatectl simulate plays a trace of any server's requests"
+    end
     local units, ticks = require "slate.base.units", {}
     for i, factor in ipairs(FACTORS) do
         ticks[i] = { factor, ("x%g"):format(factor) }
@@ -135,7 +146,7 @@ function M.figure(list)
         note = ("estimated from ages, hits and misses (shared out as stores are) in the last %s%s; a sudden fall "
             .. "is not seen%s"):format(units.age(last.time_s - begin.time_s),
             is_still and "" or ", in which pages moved", without > 0
-            and "; without a curve, so counted as unchanged: " .. units.plural(without, "class", "classes") or ""),
+            and "; without a curve, and unchanged in that of all: " .. units.plural(without, "class", "classes") or ""),
         panels = { { kind = "lines", x = { label = "memory of the class, times what it has", log = true, ticks = ticks,
             min = FACTORS[1] / 1.02, max = FACTORS[#FACTORS] * 1.02 }, y = { label = "miss ratio", min = 0, max = 1 },
             series = series, marks = { { x = 1, label = "now" } } } },
