@@ -20,7 +20,7 @@ local function judge(list, case)
   local found_s, alarms = nil, {}
   for _, episode in ipairs(history.of(list, nil, {})) do
     if case.finds and episode.name == case.finds.name then
-      found_s = found_s or (episode.found_s or episode.first_s) - case.finds.since_s
+      found_s = math.min(found_s or math.huge, (episode.found_s or episode.first_s) - case.finds.since_s)
     elseif episode.severity ~= "note" and not (case.also or {})[episode.name] then
       alarms[#alarms + 1] = episode.what
     end
