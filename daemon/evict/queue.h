@@ -17,13 +17,14 @@ struct evict_tuning {
     /* in hundredths of the age of the cold tail, 100 = 1.0 */
     _Atomic uint32_t hot_factor_pct, warm_factor_pct;
     /* For s3fifo: the shares of the class's items that the small queue and the ghosts have; the
-     * hits that take an item from the small queue to the main one; and the first part of its time
-     * in the small queue, in hundredths: the last of these hits must come later than that. */
+     * hits that take an item from the small queue to the main one; and the first part of the small
+     * queue, in hundredths, whose hits do not count. */
     _Atomic uint32_t small_pct, ghost_pct, promote_hits, skip_pct;
 };
-/* s3fifo's settings as plain values. */
+/* s3fifo's settings as plain values. readmit_pct is no setting: in hundredths, how many of the
+ * items whose ghost is there go to the main queue. */
 struct evict_s3fifo_knobs {
-    uint32_t small_pct, ghost_pct, promote_hits, skip_pct;
+    uint32_t small_pct, ghost_pct, promote_hits, skip_pct, readmit_pct;
 };
 static inline uint32_t evict_knob(const _Atomic uint32_t *k) {
     return atomic_load_explicit(k, memory_order_relaxed);
@@ -64,6 +65,7 @@ struct evict_queue {
     /* nodes of the last switch that no search for a victim has met since; too high by the nodes
      * that were removed meanwhile */
     uint32_t             unjudged;
+    uint32_t             ghosts_met; /* insertions of s3fifo's structure whose ghost was there */
     uint32_t memory_retry_calls; /* calls until the next attempt, after memory was refused */
     /* Nodes of this time and before are flushed, and stay so. The owner sets this time and now_s
      * from one reading of the clock. */

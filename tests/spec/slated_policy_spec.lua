@@ -3,8 +3,8 @@
 require "support.world"
 
 local NAMES <const> = {
-    "slru", "lru", "bag", "fifo", "clock", "clock2", "clock3", "sieve", "s3fifo", "s3skip", "s3wide", "tinylfu",
-    "none",
+    "slru", "lru", "bag", "fifo", "clock", "clock2", "clock3", "sieve", "s3fifo", "s3skip", "s3wide", "s3loop",
+    "tinylfu", "none",
 }
 local VALUE <const> = ("v"):rep(900)
 

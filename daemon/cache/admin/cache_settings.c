@@ -19,7 +19,8 @@ void cache_s3fifo(const struct cache *c, struct evict_s3fifo_knobs *to) {
     *to = (struct evict_s3fifo_knobs){.small_pct = evict_knob(&c->tuning.small_pct),
                                       .ghost_pct = evict_knob(&c->tuning.ghost_pct),
                                       .promote_hits = evict_knob(&c->tuning.promote_hits),
-                                      .skip_pct = evict_knob(&c->tuning.skip_pct)};
+                                      .skip_pct = evict_knob(&c->tuning.skip_pct),
+                                      .readmit_pct = 100};
 }
 
 /* A class without items has no queue yet, and gets the policy with its first item. `all`: also

@@ -8,7 +8,7 @@
  * policy for a worse one on twelve with three deviations (up to 6.8 % more misses), on three with
  * three and a half (up to 2.5 %), and on none with four, which reacts later. */
 #define AUTO_DEVIATIONS 3.5
-/* For s3auto, which has two candidates. 2.25 to 3 have the same gain (BENCHMARKS.md). */
+/* For s3auto, which has three candidates. 2.25 to 3 have the same gain (BENCHMARKS.md). */
 #define AUTO_RECORDS_DEVIATIONS 2.5
 
 enum auto_scope auto_scope(const char *name) {

@@ -9,7 +9,7 @@
  * (evict_same_structure), AUTO_ALIKE_PCT are enough: that change costs nothing, because the queues
  * and ghosts stay as they are. But then the other policy must have missed less in each of the last
  * AUTO_AHEAD_WINDOWS windows, a turnover: in a loop of keys, each of two equal policies is ahead
- * while the keys pass that it happens to hold. s3auto has two candidates, where auto has a dozen,
+ * while the keys pass that it happens to hold. s3auto has three candidates, where auto has a dozen,
  * so chance has fewer tries: two and a half deviations are enough. `none` is never chosen. */
 #ifndef SLATE_CONTROL_SAMPLING_POLICY_AUTO_H
 #define SLATE_CONTROL_SAMPLING_POLICY_AUTO_H

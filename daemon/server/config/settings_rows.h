@@ -149,8 +149,7 @@
       "evict it") \
     X(INT, s3fifo_skip_percent, NULL, OPT_EXTENDED, "s3fifo_skip_percent", 0, 0, 90, "percent", \
       RUNTIME, TUNING, \
-      "first part of an item's time in the small queue of s3fifo, in which hits do not count; " \
-      "0: all hits count") \
+      "first part of the small queue of s3fifo, in which hits do not count; 0: all hits count") \
     X(FLAG, temp_lru, "temp_lru", 0, NULL, false, 0, 0, "flag", RUNTIME, TUNING, \
       "whether items with a short time to live have a queue of their own (temporary_ttl)") \
     X(INT, temporary_ttl, "temporary_ttl", OPT_EXTENDED, "temporary_ttl", 61, -1, 2147483647, \
@@ -301,11 +300,11 @@
     X(BYTES, block_size, NULL, 0, "block-size", 200, 64, 65536, "bytes", STARTUP, MEMORY, \
       "size of a block of --store=blocks; 16 bytes of it are its link") \
     X(CHOICE, policy, NULL, 0, "policy", "s3auto", 0, 0, \
-      "slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|s3skip|s3wide|tinylfu|none|auto|s3auto", \
+      "slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|s3skip|s3wide|s3loop|tinylfu|none|auto|s3auto", \
       RUNTIME, TUNING, \
       "eviction policy of the whole cache; auto begins with s3fifo and changes to a policy whose " \
-      "miniature cache misses less; s3auto does so among s3fifo, s3skip and s3wide, unless a " \
-      "setting of s3fifo is not its default") \
+      "miniature cache misses less; s3auto does so among s3fifo, s3skip, s3wide and s3loop, unless " \
+      "a setting of s3fifo is not its default") \
     X(RATIO3, sample_rate, NULL, OPT_EXTENDED, "sample_rate", 0.25, 0, 1, "ratio", RUNTIME, \
       TUNING, \
       "largest share of the keys in the sample for curves and miniature caches; little memory " \

@@ -18,7 +18,7 @@ enum { HOT_SHOWN = 20 };
     X(auto, gauge, flag, U64, f.follows == AUTO_ALL, \
       "1: the policy is auto, which follows these figures") \
     X(s3auto, gauge, flag, U64, f.follows == AUTO_RECORDS, \
-      "1: the policy is s3auto, which follows the figures of s3fifo, s3skip and s3wide") \
+      "1: the policy is s3auto, which follows the figures of s3fifo, s3skip, s3wide and s3loop") \
     X(rate, gauge, ratio, RATE, f.rate, "share of the keys that are in the sample now") \
     X(keys, gauge, keys, U64, f.keys, "keys in the miniature cache of today's policy") \
     X(windows, counter, windows, U64, f.windows, \
@@ -37,8 +37,9 @@ enum { HOT_SHOWN = 20 };
 
 /* A row of each policy with s3fifo's structure, as NAME:record. */
 #define RECORD_FIELD(X) \
-    X(record, text, numbers, "small_percent=%u,ghost_percent=%u,promote_hits=%u,skip_percent=%u", \
-      record, "numbers of a policy of s3fifo's structure; s3fifo's are settings, others are fixed")
+    X(record, text, numbers, "small_percent=%u,ghost_percent=%u,promote_hits=%u,skip_percent=%u," \
+      "readmit_percent=%u", record, "numbers of a policy of s3fifo's structure; s3fifo's are " \
+      "settings but readmit_percent, others are fixed")
 
 /* Rows of each policy, as NAME:field; for classes with enough reads also as class:ID:NAME:field. */
 #define POLICY_FIELDS(X) \
@@ -107,7 +108,7 @@ enum { HOT_SHOWN = 20 };
 
 #define RECORD_PUT(field, kind, unit, format, value, help)                                   \
     text_out_printf(out, "STAT %s:" #field " " format "\r\n", p->name, k.small_pct, k.ghost_pct, \
-                    k.promote_hits, k.skip_pct);
+                    k.promote_hits, k.skip_pct, k.readmit_pct);
 
 const struct counter_info stats_whatif_info[] = {
     WHATIF_STATS(STATS_INFO) POLICY_FIELDS(POLICY_INFO)

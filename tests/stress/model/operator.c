@@ -11,7 +11,7 @@ enum { REST_OPS = 800, CLOCK_S = 2, FLUSH_REST_OPS = 200 * 1000 };
 
 static const char *const harmless[] = {
     "evict policy s3fifo", "evict policy sieve", "evict policy clock2", "evict policy slru", "evict policy lru", "evict policy tinylfu",
-    "evict policy s3skip", "evict policy s3wide",
+    "evict policy s3skip", "evict policy s3wide", "evict policy s3loop",
     "evict policy bag", "evict policy fifo", "lru mode flat", "lru mode segmented", "slabs automove off", "slabs automove ratio",
     "slabs automove eviction", "slabs automove random", "slabs automove lra", "slabs automove lrc", "slabs automove utility",
     "slabs reassign cancel", "lru_crawler crawl all", "slabs geometry auto force", "slabs geometry factor 1.1 force",

@@ -6,7 +6,7 @@
 #include "base/key.h"
 #include "sample/shadow.h"
 
-enum { KEYS = 30000, REQUESTS = 300000, CACHE_KEYS = 6000, ITEM_BYTES = 500, CLASS = 3, POLICIES = 13 };
+enum { KEYS = 30000, REQUESTS = 300000, CACHE_KEYS = 6000, ITEM_BYTES = 500, CLASS = 3, POLICIES = 14 };
 static const double no_hits[CURVE_CLASSES]; /* the curve's counts are test_curve's */
 static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
