@@ -23,7 +23,7 @@ struct tuner_settings {
     bool     crawler; /* lru_crawler */
     uint32_t crawler_sleep_us, crawler_tocrawl;
     double   sample_rate; /* as of whatif_set */
-    enum auto_scope sample_follow;
+    bool sample_follow;
     struct geometry_settings geometry;
 };
 

@@ -7,9 +7,9 @@
 #include "evict/evict_memory.h"
 
 const struct evict_policy *const evict_policies[] = {
-    &evict_slru,   &evict_lru,   &evict_bag,    &evict_fifo,    &evict_clock, &evict_clock2,
-    &evict_clock3, &evict_sieve, &evict_s3fifo, &evict_tinylfu, &evict_none,
-    &evict_s3skip, &evict_s3wide, &evict_s3loop, NULL,
+    &evict_slru,   &evict_lru,    &evict_bag,    &evict_fifo,   &evict_clock,
+    &evict_clock2, &evict_clock3, &evict_sieve,  &evict_s3fifo, &evict_tinylfu,
+    &evict_none,   &evict_s3skip, &evict_s3wide, &evict_s3loop, NULL,
 };
 
 const struct evict_policy *evict_find(const char *name) {
@@ -118,7 +118,8 @@ void evict_switch(struct evict_queue *q, const struct evict_policy *to) {
         q->hand = 0;
     }
     /* A policy of the same structure has other conditions for new nodes only. */
-    uint32_t left = evict_lists_count(q) - (same && q->policy != to ? q->list[EVICT_MAIN].count : 0);
+    uint32_t kept = same && q->policy != to ? q->list[EVICT_MAIN].count : 0,
+             left = evict_lists_count(q) - kept;
     q->unjudged = left > q->unjudged ? left : q->unjudged;
     q->policy = to;
     evict_tail_watch(q, tail);

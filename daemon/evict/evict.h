@@ -12,8 +12,8 @@
 #include "evict/tail.h"
 
 extern const struct evict_policy evict_lru, evict_slru, evict_bag, evict_fifo, evict_clock,
-    evict_clock2, evict_clock3, evict_sieve, evict_s3fifo, evict_s3skip, evict_s3wide,
-    evict_s3loop, evict_tinylfu, evict_none;
+    evict_clock2, evict_clock3, evict_sieve, evict_s3fifo, evict_s3skip, evict_s3wide, evict_s3loop,
+    evict_tinylfu, evict_none;
 extern const struct evict_policy *const evict_policies[]; /* NULL-terminated */
 const struct evict_policy *evict_find(const char *name);  /* NULL: no such policy */
 /* Whether two policies have the same structure: each can continue with the lists, ghosts and hand

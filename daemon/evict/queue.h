@@ -65,7 +65,7 @@ struct evict_queue {
     /* nodes of the last switch that no search for a victim has met since; too high by the nodes
      * that were removed meanwhile */
     uint32_t             unjudged;
-    uint32_t             ghosts_met; /* insertions of s3fifo's structure whose ghost was there */
+    uint32_t ghosts_met;         /* insertions of s3fifo's structure whose ghost was there */
     uint32_t memory_retry_calls; /* calls until the next attempt, after memory was refused */
     /* Nodes of this time and before are flushed, and stay so. The owner sets this time and now_s
      * from one reading of the clock. */

@@ -149,7 +149,7 @@ static void s3fifo_evicted(struct evict_queue *q, const struct node *n) {
         .source = text,                                                                            \
         .cost = "hit: one byte; insert: one node and two cache lines; victim: the nodes hit "      \
                 "since their last round",                                                          \
-        .list_names = {[SMALL] = "small", [MAIN] = "main", [COUNTED] = "counted"},                                        \
+        .list_names = {[SMALL] = "small", [MAIN] = "main", [COUNTED] = "counted"},                 \
         .tail_list = EVICT_MAIN,                                                                   \
         .hit_max = COUNT_MAX,                                                                      \
         .bytes_per_item = EVICT_GHOST_BYTES_PER_NODE,                                              \

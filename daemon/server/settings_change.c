@@ -21,7 +21,7 @@ static uint32_t settings_percent(double ratio) {
 }
 
 /* A policy that a client sets applies to all classes. Otherwise the settings choose the policy only
- * where `auto` may not have chosen the current one. */
+ * where `s3auto` may not have chosen the current one. */
 static void settings_apply_policy(struct cache *cache, const struct settings *was,
                                   const struct settings *is) {
     const struct evict_policy *now = cache_policy(cache),
@@ -53,7 +53,7 @@ struct tuner_settings settings_of_tuner(const struct settings *s) {
         .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,
         .crawler_tocrawl = (uint32_t)s->lru_crawler_tocrawl,
         .sample_rate = s->sample_rate,
-        .sample_follow = auto_scope(settings_policy(s)),
+        .sample_follow = auto_follows(settings_policy(s)),
         .geometry = {.rate_pct = s->slab_geometry_rate, .follow = s->slab_geometry_auto},
     };
 }

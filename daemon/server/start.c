@@ -173,7 +173,7 @@ void start_cache_config(const struct settings *s, struct cache_config *config,
         .alloc_wait_us = CACHE_ALLOC_WAIT_US,
         .policy = auto_policy(settings_policy(s), NULL),
         .settings = settings_of_cache(s),
-        .policy_of_file = !evict_find(settings_policy(s)), /* auto resumes the file's policy */
+        .policy_of_file = !evict_find(settings_policy(s)), /* s3auto resumes the file's policy */
         .process_bytes = s->process_memory,
     };
 }

@@ -18,7 +18,7 @@ struct simulate_cell {
     struct cache        *cache;
     struct cache_thread *ct;
     struct tuner        *tuner;  /* the cache's tuner */
-    enum auto_scope      follows; /* not AUTO_NONE: the policy is auto or s3auto */
+    bool follows;                /* the policy is s3auto */
     /* the mode of automove, and why; empty: none */
     char                 failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES];
     /* the largest value; never written, so it takes no memory */
@@ -260,10 +260,10 @@ static void cell_result_of_all(struct simulate_cell *c, struct simulate_result *
     struct cache_class_values classes;
     cache_facts(c->cache, &facts);
     cache_classes_counters(c->cache, &classes);
-    if (c->follows != AUTO_NONE) {
+    if (c->follows) {
         struct whatif_facts now;
         whatif_facts(tuner_whatif(c->tuner), &now);
-        to->policy = c->follows == AUTO_ALL ? "auto" : "s3auto";
+        to->policy = "s3auto";
         to->policy_now = cache_policy(c->cache)->name;
         to->changes = now.changes;
     }

@@ -34,7 +34,7 @@ struct simulate_result {
     uint64_t    items, evictions;
     /* values too large, or without memory because nothing may be evicted */
     uint64_t    refused;
-    uint64_t    changes;      /* changes of the policy by auto or s3auto */
+    uint64_t changes;         /* changes of the policy by s3auto */
     const char *policy_now;   /* the current policy; NULL: the cell has a fixed policy */
     char        automove[AUTOMOVE_NAME_BYTES]; /* automove mode; empty: a cell of objects */
     /* pages that automove moved, and the live items that it evicted (part of `evictions`) */
@@ -53,7 +53,7 @@ struct simulate_cell *simulate_cell_objects(const struct evict_policy *,
                                             const struct evict_tuning *, uint32_t objects);
 /* Takes the cache, even on failure (NULL: out of memory); cache NULL: returns NULL. The tuner goes
  * by the trace's clock. `tune` has the automove mode, and whether the policy follows miniature
- * caches as the server's policy auto does. */
+ * caches as the server's policy s3auto does. */
 struct simulate_cell *simulate_cell_memory(struct cache *taken, const struct tuner_config *tune);
 void                  simulate_cell_destroy(struct simulate_cell **);
 

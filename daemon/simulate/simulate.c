@@ -257,7 +257,7 @@ static struct simulate_cell *simulate_make_cell(struct simulation *s, unsigned i
         .policy_dir = o->policy_dir[0] != '\0' ? o->policy_dir : NULL,
         .reassign = o->settings.slab_reassign,
     };
-    if (tune.settings.sample_follow == AUTO_NONE) {
+    if (!tune.settings.sample_follow) {
         tune.settings.sample_rate = 0;
     }
     struct simulate_cell *cell = simulate_cell_memory(s->make_cache(&with_policy), &tune);

@@ -58,7 +58,7 @@ static const struct {
     [OWN_JSON] = {"json", NULL, "an object a line instead of a table"},
 };
 
-const struct evict_policy simulate_auto = {.name = "auto"}, simulate_s3auto = {.name = "s3auto"};
+const struct evict_policy simulate_s3auto = {.name = "s3auto"};
 
 void simulate_options_help(FILE *to) {
     fprintf(to, "Usage: slated --simulate TRACE [option ...]\n\n"
@@ -198,14 +198,12 @@ static bool options_refuse_policy(const char *name, char *why) {
     for (const struct evict_policy *const *p = evict_policies; *p != NULL; p++) {
         at += snprintf(why + at, SIMULATE_WHY_BYTES - (size_t)at, " %s,", (*p)->name);
     }
-    snprintf(why + at, SIMULATE_WHY_BYTES - (size_t)at, " auto, s3auto; not \"%.40s\"", name);
+    snprintf(why + at, SIMULATE_WHY_BYTES - (size_t)at, " s3auto; not \"%.40s\"", name);
     return false;
 }
 
 static const struct evict_policy *options_find_policy(const char *name) {
-    return strcmp(name, simulate_auto.name) == 0     ? &simulate_auto
-           : strcmp(name, simulate_s3auto.name) == 0 ? &simulate_s3auto
-                                                     : evict_find(name);
+    return strcmp(name, simulate_s3auto.name) == 0 ? &simulate_s3auto : evict_find(name);
 }
 
 static bool options_read_policies(struct simulate_options *o, char *list, char *why) {
@@ -399,7 +397,7 @@ static enum simulate_read options_read_server(struct simulate_options *o, int ar
             policy == &simulate_s3auto && !samples ? &evict_s3fifo : policy;
     }
     for (unsigned i = 0; i < o->policy_count; i++) {
-        if (auto_scope(o->policies[i]->name) != AUTO_NONE && !samples) {
+        if (auto_follows(o->policies[i]->name) && !samples) {
             options_refuse(why,
                            "policy %s follows miniatures of the server's cache: it needs --memory, "
                            "and a sample_rate above 0",

@@ -25,8 +25,8 @@ struct simulate_size { /* size of a cell; exactly one member is not 0 */
     uint64_t memory_bytes;
 };
 
-/* Stand for the server's policies auto and s3auto among the others: names without functions. */
-extern const struct evict_policy simulate_auto, simulate_s3auto;
+/* Stands for the server's policy s3auto among the others: a name without functions. */
+extern const struct evict_policy simulate_s3auto;
 
 struct simulate_options {
     const char *trace;

@@ -184,12 +184,12 @@ int main(int argc, char **argv) {
     clock_start();
     clock_pause();
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        b.sizes[i] = side_make(mebibytes * shadow_factor[i], evict_find(argv[5]), 0, false, true);
+        b.sizes[i] = side_make(mebibytes * shadow_factor[i], evict_find(argv[5]), 0, true);
     }
     b.zeroes = calloc(1, cache_item_bytes_max(b.sizes[0].cache));
     for (unsigned i = 0; i < b.sample_count; i++) {
         struct sample *s = &b.samples[i];
-        s->side = side_make(mebibytes, evict_find(argv[5]), atof(argv[7]), false, true);
+        s->side = side_make(mebibytes, evict_find(argv[5]), atof(argv[7]), true);
     }
     foresight_replay(&b, argv[1], &sizes);
     foresight_report(&b);

@@ -19,10 +19,10 @@ BENCH_I := $(DAEMON_I) -Itests/bench -Itests/bench/load -Itests/unit -Itests/uni
 DRAWN_O := $B/tests/bench/load/dist.o $B/tests/bench/load/popularity.o
 in_process = $Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) $(BENCH_I) $(LDFLAGS) -o $@ \
              $(filter-out %.h $(JEMALLOC_O) $(OWN_CLOCK),$^) $(SUITE_LIBS)
-BENCHES := foresight flip session_bench index sampled scaling policies twins
+BENCHES := foresight session_bench index sampled scaling policies twins
 $(BENCHES:%=$B/bench/%): tests/bench/side.h tests/bench/fed.h $(DRAWN_O) $(DAEMON_O) $(JEMALLOC_O)
 	$(in_process)
-$B/bench/foresight $B/bench/flip $B/bench/session_bench: $B/bench/%: tests/bench/%.c
+$B/bench/foresight $B/bench/session_bench: $B/bench/%: tests/bench/%.c
 $B/bench/index $B/bench/sampled $B/bench/scaling: $B/bench/%: tests/bench/%/bench.c
 $B/bench/policies: $(wildcard tests/bench/policies/*.[ch]) tests/unit/own_clock.h
 $B/bench/twins: tests/bench/twins.c tests/unit/own_clock.h
@@ -56,8 +56,8 @@ bench-large: ## CPU time of gets of large values against memcached (RUNS, SECOND
 	$(call measure,all,tests/bench/large $B/bin)
 bench-hit: ## hit ratio on traces against memcached and the best policy simulated (TRACES, SEED, ONLY, POLICIES)
 	$(call measure,all,tests/bench/hit-ratio $B/bin)
-bench-predictions: ## predicted hit ratios and the policy auto against real caches (TRACES, SAMPLES, TTLS, PARTS)
-	$(call measure,all $B/bench/foresight $B/bench/flip,tests/bench/predictions $B)
+bench-predictions: ## predicted hit ratios against real caches (TRACES, SAMPLES, TTLS, PARTS)
+	$(call measure,all $B/bench/foresight,tests/bench/predictions $B)
 bench-policies: ## what each mode of automove is worth under a dozen loads (SEEDS, MODES, LOADS, FIT=1, TRACES)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/policies
 	@$B/bench/policies $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MODES),--modes $(MODES)) $(if $(FIT),--fit yes) $(LOADS)

@@ -17,9 +17,9 @@ struct side {
     uint64_t             reads, hits;
 };
 
-/* Samples keys at that rate (0: none), and runs auto, beginning with `policy`. fits_sizes: chunk sizes adapt as in slated; off where a
+/* Samples keys at that rate (0: none). fits_sizes: chunk sizes adapt as in slated; off where a
  * comparison needs fixed ones. Ends the program when there is no memory. */
-static inline struct side side_make(double mebibytes, const struct evict_policy *policy, double sample_rate, bool follow, bool fits_sizes) {
+static inline struct side side_make(double mebibytes, const struct evict_policy *policy, double sample_rate, bool fits_sizes) {
     static struct settings defaults;
     settings_init(&defaults);
     struct side s = {.cache = cache_create(&(struct cache_config){
@@ -34,7 +34,7 @@ static inline struct side side_make(double mebibytes, const struct evict_policy 
     struct tuner_config config = {.automove = defaults.slab_automove, .reassign = defaults.slab_reassign, .worker_count = 1, .by_hand = true,
                                  .settings = settings_of_tuner(&defaults)};
     config.settings.sample_rate = sample_rate;
-    config.settings.sample_follow = follow ? AUTO_ALL : AUTO_NONE;
+    config.settings.sample_follow = false;
     config.settings.geometry.follow = fits_sizes && defaults.slab_geometry_auto;
     s.tuner = s.ct == NULL ? NULL : tuner_create(s.cache, &config);
     if (s.tuner == NULL) {

@@ -312,8 +312,8 @@ describe("slatectl changes settings that only slated has", function()
         assert.equal(before .. " 5=sieve,7=lru", with_classes)
         ctl.succeed("set policy=fifo")
         assert.equal("fifo", settings().policy)
-        ctl.succeed("set policy=auto") -- a choice, not a policy: the server shows the chosen policy, too
-        assert.equal("auto", settings().policy)
+        ctl.succeed("set policy=s3auto") -- a choice, not a policy: the server shows the chosen policy, too
+        assert.equal("s3auto", settings().policy)
         ctl.succeed("undo")
         assert.equal("fifo", settings().policy)
         ctl.succeed("undo")

@@ -109,7 +109,7 @@ describe("slatectl completion words", function()
         finally(function() one:stop() end)
         local at = "slatectl -s " .. one.address
         holds(at .. " set pol", "policy=")
-        holds(at .. " set policy=", "policy=slru", "policy=auto")
+        holds(at .. " set policy=", "policy=slru", "policy=s3auto")
         assert.same({ "policy=sieve" }, words(at .. " set idle_timeout=3 policy=si"))
         holds(at .. " trial automove=", "automove=utility", "automove=lua:ratio")
         holds(at .. " plan --set slab_automove=lr", "slab_automove=lra", "slab_automove=lrc")

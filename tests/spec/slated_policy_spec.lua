@@ -82,19 +82,18 @@ describe("slated's eviction policy", function()
 
     it("that follows the load is every class's, too, also when already set", function()
         rig.start()
-        for _, name in ipairs({ "s3auto", "auto" }) do
-            assert.equal("OK", rig.ask("evict policy " .. name))
-            for _, command in ipairs({ "evict policy " .. name, "evict policy lru", "config set policy " .. name }) do
-                assert.equal("OK", rig.ask("evict policy fifo 3"))
-                assert.equal("OK", rig.ask(command))
-                assert.is_nil(select(2, active())["class:3:policy"], command)
-            end
+        assert.equal("OK", rig.ask("evict policy s3auto"))
+        for _, command in ipairs({ "evict policy s3auto", "evict policy lru", "config set policy s3auto" }) do
+            assert.equal("OK", rig.ask("evict policy fifo 3"))
+            assert.equal("OK", rig.ask(command))
+            assert.is_nil(select(2, active())["class:3:policy"], command)
         end
     end)
 
     it("refuses an unknown policy and changes nothing", function()
         rig.start()
         assert.truthy(rig.ask("evict policy best"):find("^CLIENT_ERROR policy wants one of slru|lru|"))
+        assert.matches('|none|s3auto, not "auto"$', rig.ask("evict policy auto"))
         assert.truthy(rig.ask("evict policy best 1"):find("^CLIENT_ERROR no such policy"))
         assert.truthy(rig.ask("evict policy lru 200"):find("^CLIENT_ERROR class must be from 1 to %d+$"))
         assert.truthy(rig.ask("evict policy lru x"):find("^CLIENT_ERROR class must be"))
@@ -104,7 +103,7 @@ describe("slated's eviction policy", function()
         assert.equal("s3fifo", (active()))
     end)
 
-    for next_one, limit_m in pairs({ s3fifo = "8", auto = "16" }) do -- auto does not go on from none
+    for next_one, limit_m in pairs({ s3fifo = "8", s3auto = "16" }) do -- s3auto does not go on from none
         it("none refuses stores when memory is full and keeps every item, until it is " .. next_one, function()
             rig.start("-m", limit_m, "--policy", "none")
             local refused = fill(1, 24000)

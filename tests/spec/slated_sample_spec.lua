@@ -120,7 +120,7 @@ describe("slated's sampled keys", function()
         assert.equal(64, (slatectl("curve 255")))
         local _, compared = slatectl("whatif")
         assert.truthy(compared:find("s3fifo *", 1, true))
-        assert.truthy(compared:find("s3skip +small_percent=10, ghost_percent=90, promote_hits=1, skip_percent=50, readmit_percent=100\n"))
+        assert.truthy(compared:find("s3skip +" .. numbers:format(50):gsub(",", ", ") .. "\n"))
         assert.matches("^AT LEAST +AT MOST +SHARE +KEY\n +%d.*hot_key%%21", select(2, slatectl("hotkeys 1")))
         assert.equal(14, #json.decode(select(2, slatectl("whatif --json"))).policies)
         assert.equal(3, #json.decode(select(2, slatectl("hotkeys 3 --json"))).keys)
@@ -150,20 +150,8 @@ describe("slated's sampled keys", function()
         assert.matches("^CLIENT_ERROR", rig.ask("config set sample_rate 2"))
     end)
 
-    it("choose the policy with auto, which is for the whole cache", function()
-        rig.start("-o", "sample_rate=1", "--policy", "auto")
-        local function follows() return stats("whatif").auto, stats("slated").policy end
-        assert.same({ "1", "s3fifo" }, { follows() })
-        assert.equal("OK", rig.ask("evict policy lru"))
-        assert.same({ "0", "lru" }, { follows() })
-        assert.equal("OK", rig.ask("evict policy auto"))
-        assert.same({ "1", "lru" }, { follows() })
-        assert.equal("CLIENT_ERROR auto is for the whole cache", rig.ask("evict policy auto 3"))
-    end)
-
     it("choose among the records of s3fifo by default, unless its numbers are set", function()
         rig.start()
-        assert.equal("0", stats("whatif").auto)
         for _, step in ipairs({ { "config set s3fifo_small_percent 10", "1", "s3fifo" },
             { "config set s3fifo_small_percent 20", "0", "s3fifo" },
             { "config set s3fifo_small_percent 10", "1", "s3fifo" }, { "evict policy s3wide", "0", "s3wide" },

@@ -196,13 +196,13 @@ describe("slated --simulate with memory", function()
         end
     end)
 
-    it("follows the miniatures with auto, alike each time", function()
+    it("follows the miniatures with s3auto, alike each time", function()
         local trace = mixed_trace()
-        local one = simulate(trace, "--memory 8m --policy auto,s3fifo -o sample_rate=1")
-        assert.equal(one.auto.policy_changes == 0, one.auto.hits == one.s3fifo.hits)
-        assert.is_string(one.auto.policy_now)
+        local one = simulate(trace, "--memory 8m --policy s3auto,s3fifo -o sample_rate=1")
+        assert.equal(one.s3auto.policy_changes == 0, one.s3auto.hits == one.s3fifo.hits)
+        assert.is_string(one.s3auto.policy_now)
         assert.is_nil(one.s3fifo.policy_changes)
-        assert.equal(one.auto.hits, simulate(trace, "--memory 8m --policy auto -o sample_rate=1").auto.hits)
+        assert.equal(one.s3auto.hits, simulate(trace, "--memory 8m --policy s3auto -o sample_rate=1").s3auto.hits)
     end)
 
     it("draws sizes by the key where the trace has none", function()

@@ -20,7 +20,7 @@ describe("config undo", function()
             "slabs automove window 77", "slabs automove freeratio 0.1234", "lru tune 11 33 0.111 7.77", "lru mode flat",
             "lru temp_ttl 30", "cache_memlimit 32", "verbosity 1", "lru_crawler disable", "lru_crawler sleep 7",
             "lru_crawler tocrawl 5", "stats detail on", "config set sample_rate 0.3",
-            "config set s3fifo_promote_hits 3", "config set s3fifo_skip_percent 50", "config set policy auto",
+            "config set s3fifo_promote_hits 3", "config set s3fifo_skip_percent 50", "config set policy sieve",
             "config set slab_geometry_rate 50", "config set slab_geometry_auto no",
             "config set temporary_ttl -1",
         }) do

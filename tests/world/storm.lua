@@ -12,7 +12,7 @@ local writer = require "writer"
 
 local ROUNDS <const>, ADMINISTRATORS <const>, WRITERS <const> = 40, 3, 3
 local SECOND_US <const>, SETTLE_S <const> = 1000000, 5
-local POLICIES <const> = { "lru", "slru", "sieve", "s3fifo", "clock", "bag", "tinylfu", "auto" }
+local POLICIES <const> = { "lru", "slru", "sieve", "s3fifo", "clock", "bag", "tinylfu", "s3auto" }
 local MODES <const> = { "0", "1", "2", "utility", "random", "lra", "lrc", "lua:utility", "lua:burst", "lua:free-pages" }
 -- With -f no chunk sizes are fitted unless an administrator orders that, which takes as long as all other orders.
 local ARGUMENTS <const> = { "-m", "16", "-t", "3", "-f", "1.25", "-o", "slab_geometry_rate=100",

@@ -56,7 +56,7 @@ void whatif_on_prediction(struct whatif *w, void (*run)(void *, const char *), v
     w->on_prediction_arg = arg;
 }
 
-void whatif_set(struct whatif *w, double rate, enum auto_scope follow) {
+void whatif_set(struct whatif *w, double rate, bool follow) {
     lock_take(&w->lock);
     w->rate = rate;
     w->follow = follow;
@@ -171,7 +171,7 @@ static bool whatif_adopt_rate(struct whatif *w) {
     }
     if (rate > 0 && !whatif_allocate(w)) {
         log_warn("sampling is off: no memory for it");
-        whatif_set(w, 0, AUTO_NONE);
+        whatif_set(w, 0, false);
         rate = 0;
     }
     if (rate < w->adopted || rate > w->adopted) {
@@ -327,10 +327,9 @@ static void whatif_end_window(struct whatif *w) {
         prediction_change_words(&w->predictions.change, words);
     }
     uint64_t since = shadow_windows(w->shadow) - w->changed_window;
-    bool follow = w->follow != AUTO_NONE;
     const struct evict_policy *best = auto_choose(w->shadow, w->follow, since, w->why),
                               *was = w->running;
-    if (best != NULL && follow) {
+    if (best != NULL && w->follow) {
         memcpy(w->changed, w->why, sizeof w->changed);
         w->changed_window = shadow_windows(w->shadow);
         w->changes++;
@@ -339,8 +338,8 @@ static void whatif_end_window(struct whatif *w) {
     if (came && w->on_prediction != NULL) {
         w->on_prediction(w->on_prediction_arg, words);
     }
-    if (best != NULL && follow) {
-        log_info("policy auto: from %s to %s: %s", was->name, best->name, w->changed);
+    if (best != NULL && w->follow) {
+        log_info("policy s3auto: from %s to %s: %s", was->name, best->name, w->changed);
         cache_change_policy(w->cache, best);
     }
     whatif_settle_rate(w);

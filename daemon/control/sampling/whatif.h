@@ -1,6 +1,6 @@
 /* Reads the cache's stream of sampled keys, and updates miss-ratio curves, miniature caches and hot
  * keys from it. Sets the rate of sampling, and the policy of the cache by the miniatures when the
- * setting is `auto` or `s3auto`.
+ * setting is `s3auto`.
  *
  * The setting bounds the rate. The rate falls by a sixth while a miniature has no room for its
  * share of the keys, halves when there are more than WHATIF_RECORDS_A_S records in a second, and
@@ -39,7 +39,7 @@ void           whatif_destroy(struct whatif **);
 void whatif_on_prediction(struct whatif *, void (*run)(void *arg, const char *words), void *arg);
 
 /* Sets the highest rate, 0 to 1 (0: off), and the policies to choose from by the miniatures. */
-void whatif_set(struct whatif *, double rate, enum auto_scope follow);
+void whatif_set(struct whatif *, double rate, bool follow);
 /* Processes the new records. Returns in how many microseconds to call it again; UINT64_MAX:
  * sampling is off. */
 uint64_t whatif_tend(struct whatif *);
@@ -54,7 +54,7 @@ struct whatif_policy {
 };
 struct whatif_facts {
     bool     on;
-    enum auto_scope follows;
+    bool follows;
     double   rate;               /* the rate of today */
     /* the cache's own hit ratio in the same windows; NAN: none was counted since the policy, or
      * what it goes by, is as it is */
@@ -65,8 +65,8 @@ struct whatif_facts {
     const struct evict_policy *running;
     /* the cache's own hit ratio over more windows; predictions at the sizes of shadow_factor */
     double   hit_ratio_longer, at_size[SHADOW_SIZES];
-    char     why[AUTO_WHY_BYTES];     /* the reason of the last decision of `auto` */
-    char     changed[AUTO_WHY_BYTES]; /* why `auto` changed the policy last; empty: it never did */
+    char why[AUTO_WHY_BYTES];     /* the reason of the last decision of s3auto */
+    char changed[AUTO_WHY_BYTES]; /* why s3auto changed the policy last; empty: it never did */
     uint64_t changes;
 };
 void whatif_facts(struct whatif *, struct whatif_facts *);

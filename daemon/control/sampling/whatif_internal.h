@@ -29,7 +29,7 @@ struct whatif {
 
     struct lock    lock; /* guards the fields below */
     double         rate;
-    enum auto_scope follow;
+    bool follow;
     struct shadow *shadow; /* NULL: sampling was never on */
     struct hot    *hot;
     struct key_requests requests;

@@ -23,7 +23,7 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
         memcpy(f->why, w->why, sizeof f->why);
     } else {
         snprintf(f->why, sizeof f->why, "nothing is sampled: sample_rate is 0%s",
-                 w->follow != AUTO_NONE ? ", and auto keeps the policy there is" : "");
+                 w->follow ? ", and s3auto keeps the policy there is" : "");
     }
     memcpy(f->changed, w->changed, sizeof f->changed);
     f->changes = w->changes;

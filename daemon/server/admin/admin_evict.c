@@ -57,7 +57,7 @@ static void evict_set_class(struct command_context *ctx, const char *name,
     const struct evict_policy *policy = evict_find(name);
     unsigned most = cache_slab(cache)->class_count;
     uint32_t class_id;
-    if (auto_scope(name) != AUTO_NONE) {
+    if (auto_follows(name)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s is for the whole cache\r\n", name);
     } else if (!policy) {
         text_out_str(ctx->out, "CLIENT_ERROR no such policy; stats policies lists them\r\n");

@@ -300,11 +300,12 @@
     X(BYTES, block_size, NULL, 0, "block-size", 200, 64, 65536, "bytes", STARTUP, MEMORY, \
       "size of a block of --store=blocks; 16 bytes of it are its link") \
     X(CHOICE, policy, NULL, 0, "policy", "s3auto", 0, 0, \
-      "slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|s3skip|s3wide|s3loop|tinylfu|none|auto|s3auto", \
+      "slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|s3skip|s3wide|s3loop|tinylfu|none|" \
+      "s3auto", \
       RUNTIME, TUNING, \
-      "eviction policy of the whole cache; auto begins with s3fifo and changes to a policy whose " \
-      "miniature cache misses less; s3auto does so among s3fifo, s3skip, s3wide and s3loop, unless " \
-      "a setting of s3fifo is not its default") \
+      "eviction policy of the whole cache; s3auto begins with s3fifo and changes to s3skip, " \
+      "s3wide or s3loop, and back, when the miniature cache of another misses less, unless a " \
+      "setting of s3fifo is not its default") \
     X(RATIO3, sample_rate, NULL, OPT_EXTENDED, "sample_rate", 0.25, 0, 1, "ratio", RUNTIME, \
       TUNING, \
       "largest share of the keys in the sample for curves and miniature caches; little memory " \

@@ -10,8 +10,8 @@ void undo_fini(struct undo *u) {
     }
 }
 
-/* A class that follows the cache's policy is stored as NULL, not as that policy: auto and s3auto
- * may change the cache's policy before the undo. */
+/* A class that follows the cache's policy is stored as NULL, not as that policy: s3auto may
+ * change the cache's policy before the undo. */
 static void undo_copy_policies(const struct cache *cache,
                                const struct evict_policy *to[SLAB_CLASSES_MAX]) {
     const struct evict_policy *common = cache_policy(cache);

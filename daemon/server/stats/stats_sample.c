@@ -15,9 +15,7 @@ enum { HOT_SHOWN = 20 };
     X(sampling, gauge, flag, U64, f.on, "1: keys are sampled") \
     X(policy, text, name, TEXT, (f.running ? f.running : cache_policy(ctx->server->cache))->name, \
       "the policy that evicts, to which the others are compared") \
-    X(auto, gauge, flag, U64, f.follows == AUTO_ALL, \
-      "1: the policy is auto, which follows these figures") \
-    X(s3auto, gauge, flag, U64, f.follows == AUTO_RECORDS, \
+    X(s3auto, gauge, flag, U64, f.follows, \
       "1: the policy is s3auto, which follows the figures of s3fifo, s3skip, s3wide and s3loop") \
     X(rate, gauge, ratio, RATE, f.rate, "share of the keys that are in the sample now") \
     X(keys, gauge, keys, U64, f.keys, "keys in the miniature cache of today's policy") \
@@ -31,9 +29,9 @@ enum { HOT_SHOWN = 20 };
     X(memory_bytes, gauge, bytes, U64, f.memory_bytes, "memory that sampling takes") \
     X(memory_bytes_max, gauge, bytes, U64, f.memory_most_bytes, "memory that sampling may take") \
     X(why, text, reason, TEXT, f.why, "result of the latest comparison") \
-    X(changes, counter, changes, U64, f.changes, "changes of the policy by auto or s3auto") \
+    X(changes, counter, changes, U64, f.changes, "changes of the policy by s3auto") \
     X(changed, text, reason, TEXT, f.changed[0] ? f.changed : "never", \
-      "why auto or s3auto changed the policy last")
+      "why s3auto changed the policy last")
 
 /* A row of each policy with s3fifo's structure, as NAME:record. */
 #define RECORD_FIELD(X) \

@@ -66,7 +66,7 @@ local function await(client, change, who)
             return nil, message, code
         end
         local now = settings.value(values, change.name, change.is)
-        -- With auto, classes keep their own policies: the policy of the whole decides.
+        -- With s3auto, classes keep their own policies: the policy of the whole decides.
         local has_whole = change.name == "policy" and (now or ""):match("^%S+") == change.is
         if has_whole or settings.same(change.name, change.is, now or "") then
             change.is = now

@@ -141,10 +141,9 @@ function M.best_that_evicts(policies)
     end
 end
 
---- The running policy, and whether auto or s3auto chose it, in words. totals: of parse_whatif.
+--- The running policy, and whether s3auto chose it, in words. totals: of parse_whatif.
 function M.policy_in_words(totals)
-    return totals.policy .. (totals.auto == 1 and ", chosen by auto" or totals.s3auto == 1 and ", chosen by s3auto"
-        or "")
+    return totals.policy .. (totals.s3auto == 1 and ", chosen by s3auto" or "")
 end
 
 --- The value at x of points { x, y }: see slate.base.policy_curve.

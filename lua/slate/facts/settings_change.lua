@@ -53,8 +53,8 @@ end
 function M.limits(row, traits)
     local least, most = tonumber(traits[row.name .. ":min"]), tonumber(traits[row.name .. ":max"])
     local choices = traits[row.name .. ":choices"]
-    if row.name == "class_policy" then -- the choices of `policy`, except auto
-        choices = (traits["policy:choices"] or ""):gsub("|auto.*", "")
+    if row.name == "class_policy" then -- the choices of `policy`, except s3auto
+        choices = (traits["policy:choices"] or ""):gsub("|s3auto", "")
     elseif row.name == "verbosity" then -- higher levels log nothing more
         most = nil
     end

@@ -340,9 +340,9 @@ function M.policy(whatif, about, curve)
     elseif best.policy == totals.policy or M.rate(best) ~= "better" then
         return { best = best.policy, text = ("no policy is better than %s by more than chance: keep it"):format(
             totals.policy) }
-    elseif totals.auto == 1 or totals.s3auto == 1 and best.record then
-        return { best = best.policy, text = ("%s would hit %.1f points more than %s: %s switches to it"):format(
-            best.policy, best.difference * 100, totals.policy, totals.auto == 1 and "auto" or "s3auto") }
+    elseif totals.s3auto == 1 and best.record then
+        return { best = best.policy, text = ("%s would hit %.1f points more than %s: s3auto switches to it"):format(
+            best.policy, best.difference * 100, totals.policy) }
     elseif not about.evicts then
         return { best = best.policy, text = "nothing is evicted now: no policy would hit more now" }
     end

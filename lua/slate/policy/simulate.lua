@@ -9,7 +9,7 @@ local shell = require "slate.base.shell"
 local M = {}
 
 local NICENESS <const> = 10 -- of the processes: a simulation is less urgent than a server
-local BEGINS_WITH <const> = { auto = "s3fifo", s3auto = "s3fifo" } -- the first policy of those that switch
+local BEGINS_WITH <const> = { s3auto = "s3fifo" } -- the first policy of one that switches
 local AUTOMOVE_NAMES <const> = { ["0"] = "off", ["1"] = "ratio", ["2"] = "eviction" }
 
 --- slated's description of itself: { policies = those that can be simulated, policy = the first one by default,

@@ -314,7 +314,7 @@ bool world_play(const struct play *play, struct outcome *out) {
     w->load = load;
     w->random = rng_from(play->seed);
     w->least_pages = LOAD_MEBIBYTES;
-    w->side = side_make(LOAD_MEBIBYTES, evict_find("s3fifo"), 0, false, play->fits_sizes);
+    w->side = side_make(LOAD_MEBIBYTES, evict_find("s3fifo"), 0, play->fits_sizes);
     w->value_max = (uint32_t)cache_item_bytes_max(w->side.cache) - 1024;
     w->zeroes = take(w->value_max);
     tuner_set_automove(w->side.tuner, play->mode);

@@ -132,8 +132,6 @@ TEST(test_extended_options) {
     is_str(settings_policy(&s), "s3fifo", "it is s3fifo with numbers that are set,");
     accepts("-o s3fifo_small_percent=10");
     is_str(settings_policy(&s), "s3auto", "unless they are the defaults");
-    accepts("--policy auto -o s3fifo_skip_percent=50");
-    is_str(settings_policy(&s), "auto", "auto goes on");
     shows("-o no_modern", "slab_reassign", "no");
     is_str(shown("lru_segmented"), "no", "… nor a segmented policy");
     is_str(shown("slab_chunk_max"), "1048576", "… nor chains");
@@ -185,7 +183,7 @@ TEST(test_bad_values_are_refused) {
     refuses("-o hash_algorithm=crc", "-o hash_algorithm wants one of murmur3|jenkins|xxh3, not \"crc\" "
             "(accepted without effect: the hash is always xxh3; with like_memcached `stats settings` shows the name given)");
     REFUSES({"-o like_memcached --store=heap", "like_memcached needs --store=slab, not heap"},
-            {"--policy mru", "--policy wants one of slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|s3skip|s3wide|s3loop|tinylfu|none|auto|s3auto, not \"mru\""},
+            {"--policy mru", "--policy wants one of slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|s3skip|s3wide|s3loop|tinylfu|none|s3auto, not \"mru\""},
             {"-o track_sizes=maybe", "-o track_sizes wants yes or no, not \"maybe\""});
     refuses("-m\1""64\1-c\1""1024", "-m wants a number of megabytes, or one with k, m, g or t, from 2m to 4t, auto or "
             "1% to 100%, not \"64 -c 1024\"; write each option as a word of its own");

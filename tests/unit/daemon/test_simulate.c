@@ -51,10 +51,10 @@ TEST(options_make_a_grid) {
         none += options.policies[i] == &evict_none;
     }
     ok(count >= 10 && none == 0, "all are all that give anything away");
-    ok(read_line("--simulate t --policy all,auto") == SIMULATE_RUN && options.policy_count == count + 1 && options.policies[count] == &simulate_auto,
-       "all goes with auto, which is none of them");
-    ok(read_line("--simulate t -o policy=auto") == SIMULATE_RUN && options.policy_count == 1 && options.policies[0] == &simulate_auto,
-       "where the server has auto, it is simulated");
+    ok(read_line("--simulate t --policy all,s3auto") == SIMULATE_RUN && options.policy_count == count + 1 && options.policies[count] == &simulate_s3auto,
+       "all goes with s3auto, which is none of them");
+    ok(read_line("--simulate t -o policy=s3auto") == SIMULATE_RUN && options.policy_count == 1 && options.policies[0] == &simulate_s3auto,
+       "where the server has s3auto, it is simulated");
     is(read_line("--simulate t -I 100m --memory 1g"), SIMULATE_RUN, "a limit of items is held against this memory, not the default");
     ok(read_line("--simulate t --automove 1") == SIMULATE_RUN && strcmp(options.automove, "ratio") == 0, "a mode of automove may have a number, it is known by its name");
     ok(read_line("--simulate t -m 128 -o policy=sieve") == SIMULATE_RUN && options.sizes[0].memory_bytes == (uint64_t)128 << 20 && options.policies[0] == &evict_sieve,
@@ -66,8 +66,8 @@ TEST(bad_options_are_refused_with_the_permitted_ones) {
         {"--simulate", "--simulate needs a value: --simulate=TRACE"},
         {"--simulate t --policy lru,quux", "--policy wants all, or some of slru, lru"},
         {"--simulate t --policy lru,lru", "--policy names lru twice"},
-        {"--simulate t --policy auto --objects 5", "policy auto follows miniatures"},
-        {"--simulate t --policy auto -o sample_rate=0", "policy auto follows miniatures"},
+        {"--simulate t --policy s3auto --objects 5", "policy s3auto follows miniatures"},
+        {"--simulate t --policy s3auto -o sample_rate=0", "policy s3auto follows miniatures"},
         {"--simulate t --automove quux", "--automove wants one of off|ratio|"},
         {"--simulate t --automove ratio --objects 5", "--automove moves pages of slab classes"},
         {"--simulate t --automove ratio --store=heap", "--automove moves pages of slab classes"},
@@ -130,7 +130,7 @@ TEST(sizes_follow_the_key) {
 enum { CELL_KEYS = 100, CELL_REQUESTS = 10000 };
 static const struct tuner_config at_rest = {.automove = "off", .settings = {.automove_ratio = 0.8, .automove_window_s = 30}, .reassign = true};
 static const struct tuner_config follows = {.automove = "off", .reassign = true,
-    .settings = {.automove_ratio = 0.8, .automove_window_s = 30, .sample_rate = 1, .sample_follow = AUTO_ALL}};
+    .settings = {.automove_ratio = 0.8, .automove_window_s = 30, .sample_rate = 1, .sample_follow = true}};
 static struct simulate_request requests[CELL_REQUESTS];
 static char names[CELL_REQUESTS][64];
 
@@ -188,12 +188,12 @@ TEST(a_cell_of_memory_is_the_servers_cache) {
     ok(simulate_cell_memory(NULL, &at_rest) == NULL, "no cache, no cell");
 }
 
-/* A loop larger than the cache gives a queue no hit, and gives hits to a policy that retains its items. */
-TEST(auto_follows_the_miniatures) {
+/* A loop larger than the cache gives most hits to a policy that retains its items. */
+TEST(s3auto_follows_the_miniatures) {
     struct simulate_result r[2];
     for (unsigned i = 0; i < 2; i++) {
         struct cache_config config = fixture_config(2 << 20);
-        config.policy = &evict_fifo;
+        config.policy = &evict_s3fifo;
         simulate_cell_stop_clock();
         make_requests(4000, 1000);
         struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), i == 0 ? &follows : &at_rest);
@@ -204,10 +204,10 @@ TEST(auto_follows_the_miniatures) {
         simulate_cell_result(cell, &r[i]);
         simulate_cell_destroy(&cell);
     }
-    ok(strcmp(r[0].policy, "auto") == 0 && r[0].changes >= 1 && strcmp(r[0].policy_now, "fifo") != 0,
-       "auto leaves a policy that misses more than another (%s now)", r[0].policy_now);
+    ok(strcmp(r[0].policy, "s3auto") == 0 && r[0].changes >= 1 && strcmp(r[0].policy_now, "s3loop") == 0,
+       "s3auto leaves a policy that misses more than another (%s now)", r[0].policy_now);
     ok(r[0].hits > r[1].hits, "and hits more for it: %" PRIu64 " to %" PRIu64, r[0].hits, r[1].hits);
-    ok(strcmp(r[1].policy, "fifo") == 0 && r[1].policy_now == NULL, "a fixed policy stays");
+    ok(strcmp(r[1].policy, "s3fifo") == 0 && r[1].policy_now == NULL, "a fixed policy stays");
 }
 
 /* Half of the trace has small values, the other half larger ones; of each as many keys as fit once the pages have followed. */

@@ -1,4 +1,4 @@
-/* The stream of samples from the cache, and its results: rates, drops, and the policy auto. */
+/* The stream of samples from the cache, and its results: rates, drops, and the policy s3auto. */
 #include "tap.h"
 
 #include <malloc.h>
@@ -25,7 +25,7 @@ static _Thread_local char out[VALUE_BYTES_MAX + 8];
 enum { REQUEST_US = 100 };
 static uint64_t now_us = 1;
 
-static struct setup fresh(const struct evict_policy *policy, double rate, enum auto_scope follow) {
+static struct setup fresh(const struct evict_policy *policy, double rate, bool follow) {
     struct cache_config cfg = fixture_config((size_t)PAGES * MIB);
     cfg.policy = policy;
     cfg.slab.sizes = (const uint32_t[]){1200};
@@ -84,7 +84,7 @@ static uint32_t told(struct setup *s, enum sample_verb verb) {
 }
 
 TEST(test_samples_have_times_to_live) {
-    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
+    struct setup s = fresh(&evict_s3fifo, 1, false);
     struct cache_view view;
     struct key key = FIXTURE_KEY(1);
     uint32_t at_s = clock_now_s();
@@ -114,7 +114,7 @@ TEST(test_samples_have_times_to_live) {
 }
 
 TEST(test_off_costs_nothing) {
-    struct setup s = fresh(&evict_s3fifo, 0, AUTO_NONE);
+    struct setup s = fresh(&evict_s3fifo, 0, false);
     struct whatif_facts f;
     for (uint64_t i = 0; i < 1000; i++) {
         ask(&s, i);
@@ -122,12 +122,12 @@ TEST(test_off_costs_nothing) {
     whatif_facts(s.whatif, &f);
     ok(take(&s, n, last) == 0 && !f.on && f.memory_bytes == 0, "nothing is noted, and no memory taken");
     is_str(f.why, "nothing is sampled: sample_rate is 0", "the status says why there is nothing to see");
-    whatif_set(s.whatif, 0, AUTO_ALL);
+    whatif_set(s.whatif, 0, true);
     whatif_facts(s.whatif, &f);
-    is_str(f.why, "nothing is sampled: sample_rate is 0, and auto keeps the policy there is", "also of auto");
+    is_str(f.why, "nothing is sampled: sample_rate is 0, and s3auto keeps the policy there is", "also under s3auto");
     ok(whatif_tend_at(s.whatif, now_us) == UINT64_MAX, "and nobody is woken");
     for (int on = 1; on >= 0; on--) {
-        whatif_set(s.whatif, on, AUTO_NONE);
+        whatif_set(s.whatif, on, false);
         tend(&s, 0);
         ask(&s, 1);
         is(take(&s, n, last) > 0, on, "until it is turned on, and off again");
@@ -137,7 +137,7 @@ TEST(test_off_costs_nothing) {
 
 /* With other numbers of its policy the cache is another one, without any counts yet. */
 TEST(test_a_hit_ratio_is_reported_once_counted) {
-    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
+    struct setup s = fresh(&evict_s3fifo, 1, false);
     struct cache_settings settings = fixture_config(1).settings;
     struct whatif_facts f;
     whatif_facts(s.whatif, &f);
@@ -150,7 +150,7 @@ TEST(test_a_hit_ratio_is_reported_once_counted) {
     ok(f.windows > 0 && f.hit_ratio >= 0 && f.hit_ratio < 1, "one is after %" PRIu64 " windows: %.4f", f.windows, f.hit_ratio);
     settings.s3fifo.small_pct = 30;
     cache_set(s.cache, &settings);
-    whatif_set(s.whatif, 0.9, AUTO_NONE); /* so that the samples are processed at once */
+    whatif_set(s.whatif, 0.9, false); /* so that the samples are processed at once */
     whatif_tend_at(s.whatif, now_us);
     whatif_facts(s.whatif, &f);
     ok(isnan(f.hit_ratio), "and none when the policy goes by other numbers");
@@ -158,7 +158,7 @@ TEST(test_a_hit_ratio_is_reported_once_counted) {
 }
 
 TEST(test_drops_are_counted) {
-    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
+    struct setup s = fresh(&evict_s3fifo, 1, false);
     struct cache_sample_facts f;
     for (uint64_t i = 0; i < 5000; i++) {
         ask(&s, i);
@@ -178,7 +178,7 @@ enum { BURST_NOTES = 5000, NOTE_EVERY = 16 };
 /* A burst fills the ring before its samples are processed: the keys of most requests are lost, their number is not. And requests after a
  * pause are not halved before their minute is over. */
 TEST(test_requests_count_that_were_not_noted) {
-    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
+    struct setup s = fresh(&evict_s3fifo, 1, false);
     struct hot_key keys[HOT_KEYS];
     struct whatif_request_totals asked;
     char name[64];
@@ -195,7 +195,7 @@ TEST(test_requests_count_that_were_not_noted) {
     unsigned found = whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
     ok(asked.noted < BURST_NOTES / 2 && asked.requests == all, "all requests are counted, half a minute later too, though the keys of %" PRIu64 " in %d were noted", asked.noted, BURST_NOTES);
     ok(found == 1 && keys[0].count == all && keys[0].doubt == 0, "and all are the one key's");
-    whatif_set(s.whatif, 0, AUTO_NONE);
+    whatif_set(s.whatif, 0, false);
     tend(&s, A_MINUTE_US / 60);
     cache_count_key_requests(s.ct, NOTE_EVERY);
     whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
@@ -231,7 +231,7 @@ static void test_memory_is_as_reported_and_bounded(size_t limit_bytes, unsigned 
     struct whatif_facts f;
     size_t used = malloc_used();
     s.whatif = whatif_create(s.cache, limit_bytes, thread_count);
-    whatif_set(s.whatif, 1, AUTO_NONE);
+    whatif_set(s.whatif, 1, false);
     whatif_tend_at(s.whatif, now_us);
     size_t first = malloc_used() - used;
     struct cache_thread *late = cache_thread_create(s.cache);
@@ -273,7 +273,7 @@ TEST(test_a_small_cache_has_a_sample_too) {
         struct setup s = {.cache = cache_create(&cfg)};
         struct whatif_facts f;
         s.whatif = whatif_create(s.cache, cfg.limit_bytes, THREADS);
-        whatif_set(s.whatif, 1, AUTO_NONE);
+        whatif_set(s.whatif, 1, false);
         tend(&s, 0);
         whatif_facts(s.whatif, &f);
         ok(f.memory_most_bytes >> 10 == most_kb[i] && f.memory_bytes <= f.memory_most_bytes, "%u MB may take %u KiB for their sample, and take no more", limit_mb[i], most_kb[i]);
@@ -287,7 +287,7 @@ TEST(test_a_small_cache_has_a_sample_too) {
 /* Reads at one pace, of one and a half times as many keys as the cache holds; missing keys are stored. */
 static void test_the_rate_comes_to_rest(uint64_t requests_a_s, uint64_t keys_least, uint64_t records_most, uint64_t x) {
     enum { BEGIN_S = 5, LAST_S = 3 };
-    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
+    struct setup s = fresh(&evict_s3fifo, 1, false);
     struct whatif_facts f, before = {.rate = 0};
     uint64_t most = 0, changes = 0;
     for (uint64_t second = 0; second < BEGIN_S + LAST_S; second++) {
@@ -309,7 +309,7 @@ static void test_the_rate_comes_to_rest(uint64_t requests_a_s, uint64_t keys_lea
     end(&s);
 }
 
-/* --- auto --- */
+/* --- s3auto --- */
 
 static uint64_t recent(uint64_t *x, uint64_t i) { return i + tap_random(x) % (ITEMS * 9 / 10); }
 static uint64_t loop(uint64_t i) { return ((uint64_t)1 << 40) + i % (ITEMS * 13 / 10); }
@@ -341,41 +341,11 @@ static uint64_t phase(struct setup *s, enum phase which, uint64_t requests, uint
     return misses;
 }
 
-enum { PHASES = 3 };
-/* For each phase the misses in its last half with the best of the policies that never change and have seen the earlier phases. */
-static void best_fixed(const enum phase phases[PHASES], const uint64_t requests[PHASES], uint64_t seed, uint64_t best[PHASES]) {
-    for (unsigned at = 0; evict_policies[at] != NULL; at++) {
-        struct setup s = fresh(evict_policies[at], 0, AUTO_NONE);
-        for (unsigned i = 0; i < PHASES; i++) {
-            uint64_t misses = phase(&s, phases[i], requests[i], seed + i);
-            best[i] = misses < best[i] ? misses : best[i];
-        }
-        end(&s);
-    }
-}
-
-/* A turnover of the cache is as many insertions as it has items. In the loop no key comes back for 1.3 turnovers, and no policy has a hit
- * before 2.6, so policies cannot differ earlier. The better policy then needs time to take effect, so misses count in each phase's last half. */
-static void test_auto_follows_a_workload_that_flips(uint64_t seed) {
-    static const enum phase phases[PHASES] = {RECENT, LOOP, ZIPF};
-    static const char *const names[] = {"a stream of what is recent", "a loop of 1.3 times the cache", "popular keys, half of them seen once"};
-    struct setup s = fresh(&evict_lru, 1, AUTO_ALL);
-    uint64_t requests[PHASES] = {ITEMS * 16, ITEMS * 8, ITEMS * 8};
-    uint64_t best[PHASES] = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
-    best_fixed(phases, requests, seed, best);
-    for (unsigned i = 0; i < PHASES; i++) {
-        uint64_t got = phase(&s, phases[i], requests[i], seed + i);
-        ok(got <= best[i] * 105 / 100 + requests[i] / 100, "%s: %" PRIu64 " misses with auto, %" PRIu64 " with the best that stays", names[i], got, best[i]);
-        ok(phases[i] != LOOP || changed_after > 0, "the policy changed, first after %.1f turnovers", (double)changed_after / (double)ITEMS);
-    }
-    end(&s);
-}
-
 /* Each second has A_SECOND keys that come four times at once and never again, and as many reads of keys that come again after a while: a
  * policy that counts hits soon after the store retains the former. */
-static void test_auto_takes_a_record_of_the_structure_it_has(uint64_t seed, enum auto_scope scope) {
+static void test_s3auto_takes_the_record_that_skips(uint64_t seed) {
     enum { A_SECOND = 140, READS = 4, SECONDS = 400 };
-    struct setup s = fresh(&evict_s3fifo, 1, scope);
+    struct setup s = fresh(&evict_s3fifo, 1, true);
     struct whatif_facts f;
     uint64_t x = seed, requests = 0;
     for (uint64_t i = 0; i < (uint64_t)A_SECOND * SECONDS; i++) {
@@ -389,15 +359,15 @@ static void test_auto_takes_a_record_of_the_structure_it_has(uint64_t seed, enum
     }
     clock_shift(-SECONDS);
     whatif_facts(s.whatif, &f);
-    is_str(cache_policy(s.cache)->name, "s3skip", "where keys come four times at once %s goes to the record that skips those hits: %s",
-           scope == AUTO_ALL ? "auto" : "s3auto", f.changed);
+    is_str(cache_policy(s.cache)->name, "s3skip", "where keys come four times at once s3auto goes to the record that skips those hits: %s",
+           f.changed);
     ok(strncmp(f.changed, "s3skip would miss ", 18) == 0, "and says why");
     end(&s);
 }
 
 /* The sampled keys of a loop pass in the same order again and again, and each record has others of them. s3loop keeps a part of the loop. */
 static void test_s3auto_stays_with_its_structure(uint64_t seed) {
-    struct setup s = fresh(&evict_s3fifo, 1, AUTO_RECORDS);
+    struct setup s = fresh(&evict_s3fifo, 1, true);
     struct whatif_facts f;
     uint64_t requests = ITEMS * (TAP_SLOWER > 1 ? 10 : 30);
     cache_set_policy(s.cache, &evict_clock, 1);
@@ -414,7 +384,7 @@ static void test_s3auto_stays_with_its_structure(uint64_t seed) {
 }
 
 TEST(test_which_policies_may_follow) {
-    ok(auto_scope("auto") == AUTO_ALL && auto_scope("s3auto") == AUTO_RECORDS && auto_scope("s3fifo") == AUTO_NONE, "auto and s3auto follow, no other does");
+    ok(auto_follows("s3auto") && !auto_follows("s3fifo"), "s3auto follows, no other does");
     ok(auto_policy("s3auto", NULL) == &evict_s3fifo && auto_policy("s3auto", &evict_s3wide) == &evict_s3wide && auto_policy("s3auto", &evict_lru) == &evict_s3fifo,
        "s3auto begins with s3fifo, and goes on with a record of its structure, not with another policy");
 }
@@ -427,9 +397,7 @@ int main(void) {
     test_memory_is_as_reported_and_bounded((size_t)8 * MIB, MANY_THREADS);
     test_the_rate_comes_to_rest(100000, PREDICTION_KEYS_MIN, WHATIF_RECORDS_FEW_KEYS, seed);
     test_the_rate_comes_to_rest(10000, 2 * PREDICTION_KEYS_MIN, WHATIF_RECORDS_A_S, seed);
-    test_auto_follows_a_workload_that_flips(seed);
-    test_auto_takes_a_record_of_the_structure_it_has(seed, AUTO_ALL);
-    test_auto_takes_a_record_of_the_structure_it_has(seed, AUTO_RECORDS);
+    test_s3auto_takes_the_record_that_skips(seed);
     test_s3auto_stays_with_its_structure(seed);
     return tap_done();
 }
