@@ -200,7 +200,7 @@ describe("a class that evicts and refuses stores, but does not starve", function
             return one.now, one.before, one.rates, one.judge, one.course, one
         end }, nil, {})
         assert.equal(1, told.classes_in_need)
-        assert.truthy(told.text:find("^classes refuse stores, and automove is off; a policy"), told.text)
+        assert.truthy(told.text:find("^classes refuse stores, and automove is off; run a policy"), told.text)
     end)
 end)
 

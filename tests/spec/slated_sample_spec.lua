@@ -180,7 +180,7 @@ describe("slated's sampled keys", function()
         assert.equal(GETS, tonumber(hot.requests))
         assert.truthy(tonumber(hot.noted) > 0 and tonumber(hot.noted) < GETS, hot.noted)
         assert.truthy(tonumber(hot["1:requests"]) <= GETS and tonumber(hot["1:doubt"]) > 0)
-        assert.matches("\nthe keys of %d+ in 9000 requests were noted\n$", select(2, slatectl("hotkeys")))
+        assert.matches("\nsample: %d+ of 9000 requests\n$", select(2, slatectl("hotkeys")))
     end)
 
     it("refuse requests that they cannot answer, and hide keys where dumps are refused", function()

@@ -69,7 +69,7 @@ local function by_price(context, client, options, curve)
             { "reads", ("%s/s, %s"):format(units.rate(reads_per_s), options.reads_per_s and "as given" or "counted") },
             { "sampled", units.plural(curve.reads, "read") },
             { "as cheap", least == most and "no other size"
-                or ("%s to %s: what differs is within the curve's error"):format(least, most) },
+                or ("sizes from %s to %s cost the same, within error"):format(least, most) },
             { "cost", ("%s a month ± %s by the curve's error"):format(money.words(best.cost),
                 money.words(best.cost_error)) },
         },
@@ -121,7 +121,7 @@ local function text_without_curve(general, rates, about)
     local unread = rates.evictions_per_s and rates.evicted_unfetched_per_s
         and units.percent(rates.evicted_unfetched_per_s / rates.evictions_per_s)
             .. " of what it evicts now was never read. "
-    return ("the memory is full. %sHow many hits more memory would bring %s"):format(unread or "", by_curve)
+    return ("the memory is full. %sHow many more hits more memory would bring %s"):format(unread or "", by_curve)
 end
 
 -- The advice for a server without a curve: only whether the server evicts, and whether a class starves.
@@ -235,8 +235,8 @@ local function better_mode(now, mode, in_need, spread, need)
             .. "most hits, eviction moves one at every eviction:",
             { "slatectl automove utility", is_slow and "slatectl trial automove=eviction --for 30s" or nil }
     elseif in_need > 0 then
-        return need .. ", and " .. too_slow(mode) .. "; a policy beside the server does, or mode "
-            .. "2 for a short while (it swings the whole cache to what was written last):",
+        return need .. ", and " .. too_slow(mode) .. "; run a policy beside the server. Mode 2 helps within seconds, "
+            .. "but soon gives all pages to the newest stores: use it for minutes only:",
             { "slatectl policy run utility --apply", "slatectl trial automove=2 --for 30s" }
     elseif now.slated and spread and spread > limits.age_spread_most then
         return ("an evicting class with pages to give keeps items %.0f times as long as the youngest:"):format(spread),
@@ -251,9 +251,8 @@ local function right_mode(mode, spread, movable)
     if mode == "utility" then
         return "utility is on and is the right mode: it moves pages by hits, not by age; leave it on"
     elseif not spread then -- one class, or unknown ages: nothing to compare
-        return ("%s: fewer than two classes evict items of a known age, so nothing can be compared; look again when "
-            .. "the cache has been full for a minute"):format(mode == "off" and "automove is off"
-            or (mode or "automove") .. " is on")
+        return ("%s: fewer than two classes evict items of a known age, so nothing can be compared: leave it as it "
+            .. "is"):format(mode == "off" and "automove is off" or (mode or "automove") .. " is on")
     elseif (movable or 0) > limits.age_spread_most then -- memcached: only slated measures the gain of a page
         return ("an evicting class with pages to give keeps items %.0f times as long as the youngest, but no class is "
             .. "in need: moves by age alone cost hits as often as they bring some; leave it as it is"):format(movable)

@@ -189,7 +189,7 @@ local function predict_waste(client, histogram, predicted, now, best, by_factor,
     take_reported(by_factor, histogram, of_factor and geometry.predicted_waste(of_factor))
 end
 
-local function sizes_text_of(now, histogram, judged, best, factor, factor_judged, by_itself)
+local function sizes_text_of(now, judged, best, factor, factor_judged, by_itself)
     local saved = judged.waste_ratio - best.waste_ratio
     if saved < limits.waste_gain_least_ratio then
         return "leave the chunk sizes as they are: they are as good as the best ones" .. (by_itself and ""
@@ -209,7 +209,6 @@ local function sizes_text_of(now, histogram, judged, best, factor, factor_judged
             units.bytes(judged.taken_bytes - factor_judged.taken_bytes))
     end
     return words .. (now.slated and "; slated changes them while it serves:" or "; memcached takes them at its start:")
-        .. (histogram.source == "metadump" and " (judged by a sample of keys)" or "")
 end
 
 -- What the server itself does about its sizes: "changes" (it will change them, the gain is large enough), "waits", or
@@ -271,14 +270,14 @@ function M.sizes(context, client, options)
     local text = not by_itself and over and over.is_much and over.is_by_classes
         and ("%d classes keep a page each, which is more than the limit of %s: have fewer%s"):format(over.classes,
             units.bytes(over.limit_bytes), now.slated and "; slated changes them while it serves:" or ":")
-        or sizes_text_of(now, histogram, judged, best, factor, by_factor, by_itself)
+        or sizes_text_of(now, judged, best, factor, by_factor, by_itself)
     local unseen, unseen_most = fit.unseen_waste(histogram, fit.whole_sizes(best_sizes, chunk_max))
     return {
         facts = {
             { "items", ("%s, %s with their headers"):format(units.count(histogram.items),
                 units.bytes(histogram.item_bytes or histogram.bytes)) },
             { "known from", histogram.source .. ": " .. histogram.why },
-            { "sizes to come", ("for items of other sizes the best ones would waste %s on average, %s at most"):format(
+            { "other sizes", ("if item sizes change, the best sizes would waste %s on average, %s at most"):format(
                 units.percent(unseen), units.percent(unseen_most)) },
         },
         table = {

@@ -120,7 +120,7 @@ function M.instead(one, move, memory, policy)
         return ("the policy %s would bring %.1f points"):format(policy.best, policy.difference * 100),
             "slatectl advise policy"
     end
-    return "its pages may stay as they are", "leave the pages; slatectl advise pages shows when that changes"
+    return "its pages may stay as they are", "do nothing"
 end
 
 --- What helps a class that starves or refuses stores, with the command to type. move: of M.of, or nil.

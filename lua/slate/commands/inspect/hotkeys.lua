@@ -44,7 +44,7 @@ function M.run(context, parsed)
     elseif #keys > 0 then
         context:out_table(COLUMNS, cells_of(keys, requests))
         if noted then
-            context:out(("the keys of %d in %d requests were noted\n"):format(noted, requests))
+            context:out(("sample: %d of %d requests\n"):format(noted, requests))
         end
     end
     if #keys == 0 then
