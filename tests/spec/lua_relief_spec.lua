@@ -4,6 +4,7 @@ local advice = require "slate.judge.advice"
 local sampled = require "slate.facts.sampled"
 local view = require "slate.judge.view"
 local relief = require "slate.judge.relief"
+local verdict = require "slate.judge.verdict"
 local snapshots = require "support.snapshots"
 
 local CALM <const>, EVICTS <const> = { evicts = false }, { evicts = true }
@@ -169,7 +170,7 @@ describe("whether another policy helps", function()
 
     it("is not advised after predictions that did not come true, nor is memory", function()
         local function failed(came_true, made)
-            return relief.failed_before({ predictions = made, predictions_within = came_true })
+            return verdict.failed_before({ predictions = made, predictions_within = came_true })
         end
         assert.equal("0 of 2 earlier predictions of this server came true (19 of 20 should): nothing is advised by new "
             .. "ones", failed(0, 2))

@@ -141,6 +141,20 @@ describe("a class that starves and that is read", function()
         assert.truthy(TOLD_BY["slatectl advise pages"](one):find("is not known: fewer than 1000 reads", 1, true))
     end)
 
+    it("is predicted as on a memcached after failed predictions of its server, whose curves are not used", function()
+        local function change(curves, one)
+            return relief.plan(one or seen(READ), curves).sum.hit_ratio_change
+        end
+        local flat, failed = { { 1 << 20, 0.4 }, { 2 << 20, 0.4 }, { 64 << 20, 0.4 } }, { { 1 << 20, 0.4 } }
+        failed.predictions, failed.predictions_within = 2, 0
+        assert.not_equal(change(nil), change({ [17] = flat }))
+        assert.equal(change(nil), change({ [0] = failed, [17] = flat }))
+        local one = seen(READ)
+        doctor.findings({ now = one.now, one = one, rows = one.rows,
+            curve = require("slate.facts.sampled").parse_curve({ "STAT predictions 2", "STAT predictions_within 0" }) })
+        assert.equal(change(nil), change({ [17] = flat }, one))
+    end)
+
     it("still gets advice while a gain is likely, though no longer sure", function()
         local one = seen(READ)
         assert.is_true(relief.of(one, 17).is_advised)

@@ -321,6 +321,7 @@ function M.curves(client, ids)
             curves[id] = curve.points
             curve.points.reads, curve.points.bytes = curve.reads, curve.bytes
             curve.points.lru_band, curve.points.sizes = curve.lru_band, curve.sizes
+            curve.points.predictions, curve.points.predictions_within = curve.predictions, curve.predictions_within
         end
     end
     return curves

@@ -189,6 +189,9 @@ function M.about(known)
     about.general, about.settings, about.moves = known.now.general, known.now.settings or {}, known.moves or {}
     about.general_rates = about.rates and about.rates.general or {}
     about.one = known.one
+    if known.one and known.curve then
+        known.one.has_failed_curves = verdict.failed_before(known.curve) ~= nil
+    end
     about.plan = known.one and relief.plan(known.one, known.curves) -- its judgement goes into the rows
     about.rows = known.rows or view.classes(known.now, known.before, about.rates, known.judge)
     if not about.one then -- only two snapshots are known

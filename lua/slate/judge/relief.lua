@@ -181,7 +181,6 @@ end
 
 local WINDOWS_FULL <const> = 8 -- after this many windows reads do not add up any more: the oldest have faded
 
-local PREDICTIONS_TRUE <const> = 0.95 -- the share of predictions that should come true within their bands
 local UNSEEN_READS <const> = 3 -- rule of three: an event in none of n reads has a share below 3/n in 19 of 20 cases
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- the gain is computed for these times today's memory
 local BY_LRU <const> = "the LRU model"
@@ -221,27 +220,6 @@ local function least_worth(curve)
     end
 end
 
--- The probability that at most k of n predictions come true, if each does with this probability.
-local function probability_of_most(k, n, each)
-    local sum, term = 0, (1 - each) ^ n
-    for i = 0, k do
-        sum = sum + term
-        term = term * (n - i) / (i + 1) * each / (1 - each)
-    end
-    return sum
-end
-
---- A sentence: so few of the server's own predictions came true that no advice rests on new ones; nil if as many came
--- true as should, but for chance. curve: of slate.facts.sampled, of the whole cache.
-function M.failed_before(curve)
-    local made, came_true = curve.predictions or 0, curve.predictions_within or 0
-    if made == 0 or probability_of_most(came_true, made, PREDICTIONS_TRUE) >= 1 - PREDICTIONS_TRUE then
-        return nil
-    end
-    return ("%d of %d earlier predictions of this server came true (19 of 20 should): nothing is advised by new ones")
-        :format(came_true, made)
-end
-
 --- A sentence: the cache never evicted and still has pages to take; nil if it is full, or was. general: of a snapshot;
 -- bytes: of the pages that the classes have.
 function M.unfilled(general, bytes)
@@ -271,7 +249,7 @@ function M.memory(curve, about)
             or "nothing is evicted now: more memory would bring nothing now" }
     end
     local found, _, is_young = least_worth(curve), sampled.first_reads(curve)
-    local failed = M.failed_before(curve)
+    local failed = verdict.failed_before(curve)
     if failed then
         return { text = failed }
     elseif is_young then
@@ -324,7 +302,7 @@ end
 -- whatif: { totals, policies } of slate.facts.sampled; curve: of the whole cache, or nil. Never `none`, which refuses
 -- new items.
 function M.policy(whatif, about, curve)
-    local failed = curve and M.failed_before(curve)
+    local failed = curve and verdict.failed_before(curve)
     local totals, best = whatif.totals, sampled.best_that_evicts(whatif.policies)
     if not (totals.policy and best and best.difference) then
         return nil

@@ -89,9 +89,33 @@ end
 -- All predictions come from here, by one observer and its last ten seconds, so that two answers to one question agree.
 -- The worth of pages to one class is in slate.base.policy_curve.
 
+local PREDICTIONS_TRUE <const> = 0.95 -- the share of predictions that should come true within their bands
+
+-- The probability that at most k of n predictions come true, if each does with this probability.
+local function probability_of_most(k, n, each)
+    local sum, term = 0, (1 - each) ^ n
+    for i = 0, k do
+        sum = sum + term
+        term = term * (n - i) / (i + 1) * each / (1 - each)
+    end
+    return sum
+end
+
+--- A sentence: so few of the server's own predictions came true that no advice rests on new ones; nil if as many came
+-- true as should, but for chance. curve: of slate.facts.sampled, of the whole cache.
+function M.failed_before(curve)
+    local made, came_true = curve.predictions or 0, curve.predictions_within or 0
+    if made == 0 or probability_of_most(came_true, made, PREDICTIONS_TRUE) >= 1 - PREDICTIONS_TRUE then
+        return nil
+    end
+    return ("%d of %d earlier predictions of this server came true (19 of 20 should): nothing is advised by new ones")
+        :format(came_true, made)
+end
+
 --- The figures of a server's classes in the last ten seconds: its snapshot of now as slate.base.policy_core has it, the
 -- reads a second of the server, and the seconds seen; or nil and a message. one: of slate.judge.view; curves: sampled
--- ones by class id (for slate.base.policy_curve), and as 0 that of the whole cache; or nil.
+-- ones by class id (for slate.base.policy_curve), and as 0 that of the whole cache; or nil. They are not used after
+-- failed predictions of the server (its record is in curves[0], else one.has_failed_curves has the answer).
 function M.figures_seen(one, curves)
     local before, after = one.recent and one.recent:begin(), one.now
     local seconds = before and after.time_s - before.time_s or 0
@@ -100,7 +124,8 @@ function M.figures_seen(one, curves)
         return nil, ("fewer than %d reads were seen: too few for a prediction"):format(limits.prediction_reads_least)
     end
     local _, seen = core.pair(before, after)
-    for id, class in pairs(curves and seen.by_id or {}) do
+    local is_trusted = curves and not one.has_failed_curves and not M.failed_before(curves[0] or {})
+    for id, class in pairs(is_trusted and seen.by_id or {}) do
         class.curve, class.whole_curve = curves[id], curves[0]
     end
     return seen, (now - was) / seconds, seconds
