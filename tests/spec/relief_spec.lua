@@ -263,6 +263,28 @@ describe("several classes that starve", function()
         assert.same({ "slatectl advise pages --apply --verdict" }, told.commands)
     end)
 
+    it("get their pages by advise pages --apply, in the order of the plan", function()
+        local steps, made, expected = require "slate.act.steps", {}, {}
+        local carry_out = steps.carry_out
+        finally(function() steps.carry_out = carry_out end)
+        steps.carry_out = function(_, _, step)
+            made[#made + 1] = ("%s %d %d %d"):format(step.kind, step.src, step.dst, step.pages)
+            return "moved", #made
+        end
+        for i, move in ipairs(relief.plan(one).advised) do
+            expected[i] = ("move %d %d %d"):format(move.from, move.to, move.pages)
+        end
+        local nothing = function() end
+        local context = { who = {}, server = { name = "here" }, out = nothing, flush = nothing,
+            open = function() return { close = nothing } end,
+            pair = function() return one.now, one.before, one.rates, nil, nil, one end }
+        local run = require("slate.commands.judge.advise").run
+        assert.equal(0, run(context, { subject = "pages", apply = true }))
+        assert.same(expected, made)
+        assert.same({ nil, "--apply and --verdict are for advise pages", "usage" },
+            { run(context, { subject = "memory", apply = true }) })
+    end)
+
     it("come before curves where hits are few: slatetop names the key for what doctor advises", function()
         local few
         for _, finding in ipairs(findings) do

@@ -216,6 +216,27 @@ describe("starving", function()
         assert.not_equal("3: 10", got[#got])
     end)
 
+    it("takes no pages for a minute from a class that got them and is filling them", function()
+        local one, donors = view.observer(), {}
+        for i = 0, 70 do
+            local pages = i < 2 and 4 or 8
+            one:observe(make(1000 + i, { [3] = class({ total_pages = pages, total_chunks = pages * 1000,
+                used_chunks = 4000, free_chunks = (pages - 4) * 1000 }), [4] = snapshots.full(4, 0, { age = 50 }),
+                [5] = class({ evicted = 400 * i }) }))
+            donors[i] = one:donor_for(5)
+        end
+        assert.same({ 4, 4, 3 }, { donors[10], donors[60], donors[70] })
+    end)
+
+    it("moves no more pages than the class fills with its evictions in half a minute", function()
+        local own = { id = 1, pages = 2, life_s = 1, items = 9, age_s = 1, chunk_bytes = 1 << 10 }
+        local donor = { id = 2, pages = 40, items = 9, age_s = 900, free_pages = 30 }
+        for evicted_per_s, pages in pairs({ [10] = 1, [100] = 2, [400] = 11 }) do
+            own.mean_evicted_per_s = evicted_per_s
+            assert.equal(pages, page_plan.pages({}, own, donor))
+        end
+    end)
+
     it("names the same class first until another evicts twice as much", function()
         local one, first = view.observer(), {}
         local five, seven = 0, 0
