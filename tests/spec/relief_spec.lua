@@ -146,7 +146,7 @@ describe("a class that starves and that is read", function()
             return relief.plan(one or seen(READ), curves).sum.hit_ratio_change
         end
         local flat, failed = { { 1 << 20, 0.4 }, { 2 << 20, 0.4 }, { 64 << 20, 0.4 } }, { { 1 << 20, 0.4 } }
-        failed.predictions, failed.predictions_within = 2, 0
+        flat.reads, failed.predictions, failed.predictions_within = 1e6, 2, 0
         assert.not_equal(change(nil), change({ [17] = flat }))
         assert.equal(change(nil), change({ [0] = failed, [17] = flat }))
         local one = seen(READ)
