@@ -29,6 +29,10 @@ describe("the record of changes", function()
         return ("SLATE_AUDIT=%s/audit.log lua5.4 %s %d"):format(folder, script, count)
     end
 
+    it("is not taken for empty where there is no place for one", function()
+        assert.same({ nil, "there is no record of changes: set HOME or SLATE_AUDIT", "input" }, { audit.read(nil) })
+    end)
+
     it("gives each change a number of its own while several write to it", function()
         local writers = {}
         for i = 1, WRITERS do writers[i] = notes(CHANGES) .. " & p" .. i .. "=$!; " end

@@ -168,6 +168,15 @@ describe("whether another policy helps", function()
         assert.is_nil(relief.policy(alike(60, 1, 0.01), { evicts = true, starves = 7, reads_per_s = 200 }).too_few)
     end)
 
+    it("says how many reads are missing where none was sampled yet", function()
+        local client = { stats = function(_, group)
+            return group == "whatif" and { "STAT policy lru", "STAT rate 0.01", "STAT windows 1" } or {}
+        end }
+        local told = assert(advice.policy({ pair = function() return { general = {}, settings = {} } end }, client, {}))
+        assert.truthy(told.text:find("0 of the 300 that are needed", 1, true), told.text)
+        assert.equal(300, told.reads_needed)
+    end)
+
     it("is not advised after predictions that did not come true, nor is memory", function()
         local function failed(came_true, made)
             return verdict.failed_before({ predictions = made, predictions_within = came_true })
@@ -232,6 +241,6 @@ describe("advise memory on a server without a curve", function()
         assert.truthy(told.text:find("^the memory is full%. 25%% of what it evicts now was never read%. "), told.text)
         assert.truthy(advised(full(0, 0, 1000000)).text:find("^nothing is evicted now, so more memory would bring no"))
         assert.truthy(advised(full(0, 0, 0)).text:find("^nothing was evicted yet: the memory is enough"))
-        assert.truthy(advised(full(200, 50, 1000000), false).text:find("^the memory is full%. How many hits more"))
+        assert.truthy(advised(full(200, 50, 1000000), false).text:find("^the memory is full%. How many more hits"))
     end)
 end)

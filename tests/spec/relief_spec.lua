@@ -143,7 +143,7 @@ describe("a class that starves and that is read", function()
 
     it("is predicted as on a memcached after failed predictions of its server, whose curves are not used", function()
         local function change(curves, one)
-            return relief.plan(one or seen(READ), curves).sum.hit_ratio_change
+            return relief.plan(one or seen(READ), curves)[1].made.hit_ratio_change
         end
         local flat, failed = { { 1 << 20, 0.4 }, { 2 << 20, 0.4 }, { 64 << 20, 0.4 } }, { { 1 << 20, 0.4 } }
         flat.reads, failed.predictions, failed.predictions_within = 1e6, 2, 0

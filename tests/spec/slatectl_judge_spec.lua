@@ -320,7 +320,7 @@ for _, kind in ipairs(server.both()) do
                     assert.equal(0, code, err)
                     assert.equal(subject ~= "automove", out:find("needs slated", 1, true) ~= nil, out)
                 elseif code ~= 0 then
-                    assert.truthy(err:find("too few reads were sampled", 1, true), err)
+                    assert.truthy((out .. err):find("too few reads were sampled", 1, true), err)
                 end
             end
         end)

@@ -94,7 +94,9 @@ local ENOENT <const>, ENOTDIR <const> = 2, 20
 -- "input".
 function M.read(path)
     local input = require "slate.base.input"
-    if not path or input.kind(path) == "device" then
+    if not path then
+        return nil, "there is no record of changes: set HOME or SLATE_AUDIT", "input"
+    elseif input.kind(path) == "device" then
         return {}
     end
     local text, problem, number = input.read(path)

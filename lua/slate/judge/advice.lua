@@ -343,12 +343,15 @@ function M.policy(context, client, options)
     elseif not totals then
         return nil, policies, code
     end
-    local best, now = sampled.best_that_evicts(policies), totals.policy
-    if not best or (best.reads or 0) == 0 then
+    local best, now = sampled.best_that_evicts(policies) or {}, totals.policy
+    local about, has_none = must(relief_about(context, client, options)), (best.reads or 0) == 0
+    local few = has_none and (tonumber(totals.rate) or 0) > 0 and relief.too_few(totals, { reads = 0 }, about)
+    if has_none and not few then
         return nil, sampled.too_few("to compare policies"), "no"
     end
-    local about = must(relief_about(context, client, options))
-    local judged = relief.policy({ totals = totals, policies = policies }, about, (sampled.curve(client)))
+    best.reads = best.reads or 0
+    local judged = few and { too_few = few, text = few.text }
+        or relief.policy({ totals = totals, policies = policies }, about, (sampled.curve(client)))
     if judged.too_few then
         return { facts = { { "policy", now }, { "sampled", units.plural(best.reads // 1, "read") } },
             text = judged.text, commands = {}, policy = now, is_better = false, reads = best.reads,
