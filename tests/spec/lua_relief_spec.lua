@@ -18,7 +18,7 @@ local function curve_of(...)
 end
 
 local function whatif_of(difference, doubt, about)
-    local lines = { "STAT policy s3fifo", "STAT auto " .. (about and about.auto or 0), "STAT s3fifo:hit_ratio 0.8",
+    local lines = { "STAT policy s3fifo", "STAT s3auto " .. (about and about.s3auto or 0), "STAT s3fifo:hit_ratio 0.8",
         "STAT s3fifo:difference 0", "STAT s3fifo:doubt 0", "STAT s3fifo:reads 9999",
         "STAT sieve:hit_ratio " .. 0.8 + difference, "STAT sieve:difference " .. difference,
         "STAT sieve:doubt " .. doubt, "STAT sieve:reads 9999", "STAT none:hit_ratio 0.99", "STAT none:difference 0.19",
@@ -142,8 +142,11 @@ describe("whether another policy helps", function()
         end
     end)
 
-    it("is left to auto where auto follows it, and to later where a class starves", function()
-        assert.falsy(policy(whatif_of(0.03, 0.004, { auto = 1 }), EVICTS).is_better)
+    it("is left to s3auto where that follows it, and to later where a class starves", function()
+        local followed = whatif_of(0.03, 0.004, { s3auto = 1 })
+        assert.is_true(policy(followed, EVICTS).is_better, "sieve is not of s3fifo's structure")
+        followed[#followed + 1] = "STAT sieve:record small_percent=30"
+        assert.matches("3.0 points more than s3fifo: s3auto switches to it$", policy(followed, EVICTS).text)
         assert.falsy(policy(whatif_of(0.03, 0.004), { evicts = true, starves = 7 }).is_better)
         assert.falsy(policy(whatif_of(0.03, 0.004), CALM).is_better)
     end)

@@ -39,7 +39,7 @@ STAT slab_automove:value off
 STAT slab_automove:choices off|ratio|eviction|lra|lua:NAME
 STAT sample_rate:value 0.01
 STAT policy:value s3fifo
-STAT policy:choices lru|slru|s3fifo|sieve|auto
+STAT policy:choices lru|slru|s3fifo|sieve|s3auto
 ]]
 local POLICIES <const> = "STAT s3fifo:active yes\r\nSTAT sieve:active no\r\nSTAT class:5:policy lru\r\n"
 

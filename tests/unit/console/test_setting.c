@@ -34,7 +34,7 @@ TEST(test_rows_have_the_servers_facts) {
 
 TEST(test_slated_reports_the_limits) {
     static const char config[] = "STAT maxbytes:value 67108864\r\nSTAT maxbytes:min 8388608\r\nSTAT maxbytes:max 268435456\r\n"
-                                 "STAT maxbytes:source start\r\nSTAT policy:choices lru|sieve|auto\r\n";
+                                 "STAT maxbytes:source start\r\nSTAT policy:choices lru|sieve|s3auto\r\n";
     struct tunable row;
     load("0.1.0");
     now.is_slated = true;
@@ -44,7 +44,7 @@ TEST(test_slated_reports_the_limits) {
     is_str(row.source, "start", "and where it comes from");
     settings_find(&now, &answers, "class_policy", 7, &row);
     is_str(row.label, "policy of class 7", "the class is named");
-    is_str(row.choices, "lru|sieve", "with the choices of the whole, except auto");
+    is_str(row.choices, "lru|sieve", "with the choices of the whole, except s3auto");
 }
 
 TEST(test_names_have_labels_and_terms) {
