@@ -20,7 +20,8 @@ local QUESTIONS <const> = {
     { "Is anything wrong with this server?", "doctor", "class %d+ starves: it evicts %d+ items a second", "1",
         "BAD +class %d+ starves: it evicts" },
     { "Which class should get memory, and what will it bring?", "advise pages",
-        "%d+ pages? from there.*[+-]%d+%.%d points of hits%s+%([+-]%d", "m", "expects +[+-]%d+%.%d points of hits" },
+        "EXPECTED\n +%d+ +%d+ +%d+ +starves +[+-]%d+%.%d points of hits %([+-]%d", "m",
+        "expects +[+-]%d+%.%d points of hits" },
     { "What would this move do, and what speaks against it?", "move GIVER TAKER PAGES --dry-run",
         "caution: class %d+ is left with one page.*expected: [+-]%d+%.%d points of hits", "m", "may lose +%w" },
     { "May I try a change, and have it taken back when it does harm?",
@@ -127,10 +128,10 @@ describe("a question of an operator", function()
             PATIENCE_S)
         local is_advised = pcall(patience.wait_for, "a class that starves, with a curve", function()
             advised = ctl.succeed("advise pages --interval 3s")
-            return advised:find("slatectl move", 1, true) and advised:find("PAGE MORE", 1, true)
+            return advised:find("EXPECTED\n", 1, true) and advised:find("PAGE MORE", 1, true)
         end, PATIENCE_S)
         assert.is_true(is_advised, advised)
-        local giver, taker = advised:match("slatectl move (%d+) (%d+)")
+        local giver, taker = advised:match("EXPECTED\n +(%d+) +(%d+) ")
         local pages = assert(ctl.succeed("classes --interval 0 " .. giver):match("\n +%d+ +%S+ +(%d+) "))
         words = { GIVER = giver, TAKER = taker, PAGES = ("%d"):format(pages - 1) }
         if tui.has("tmux") then

@@ -36,6 +36,7 @@ local APART <const> = 0.33 -- standard error of the logarithm of a class's slope
 local ALIKE <const> = 0.05 -- the share of classes whose keys are all equally popular, if no more is known
 local SLOPES <const>, SLOPE_LEAST <const> = 12, 0.02 -- the number of weighted slopes, and the least of them
 local DOUBT_SHARE <const> = 0.025 -- the share of the weight above the reported most, and below the reported least
+local EXACT_READS <const> = 1e9 -- of a curve without reads and band, as policies have it: the curve counts as exact
 local DEVIATIONS <const> = 1.96 -- 19 of 20 values of a normal distribution are so near to the mean
 local JUDGED_FROM_S <const>, JUDGED_TO_S <const> = 4, 14 -- after a move: the seconds of its outcome
 
@@ -174,7 +175,7 @@ end
 -- other: pages now and then; counted: the hit ratio.
 local function change_by_curve(class, used, other, counted)
     local curve = class.curve
-    local here, reads = curve_at(curve, used), max(curve.reads, 1)
+    local here, reads = curve_at(curve, used), max(curve.reads or EXACT_READS, 1)
     local sign, band = other < used and -1 or 1, (curve.lru_band or 0) / DEVIATIONS
     local change = sign * (curve_at(curve, other) - here)
     -- A sampled key has so many reads, by the band of today's ratio: see curve_error in daemon/sample/curve.c.
@@ -208,7 +209,7 @@ end
 
 -- Whether a class has a curve, which reaches above its memory.
 local function has_curve(class)
-    local last = class.curve and class.curve.reads and class.curve[#class.curve]
+    local last = class.curve and class.curve[#class.curve]
     return last and last[1] > class.total_pages * PAGE_BYTES
 end
 

@@ -251,7 +251,7 @@ TEST(test_settings) {
     is_str(why, "1 16 5:10,7:3", "and arrive");
 }
 
-/* A window of two seconds: classes 1 and 2 have 100 hits each; the curve of class 1 is flat below its pages. */
+/* A window of two seconds: classes 1 and 2 have 100 hits each; the curve of class 1 falls from its first point to zero. */
 TEST(test_windows_and_curves) {
     static const char source[] =
         "return { curves = true, settings = { window_s = { default = 2, min = 0 } }, decide = function(b, a)"
@@ -271,7 +271,7 @@ TEST(test_windows_and_curves) {
     end.curves = curves;
     d = (struct decision){.count = 0};
     ok(!lua_policy_decide(&p, &before, &end, &d) && !d.extend, "which it does when the window has passed, be it a little early");
-    is_str(d.why, "1.95 s, 2 points, none of 2: nil, -0.76 and -1.12", "over the whole window, and page_gain goes by the curves");
+    is_str(d.why, "1.95 s, 2 points, none of 2: nil, -5.13 and -1.12", "over the whole window, and page_gain goes by the curves");
     lua_policy_close(&p);
     put("window", "return { decide = function() end }", 34);
     ok(lua_policy_open(&p, dir, "window", &patient, why) && !p.wants_curves, "a policy that requests no curves gets none");
