@@ -24,9 +24,12 @@ struct sample_record {
     /* memory of the item, with the unused ends of its chunk and its page; in SAMPLE_KEY: the
      * requests that it stands for */
     uint32_t bytes;
-    /* When the item expires, in seconds of clock_now_s; 0: never, and in SAMPLE_MISS. In
-     * SAMPLE_GONE: when it expired; 0: it was deleted or flushed. */
-    uint32_t expires_s;
+    union {
+        /* When the item expires, in seconds of clock_now_s; 0: never, and in SAMPLE_MISS. In
+         * SAMPLE_GONE: when it expired; 0: it was deleted or flushed. */
+        uint32_t expires_s;
+        uint32_t read_bytes; /* in SAMPLE_KEY: of the value that the request reads */
+    };
     uint8_t  class_id, verb, key_bytes;
     char     key[];
 };

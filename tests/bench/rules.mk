@@ -70,6 +70,8 @@ bench-findings: ## how soon what is wrong with a recorded server is found, and f
 	$(call measure,$(LABORATORY),$B/bench/twins tests/bench/findings.lua)
 bench-sampling: ## what sampling costs the server, in instructions and in time (KOPS, PAIRS, SETTLE_MS, WINDOW_MS)
 	$(call measure,all $B/bench/sampled,tests/bench/sampled/run $B/bench/sampled && tests/bench/sampling $B/bin)
+bench-watched: ## what a server pays for slatectl hotkeys by watch fetchers, and the reads that it misses (RATES, PAIRS, SECONDS)
+	$(call measure,all,tests/bench/watched $B/bin)
 bench-scaling: ## how the cache scales with threads (KEYS, MS, INDEXES, POLICIES, PARTITIONS, THREADS, LOADS)
 	$(call measure,$B/bench/scaling,tests/bench/scaling/run $B/bench/scaling)
 bench-abuse: ## what greedy and dumb clients cost the server and others, against memcached (ONLY=word)

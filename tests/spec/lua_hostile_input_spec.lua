@@ -3,6 +3,7 @@
 -- nil and a message, and never raises an error. SEED= repeats a run.
 
 local client = require("slate.wire.client")
+local hotkeys = require("slate.facts.hotkeys")
 local sampled = require("slate.facts.sampled")
 local geometry = require("slate.facts.geometry")
 local json = require("slate.base.json")
@@ -110,11 +111,11 @@ describe("hostile input", function()
             local totals, policies = sampled.parse_whatif(lines)
             assert(totals.windows == nil or type(totals.windows) == "number")
             for _, one in ipairs(policies) do assert(one.hit_ratio + one.difference) end
-            local requests, keys = sampled.parse_hotkeys(lines)
-            for _, one in ipairs(keys) do
-                assert(one.key and one.requests - one.error + requests)
+            local hot = hotkeys.parse(lines)
+            for _, one in ipairs(hot.keys) do
+                assert(one.key and one.requests - one.error + hot.requests)
             end
-            return keys
+            return hot.keys
         end)
     end)
 
@@ -210,7 +211,7 @@ describe("a line of 500 letters, blanks or signs", function()
         ["geometry"] = function(text) return geometry.parse(split("STAT " .. text)) end,
         ["moves"] = function(text) return moves.parse(split("STAT last:1 " .. text)) end,
         ["a curve"] = function(text) return sampled.parse_curve(split("STAT " .. text)) end,
-        ["hot keys"] = function(text) return sampled.parse_hotkeys(split("STAT " .. text)) end,
+        ["hot keys"] = function(text) return hotkeys.parse(split("STAT " .. text)) end,
         ["a dump of keys"] = function(text) return keydump.parse("key=" .. text) or keydump.parse("key=a " .. text) end,
         ["another dump of keys"] = function(text) return keydump.parse("key=a " .. text) end,
         ["sizes"] = function(text) return sizehist.parse(split("STAT " .. text)) end,

@@ -218,6 +218,26 @@ for _, kind in ipairs(server.both()) do
             assert.truthy(err:find("kinds of events are fetchers, mutations, ", 1, true), err)
         end)
 
+        it("counts the keys with most requests and those with most bytes read, as typed", function()
+            client:set("large:1", ("x"):rep(5000))
+            client:set("often:1", "x")
+            for by, first in pairs({ requests = "often:1", bytes = "large:1" }) do
+                local code, out, err = ctl.beside("hotkeys 1 --for 1s --json --by " .. by, function(rest)
+                    repeat
+                        client:get("large:1")
+                        for _ = 1, 20 do client:get("often:1") end
+                    until not rest()
+                end)
+                assert.equal(0, code, err)
+                local found = dkjson.decode(out)
+                local one = found.keys[1]
+                assert.same({ first, 1 }, { one.key, #found.keys })
+                assert.truthy(found.seconds >= 1 and found.noted > 0 and found.lost >= 0, out)
+                assert.truthy(one.bytes_doubt and one.requests <= found.requests and one.bytes <= found.bytes, out)
+                assert.truthy(err:find("counting every read for 1 s", 1, true), err)
+            end
+        end)
+
         it("keeps to the 80 columns of a terminal", function()
             for _, arguments in ipairs({ "top --interval 20ms", "pages", "items", "policy list", "help chart" }) do
                 local _, out = ctl.run(arguments)

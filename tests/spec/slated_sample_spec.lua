@@ -29,7 +29,7 @@ describe("slated's sampled keys", function()
             for first = 1, KEYS, 50 do
                 local asked, stored = {}, {}
                 for n = first, first + 49 do
-                    local key = n % 10 == 0 and "hot_key!" or ("key-%d"):format((n * 7 + round) % KEYS)
+                    local key = n % 10 == 0 and "hot:key!" or ("key-%d"):format((n * 7 + round) % KEYS)
                     asked[#asked + 1] = ("mg %s s\r\n"):format(key)
                     stored[#stored + 1] = key
                 end
@@ -55,12 +55,13 @@ describe("slated's sampled keys", function()
         rig.start("-o", "sample_rate=0")
         local whatif = stats("whatif")
         assert.same({ "0", "s3fifo", "0" }, { whatif.sampling, whatif.policy, whatif.memory_bytes })
-        assert.same({ "STAT requests 0", "STAT noted 0", "END" }, rig.lines("stats hotkeys"))
+        assert.same({ "STAT requests 0", "STAT noted 0", "STAT bytes 0", "STAT seconds 0.000", "END" },
+            rig.lines("stats hotkeys"))
         assert.is_nil(stats("curve").hit_ratio_x2)
         for words, said in pairs({ ["curve"] = "too few reads were sampled for a curve: traffic brings more",
             ["curve --json"] = "too few reads were sampled for a curve", ["curve 5"] = "too few reads",
             ["whatif"] = "too few reads were sampled to compare policies", ["whatif --json"] = "too few reads",
-            ["hotkeys"] = "no key was sampled yet", ["hotkeys --json"] = "no key was sampled yet",
+            ["hotkeys"] = "no key is hot: none was requested", ["hotkeys --json"] = "no key is hot: none was",
             ["advise policy --json"] = "too few reads" }) do
             local code, out, errors = slatectl(words)
             assert.equal(1, code, words .. out)
@@ -88,7 +89,7 @@ describe("slated's sampled keys", function()
             whatif["s3fifo:difference"], whatif["s3skip:record"], whatif["s3fifo:record"] })
         assert.is_nil(whatif["lru:record"])
         assert.is_not_nil(tonumber(whatif["lru:hit_ratio"]))
-        assert.equal("hot_key%21", hot["1:key"])
+        assert.equal("hot:key!", hot["1:key"])
         local share = tonumber(hot["1:requests"]) / tonumber(hot.requests)
         assert.truthy(share > 0.02 and share < 0.4, share)
         assert.equal("STAT items " .. stats().curr_items, rig.lines("stats sizehist")[1])
@@ -121,9 +122,10 @@ describe("slated's sampled keys", function()
         local _, compared = slatectl("whatif")
         assert.truthy(compared:find("s3fifo *", 1, true))
         assert.truthy(compared:find("s3skip +" .. numbers:format(50):gsub(",", ", ") .. "\n"))
-        assert.matches("^AT LEAST +AT MOST +SHARE +KEY\n +%d.*hot_key%%21", select(2, slatectl("hotkeys 1")))
+        assert.matches("^ *REQ/S +LEAST +MOST +SHARE +READ/S +LEAST +MOST +SHARE +KEY\n +%d.*hot:key!",
+            select(2, slatectl("hotkeys 1")))
         assert.equal(14, #json.decode(select(2, slatectl("whatif --json"))).policies)
-        assert.equal(3, #json.decode(select(2, slatectl("hotkeys 3 --json"))).keys)
+        assert.equal("hot:key!", json.decode(select(2, slatectl("hotkeys 3 --json --by bytes"))).keys[1].key)
     end)
 
     it("count how long ago evicted items were used", function()
@@ -164,7 +166,7 @@ describe("slated's sampled keys", function()
     end)
 
     it("count every request of a burst, though few of its keys are noted", function()
-        local GETS <const>, HOT_EVERY <const> = 9000, 5
+        local GETS <const>, HOT_EVERY <const> = 9000, 2
         local gets, hot = {}, nil
         for n = 1, GETS do
             gets[n] = ("get key-%d\r\n"):format(n % HOT_EVERY == 0 and 0 or n)
@@ -180,7 +182,7 @@ describe("slated's sampled keys", function()
         assert.equal(GETS, tonumber(hot.requests))
         assert.truthy(tonumber(hot.noted) > 0 and tonumber(hot.noted) < GETS, hot.noted)
         assert.truthy(tonumber(hot["1:requests"]) <= GETS and tonumber(hot["1:doubt"]) > 0)
-        assert.matches("\nsample: %d+ of 9000 requests\n$", select(2, slatectl("hotkeys")))
+        assert.matches("\nsample: %d+ of 9000 requests of the last %d+%.%d s\n$", select(2, slatectl("hotkeys")))
     end)
 
     it("refuse requests that they cannot answer, and hide keys where dumps are refused", function()

@@ -26,12 +26,14 @@ void sampling_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash
     }
 }
 
-void cache_sample_key(struct cache_thread *ct, const struct key *key, uint32_t requests) {
+void cache_sample_key(struct cache_thread *ct, const struct key *key, uint32_t requests,
+                      uint32_t read_bytes) {
     struct ring *ring = sampling_own_ring(ct);
     struct sample_record *r = ring != NULL ? ring_reserve(ring, sizeof *r + key->len) : NULL;
     if (r != NULL) {
         *r = (struct sample_record){.hash = key->hash,
                                     .bytes = requests,
+                                    .read_bytes = read_bytes,
                                     .verb = SAMPLE_KEY,
                                     .key_bytes = key->len};
         memcpy(r->key, key->ptr, key->len);

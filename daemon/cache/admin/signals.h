@@ -47,8 +47,10 @@ bool cache_sample_start(struct cache *, size_t ring_bytes, unsigned rings_max);
  * requests (cache_sample_key); 0: never. */
 void     cache_set_sample(struct cache *, uint32_t below, uint32_t key_every);
 uint32_t cache_sample_key_every(const struct cache *);
-/* The thread notes the key of this request, which stands for `requests` requests. */
-void cache_sample_key(struct cache_thread *, const struct key *, uint32_t requests);
+/* The thread notes the key of this request, which stands for `requests` requests and reads a value
+ * of so many bytes. */
+void cache_sample_key(struct cache_thread *, const struct key *, uint32_t requests,
+                      uint32_t read_bytes);
 /* Counts the thread's requests with a key, whether keys are noted or not. */
 void cache_count_key_requests(struct cache_thread *, unsigned requests);
 /* Requests with a key of all threads since the start. */

@@ -22,7 +22,6 @@ enum {
 /* The cache's memory counts as changed when it differs by this ratio. Smaller differences come from
  * the other parts of the process, which share the memory. */
 #define RESIZED_RATIO 0.05
-#define FADE_US (60 * CLOCK_SECOND_US)
 
 struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned threads) {
     struct whatif *w = calloc(1, sizeof *w);
@@ -31,7 +30,6 @@ struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned t
         w->limit_bytes = limit_bytes;
         w->threads = threads;
         w->key_every = KEY_EVERY_MIN;
-        w->requests.seen = KEY_REQUESTS_OFF;
         lock_init(&w->lock);
         snprintf(w->why, sizeof w->why, "nothing was counted yet");
     }
@@ -128,34 +126,6 @@ static void whatif_settle_rate(struct whatif *w) {
     cache_set_sample(w->cache, w->below, w->key_every);
 }
 
-/* --- requests --- */
-
-/* Counts the requests since the last call. Returns how many. */
-static uint64_t whatif_count_requests(struct whatif *w, uint64_t key_requests) {
-    struct key_requests *k = &w->requests;
-    uint64_t more = key_requests_total(k, key_requests) - k->counted;
-    k->counted += more;
-    k->seen += more;
-    return more;
-}
-
-/* Once a second or so. Hot keys fade with the count. */
-static void whatif_fade_requests(struct whatif *w, uint64_t now_us) {
-    uint64_t key_requests = cache_key_requests(w->cache);
-    lock_take(&w->lock);
-    bool more = whatif_count_requests(w, key_requests) > 0;
-    struct key_requests *k = &w->requests;
-    if (more && !k->lately) {
-        k->lately = true;
-        k->fade_us = now_us + FADE_US;
-    } else if (k->lately && now_us >= k->fade_us) {
-        k->lately = false;
-        k->counted /= 2;
-        hot_fade(w->hot);
-    }
-    lock_release(&w->lock);
-}
-
 /* --- on and off --- */
 
 /* Adopts the rate of the setting. Returns whether sampling is on. */
@@ -166,7 +136,9 @@ static bool whatif_adopt_rate(struct whatif *w) {
     if (rate > 0 && !(w->adopted > 0)) {
         w->key_requests = cache_key_requests(w->cache);
         lock_take(&w->lock);
-        w->requests.seen = w->key_requests;
+        if (w->hot != NULL) {
+            *w->hot = (struct hot){0};
+        }
         lock_release(&w->lock);
     }
     if (rate > 0 && !whatif_allocate(w)) {
@@ -182,11 +154,6 @@ static bool whatif_adopt_rate(struct whatif *w) {
             cache_reads(w->cache, &w->reads_before);
         } else {
             cache_set_sample(w->cache, 0, 0);
-            uint64_t key_requests = cache_key_requests(w->cache);
-            lock_take(&w->lock);
-            whatif_count_requests(w, key_requests);
-            w->requests.seen = KEY_REQUESTS_OFF;
-            lock_release(&w->lock);
         }
     }
     return rate > 0;
@@ -241,7 +208,6 @@ static void whatif_each_second(struct whatif *w, uint64_t now_us) {
     }
     w->records = w->keys = 0;
     w->second_us = now_us + CLOCK_SECOND_US;
-    whatif_fade_requests(w, now_us);
 }
 
 /* --- the stream --- */
@@ -268,7 +234,7 @@ static void whatif_take_records(struct whatif *w, uint32_t now_s) {
             shadow_prefetch_next(w->shadow, next->hash);
         }
         if (r->verb == SAMPLE_KEY) {
-            hot_add(w->hot, r->hash, r->key, r->key_bytes, r->bytes);
+            hot_add(w->hot, r->hash, r->key, r->key_bytes, r->bytes, r->read_bytes);
             w->keys++;
         } else {
             shadow_record(w->shadow, r, now_s);
@@ -366,6 +332,9 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
     }
     uint32_t now_s = clock_now_s();
     uint64_t key_requests = cache_key_requests(w->cache);
+    lock_take(&w->lock);
+    hot_turn(w->hot, now_us);
+    lock_release(&w->lock);
     size_t fullest = 0;
     for (unsigned t = 0; cache_take_samples(w->cache, t, &w->samples); t++) {
         for (size_t taken = 0; w->samples.used > 0 && taken < whatif_ring_bytes(w);

@@ -92,12 +92,8 @@ bool whatif_curve(struct whatif *, unsigned class_id, struct whatif_curve *);
 /* The predictions for other sizes, and the comparison of past ones. */
 void whatif_predictions(struct whatif *, struct prediction_log *);
 
-/* Requests with a key since sampling began, and how many of them had their keys noted. Each minute
- * with requests halves both. */
-struct whatif_request_totals {
-    uint64_t requests, noted;
-};
-/* Copies at most `max` of the most requested keys (sample/hot.h). Returns how many. */
-unsigned whatif_hot(struct whatif *, struct hot_key *to, unsigned max,
-                    struct whatif_request_totals *);
+/* Copies at most `max` of the hot keys of the ten seconds up to now (sample/hot.h). Returns how
+ * many. */
+unsigned whatif_hot(struct whatif *, uint64_t now_us, struct hot_totals *, struct hot_key *to,
+                    unsigned max);
 #endif

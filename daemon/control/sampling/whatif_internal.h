@@ -9,19 +9,6 @@ struct reads {
     double hits, misses;
 };
 
-/* Requests with a key since sampling began. The past fades as the hot keys do: the count is halved
- * a minute after requests came, and in each further minute in which requests come. `seen` is the
- * part of cache_key_requests that was counted. A thread may bring an older value of that count. */
-struct key_requests {
-    uint64_t counted, seen; /* seen: KEY_REQUESTS_OFF: nothing is counted */
-    uint64_t fade_us;
-    bool     lately; /* requests came since the past faded */
-};
-#define KEY_REQUESTS_OFF UINT64_MAX
-static inline uint64_t key_requests_total(const struct key_requests *k, uint64_t of_cache) {
-    return k->counted + (of_cache > k->seen ? of_cache - k->seen : 0);
-}
-
 struct whatif {
     struct cache *cache;
     size_t        limit_bytes;
@@ -32,7 +19,6 @@ struct whatif {
     bool follow;
     struct shadow *shadow; /* NULL: sampling was never on */
     struct hot    *hot;
-    struct key_requests requests;
     uint32_t       below;
     /* the cache's own reads, faded as the shadow fades counts of policies and of sizes */
     struct reads   lately, longer;

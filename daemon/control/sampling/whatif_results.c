@@ -115,16 +115,13 @@ void whatif_predictions(struct whatif *w, struct prediction_log *to) {
     }
 }
 
-unsigned whatif_hot(struct whatif *w, struct hot_key *to, unsigned max,
-                    struct whatif_request_totals *all) {
-    uint64_t key_requests = cache_key_requests(w->cache);
+unsigned whatif_hot(struct whatif *w, uint64_t now_us, struct hot_totals *totals,
+                    struct hot_key *to, unsigned max) {
     unsigned n = 0;
-    *all = (struct whatif_request_totals){0};
+    *totals = (struct hot_totals){0};
     lock_take(&w->lock);
     if (w->hot != NULL) {
-        all->requests = key_requests_total(&w->requests, key_requests);
-        all->noted = w->hot->noted;
-        n = hot_sorted(w->hot, all->requests, to, max);
+        n = hot_sorted(w->hot, now_us, totals, to, max);
     }
     lock_release(&w->lock);
     return n;

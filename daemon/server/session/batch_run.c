@@ -149,6 +149,15 @@ static inline void batch_run_request(struct batch *b, const struct request *r) {
     }
 }
 
+/* The bytes of the value that the request reads. */
+static uint32_t batch_read_bytes(struct batch *b, const struct request *r) {
+    struct meta_flags m;
+    struct cache_view v;
+    bool reads = r->verb <= VERB_GATS || r->verb == VERB_BINARY_GET ||
+                 (r->verb == VERB_META_GET && meta_flags_parse(r, &m) == NULL && meta_has(&m, 'v'));
+    return reads && cache_peek(b->sv.ct, &r->key, &v) == CACHE_OK ? v.value_bytes : 0;
+}
+
 /* Samples one key, which stands for all requests since the last sample. The distance between
  * samples is at least a group, and varies, so that it does not fall into step with a client that
  * repeats its requests. */
@@ -156,8 +165,10 @@ static void batch_sample_key(struct batch *b, unsigned count) {
     /* few, so that samples begin soon after sampling is turned on */
     enum { RECHECK_REQUESTS = 64 };
     unsigned i = (unsigned)(count + b->key_due); /* key_due is in [-count, -1] */
-    if (b->key_every != 0 && verb_has_key(b->group[i].verb)) {
-        cache_sample_key(b->sv.ct, &b->group[i].key, (uint32_t)(b->key_wait - b->key_due));
+    const struct request *r = &b->group[i];
+    if (b->key_every != 0 && verb_has_key(r->verb)) {
+        cache_sample_key(b->sv.ct, &r->key, (uint32_t)(b->key_wait - b->key_due),
+                         batch_read_bytes(b, r));
     }
     b->key_every = cache_sample_key_every(b->sv.cache);
     uint32_t most = b->key_every != 0 ? b->key_every : RECHECK_REQUESTS;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "control/sampling/whatif.h"
 #include "server/admin/admin.h"
 #include "server/stats/stats.h"
@@ -198,13 +199,29 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
 
 /* --- stats hotkeys [count] --- */
 
+/* The key as it was typed; bytes that do not print, blanks and % as %XX. */
+static size_t sample_key_text(char *to, const struct hot_key *k) {
+    size_t n = 0;
+    for (unsigned i = 0; i < k->key_bytes; i++) {
+        bool as_is = k->key[i] > ' ' && k->key[i] <= '~' && k->key[i] != '%';
+        n += as_is ? (to[n] = k->key[i], 1) : line_escape(to + n, k->key + i, 1);
+    }
+    return n;
+}
+
 static void sample_put_hot_key(struct text_out *out, unsigned number, const struct hot_key *k) {
     char name[3 * HOT_KEY_BYTES_MAX];
-    size_t n = line_escape(name, k->key, k->key_bytes);
+    size_t n = sample_key_text(name, k);
+    text_out_printf(out, "STAT %u:key %.*s\r\n", number, (int)n, name);
+    const struct hot_figure *r = &k->requests, *b = &k->bytes;
     text_out_printf(out,
-                    "STAT %u:key %.*s\r\nSTAT %u:requests %" PRIu64 "\r\n"
-                    "STAT %u:error %" PRIu64 "\r\nSTAT %u:doubt %" PRIu64 "\r\n",
-                    number, (int)n, name, number, k->count, number, k->error, number, k->doubt);
+                    "STAT %u:requests %" PRIu64 "\r\nSTAT %u:error %" PRIu64
+                    "\r\nSTAT %u:doubt %" PRIu64 "\r\n",
+                    number, r->count, number, r->error, number, r->doubt);
+    text_out_printf(out,
+                    "STAT %u:bytes %" PRIu64 "\r\nSTAT %u:bytes_error %" PRIu64
+                    "\r\nSTAT %u:bytes_doubt %" PRIu64 "\r\n",
+                    number, b->count, number, b->error, number, b->doubt);
 }
 
 struct hot_keys_copy {
@@ -226,7 +243,7 @@ static bool sample_write_hot_keys(struct command_context *ctx, uint32_t *next, v
 
 void stats_hotkeys(struct command_context *ctx, const struct words *w) {
     struct hot_keys_copy all;
-    struct whatif_request_totals counts;
+    struct hot_totals totals;
     uint32_t most = HOT_SHOWN;
     if (!ctx->server->at_start.dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats hotkeys not allowed\r\n");
@@ -238,8 +255,12 @@ void stats_hotkeys(struct command_context *ctx, const struct words *w) {
                         HOT_KEYS);
         return;
     }
-    all.count = whatif_hot(tuner_whatif(ctx->server->tuner), all.keys, most, &counts);
-    text_out_printf(ctx->out, "STAT requests %" PRIu64 "\r\nSTAT noted %" PRIu64 "\r\n",
-                    counts.requests, counts.noted);
+    all.count =
+        whatif_hot(tuner_whatif(ctx->server->tuner), clock_mono_us(), &totals, all.keys, most);
+    text_out_printf(ctx->out,
+                    "STAT requests %" PRIu64 "\r\nSTAT noted %" PRIu64 "\r\nSTAT bytes %" PRIu64
+                    "\r\nSTAT seconds %.3f\r\n",
+                    totals.requests, totals.noted, totals.bytes,
+                    (double)totals.window_us / CLOCK_SECOND_US);
     command_answer_pieces(ctx, sample_write_hot_keys, 0, &all, sizeof all);
 }

@@ -24,7 +24,7 @@ M.COMMANDS = {
     { "fleet", "fleet-warm", "fill a cold server with the items that its peers hold" },
     { "fleet", "fleet-flush", "flush many servers, the next one when the hits of the last are back", many = true },
     { "inspect", "conns", "the open connections, the longest idle first", each = true },
-    { "inspect", "hotkeys", "the keys with most requests", each = true },
+    { "inspect", "hotkeys", "the keys with most requests and most bytes read", each = true },
     { "inspect", "watch", "the server's stream of events, and how many were lost" },
     { "inspect", "keys", "the keys of the server, summed up by prefix or one by one" },
     { "inspect", "get", "the value of one key" },

@@ -161,9 +161,9 @@ local function add_starving(families, rows, shown)
 end
 
 --- Adds the metrics of a snapshot. options: moves (totals of slate.facts.moves, of a slated), process (`memory` of
--- slate.facts.stats, of a slated), policy, curve, policies and hotkeys (of slate.facts.sampled, of a slated), rows (of
--- an observer of several snapshots), descriptions (of `descriptions`), classes (the most to show, those with the most
--- pages; nil: all).
+-- slate.facts.stats, of a slated), policy, curve and policies (of slate.facts.sampled), hotkeys (of
+-- slate.facts.hotkeys), rows (of an observer of several snapshots), descriptions (of `descriptions`), classes (the most
+-- to show, those with the most pages; nil: all).
 function M.add(families, now, options)
     local descriptions, shown = options.descriptions or NO_DESCRIPTIONS, {}
     local classes = chosen_classes(now, options.classes)
@@ -191,8 +191,11 @@ function M.add(families, now, options)
     add_starving(families, options.rows, shown)
     add_curve_and_policies(families, options.curve, options.policies)
     for _, one in ipairs(options.hotkeys or {}) do
-        families:add("slate_hotkey_requests", "gauge", "requests for the key, at least", { { "key", one.key } },
-            (require("slate.facts.sampled").hotkey_bounds(one)))
+        local bounds = require("slate.facts.hotkeys").bounds
+        families:add("slate_hotkey_requests", "gauge", "requests for the key in the last ten seconds, at least",
+            { { "key", one.key } }, (bounds(one)))
+        families:add("slate_hotkey_bytes", "gauge", "bytes of the key's values read in the last ten seconds, at least",
+            { { "key", one.key } }, (bounds(one, "bytes")))
     end
     require("slate.cli.exporter_names").add(families, now, classes, function(name)
         return metric_of("memcached_", name, OF_ALL, descriptions).help

@@ -72,7 +72,8 @@ local TABLES <const> = {
         .. "expired duration_us outcome reason"), head = { "server" } },
     ["slate/policy-simulation/1"] = { list = "rows", columns = columns("name memory_bytes held_bytes pages lost "
         .. "hits requests hit_ratio evicted"), head = { "trace" } },
-    ["slate/hotkeys/1"] = { list = "keys", columns = columns("key requests error") },
+    ["slate/hotkeys/1"] = { list = "keys", columns = columns("key requests error doubt bytes bytes_error "
+        .. "bytes_doubt") },
     ["slate/help/1"] = { list = "commands", columns = { "name", "summary" }, head = {} },
     ["slate/curve/1"] = { rows = curve_rows, columns = columns("policy memory_bytes hit_ratio least most"),
         head = columns("server time_s class") },

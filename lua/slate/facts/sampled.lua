@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Figures from slated's sample of the keys, as tables: `stats curve`, `stats whatif`, `stats hotkeys`.
+--- Figures from slated's sample of the keys, as tables: `stats curve` and `stats whatif`.
 -- Parsers take the lines of a reply. Readers query a server, and return nil, message, code if it has no figures.
 local stats = require "slate.facts.stats"
 
@@ -271,27 +271,6 @@ function M.gain_at(curve, times)
     return there - here, math.sqrt(chance ^ 2 + (first / BAND_DEVIATIONS) ^ 2)
 end
 
---- All requests; the complete keys, the hottest first: { key (escaped as in a URI), requests, error, doubt }; then the
--- number of requests whose keys were noted.
-function M.parse_hotkeys(lines)
-    local totals, rows = stats.numbered(lines, "number", { key = true }, { "key", "requests", "error" })
-    table.sort(rows, function(a, b) return a.number < b.number end)
-    local keys = {}
-    for _, row in ipairs(rows) do
-        local requests, error_most = math.tointeger(row.requests), math.tointeger(row.error)
-        keys[#keys + 1] = requests and error_most and { key = row.key, requests = requests, error = error_most,
-            doubt = math.tointeger(row.doubt) } or nil
-    end
-    return math.tointeger(totals.requests) or 0, keys, math.tointeger(totals.noted)
-end
-
---- The least and the most requests of a key: its counter may have belonged to another key before, and only some
--- requests are noted, by chance.
-function M.hotkey_bounds(one)
-    local doubt = one.doubt or 0
-    return math.max(one.requests - one.error - doubt, 0), one.requests + doubt
-end
-
 --- Queries a server for its curve, of the whole cache or of one class. With `sizes`, curve.policy is their policy,
 -- curve.measured_hit_ratio the server's recent one, and keys and rate are those of the sample.
 function M.curve(client, class)
@@ -334,11 +313,6 @@ function M.whatif(client)
         return nil, "the server's comparison of policies cannot be read", "protocol"
     end
     return totals, policies, classes
-end
-
---- Queries a server for its hottest keys: `count` of them, or the server's default number.
-function M.hotkeys(client, count)
-    return read(client, count and "hotkeys " .. count or "hotkeys", M.parse_hotkeys)
 end
 
 return M

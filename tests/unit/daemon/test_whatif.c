@@ -171,35 +171,37 @@ TEST(test_drops_are_counted) {
 
 /* --- hot keys --- */
 
-enum { A_MINUTE_US = 60 * 1000000 };
+enum { BURST_NOTES = 5000, NOTE_EVERY = 16, A_SECOND_US = 1000000 };
 
-enum { BURST_NOTES = 5000, NOTE_EVERY = 16 };
-
-/* A burst fills the ring before its samples are processed: the keys of most requests are lost, their number is not. And requests after a
- * pause are not halved before their minute is over. */
+/* A burst fills the ring before its samples are processed: the keys of most requests are lost, their number is not. */
 TEST(test_requests_count_that_were_not_noted) {
     struct setup s = fresh(&evict_s3fifo, 1, false);
     struct hot_key keys[HOT_KEYS];
-    struct whatif_request_totals asked;
+    struct hot_totals asked;
     char name[64];
     struct key key = fixture_key(name, 1);
     const uint64_t all = (uint64_t)BURST_NOTES * NOTE_EVERY;
-    tend(&s, A_MINUTE_US);
+    tend(&s, A_SECOND_US);
     for (unsigned i = 0; i < BURST_NOTES; i++) {
         cache_count_key_requests(s.ct, NOTE_EVERY);
-        cache_sample_key(s.ct, &key, NOTE_EVERY);
+        cache_sample_key(s.ct, &key, NOTE_EVERY, 0);
     }
-    for (unsigned i = 0; i < 30; i++) {
-        tend(&s, A_MINUTE_US / 60);
+    for (unsigned i = 0; i < 9; i++) {
+        tend(&s, A_SECOND_US);
     }
-    unsigned found = whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
-    ok(asked.noted < BURST_NOTES / 2 && asked.requests == all, "all requests are counted, half a minute later too, though the keys of %" PRIu64 " in %d were noted", asked.noted, BURST_NOTES);
-    ok(found == 1 && keys[0].count == all && keys[0].doubt == 0, "and all are the one key's");
+    unsigned found = whatif_hot(s.whatif, now_us, &asked, keys, HOT_KEYS);
+    ok(asked.noted < BURST_NOTES / 2 && asked.requests == all, "all requests are counted, nine seconds later too, though the keys of %" PRIu64 " in %d were noted", asked.noted, BURST_NOTES);
+    ok(found == 1 && keys[0].requests.count == all && keys[0].requests.doubt == 0, "and all are the one key's");
+    ok(asked.bytes == 0 && keys[0].bytes.count == 0, "which read no bytes");
+    tend(&s, 3 * A_SECOND_US);
+    whatif_hot(s.whatif, now_us, &asked, keys, HOT_KEYS);
+    is(asked.requests, 0, "after ten seconds they are forgotten");
     whatif_set(s.whatif, 0, false);
-    tend(&s, A_MINUTE_US / 60);
+    tend(&s, A_SECOND_US);
     cache_count_key_requests(s.ct, NOTE_EVERY);
-    whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
-    is(asked.requests, all, "but none while sampling is off");
+    tend(&s, A_SECOND_US);
+    whatif_hot(s.whatif, now_us, &asked, keys, HOT_KEYS);
+    is(asked.requests, 0, "none is counted while sampling is off");
     end(&s);
 }
 

@@ -1,54 +1,109 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl hotkeys [COUNT]: the keys with the most requests.
+--- slatectl hotkeys [COUNT]: the keys with the most requests and the most bytes read.
+local clock = require "slate.base.clock"
+local hotkeys = require "slate.facts.hotkeys"
 local must = require("slate.base.failure").must
-local sampled = require "slate.facts.sampled"
 local units = require "slate.base.units"
 
 local M = {}
 
-local COLUMNS <const> = "AT LEAST|AT MOST|SHARE|KEY<"
-
--- Rows by their least number of requests: a key with few may have inherited the count of a key that it replaced.
-local function cells_of(keys, requests)
-    local rows, ranges = {}, {}
-    for i, one in ipairs(keys) do
-        local least, most = sampled.hotkey_bounds(one)
-        ranges[i] = { key = one.key, least = least, most = math.min(most, requests) }
-    end
-    table.sort(ranges, function(a, b)
-        if a.least ~= b.least then
-            return a.least > b.least
-        end
-        return a.most > b.most or a.most == b.most and a.key < b.key
-    end)
-    for i, one in ipairs(ranges) do
-        rows[i] = { units.count(one.least), units.count(one.most), ("%.2f to %.2f%%"):format(
-            100 * one.least / requests, 100 * one.most / requests), one.key }
-    end
-    return rows
-end
+local COLUMNS <const> = "REQ/S|LEAST|MOST|SHARE|READ/S|LEAST|MOST|SHARE|KEY<"
+local COUNT <const>, POLL_S <const> = 20, 0.1
 
 function M.declare(command)
-    command:argument("count", "How many, at most 128. Default: 20"):args("?"):argname("COUNT")
-        :convert(units.whole(1, 128))
+    command:argument("count", ("How many, at most %d. Default: %d"):format(hotkeys.MOST, COUNT)):args("?")
+        :argname("COUNT"):convert(units.whole(1, hotkeys.MOST))
+    command:option("--by", "Order: requests, or bytes read. Default: requests"):choices({ "requests", "bytes" })
+        :argname("FIGURE")
+    command:option("--for", ("Count every read from now on for this long, by `watch fetchers`; slated reports its last "
+        .. "ten seconds without. Default for memcached: %ds"):format(hotkeys.WATCH_S)):argname("TIME")
+        :convert(units.parse_duration):target("for_s")
+end
+
+-- Lines that the server's log dropped so far; nil if the server counts none.
+local function dropped(client)
+    local lines = client:stats("")
+    return lines and require("slate.facts.stats").figures(lines).log_worker_dropped
+end
+
+-- Counts for so long, or until an interrupt. Returns the counter's result, or nil, message, code.
+local function count_reads(context, other, for_s)
+    local before = dropped(other)
+    local client <close> = setmetatable({ must(context:connect()) }, { __close = function(all) all[1]:close() end })
+    local line, message, code = client[1]:command("watch fetchers")
+    if line ~= "OK" then
+        return nil, line and ("the server refuses to be watched: %s"):format(
+            require("slate.wire.request").printable(line)) or message, line and "refused" or code
+    end
+    local counter, started_s = hotkeys.counter(), clock.steady_s()
+    repeat
+        local at_s = clock.steady_s()
+        line, message, code = client[1].transport:receive_line(math.min(started_s + for_s, at_s + POLL_S))
+        if line then
+            counter:take(line)
+        elseif code ~= "timeout" then
+            return nil, message, code
+        end
+    until at_s >= started_s + for_s
+    local seconds, after = clock.steady_s() - started_s, before and dropped(other)
+    return counter:result(seconds, after and math.max(0, after - before))
+end
+
+-- The cells of a figure of a key: a second, at least, at most, and the share of all; "-" where it is not known.
+local function figure_cells(one, figure, all, seconds, form)
+    local least, most, middle = hotkeys.bounds(one, figure)
+    if not (least and seconds and seconds > 0) then
+        return "-", "-", "-", "-"
+    end
+    return form(middle / seconds), form(least / seconds), form(most / seconds),
+        all and all > 0 and units.percent(math.min(middle / all, 1), 1) or "-"
+end
+
+local function out_keys(context, hot)
+    local rows = {}
+    for i, one in ipairs(hot.keys) do
+        local cells = { figure_cells(one, "requests", hot.requests, hot.seconds, units.rate) }
+        table.move({ figure_cells(one, "bytes", hot.bytes, hot.seconds, units.bytes) }, 1, 4, 5, cells)
+        cells[9] = one.key
+        rows[i] = cells
+    end
+    context:out_table(COLUMNS, rows)
+end
+
+-- The sample, in words.
+local function sample_words(hot, is_watched)
+    local seconds = hot.seconds and (" of the last %.1f s"):format(hot.seconds) or ""
+    if not is_watched then
+        return ("sample: %s of %d requests%s"):format(hot.noted or "some", hot.requests, seconds)
+    end
+    return ("%d reads counted in %.1f s; %s"):format(hot.noted, hot.seconds, hot.lost == 0 and "none lost"
+        or hot.lost and ("%d lost, %s, which are taken to be like the others"):format(hot.lost,
+            units.percent(hot.lost / math.max(hot.lost + hot.noted, 1), 1)) or "this server does not count lost ones")
 end
 
 function M.run(context, parsed)
-    local client = must(context:connect())
-    local requests, keys, noted = must(sampled.hotkeys(client, parsed.count))
-    client:close()
-    if context.json then
-        context:out_json("slate/hotkeys/1", { server = context.server.name,
-            time_s = require("slate.base.clock").time_s(),
-            requests = requests, noted = noted, keys = require("slate.base.json").array(keys) })
-    elseif #keys > 0 then
-        context:out_table(COLUMNS, cells_of(keys, requests))
-        if noted then
-            context:out(("sample: %d of %d requests\n"):format(noted, requests))
-        end
+    local client = must(context:open())
+    local is_watched = parsed.for_s ~= nil or not context.who.slated
+    local for_s = parsed.for_s or hotkeys.WATCH_S
+    if is_watched then
+        context:print_note(("counting every read for %g s, which takes processor time of the server: see slatectl(1)")
+            :format(for_s))
     end
-    if #keys == 0 then
-        return nil, "no key was sampled yet", "no"
+    local hot = is_watched and must(count_reads(context, client, for_s))
+        or not is_watched and must(hotkeys.read(client))
+    client:close()
+    hotkeys.sort(hot.keys, parsed.by, parsed.count or COUNT)
+    if context.json then
+        hot.server, hot.time_s = context.server.name, clock.time_s()
+        hot.keys = require("slate.base.json").array(hot.keys)
+        context:out_json("slate/hotkeys/1", hot)
+    elseif #hot.keys > 0 then
+        out_keys(context, hot)
+        context:out(sample_words(hot, is_watched) .. "\n")
+    end
+    if #hot.keys == 0 then
+        return nil, is_watched and ("no key was read more than by chance in %.1f s"):format(hot.seconds)
+            or "no key is hot: none was requested more than by chance in the last ten seconds", "no"
     end
     return 0
 end

@@ -36,8 +36,12 @@ local function query_slated(client, parsed, options)
     local totals, policies = sampled.whatif(client)
     options.policy, options.policies = totals and totals.policy, totals and policies or nil
     if parsed.hotkeys then
-        local requests, keys = sampled.hotkeys(client, parsed.hotkeys)
-        options.hotkeys = requests and keys or nil
+        local hotkeys = require "slate.facts.hotkeys"
+        local hot = hotkeys.read(client)
+        if hot then
+            hotkeys.sort(hot.keys, "requests", parsed.hotkeys)
+            options.hotkeys = hot.keys
+        end
     end
 end
 

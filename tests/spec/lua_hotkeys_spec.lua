@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Hot keys as slatectl reads and counts them.
+local hotkeys = require "slate.facts.hotkeys"
+
+local seed = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
+
+local function line(key, size)
+    return ("ts=1795303361.5 gid=1 type=item_get key=%s status=found clsid=2 cfd=9 size=%d"):format(key, size)
+end
+
+local function named(hot)
+    local keys = {}
+    for _, one in ipairs(hot.keys) do keys[one.key] = one end
+    return keys
+end
+
+describe("hot keys #SEED=" .. seed, function()
+    it("are shown as they were typed, but for bytes that do not print", function()
+        assert.equal("user:42/a%20b%25%0Ac!", hotkeys.as_typed("user%3A42%2Fa%20b%25%0Ac%21"))
+    end)
+
+    it("that are read by chance alone are none", function()
+        math.randomseed(seed)
+        local counter = hotkeys.counter()
+        for _ = 1, 5000 do counter:take(line("key" .. math.random(4000), 10)) end
+        assert.truthy(#counter:result(10, 0).keys <= 1)
+        for _ = 1, 12 do counter:take(line("hot", 10)) end
+        counter:take(line("large", 1000))
+        local keys = named(counter:result(10, 0))
+        assert.same({ 12, 1000 }, { keys.hot.requests, keys.large.bytes })
+    end)
+
+    it("are counted by requests and by bytes from the stream of reads", function()
+        local counter = hotkeys.counter()
+        for n = 1, 100 do counter:take(line("some" .. n, 10)) end
+        for _ = 1, 30 do counter:take(line("often", 10)) end
+        for _ = 1, 5 do counter:take(line("large", 1000)) end
+        counter:take(line("once", 10))
+        counter:take("ts=1.5 gid=1 type=item_store key=b status=stored cmd=set ttl=0 clsid=3 cfd=9 size=200")
+        local hot = counter:result(10, 0)
+        assert.same({ 136, 6310, 136, 0 }, { hot.requests, hot.bytes, hot.noted, hot.lost })
+        hotkeys.sort(hot.keys, "bytes", 2)
+        assert.same({ "large", "often" }, { hot.keys[1].key, hot.keys[2].key })
+        assert.same({ 5, 5, 5 }, { hotkeys.bounds(hot.keys[1]) })
+        assert.same({ 300, 300, 300 }, { hotkeys.bounds(hot.keys[2], "bytes") })
+        hotkeys.sort(hot.keys, "requests", 1)
+        assert.same({ "often", 1 }, { hot.keys[1].key, #hot.keys })
+    end)
+
+    it("are within their bounds though most lines are lost", function()
+        math.randomseed(seed)
+        local within, RUNS <const> = 0, 60
+        for _ = 1, RUNS do
+            local counter, truth, lost = hotkeys.counter(), 0, 0
+            for _ = 1, 4000 do
+                local is_hot = math.random() < 0.1
+                truth = truth + (is_hot and 1 or 0)
+                if math.random() < 0.25 then
+                    counter:take(line(is_hot and "hot" or "key" .. math.random(1000), 100))
+                else
+                    lost = lost + 1
+                end
+            end
+            counter:take("skipped=" .. lost // 2)
+            local hot = counter:result(10, lost - lost // 2)
+            local least, most = hotkeys.bounds(named(hot).hot)
+            within = within + (least <= truth and truth <= most and 1 or 0)
+            assert.same({ 4000, lost }, { hot.requests, hot.lost })
+            assert.truthy(most - least < 0.6 * truth)
+        end
+        assert.truthy(within >= RUNS * 0.85, within)
+    end)
+
+    it("say that losses are not known where the server counts none", function()
+        local counter = hotkeys.counter()
+        counter:take(line("a", 1))
+        assert.is_nil(counter:result(1, nil).lost)
+    end)
+
+    it("are found among more keys than there is room for, with the error that this makes", function()
+        local counter = hotkeys.counter()
+        for n = 1, 120000 do
+            counter:take(line("key" .. n, 1))
+            if n % 100 == 0 then
+                counter:take(line("hot", 1))
+            end
+            assert.truthy(counter.count <= 100000)
+        end
+        local one = named(counter:result(10, 0)).hot
+        local least, most = hotkeys.bounds(one)
+        assert.truthy(least <= 1200 and 1200 <= most and most - least < 5)
+    end)
+
+    it("of a slated without bytes and a window have neither", function()
+        local hot = hotkeys.parse({ "STAT requests 9", "STAT noted 3", "STAT 1:key a%3Ab", "STAT 1:requests 5",
+            "STAT 1:error 1", "STAT 1:doubt 2", "STAT 2:key c" })
+        assert.same({ requests = 9, noted = 3, keys = { { key = "a:b", requests = 5, error = 1, doubt = 2 } } }, hot)
+        assert.is_nil(hotkeys.bounds(hot.keys[1], "bytes"))
+        assert.same({ 2, 7, 4.5 }, { hotkeys.bounds(hot.keys[1]) })
+    end)
+end)
