@@ -1,4 +1,5 @@
-/* Hot keys: the keys with the most requests, from a sample, with the error of the counts. */
+/* Hot keys: the keys with the most requests and the most bytes read of the last ten seconds, from a
+ * sample, with the error of the counts. */
 #include "views/view.h"
 
 #include "brain/format.h"
@@ -7,57 +8,80 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { SCREEN_STEP = 15, BAR_LEAST = 12, KEY_LEAST = 16 };
+/* Columns behind the key: requests a second, their share, bytes a second, their share, a bar. */
+enum { RATE_END = 8, SHARE_END = 19, READ_END = 27, READ_SHARE_END = 38, BAR_X = 39 };
+enum { SCREEN_STEP = 15, BAR_LEAST = 12, BAR_FROM = 90, KEY_LEAST = 16 };
 
-/* Bounds of a key's share of all requests. */
+/* Bounds of a key's share of the requests or bytes of all keys, and the middle between them, which
+ * takes half of the error. */
 struct share {
-    double least, most;
+    double least, middle, most;
 };
 
-static struct share hotkeys_share_of(const struct hot_keys *hot, const struct hot_key *key) {
-    struct share share = {NAN, NAN};
-    if (hot->requests > 0) {
-        share.most = fmin((key->requests + key->doubt) / hot->requests, 1);
-        share.least = fmax(key->requests - key->error - key->doubt, 0) / hot->requests;
+static struct share hotkeys_share_of(double all, const struct hot_figure *f) {
+    struct share share = {NAN, NAN, NAN};
+    if (all > 0) {
+        share.most = fmin((f->count + f->doubt) / all, 1);
+        share.middle = (f->count - f->error / 2) / all;
+        share.least = fmax(f->count - f->error - f->doubt, 0) / all;
     }
     return share;
 }
 
-static void hotkeys_draw_row(const struct frame *frame, const struct hot_keys *hot,
-                             struct cells *cells, struct rect row, unsigned at, int key_width,
-                             int bar_width) {
-    const struct hot_key *key = &hot->keys[at];
-    struct share share = hotkeys_share_of(hot, key);
-    char most[FORMAT_BYTES], least[FORMAT_BYTES], rate[FORMAT_BYTES], text[40];
-    double gets = model_mean(frame->model, METRIC_OPS, 10000);
-    cells_printf(cells, row.y, 0, STYLE_DIM, "%3u", at + 1);
-    cells_text_fit(cells, row.y, 4, key_width, STYLE_PLAIN, key->key);
-    int x = 4 + key_width;
-    cells_text_right(cells, row.y, x + 8, STYLE_STRONG, format_count(rate, share.most * gets));
+static void hotkeys_draw_share(struct cells *cells, int y, int end, struct share share) {
+    char most[FORMAT_BYTES], least[FORMAT_BYTES], text[40];
     snprintf(text, sizeof text, "%s-%s", format_percent(least, share.least),
              format_percent(most, share.most));
-    cells_text_right(cells, row.y, x + 20, STYLE_PLAIN, text);
-    double first = hotkeys_share_of(hot, &hot->keys[0]).most;
-    int filled = (int)lround(share.most / first * bar_width);
-    int sure = (int)lround(share.least / first * bar_width);
-    for (int i = 0; i < bar_width && first > 0; i++) {
+    cells_text_right(cells, y, end, STYLE_PLAIN, isnan(share.most) ? "-" : text);
+}
+
+static void hotkeys_draw_row(const struct hot_keys *hot, struct cells *cells, struct rect row,
+                             unsigned at, int key_width, int bar_width) {
+    const struct hot_key *key = &hot->keys[at];
+    struct share requests = hotkeys_share_of(hot->requests.count, &key->requests);
+    struct share bytes = hotkeys_share_of(hot->bytes.count, &key->bytes);
+    char rate[FORMAT_BYTES];
+    int x = 4 + key_width;
+    cells_printf(cells, row.y, 0, STYLE_DIM, "%3u", at + 1);
+    cells_text_fit(cells, row.y, 4, key_width, STYLE_PLAIN, key->key);
+    cells_text_right(cells, row.y, x + RATE_END, STYLE_STRONG,
+                     format_count(rate, requests.middle * hot->requests.count / hot->seconds));
+    hotkeys_draw_share(cells, row.y, x + SHARE_END, requests);
+    cells_text_right(cells, row.y, x + READ_END, STYLE_STRONG,
+                     format_bytes(rate, bytes.middle * hot->bytes.count / hot->seconds));
+    hotkeys_draw_share(cells, row.y, x + READ_SHARE_END, bytes);
+    int filled = (int)lround(requests.most * bar_width);
+    int sure = (int)lround(requests.least * bar_width);
+    for (int i = 0; i < bar_width && !isnan(requests.most); i++) {
         uint32_t glyph = i < sure ? 0x2588 : i < filled ? 0x2591 : ' ';
-        cells_fill(cells, (struct rect){row.y, x + 21 + i, 1, 1}, glyph, STYLE_GRAPH);
+        cells_fill(cells, (struct rect){row.y, x + BAR_X + i, 1, 1}, glyph, STYLE_GRAPH);
     }
 }
 
 static void hotkeys_draw_notes(const struct hot_keys *hot, struct cells *cells, int y, int width) {
     double most = 0, least = 0;
-    char text[200], a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES];
+    char text[200], a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES];
     for (unsigned i = 0; i < hot->count && i < 10; i++) {
-        struct share share = hotkeys_share_of(hot, &hot->keys[i]);
+        struct share share = hotkeys_share_of(hot->requests.count, &hot->keys[i].requests);
         most += share.most;
         least += share.least;
     }
-    snprintf(
-        text, sizeof text, "%s requests of the last minutes; the first ten keys have %s to %s %%",
-        format_count(a, hot->requests), format_percent(b, least), format_percent(c, fmin(most, 1)));
+    snprintf(text, sizeof text,
+             "%s requests of the last %s s; the first keys, ten at most, have %s to %s %% of them",
+             format_count(a, hot->requests.count), format_count(d, hot->seconds),
+             format_percent(b, least), format_percent(c, fmin(most, 1)));
     cells_text_fit(cells, y, 0, width, STYLE_PLAIN, text);
+}
+
+static void hotkeys_draw_head(struct cells *cells, struct rect area, int x, int bar) {
+    cells_head(cells, area.y, 0, area.width, " NR KEY");
+    cells_text_right(cells, area.y, x + RATE_END, STYLE_HEADER, "REQ/s");
+    cells_text_right(cells, area.y, x + SHARE_END, STYLE_HEADER, "SHARE %");
+    cells_text_right(cells, area.y, x + READ_END, STYLE_HEADER, "READ/s");
+    cells_text_right(cells, area.y, x + READ_SHARE_END, STYLE_HEADER, "SHARE %");
+    if (bar > 0) {
+        cells_text_fit(cells, area.y, x + BAR_X, bar, STYLE_HEADER, "█sure ░maybe");
+    }
 }
 
 static void hotkeys_draw(const struct frame *frame, struct ui *ui, struct cells *cells,
@@ -68,23 +92,18 @@ static void hotkeys_draw(const struct frame *frame, struct ui *ui, struct cells 
     }
     const struct hot_keys *hot = &details->hot;
     int notes = area.height >= 8 ? 2 : 0, rows = area.height - 1 - notes;
-    int bar = area.width >= 70 ? BAR_LEAST + (area.width - 70) / 3 : 0;
-    int key_width = area.width - 25 - bar;
-    key_width = key_width < KEY_LEAST ? area.width - 25 : key_width;
+    int bar = area.width >= BAR_FROM ? BAR_LEAST + (area.width - BAR_FROM) / 3 : 0;
+    int key_width = area.width - BAR_X - 4 - bar;
+    key_width = key_width < KEY_LEAST ? KEY_LEAST : key_width;
     unsigned last = hot->count > 0 ? hot->count - 1 : 0;
     ui->hotkeys.cursor = ui->hotkeys.cursor < last ? ui->hotkeys.cursor : last;
     ui->hotkeys.top =
         key_top(ui->hotkeys.top, ui->hotkeys.cursor, rows > 0 ? (unsigned)rows : 0, hot->count);
-    cells_head(cells, area.y, 0, area.width, " NR KEY");
-    cells_text_right(cells, area.y, 4 + key_width + 8, STYLE_HEADER, "≤REQ/s");
-    cells_text_right(cells, area.y, 4 + key_width + 20, STYLE_HEADER, "SHARE %");
-    if (bar > 0) {
-        cells_text_fit(cells, area.y, 4 + key_width + 21, bar, STYLE_HEADER, "█sure ░maybe");
-    }
+    hotkeys_draw_head(cells, area, 4 + key_width, bar);
     for (int i = 0; i < rows && ui->hotkeys.top + (unsigned)i < hot->count; i++) {
         unsigned at = ui->hotkeys.top + (unsigned)i;
         struct rect row = {area.y + 1 + i, 0, 1, area.width};
-        hotkeys_draw_row(frame, hot, cells, row, at, key_width, bar);
+        hotkeys_draw_row(hot, cells, row, at, key_width, bar);
         cells_hot(cells, row, HOT_ROW, at);
         if (at == ui->hotkeys.cursor) {
             cells_select(cells, row.y, 0, area.width);
@@ -92,7 +111,7 @@ static void hotkeys_draw(const struct frame *frame, struct ui *ui, struct cells 
     }
     if (hot->count == 0) {
         cells_text_fit(cells, area.y + 1, 0, area.width, STYLE_DIM,
-                       "no key was counted yet: sampling is off, or there were no requests");
+                       "no key is hot: sampling is off, or none was requested more than by chance");
     } else if (notes > 0) {
         int y = area.y + area.height - notes;
         hotkeys_draw_notes(hot, cells, y, area.width);

@@ -145,8 +145,7 @@ static void latency_draw_refresh(const struct frame *frame, struct cells *cells,
         bool is_cut = cells_cut_spikes(us + newest, count - newest);
         float high = cells_graph(cells, plot, STYLE_GRAPH, us + newest, count - newest, 0);
         cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, latency_time(top, (double)high));
-        cells_text(cells, plot.y, plot.x - 1, STYLE_DIM,
-                   is_cut ? "+" : ""); /* a spike is higher */
+        cells_text(cells, plot.y, plot.x - 1, STYLE_DIM, is_cut ? "+" : ""); /* a spike is higher */
         cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, "0");
     }
 }
@@ -159,7 +158,8 @@ static void latency_draw(const struct frame *frame, struct ui *ui, struct cells 
     int used = latency_draw_probes(frame, cells, (struct rect){area.y, area.x, probes, area.width});
     latency_draw_refresh(frame, cells, (struct rect){area.y + used, area.x, refreshes, area.width});
     cells_text_fit(cells, area.y + area.height - 1, area.x, area.width, STYLE_DIM,
-                   "measured by slatetop: the network, the server and this machine together");
+                   "the clock runs from slatetop's send to the reply: network, server, "
+                   "this machine");
 }
 
 static struct intent latency_command(const struct frame *frame, struct ui *ui, enum command given) {

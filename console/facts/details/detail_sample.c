@@ -78,9 +78,9 @@ void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
         const char *colon = strchr(line.name, ':');
         if (colon == NULL) {
             STAT_LINE_TAKE(slots, line.name, line.value);
-            whatif->is_sampling |= stat_line_is(line.name, "sampling") &&
-                                   stat_line_is(line.value, "1");
-        /* stats of classes are for Lua: slate.judge.prediction */
+            whatif->is_sampling |=
+                stat_line_is(line.name, "sampling") && stat_line_is(line.value, "1");
+            /* stats of classes are for Lua: slate.judge.prediction */
         } else if (strncmp(line.name, "class:", 6) != 0) {
             struct policy_guess *guess =
                 sample_guess_named(whatif, line.name, (size_t)(colon - line.name));
@@ -98,13 +98,14 @@ void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
 void hot_keys_parse(struct hot_keys *hot, const char *text, size_t text_bytes) {
     struct stat_line line;
     memset(hot, 0, sizeof *hot);
-    hot->requests = NAN;
+    hot->requests.count = hot->bytes.count = hot->seconds = NAN;
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         unsigned number;
         const char *field;
-        if (stat_line_is(line.name, "requests")) {
-            hot->requests = stat_line_number(line.value);
-        }
+        const struct stat_slot totals[] = {STAT_NUMBER("requests", hot->requests.count),
+                                           STAT_NUMBER("bytes", hot->bytes.count),
+                                           STAT_NUMBER("seconds", hot->seconds)};
+        STAT_LINE_TAKE(totals, line.name, line.value);
         if (!stat_line_numbered(line.name, HOT_KEYS_SHOWN + 1, &number, &field) || number == 0) {
             continue;
         }
@@ -113,12 +114,17 @@ void hot_keys_parse(struct hot_keys *hot, const char *text, size_t text_bytes) {
             continue; /* numbers come one after the other */
         }
         if (number == hot->count + 1) {
-            *key = (struct hot_key){.requests = NAN, .error = NAN};
+            *key = (struct hot_key){.requests = {NAN, NAN, 0}, .bytes = {NAN, NAN, 0}};
             hot->count = number;
         }
-        const struct stat_slot slots[] = {
-            STAT_NUMBER("requests", key->requests), STAT_NUMBER("error", key->error),
-            STAT_NUMBER("doubt", key->doubt), STAT_TEXT("key", key->key)};
+        struct hot_figure *r = &key->requests, *b = &key->bytes;
+        const struct stat_slot slots[] = {STAT_NUMBER("requests", r->count),
+                                          STAT_NUMBER("error", r->error),
+                                          STAT_NUMBER("doubt", r->doubt),
+                                          STAT_NUMBER("bytes", b->count),
+                                          STAT_NUMBER("bytes_error", b->error),
+                                          STAT_NUMBER("bytes_doubt", b->doubt),
+                                          STAT_TEXT("key", key->key)};
         STAT_LINE_TAKE(slots, field, line.value);
     }
 }

@@ -45,13 +45,17 @@ struct whatif {
 };
 void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes);
 
+/* At least count - error - doubt, at most count + doubt; doubt: zero if not reported. */
+struct hot_figure {
+    double count, error, doubt;
+};
 struct hot_key {
     char key[HOT_KEY_BYTES];
-    /* at least requests - error - doubt, at most requests + doubt; doubt: zero if not reported */
-    double requests, error, doubt;
+    struct hot_figure requests, bytes; /* bytes of values read */
 };
 struct hot_keys {
-    double requests; /* requests for all keys */
+    struct hot_figure requests, bytes; /* of all keys: only the count is known */
+    double seconds;                    /* the time in which they came */
     unsigned count;
     struct hot_key keys[HOT_KEYS_SHOWN];
 };

@@ -9,7 +9,7 @@ const struct inquiry_row inquiry_rows[INQUIRY_COUNT] = {INQUIRIES(INQUIRY_ROW)};
 /* Why memcached has no such answer, and what it reports on the subject. */
 static const char *inquiry_stock_reason(enum inquiry inquiry) {
     if (inquiry == INQUIRY_HOTKEYS) {
-        return "needs slated; memcached reports keys as they come: w in Events (8)";
+        return "needs slated; on memcached, slatectl hotkeys counts reads for ten seconds";
     }
     if (inquiry == INQUIRY_CURVE) {
         return "needs slated; on memcached compare AGE and UNRD% of the classes (2)";

@@ -49,6 +49,11 @@ static void print_latency(FILE *out, const char *what, const struct histogram *h
     fprintf(out, " max %.1f mean %.1f us\n", (double)h->max_ns / 1e3, histogram_mean_ns(h) / 1e3);
 }
 
+/* When the clock of a request's latency starts: a request "is" that. */
+static const char *latency_starts(const struct options *o) {
+    return o->rate > 0 || o->speed > 0 ? "due" : "sent";
+}
+
 static void print_shift(FILE *out, const struct options *o, const struct tally *t) {
     fprintf(out, "phase        value bytes       gets  hit ratio       sets   errors\n");
     for (unsigned i = 0; i < o->shift.count; i++) {
@@ -95,6 +100,9 @@ static void print_phase(FILE *out, const struct options *o, const struct phase_r
     print_latency(out, "shaking", &t->handshake_latency);
     print_latency(out, "reads", &t->read_latency);
     print_latency(out, "writes", &t->write_latency);
+    if (t->read_latency.count + t->write_latency.count > 0) {
+        fprintf(out, "%-12s starts when a request is %s\n", "clock", latency_starts(o));
+    }
     fprintf(out, "%-12s %" PRIu64 " values\n", "verified", t->verified);
     print_samples(out, "wrong", &t->wrong);
     print_samples(out, "errors", &t->errors);
@@ -224,6 +232,7 @@ static void json_phase(FILE *out, const struct options *o, const struct phase_re
             p->interrupted ? "true" : "false");
     json_samples(out, "wrong", &t->wrong);
     json_samples(out, "errors", &t->errors);
+    fprintf(out, ",\"latency_starts\":\"%s\"", latency_starts(o));
     json_latency(out, "read_latency_ns", &t->read_latency);
     json_latency(out, "write_latency_ns", &t->write_latency);
     json_latency(out, "handshake_latency_ns", &t->handshake_latency);

@@ -226,9 +226,16 @@ TEST(test_hot_keys_have_bounds) {
     answer(INQUIRY_HOTKEYS, "STAT requests 1000\r\nSTAT noted 60\r\nSTAT 1:key one\r\nSTAT 1:requests 300\r\nSTAT 1:error 50\r\nSTAT 1:doubt 100\r\nEND\r\n");
     draw(&frame, 80, 24, false);
     ok(shows("15.0-40.0"), "and chance widens them");
+    ok(shows(" -  15.0-40.0       -          -"), "a server without bytes and without a time has no rates");
+    answer(INQUIRY_HOTKEYS, "STAT requests 1000\r\nSTAT bytes 4096000\r\nSTAT seconds 10.0\r\nSTAT 1:key user:1\r\nSTAT 1:requests 300\r\nSTAT 1:error 0\r\n"
+                            "STAT 1:doubt 50\r\nSTAT 1:bytes 2048000\r\nSTAT 1:bytes_error 0\r\nSTAT 1:bytes_doubt 409600\r\nEND\r\n");
+    draw(&frame, 80, 24, false);
+    ok(shows("user:1 ") && shows(" 30  25.0-35.0    200K  40.0-60.0"), "requests and bytes a second, each with its share");
+    draw(&frame, 40, 10, false);
+    ok(shows("user:1 ") && shows(" 30  25.0-35.0"), "a narrow screen has the requests");
     answer(INQUIRY_HOTKEYS, "STAT requests 0\r\nEND\r\n");
     draw(&frame, 80, 24, false);
-    ok(shows("no key was counted yet"), "none is said to be none");
+    ok(shows("no key is hot"), "none is said to be none");
 }
 
 TEST(test_one_class_shows_all_there_is) {

@@ -40,7 +40,7 @@ TEST(test_every_group_is_taken_in) {
     is(details->class_curves[12].count, 17, "the curve of a class");
     is(details->class_curves[5].count, 0, "and none where there are too few reads");
     is(details->whatif.count, 11, "eleven policies");
-    ok(details->hot.count == 20 && near(details->hot.keys[0].requests, 12640) && near(details->hot.keys[0].error, 864),
+    ok(details->hot.count == 20 && near(details->hot.keys[0].requests.count, 12640) && near(details->hot.keys[0].requests.error, 864),
            "hot keys with their errors");
     is_str(details->geometry.state, "steady", "the geometry");
     const struct class_detail *focus = &details->focus;

@@ -32,7 +32,7 @@ TEST(test_refused_inquiries_have_a_reason) {
     ok(!inquiry_is_offered(INQUIRY_CURVE, NULL, &why_not) && why_not[0] != '\0', "nothing is known yet");
     ok(!inquiry_is_offered(INQUIRY_CURVE, &now, &why_not), "memcached has no curves");
     ok(strstr(why_not, "the classes (2)") != NULL, "and says where else to look: %s", why_not);
-    ok(!inquiry_is_offered(INQUIRY_HOTKEYS, &now, &why_not) && strstr(why_not, "Events (8)") != NULL, "%s", why_not);
+    ok(!inquiry_is_offered(INQUIRY_HOTKEYS, &now, &why_not) && strstr(why_not, "slatectl hotkeys") != NULL, "%s", why_not);
     ok(!inquiry_is_offered(INQUIRY_CONFIG, &now, &why_not), "nor anything of slated's own");
     is_str(why_not, "needs slated: memcached does not report this", "in words");
     ok(inquiry_is_offered(INQUIRY_SETTINGS, &now, &why_not), "settings are every server's");
