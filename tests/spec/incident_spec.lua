@@ -258,4 +258,18 @@ describe("incidents", function()
             history.about(found[2]))
         assert.is_nil(found[1].change)
     end)
+
+    it("leave the changes that are tied to none as notes, an author's page moves at one time as one", function()
+        local eve, tied = "eve@web1", { time_s = 49, what = "flush_all now", who = "bob@web2", name = "flush_all" }
+        local told = { { name = "flush", change = tied } }
+        history.add_changes(told, { { time_s = 10, what = "1 page moved", who = eve }, tied,
+            { time_s = 50, what = "1 page moved", who = eve }, { time_s = 51, what = "verbosity: 1", name = "-" },
+            { time_s = 60, what = "2 pages moved", who = eve } }, 5)
+        local texts = {}
+        for i = 2, #told do
+            texts[i - 1] = ("%d to %d: %s"):format(told[i].first_s, told[i].last_s, told[i].what)
+        end
+        assert.same({ "5 to 5: 1 page moved, by eve@web1", "45 to 55: 1 page moved and 1 more change, by eve@web1",
+            "46 to 46: verbosity: 1, by an unknown author" }, texts)
+    end)
 end)

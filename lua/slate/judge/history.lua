@@ -5,9 +5,12 @@ local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
 local incident = require "slate.judge.incident"
 local limits = require "slate.judge.thresholds"
+local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
 local M = {}
+
+local NOBODY <const> = "an unknown author"
 
 -- Adds a finding to its episode, or begins one.
 local function add_to_episode(episodes, at, finding, time_s, interval_s)
@@ -102,6 +105,37 @@ function M.of(list, findings_of, changes)
     return history
 end
 
+-- The note of a change.
+local function note_of(change, since_s)
+    return { name = "change", severity = "note", what = ("%s, by %s"):format(change.what, change.who or NOBODY),
+        who = change.who, first_s = since_s, last_s = since_s, samples = 1,
+        todo = change.who and "if nobody expected it, ask the author"
+            or "find the author: slated names authors (slatectl stats audit); memcached does not" }
+end
+
+--- Adds to a history, as notes at its end, the changes that are tied to none of its episodes. Page moves of one author,
+-- which have no name, are one note if each comes within limits.lately_s of the one before.
+function M.add_changes(history, changes, first_s)
+    local is_tied, moves, first = {}, nil, nil
+    for _, episode in ipairs(history) do
+        is_tied[episode.change or false] = true
+    end
+    for _, change in ipairs(changes) do
+        local since_s = change.time_s - first_s
+        local is_more = moves and not change.name and moves.who == change.who
+            and since_s - moves.last_s <= limits.lately_s
+        if is_more and not is_tied[change] then
+            moves.last_s, moves.samples = since_s, moves.samples + 1
+            moves.what = ("%s and %s, by %s"):format(first, units.plural(moves.samples - 1, "more change"),
+                change.who or NOBODY)
+        elseif not is_tied[change] then
+            local note = note_of(change, since_s)
+            history[#history + 1] = note
+            moves, first = not change.name and note or moves, not change.name and change.what or first
+        end
+    end
+end
+
 --- The cost of an episode and the change made at its moment, in words: "41K hits lost; at the moment of change 2: ...".
 function M.about(episode)
     local parts, change = {}, episode.change
@@ -110,7 +144,7 @@ function M.about(episode)
     end
     if change then
         parts[#parts + 1] = ("at the moment of %s: %s, by %s"):format(change.id and "change " .. change.id
-            or "a change", change.what, change.who or "an unknown author")
+            or "a change", change.what, change.who or NOBODY)
     end
     return table.concat(parts, "; ")
 end

@@ -78,9 +78,9 @@ local function over_recording(context, path)
     local list = must(context:recordings({ path }))
     local own = examined.own_of(context)
     local audit = require "slate.facts.audit"
-    local episodes = history.of(list, function(known)
-        return examined.findings(own, known)
-    end, require("slate.report.story").changes(list, audit.read(audit.path()) or {}))
+    local changes = require("slate.report.story").changes(list, audit.read(audit.path()) or {})
+    local episodes = history.of(list, function(known) return examined.findings(own, known) end, changes)
+    history.add_changes(episodes, changes, list[1].time_s)
     if context.json then
         context:out_json("slate/chronicle/1", { recording = path, snapshots = #list,
             findings = require("slate.base.json").array(episodes) })
