@@ -33,6 +33,22 @@ describe("the record of changes", function()
         assert.same({ nil, "there is no record of changes: set HOME or SLATE_AUDIT", "input" }, { audit.read(nil) })
     end)
 
+    it("skips entries whose fields have wrong types, and figures that are no numbers", function()
+        local line = '{"schema":"slate/audit/1","server":"a","id":%d,"what":"set","name":"n","was":"1","is":"2",%s}'
+        local lines = {}
+        for i, fields in ipairs({ '"time_s":1', '"time_s":"1"', '"back":1', '"time_s":1e300', '"time_s":-1',
+            '"time_s":1,"run":"x"', '"time_s":1,"who":{}', '"time_s":1,"what":"move","src":1,"dst":2,"pages":-5',
+            '"time_s":1,"what":"geometry","is":"slabs\\nreassign 1 2"' }) do
+            lines[i] = line:format(i, fields)
+        end
+        lines[#lines + 1] = '{"schema":"slate/audit/1","what":"outcome","of":1,"words":"w","hit_ratio_before":"x",'
+            .. '"hit_ratio_after":{},"predicted_change":0.5}'
+        local entries = audit.entries(table.concat(lines, "\n"))
+        assert.equal(1, #entries)
+        assert.same({ 1, "w", 0.5 }, { entries[1].id, entries[1].outcome, entries[1].predicted_change })
+        assert.is_nil(entries[1].measured_change)
+    end)
+
     it("gives each change a number of its own while several write to it", function()
         local writers = {}
         for i = 1, WRITERS do writers[i] = notes(CHANGES) .. " & p" .. i .. "=$!; " end

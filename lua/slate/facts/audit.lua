@@ -22,21 +22,33 @@ local function is_text(value)
     return type(value) == "string" or type(value) == "number"
 end
 
+local LAST_S <const> = 1 << 36 -- os.date has no later time
+
+-- The fields of a change that an undo needs.
 local WHOLE <const> = {
     set = function(entry) return type(entry.name) == "string" and is_text(entry.was) and is_text(entry.is) end,
     move = function(entry)
         return math.type(entry.src) == "integer" and math.type(entry.dst) == "integer"
-            and math.type(entry.pages) == "integer"
+            and math.type(entry.pages) == "integer" and entry.pages > 0
     end,
-    geometry = function(entry) return type(entry.is) == "string" end,
+    geometry = function(entry)
+        return type(entry.is) == "string" and entry.is:find("^slabs geometry %g[%g ]*$") ~= nil
+    end,
 }
+local IDS <const> = { "undoes", "with", "fleet", "run" }
 
--- True if an entry has all fields that an undo needs. A damaged or later record may have other fields.
+-- True if an entry has all fields that an undo needs, and those of its readers have their types. A damaged or later
+-- record may have other fields.
 local function is_complete(entry)
+    for _, name in ipairs(IDS) do
+        if entry[name] ~= nil and math.type(entry[name]) ~= "integer" then
+            return false
+        end
+    end
     return math.type(entry.id) == "integer" and WHOLE[entry.what] ~= nil and WHOLE[entry.what](entry)
-        and type(entry.server) == "string" and (entry.undoes == nil or math.type(entry.undoes) == "integer")
-        and (entry.back == nil or is_text(entry.back)) and (entry.with == nil or math.type(entry.with) == "integer")
-        and (entry.fleet == nil or math.type(entry.fleet) == "integer")
+        and type(entry.server) == "string" and (entry.back == nil or is_text(entry.back))
+        and (entry.who == nil or type(entry.who) == "string")
+        and type(entry.time_s) == "number" and entry.time_s >= 0 and entry.time_s < LAST_S
 end
 
 -- The entry of a line; {} if the line is no entry.
@@ -44,6 +56,11 @@ local function entry_of(line)
     local entry = require("slate.base.json").decode(line)
     return type(entry) == "table" and entry.schema == M.SCHEMA and entry or {}
 end
+
+-- The figures of an outcome, by their names in an entry.
+local OUTCOME <const> = { predicted_change = "predicted_change", predicted_least = "predicted_least",
+    predicted_most = "predicted_most", drift = "drift", measured_error = "hit_ratio_error",
+    hit_ratio_before = "hit_ratio_before", hit_ratio_after = "hit_ratio_after" }
 
 --- All entries of a text, the oldest first; other lines are skipped. An entry has the outcome of its change: outcome,
 -- the words; and for the hit ratio, if known, predicted_change, predicted_least, predicted_most, measured_change, its
@@ -57,11 +74,11 @@ function M.entries(text)
             list[#list + 1], by_id[entry.id] = entry, entry
         elseif entry.what == "outcome" and by_id[entry.of] and type(entry.words) == "string" then
             local of = by_id[entry.of]
-            of.outcome, of.predicted_change = entry.words, entry.predicted_change
-            of.predicted_least, of.predicted_most = entry.predicted_least, entry.predicted_most
-            of.drift, of.measured_error = entry.drift, entry.hit_ratio_error
-            of.measured_change = entry.hit_ratio_before and entry.hit_ratio_after
-                and entry.hit_ratio_after - entry.hit_ratio_before
+            of.outcome = entry.words
+            for to, from in pairs(OUTCOME) do
+                of[to] = type(entry[from]) == "number" and entry[from] or nil
+            end
+            of.measured_change = of.hit_ratio_after and of.hit_ratio_before and of.hit_ratio_after - of.hit_ratio_before
         end
     end
     return list
