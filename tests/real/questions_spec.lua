@@ -55,7 +55,7 @@ local QUESTIONS <const> = {
         "VALUE +ITEM +CLASS.*\n +1500 +1%d%d%d +%d+ +%d+ +%d+%.%d%%" },
     { "Would other chunk sizes save memory?", "advise sizes", "best sizes +%d+ +%d+%.%d%%", "5",
         "as the server predicts", "with track_sizes" },
-    { "Which keys are hot?", "hotkeys 10", "AT LEAST +AT MOST +SHARE +KEY", "9", "SHARE %%", "needs slated" },
+    { "Which keys are hot?", "hotkeys 10", "REQ/S +LEAST +MOST +SHARE.* KEY\n", "9", "SHARE" },
     { "Who asks for that key?", "watch fetchers --count 3 --for 5s", "status=%S+ .*connection=%d+" },
     { "Who is connected?", "conns --top 20", "ID +IDLE +STATE" },
     { "Which server of the fleet is odd?", "fleet", "SERVER.*starv", "7", "pool: worst first" },
