@@ -193,6 +193,28 @@ describe("move", function()
         assert.truthy(words:find("; 1 item lost", 1, true), words)
     end)
 
+    it("says on slated why a move gave up, by the server's own record", function()
+        local function record(number, outcome)
+            local lines = { "STAT mode off", "STAT pages_moved 0", "STAT running 0", "STAT last_busy no room" }
+            for name, value in pairs({ time = 1, mode = "operator", from = 4, to = 12, pages = 0, wanted = 1,
+                rescued = 0, lost = 0, expired = 0, duration_us = 1, outcome = outcome, reason = "slabs reassign" }) do
+                lines[#lines + 1] = ("STAT %d:%s %s"):format(number, name, value)
+            end
+            return lines
+        end
+        local function why(result, before_lines, after_lines)
+            local made = assert(move.plan(before(), { src = 4, dst = 12, pages = 1, slated = "0.1.0" }))
+            made.moves_before, made.moves_after = before_lines, after_lines
+            return move.verify(result, made, before()).why
+        end
+        local old, new = record(7, "given up, a reader held items"), record(8, "given up, there was no room")
+        assert.equal("given up, there was no room", why({}, old, new))
+        assert.equal("time is up: given up, there was no room", why({ why = "time is up" }, old, new))
+        assert.equal("time is up", why({ why = "time is up" }, old, old), "an earlier move's reason is not this one's")
+        old[3] = "STAT running 1"
+        assert.equal("time is up: no room", why({ why = "time is up" }, old, old))
+    end)
+
     it("leaves out an unknown loss", function()
         for _, pair in ipairs({ { moves_reply(5), moves_reply(4) }, { "ERROR\r\n", moves_reply(4) },
             { moves_reply(4), "END\r\n" } }) do

@@ -208,6 +208,51 @@ describe("a class that evicts and refuses stores, but does not starve", function
             .. "page to spare\n", text)
     end)
 
+    -- A class that refuses 400 stores a second, and a class of 20 pages, of which so many are free and whose items are
+    -- read often.
+    local function costly(free_pages, settings)
+        local list = {}
+        settings.slab_automove, settings.slab_reassign = 0, true
+        for t = 0, SECONDS do
+            list[#list + 1] = snapshots.make(1000 + t, {
+                [5] = snapshots.full(20, 0, { get_hits = 9000 * t, cmd_set = 290 * t, age = 9,
+                    free_chunks = free_pages * 1000 }),
+                [17] = snapshots.full(2, 0, { get_hits = 0, cmd_set = 300 * t, age = 7, outofmemory = 400 * t }),
+            }, { cmd_get = 10000 * t, get_hits = 9000 * t, get_misses = 1000 * t, cmd_set = 600 * t, evictions = 0,
+                uptime = 9000 + t }, settings)
+        end
+        return seen(list)
+    end
+
+    it("gets at the price of hits no more pages than its refused items fill, and reads that it is a trade", function()
+        local one = costly(0, {})
+        local move = relief.plan(one).advised[1]
+        assert.is_true(move.made.hit_ratio_change < 0)
+        assert.is_true(move.pages >= 2 and move.pages <= 4, move.pages) -- 400 a second of 1,000 bytes, for ten seconds
+        local trade = "trades hits for fewer refused stores, which are errors to clients: -"
+        for _, who in ipairs({ "slatectl doctor", "slatectl top", "slatectl advise pages" }) do
+            assert.truthy(TOLD_BY[who](one):find(trade, 1, true), TOLD_BY[who](one))
+        end
+        assert.truthy(TOLD_BY["slatetop's curves"](one):find("pages from class 5 at the price of hits, m", 1, true))
+    end)
+
+    it("gets all free pages that it can use: these cost no hits", function()
+        local move = relief.plan(costly(11.5, {})).advised[1]
+        assert.equal(11, move.pages)
+        assert.truthy(move.made.hit_ratio_change >= 0)
+    end)
+
+    it("gets only free pages of a server that never evicts, and is told what to do where there are none", function()
+        assert.equal(3, relief.plan(costly(3.5, { evictions = "off" })).advised[1].pages)
+        local one = costly(0, { evictions = "off" })
+        assert.same({}, relief.plan(one).advised)
+        for _, who in ipairs({ "slatectl doctor", "slatectl top", "slatectl advise pages", "slatetop's curves" }) do
+            local text = TOLD_BY[who](one)
+            assert.truthy(text:find("with -M no page with items can be moved: delete items or flush", 1, true), text)
+            assert.is_nil(text:find("slatectl move", 1, true), text)
+        end
+    end)
+
     it("is counted and named by advise automove, too", function()
         local one = refused_by(10)
         local told = require("slate.judge.advice").automove({ who = {}, pair = function()

@@ -291,6 +291,21 @@ local function why_not_there(plan, after, counted)
         plan.pages == 1 and "it" or "them all", #seen > 0 and " (" .. table.concat(seen, "; ") .. ")" or "")
 end
 
+-- The reason why slated's last move of this kind gave up, or where it is stuck; nil if not reported.
+local function reason_of_slated(plan)
+    local record = require "slate.facts.moves"
+    local _, before = record.parse(plan.moves_before or {})
+    local totals, moves = record.parse(plan.moves_after or {})
+    local last_number = before[#before] and before[#before].number or -1
+    for i = #moves, 1, -1 do
+        local one = moves[i]
+        if one.number > last_number and one.from == plan.src and one.to == plan.dst and one.outcome ~= "moved" then
+            return one.outcome
+        end
+    end
+    return totals.running == 1 and totals.last_busy ~= "none" and totals.last_busy or nil
+end
+
 -- Pages that changed hands, by the page counts. The larger of the two sides counts: meanwhile a class may get or give
 -- other pages by itself.
 local function note_pages(result, plan, after)
@@ -308,7 +323,10 @@ function M.verify(result, plan, after)
     note_losses(result, plan, after)
     result.slabs_moved = growth(plan.before, after, "slabs_moved")
     result.state = result.pages_moved == plan.pages and "moved" or result.pages_moved > 0 and "partly" or "not moved"
-    if result.state ~= "moved" and not result.why then
+    local reason = plan.slated and result.state ~= "moved" and reason_of_slated(plan)
+    if reason then
+        result.why = result.why and ("%s: %s"):format(result.why, reason) or reason
+    elseif result.state ~= "moved" and not result.why then
         local counted = result.slabs_moved or 0
         result.why = counted >= plan.pages
             and why_not_there(plan, after, counted)

@@ -114,7 +114,7 @@ function M.pages(context, client, options)
         add_moves(advice, plan)
         advice.text = text_of_moves(plan)
     elseif plan.stuck[1] then
-        advice.text = ("%s; %s"):format(relief.refusal(plan.stuck[1]), relief.remedy(nil))
+        advice.text = ("%s; %s"):format(relief.refusal(plan.stuck[1]), relief.remedy(nil, plan))
     else
         advice.text = without_moves(client, one, now, rates, plan[1])
         advice.commands[1] = now.slated and not plan[1] and view.automove_mode(now) ~= "utility"

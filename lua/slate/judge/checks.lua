@@ -20,7 +20,8 @@ end
 --- First the classes that refuse stores, then option -M, with which a full server refuses them.
 function CHECKS.out_of_memory(about, add)
     local function report(row, move)
-        add("critical", relief.refusal(row), relief.remedy(move), "out_of_memory", row.id, lost_by_refusals(about, row))
+        add("critical", relief.refusal(row), relief.remedy(move, about.plan), "out_of_memory", row.id,
+            lost_by_refusals(about, row))
     end
     for _, row in ipairs(about.plan.stuck) do
         report(row)
@@ -64,7 +65,12 @@ local function against_held(about, over)
     elseif about.now.slated then
         return "slated gives pages back by itself: slatectl moves shows its progress"
     end
-    return "memcached gives back only what is moved to the pool: slatectl move SRC 0"
+    local donor
+    for _, row in ipairs(about.rows) do
+        donor = starving.may_give(row) and (not donor or starving.is_richer(row, donor)) and row or donor
+    end
+    return "memcached gives back only what is moved to the pool: " .. (donor and ("slatectl move %d 0"):format(donor.id)
+        or "no class has a page to spare now; slatectl pages shows them")
 end
 
 function CHECKS.held(about, add)
@@ -119,7 +125,7 @@ end
 function CHECKS.starving(about, add)
     for _, move in ipairs(about.plan.advised) do
         if not move.refuses then
-            add("warning", relief.need_words(move.row, move), relief.remedy(move), "starving", move.to,
+            add("warning", relief.need_words(move.row, move), relief.remedy(move, about.plan), "starving", move.to,
                 move.made and math.max(0, move.made.hits_per_s))
         end
     end

@@ -5,7 +5,9 @@
 -- Each class in turn gets as many pages as it can use and as bring it more hits than its donor loses; its donor is the
 -- class for which that is most. A class starves by the lives of its items, but pages help only if they bring hits: a
 -- class that no client reads evicts as before, and its donor loses. So a move is advised once a gain is predicted, and
--- until that gain is gone; while no prediction is possible, by the lives alone.
+-- until that gain is gone; while no prediction is possible, by the lives alone. A class that refuses stores gets pages
+-- at the price of hits, too, but no more than the refused items need. A server that never evicts (-M) gives no page
+-- with live items: there only classes with whole free pages give.
 local limits = require "slate.judge.thresholds"
 local policy_curve = require "slate.base.policy_curve"
 local starving = require "slate.judge.starving"
@@ -36,10 +38,18 @@ local function usable_pages(row, class)
     return math.max(1, math.tointeger(math.sqrt(least * most) // 1) or 1)
 end
 
+-- The pages at the price of hits for a class that refuses stores: those that the items refused while the server was
+-- watched would fill. One if that time is unknown.
+local function refused_pages(self, row)
+    local bytes = row.out_of_memory_per_s * (self.seen_s or 0) * (row.chunk_bytes or PAGE_BYTES)
+    return math.max(1, math.tointeger(math.ceil(bytes / PAGE_BYTES)) or 1)
+end
+
 -- What is known while a plan is made: the rows as donors that have given the pages of earlier moves.
 local function state_of(one, curves)
-    local self = { one = one, curves = curves, seen = verdict.figures_seen(one, curves), given = {}, gain_of_page = {},
-        was = {} }
+    local seen, _, seen_s = verdict.figures_seen(one, curves)
+    local self = { one = one, curves = curves, seen = seen, seen_s = seen_s, given = {}, gain_of_page = {}, was = {},
+        never_evicts = one.now and (one.now.settings or {}).evictions == "off" }
     for _, row in ipairs(one.rows) do
         local class = self.seen and self.seen.by_id[row.id]
         if (row.pages_delta or 0) <= 0 then -- else pages came: the advice is a new one
@@ -59,7 +69,7 @@ local function donors_of(self, to)
         local given = self.given[row.id] or 0
         local is_in_need = starving.is_short(row) and (self.gain_of_page[row.id] or 1) > 0
         if row.id ~= to.id and not is_in_need and not refuses(row) and starving.may_give(row)
-            and row.pages - given >= 2 then
+            and row.pages - given >= 2 and (not self.never_evicts or starving.free_pages(row) - given >= 1) then
             donors[#donors + 1] = given == 0 and row or setmetatable({ pages = row.pages - given,
                 free_pages = math.max(0, (row.free_pages or 0) - given) }, { __index = row })
         end
@@ -68,8 +78,9 @@ local function donors_of(self, to)
 end
 
 -- The most pages that a donor may give: its free ones, else half of those that it has.
-local function most_pages(donor)
-    return math.max(1, math.tointeger(math.max(starving.free_pages(donor), donor.pages // 2)))
+local function most_pages(self, donor)
+    local of_live = self.never_evicts and 0 or donor.pages // 2
+    return math.max(1, math.tointeger(math.max(starving.free_pages(donor), of_live)))
 end
 
 -- The hits a second that a move of so many pages brings: those of the class that gets them, less those of the donor.
@@ -116,10 +127,12 @@ local function donor_by_hits(self, to, usable)
     local best, best_count, best_hits
     local was, was_count, was_hits
     for _, donor in ipairs(cheapest_donors(self, to)) do
-        local most = math.min(usable, most_pages(donor))
+        local most = math.min(usable, most_pages(self, donor))
         local pages, hits = best_pages(self, to, donor, most)
-        if refuses(to) then -- it needs these pages, whatever hits they bring
-            pages, hits = most, net_hits(self, to, donor, most)
+        if refuses(to) then -- it needs pages, whatever hits they bring
+            pages = net_hits(self, to, donor, most) >= 0 and most
+                or math.max(hits > 0 and pages or 1, math.min(most, refused_pages(self, to)))
+            hits = net_hits(self, to, donor, pages)
         end
         if not best or hits > best_hits then
             best, best_count, best_hits = donor, pages, hits
@@ -164,13 +177,16 @@ local function donor_by_lives(self, to, usable)
         was = self.was[to.id] and self.was[to.id].from == donor.id and donor or was
     end
     best = was and not is_clearly_better(best, was) and was or best
+    if best and refuses(to) and starving.free_pages(best) < 1 then
+        return best, 1
+    end
     return best, best and math.max(1, math.min(usable, pages_by_lives(to, best)))
 end
 
 -- The number of pages that was advised before, if about as many are right now.
 local function steady_pages(self, to, donor, pages)
     local was = self.was[to.id]
-    if was and was.from == donor.id and was.pages <= most_pages(donor)
+    if was and was.from == donor.id and was.pages <= (refuses(to) and pages or most_pages(self, donor))
         and was.pages <= limits.clearly_ratio * pages and pages <= limits.clearly_ratio * was.pages then
         return was.pages
     end
@@ -254,6 +270,7 @@ end
 
 local function make(one, curves)
     local self, plan = state_of(one, curves), { stuck = {} }
+    plan.never_evicts = self.never_evicts
     for _, row in ipairs(rows_in_need(self)) do
         local move = move_to(self, row)
         plan[#plan + 1] = move
@@ -279,9 +296,10 @@ end
 -- free_pages (whole ones of the donor), lifetime_s (how long the donor would keep its items with a page less), made
 -- (what slate.judge.verdict predicts; if nil, `why` has the reason), is_advised }; those that are not advised come
 -- last. And advised: the list of the others; sum: what all of these bring, as `made`, or nil; stuck: the rows of
--- classes that refuse stores while no class can give. one: of slate.judge.view; curves: as for slate.judge.verdict, or
--- nil. Writes into the rows which classes starve (starves; lives_short where pages would bring nothing), which is first
--- (is_worst) and the move to each (advised). Made once for a snapshot and its curves.
+-- classes that refuse stores while no class can give; never_evicts: the server refuses stores when full. one:
+-- of slate.judge.view; curves: as for slate.judge.verdict, or nil. Writes into the rows which classes starve (starves;
+-- lives_short where pages would bring nothing), which is first (is_worst) and the move to each (advised). Made once for
+-- a snapshot and its curves.
 function M.of(one, curves)
     local last = one.page_plan
     if not last or last.now ~= one.now or last.curves ~= curves then

@@ -83,11 +83,22 @@ function M.no_use(move)
         units.age(move.row.life_s), units.plural(move.pages, "page"), move.from, verdict.prediction_words(move.made))
 end
 
+-- What a move to a class that refuses stores costs, in words; nil if it costs no hits.
+local function trade_words(move)
+    return move.refuses and move.made and move.made.hit_ratio_change < 0
+        and "trades hits for fewer refused stores, which are errors to clients: "
+            .. verdict.change_words(move.made) or nil
+end
+
 --- The effect of all moves of the plan, in words.
 function M.sum_words(plan)
     local one = plan.advised[1]
     local what = plan.advised[2] and ("These %d moves together"):format(#plan.advised)
         or units.plural(one.pages, "page") .. " from there"
+    local trade = trade_words({ refuses = one.refuses, made = plan.sum })
+    if trade then
+        return ("%s: this %s"):format(what, trade)
+    end
     return plan.sum and ("%s should bring %s"):format(what, verdict.prediction_words(plan.sum))
         or ("What %s would bring is not known: %s"):format(what, one.why)
 end
@@ -123,14 +134,17 @@ function M.instead(one, move, memory, policy)
     return "its pages may stay as they are", "do nothing"
 end
 
---- What helps a class that starves or refuses stores, with the command to type. move: of M.of, or nil.
-function M.remedy(move)
+--- What helps a class that starves or refuses stores, with the command to type. move: of M.of, or nil; plan: of M.plan.
+function M.remedy(move, plan)
     if not move then
-        return "no other class has a page to spare"
+        return plan.never_evicts and "no other class has a free page, and with -M no page with items can be moved: "
+            .. "delete items or flush, or give the server more memory (slatectl set maxbytes=SIZE)"
+            or "no other class has a page to spare"
     end
-    return ("try slatectl move %d %d %d --dry-run (class %d: %skeeps its items %s)"):format(move.from, move.to,
+    local trade = trade_words(move)
+    return ("try slatectl move %d %d %d --dry-run (class %d: %skeeps its items %s)%s"):format(move.from, move.to,
         move.pages, move.from, move.free_pages > 0 and units.plural(move.free_pages, "free page") .. ", " or "",
-        units.age(move.lifetime_s))
+        units.age(move.lifetime_s), trade and "; it " .. trade or "")
 end
 
 --- What to do about classes that starve or refuse stores, as sentences with the command to type if there is one, in the
@@ -140,14 +154,14 @@ function M.advice(one, rows, curves)
     local sentences, plan = {}, M.plan(one, curves)
     local is_named, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
     for _, row in ipairs(plan.stuck) do
-        sentences[#sentences + 1] = ("class %d refuses stores: %s"):format(row.id, M.remedy(nil))
+        sentences[#sentences + 1] = ("class %d refuses stores: %s"):format(row.id, M.remedy(nil, plan))
     end
     for _, move in ipairs(plan) do
         if not move.refuses and is_named[move.is_advised] then
             table.insert(further[move.is_advised], ("%d"):format(move.to))
         elseif move.is_advised then
             sentences[#sentences + 1] = ("class %d %s: %s"):format(move.to,
-                move.refuses and "refuses stores" or "starves", M.remedy(move))
+                move.refuses and "refuses stores" or "starves", M.remedy(move, plan))
         else
             sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.instead(one, move)))
         end
@@ -167,10 +181,11 @@ function M.relief_sentence(one, replies)
     local plan = M.plan(one, replies.curves)
     local move = plan[1]
     if plan.stuck[1] then
-        return { { text = ("%s; %s"):format(M.refusal(plan.stuck[1]), M.remedy(nil)) } }
+        return { { text = ("%s; %s"):format(M.refusal(plan.stuck[1]), M.remedy(nil, plan)) } }
     elseif move and move.is_advised then
-        return { { text = ("class %d %s: %s from class %d, m reviews it"):format(move.to,
-            move.refuses and "refuses stores" or "starves", units.plural(move.pages, "page"), move.from) } }
+        return { { text = ("class %d %s: %s from class %d%s, m reviews it"):format(move.to,
+            move.refuses and "refuses stores" or "starves", units.plural(move.pages, "page"), move.from,
+            trade_words(move) and " at the price of hits" or "") } }
     end
     return { { text = move and M.no_use(move)
         or (one.knows_starving and "no class starves" or view.STARVING_UNKNOWN)

@@ -188,14 +188,18 @@ local function points(ratio)
     return text == "-0.0" and "+0.0" or text
 end
 
+--- A predicted change and its bounds in words.
+function M.change_words(made)
+    return ("%s points of hits (%s to %s)"):format(points(made.hit_ratio_change), points(made.least), points(made.most))
+end
+
 --- A prediction in words.
 function M.prediction_words(made)
     local promise = M.promise(made)
     promise = promise == "unsure" and made.hit_ratio_change < limits.prediction_unlikely_ratio and "unlikely" or promise
     local seen = made.seen_s < limits.prediction_short_s
         and ("; judged by %s of traffic"):format(units.age(made.seen_s)) or ""
-    return ("%s points of hits (%s to %s)%s%s"):format(points(made.hit_ratio_change), points(made.least),
-        points(made.most), DOUBTS[promise], seen)
+    return M.change_words(made) .. DOUBTS[promise] .. seen
 end
 
 -- ---- what came of it ----
