@@ -20,10 +20,11 @@ local QUESTIONS <const> = {
     { "Is anything wrong with this server?", "doctor", "class %d+ starves: it evicts %d+ items a second", "1",
         "BAD +class %d+ starves: it evicts" },
     { "Which class should get memory, and what will it bring?", "advise pages",
-        "EXPECTED\n +%d+ +%d+ +%d+ +starves +[+-]%d+%.%d points of hits %([+-]%d", "m",
+        "EXPECTED %(95%%%)\n +%d+ +%d+ +%d+ +starves +[+-]%d+%.%d points of hits %([+-]%d", "m",
         "expects +[+-]%d+%.%d points of hits" },
     { "What would this move do, and what speaks against it?", "move GIVER TAKER PAGES --dry-run",
-        "caution: class %d+ is left with one page.*expected: [+-]%d+%.%d points of hits", "m", "may lose +%w" },
+        "caution: class %d+ is left with one page.*expected %(95%%%): [+-]%d+%.%d points of hits", "m",
+        "may lose +%w" },
     { "May I try a change, and have it taken back when it does harm?",
         "trial verbosity=1 --for 1s --guard oom+9", "the settings are taken back", "t" },
     { "What comes of this move, when I make it?", "move GIVER TAKER 1 --verdict 3s", "hits %d+%.%d%%", "m S" },
@@ -128,10 +129,10 @@ describe("a question of an operator", function()
             PATIENCE_S)
         local is_advised = pcall(patience.wait_for, "a class that starves, with a curve", function()
             advised = ctl.succeed("advise pages --interval 3s")
-            return advised:find("EXPECTED\n", 1, true) and advised:find("PAGE MORE", 1, true)
+            return advised:find("EXPECTED (95%)\n", 1, true) and advised:find("PAGE MORE", 1, true)
         end, PATIENCE_S)
         assert.is_true(is_advised, advised)
-        local giver, taker = advised:match("EXPECTED\n +(%d+) +(%d+) ")
+        local giver, taker = advised:match("EXPECTED %(95%%%)\n +(%d+) +(%d+) ")
         local pages = assert(ctl.succeed("classes --interval 0 " .. giver):match("\n +%d+ +%S+ +(%d+) "))
         words = { GIVER = giver, TAKER = taker, PAGES = ("%d"):format(pages - 1) }
         if tui.has("tmux") then

@@ -37,7 +37,7 @@ function M.predict(client, witness, src, dst, pages)
     local curves = one.now.slated and require("slate.facts.sampled").curves(client, { 0, src, dst }) or {}
     local made, why = verdict.predicted_move(one, src, dst, pages, curves)
     witness.predicted = made
-    return made, made and "expected: " .. verdict.prediction_words(made) or why
+    return made, made and "expected (95%): " .. verdict.prediction_words(made) or why
 end
 
 -- Shows the server to an observer for for_s seconds. True; or nil, message, code.

@@ -70,7 +70,7 @@ local function by_price(context, client, options, curve)
             { "sampled", units.plural(curve.reads, "read") },
             { "as cheap", least == most and "no other size"
                 or ("sizes from %s to %s cost the same, within error"):format(least, most) },
-            { "cost", ("%s a month ± %s by the curve's error"):format(money.words(best.cost),
+            { "cost", ("%s a month ± %s (95%%) by the curve's error"):format(money.words(best.cost),
                 money.words(best.cost_error)) },
         },
         table = { columns = "<|MEMORY|HITS|MEMORY/MONTH|MISSES/MONTH|COST/MONTH",
@@ -198,7 +198,8 @@ function M.memory(context, client, options)
                 or "not known yet" },
             { "twice of it", gain_in_words(curve, 2, here) },
             { "half of it", gain_in_words(curve, 0.5, here) },
-            { "source", ("%s, of %s"):format(source, units.plural(curve.reads or 0, "sampled read")) },
+            { "source", ("%s, of %s; ± is a band of 95%%"):format(source,
+                units.plural(curve.reads or 0, "sampled read")) },
             { "first reads", sampled.first_reads_words(curve) or "not known" },
         },
         text = judged.text .. (judged.is_short and ":" or ""), commands = {}, bytes = bytes, hit_ratio = here,
@@ -363,7 +364,7 @@ function M.policy(context, client, options)
     end
     return {
         facts = { { "policy", now }, { "sampled", units.plural(best.reads, "read") } },
-        table = { columns = "POLICY<|HITS|POINTS|±|<", rows = rows },
+        table = { columns = "POLICY<|HITS|POINTS|± (95%)|<", rows = rows },
         text = judged.text .. ((judged.is_better or about.starves) and ":" or ""),
         commands = { judged.is_better and "slatectl set policy " .. best.policy or about.starves
             and "slatectl advise pages" or nil },

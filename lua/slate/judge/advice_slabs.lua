@@ -81,7 +81,7 @@ local function moves_of(plan)
         list[i] = { src = move.from, dst = move.to, pages = move.pages, refuses = move.refuses,
             predicted_change = made.hit_ratio_change, predicted_least = made.least, predicted_most = made.most }
     end
-    return { columns = "FROM|TO|PAGES|CLASS<|EXPECTED<", rows = cells }, require("slate.base.json").array(list)
+    return { columns = "FROM|TO|PAGES|CLASS<|EXPECTED (95%)<", rows = cells }, require("slate.base.json").array(list)
 end
 
 -- Adds the commands for the moves of a plan, and their predicted effect.

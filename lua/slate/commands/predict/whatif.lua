@@ -5,7 +5,7 @@ local units = require "slate.base.units"
 
 local M = {}
 
-local COLUMNS <const> = "POLICY<|HITS|POINTS|±|SAMPLED"
+local COLUMNS <const> = "POLICY<|HITS|POINTS|± (95%)|SAMPLED"
 
 function M.declare(command)
     command:flag("--classes", "Show each class that has enough reads, too.")
