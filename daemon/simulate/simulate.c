@@ -125,7 +125,7 @@ static int simulate_learn_keys(struct simulation *s) {
     }
     if (!simulate_can_reread(s->options)) {
         return simulate_fail(
-            EX_USAGE, "a share of the trace needs one that can be read twice, which %s cannot",
+            EX_USAGE, "a share of the trace needs a file that can be read twice, and %s is none",
             s->options->trace);
     }
     struct simulate_recall *keys = simulate_recall_create();

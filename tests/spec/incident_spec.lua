@@ -257,6 +257,11 @@ describe("incidents", function()
         assert.equal("about 40 hits lost; at the moment of change 2: 1 page moved, by eve@web1",
             history.about(found[2]))
         assert.is_nil(found[1].change)
+        local flush = { time_s = list[1].time_s + found[1].first_s, what = "flush_all now", name = "flush_all" }
+        local function todo_of() return history.of(list, function() return {} end, { flush })[1].todo end
+        assert.truthy(todo_of():find("^find the client"))
+        flush.who = "bob@web2"
+        assert.equal("ask the author; -F forbids flush_all", todo_of())
     end)
 
     it("leave the changes that are tied to none as notes, an author's page moves at one time as one", function()

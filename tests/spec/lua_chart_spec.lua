@@ -148,7 +148,7 @@ describe("the chart", function()
         figure = moments(function() return 200 end, still, one(1))
         assert.same({ "all classes", "class 7 (384 B)" }, { figure.panels[1].series[1].label,
             figure.panels[1].series[2].label })
-        assert.truthy(figure.note:find("without a curve, and unchanged in that of all: 1 class", 1, true), figure.note)
+        assert.truthy(figure.note:find("; 1 class has no curve: the line of all takes them", 1, true), figure.note)
     end)
 
     it("curve is none where the classes that have most of the misses fit none", function()

@@ -43,6 +43,7 @@ describe("the Lua library", function()
         for name in page:gmatch("%.It Va slate%.(%l+)\n") do assert.is_table(slate[name], name) end
         for _, case in ipairs({ { "advise", nil, "slate has no public module 'advise': see slate(3)" },
             { "move", "plan", "wants { src = 14, dst = 4, pages = 1 }, not a number", {}, 14, 4 },
+            { "move", "plan", "wants { src = 14, dst = 4, pages = 1 }, where src is not a string", {}, { src = "x" } },
             { "snapshot", "take", "wants a client of client.connect, not a string", "127.0.0.1:11211" },
             { "snapshot", "rates", "wants two snapshots, not a nil", {} },
             { "client", "connect", 'wants an address, such as "127.0.0.1:11211", not a nil' },

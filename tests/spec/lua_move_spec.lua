@@ -239,7 +239,7 @@ describe("move", function()
         assert.equal("moved", result.state)
         assert.is_nil(result.items_lost)
         assert.equal(22, result.items_evicted_at_most)
-        assert.truthy(words:find("; at most 22 older items made room", 1, true), words)
+        assert.truthy(words:find("; at most 22 older items evicted", 1, true), words)
         for _, pair in ipairs({ { nil, 30 }, { 10, nil }, { 30, 10 } }) do
             result, words = verified_on_memcached(pair[1], pair[2])
             assert.is_nil(result.items_lost)

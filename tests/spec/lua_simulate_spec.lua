@@ -112,7 +112,7 @@ describe("slatectl simulate", function()
 
     it("says that the caches begin empty while most misses are first requests of keys", function()
         local _, err = succeed("trace.txt --objects 100% --policy lru")
-        assert.equal("slatectl: the caches begin empty: at least 100% of the fewest misses are first requests of keys, "
+        assert.equal("slatectl: the caches begin empty: all of the fewest misses are first requests of keys, "
             .. "which a server that ran before may hold; --warmup 50% counts with filled caches, a longer trace has "
             .. "fewer\n", err)
         assert.equal("", (select(2, succeed("trace.txt --objects 20 --policy lru"))))
@@ -131,7 +131,9 @@ describe("slatectl simulate", function()
             { "trace.txt --policy lru,lru", 64, "names lru twice" },
             { "trace.txt --policy , --objects 5", 64, "wants names" },
             { "trace.txt --objects five", 64, "--objects wants a number" },
-            { "trace.txt --warmup half", 64, "'half' is no number of requests and no share of them" },
+            { "trace.txt --warmup 20k", 64, "'20k' is no number of requests, such as 20000, and no share" },
+            { "trace.txt --warmup 100%", 64, "such as 50%, at most 99%" },
+            { "none.txt --warmup 50%", 64, "needs a file that can be read twice, and none.txt is none" },
             { "trace.txt --objects 5 --warmup 99999999", 64, "--warmup takes all requests of trace.txt" },
             { "trace.txt --objects 5 --with=--quux", 64, "--quux is not an option" },
             { "trace.txt --objects 5 --with=--help", 70, "gave no figures" },

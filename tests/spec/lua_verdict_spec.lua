@@ -22,7 +22,7 @@ local function words(to, f) return (select(2, seen(to, f):outcome(1000, 1000))) 
 
 describe("the verdict", function()
     it("has hits, evictions and items lost, before and after", function()
-        assert.equal("hits 71.2% -> 77.2%, evictions -50%, 250 items lost by moves", words(12, function(second)
+        assert.equal("hits 71.2% -> 77.2%, evictions/get -50%, 250 items lost by moves", words(12, function(second)
             return second < 0 and 712 or 772, second < 0 and 1000 or 500, second == 0 and 250 or 0
         end))
     end)
@@ -70,7 +70,7 @@ describe("the verdict", function()
             words(10, filling(-5, rising)))
         assert.equal("hits 70.0%, as before, evictions 0 -> 1000 per 1,000 gets, but the cache was still filling",
             words(10, filling(0, function() return 700 end)))
-        assert.equal("hits 70.0% -> 60.0%, evictions +11%", -- in spite of the change
+        assert.equal("hits 70.0% -> 60.0%, evictions/get +11%", -- in spite of the change
             words(10, filling(-9, function(second) return second < 0 and 700 or 600 end)))
     end)
 

@@ -68,6 +68,14 @@ describe("a curve of slated", function()
         assert.is_nil(sampled.first_reads_words(curve))
     end)
 
+    it("says nothing of first reads before hits are known, as if all reads missed", function()
+        local curve = sampled.parse_curve(lines_of(TOLD))
+        curve.lru_hit_ratio = 0
+        assert.is_nil(sampled.first_reads_words(curve))
+        curve.first_reads = curve.reads
+        assert.matches("the sample is too young$", sampled.first_reads_words(curve))
+    end)
+
     it("has no band without a complete one from the server", function()
         local told = TOLD:gsub("band_x2 0.0200", "band_x2 nan"):gsub("STAT band_x4.-\n", "")
         local curve = sampled.parse_curve(lines_of(told))

@@ -268,7 +268,10 @@ describe("slated --simulate", function()
         assert_fails("--simulate " .. good .. " --policy quux", 64, "--policy wants all, or some of slru")
         assert_fails("--simulate " .. good .. " -t 0", 64, "-t wants a whole number from 1 to 128")
         assert_fails("--simulate " .. good .. " --objects 2000000000,2000000000 --policy all", 64, "would take")
-        assert_fails("--simulate - --objects 10%", 64, "a share of the trace needs one that can be read twice", good)
+        for _, trace in ipairs({ "-", folder .. "/none" }) do
+            assert_fails("--simulate " .. trace .. " --objects 10%", 64, "needs a file that can be read twice, and "
+                .. trace .. " is none", good)
+        end
         assert_fails("--simulate " .. folder .. "/none", 66, "No such file")
         assert_fails("--simulate " .. folder, 66, "it is a folder")
         assert_fails("--simulate " .. bad, 65, "no line of the trace is a request; line 3: it is neither")

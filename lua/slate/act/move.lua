@@ -153,7 +153,13 @@ end
 -- or nil, message, code. Only a plan from any class has sources, a list of { class, pages_at_most }; it has neither
 -- src_pages nor items_at_risk.
 function M.plan(now, request)
-    failure.wants_table(request, "move.plan(now, request) wants { src = 14, dst = 4, pages = 1 }")
+    local usage = "move.plan(now, request) wants { src = 14, dst = 4, pages = 1 }"
+    failure.wants_table(request, usage)
+    for _, name in ipairs({ "src", "dst", "pages" }) do
+        if type(request[name]) ~= "number" then
+            error(("%s, where %s is not a %s"):format(usage, name, type(request[name])), 2)
+        end
+    end
     local ok, message, code = check_ids(request)
     if ok then
         ok, message, code = check_source(now, request)
@@ -481,7 +487,7 @@ function M.words(plan, result)
         parts[#parts + 1] = plural(result.items_lost, "item") .. " lost"
     elseif result.items_evicted_at_most then
         parts[#parts + 1] = result.items_evicted_at_most == 0 and "no item evicted"
-            or "at most " .. plural(result.items_evicted_at_most, "older item") .. " made room"
+            or "at most " .. plural(result.items_evicted_at_most, "older item") .. " evicted"
     end
     if result.busy_retries > 0 then
         parts[#parts + 1] = plural(result.busy_retries, "busy retry", "busy retries")

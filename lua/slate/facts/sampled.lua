@@ -247,10 +247,14 @@ function M.first_reads(curve)
     return ratio, 2 * ratio > 1 - hits
 end
 
---- A sentence about first reads; nil if they are not known, or none.
+--- A sentence about first reads; nil if they are not known, or none, or while no hits are known to compare them with.
 function M.first_reads_words(curve)
     local ratio, is_young = M.first_reads(curve)
-    local misses = 1 - (curve.measured_hit_ratio or curve.lru_hit_ratio or 0)
+    local hits = curve.measured_hit_ratio or curve.lru_hit_ratio or 0
+    if hits == 0 then -- the LRU model begins without points
+        return is_young and "nearly all reads were first reads: the sample is too young" or nil
+    end
+    local misses = 1 - hits
     return ratio and ratio > 0 and ("%.1f of %.1f points of misses are first reads: no memory brings them%s"):format(
         100 * math.min(ratio, misses), 100 * misses,
         is_young and "; the sample is too young to tell what more memory would bring" or "") or nil

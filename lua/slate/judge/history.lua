@@ -70,6 +70,8 @@ local function tie_to_change(episode, changes, first_s)
             break
         elseif since_s <= limits.lately_s and change.time_s <= (episode.found_s or episode.first_s) + first_s then
             episode.change = change
+            episode.todo = change.name == "flush_all" and change.who and episode.name == "flush"
+                and "ask the author; -F forbids flush_all" or episode.todo
         end
     end
 end

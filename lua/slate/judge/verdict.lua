@@ -425,7 +425,7 @@ local function evictions_in_words(before, after)
         if math.abs(change) < limits.verdict_evictions_apart_ratio then
             return "evictions as before"
         elseif change < 1 then
-            return ("evictions %+.0f%%"):format(change * 100), change > 0
+            return ("evictions%s %+.0f%%"):format(unit == "/s" and unit or "/get", change * 100), change > 0
         end
     end
     return ("evictions %s -> %s%s"):format(units.rate(was), units.rate(is), unit), is > was
@@ -437,7 +437,7 @@ local function not_judged(outcome)
         or outcome.traffic and ("traffic fell by %s: not judged"):format(units.percent(1 - outcome.traffic, 0)) or nil
 end
 
---- An outcome in words, without the change: "hits 71.2% -> 77.2%, evictions -51%, 27.6k items lost"; "" when nothing is
+--- An outcome in words, without the change: "hits 71.2% -> 77.2%, evictions/get -51%, 9 items lost"; "" when nothing is
 -- known. Where the traffic fell or the cache was flushed, only that. A cache that was filling hits more, and evicts
 -- more, whatever the change was.
 function M.verdict_words(outcome)

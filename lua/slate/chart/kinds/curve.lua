@@ -146,7 +146,8 @@ function M.figure(list)
         note = ("estimated from ages, hits and misses (shared out as stores are) in the last %s%s; a sudden fall "
             .. "is not seen%s"):format(units.age(last.time_s - begin.time_s),
             is_still and "" or ", in which pages moved", without > 0
-            and "; without a curve, and unchanged in that of all: " .. units.plural(without, "class", "classes") or ""),
+            and ("; %s no curve: the line of all takes them as unchanged"):format(units.plural(without, "class has",
+            "classes have")) or ""),
         panels = { { kind = "lines", x = { label = "memory of the class, times what it has", log = true, ticks = ticks,
             min = FACTORS[1] / 1.02, max = FACTORS[#FACTORS] * 1.02 }, y = { label = "miss ratio", min = 0, max = 1 },
             series = series, marks = { { x = 1, label = "now" } } } },

@@ -27,10 +27,12 @@ function M.declare_trace(command)
         end)
     command:option("--warmup", "The first N requests of the trace fill the caches and do not count; or a share, such "
         .. "as 50%."):argname("N"):convert(function(text)
-            if text:find("^[1-9]%d*$") or (tonumber(text:match("^([%d.]+)%%$")) or 0) > 0 then
+            local percent = tonumber(text:match("^([%d.]+)%%$")) or 0
+            if text:find("^[1-9]%d*$") or percent > 0 and percent <= 99 then
                 return text
             end
-            return nil, ("'%s' is no number of requests and no share of them, such as 50%%"):format(text)
+            return nil, ("'%s' is no number of requests, such as 20000, and no share, such as 50%%, at most 99%%")
+                :format(text)
         end)
 end
 
@@ -153,9 +155,9 @@ local function cold_note(rows)
     end
     local misses = best.requests - best.hits
     if best.warmup_requests == 0 and misses > 0 and best.items > COLD_MOST_RATIO * misses then
-        return ("the caches begin empty: at least %s of the fewest misses are first requests of keys, which a server "
+        return ("the caches begin empty: %s of the fewest misses are first requests of keys, which a server "
             .. "that ran before may hold; --warmup 50%% counts with filled caches, a longer trace has fewer"):format(
-            units.percent(math.min(1, best.items / misses), 0))
+            best.items >= misses and "all" or ("at least %d%%"):format(100 * best.items // misses))
     end
 end
 

@@ -202,8 +202,9 @@ local function open_servers(context, parsed)
 end
 
 local function report(context, parsed, server, one_in, figures)
-    local words = ("%s of one key in %d in %.1f s written to %s; %s"):format(units.plural(figures.requests, "request"),
-        one_in, figures.seconds, parsed.output == "-" and "standard output" or parsed.output, lost_words(figures))
+    local words = ("%s of %s in %.1f s written to %s; %s"):format(units.plural(figures.requests, "request"),
+        one_in > 1 and "one key in " .. one_in or "all keys", figures.seconds,
+        parsed.output == "-" and "standard output" or parsed.output, lost_words(figures))
     if context.json and parsed.output ~= "-" then
         context:out_json("slate/capture/1", { server = server.name, file = parsed.output, requests = figures.requests,
             sample_ratio = 1 / one_in, seconds = figures.seconds, bytes = figures.bytes, skipped = figures.skipped,
