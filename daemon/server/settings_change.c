@@ -39,8 +39,11 @@ struct cache_settings settings_of_cache(const struct settings *s) {
         .warm_pct = (uint32_t)s->warm_lru_pct,
         .hot_factor_pct = settings_percent(s->hot_max_factor),
         .warm_factor_pct = settings_percent(s->warm_max_factor),
-        .s3fifo = {(uint32_t)s->s3fifo_small_percent, (uint32_t)s->s3fifo_ghost_percent,
-                   (uint32_t)s->s3fifo_promote_hits, (uint32_t)s->s3fifo_skip_percent},
+        .s3fifo = {.small_pct = (uint32_t)s->s3fifo_small_percent,
+                   .ghost_pct = (uint32_t)s->s3fifo_ghost_percent,
+                   .promote_hits = (uint32_t)s->s3fifo_promote_hits,
+                   .skip_pct = (uint32_t)s->s3fifo_skip_percent,
+                   .readmit_pct = 100},
         .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
     };
 }
