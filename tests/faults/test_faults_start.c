@@ -112,7 +112,7 @@ static bool start_fail_at_stop(int call, int error, int64_t n) {
 
 static void start_fail_each(const char *phase, bool (*fail_one)(int, int, int64_t), const char *claim) {
     const char *only = getenv("FAULTS_ONLY");
-    char of[200];
+    static char of[200]; /* `run` outlives this call */
     snprintf(of, sizeof of, "%s, %s", phase, shape->name);
     run.of = of;
     if (only != NULL && strcmp(only, phase) != 0) {
