@@ -28,11 +28,12 @@ function M.watch()
     return setmetatable({ list = {}, steps = {}, begins_s = {}, known = {} }, Incidents)
 end
 
-local function sample_of(now)
+--- The figures of a snapshot that are judged over time; nil where the server does not report them.
+function M.sample_of(now)
     local general = now.general
     return {
-        time_s = now.time_s, uptime_s = general.uptime, items = general.curr_items, gets = general.cmd_get,
-        hits = general.get_hits, flushes = general.cmd_flush,
+        time_s = now.time_s, pid = general.pid, uptime_s = general.uptime, items = general.curr_items,
+        gets = general.cmd_get, hits = general.get_hits, flushes = general.cmd_flush,
         requests = general.cmd_get and general.cmd_set and general.cmd_get + general.cmd_set
             + (general.cmd_touch or 0) or nil,
     }
@@ -347,7 +348,7 @@ end
 
 --- Takes the next snapshot. Returns what was found in it, in sentences: a list, empty mostly.
 function Incidents:add(now)
-    local last, sample, news = self.last, sample_of(now), {}
+    local last, sample, news = self.last, M.sample_of(now), {}
     self.last = sample
     if last and snapshot.is_restart(self.now, now) and sample.time_s > last.time_s then
         find_restart(self, last, sample, news)

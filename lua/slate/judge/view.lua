@@ -229,16 +229,6 @@ function M.course()
     return setmetatable({}, Course)
 end
 
-local function sample_of(now)
-    local general = now.general
-    return {
-        time_s = now.time_s, pid = general.pid, uptime_s = general.uptime, items = general.curr_items,
-        gets = general.cmd_get, hits = general.get_hits,
-        requests = general.cmd_get and general.cmd_set and general.cmd_get + general.cmd_set
-            + (general.cmd_touch or 0) or nil,
-    }
-end
-
 local function went_back(from, to)
     return to.gets and from.gets and to.gets < from.gets or to.requests and from.requests
         and to.requests < from.requests
@@ -246,7 +236,7 @@ end
 
 --- Takes the next snapshot. A restart or a reset of the counters clears the samples.
 function Course:add(now)
-    local last, sample = self[#self], sample_of(now)
+    local last, sample = self[#self], incident.sample_of(now)
     local is_restart = last and (last.pid ~= sample.pid or (last.uptime_s or 0) > (sample.uptime_s or 0))
     if is_restart or last and went_back(last, sample) then
         self.restart = is_restart and { items = last.items,
