@@ -402,7 +402,7 @@ struct cache_class_facts {
     /* bytes of the items whose head or tails are in the class, as clients count them */
     uint64_t items, requested_bytes;
     uint64_t list_items[EVICT_LISTS];
-    uint32_t list_age_s[EVICT_LISTS]; /* seconds since the last use of the list's oldest item */
+    uint32_t list_age_s[EVICT_LISTS]; /* seconds since the list's oldest item was stored or moved */
     uint32_t magazine_chunks;            /* free chunks in the partitions' magazines */
     /* seconds from the last use to the eviction, of the last evicted item */
     uint32_t evicted_age_s;

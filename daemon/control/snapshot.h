@@ -14,7 +14,7 @@ struct snapshot_class {
     uint64_t free_chunks;  /* in its pages and in the partitions' magazines */
     uint64_t items;
     uint64_t requested_bytes; /* bytes of its items, without the waste of chunks */
-    uint32_t age_s;        /* time since the next victim was last used; 0: there is none */
+    uint32_t age_s;           /* time since the oldest victim was stored or moved; 0: none */
     uint64_t evicted, outofmemory, get_hits, cmd_set; /* since the start */
     /* parts of `evicted`: items dropped to empty pages, and items dropped while slow readers held
      * much memory */

@@ -3,7 +3,7 @@
 local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
-require "support.world"
+local world = require "support.world"
 
 local FIXTURE <const> = "tests/fixtures/memcached-1.6.45-stats.txt"
 
@@ -204,6 +204,14 @@ describe("slated's stats", function()
         assert.truthy(#rig.names("evictions") > 0)
         assert.equal("RESET", rig.ask("stats reset"))
         assert.equal(0, #rig.names("evictions"))
+    end)
+
+    it("show as a class's age how long its oldest item has been there, also one that was read just now", function()
+        rig.start()
+        assert.equal("STORED", rig.ask("set a 0 0 1\r\nx"))
+        world.pass(100)
+        assert.equal("HD", rig.ask("mg a"))
+        assert.matches("items:1:age 10[01]", table.concat(rig.lines("stats items"), " "))
     end)
 
     it("of slated's own take no words that they do not know", function()

@@ -79,6 +79,24 @@ describe("starving", function()
         assert.equal(10.0, one.rows[2].life_s)
     end)
 
+    it("goes by all items that leave a class of a slated: evicted, expired and deleted ones", function()
+        local function kept_s(evicted, reclaimed, deleted, program)
+            local one = view.observer()
+            for i = 0, 3 do
+                local now = make(1000 + i, { [3] = class({ age = 2, evicted = evicted * i, reclaimed = reclaimed * i,
+                    delete_hits = deleted * i, crawler_reclaimed = 0 }) }, { evictions = i })
+                now.slated = program
+                one:observe(now)
+            end
+            return starving.lived_s(one.rows[1])
+        end
+        assert.equal(40.0, kept_s(100, 0, 0, "0.1.0"), "its queue's oldest item came two seconds ago")
+        assert.equal(20.0, kept_s(100, 60, 40, "0.1.0"))
+        assert.equal(50.0, kept_s(0, 80, 0, "0.1.0"), "nothing is evicted")
+        assert.equal(2, kept_s(0, 0, 0, "0.1.0"))
+        assert.equal(2, kept_s(100, 60, 40), "memcached does not count all")
+    end)
+
     it("shows no life longer than the server's, or than that of items from before its start", function()
         for age_s, life_s in pairs({ [15] = 23, [700] = 700 }) do
             local one = view.observer()

@@ -99,14 +99,14 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
     f->pinned_bytes = pinned_bytes(c);
 }
 
-/* How long ago a node was last used. For a flushed node: how long ago the flush was. */
+/* How long ago a node was stored or moved: reads move none. Flushed: the time since the flush. */
 static uint32_t stats_node_age_s(const struct node *n, struct item_clock clock, uint32_t now_s) {
-    uint32_t used_s = node_used_s(n);
-    if ((int32_t)(used_s - clock.flushed_s) <= 0) {
-        used_s = clock.flushed_s + 1;
+    uint32_t from_s = node_time_s(n);
+    if ((int32_t)(from_s - clock.flushed_s) <= 0) {
+        from_s = clock.flushed_s + 1;
     }
     now_s += clock.ahead_s;
-    return (int32_t)(now_s - used_s) > 0 ? now_s - used_s : 0;
+    return (int32_t)(now_s - from_s) > 0 ? now_s - from_s : 0;
 }
 
 /* The caller holds the queue's partition. */

@@ -30,7 +30,7 @@ static unsigned need_choose_random(struct automove_need *a, const struct snapsho
     return SLAB_CLASS_NONE;
 }
 
-/* For how long the items of a page of the class have not been used; free chunks never were. */
+/* For how long the oldest items of the class have had their place; free chunks hold none. */
 static uint32_t need_idle_s(const struct snapshot_class *c) {
     return c->free_chunks >= c->chunks_per_page ? UINT32_MAX : c->age_s;
 }

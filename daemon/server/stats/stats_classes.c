@@ -41,11 +41,11 @@ static uint64_t class_tail_age_s(const struct class_stats *c) {
     IF_TEMP(number_temp, gauge, items, U64, class_list_items(c, TEMP), \
             "items in the temporary queue of the class; shown when that is on") \
     SEGMENTED(age_hot, gauge, seconds, U64, class_list_age_s(c, HOT), \
-              "time since the oldest item of the hot queue was used") \
+              "time since the oldest item of the hot queue was stored or moved") \
     SEGMENTED(age_warm, gauge, seconds, U64, class_list_age_s(c, WARM), \
-              "time since the oldest item of the warm queue was used") \
+              "time since the oldest item of the warm queue was stored or moved") \
     ALWAYS(age, gauge, seconds, U64, class_tail_age_s(c), \
-           "time since the oldest item of the queue that evicts was used") \
+           "time since the oldest item of the queue that evicts was stored or moved") \
     ALWAYS(mem_requested, gauge, bytes, U64, c->facts->requested_bytes, \
            "header, key and value bytes of the items of the class") \
     ALWAYS(evicted, counter, items, U64, c->facts->counters.evicted, \

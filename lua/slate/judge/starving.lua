@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Which classes starve, and which class could give them pages. Pure; no I/O. slatectl and slatetop both run this.
 --
--- By Little's law the items that a class evicts have lived for items ÷ evictions a second, whatever its eviction
--- policy. (The age of the oldest item shows less: a policy that evicts new items first keeps a few old ones.) A class
--- starves when its items live short lives while another class would keep its own for several times as long after it has
--- given a page. The rule is for a judge that has seen several samples: one busy moment is no starving.
+-- By Little's law the items of a class live for items ÷ (items that leave a second), whatever its eviction policy.
+-- slated counts all that leave: evicted, expired and deleted ones. Of memcached only evictions are known; there the age
+-- of the oldest item bounds what a class is said to keep. A class starves when its items live short lives while another
+-- class would keep its own for several times as long after it has given a page. The rule is for a judge that has seen
+-- several samples: one busy moment is no starving.
 --
 -- Rows are of slate.judge.view.classes, with rates: id, pages, pages_delta, free_pages, items, age_s, evicted_per_s.
 --
@@ -78,11 +79,11 @@ function M.tail_age_s(row)
     return row.items ~= 0 and row.age_s or nil
 end
 
---- How long the evicted items of a class have lived: by Little's law, and not longer than its oldest item; nil if
--- neither is known.
+--- How long a class keeps its items: by all that leave; else by its evictions, but not longer than its oldest item;
+-- else by its oldest item; nil if nothing is known.
 function M.lived_s(row)
     local tail_s = M.tail_age_s(row)
-    return row.life_s and math.min(row.life_s, tail_s or math.huge) or tail_s
+    return row.stays_s or row.life_s and math.min(row.life_s, tail_s or math.huge) or tail_s
 end
 
 --- The age of the youngest tail of the classes that evict, else of all; nil if none has items. rows: of view.classes.
@@ -177,8 +178,8 @@ local function remember(judge, rows, about)
         -- A class that gave pages away evicted the items in these pages: such a sample shows no need.
         local gave = (row.pages_delta or 0) < 0
         one[1] = { evicted_per_s = not gave and row.evicted_per_s or 0, interval_s = gave and 0 or interval_s,
-            over_s = interval_s, filled_pages = (about.filled_pages or {})[row.id] or 0,
-            grew = (row.pages_delta or 0) > 0 }
+            left_per_s = row.left_per_s or 0, over_s = interval_s, grew = (row.pages_delta or 0) > 0,
+            filled_pages = (about.filled_pages or {})[row.id] or 0 }
         if was then
             table.move(was, 1, judge.samples - 1, 2, one)
         end
@@ -187,14 +188,16 @@ local function remember(judge, rows, about)
     judge.classes = classes
 end
 
--- Evictions a second over the stored samples; whether each of enough samples had some; whether the class got pages.
+-- Over the stored samples: evictions a second, and items a second that left; whether each of enough samples had
+-- evictions; whether the class got pages.
 local function mean_of(judge, state)
-    local evicted, over_s, is_steady, has_grown = 0, 0, #state >= judge.samples, false
+    local evicted, left, over_s, is_steady, has_grown = 0, 0, 0, #state >= judge.samples, false
     for _, sample in ipairs(state) do
         evicted, over_s = evicted + sample.evicted_per_s * sample.interval_s, over_s + sample.interval_s
+        left = left + sample.left_per_s * sample.interval_s
         is_steady, has_grown = is_steady and sample.evicted_per_s > 0, has_grown or sample.grew
     end
-    return over_s > 0 and evicted / over_s or 0, is_steady, has_grown
+    return evicted / math.max(over_s, 1e-3), left / math.max(over_s, 1e-3), is_steady, has_grown
 end
 
 -- True if the best donor keeps its items at least `times` times as long as this class, and apart_s longer. A donor of
@@ -240,18 +243,19 @@ local function judge_class(state, row, donors, about, all_per_s)
     end
 end
 
-local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "is_filling", "starves",
-    "lives_short", "is_worst", "advised" }
+local FIELDS <const> = { "stays_s", "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "is_filling",
+    "starves", "lives_short", "is_worst", "advised" }
 
 --- Takes the next sample of a server, and writes the judgement into its rows: mean_evicted_per_s over the judge's
--- samples, life_s (how long evicted items have lived, at most the server's uptime or the age of the oldest item; nil if
--- the class evicts nothing), evicts_lately (anything within ten seconds, also while the class gave pages away),
--- is_growing, is_filling (its free chunks will be used within a minute, or came within the last one) and starves (true
--- or false; absent, as evicts_lately and mean_evicted_per_s, if evictions are not reported). slate.judge.page_plan then
--- takes starves back where pages would bring nothing. about: time_s and interval_s of the sample; uptime_s of the
--- server, if known; filled_pages: by class id, the pages of chunks that it has filled since the sample before; by_hits:
--- pages go to where they bring most hits (automove utility), so lives need not be alike and only free pages count. Rows
--- of a sample that the judge has seen get the same values again. Cost: O(classes).
+-- samples, stays_s (how long items stay, at most the server's uptime or the age of the oldest item; nil if not all are
+-- known that leave, or none leaves), life_s (the same for a class that evicts, by its evictions if need be; nil if it
+-- evicts nothing), evicts_lately (anything within ten seconds, also while the class gave pages away), is_growing,
+-- is_filling (its free chunks will be used within a minute, or came within the last one) and starves (true or false;
+-- absent, as evicts_lately and mean_evicted_per_s, if evictions are not reported). slate.judge.page_plan then takes
+-- starves back where pages would bring nothing. about: time_s and interval_s of the sample; uptime_s of the server, if
+-- known; filled_pages: by class id, the pages of chunks that it has filled since the sample before; by_hits: pages go
+-- to where they bring most hits (automove utility), so lives need not be alike and only free pages count. Rows of a
+-- sample that the judge has seen get the same values again. Cost: O(classes).
 function Judge:observe(rows, about)
     if self.time_s == about.time_s then
         for _, row in ipairs(rows) do
@@ -265,12 +269,13 @@ function Judge:observe(rows, about)
     self.time_s = about.time_s
     local all_per_s = 0
     for _, row in ipairs(rows) do
-        local per_s
+        local per_s, left_per_s
         local state = self.classes[row.id]
-        per_s, state.is_steady, row.is_growing = mean_of(self, state)
+        per_s, left_per_s, state.is_steady, row.is_growing = mean_of(self, state)
         -- No item has lived longer than the server, except items from before its start (-e).
         local longest_s = about.uptime_s and math.max(about.uptime_s, M.tail_age_s(row) or 0) or math.huge
-        row.life_s = per_s > 0 and math.min((row.items or 0) / per_s, longest_s) or nil
+        row.stays_s = left_per_s > 0 and math.min((row.items or 0) / left_per_s, longest_s) or nil
+        row.life_s = per_s > 0 and (row.stays_s or math.min((row.items or 0) / per_s, longest_s)) or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
         row.evicts_lately = state.evicted_at_s ~= nil and state.evicted_at_s > about.time_s - limits.lately_s
         row.is_filling = is_filling(state, row, about.time_s)

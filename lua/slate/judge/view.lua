@@ -72,7 +72,7 @@ local function slack_by_id(now)
     return by_id
 end
 
-local function class_row(class, before, rates)
+local function class_row(class, before, rates, is_slated)
     local page_chunks = class.chunks_per_page
     return {
         id = class.id, chunk_bytes = class.chunk_size, pages = class.total_pages,
@@ -80,6 +80,9 @@ local function class_row(class, before, rates)
         used_ratio = ratio(class.used_chunks, class.total_chunks),
         free_pages = ratio(sum(class.free_chunks, class.free_chunks_end), page_chunks), items = class.number,
         get_hits_per_s = rates.get_hits_per_s, set_per_s = rates.cmd_set_per_s, evicted_per_s = rates.evicted_per_s,
+        -- memcached does not count by class the expired items that a read finds, and its crawler comes rarely
+        left_per_s = is_slated and sum(rates.evicted_per_s, rates.reclaimed_per_s, rates.crawler_reclaimed_per_s,
+            rates.delete_hits_per_s) or nil,
         out_of_memory_per_s = rates.outofmemory_per_s, age_s = class.age,
     }
 end
@@ -179,7 +182,7 @@ function M.classes(now, before, rates, judge)
     local rates_by_id = rates and snapshot.by_id(rates) or {}
     local rows, slack, filled = {}, slack_by_id(now), {}
     for i, class in ipairs(now.classes) do
-        rows[i] = class_row(class, earlier[class.id], rates_by_id[class.id] or {})
+        rows[i] = class_row(class, earlier[class.id], rates_by_id[class.id] or {}, now.slated ~= nil)
         rows[i].slack_ratio = slack[class.id]
         -- The idle time of evicted items: less than the tail's age if the policy evicts new items first.
         local last_s = (rows[i].evicted_per_s or 0) > 0 and class.evicted_time
