@@ -43,6 +43,14 @@ static void limit_read(struct tuner *t) {
     t->limit_seen = limit;
 }
 
+/* Why no page left: what ended the move or, if no class could give a page, what holds all pages. */
+static const char *limit_why(const struct tuner *t, const struct current_move *c) {
+    return c->move.from != SLAB_CLASS_NONE ? t->mover.result.why_not
+           : cache_evicts(t->cache)        ? "no class has a page beyond its last"
+                                           : "items are not evicted (-M), and in no class do the "
+                                             "free chunks hold the items of a page";
+}
+
 /* A class may give its last page only once after a limit was lowered. If items are stored in the
  * class later, it takes a first page over the limit again (cache/alloc/chunk_alloc.c): these two
  * would alternate without end. */
@@ -77,6 +85,8 @@ void limit_move_ended(struct tuner *t, const struct current_move *c, unsigned mo
         class_set_add(&t->limit_emptied, c->move.from);
     }
     t->limit_retry_us = moved > 0 || t->limit_last ? 0 : now_us + LIMIT_RETRY_US;
+    atomic_store_explicit(&t->limit_why, t->limit_retry_us == 0 ? NULL : limit_why(t, c),
+                          memory_order_relaxed);
 }
 
 /* --- the heap --- */

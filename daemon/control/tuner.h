@@ -101,6 +101,7 @@ struct tuner_facts {
     bool     moving; /* pages are on the move, or a request is not done yet */
     /* pages still to be given back after the memory limit was lowered */
     uint32_t pages_over;
+    const char *over_why; /* why the last search for such a page found none; NULL: it found one */
     uint64_t crawler_starts;
     struct move_result moved; /* by all moves but those of sets with nothing left */
 };

@@ -113,6 +113,7 @@ struct tuner {
     bool               limit_last;    /* the next page may be a class's last */
     /* the next search for pages over the limit, after one found none */
     uint64_t           limit_retry_us;
+    _Atomic(const char *) limit_why; /* as of tuner_facts.over_why; any thread reads it */
     struct heap_shrink heap_shrink;
     /* the decision that is carried out: its next move, the pages that have moved, whether the
      * decision was made at need, and whether a move is under way */

@@ -157,6 +157,7 @@ static void tuner_take_config(struct tuner *t, struct cache *cache,
     t->by_hand = cfg->by_hand;
     t->epoch_us = cfg->by_hand ? 0 : clock_unix_ms() * 1000 - clock_mono_us();
     t->reassign = cfg->reassign;
+    t->limit_why = cfg->reassign ? NULL : "pages may not move (-o no_slab_reassign)";
     t->policy_dir = cfg->policy_dir;
     t->on_failure = cfg->on_failure;
     t->on_failure_arg = cfg->on_failure_arg;
@@ -271,6 +272,7 @@ void tuner_facts(struct tuner *t, struct tuner_facts *f) {
                   atomic_load_explicit(&t->moving, memory_order_relaxed),
         .crawling = atomic_load_explicit(&t->crawler.running, memory_order_relaxed),
         .pages_over = limit_pages_over(t),
+        .over_why = atomic_load_explicit(&t->limit_why, memory_order_relaxed),
         .crawler_starts = atomic_load_explicit(&t->crawler.starts, memory_order_relaxed),
         .moved = move_log_sums(&t->moves),
     };

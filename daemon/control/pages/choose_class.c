@@ -1,6 +1,6 @@
 /* Chooses the class that gives pages when any class may, and how many before the next choice. First
  * come classes whose free chunks fill whole pages, because all items of a page have room in these
- * chunks. Then comes the class whose pages are worth least. */
+ * chunks. Then comes the class whose pages are worth least, unless nothing may be evicted. */
 #include "control/pages/choose_class.h"
 
 #include "control/pages/drain.h"
@@ -121,7 +121,7 @@ static bool choose_class_step(void *arg, uint64_t now_us) {
     (void)now_us;
     if (!c->no_room) {
         c->no_room = class_probe_room(c);
-        return c->move->from == SLAB_CLASS_NONE;
+        return c->move->from == SLAB_CLASS_NONE && (!c->no_room || cache_evicts(c->cache));
     }
     return class_compare_next(c);
 }
@@ -149,6 +149,6 @@ bool class_choice_begin(struct class_choice *c, struct pace *pace, struct cache 
 }
 
 bool class_choice_found(struct class_choice *c) {
-    c->move->pages = c->donors == 1 ? c->wanted : c->move->pages;
+    c->move->pages = c->donors == 1 && cache_evicts(c->cache) ? c->wanted : c->move->pages;
     return c->move->from != SLAB_CLASS_NONE;
 }

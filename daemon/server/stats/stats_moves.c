@@ -18,6 +18,9 @@
     X(over_limit, gauge, pages, U64, t.pages_over, \
       "pages over the memory limit: first pages of classes, and those to be given back after the " \
       "limit was lowered") \
+    X(over_limit_why, text, reason, TEXT, \
+      t.pages_over > 0 && t.over_why != NULL ? t.over_why : "none", \
+      "why the last search for a page to give back found none") \
     X(steals, counter, pages, U64, cache.counters.page_steals, \
       "pages that a set with nothing left took at once from another class") \
     X(given_up, counter, pages, U64, t.moved.given_up - b.moved.given_up, \

@@ -196,6 +196,27 @@ TEST(test_the_roomiest_class_gives) {
     rig_close(&r);
 }
 
+/* Classes take their first pages over the limit. Without evictions the limit waits until the free chunks of a class hold the items of a page. */
+TEST(test_without_evictions_no_page_moves_for_the_limit_before_there_is_room) {
+    struct rig r;
+    rig_open(&r, 16, &evict_slru, false);
+    fill_pages(&r, SMALL_FIRST, SMALL, 6);
+    fill_sizes(&r);
+    uint32_t over = limit_pages_over(r.t);
+    struct tuner_facts f;
+    step_for(&r, 10 * 1000 * 1000);
+    tuner_facts(r.t, &f);
+    ok(over > 0 && f.pages_over == over, "%u pages are over the limit, and stay there", over);
+    ok(newest(r.t).number == 0 && f.moved.given_up == 0 && f.moved.did.rescued == 0, "no move is tried");
+    ok(f.over_why != NULL && strstr(f.over_why, "items are not evicted (-M)") != NULL, "because: %s", f.over_why);
+    make_room(&r, SMALL_FIRST, SMALL, 2);
+    step_for(&r, 10 * 1000 * 1000);
+    tuner_facts(r.t, &f);
+    ok(f.moved.pages >= 2 && f.pages_over == over - f.moved.pages && f.moved.given_up == 0 && f.moved.did.evicted == 0,
+       "once the items have room, %u pages go, and nothing is lost", (unsigned)f.moved.pages);
+    rig_close(&r);
+}
+
 TEST(test_pages_that_cannot_be_had) {
     enum { PAGES = 4, HUGE = 200 << 10 };
     struct rig r;

@@ -56,7 +56,9 @@ local function out_text(context, totals, moves, wide)
     end
     if (totals.over_limit or 0) > 0 then
         local pages = require("slate.base.units").plural(totals.over_limit, "page")
-        head[#head + 1] = { "limit", pages .. " still to be given back" }
+        local why = totals.over_limit_why
+        why = why and why ~= "none" and ": " .. why or ""
+        head[#head + 1] = { "limit", pages .. " still to be given back" .. why }
     end
     head[#head + 1] = { "so far", ("%s moved, %.0f taken by stores that found nothing to evict; "
         .. "%.0f items rescued, %.0f lost; %.0f put back"):format(
