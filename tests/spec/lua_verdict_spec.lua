@@ -115,15 +115,16 @@ describe("the verdict", function()
     end)
 
     -- After the change this share of 1,000 gets a second, each 100 of which evict ten items; flushes at a second.
-    local function with_traffic(share, flush_at)
+    local function with_traffic(share, flush_at, to)
         local one, gets, hits, evictions = view.observer(), 0, 0, 0
-        for second = -12, 12 do
+        for second = -12, to or 12 do
             one:observe(snapshots.make(1000 + second, {}, { cmd_get = gets, get_hits = hits, evictions = evictions,
                 uptime = 5000 + second, cmd_flush = flush_at and second >= flush_at and 1 or 0 }))
             local more = second < 0 and 1000 or 1000 * share
             gets, hits, evictions = gets + more // 1, hits + more * 0.7 // 1, evictions + more // 10
         end
-        return one:outcome(1000, 1000)
+        local outcome, text = one:outcome(1000, 1000)
+        return outcome, text, one
     end
 
     it("counts evictions for each read, so that less traffic is no success", function()
@@ -136,9 +137,11 @@ describe("the verdict", function()
         assert.equal("traffic fell by 100%: not judged", (select(2, with_traffic(0))))
     end)
 
-    it("is not given where the cache was flushed in between", function()
-        local outcome, text = with_traffic(1, 3)
-        assert.same({ "the cache was flushed meanwhile: not judged", -1 }, { text, outcome.drift })
+    it("is not given where the cache was flushed in between, which it says at once", function()
+        for at, to in pairs({ [3] = 12, [0] = 0, [1] = 1, [-9] = 0 }) do
+            local outcome, text = with_traffic(1, at, to)
+            assert.same({ "the cache was flushed meanwhile: not judged", "flush" }, { text, outcome.not_judged })
+        end
         assert.equal("hits 70.0%, as before, evictions as before", (select(2, with_traffic(1))))
     end)
 
@@ -172,10 +175,33 @@ describe("the verdict", function()
         assert.is_nil((view.observer():outcome(0, 0)))
     end)
 
-    it("begins anew after a restart", function()
-        local one = seen(5, function() return 500 end)
-        one:observe(snapshots.make(1006, {}, { cmd_get = 10, get_hits = 5, uptime = 1, pid = 2 }))
-        assert.is_nil((one:outcome(1000, 1000)))
+    it("says at once that the server restarted, or its counters were reset, and begins anew", function()
+        for name, after in pairs({
+            restart = { "the server restarted meanwhile: not judged", { uptime = 1, pid = 2 } },
+            reset = { "the counters were reset meanwhile: not judged", { uptime = 5006 } },
+        }) do
+            local one = seen(5, function() return 500 end)
+            after[2].cmd_get, after[2].get_hits = 10, 5
+            one:observe(snapshots.make(1006, {}, after[2]))
+            local outcome, text = one:outcome(1000, 1005)
+            assert.same({ after[1], name, 1 }, { text, outcome.not_judged, outcome.for_s })
+            assert.is_nil((one:outcome(1006, 1006)), "a change that was made then")
+        end
+    end)
+
+    it("is known beforehand not to count after a flush, while the cache fills, and while hits rise or fall", function()
+        local function caveat(f) return seen(0, f).past:caveat() end
+        local function flat() return 700, 100, 0, 50000 end
+        assert.is_nil(caveat(flat))
+        assert.equal("the cache is still filling: a rise of hits will not count as the effect of the change",
+            caveat(filling(9, function() return 700 end)))
+        assert.equal("hits rise before the change already: if they go on so, that will not count as its effect",
+            caveat(function(second) return 710 + 10 * second end))
+        assert.equal("hits fall before the change already: if they go on so, that will not count as its effect",
+            caveat(function(second) return 610 - 10 * second end))
+        local _, _, one = with_traffic(1, -3, 0)
+        assert.equal("the cache was just flushed: the change will not be judged", one.past:caveat())
+        assert.is_nil(view.observer().past:caveat())
     end)
 end)
 
@@ -190,7 +216,8 @@ describe("the accuracy of predictions", function()
         end
         entries[1 + 2].measured_error = 0.001 -- that one was outside
         entries[#entries + 1] = { predicted_change = 0.5, measured_change = 0, drift = 1 } -- hits rose without the move
-        assert.same({ predictions = 10, median = 0.05, p90 = 0.09, within = 3, left_out = 1 },
+        entries[#entries + 1] = { predicted_change = 0.5, not_judged = "restart" }
+        assert.same({ predictions = 10, median = 0.05, p90 = 0.09, within = 3, left_out = 2 },
             audit.accuracy(entries))
     end)
 end)

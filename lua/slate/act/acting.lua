@@ -422,7 +422,8 @@ function Acting:words()
         local left_s = math.max(0, math.ceil(trial.begun_s + trial.minutes * 60 - clock.steady_s()))
         return ("trial, back in %d:%02d unless kept (K): %s"):format(left_s // 60, left_s % 60, trial.title)
     elseif outcome and outcome.found then
-        return ("%s: %s%s"):format(outcome.title, outcome.found.words, #self.undo > 0 and "; u undoes" or "")
+        return ("%s: %s%s"):format(outcome.title, outcome.found.words,
+            #self.undo > 0 and outcome.found.not_judged ~= "restart" and "; u undoes" or "")
     end
     return ""
 end

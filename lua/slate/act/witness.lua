@@ -40,20 +40,27 @@ function M.predict(client, witness, src, dst, pages)
     return made, made and "expected (95%): " .. verdict.prediction_words(made) or why
 end
 
--- Shows the server to an observer for for_s seconds. True; or nil, message, code.
-local function watch(context, client, one, for_s)
-    local until_s = clock.steady_s() + for_s
+-- Shows the server to an observer for for_s seconds, or until ends() is true. ends: nil, or the observation goes on
+-- over another connection when one breaks. True and the client in use; or nil, message, code.
+local function watch(context, client, one, for_s, ends)
+    local until_s, now, message, code = clock.steady_s() + for_s, nil, nil, nil
     while true do
-        local now, message, code = context:snapshot(client)
-        if not now then
+        if client then
+            now, message, code = context:snapshot(client)
+        end
+        local left_s = until_s - clock.steady_s()
+        if now then
+            one:observe(now)
+            if left_s <= 0 or ends and ends() then
+                return true, client
+            end
+        elseif left_s <= 0 or not ends then
             return nil, message, code
         end
-        one:observe(now)
-        local left_s = until_s - clock.steady_s()
-        if left_s <= 0 then
-            return true
+        clock.sleep(math.min(EVERY_S, math.max(0, left_s)))
+        if not now then
+            client, message, code = context:meet()
         end
-        clock.sleep(math.min(EVERY_S, left_s))
     end
 end
 
@@ -64,26 +71,44 @@ function M.before(context, client, for_s)
     if not ok then
         return nil, message, code
     end
+    local caveat = one.past:caveat()
+    if caveat then
+        context:print_note(caveat)
+    end
     return { observer = one, for_s = for_s, began_s = one.now.time_s }
 end
 
---- Watches after the change, and records what came of it with the change of this id (nil: none is on record) and the
--- items that the change is known to have cost (may be nil). Returns the outcome with its words in the field words; or
--- nil, message, code. The change stays in any case.
-function M.after(context, client, witness, id, items_lost)
-    local one = witness.observer
-    local ok, message, code = watch(context, client, one, 0)
-    local ended_s = ok and one.now.time_s
-    if ok then
-        ok, message, code = watch(context, client, one, witness.for_s)
+-- The settings that were changed, as they are after a restart: words. changes: { name, is }.
+local function settings_words(context, client, changes)
+    local settings = require "slate.facts.settings"
+    local values, parts = require("slate.facts.runtime").read(client, context.who), {}
+    for _, change in ipairs(values and changes or {}) do
+        local now = settings.value(values, change.name, tostring(change.is)) or "not known"
+        parts[#parts + 1] = ("; %s is %s%s"):format(change.name,
+            settings.same(change.name, tostring(change.is), now) and "still " or "", now)
     end
+    return table.concat(parts)
+end
+
+--- Watches after the change until its time is over, or nothing can be judged any more; records what came of it with the
+-- change of this id (nil: none is on record) and the items that the change is known to have cost (may be nil).
+-- changes: { name, is } of each setting that was changed; nil for none. Returns the outcome with its words in the
+-- field words; or nil, message, code. The change stays in any case, unless the server was restarted.
+function M.after(context, client, witness, id, items_lost, changes)
+    local one, ended_s = witness.observer, nil
+    local ok, last, code = watch(context, client, one, witness.for_s, function()
+        ended_s = ended_s or one.now.time_s
+        local found = one:outcome(witness.began_s, ended_s)
+        return found and found.not_judged and found.not_judged ~= "traffic"
+    end)
     if not ok then
-        return nil, "the change is made, but its outcome is unknown: " .. message, code
+        return nil, "the change is made, but its outcome is unknown: " .. last, code
     end
     local outcome, words = one:outcome(witness.began_s, ended_s, items_lost)
     if not outcome then
         return { words = "too little traffic to judge the outcome" }
     end
+    words = outcome.not_judged == "restart" and words .. settings_words(context, last, changes or {}) or words
     outcome.words, outcome.predicted = words, witness.predicted
     audit.note_outcome(context, id, outcome)
     return outcome

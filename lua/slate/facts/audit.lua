@@ -65,7 +65,7 @@ local OUTCOME <const> = { predicted_change = "predicted_change", predicted_least
 --- All entries of a text, the oldest first; other lines are skipped. An entry has the outcome of its change: outcome,
 -- the words; and for the hit ratio, if known, predicted_change, predicted_least, predicted_most, measured_change, its
 -- standard error (measured_error) and drift (1: it rose before the change already, the cache was still filling, or the
--- load changed; -1: it fell so).
+-- load changed; -1: it fell so); and not_judged ("restart", "reset", "flush" or "traffic": why nothing is known).
 function M.entries(text)
     local list, by_id = {}, {}
     for line in text:gmatch("[^\n]+") do
@@ -78,6 +78,7 @@ function M.entries(text)
             for to, from in pairs(OUTCOME) do
                 of[to] = type(entry[from]) == "number" and entry[from] or nil
             end
+            of.not_judged = type(entry.not_judged) == "string" and entry.not_judged or nil
             of.measured_change = of.hit_ratio_after and of.hit_ratio_before and of.hit_ratio_after - of.hit_ratio_before
         end
     end
@@ -127,18 +128,19 @@ end
 
 local DEVIATIONS <const> = 1.96 -- 19 of 20 values of a normal distribution are so near to the mean
 
---- The accuracy of predictions, from the entries with a prediction and an outcome. It leaves out hit ratios that moved
--- before the change already: the effect of the change on them is unknown. { predictions (a count), median, p90 (errors
--- of the hit ratio), within (how many outcomes were between the least and the most predicted, but for the error of
--- measuring them), left_out (how many hit
--- ratios moved before) }; without predictions, the first is 0, and median, p90 and within are absent.
+--- The accuracy of predictions, from the entries with a prediction and an outcome. It leaves out changes that were not
+-- judged, and hit ratios that moved before the change already: the effect is unknown. { predictions (a count), median,
+-- p90 (errors of the hit ratio), within (how many outcomes were between the least and the most predicted, but for the
+-- error of measuring them), left_out (how many were left out) }; without predictions, the first is 0, and median, p90
+-- and within are absent.
 function M.accuracy(entries)
     local off, within, left_out = {}, 0, 0
     for _, entry in ipairs(entries) do
         local predicted, measured = tonumber(entry.predicted_change), tonumber(entry.measured_change)
         local least, most = tonumber(entry.predicted_least), tonumber(entry.predicted_most)
-        left_out = left_out + (predicted and measured and entry.drift and 1 or 0)
-        if predicted and measured and not entry.drift then
+        local is_left_out = entry.not_judged or measured and entry.drift
+        left_out = left_out + (predicted and is_left_out and 1 or 0)
+        if predicted and measured and not is_left_out then
             off[#off + 1] = math.abs(predicted - measured)
             local chance = DEVIATIONS * (tonumber(entry.measured_error) or 0)
             within = within + (least and most and measured >= least - chance and measured <= most + chance and 1 or 0)
@@ -252,7 +254,8 @@ function M.outcome_fields(outcome)
     return {
         predicted_change = predicted.hit_ratio_change, predicted_least = predicted.least,
         predicted_most = predicted.most,
-        words = outcome.words, for_s = outcome.for_s, drift = outcome.drift, items_lost = outcome.items_lost,
+        words = outcome.words, for_s = outcome.for_s, drift = outcome.drift, not_judged = outcome.not_judged,
+        items_lost = outcome.items_lost,
         hit_ratio_before = before.hit_ratio, hit_ratio_after = after.hit_ratio,
         hit_ratio_error = before.error and after.error and math.sqrt(before.error ^ 2 + after.error ^ 2),
         evictions_before_per_s = before.evictions_per_s, evictions_after_per_s = after.evictions_per_s,

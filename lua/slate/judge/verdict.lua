@@ -351,16 +351,20 @@ end
 
 --- What came of a change that was made between two times, in seconds; events during the change belong to neither side.
 -- Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), drift (of hits that may
--- have another cause than the change: 1 if hits rose before it already, would rise because the cache was still filling,
--- or rose while the load changed, -1 if hits fell so; else nil), filling (true if the cache was; else nil), shift (the
--- share of the requests that went to other classes than before, if hits may have changed for that; else nil), flushed
--- (true if the cache was; else nil), traffic (the reads a second as a share of those before, if these are too few to
--- judge; else nil), items_lost (by page moves, since the change began; nil if not reported), for_s (since the change
--- ended) }; or nil if too little was seen.
+-- have another cause than the change: 1 if hits rose before it already, would rise because the cache was still
+-- filling, or rose while the load changed, -1 if hits fell so; else nil), filling (true if the cache was; else nil),
+-- shift (the share of the requests that went to other classes than before, if hits may have changed for that; else
+-- nil), not_judged ("flush": in that time, which shows at once; "traffic": fell so far that nothing can be judged;
+-- else nil), traffic (then the reads a second as a share of those before), items_lost (by page moves, since the change
+-- began; nil if not reported), for_s (since the change ended) }; or nil if too little was seen.
 function Past:outcome(began_s, ended_s)
     local turn, last = last_until(self, began_s), self[#self]
     local first = first_from(self, began_s - limits.lately_s)
-    if not turn or first.time_s >= turn.time_s or last.time_s - ended_s < limits.verdict_least_s then
+    if not turn or first.time_s >= turn.time_s then
+        return nil
+    elseif (increase(first, last, "flushes") or 0) > 0 then
+        return { not_judged = "flush", before = M.between(first, turn), after = {}, for_s = last.time_s - ended_s }
+    elseif last.time_s - ended_s < limits.verdict_least_s then
         return nil
     end
     local start = first_from(self, math.max(ended_s, last.time_s - limits.lately_s))
@@ -371,16 +375,31 @@ function Past:outcome(began_s, ended_s)
     local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
     local shift = start ~= last and load_shift(first, turn, start, last) or 0
     shift = shift >= math.max(limits.verdict_shift_least_ratio, change) and shift or nil
-    local flushed = (increase(first, last, "flushes") or 0) > 0 or nil
     local traffic = (before.reads_per_s or 0) > 0 and after.reads_per_s and after.reads_per_s / before.reads_per_s
     traffic = traffic and traffic < limits.verdict_traffic_least_ratio and traffic or nil
     local by_load = shift and ((after.hit_ratio or 0) < (before.hit_ratio or 0) and -1 or 1)
-    by_load = (flushed or traffic) and -1 or by_load
+    by_load = traffic and -1 or by_load
     return {
         before = before, after = after, drift = filling and 1 or by_load or drift_of(self, first, turn),
-        filling = filling, shift = shift, flushed = flushed, traffic = traffic,
+        filling = filling, shift = shift, not_judged = traffic and "traffic" or nil, traffic = traffic,
         items_lost = increase(turn, last, "lost"), for_s = last.time_s - ended_s,
     }
+end
+
+--- Why a rise or a fall of hits will not be the effect of a change that is made now: words; nil if it may be.
+function Past:caveat()
+    local last = self[#self]
+    local first = last and first_from(self, last.time_s - limits.lately_s)
+    if not last or first == last then
+        return nil
+    elseif (increase(first, last, "flushes") or 0) > 0 then
+        return "the cache was just flushed: the change will not be judged"
+    elseif was_filling(self, first, last) then
+        return "the cache is still filling: a rise of hits will not count as the effect of the change"
+    end
+    local drift = drift_of(self, first, last)
+    return drift and ("hits %s before the change already: if they go on so, that will not count as its effect")
+        :format(drift > 0 and "rise" or "fall") or nil
 end
 
 --- The figures from a time on, as far as they were seen: { for_s (the seconds seen), reads, hit_ratio, evictions_per_s,
@@ -431,20 +450,21 @@ local function evictions_in_words(before, after)
     return ("evictions %s -> %s%s"):format(units.rate(was), units.rate(is), unit), is > was
 end
 
--- Why nothing can be said about a change; nil if it can.
-local function not_judged(outcome)
-    return outcome.flushed and "the cache was flushed meanwhile: not judged"
-        or outcome.traffic and ("traffic fell by %s: not judged"):format(units.percent(1 - outcome.traffic, 0)) or nil
-end
+-- Why nothing can be said about a change.
+local NOT_JUDGED <const> = {
+    restart = function() return "the server restarted meanwhile" end,
+    reset = function() return "the counters were reset meanwhile" end,
+    flush = function() return "the cache was flushed meanwhile" end,
+    traffic = function(outcome) return "traffic fell by " .. units.percent(1 - outcome.traffic, 0) end,
+}
 
 --- An outcome in words, without the change: "hits 71.2% -> 77.2%, evictions/get -51%, 9 items lost"; "" when nothing is
--- known. Where the traffic fell or the cache was flushed, only that. A cache that was filling hits more, and evicts
--- more, whatever the change was.
+-- known. Where it is not judged, only the reason. A cache that was filling hits more, and evicts more, whatever the
+-- change was.
 function M.verdict_words(outcome)
     local drift = not outcome.filling and not outcome.shift and outcome.drift
-    local reason = not_judged(outcome)
-    if reason then
-        return reason
+    if outcome.not_judged then
+        return NOT_JUDGED[outcome.not_judged](outcome) .. ": not judged"
     end
     local hits, hits_change = hits_in_words(outcome.before, outcome.after, drift)
     local evictions, evicts_more = evictions_in_words(outcome.before, outcome.after)

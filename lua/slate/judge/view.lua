@@ -349,6 +349,7 @@ function Observer:observe(now)
     if is_set_back or rates and rates.reset then
         self.judge, self.past, self.recent = starving.judge(), verdict.past(), verdict.recent()
         self.advised, self.curves = nil, nil
+        self.anew = rates and { time_s = now.time_s, name = snapshot.is_restart(before, now) and "restart" or "reset" }
     end
     self.past:add(now)
     self.course:add(now)
@@ -391,7 +392,9 @@ end
 -- words; nil if too little is known. items_lost: the items that the change is known to have cost, or nil.
 function Observer:outcome(began_s, ended_s, items_lost)
     local outcome = self.past:outcome(began_s, ended_s)
-    if outcome and items_lost then -- slated counts its mover's evictions with all evictions
+    if self.anew and self.anew.time_s > began_s then
+        outcome = { not_judged = self.anew.name, before = {}, after = {}, for_s = self.now.time_s - ended_s }
+    elseif outcome and items_lost then -- slated counts its mover's evictions with all evictions
         outcome.items_lost = math.max(outcome.items_lost or 0, items_lost)
     end
     local words = outcome and verdict.verdict_words(outcome) or ""

@@ -95,8 +95,8 @@ local function accuracy(context, entries, words)
             found.predictions))
     end
     if found.left_out > 0 then
-        context:out(("%s left out: hits rose or fell without the change\n"):format(units.plural(found.left_out,
-            "prediction")))
+        context:out(("%s left out: not judged, or hits rose or fell without the change\n"):format(
+            units.plural(found.left_out, "prediction")))
     end
     context:out(words(#entries), "\n")
     return 0

@@ -63,7 +63,7 @@ function M.apply(context, client, steps, dry_run, verdict_s)
     end
     if seen then
         local message
-        outcome, message = witness.after(context, client, seen, changes[#changes].id)
+        outcome, message = witness.after(context, client, seen, changes[#changes].id, nil, changes)
         if not outcome then
             context:print_note(message)
         end

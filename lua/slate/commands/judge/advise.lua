@@ -110,7 +110,8 @@ local function apply(context, client, parsed, plan, one)
             steps = require("slate.base.json").array(results),
             outcome = outcome and require("slate.facts.audit").outcome_fields(outcome) })
     else
-        context:out(outcome and outcome.words .. "\n" or "", "slatectl undo takes all of these moves back\n")
+        context:out(outcome and outcome.words .. "\n" or "", (outcome or {}).not_judged ~= "restart"
+            and "slatectl undo takes all of these moves back\n" or "")
     end
     return 0
 end
