@@ -5,6 +5,8 @@ local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
 local history = require "slate.judge.history"
 local incident = require "slate.judge.incident"
+local record = require "slate.facts.record"
+local record_line = require "slate.facts.record_line"
 local snapshots = require "support.snapshots"
 local snapshot = require "slate.facts.snapshot"
 local view = require "slate.judge.view"
@@ -229,6 +231,57 @@ describe("incidents", function()
             now.time_s = now.time_s - (i > 100 and 500 or 0)
             assert.same({}, watch:add(now))
         end
+    end)
+
+    -- The snapshots of a load as the lines of a recording; a text is read back as `doctor --recording` reads it.
+    local function recorded(of, seconds)
+        local one, chain, lines = server(of), record_line.chain(true), {}
+        while one.t <= seconds do
+            lines[#lines + 1] = chain:encode(one:sample()) .. "\n"
+        end
+        return table.concat(lines)
+    end
+
+    local function read_back(text)
+        local file <close> = io.tmpfile()
+        file:write(text)
+        file:seek("set")
+        return record.read(file, "torn")
+    end
+
+    it("are none in recordings that were torn within lines, and went on", function()
+        for _, of in ipairs({ CALM[3][2], CALM[5][2], CALM[7][2] }) do
+            local text, kept = recorded(of, of == CALM[7][2] and 3000 or 300), 0
+            for i = 1, 12 do
+                local from = math.random(#text)
+                local to = text:find("\n", math.min(#text, from + math.random(({ 9, 900, 9000 })[i % 3 + 1]) - 1))
+                local list = read_back(text:sub(1, from) .. text:sub((to or #text) + i % 2))
+                kept = kept + (list and 1 or 0)
+                for _, episode in ipairs(list and history.of(list, nil, {}) or {}) do
+                    assert.is_nil(episode.is_incident, ("%s SEED=%d"):format(episode.what, SEED))
+                end
+            end
+            assert.is_true(kept > 6, kept)
+        end
+    end)
+
+    it("are none where the load is another after a gap, and findings of both sides are two", function()
+        local function of(t)
+            local is_later = t > 200
+            return { rate = 2000, ratio = is_later and 0.3 or 0.8, items = is_later and 2e4 or 1e5,
+                step_s = t == 200 and HOUR_S or 2 }
+        end
+        assert.equal("", words((watched(of, HOUR_S + 400))))
+        local list, times = read_back(recorded(of, HOUR_S + 400)), {}
+        local function starves(known)
+            local name = known.now.time_s % 20 < 10 and "starving" or "no_relief"
+            return { { name = name, class = 5, severity = "warning", what = name, todo = "-", hits_lost_per_s = 1 } }
+        end
+        for _, episode in ipairs(assert(history.of(list, starves, {}))) do
+            times[#times + 1] = ("%s %d"):format(episode.what, episode.last_s - episode.first_s)
+            assert.is_true(episode.cost_hits <= 200, episode.cost_hits)
+        end
+        assert.same({ "starving 200", "starving 200" }, times)
     end)
 
     it("are findings of a live server for a minute, and lead the history by their cost", function()

@@ -12,29 +12,47 @@ local M = {}
 
 local NOBODY <const> = "an unknown author"
 
--- Adds a finding to its episode, or begins one.
-local function add_to_episode(episodes, at, finding, time_s, interval_s)
-    local key = ("%s %s"):format(finding.name, finding.class or "")
-    local episode = at[key] or { first_s = time_s, samples = 0 }
-    if not at[key] then
+-- The time within which a finding that comes again is the same one: a gap between snapshots is longer.
+local function joined_within_s(list)
+    local steps = {}
+    for i = 2, #list do
+        steps[i - 1] = list[i].time_s - list[i - 1].time_s
+    end
+    table.sort(steps)
+    return math.max(limits.incident_shown_s, 2 * (steps[#steps // 2 + 1] or 0))
+end
+
+-- Adds a finding to its episode, or begins one. A class that starves now and then has one remedy, that of starving.
+local function add_to_episode(episodes, at, finding, time_s, interval_s, joined_s)
+    local function open_one(name)
+        local one = at[("%s %s"):format(name, finding.class or "")]
+        return one and time_s - one.last_s <= joined_s and one or nil
+    end
+    if finding.name == "no_relief" and open_one("starving") then
+        return
+    end
+    local episode = open_one(finding.name)
+    if not episode then
+        episode = { first_s = time_s, samples = 0 }
         for name, value in pairs(finding) do
             episode[name] = value
         end
-        episode.hits_lost_per_s, at[key], episodes[#episodes + 1] = nil, episode, episode
+        episode.hits_lost_per_s, episodes[#episodes + 1] = nil, episode
+        at[("%s %s"):format(finding.name, finding.class or "")] = episode
     end
     episode.last_s, episode.samples = time_s, episode.samples + 1
     if finding.hits_lost_per_s and interval_s then
-        episode.cost_hits = (episode.cost_hits or 0) + finding.hits_lost_per_s * interval_s
+        episode.cost_hits = (episode.cost_hits or 0) + finding.hits_lost_per_s * math.min(interval_s, joined_s)
     end
 end
 
 --- Examines each snapshot of a recording (slate.facts.record) in turn. findings_of(the facts that known_of of
 -- slate.judge.attention returns): slate.judge.doctor's findings by default; nil and a message from it end the run.
 -- Returns a list in the order of first times: { the fields of the first finding, first_s and last_s (since the first
--- snapshot), samples, cost_hits (hits that did not come, if known) }, one for each name and class, and the observer; or
--- nil and a message.
+-- snapshot), samples, cost_hits (hits that did not come, if known) }, one for each name, class and time without a gap,
+-- and the observer; or nil and a message.
 function M.findings_over(list, findings_of)
-    local one, episodes, at = view.observer(), {}, {}
+    local one, episodes, at, joined_s = view.observer(), {}, {}, joined_within_s(list)
     for _, now in ipairs(list) do
         one:observe(now)
         local findings, problem = (findings_of or doctor.findings)(attention.known_of(one))
@@ -42,7 +60,8 @@ function M.findings_over(list, findings_of)
             return nil, problem
         end
         for _, finding in ipairs(findings) do
-            add_to_episode(episodes, at, finding, now.time_s - list[1].time_s, one.rates and one.rates.interval_s)
+            add_to_episode(episodes, at, finding, now.time_s - list[1].time_s, one.rates and one.rates.interval_s,
+                joined_s)
         end
     end
     return episodes, one

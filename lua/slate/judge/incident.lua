@@ -306,6 +306,12 @@ local function find_restart(self, last, sample, news)
     news[#news + 1] = M.title(one)
 end
 
+-- A gap between snapshots: the load may be another after it. seconds: of the next step.
+local function is_gap(self, seconds)
+    local last = self.steps[#self.steps]
+    return last and seconds > limits.incident_base_s and seconds > 2 * last.seconds
+end
+
 local function find_flush(self, last, sample, news)
     if (growth(last, sample, "flushes") or 0) > 0 then
         local one = begin(self, "flush", last.time_s, sample.time_s, usual_before(self, 0, "flush"))
@@ -358,7 +364,10 @@ function Incidents:add(now)
         self.from = sample
     else
         find_flush(self, last, sample, news)
-        if sample.time_s - self.from.time_s >= limits.sample_s - EARLY_S then
+        if is_gap(self, sample.time_s - last.time_s) then
+            forget(self)
+            self.from = sample
+        elseif sample.time_s - self.from.time_s >= limits.sample_s - EARLY_S then
             add_step(self, self.from, sample, news)
             self.from = sample
         end
