@@ -226,11 +226,16 @@ static void curve_lower_rate(struct curve *c, uint32_t below) {
     curve_drop_above(c, below);
 }
 
-/* The sample has no history of the keys that join it, nor of the bytes between their uses, so the
- * curve begins anew. */
-static void curve_raise_rate(struct curve *c, uint32_t below) {
+void curve_restart(struct curve *c) {
+    for (unsigned i = 0; i < c->classes_used; i++) {
+        c->partial = c->partial || c->classes[i].hits_now > 0;
+    }
     curve_fade(c, 0);
-    c->partial = true;
+}
+
+/* The sample has no history of the keys that join it, nor of the bytes between their uses. */
+static void curve_raise_rate(struct curve *c, uint32_t below) {
+    curve_restart(c);
     c->below = below;
     curve_drop_above(c, 0);
 }
@@ -301,12 +306,15 @@ static double curve_step(double bytes) {
     return place < 0 ? 0 : place < STEPS - 1 ? place : STEPS - 1;
 }
 
-/* The smallest cache, as a step, that still holds an entry when it is used again. */
-static unsigned curve_entry_step(const struct curve *c, uint32_t i, uint32_t bytes) {
-    uint32_t root = c->root[curve_entry_class(&c->entries[i])];
-    double distance =
-        (double)curve_entries_bytes_since(c->entries, root, i) / sample_rate(c->below);
-    return (unsigned)curve_step(distance + bytes);
+/* The smallest cache, as a step, that still holds an entry when it is used again. While items move
+ * to another class, the keys that were used since then are in both. */
+static unsigned curve_entry_step(const struct curve *c, uint32_t i, struct curve_use use) {
+    unsigned class_id = curve_entry_class(&c->entries[i]);
+    uint64_t since = curve_entries_bytes_since(c->entries, c->root[class_id], i);
+    if (class_id != use.class_id) {
+        since += curve_entries_bytes_since(c->entries, c->root[use.class_id], i);
+    }
+    return (unsigned)curve_step((double)since / sample_rate(c->below) + use.bytes);
 }
 
 void curve_read(struct curve *c, struct curve_use use, bool hit, uint32_t now_s) {
@@ -323,7 +331,7 @@ void curve_read(struct curve *c, struct curve_use use, bool hit, uint32_t now_s)
     struct curve_copies copies = curve_copies_stored(use.expires_s);
     if (known != 0 && c->entries[known].bytes != 0) {
         copies = c->entries[known].copies;
-        curve_copies_read(&copies, curve_entry_step(c, known, use.bytes), use.expires_s, now_s,
+        curve_copies_read(&copies, curve_entry_step(c, known, use), use.expires_s, now_s,
                           k != NULL ? k->at : NULL);
     }
     /* making room may have changed which link leads to the key */

@@ -47,6 +47,8 @@ void curve_gone(struct curve *, uint64_t hash); /* the key's next read misses at
 void curve_prefetch_bucket(const struct curve *, uint64_t hash);
 void curve_prefetch_key(const struct curve *, uint64_t hash);
 void curve_fade(struct curve *, double factor);   /* multiplies past counts by `factor` */
+/* Forgets all counts, but no key: the classes have other sizes of chunks from now on. */
+void curve_restart(struct curve *);
 /* Takes the cache's hits by class since the last call, of sampled and other keys. One hot key makes
  * the sample's hits too many if it is sampled, and too few if not. So the difference from all hits,
  * scaled to the sample, is added to the shortest distances (SHARDS_adj, by class). */

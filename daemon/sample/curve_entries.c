@@ -42,7 +42,7 @@ uint32_t curve_entries_take_out(struct curve_entry *entries, uint32_t root, uint
 uint64_t curve_entries_bytes_since(const struct curve_entry *entries, uint32_t root,
                                    uint32_t which) {
     uint64_t sum = 0, used = entries[which].used;
-    while (root != which) {
+    while (root != 0 && root != which) {
         const struct curve_entry *e = &entries[root];
         if (used < e->used) {
             sum += e->bytes + entries[e->newer].sum;
@@ -51,5 +51,5 @@ uint64_t curve_entries_bytes_since(const struct curve_entry *entries, uint32_t r
             root = e->newer;
         }
     }
-    return sum + entries[entries[which].newer].sum;
+    return sum + entries[entries[root].newer].sum;
 }

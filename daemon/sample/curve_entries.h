@@ -27,7 +27,7 @@ void curve_entries_sum_up(struct curve_entry *entries, uint32_t i);
 uint32_t curve_entries_join(struct curve_entry *entries, uint32_t a, uint32_t b);
 /* Returns the root of the treap without the entry `which`. */
 uint32_t curve_entries_take_out(struct curve_entry *entries, uint32_t root, uint32_t which);
-/* Bytes of the entries that were used after this one. */
+/* Bytes of the treap's entries that were used after this one, which may be another treap's. */
 uint64_t curve_entries_bytes_since(const struct curve_entry *entries, uint32_t root,
                                    uint32_t which);
 

@@ -179,6 +179,10 @@ bool shadow_note_tuning(struct shadow *s) {
     return differs;
 }
 
+bool shadow_has_classes(const struct shadow *s, const struct share_classes *classes) {
+    return memcmp(s->chunk_bytes, classes->chunk_bytes, sizeof s->chunk_bytes) == 0;
+}
+
 void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_classes *classes,
                 const struct evict_policy *running, uint32_t below) {
     bool fewer = below < s->below;
@@ -186,6 +190,10 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
         shadow_scale_counts(s, sample_rate(below) / sample_rate(s->below));
     }
     curve_set_below(s->curve, below);
+    if (!shadow_has_classes(s, classes)) {
+        memcpy(s->chunk_bytes, classes->chunk_bytes, sizeof s->chunk_bytes);
+        curve_restart(s->curve);
+    }
     s->below = below;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         s->apart[i] = share_apart(classes, i, sample_rate(below));

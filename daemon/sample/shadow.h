@@ -49,6 +49,8 @@ size_t         shadow_memory_least(void);
  * and when they change. Keys that no longer fit are dropped. */
 void shadow_set(struct shadow *, uint64_t cache_bytes, const struct share_classes *,
                 const struct evict_policy *running, uint32_t below);
+/* Whether the curves are of classes with these chunks: not at once after a change of the chunks. */
+bool shadow_has_classes(const struct shadow *, const struct share_classes *);
 const struct evict_policy *shadow_running(const struct shadow *);
 /* Whether the tuning, which the policies use, changed since the last call. If it did, all counts
  * are forgotten, since they belong to the old tuning. */

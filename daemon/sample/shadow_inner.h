@@ -41,6 +41,7 @@ struct shadow {
     unsigned       classes_max;
     /* by share_apart: the miniatures have neither the keys of these classes nor their memory */
     bool           apart[CURVE_CLASSES];
+    double chunk_bytes[CURVE_CLASSES];        /* of the classes that the curves have */
     struct mini_counts   real_now, real_past; /* the cache itself, compared with own */
 };
 

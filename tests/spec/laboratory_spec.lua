@@ -24,19 +24,74 @@ end
 print(hits_of_3_s())
 ]]
 
+-- Half of the pages are used, and nothing is evicted. The chunks change while the curve counts.
+local EXPIRING <const> = [[
+package.path = "lua/?.lua;" .. package.path
+local twins, sampled = require "twins", require "slate.facts.sampled"
+local LIMIT_MB <const>, SETTLE_S <const>, COUNTED_S <const> = 32, 60, 20
+twins.open(("-m %d -t 1 -o slab_automove=off"):format(LIMIT_MB), 1)
+twins.stream { prefix = "s", sizes = "100", law = "uniform", keys = 60000, rate = 1200, reads = 90, ttl_s = 15,
+    growth = 1 }
+twins.stream { prefix = "b", sizes = "3000", law = "zipf:0.8", keys = 6000, rate = 800, reads = 90, ttl_s = 15,
+    growth = 1 }
+local function counts()
+    local text = twins.ask("stats\r\n")
+    return tonumber(text:match("STAT get_hits (%d+)")), tonumber(text:match("STAT cmd_get (%d+)"))
+end
+local function counted()
+    local hits, gets = counts()
+    twins.pass(COUNTED_S)
+    local hits_then, gets_then = counts()
+    return (hits_then - hits) / (gets_then - gets)
+end
+local function of_twin(limit_mb)
+    return tonumber(twins.fork(function()
+        assert(twins.ask(("cache_memlimit %d\r\n"):format(limit_mb)):find("^OK"))
+        twins.pass(COUNTED_S)
+        return tostring(counted())
+    end))
+end
+twins.pass(SETTLE_S)
+local now, lines = counted(), {}
+for line in twins.ask("stats curve\r\n"):gmatch("[^\r\n]+") do
+    lines[#lines + 1] = line
+end
+local curve = sampled.parse_curve(lines)
+local function say(what, told, band, came)
+    print(("%s: told %.4f, came %.4f, %s"):format(what, told, came, math.abs(told - came) <= band and "within"
+        or "beyond"))
+end
+say("today", curve.lru_hit_ratio, curve.lru_band, now)
+for _, limit_mb in ipairs({ 16, 8 }) do
+    local gain, error_ratio = sampled.gain_at(curve, limit_mb / LIMIT_MB)
+    say(limit_mb .. "M", gain, 1.96 * error_ratio, of_twin(limit_mb) - now)
+end
+]]
+
+local function output_of(script)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(script)
+    file:close()
+    local pipe = assert(io.popen("build/bench/twins " .. path .. " 2>&1"))
+    local text = pipe:read("a")
+    pipe:close()
+    os.remove(path)
+    return text
+end
+
 describe("twins of tests/bench/laboratory.lua", function()
     it("have equal hits without a change, and one has more once it gets pages that it needs", function()
-        local path = os.tmpname()
-        local file = assert(io.open(path, "w"))
-        file:write(SCRIPT)
-        file:close()
-        local pipe = assert(io.popen("build/bench/twins " .. path .. " 2>&1"))
-        local text = pipe:read("a")
-        pipe:close()
-        os.remove(path)
+        local text = output_of(SCRIPT)
         local one, moved, other, itself = text:match("^(%d+)%.?0?\n(%d+)%.?0?\n(%d+)%.?0?\n(%d+)\n$")
         assert.is_truthy(one, text)
         assert.same({ one, one }, { other, itself }, text)
         assert.is_true(tonumber(moved) > 1.01 * tonumber(one), text)
+    end)
+
+    it("have the hits that a curve tells of their memory, in a cache that is not full, whose items expire", function()
+        local text = output_of(EXPIRING)
+        assert.matches("^today: told 0%.%d+, came 0%.%d+, within\n16M: .*, within\n8M: told %-0%.0%d+.*, within\n$",
+            text)
     end)
 end)

@@ -134,16 +134,9 @@ void prediction_log_changed(struct prediction_log *l, const struct prediction_ch
     l->made = (struct prediction){.lacks = "the cache changed a moment ago"};
 }
 
-bool prediction_log_window(struct prediction_log *l, uint64_t hits, uint64_t misses) {
+bool prediction_log_overtaken(struct prediction_log *l) {
     struct prediction_change *c = &l->change;
-    if (!l->waits) {
-        return false;
-    }
-    if (l->windows++ >= PREDICTION_SETTLE) {
-        l->hits += (double)hits;
-        l->misses += (double)misses;
-    }
-    if (l->windows < PREDICTION_SETTLE + PREDICTION_MEASURE || l->hits + l->misses == 0) {
+    if (!l->waits || l->hits + l->misses == 0) {
         return false;
     }
     c->came = l->hits / (l->hits + l->misses);
@@ -151,6 +144,16 @@ bool prediction_log_window(struct prediction_log *l, uint64_t hits, uint64_t mis
     l->came++;
     l->within += fabs(c->came - c->expected) <= c->band;
     return true;
+}
+
+bool prediction_log_window(struct prediction_log *l, uint64_t hits, uint64_t misses) {
+    unsigned settle =
+        l->change.bytes_is < l->change.bytes_was ? PREDICTION_SETTLE_SMALLER : PREDICTION_SETTLE;
+    if (l->windows++ >= settle) {
+        l->hits += (double)hits;
+        l->misses += (double)misses;
+    }
+    return l->windows >= settle + PREDICTION_MEASURE && prediction_log_overtaken(l);
 }
 
 void prediction_change_words(const struct prediction_change *c, char to[PREDICTION_WORDS_BYTES]) {

@@ -6,8 +6,8 @@
  * samples of the keys, for the error of the miniature of today's cache, for the doubt that classes
  * add to another size, and for the records of the sample that were lost. When the memory limit or
  * the policy changes, the prediction of that change is stored. Once the cache has settled, its real
- * hit ratio is compared with the stored one. Another change before that replaces the stored
- * prediction. Threading: one owner. Memory: some 1 KiB. */
+ * hit ratio is compared with the stored one. Another change before the cache has settled replaces
+ * the stored prediction. Threading: one owner. Memory: some 1 KiB. */
 #ifndef SLATE_CONTROL_SAMPLING_PREDICTION_H
 #define SLATE_CONTROL_SAMPLING_PREDICTION_H
 #include "sample/shadow.h"
@@ -15,9 +15,10 @@
 enum {
     PREDICTION_READS_MIN = 1000, /* sampled reads; older ones count less */
     PREDICTION_KEYS_MIN = 64,
-    PREDICTION_WINDOWS_MIN = 4,  /* a window is a quarter of a turnover (sample/shadow.h) */
-    PREDICTION_SETTLE = 8,       /* windows after a change before hits are counted */
-    PREDICTION_MEASURE = 8,      /* windows over which hits are counted */
+    PREDICTION_WINDOWS_MIN = 4,    /* a window is a quarter of a turnover (sample/shadow.h) */
+    PREDICTION_SETTLE = 8,         /* windows after a change before hits are counted */
+    PREDICTION_SETTLE_SMALLER = 4, /* the same after memory was taken: one turnover */
+    PREDICTION_MEASURE = 8,        /* windows over which hits are counted */
     PREDICTION_POINTS = SHADOW_SIZES + 1,
     PREDICTION_WORDS_BYTES = 128,
 };
@@ -63,6 +64,9 @@ struct prediction_log {
     unsigned windows;      /* windows since the change */
     double   hits, misses; /* of the windows that are counted */
 };
+/* The cache is about to change again. True: enough of the last change was seen, and log->change has
+ * just been compared. */
+bool prediction_log_overtaken(struct prediction_log *);
 /* The cache has changed: fills in `before`, `expected` and `band` from the last predictions. */
 void prediction_log_changed(struct prediction_log *, const struct prediction_change *);
 /* A window has ended; hits and misses are the cache's in that window. True: log->change has just

@@ -98,6 +98,9 @@ static void whatif_note_change(struct whatif *w, const struct evict_policy *runn
                                              .bytes_is = resized ? bytes : w->sized_bytes,
                                              .policy_was = w->running,
                                              .policy_is = running};
+    if (prediction_log_overtaken(&w->predictions)) {
+        prediction_change_words(&w->predictions.change, w->compared);
+    }
     if (w->running != NULL) {
         prediction_log_changed(&w->predictions, &change);
     }
@@ -124,6 +127,10 @@ static void whatif_settle_rate(struct whatif *w) {
     w->running = running;
     lock_release(&w->lock);
     cache_set_sample(w->cache, w->below, w->key_every);
+    if (w->compared[0] != '\0' && w->on_prediction != NULL) {
+        w->on_prediction(w->on_prediction_arg, w->compared);
+    }
+    w->compared[0] = '\0';
 }
 
 /* --- on and off --- */
@@ -276,7 +283,6 @@ static void whatif_count_lost(struct whatif *w, const struct cache_sample_facts 
 }
 
 static void whatif_end_window(struct whatif *w) {
-    char words[PREDICTION_WORDS_BYTES];
     struct window_reads reads;
     struct cache_sample_facts samples;
     whatif_count_window(w, &reads);
@@ -288,9 +294,8 @@ static void whatif_end_window(struct whatif *w) {
     whatif_add_reads(&w->longer, SHADOW_SIZES_FADE, reads.hits, reads.misses);
     prediction_make(w->shadow, reads_hit_ratio(&w->lately), reads_hit_ratio(&w->longer),
                     whatif_lost_ratio(w), &w->predictions.made);
-    bool came = prediction_log_window(&w->predictions, reads.hits, reads.misses);
-    if (came) {
-        prediction_change_words(&w->predictions.change, words);
+    if (prediction_log_window(&w->predictions, reads.hits, reads.misses)) {
+        prediction_change_words(&w->predictions.change, w->compared);
     }
     uint64_t since = shadow_windows(w->shadow) - w->changed_window;
     const struct evict_policy *best = auto_choose(w->shadow, w->follow, since, w->why),
@@ -301,9 +306,6 @@ static void whatif_end_window(struct whatif *w) {
         w->changes++;
     }
     lock_release(&w->lock);
-    if (came && w->on_prediction != NULL) {
-        w->on_prediction(w->on_prediction_arg, words);
-    }
     if (best != NULL && w->follow) {
         log_info("policy s3auto: from %s to %s: %s", was->name, best->name, w->changed);
         cache_change_policy(w->cache, best);

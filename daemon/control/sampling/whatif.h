@@ -80,10 +80,13 @@ struct whatif_point {
     uint64_t bytes;
     double hit_ratio, band;
 };
-/* A curve under the LRU, of today's memory and at sizes from 1/8 to 8 times today's. */
+/* A curve under the LRU, of today's memory and at sizes from 1/8 to 8 times today's. In a cache
+ * that is not full, all classes grow by one factor until the limit. */
 struct whatif_curve {
     double reads, first_reads; /* sampled reads; those of new keys, or -1 (curve_first_reads) */
-    uint64_t bytes;            /* memory of today */
+    /* memory of today: of a class its pages, of the whole cache its limit; and pages with a class
+     */
+    uint64_t bytes, used_bytes;
     struct whatif_point now, points[WHATIF_POINTS];
 };
 /* False: sampling is off, there were too few reads, or too many records of the sample were lost. */

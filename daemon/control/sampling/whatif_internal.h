@@ -30,6 +30,7 @@ struct whatif {
     char           why[AUTO_WHY_BYTES], changed[AUTO_WHY_BYTES];
 
     /* What follows belongs to the thread that calls whatif_tend. */
+    char compared[PREDICTION_WORDS_BYTES]; /* for on_prediction, which is called without the lock */
     void (*on_prediction)(void *, const char *);
     void  *on_prediction_arg;
     struct cache_samples samples;

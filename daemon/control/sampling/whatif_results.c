@@ -74,24 +74,26 @@ unsigned whatif_policies(struct whatif *w, unsigned class_id,
 
 bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
     struct share_classes classes;
-    double now = 0;
+    bool all = class_id == SLAB_CLASS_NONE;
+    double used = 0;
     whatif_classes_bytes(w, &classes);
     for (unsigned i = 1; i < CURVE_CLASSES; i++) {
-        now += class_id == SLAB_CLASS_NONE || class_id == i ? classes.bytes[i] : 0;
+        used += all || class_id == i ? classes.bytes[i] : 0;
     }
-    *c = (struct whatif_curve){.bytes = (uint64_t)now};
+    double now = all ? (double)whatif_cache_bytes(w) : used;
+    *c = (struct whatif_curve){.bytes = (uint64_t)now, .used_bytes = (uint64_t)used};
     lock_take(&w->lock);
     const struct curve *curve = w->shadow != NULL ? shadow_curve(w->shadow) : NULL;
     c->reads = curve != NULL ? curve_reads(curve, class_id) : 0;
     c->first_reads = curve != NULL ? curve_first_reads(curve, class_id) : -1;
     double lost_ratio = whatif_lost_ratio(w);
-    bool known = c->reads >= READS_MIN && now > 0 && lost_ratio <= PREDICTION_LOST_RATIO_MOST;
+    bool known = c->reads >= READS_MIN && used > 0 && lost_ratio <= PREDICTION_LOST_RATIO_MOST &&
+                 shadow_has_classes(w->shadow, &classes);
     for (int i = -1; known && i < WHATIF_POINTS; i++) {
         double factor = i < 0 ? 1 : exp2((i - WHATIF_POINTS / 2) * 3.0 / (WHATIF_POINTS / 2));
-        bool all = class_id == SLAB_CLASS_NONE;
-        double ratio = all ? curve_all_hit_ratio(curve, classes.bytes, factor)
+        double ratio = all ? curve_all_hit_ratio(curve, classes.bytes, factor * now / used)
                            : curve_hit_ratio(curve, class_id, now * factor),
-               error = all ? curve_all_error(curve, classes.bytes, factor)
+               error = all ? curve_all_error(curve, classes.bytes, factor * now / used)
                            : curve_error(curve, class_id, now, factor);
         struct whatif_point *to = i < 0 ? &c->now : &c->points[i];
         *to = (struct whatif_point){.bytes = (uint64_t)(now * factor),

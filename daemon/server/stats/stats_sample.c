@@ -51,7 +51,9 @@ enum { HOT_SHOWN = 20 };
       "sampled reads that the hit ratio is made from; old ones count less")
 
 #define CURVE_STATS(X) \
-    X(bytes, gauge, bytes, U64, c.bytes, "memory of the pages of the class, or of all classes") \
+    X(bytes, gauge, bytes, U64, c.bytes, \
+      "memory of today: of a class its pages, of the whole cache its limit in whole pages") \
+    X(used_bytes, gauge, bytes, U64, c.used_bytes, "memory of the pages that classes have") \
     X(reads, gauge, reads, U64, c.reads, \
       "sampled reads that the curve is made from; old ones count less") \
     X(first_reads, gauge, reads, KNOWN, c.first_reads, \

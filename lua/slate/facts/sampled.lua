@@ -40,12 +40,13 @@ local function add_band(point, at, band)
     end
 end
 
---- { bytes =, reads =, first_reads =, lru_hit_ratio =, points = { { bytes, hit_ratio, least, most }, … }, sizes = { {
--- factor, hit_ratio, least, most }, … } }, both lists in ascending order, and empty before enough was sampled; sizes
--- are of the whole cache only. 19 of 20 hit ratios should come between the least and the most, which today's size
--- lacks. first_reads: of keys that were never used before, so that no memory makes them hits. The whole cache's curve
--- also has lacks (a text: what the sample has too few of), predictions (the number compared with the hit ratio after a
--- change) and predictions_within (the number that came true).
+--- { bytes =, used_bytes =, reads =, first_reads =, lru_hit_ratio =, points = { { bytes, hit_ratio, least, most }, … },
+-- sizes = { { factor, hit_ratio, least, most }, … } }, both lists in ascending order, and empty before enough was
+-- sampled; sizes are of the whole cache only. bytes: of a class its pages, of the whole cache its limit, of which
+-- classes have used_bytes. 19 of 20 hit ratios should come between the least and the most, which today's size lacks.
+-- first_reads: of keys that were never used before, so that no memory makes them hits. The whole cache's curve also has
+-- lacks (a text: what the sample has too few of), predictions (the number compared with the hit ratio after a change)
+-- and predictions_within (the number that came true).
 function M.parse_curve(lines)
     local curve = { points = {}, sizes = {} }
     for _, line in ipairs(lines) do
@@ -69,6 +70,7 @@ function M.parse_curve(lines)
         local band = curve[("band_x%g"):format(size[1])]
         add_band(size, size[1], band)
     end
+    curve.used_bytes = curve.used_bytes or curve.bytes
     return curve
 end
 
@@ -261,8 +263,9 @@ function M.first_reads_words(curve)
 end
 
 --- The gain of hit ratio with this multiple of the memory, by the curve of M.points; then its standard error, from the
--- server's bands or the number of reads, and with more memory from first reads: no memory brings these, but the next
--- reads of their keys may hit, as far as they miss. nil if the sample is too small.
+-- server's bands (beyond its sizes also from the LRU model's) or the number of reads, and with more memory from first
+-- reads: no memory brings these, but the next reads of their keys may hit, as far as they miss. nil if the sample is
+-- too small.
 function M.gain_at(curve, times)
     local shifts = shifts_of(curve)
     if not curve.bytes or #shifts == 0 and #curve.points < 2 then
@@ -270,9 +273,11 @@ function M.gain_at(curve, times)
     end
     local here = ratio_at(curve, shifts, curve.bytes)
     local there = ratio_at(curve, shifts, curve.bytes * times)
-    local chance = M.error_at(curve, times) or error_of_model(curve, curve.bytes * times, there)
+    local by_sizes, by_model = M.error_at(curve, times), error_of_model(curve, curve.bytes * times, there)
+    local is_beyond = by_sizes and (times < curve.sizes[1][1] or times > curve.sizes[#curve.sizes][1])
     local first = math.min(times > 1 and M.first_reads(curve) or 0, 1 - there)
-    return there - here, math.sqrt(chance ^ 2 + (first / BAND_DEVIATIONS) ^ 2)
+    return there - here, math.sqrt((by_sizes or by_model) ^ 2 + (is_beyond and by_model or 0) ^ 2
+        + (first / BAND_DEVIATIONS) ^ 2)
 end
 
 --- Queries a server for its curve, of the whole cache or of one class. With `sizes`, curve.policy is their policy,

@@ -181,7 +181,7 @@ function M.memory(context, client, options)
     end
     local points, source = relief.points(curve)
     local about = must(relief_about(context, client, options))
-    local unfilled = about.general and relief.unfilled(about.general, curve.bytes)
+    local unfilled = about.general and relief.unfilled(about.general, curve.used_bytes)
     if not points and unfilled then
         return { facts = {}, text = unfilled, commands = {}, bytes = curve.bytes, is_short = false }
     elseif not points then
@@ -193,7 +193,8 @@ function M.memory(context, client, options)
     local judged = relief.memory(curve, about)
     local advice = {
         facts = {
-            { "memory", units.bytes(bytes) },
+            { "memory", units.bytes(bytes) .. (curve.used_bytes < bytes
+                and (", %s of it in use"):format(units.bytes(curve.used_bytes)) or "") },
             { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
                 or "not known yet" },
             { "twice of it", gain_in_words(curve, 2, here) },

@@ -260,7 +260,7 @@ function M.memory(curve, about)
     elseif about.starves then
         return { text = M.while_starving(about) }
     elseif not about.evicts then
-        return { text = about.general and M.unfilled(about.general, curve.bytes)
+        return { text = about.general and M.unfilled(about.general, curve.used_bytes)
             or "nothing is evicted now: more memory would bring nothing now" }
     end
     local found, _, is_young = least_worth(curve), sampled.first_reads(curve)

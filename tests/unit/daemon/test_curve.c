@@ -166,6 +166,23 @@ TEST(test_classes_do_not_mix) {
     curve_destroy(&c);
 }
 
+TEST(test_keys_that_move_to_another_class_keep_their_distances) {
+    enum { LOOP = 100, ROUNDS = 20 };
+    struct curve *c = curve_create(4000, 255);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        for (uint64_t n = 0; n < LOOP; n++) {
+            key_read(c, hash_of(n), round < ROUNDS - 1 ? CLASS : OTHER, 1024);
+        }
+    }
+    ok(curve_hit_ratio(c, OTHER, LOOP / 4 << 10) < 0.01, "the first round in the new class: no hits with a quarter of the loop, as before");
+    ok(curve_hit_ratio(c, OTHER, LOOP << 11) > 0.99, "and with twice of it all hit");
+    curve_restart(c);
+    ok(curve_reads(c, CURVE_ALL) <= 0, "a restart forgets the reads");
+    key_read(c, hash_of(1), OTHER, 1024);
+    ok(curve_first_reads(c, OTHER) <= 0, "but no key");
+    curve_destroy(&c);
+}
+
 TEST(test_deleted_and_old_keys) {
     struct curve *c = curve_create(100, 255);
     curve_store(c, (struct curve_use){.hash = hash_of(1), .class_id = CLASS, .bytes = 100}, 1);

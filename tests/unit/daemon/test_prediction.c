@@ -55,8 +55,17 @@ TEST(test_predictions_of_a_size_are_compared_with_its_outcome) {
     ok(!last_window_compares(&l, 100, 0, 1) && fabs(l.change.came - 0.71) < 1e-9, "later samples do not change it");
     l.made = made(0.6, 0.71, 0.75, 0.8, 0.02).made;
     change(&l, 128, 64, 0);
-    ok(last_window_compares(&l, PREDICTION_SETTLE + PREDICTION_MEASURE, 50, 50), "another comes");
+    ok(last_window_compares(&l, PREDICTION_SETTLE_SMALLER + PREDICTION_MEASURE, 50, 50), "another comes, sooner for less memory");
     ok(l.came == 2 && l.within == 1, "outside of its band");
+}
+
+TEST(test_a_change_that_is_taken_back_is_compared_with_what_was_seen) {
+    struct prediction_log l = made(0.4, 0.5, 0.7, 0.8, 0.02);
+    change(&l, 64, 32, 0);
+    ok(!last_window_compares(&l, PREDICTION_SETTLE_SMALLER, 10, 90) && !prediction_log_overtaken(&l), "before the cache has settled nothing is");
+    ok(!last_window_compares(&l, 1, 30, 70) && prediction_log_overtaken(&l) && fabs(l.change.came - 0.3) < 1e-9, "then what was counted: %.3f",
+       l.change.came);
+    ok(l.came == 1 && l.within == 0 && !prediction_log_overtaken(&l), "once, and this one failed");
 }
 
 TEST(test_the_changes_that_are_reported) {

@@ -276,6 +276,22 @@ TEST(test_a_class_apart_counts_as_at_present) {
     shadow_destroy(&s);
 }
 
+TEST(test_other_chunks_begin_the_curves_anew) {
+    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    struct share_classes k = {.page_bytes = 1 << 20};
+    k.bytes[CLASS] = 1 << 20;
+    k.chunk_bytes[CLASS] = 1000;
+    shadow_set(s, 1 << 20, &k, &evict_lru, UINT32_MAX);
+    tell_misses(s, 600, 150);
+    ok(curve_reads(shadow_curve(s), CLASS) > 0 && shadow_has_classes(s, &k), "reads are counted for the class that has them");
+    k.chunk_bytes[CLASS] = 0;
+    k.chunk_bytes[CLASS + 1] = 900;
+    ok(!shadow_has_classes(s, &k), "when items get other chunks, these are no reads of their class");
+    shadow_set(s, 1 << 20, &k, &evict_lru, UINT32_MAX);
+    ok(curve_reads(shadow_curve(s), CURVE_ALL) <= 0 && shadow_has_classes(s, &k), "and they are forgotten");
+    shadow_destroy(&s);
+}
+
 TEST(test_another_tuning_is_counted_anew) {
     struct evict_tuning own = {20, 40, 20, 200, 10, 90, 2, 0};
     struct shadow *s = shadow_create(&evict_s3fifo, &own, 1 << 20);

@@ -45,8 +45,8 @@ end
 local function facts_of(curve)
     local limit = curve.bytes_limit
     local facts = {
-        { "memory", units.bytes(curve.bytes)
-            .. (limit and limit ~= curve.bytes and " of " .. units.bytes(limit) or "") },
+        { "memory", units.bytes(curve.used_bytes)
+            .. (limit and limit ~= curve.used_bytes and " of " .. units.bytes(limit) or "") },
         { "sampled", units.plural(curve.reads, "read") .. (curve.keys and curve.rate
             and ("; %s, %s of all"):format(units.plural(curve.keys, "key"), units.percent(curve.rate, 3)) or "") },
     }
@@ -160,7 +160,7 @@ function M.run(context, parsed)
     end
     if not parsed.class then
         local general = stats.figures(must(client:stats("")))
-        curve.bytes_limit, curve.unfilled = general.limit_maxbytes, relief.unfilled(general, curve.bytes)
+        curve.bytes_limit, curve.unfilled = general.limit_maxbytes, relief.unfilled(general, curve.used_bytes)
     end
     client:close()
     if context.json then
