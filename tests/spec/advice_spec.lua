@@ -22,7 +22,7 @@ local function seen(classes, automove, slated)
         one:observe(told)
     end
     return { who = { slated = slated }, pair = function()
-        return one.now, one.before, one.rates, one.judge, one.course, one
+        return one.now, one.before, one.rates, one.judge, one
     end }
 end
 

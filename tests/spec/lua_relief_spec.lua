@@ -218,7 +218,7 @@ describe("advise memory on a server without a curve", function()
             if has_rates == false then
                 return now
             end
-            return now, before, snapshot.rates(before, now), one.judge, one.course, one
+            return now, before, snapshot.rates(before, now), one.judge, one
         end }
         return advice.memory(context, { stats = function() return nil, "no such statistics", "unsupported" end }, {})
     end

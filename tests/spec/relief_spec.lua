@@ -55,7 +55,7 @@ local TOLD_BY <const> = {
     end,
     ["slatectl top"] = function(one) return table.concat(relief.advice(one, one.rows), "\n") end,
     ["slatectl advise pages"] = function(one)
-        local advice = advice_slabs.pages({ who = {}, pair = function() return one.now, nil, nil, nil, nil, one end },
+        local advice = advice_slabs.pages({ who = {}, pair = function() return one.now, nil, nil, nil, one end },
             nil, {})
         return advice.text .. "\n" .. table.concat(advice.commands, "\n")
     end,
@@ -256,7 +256,7 @@ describe("a class that evicts and refuses stores, but does not starve", function
     it("is counted and named by advise automove, too", function()
         local one = refused_by(10)
         local told = require("slate.judge.advice").automove({ who = {}, pair = function()
-            return one.now, one.before, one.rates, one.judge, one.course, one
+            return one.now, one.before, one.rates, one.judge, one
         end }, nil, {})
         assert.equal(1, told.classes_in_need)
         assert.truthy(told.text:find("^classes refuse stores, and automove is off; run a policy"), told.text)
@@ -301,7 +301,7 @@ describe("several classes that starve", function()
 
     it("are one plan of advise pages, with one expected sum and one command", function()
         local told = advice_slabs.pages({ who = {}, pair = function()
-            return one.now, one.before, one.rates, nil, nil, one
+            return one.now, one.before, one.rates, nil, one
         end }, nil, {})
         assert.equal(3, #told.moves)
         assert.truthy(told.text:find("These 3 moves together should bring %+%d+%.%d points of hits %("), told.text)
@@ -322,7 +322,7 @@ describe("several classes that starve", function()
         local nothing = function() end
         local context = { who = {}, server = { name = "here" }, out = nothing, flush = nothing,
             open = function() return { close = nothing } end,
-            pair = function() return one.now, one.before, one.rates, nil, nil, one end }
+            pair = function() return one.now, one.before, one.rates, nil, one end }
         local run = require("slate.commands.judge.advise").run
         assert.equal(0, run(context, { subject = "pages", apply = true }))
         assert.same(expected, made)

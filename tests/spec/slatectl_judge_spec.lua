@@ -17,7 +17,7 @@ describe("an advised policy", function()
         local lines = { ... }
         local one = require("slate.judge.view").observer()
         for i = 0, 1 do one:observe(make(1000 + i, {}, { evictions = 100 * i })) end
-        local context = { pair = function() return one.now, one.before, one.rates, nil, nil, one end }
+        local context = { pair = function() return one.now, one.before, one.rates, nil, one end }
         return require("slate.judge.advice").policy(context, { stats = function() return lines end }, {})
     end
 

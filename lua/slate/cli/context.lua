@@ -182,8 +182,8 @@ function Context:observe()
 end
 
 --- Takes two snapshots `interval_s` apart, for rates; only one if interval_s is 0. Samples between them are for the
--- judge of starving classes. Returns the later one, the earlier one, the rates, the judge, the course of
--- slate.judge.view and the observer of all of them (these five nil for a single one); or nil, message, code.
+-- judge of starving classes. Returns the later one, the earlier one, the rates, the judge and the observer of all of
+-- them (these four nil for a single one); or nil, message, code.
 function Context:pair(client, interval_s)
     local before, message, code = self:snapshot(client)
     if not before or interval_s == 0 then
@@ -206,8 +206,7 @@ function Context:pair(client, interval_s)
             break
         end
     end
-    return after, before, require("slate.facts.snapshot").rates(before, after), observer.judge, observer.course,
-        observer
+    return after, before, require("slate.facts.snapshot").rates(before, after), observer.judge, observer
 end
 
 --- True if a standard stream of ours (1 or 2) is a terminal.

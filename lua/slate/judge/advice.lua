@@ -126,7 +126,7 @@ end
 
 -- The advice for a server without a curve: only whether the server evicts, and whether a class starves.
 local function memory_without_curve(context, client, options)
-    local now, _, rates, _, _, one = must(context:pair(client, options.interval))
+    local now, _, rates, _, one = must(context:pair(client, options.interval))
     local general, about = now.general, relief.about(one or { now = now })
     local evicted = general.evictions
     return {
@@ -142,7 +142,7 @@ end
 
 -- The facts of the server that slate.judge.relief takes; or nil, message, code.
 local function relief_about(context, client, options)
-    local now, _, _, _, _, one = must(context:pair(client, options.interval))
+    local now, _, _, _, one = must(context:pair(client, options.interval))
     if not one then
         return { evicts = (now.general.evictions or 0) > 0, general = now.general }
     end
@@ -271,7 +271,7 @@ end
 --- The mode of automove that suits the server now.
 function M.automove(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
-    local now, before, rates, judge, _, one = must(context:pair(client, options.interval))
+    local now, before, rates, judge, one = must(context:pair(client, options.interval))
     local rows = view.classes(now, before, rates, judge)
     local spread, movable_spread = require("slate.judge.starving").spread(rows)
     local curves = now.slated and one and sampled.curves(client, relief.wanted(one)) or nil

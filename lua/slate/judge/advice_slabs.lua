@@ -99,7 +99,7 @@ end
 -- observer on which it rests.
 function M.pages(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
-    local now, _, rates, _, _, one = must(context:pair(client, options.interval or limits.lately_s))
+    local now, _, rates, _, one = must(context:pair(client, options.interval or limits.lately_s))
     local plan = relief.plan(one, now.slated and sampled.curves(client, relief.wanted(one)) or nil)
     local list = prediction.page_worth(one, { curves = all_curves(client, now) })
     local shown = first(list, WORTH_SHOWN)

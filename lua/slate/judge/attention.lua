@@ -16,7 +16,7 @@ local M = {}
 
 --- The facts of an observed server for slate.judge.doctor and for rules. one: of slate.judge.view.
 function M.known_of(one)
-    return { one = one, now = one.now, before = one.before, rates = one.rates, rows = one.rows, course = one.course,
+    return { one = one, now = one.now, before = one.before, rates = one.rates, rows = one.rows,
         lately = one:lately() }
 end
 

@@ -38,52 +38,42 @@ function CHECKS.automove_failed(about, add)
     end
 end
 
-function CHECKS.restart(about, add)
-    local restart = about.course and about.course:restarted()
-    if restart then
-        add("warning", ("the server restarted %s ago%s"):format(units.age(restart.ago_s), (restart.items or 0) > 0
-            and " and lost " .. units.plural(restart.items, "item") or ""),
-            "find the reason in its log or in the system's log", "uptime")
+-- What happened to the server lately.
+local function lately_happened(about, name)
+    return about.one.incidents and about.one.incidents:lately(name)
+end
+
+for name, term in pairs({ restart = "uptime", flush = false, stall = false, items_fell = false }) do
+    CHECKS[name] = function(about, add)
+        local one = lately_happened(about, name)
+        if one then
+            add("warning", ("%s, %s ago"):format(incident.words(one), units.age(about.now.time_s - one.to_s)),
+                incident.todo(one), term or nil)
+        end
     end
 end
 
 function CHECKS.young(about, add)
-    local up_s = about.course and about.course:young_s()
+    local up_s = about.general.uptime
     local hit_ratio = lately_of(about).hit_ratio
     local is_few = not hit_ratio or hit_ratio < limits.hits_least_ratio
-    if up_s and is_few and about.now.general.evictions == 0 then -- a server that evicts has filled
+    if up_s and up_s < limits.new_s and is_few and about.general.evictions == 0 -- a server that evicts has filled
+        and not lately_happened(about, "restart") then
         add("note", ("the server started %s ago: hits are few until it has filled"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
     end
 end
 
 function CHECKS.traffic(about, add)
-    local stopped = about.course and about.course:stopped()
+    local stopped = about.one.incidents and about.one.incidents:stopped()
     if stopped then
         add("warning", ("clients send no requests any more: none in %s, %s a second before"):format(
-            units.age(stopped.for_s), units.rate(stopped.was_per_s)),
-            "look for clients that went away: slatectl conns", "ops")
-    end
-end
-
--- What happened to the server within the last minute.
-local function lately_happened(about, name)
-    return about.one.incidents and about.one.incidents:lately(name)
-end
-
-for _, name in ipairs({ "flush", "stall", "items_fell" }) do
-    CHECKS[name] = function(about, add)
-        local one = lately_happened(about, name)
-        if one then
-            add("warning", ("%s, %s ago"):format(incident.words(one), units.age(about.now.time_s - one.to_s)),
-                incident.todo(one))
-        end
+            units.age(stopped.for_s), units.rate(stopped.was_per_s)), incident.todo({ name = "traffic" }), "ops")
     end
 end
 
 function CHECKS.hits_fell(about, add)
-    local fell = lately_happened(about, "hits_fell")
-    fell = fell and fell.is_open and fell or about.course and about.course:fell()
+    local fell = about.one.incidents and about.one.incidents:fell()
     if fell then
         add("warning", ("hits fell to %s, from %s"):format(units.percent(fell.is), units.percent(fell.was)),
             about.in_need and "a class starves: feed it first"
@@ -173,7 +163,7 @@ end
 --
 -- one: an observer of slate.judge.view that has seen `now`; before: an earlier snapshot; judge: of
 -- slate.judge.starving, after the snapshots between; rows: of slate.judge.view.classes; curves: sampled ones of the
--- classes of slate.judge.relief.wanted; course: of slate.judge.view; moves: slated's last moves, oldest first, and
+-- classes of slate.judge.relief.wanted; moves: slated's last moves, oldest first, and
 -- automove: their totals (slate.facts.moves); geometry: slated's change of the chunk sizes (slate.facts.geometry);
 -- curve and whatif = { totals, policies } (slate.facts.sampled); process (`memory` of slate.facts.stats); expired_items
 -- (slate.facts.expired); lately: the last ten seconds (of slate.judge.verdict's Past:since).

@@ -111,6 +111,21 @@ local function usual_before(self, count, name)
     return known.usual
 end
 
+-- The last seconds, and the time before: of the steps seen, else all since the server's start, by its counters. Both as
+-- `together` has them; nil if too little is known. A command sees a server for seconds only.
+local function last_and_before(self)
+    local first, seconds = #self.steps + 1, 0
+    while first > 1 and seconds < limits.course_lately_s - EARLY_S do
+        first = first - 1
+        seconds = seconds + self.steps[first].seconds
+    end
+    local before = first > 1 and first <= #self.steps and together(self.steps, 1, first - 1)
+    before = before and before.seconds >= limits.course_before_s and before or self.start
+    if first <= #self.steps and before then
+        return together(self.steps, first, #self.steps), before
+    end
+end
+
 -- Falls --------------------------------------------------------------------------------------------------------
 
 local function hits_threshold(was)
@@ -287,8 +302,8 @@ end
 
 -- Snapshots -----------------------------------------------------------------------------------------------------------
 
-local function forget(self)
-    self.steps, self.begins_s, self.known = {}, {}, {}
+local function forget(self, start)
+    self.steps, self.begins_s, self.known, self.start = {}, {}, {}, start
     for _, one in ipairs(self.list) do
         one.is_open = false
     end
@@ -360,7 +375,9 @@ function Incidents:add(now)
         find_restart(self, last, sample, news)
         self.from = sample
     elseif not last or sample.time_s <= last.time_s or went_back(last, sample) then
-        forget(self)
+        local is_known = not last and (sample.uptime_s or 0) >= limits.course_before_s -- not where counters were reset
+        forget(self, is_known and { seconds = sample.uptime_s, gets = sample.gets, hits = sample.hits,
+            requests = sample.requests } or nil)
         self.from = sample
     else
         find_flush(self, last, sample, news)
@@ -376,15 +393,48 @@ function Incidents:add(now)
     return news
 end
 
---- The last incident of this name that is open, or was found within limits.incident_shown_s; nil without one.
+--- The last incident of this name that is open, or was found lately: within limits.incident_shown_s, a restart within
+-- limits.new_s. nil without one.
 function Incidents:lately(name)
     for i = #self.list, 1, -1 do
         local one = self.list[i]
         local age_s = self.last.time_s - one.to_s
         if one.name == name then
-            return (age_s <= limits.incident_shown_s or one.is_open and age_s <= limits.course_length_s) and one or nil
+            local shown_s = name == "restart" and limits.new_s or limits.incident_shown_s
+            return age_s >= 0 and age_s <= (one.is_open and limits.course_length_s or shown_s) and one or nil
         end
     end
+end
+
+--- { was_per_s, for_s } if the server gets no requests now, but got some before; else nil.
+function Incidents:stopped()
+    local last, before = last_and_before(self)
+    if not last or last.requests ~= 0 then
+        return nil
+    end
+    local one = self:lately("traffic")
+    if one and one.is_open then
+        return { was_per_s = one.was, for_s = self.last.time_s - one.from_s }
+    end
+    local was_per_s = before.requests and before.requests / before.seconds or 0
+    local is_long = last.seconds >= limits.pause_least_s
+        and was_per_s * last.seconds >= limits.pause_requests_least
+    return is_long and { was_per_s = was_per_s, for_s = last.seconds } or nil
+end
+
+--- { was, is } if the hit ratio is low by a fall that goes on, or less than half of that before; else nil.
+function Incidents:fell()
+    local one, last, before = self:lately("hits_fell"), last_and_before(self)
+    if one and one.is_open then
+        return one
+    elseif not last or not (last.hits and before.hits)
+        or math.min(last.gets, before.gets) < limits.fall_reads_least then
+        return nil
+    end
+    local was, is = before.hits / before.gets, last.hits / last.gets
+    local error = math.sqrt(is * (1 - is) / last.gets)
+    return was >= limits.fall_from_least_ratio
+        and is + limits.errors_apart * error < was * limits.fall_to_ratio and { was = was, is = is } or nil
 end
 
 -- Words ---------------------------------------------------------------------------------------------------------------

@@ -66,10 +66,10 @@ return {
     guard_settle_s = 5, -- after the change, when all figures move; at most a quarter of the trial
     guard_evictions_least_per_s = 10, -- up to this rate a bound that is a share is not crossed
 
-    -- The course of a server.
-    course_lately_s = 4, -- the recent period, compared with the earlier one:
-    course_before_s = 20, -- the least length of the earlier period; if less was seen, that is all since the start
-    course_length_s = 600,
+    -- The last seconds of a server, against the time before.
+    course_lately_s = 4,
+    course_before_s = 20, -- the least length of the time before; if less was seen, that is all since the start
+    course_length_s = 600, -- an incident that goes on is a finding for so long
     pause_least_s = 0.9, -- requests come in bursts: a shorter pause may lie between two bursts
     pause_requests_least = 30, -- requests due in the pause: by chance a pause without any happens once in e^30
     fall_reads_least = 100, -- in each period: fewer reads make no hit ratio

@@ -2,7 +2,7 @@
 --- The figures that an operator reads, computed from one or two snapshots: an overview and one row for each class.
 -- Pure. Field names carry their units and are the names in JSON; an unknown value is absent.
 --
--- Built on these: the course of a server over minutes, and an observer, which takes the snapshots of one server.
+-- Built on these: an observer, which takes the snapshots of one server.
 local automove = require "slate.facts.automove"
 local incident = require "slate.judge.incident"
 local limits = require "slate.judge.thresholds"
@@ -215,110 +215,6 @@ function M.note(row)
     return table.concat(words, ", ")
 end
 
--- The course of a server over the last minutes: whether it restarted, whether its traffic stopped, whether its hit
--- ratio fell. Pure; no I/O.
---
--- The last four seconds are compared with the period before: ten minutes at most. If less than twenty seconds of that
--- were seen, with all since the server's start, by its own counters.
-
-local APART_S <const> = 5 -- between older samples than limits.course_lately_s; closer ones are dropped
-
-local Course = {}
-Course.__index = Course
-Course.__name = "slate.judge.view.course"
-
---- A course without samples.
-function M.course()
-    return setmetatable({}, Course)
-end
-
-local function went_back(from, to)
-    return to.gets and from.gets and to.gets < from.gets or to.requests and from.requests
-        and to.requests < from.requests
-end
-
---- Takes the next snapshot. A restart or a reset of the counters clears the samples.
-function Course:add(now)
-    local last, sample = self[#self], incident.sample_of(now)
-    local is_restart = last and (last.pid ~= sample.pid or (last.uptime_s or 0) > (sample.uptime_s or 0))
-    if is_restart or last and went_back(last, sample) then
-        self.restart = is_restart and { items = last.items,
-            time_s = sample.time_s - math.min(sample.uptime_s or 0, sample.time_s - last.time_s) } or self.restart
-        for i = #self, 1, -1 do
-            self[i] = nil
-        end
-        self.is_reset = not is_restart
-    end
-    self[#self + 1] = sample
-    while self[2] and self[2].time_s < sample.time_s - limits.course_length_s do
-        table.remove(self, 1)
-    end
-    -- Thins out the samples that just became older than course_lately_s: drops one between two close ones.
-    local i = #self
-    while i > 0 and self[i].time_s >= sample.time_s - limits.course_lately_s do
-        i = i - 1
-    end
-    if i >= 3 and self[i].time_s - self[i - 2].time_s < APART_S then
-        table.remove(self, i - 1)
-    end
-end
-
--- The samples that bound the last seconds and the period before: from, turn, last; nil if too little is known. A
--- server's start counts as a sample in which all counters are 0.
-local function spans(course)
-    local last, turn = course[#course], nil
-    for _, sample in ipairs(course) do
-        turn = turn or sample.time_s >= last.time_s - limits.course_lately_s and sample or nil
-    end
-    if not last or turn == last then
-        return nil
-    end
-    local from = course[1]
-    if turn.time_s - from.time_s < limits.course_before_s then
-        if course.is_reset or not turn.uptime_s or turn.uptime_s < limits.course_before_s then
-            return nil
-        end
-        from = { time_s = turn.time_s - turn.uptime_s, gets = 0, hits = 0, requests = 0 }
-    end
-    return from, turn, last
-end
-
---- The last restart that was seen, within limits.new_s: { ago_s, items (from before it; nil when unknown) }; else nil.
-function Course:restarted()
-    local ago_s = self.restart and self[#self].time_s - self.restart.time_s
-    return ago_s and ago_s <= limits.new_s and { ago_s = ago_s, items = self.restart.items } or nil
-end
-
---- The uptime of a server that started within limits.new_s, before its first snapshot here; else nil.
-function Course:young_s()
-    local last = self[#self]
-    return not self.restart and last and last.uptime_s and last.uptime_s < limits.new_s and last.uptime_s or nil
-end
-
---- { was_per_s, for_s } if the server got no request lately, but some before; else nil.
-function Course:stopped()
-    local from, turn, last = spans(self)
-    if not (from and from.requests and last.requests and turn.requests) or last.requests > turn.requests then
-        return nil
-    end
-    local was_per_s, for_s = (turn.requests - from.requests) / (turn.time_s - from.time_s), last.time_s - turn.time_s
-    local is_long = for_s >= limits.pause_least_s and was_per_s * for_s >= limits.pause_requests_least
-    return is_long and { was_per_s = was_per_s, for_s = for_s } or nil
-end
-
---- { was, is } if the recent hit ratio is less than half of the earlier one; else nil.
-function Course:fell()
-    local from, turn, last = spans(self)
-    local before = from and verdict.between(from, turn)
-    local lately = from and verdict.between(turn, last)
-    if not from or math.min(before.reads or 0, lately.reads or 0) < limits.fall_reads_least then
-        return nil
-    end
-    local was, is = before.hit_ratio or 0, lately.hit_ratio
-    return is and was >= limits.fall_from_least_ratio
-        and is + limits.errors_apart * lately.error < was * limits.fall_to_ratio and { was = was, is = is } or nil
-end
-
 -- One server, in successive snapshots: its classes, and the findings of judges with a memory. Pure; no I/O. slatetop
 -- has an observer for each server that it shows, slatectl has one for the time of a command.
 
@@ -329,12 +225,12 @@ Observer.__name = "slate.judge.view.observer"
 --- An observer without snapshots. Its fields after observe(): now, before and rates (nil at first), rows (of
 -- `classes`), reports_classes (of slate.facts.snapshot), knows_starving, youngest_s (of slate.judge.starving), over (of
 -- slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving), past and recent (of
--- slate.judge.verdict), course, incidents (of slate.judge.incident) and news (its sentences on the last snapshot),
+-- slate.judge.verdict), incidents (of slate.judge.incident) and news (its sentences on the last snapshot),
 -- automove (the mode in words; "" if the server does not report it) and curves (for slate.judge.page_plan; nil until a
 -- caller sets them).
 function M.observer()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
-        course = M.course(), incidents = incident.watch(), recent = verdict.recent() }, Observer)
+        incidents = incident.watch(), recent = verdict.recent() }, Observer)
 end
 
 --- Takes the next snapshot of the server. A restart or a reset of the counters clears the history, and so does a clock
@@ -343,16 +239,12 @@ function Observer:observe(now)
     local before = self.now
     local rates = before and snapshot.rates(before, now) or nil
     local is_set_back = before and now.time_s < before.time_s
-    if is_set_back then
-        self.course = M.course()
-    end
     if is_set_back or rates and rates.reset then
         self.judge, self.past, self.recent = starving.judge(), verdict.past(), verdict.recent()
         self.advised, self.curves = nil, nil
         self.anew = rates and { time_s = now.time_s, name = snapshot.is_restart(before, now) and "restart" or "reset" }
     end
     self.past:add(now)
-    self.course:add(now)
     self.recent:add(now)
     self.news = self.incidents:add(now)
     self.now, self.before, self.rates = now, before, rates

@@ -34,7 +34,7 @@ end
 -- Observes the server for the time that policies and predictions need: an earlier snapshot, and the observer from it
 -- on.
 local function watch(context, client, parsed)
-    local _, before, _, _, _, one = must(context:pair(client, math.max(parsed.interval or limits.lately_s, 0.01)))
+    local _, before, _, _, one = must(context:pair(client, math.max(parsed.interval or limits.lately_s, 0.01)))
     return before, one
 end
 

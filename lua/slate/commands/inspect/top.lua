@@ -133,7 +133,7 @@ function M.run(context, parsed)
     if parsed.watch then
         return watch(context, client, parsed.watch[1] or 2, parsed.count)
     end
-    local now, before, rates, judge, _, one = must(context:pair(client, parsed.interval))
+    local now, before, rates, judge, one = must(context:pair(client, parsed.interval))
     local rows = view.classes(now, before, rates, judge)
     show(context, now, rates, rows, advice_of(client, one, rows))
     return 0

@@ -116,7 +116,7 @@ end
 -- The facts from two snapshots, and from an observer of these and of those between. Without a chosen interval, it
 -- observes on if few reads hit.
 local function observe(context, client, interval_s)
-    local now, before, rates, _, _, one = must(context:pair(client, interval_s))
+    local now, before, rates, _, one = must(context:pair(client, interval_s))
     if one and not interval_s then
         observe_on(context, client, one)
     end

@@ -59,12 +59,12 @@ end
 -- The facts of the server that rules may use; or nil, message, code.
 local function observe(context, interval_s)
     local client = must(context:open())
-    local now, before, rates, judge, course = context:pair(client, interval_s)
+    local now, before, rates, judge, one = context:pair(client, interval_s)
     client:close()
     if not now then
         return nil, before, rates
     end
-    return { now = now, before = before, rates = rates, judge = judge, course = course }
+    return { now = now, before = before, rates = rates, judge = judge, one = one }
 end
 
 local function test(context, own, parsed)
