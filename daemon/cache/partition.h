@@ -137,6 +137,7 @@ struct cache {
     struct cache_age_values    ages_retired[SLAB_CLASSES_MAX], ages_baseline[SLAB_CLASSES_MAX];
 
     _Atomic uint32_t sample_hash_below, sample_key_every; /* cache_set_sample */
+    _Atomic uint32_t sample_complete_below;
     /* bytes of each thread's ring; 0: no rings. Under threads_lock, like the next two members. */
     size_t           sample_ring_bytes;
     unsigned         sample_rings_max;

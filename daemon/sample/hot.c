@@ -171,7 +171,7 @@ void hot_add(struct hot *h, uint64_t hash, const char *key, uint8_t key_bytes, u
 static void hot_merge_part(struct hot *h, float factor) {
     struct hot_slot *part = &h->part, *to = &h->slots[h->now];
     to->noted += part->noted;
-    to->requests += part->requests * (double)factor;
+    to->requests += (double)((float)part->requests * factor); /* rounded as its keys' counts are */
     to->bytes += part->bytes * (double)factor;
     for (unsigned i = 0; i < HOT_KEYS; i++) {
         to->counts[i].requests += part->counts[i].requests * factor;

@@ -25,7 +25,7 @@ struct ring *ring_create(size_t bytes) {
         counter_set(&r->dropped, 0);
         atomic_init(&r->head, 0);
         atomic_init(&r->tail, 0);
-        r->head_next = 0;
+        r->head_next = r->base = 0;
         r->bytes = ring_room(bytes);
     }
     return r;
@@ -37,15 +37,22 @@ void ring_destroy(struct ring **taken) {
 }
 
 static struct head *ring_head_at(struct ring *r, uint64_t place) {
-    return (void *)(r->memory + place % r->bytes);
+    return (void *)(r->memory + (place - r->base) % r->bytes);
+}
+
+uint64_t ring_free(const struct ring *r) {
+    uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+    return r->bytes - (head - atomic_load_explicit(&r->tail, memory_order_acquire));
 }
 
 void *ring_reserve(struct ring *r, size_t n) {
     assert(n <= RING_BYTES_MIN / 2);
-    uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
-    uint64_t room = r->bytes - (head - atomic_load_explicit(&r->tail, memory_order_acquire));
+    uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed), room = ring_free(r);
     uint64_t need = (sizeof(struct head) + n + 7) & ~(uint64_t)7;
-    uint64_t before_end = r->bytes - head % r->bytes;
+    if (room == r->bytes) {
+        r->base = head; /* the reader reads it after the next head */
+    }
+    uint64_t before_end = r->bytes - (head - r->base) % r->bytes;
     uint64_t gap = need > before_end ? before_end : 0;
     if (need + gap > room) {
         counter_add(&r->dropped, 1);

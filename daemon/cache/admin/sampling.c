@@ -4,16 +4,48 @@
 
 #include "watch/ring.h"
 
+/* Keys of requests are noted in one such part of a ring only, since some of them may be lost. */
+enum { KEYS_SHARE = 8, HALVINGS = 8 };
+
 /* Another thread may have created this thread's ring. */
 static struct ring *sampling_own_ring(const struct cache_thread *ct) {
     return atomic_load_explicit(&ct->sample_ring, memory_order_acquire);
 }
 
+/* Once a ring is half full, each further sixteenth halves the keys that are noted: the sample is
+ * then complete for fewer keys, not incomplete for all. */
+static bool sampling_finds_room(const struct cache_thread *ct, const struct ring *ring,
+                                uint64_t hash) {
+    uint64_t room = ring_free(ring), half = ring->bytes / 2;
+    return room >= half ||
+           sample_takes(hash, ct->sample_hash_below >> (half - room) * HALVINGS / half);
+}
+
+/* No record of the key is noted: of it and of keys with greater hashes the sample is incomplete. */
+static void sampling_leave_out(struct cache *c, uint64_t hash) {
+    uint32_t below = (uint32_t)hash,
+             was = atomic_load_explicit(&c->sample_complete_below, memory_order_relaxed);
+    while (below < was &&
+           !atomic_compare_exchange_weak_explicit(&c->sample_complete_below, &was, below,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+uint32_t cache_sample_complete_below(struct cache *c) {
+    return atomic_exchange_explicit(&c->sample_complete_below, UINT32_MAX, memory_order_relaxed);
+}
+
 void sampling_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash, unsigned class_id,
                    uint32_t value_bytes, uint32_t expires_s) {
     struct ring *ring = sampling_own_ring(ct);
-    struct sample_record *r = ring != NULL ? ring_reserve(ring, sizeof *r) : NULL;
-    if (r != NULL) {
+    if (ring == NULL) {
+        return;
+    }
+    struct sample_record *r =
+        sampling_finds_room(ct, ring, hash) ? ring_reserve(ring, sizeof *r) : NULL;
+    if (r == NULL) {
+        sampling_leave_out(ct->cache, hash);
+    } else {
         const struct cache *c = ct->cache;
         uint32_t bytes =
             class_id != SLAB_CLASS_NONE ? c->store->value_takes(c, class_id, value_bytes) : 0;
@@ -29,7 +61,12 @@ void sampling_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash
 void cache_sample_key(struct cache_thread *ct, const struct key *key, uint32_t requests,
                       uint32_t read_bytes) {
     struct ring *ring = sampling_own_ring(ct);
-    struct sample_record *r = ring != NULL ? ring_reserve(ring, sizeof *r + key->len) : NULL;
+    struct sample_record *r = NULL;
+    if (ring != NULL && ring_free(ring) < ring->bytes / KEYS_SHARE * (KEYS_SHARE - 1)) {
+        counter_add(&ring->dropped, 1);
+    } else if (ring != NULL) {
+        r = ring_reserve(ring, sizeof *r + key->len);
+    }
     if (r != NULL) {
         *r = (struct sample_record){.hash = key->hash,
                                     .bytes = requests,
@@ -75,6 +112,7 @@ bool sampling_thread_begin(struct cache_thread *ct) {
 bool cache_sample_start(struct cache *c, size_t ring_bytes, unsigned rings_max) {
     bool made = true;
     lock_take(&c->threads_lock);
+    atomic_store_explicit(&c->sample_complete_below, UINT32_MAX, memory_order_relaxed);
     c->sample_ring_bytes = ring_bytes;
     c->sample_rings_max = rings_max;
     for (unsigned i = 0; i < c->thread_count && i < rings_max; i++) {

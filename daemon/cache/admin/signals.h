@@ -37,8 +37,9 @@ void cache_signal_tails(struct cache *, struct cache_signals *);
 /* --- the stream of sampled keys: reads, stores and removals of keys whose hash is in the sample
  * (sample/stream.h) ---
  *
- * Each thread has its own ring and never waits: records without room are dropped and counted. Until
- * cache_set_sample a request costs only a branch. The rings stay once they are created. */
+ * Each thread has its own ring and never waits: while the ring is more than half full, records of
+ * keys with greater hashes are left out (cache_sample_complete_below). Until cache_set_sample a
+ * request costs only a branch. The rings stay once they are created. */
 /* Creates a ring of so many bytes for each thread, also for threads to come, but for at most
  * rings_max threads at a time. The keys of further threads are not sampled. False: out of memory
  * for some of the rings. */
@@ -47,6 +48,8 @@ bool cache_sample_start(struct cache *, size_t ring_bytes, unsigned rings_max);
  * requests (cache_sample_key); 0: never. */
 void     cache_set_sample(struct cache *, uint32_t below, uint32_t key_every);
 uint32_t cache_sample_key_every(const struct cache *);
+/* Of the keys with hashes below this no record was left out since the last call. */
+uint32_t cache_sample_complete_below(struct cache *);
 /* The thread notes the key of this request, which stands for `requests` requests and reads a value
  * of so many bytes. */
 void cache_sample_key(struct cache_thread *, const struct key *, uint32_t requests,
@@ -68,7 +71,7 @@ const struct sample_record *cache_sample_next(const struct cache_samples *,
                                               const struct sample_record *);
 
 struct cache_sample_facts {
-    uint64_t written, dropped; /* records since the start; dropped: the ring was full */
+    uint64_t written, dropped; /* records since the start; dropped: of hot keys, for lack of room */
     uint64_t ring_bytes;       /* memory of all rings */
 };
 void cache_sample_facts(struct cache *, struct cache_sample_facts *);

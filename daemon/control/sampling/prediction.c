@@ -13,10 +13,9 @@ enum { POINT_NOW = 1 };
 
 /* --- predictions --- */
 
-double prediction_band(double deviation, double model_error, double size_error, double lost_ratio) {
+double prediction_band(double deviation, double model_error, double size_error) {
     return BAND_DEVIATIONS *
-               sqrt(deviation * deviation + model_error * model_error + size_error * size_error) +
-           lost_ratio;
+           sqrt(deviation * deviation + model_error * model_error + size_error * size_error);
 }
 
 /* A miniature has no classes, no partitions and no page moves. The cache's own hits are sampled,
@@ -38,11 +37,8 @@ static double prediction_size_error(const struct shadow *s, unsigned size, doubl
 }
 
 static void prediction_print_lack(struct prediction *t, double reads, uint32_t keys,
-                                  uint64_t windows, double lost_ratio) {
-    if (lost_ratio > PREDICTION_LOST_RATIO_MOST) {
-        snprintf(t->lacks, sizeof t->lacks, "%.0f %% of the sample's records were lost",
-                 100 * lost_ratio);
-    } else if (windows < PREDICTION_WINDOWS_MIN) {
+                                  uint64_t windows) {
+    if (windows < PREDICTION_WINDOWS_MIN) {
         snprintf(t->lacks, sizeof t->lacks, "%llu of %d quarters of a turnover were seen",
                  (unsigned long long)windows, PREDICTION_WINDOWS_MIN);
     } else if (reads < PREDICTION_READS_MIN) {
@@ -54,25 +50,22 @@ static void prediction_print_lack(struct prediction *t, double reads, uint32_t k
     }
 }
 
-double prediction_policy_band(const struct shadow *s, const struct shadow_counts *k, double lately,
-                              double lost_ratio) {
-    return prediction_band(shadow_error(k, lately), prediction_model_error(s, lately), 0,
-                           lost_ratio);
+double prediction_policy_band(const struct shadow *s, const struct shadow_counts *k,
+                              double lately) {
+    return prediction_band(shadow_error(k, lately), prediction_model_error(s, lately), 0);
 }
 
-static void prediction_fill_policies(const struct shadow *s, double lately, double lost_ratio,
-                                     struct prediction *t) {
+static void prediction_fill_policies(const struct shadow *s, double lately, struct prediction *t) {
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         struct shadow_counts k = shadow_policy(s, i);
         t->policy_hit_ratio[i] = shadow_hit_ratio(&k, lately);
-        t->policy_band[i] = prediction_policy_band(s, &k, lately, lost_ratio);
+        t->policy_band[i] = prediction_policy_band(s, &k, lately);
     }
 }
 
-void prediction_make(const struct shadow *s, double lately, double longer, double lost_ratio,
-                     struct prediction *t) {
+void prediction_make(const struct shadow *s, double lately, double longer, struct prediction *t) {
     *t = (struct prediction){.reads = shadow_size(s, 0).reads};
-    prediction_print_lack(t, t->reads, shadow_fill(s).nodes, shadow_windows(s), lost_ratio);
+    prediction_print_lack(t, t->reads, shadow_fill(s).nodes, shadow_windows(s));
     t->enough = t->lacks[0] == '\0';
     double off = prediction_model_error(s, longer);
     t->hit_ratio[POINT_NOW] = longer;
@@ -83,9 +76,9 @@ void prediction_make(const struct shadow *s, double lately, double longer, doubl
         t->hit_ratio[point] = shadow_hit_ratio(&k, longer);
         t->band[point] = prediction_band(
             shadow_error(&k, longer), off,
-            prediction_size_error(s, size, t->hit_ratio[point] - t->hit_ratio[nearer]), lost_ratio);
+            prediction_size_error(s, size, t->hit_ratio[point] - t->hit_ratio[nearer]));
     }
-    prediction_fill_policies(s, lately, lost_ratio, t);
+    prediction_fill_policies(s, lately, t);
 }
 
 /* --- real hit ratios --- */

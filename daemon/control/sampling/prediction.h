@@ -3,11 +3,11 @@
  *
  * A prediction comes from the shadow (sample/shadow.h), once the sample is large enough. 19 of 20
  * real hit ratios should lie within the band. The band is wide enough for the difference between
- * samples of the keys, for the error of the miniature of today's cache, for the doubt that classes
- * add to another size, and for the records of the sample that were lost. When the memory limit or
- * the policy changes, the prediction of that change is stored. Once the cache has settled, its real
- * hit ratio is compared with the stored one. Another change before the cache has settled replaces
- * the stored prediction. Threading: one owner. Memory: some 1 KiB. */
+ * samples of the keys, for the error of the miniature of today's cache, and for the doubt that
+ * classes add to another size. When the memory limit or the policy changes, the prediction of that
+ * change is stored. Once the cache has settled, its real hit ratio is compared with the stored one.
+ * Another change before the cache has settled replaces the stored prediction. Threading: one owner.
+ * Memory: some 1 KiB. */
 #ifndef SLATE_CONTROL_SAMPLING_PREDICTION_H
 #define SLATE_CONTROL_SAMPLING_PREDICTION_H
 #include "sample/shadow.h"
@@ -22,8 +22,6 @@ enum {
     PREDICTION_POINTS = SHADOW_SIZES + 1,
     PREDICTION_WORDS_BYTES = 128,
 };
-/* If more of the sample's records were lost, there is no prediction. */
-#define PREDICTION_LOST_RATIO_MOST 0.1
 /* Parts of today's memory, ascending; 1 is today's memory. */
 extern const double prediction_factor[PREDICTION_POINTS];
 
@@ -36,17 +34,13 @@ struct prediction {
     double band[PREDICTION_POINTS];     /* half the width of the band */
     double policy_hit_ratio[SHADOW_POLICIES_MAX], policy_band[SHADOW_POLICIES_MAX];
 };
-/* lately, longer: the real hit ratio of the windows over which policies, and sizes, are counted.
- * lost_ratio: the share of the sample's records that were lost. */
-void prediction_make(const struct shadow *, double lately, double longer, double lost_ratio,
-                     struct prediction *);
-/* Half the width of a band, from three standard errors (of the sample, of the miniatures themselves
- * and of the size which a miniature stands for), and the share of records that were lost: each
- * makes at most one read wrong. */
-double prediction_band(double deviation, double model_error, double size_error, double lost_ratio);
+/* lately, longer: the real hit ratio of the windows over which policies, and sizes, are counted. */
+void prediction_make(const struct shadow *, double lately, double longer, struct prediction *);
+/* Half the width of a band, from three standard errors: of the sample, of the miniatures themselves
+ * and of the size which a miniature stands for. */
+double prediction_band(double deviation, double model_error, double size_error);
 /* The same for the difference of a policy (shadow_policy) from today's. */
-double prediction_policy_band(const struct shadow *, const struct shadow_counts *, double lately,
-                              double lost_ratio);
+double prediction_policy_band(const struct shadow *, const struct shadow_counts *, double lately);
 
 /* A change of the cache. */
 struct prediction_change {

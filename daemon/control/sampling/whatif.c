@@ -111,9 +111,15 @@ static void whatif_note_change(struct whatif *w, const struct evict_policy *runn
     w->longer = (struct reads){0};
 }
 
+/* Keys with a hash below this are in the sample. */
+static uint32_t whatif_rate_below(const struct whatif *w) {
+    uint32_t below = sample_hash_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
+    return below > 0 ? below : 1;
+}
+
 /* Sets the rate, the policy and the memory of the shadow and the cache. */
 static void whatif_settle_rate(struct whatif *w) {
-    uint32_t below = sample_hash_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
+    uint32_t below = whatif_rate_below(w);
     const struct evict_policy *running = cache_policy(w->cache);
     struct share_classes classes;
     whatif_classes_bytes(w, &classes);
@@ -122,8 +128,8 @@ static void whatif_settle_rate(struct whatif *w) {
     if (shadow_note_tuning(w->shadow)) {
         w->lately = w->longer = (struct reads){0};
     }
-    shadow_set(w->shadow, whatif_cache_bytes(w), &classes, running, below > 0 ? below : 1);
-    w->below = below > 0 ? below : 1;
+    shadow_set(w->shadow, whatif_cache_bytes(w), &classes, running, below);
+    w->below = below;
     w->running = running;
     lock_release(&w->lock);
     cache_set_sample(w->cache, w->below, w->key_every);
@@ -188,12 +194,31 @@ static void whatif_lower_rate(struct whatif *w) {
     }
 }
 
+/* Lowers the rate to the keys of which no record was left out. */
+static void whatif_lower_to_complete(struct whatif *w) {
+    uint32_t complete_below = cache_sample_complete_below(w->cache);
+    unsigned steps = w->steps;
+    while (whatif_rate_below(w) > complete_below && w->steps < STEPS_MAX) {
+        w->steps++;
+    }
+    if (steps != w->steps) {
+        whatif_settle_rate(w);
+    }
+}
+
 /* Doubles the rate if a second then has less than half of the records that it may have. */
 static void whatif_raise_rate(struct whatif *w) {
     struct shadow_fill fill = shadow_fill(w->shadow);
     if (w->steps > 0 && w->records < whatif_records_most(fill.nodes, KEYS_FEW) / 4 && fill.roomy) {
         w->steps -= w->steps < STEPS_AN_OCTAVE ? w->steps : STEPS_AN_OCTAVE;
     }
+}
+
+/* Whether the curves are of today's chunk sizes. */
+static bool whatif_has_classes(const struct whatif *w) {
+    struct share_classes classes;
+    whatif_classes_bytes(w, &classes);
+    return shadow_has_classes(w->shadow, &classes);
 }
 
 static void whatif_each_second(struct whatif *w, uint64_t now_us) {
@@ -210,7 +235,8 @@ static void whatif_each_second(struct whatif *w, uint64_t now_us) {
     } else if (w->keys < KEYS_A_S / 2 && every > KEY_EVERY_MIN) {
         w->key_every /= 2;
     }
-    if (steps != w->steps || every != w->key_every || w->running != cache_policy(w->cache)) {
+    if (steps != w->steps || every != w->key_every || w->running != cache_policy(w->cache) ||
+        !whatif_has_classes(w)) {
         whatif_settle_rate(w);
     }
     w->records = w->keys = 0;
@@ -274,26 +300,15 @@ static void whatif_count_window(struct whatif *w, struct window_reads *to) {
     w->reads_before = now;
 }
 
-static void whatif_count_lost(struct whatif *w, const struct cache_sample_facts *now) {
-    double lost = (double)(now->dropped - w->samples_before.dropped),
-           written = (double)(now->written - w->samples_before.written);
-    w->lost_longer = w->lost_longer * SHADOW_SIZES_FADE + lost;
-    w->records_longer = w->records_longer * SHADOW_SIZES_FADE + written + lost;
-    w->samples_before = *now;
-}
-
 static void whatif_end_window(struct whatif *w) {
     struct window_reads reads;
-    struct cache_sample_facts samples;
     whatif_count_window(w, &reads);
-    cache_sample_facts(w->cache, &samples);
     lock_take(&w->lock);
-    whatif_count_lost(w, &samples);
     shadow_window_end(w->shadow, reads.class_hits);
     whatif_add_reads(&w->lately, SHADOW_FADE, reads.hits, reads.misses);
     whatif_add_reads(&w->longer, SHADOW_SIZES_FADE, reads.hits, reads.misses);
     prediction_make(w->shadow, reads_hit_ratio(&w->lately), reads_hit_ratio(&w->longer),
-                    whatif_lost_ratio(w), &w->predictions.made);
+                    &w->predictions.made);
     if (prediction_log_window(&w->predictions, reads.hits, reads.misses)) {
         prediction_change_words(&w->predictions.change, w->compared);
     }
@@ -337,6 +352,7 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
     lock_take(&w->lock);
     hot_turn(w->hot, now_us);
     lock_release(&w->lock);
+    whatif_lower_to_complete(w);
     size_t fullest = 0;
     for (unsigned t = 0; cache_take_samples(w->cache, t, &w->samples); t++) {
         for (size_t taken = 0; w->samples.used > 0 && taken < whatif_ring_bytes(w);
@@ -356,8 +372,8 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
     }
     whatif_make_up_for_drops(w, key_requests);
     whatif_each_second(w, now_us);
-    w->wait_us = fullest > whatif_ring_bytes(w) / 4    ? w->wait_us / 2
-                 : fullest < whatif_ring_bytes(w) / 16 ? w->wait_us * 2
+    w->wait_us = fullest > whatif_ring_bytes(w) / 16   ? w->wait_us / 2
+                 : fullest < whatif_ring_bytes(w) / 64 ? w->wait_us * 2
                                                        : w->wait_us;
     w->wait_us = w->wait_us < TEND_MIN_US   ? TEND_MIN_US
                  : w->wait_us > TEND_MAX_US ? TEND_MAX_US

@@ -6,10 +6,12 @@
  * share of the keys, halves when there are more than WHATIF_RECORDS_A_S records in a second, and
  * doubles when there is room for twice as many. So the work is bounded, to some 0.5 % of one
  * processor. A cache of few, often read items would then have too few keys in its sample, and never
- * a prediction: it may have WHATIF_RECORDS_FEW_KEYS in a second, up to 1.5 % of a processor. The
+ * a prediction: it may have WHATIF_RECORDS_FEW_KEYS in a second, up to 1 % of a processor. The
  * memory, with malloc's own part, is bounded, too: to 1/200 of the cache's memory limit at the
- * start, but at least WHATIF_BYTES_MIN or, if that is less, a sixteenth of the limit; the rings of
- * many threads are not counted. The memory is allocated when the rate first becomes more than 0.
+ * start, but at least WHATIF_BYTES_MIN or, if that is less, a sixteenth of the limit; the rings may
+ * take a quarter more, those of many threads more than that. The memory is allocated when the rate
+ * first becomes more than 0. Where this thread is late, no record is lost: the workers note fewer
+ * keys while their rings are more than half full, and the rate falls to those that are complete.
  * Threading: one thread, the tuner's, calls whatif_tend; any thread the others, no lock held. */
 #ifndef SLATE_CONTROL_SAMPLING_WHATIF_H
 #define SLATE_CONTROL_SAMPLING_WHATIF_H
@@ -21,7 +23,7 @@
 
 enum {
     WHATIF_RECORDS_A_S = 2000, /* 2400 instructions each; bench-sampling holds the sum to 1 % */
-    WHATIF_RECORDS_FEW_KEYS = 3 * WHATIF_RECORDS_A_S,
+    WHATIF_RECORDS_FEW_KEYS = 2 * WHATIF_RECORDS_A_S,
     WHATIF_BYTES_MIN = 1 << 20,
     WHATIF_POINTS = 17,
     WHATIF_CLASS_READS_MIN = 256
@@ -89,7 +91,7 @@ struct whatif_curve {
     uint64_t bytes, used_bytes;
     struct whatif_point now, points[WHATIF_POINTS];
 };
-/* False: sampling is off, there were too few reads, or too many records of the sample were lost. */
+/* False: sampling is off, or there were too few reads. */
 bool whatif_curve(struct whatif *, unsigned class_id, struct whatif_curve *);
 
 /* The predictions for other sizes, and the comparison of past ones. */

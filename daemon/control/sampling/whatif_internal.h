@@ -21,9 +21,7 @@ struct whatif {
     struct hot    *hot;
     uint32_t       below;
     /* the cache's own reads, faded as the shadow fades counts of policies and of sizes */
-    struct reads   lately, longer;
-    /* records of the sample, and the lost ones among them, faded as counts of sizes */
-    double records_longer, lost_longer;
+    struct reads lately, longer;
     const struct evict_policy *running;
     uint64_t       changed_window, changes;
     struct prediction_log predictions;
@@ -43,16 +41,10 @@ struct whatif {
     uint64_t records, keys;      /* in this second */
     /* when the rings were last read: records that they had dropped, and requests with a key */
     uint64_t dropped, key_requests;
-    struct cache_sample_facts samples_before; /* at the end of the last window */
 };
 
 static inline double reads_hit_ratio(const struct reads *r) {
     return r->hits + r->misses > 0 ? r->hits / (r->hits + r->misses) : 0;
-}
-
-/* The share of the sample's records that were lost of late. */
-static inline double whatif_lost_ratio(const struct whatif *w) {
-    return w->lost_longer > 0 ? w->lost_longer / w->records_longer : 0;
 }
 
 /* --- whatif_memory.c --- */

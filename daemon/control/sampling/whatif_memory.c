@@ -7,14 +7,12 @@
 enum {
     MEMORY_SHARE = 200,      /* the part of the cache's memory: one in so many bytes */
     SMALL_SHARE = 16,        /* the part of a small cache's memory */
-    /* the part of the cache's memory for each thread's ring, at least RING_BYTES_LEAST */
-    RING_SHARE = 16384,
-    RING_BYTES_LEAST = 4096,
-    RING_BYTES_MOST = 65536,
-    /* the part of this memory for all rings, unless the smallest rings of so many threads need
-     * more */
-    RINGS_SHARE = 8,
-    MALLOC_SHARE = 64,       /* the part that malloc needs around blocks */
+    RING_BYTES_MOST = 65536, /* of a thread: half of it has 1000 records, of half a second */
+    /* All rings may take one in so many bytes of this memory, in addition, unless the smallest
+     * rings of so many threads need more. Most of them is not touched while the reader is in time.
+     */
+    RINGS_SHARE = 4,
+    MALLOC_SHARE = 64, /* the part that malloc needs around blocks */
 };
 
 static size_t whatif_memory_larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -27,25 +25,23 @@ static size_t whatif_memory_wanted(const struct whatif *w) {
 }
 
 size_t whatif_ring_bytes(const struct whatif *w) {
-    size_t bytes = whatif_memory_smaller(
-        whatif_memory_larger(w->limit_bytes / RING_SHARE, RING_BYTES_LEAST), RING_BYTES_MOST);
-    return whatif_memory_larger(
-        whatif_memory_smaller(bytes, whatif_memory_wanted(w) / RINGS_SHARE / w->threads),
-        RING_BYTES_MIN);
+    size_t share = whatif_memory_wanted(w) / RINGS_SHARE / w->threads;
+    return whatif_memory_larger(whatif_memory_smaller(share, RING_BYTES_MOST), RING_BYTES_MIN);
 }
 
-/* Memory of all parts but the miniatures. */
-static size_t whatif_memory_other(const struct whatif *w) {
-    return sizeof *w + sizeof *w->hot + w->threads * ring_memory(whatif_ring_bytes(w));
-}
-
-size_t whatif_memory_most(const struct whatif *w) {
-    size_t least = whatif_memory_other(w) + shadow_memory_least();
+/* Memory of all parts but the rings. */
+static size_t whatif_memory_counts(const struct whatif *w) {
+    size_t least = sizeof *w + sizeof *w->hot + shadow_memory_least();
     return whatif_memory_larger(whatif_memory_wanted(w), least + least / MALLOC_SHARE);
 }
 
+size_t whatif_memory_most(const struct whatif *w) {
+    return whatif_memory_counts(w) + w->threads * ring_memory(whatif_ring_bytes(w));
+}
+
 size_t whatif_shadow_share(const struct whatif *w) {
-    return whatif_memory_most(w) - whatif_memory_most(w) / MALLOC_SHARE - whatif_memory_other(w);
+    size_t bytes = whatif_memory_counts(w);
+    return bytes - bytes / MALLOC_SHARE - sizeof *w - sizeof *w->hot;
 }
 
 uint64_t whatif_cache_bytes(const struct whatif *w) {

@@ -49,7 +49,6 @@ unsigned whatif_policies(struct whatif *w, unsigned class_id,
                          struct whatif_policy to[SHADOW_POLICIES_MAX]) {
     unsigned n = 0;
     lock_take(&w->lock);
-    double lost_ratio = whatif_lost_ratio(w);
     for (; w->shadow != NULL && n < SHADOW_POLICIES_MAX && evict_policies[n] != NULL; n++) {
         bool whole = class_id == SLAB_CLASS_NONE;
         to[n].policy = evict_policies[n];
@@ -65,8 +64,8 @@ unsigned whatif_policies(struct whatif *w, unsigned class_id,
         to[n].hit_ratio = shadow_hit_ratio(&to[n].tally, real);
         to[n].difference = to[n].hit_ratio - real;
         to[n].doubt = to[n].policy == w->running ? 0
-                      : whole ? prediction_policy_band(w->shadow, &to[n].tally, real, lost_ratio)
-                              : prediction_band(shadow_error(&to[n].tally, real), 0, 0, lost_ratio);
+                      : whole ? prediction_policy_band(w->shadow, &to[n].tally, real)
+                              : prediction_band(shadow_error(&to[n].tally, real), 0, 0);
     }
     lock_release(&w->lock);
     return n;
@@ -86,9 +85,7 @@ bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
     const struct curve *curve = w->shadow != NULL ? shadow_curve(w->shadow) : NULL;
     c->reads = curve != NULL ? curve_reads(curve, class_id) : 0;
     c->first_reads = curve != NULL ? curve_first_reads(curve, class_id) : -1;
-    double lost_ratio = whatif_lost_ratio(w);
-    bool known = c->reads >= READS_MIN && used > 0 && lost_ratio <= PREDICTION_LOST_RATIO_MOST &&
-                 shadow_has_classes(w->shadow, &classes);
+    bool known = c->reads >= READS_MIN && used > 0 && shadow_has_classes(w->shadow, &classes);
     for (int i = -1; known && i < WHATIF_POINTS; i++) {
         double factor = i < 0 ? 1 : exp2((i - WHATIF_POINTS / 2) * 3.0 / (WHATIF_POINTS / 2));
         double ratio = all ? curve_all_hit_ratio(curve, classes.bytes, factor * now / used)
@@ -98,7 +95,7 @@ bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
         struct whatif_point *to = i < 0 ? &c->now : &c->points[i];
         *to = (struct whatif_point){.bytes = (uint64_t)(now * factor),
                                     .hit_ratio = ratio,
-                                    .band = prediction_band(error, 0, 0, lost_ratio)};
+                                    .band = prediction_band(error, 0, 0)};
     }
     lock_release(&w->lock);
     return known;

@@ -26,7 +26,8 @@ enum { HOT_SHOWN = 20 };
       "hit ratio of the cache itself of late; absent until a window was counted") \
     X(records, counter, records, U64, f.records, "events of sampled keys") \
     X(records_dropped, counter, records, U64, f.dropped, \
-      "events of sampled keys that were lost because they came too fast") \
+      "requests noted for the hot keys that were lost because they came too fast; of sampled " \
+      "keys none is lost: the rate falls") \
     X(memory_bytes, gauge, bytes, U64, f.memory_bytes, "memory that sampling takes") \
     X(memory_bytes_max, gauge, bytes, U64, f.memory_most_bytes, "memory that sampling may take") \
     X(why, text, reason, TEXT, f.why, "result of the latest comparison") \

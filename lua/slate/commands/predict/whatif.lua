@@ -25,14 +25,12 @@ local function as_rows(policies, running)
 end
 
 local function out_text(context, totals, policies, classes)
-    local lost, kept = totals.records_dropped or 0, totals.records or 0
     context:out(context:pairs({
         { "policy", require("slate.facts.sampled").policy_in_words(totals) },
         { "hits", totals.real_hit_ratio and units.percent(totals.real_hit_ratio, 2)
             .. " lately, measured; the other policies by miniature caches" or "not counted yet" },
         { "why", totals.why }, { "changed", totals.changed },
-        { "sample", ("%s of the keys%s"):format(units.percent(totals.rate or 0, 3), lost > 0
-            and (", incomplete: %s of its records were dropped"):format(units.percent(lost / (lost + kept))) or "") },
+        { "sample", units.percent(totals.rate or 0, 3) .. " of the keys" },
     }))
     if #policies == 0 then
         return
