@@ -121,6 +121,18 @@ describe("a class whose items live short lives and that nobody reads", function(
     end)
 end)
 
+-- The move to class 17 by predictions of(pages) of the hit ratio's change and its least.
+local function predicted(one, of)
+    local predicted_move = verdict.predicted_move
+    verdict.predicted_move = function(_, _, _, pages)
+        local change, least = of(pages)
+        return { hit_ratio_change = change, least = least, most = 0.02, hits_per_s = 9, lost_per_s = 0 }
+    end
+    local move = relief.of(one, 17, {})
+    verdict.predicted_move = predicted_move
+    return move
+end
+
 describe("a class that starves and that is read", function()
     for who, tell in pairs(TOLD_BY) do
         it("is advised pages by " .. who, function()
@@ -153,6 +165,15 @@ describe("a class that starves and that is read", function()
         doctor.findings({ now = one.now, one = one, rows = one.rows,
             curve = require("slate.facts.sampled").parse_curve({ "STAT predictions 2", "STAT predictions_within 0" }) })
         assert.equal(change(nil), change({ [17] = flat }, one))
+    end)
+
+    it("gets half of the pages, or half of these, where the gain of all is not sure", function()
+        for most_sure, pages in pairs({ [3] = 3, [2] = 1, [1] = 1, [0] = 3 }) do
+            local move = predicted(seen(READ), function(count)
+                return count <= most_sure and 0.01 or -0.01, count <= most_sure and 0.001 or -0.02
+            end)
+            assert.same({ pages, most_sure > 0 }, { move.pages, move.is_advised })
+        end
     end)
 
     it("still gets advice while a gain is likely, though no longer sure", function()
@@ -234,6 +255,12 @@ describe("a class that evicts and refuses stores, but does not starve", function
             assert.truthy(TOLD_BY[who](one):find(trade, 1, true), TOLD_BY[who](one))
         end
         assert.truthy(TOLD_BY["slatetop's curves"](one):find("pages from class 5 at the price of hits, m", 1, true))
+    end)
+
+    it("gets a page without that price where more have it", function()
+        local one = costly(0, {})
+        local move = predicted(one, function(count) return count > 1 and -0.01 or 0, -0.01 end)
+        assert.same({ 1, 0 }, { move.pages, move.made.hit_ratio_change })
     end)
 
     it("gets all free pages that it can use: these cost no hits", function()

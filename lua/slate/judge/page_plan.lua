@@ -2,12 +2,12 @@
 --- The plan of page moves for all classes in need, one move for each: every screen and command names these moves, in
 -- this order. Classes that refuse stores come first, then those that starve, the largest predicted gain first. Pure.
 --
--- Each class in turn gets as many pages as it can use and as bring it more hits than its donor loses; its donor is the
--- class for which that is most. A class starves by the lives of its items, but pages help only if they bring hits: a
--- class that no client reads evicts as before, and its donor loses. So a move is advised once a gain is predicted, and
--- until that gain is gone; while no prediction is possible, by the lives alone. A class that refuses stores gets pages
--- at the price of hits, too, but no more than the refused items need. A server that never evicts (-M) gives no page
--- with live items: there only classes with whole free pages give.
+-- Each class in turn gets as many pages as it can use and as bring it more hits than its donor loses, or a half or less
+-- of that so that a gain is sure; its donor is the class for which that is most. A class starves by the lives of its
+-- items, but pages help only if they bring hits: a class that no client reads evicts as before, and its donor loses. So
+-- a move is advised once a gain is predicted, and until that gain is gone; while no prediction is possible, by the lives
+-- alone. A class that refuses stores gets pages at the price of hits, too, but no more than the refused items need. A
+-- server that never evicts (-M) gives no page with live items: there only classes with whole free pages give.
 local limits = require "slate.judge.thresholds"
 local policy_curve = require "slate.base.policy_curve"
 local starving = require "slate.judge.starving"
@@ -204,10 +204,19 @@ local function move_to(self, to)
     local move = { from = donor.id, to = to.id, pages = steady_pages(self, to, donor, pages), row = to,
         free_pages = math.tointeger(starving.free_pages(donor)), lifetime_s = starving.lifetime_s(donor),
         refuses = refuses(to) }
-    move.made, move.why = verdict.predicted_move(self.one, donor.id, to.id, move.pages, self.curves,
-        self.given[donor.id])
-    move.is_advised = move.refuses or not move.made or verdict.promise(move.made) == "gain"
-        or was ~= nil and was.is_advised and was.from == donor.id and move.made.hit_ratio_change > 0
+    local count = move.pages
+    local is_good
+    repeat -- of a smaller move the gain may be surer
+        local made, why = verdict.predicted_move(self.one, donor.id, to.id, count, self.curves,
+            self.given[donor.id])
+        is_good = made and (verdict.promise(made) == "gain" or move.refuses and made.hit_ratio_change >= 0
+            or was ~= nil and was.is_advised and was.from == donor.id and made.hit_ratio_change > 0)
+        if is_good or count == move.pages then
+            move.pages, move.made, move.why = count, made, why
+        end
+        count = count // 2
+    until is_good or not made or count < 1
+    move.is_advised = move.refuses or not move.made or is_good
     return move
 end
 
