@@ -295,6 +295,13 @@ for _, kind in ipairs(server.both()) do
             assert.equal(130, code, err)
             assert.equal("100", settings().lru_crawler_sleep)
         end)
+
+        it("ends with 74 where a change is made, but not on record", function()
+            local code, out, err = ctl.shell("SLATE_AUDIT=/dev/null/audit.log slatectl set lru_crawler_sleep=150")
+            assert.same({ 74, "lru_crawler_sleep: 100 -> 150\n" }, { code, out })
+            assert.matches("the change is made, but not on record: cannot write ", err)
+            ctl.succeed("set lru_crawler_sleep=100")
+        end)
     end)
 end
 

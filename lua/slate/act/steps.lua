@@ -142,8 +142,8 @@ local function is_untouched(context, client, entry)
     end
     local now = settings.value(values, entry.name, tostring(entry.is))
     if not settings.same(entry.name, tostring(entry.is), now or "") then
-        return nil, ("%s is %s, not %s as change %s left it: another client changed it since, and nothing was "
-            .. "sent"):format(entry.name, now, entry.is, entry.id or "made here"), "no"
+        return nil, ("%s is %s, not %s as change %s left it: another client changed it since, or the server "
+            .. "was restarted; nothing was sent"):format(entry.name, now, entry.is, entry.id or "made here"), "no"
     end
     return true
 end

@@ -198,7 +198,7 @@ local function add_rates(before, after)
     for _, class in ipairs(after.classes) do
         local was = before.by_id[class.id]
         local stores = grown(was, class, "cmd_set")
-        class.hits_per_s, class.stores_per_s = grown(was, class, "get_hits") / seconds, stores / seconds
+        class.get_hits_per_s, class.stores_per_s = grown(was, class, "get_hits") / seconds, stores / seconds
         class.misses_per_s = stores * each / seconds
         class.evicted_per_s = grown(was, class, "evicted") / seconds
         class.victim_age_s = class.age
@@ -324,7 +324,8 @@ function M.is_due(policy, before, after)
 end
 
 -- The fields of each class that the history keeps for policies that read past decisions.
-local SEEN <const> = { "total_pages", "hits_per_s", "misses_per_s", "stores_per_s", "evicted_per_s", "victim_age_s" }
+local SEEN <const> = { "total_pages", "get_hits_per_s", "misses_per_s", "stores_per_s", "evicted_per_s",
+    "victim_age_s" }
 
 local function remember(policy, after)
     local history = policy.history

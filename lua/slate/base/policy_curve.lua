@@ -138,10 +138,10 @@ end
 -- The change of hits a second if a class has `pages` and not `held`, at most most_per_s, if the class has no curve: the
 -- results of `middle`.
 local function hits_by_slopes(class, held, pages, most_per_s)
-    local hit_ratio, changes = class.hits_per_s / (class.hits_per_s + class.misses_per_s), {}
+    local hit_ratio, changes = class.get_hits_per_s / (class.get_hits_per_s + class.misses_per_s), {}
     local slopes, weights = slopes_of(hit_ratio, class.whole_curve)
     for i, slope in ipairs(slopes) do
-        changes[i] = min(most_per_s, class.hits_per_s * abs(growth_of(pages / held, slope / hit_ratio)))
+        changes[i] = min(most_per_s, class.get_hits_per_s * abs(growth_of(pages / held, slope / hit_ratio)))
     end
     return middle(changes, weights)
 end
@@ -193,11 +193,11 @@ end
 -- The change of hits a second of a class with a curve, and its least and most. cases: equally likely, each { pages now,
 -- pages then }.
 local function hits_by_curve(class, cases, most_per_s)
-    local reads_per_s, sum, squares, variance = class.hits_per_s + class.misses_per_s, 0, 0, 0
+    local reads_per_s, sum, squares, variance = class.get_hits_per_s + class.misses_per_s, 0, 0, 0
     for _, case in ipairs(cases) do
         local change, doubt = 0, 0
         if case[1] ~= case[2] then
-            change, doubt = change_by_curve(class, case[1], case[2], class.hits_per_s / reads_per_s)
+            change, doubt = change_by_curve(class, case[1], case[2], class.get_hits_per_s / reads_per_s)
         end
         sum, squares, variance = sum + change, squares + change ^ 2, variance + doubt
     end
@@ -218,7 +218,7 @@ end
 -- its own and that of the whole cache: see slate.facts.sampled.curves.
 function M.gain(class, pages)
     local held = max(class.total_pages, 1)
-    if class.evicted_per_s == 0 or class.hits_per_s == 0 or pages <= 0 then
+    if class.evicted_per_s == 0 or class.get_hits_per_s == 0 or pages <= 0 then
         return 0, 0, 0 -- the class does not fill the pages that it has, or is not read
     end
     local cases, filled = {}, 0
@@ -239,7 +239,7 @@ end
 function M.cost(class, pages)
     local held, chunks = class.total_pages, max(class.chunks_per_page, 1)
     local used = held - class.free_chunks // chunks
-    if class.hits_per_s == 0 then
+    if class.get_hits_per_s == 0 then
         return 0, 0, 0
     elseif has_curve(class) then
         local cases = { are_doubtful = true }
@@ -249,13 +249,13 @@ function M.cost(class, pages)
                 cases[#cases + 1] = { full, min(full, max(held - pages, 0)) }
             end
         end
-        return hits_by_curve(class, cases, class.hits_per_s)
+        return hits_by_curve(class, cases, class.get_hits_per_s)
     elseif held - pages >= used then
         return 0, 0, 0
     elseif pages >= held then
-        return class.hits_per_s, class.hits_per_s, class.hits_per_s
+        return class.get_hits_per_s, class.get_hits_per_s, class.get_hits_per_s
     end
-    return hits_by_slopes(class, used, held - pages, class.hits_per_s)
+    return hits_by_slopes(class, used, held - pages, class.get_hits_per_s)
 end
 
 --- For policies: the change of a class's hits a second with `pages` more; negative pages cost hits.

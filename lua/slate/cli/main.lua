@@ -331,6 +331,9 @@ function M.main(arguments, launcher)
             message = message .. ": " .. M.context.summary()
         end
     end
+    if exit_code == 0 and M.context and M.context.command.is_unrecorded then
+        exit_code = M.EXIT.output -- scripts that count on undo have to know
+    end
     if exit_code then
         local flushed, problem = io.stdout:flush()
         if not flushed then

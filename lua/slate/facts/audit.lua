@@ -285,9 +285,9 @@ function M.move(now, fields)
 end
 
 --- Records a change that was made, and gives its entry an id. A failure is only printed, because the change stands.
--- Returns the id. context: as for note_outcome, and command, a table that all changes of one command share, with the id
--- of the first, and is_run for a run of a policy; and fleet, which may be absent: true for the first entry of a change
--- to a fleet; it becomes that entry's id, for the others.
+-- Returns the id. context: as for note_outcome, and command, a table that all changes of one command share, with the
+-- id of the first, is_run for a run of a policy, and is_unrecorded after a failure; and fleet, which may be absent:
+-- true for the first entry of a change to a fleet; it becomes that entry's id, for the others.
 function M.note(context, entry)
     local record, command = record_of(context), context.command or {}
     entry.server, entry[command.is_run and "run" or "with"] = context.server.name, command.first
@@ -295,6 +295,7 @@ function M.note(context, entry)
     local ok, problem = record.append(function(text) return M.number(entry, text, record.who) end)
     if not ok then
         entry.id, entry.fleet = nil, nil
+        command.is_unrecorded = true
         context:print_note("the change is made, but not on record: " .. problem)
     end
     context.fleet = entry.fleet or context.fleet -- later entries belong to the same change

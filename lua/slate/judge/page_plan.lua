@@ -4,10 +4,10 @@
 --
 -- Each class in turn gets as many pages as it can use and as bring it more hits than its donor loses, or a half or less
 -- of that so that a gain is sure; its donor is the class for which that is most. A class starves by the lives of its
--- items, but pages help only if they bring hits: a class that no client reads evicts as before, and its donor loses. So
--- a move is advised once a gain is predicted, and until that gain is gone; while no prediction is possible, by the lives
--- alone. A class that refuses stores gets pages at the price of hits, too, but no more than the refused items need. A
--- server that never evicts (-M) gives no page with live items: there only classes with whole free pages give.
+-- items, but pages help only if they bring hits: a class that no client reads evicts as before, and its donor loses.
+-- So a move is advised once a gain is predicted, and until that gain is gone; while no prediction is possible, by the
+-- lives alone. A class that refuses stores gets pages at the price of hits, too, but no more than the refused items
+-- need. A server that never evicts (-M) gives no page with live items: there only classes with whole free pages give.
 local limits = require "slate.judge.thresholds"
 local policy_curve = require "slate.base.policy_curve"
 local starving = require "slate.judge.starving"
@@ -33,8 +33,8 @@ end
 local function usable_pages(row, class)
     local items_per_s = (row.mean_evicted_per_s or 0) + (row.out_of_memory_per_s or 0)
     local most = items_per_s * limits.idle_fills_s / 2 * (row.chunk_bytes or PAGE_BYTES) / PAGE_BYTES
-    local least = class and class.hits_per_s > 0 and not refuses(row)
-        and math.min(most, (row.pages or 0) * class.misses_per_s / class.hits_per_s) or most
+    local least = class and class.get_hits_per_s > 0 and not refuses(row)
+        and math.min(most, (row.pages or 0) * class.misses_per_s / class.get_hits_per_s) or most
     return math.max(1, math.tointeger(math.sqrt(least * most) // 1) or 1)
 end
 

@@ -121,7 +121,7 @@ function M.instead(one, move, memory, policy)
     local seen = verdict.figures_seen(one)
     local class = seen and seen.by_id[move.to]
     -- Even a class that starves has some hits, if clients read its items.
-    if class and class.stores_per_s > 0 and class.hits_per_s < limits.hardly_read_ratio * class.stores_per_s then
+    if class and class.stores_per_s > 0 and class.get_hits_per_s < limits.hardly_read_ratio * class.stores_per_s then
         return "its items are hardly ever read",
             ("store less of what class %d keeps, or for a shorter time"):format(move.to)
     elseif memory and memory.is_short then

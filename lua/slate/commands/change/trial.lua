@@ -86,8 +86,8 @@ function M.run(context, parsed)
         for i, pair in ipairs(parsed.settings) do
             names[i] = pair.name
         end
-        return nil, ("%s could not be taken back: %s; slatectl undo does it when the server answers again"):format(
-            table.concat(names, ", "), message), code
+        return nil, ("%s could not be taken back: %s; slatectl undo does it when the server answers again, unless it "
+            .. "was restarted"):format(table.concat(names, ", "), message), code
     end
     local failed = guarded.go_back(context, other, done)
     if not finished then
