@@ -214,6 +214,22 @@ describe("the last seconds of a server, against the time before", function()
         assert.is_nil(told(300, 0))
     end)
 
+    it("are of a flush before them, where the server reports its time", function()
+        local function said(oldest, program, flushes)
+            local now = make(2000, { [5] = class({}) }, { uptime = 1000, cmd_flush = flushes or 1 },
+                { oldest = oldest })
+            now.slated = program
+            return (found("flush", doctor.findings({ now = now })) or {}).what
+        end
+        assert.equal("a client sent flush_all, 12s ago", said(990, "0.1.0"))
+        assert.equal("a client sent flush_all, 12s ago", said(1047))
+        assert.is_nil(said(990, "0.1.0", 0), "of an earlier start")
+        for _, none in ipairs({ 0, 1100, 900 }) do -- none yet, one that is due later, and long ago
+            assert.is_nil(said(none, "0.1.0"))
+        end
+        assert.is_nil(said(990))
+    end)
+
     it("show traffic that stopped, but not where none was due", function()
         local function idle_from(second)
             return course_of(100, function(i)

@@ -53,6 +53,21 @@ for name, term in pairs({ restart = "uptime", flush = false, stall = false, item
     end
 end
 
+-- Seconds before its start from which a server counts `oldest`; memcached counts to the second before the flush.
+local SLATED_EARLIER_S <const>, MEMCACHED_EARLIER_S <const> = 2, 59
+
+-- A flush that was not seen, as by a command that begins after it: the setting `oldest` has its time.
+local flush_seen = CHECKS.flush
+function CHECKS.flush(about, add)
+    local at_s, up_s = about.settings.oldest, about.general.uptime
+    local is_known = at_s and up_s and (about.general.cmd_flush or 0) > 0 -- else it is of an earlier start (-e)
+    local ago_s = is_known and up_s + (about.now.slated and SLATED_EARLIER_S or MEMCACHED_EARLIER_S) - at_s
+    if ago_s and ago_s >= 0 and ago_s <= limits.incident_shown_s and not lately_happened(about, "flush") then
+        add("warning", ("a client sent flush_all, %s ago"):format(units.age(ago_s)), incident.todo({ name = "flush" }))
+    end
+    flush_seen(about, add)
+end
+
 function CHECKS.young(about, add)
     local up_s = about.general.uptime
     local hit_ratio = lately_of(about).hit_ratio
