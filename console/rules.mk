@@ -19,7 +19,7 @@ EXPLAIN_INC := $B/gen/console/draw/explain_text.inc
 $(EXPLAIN_INC): man/explain.txt
 	@mkdir -p $(@D) && sed '/^#/d;s/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
 $B/console/draw/explain.o: $(EXPLAIN_INC)
-BRAIN_LUA := $(call lua_modules,console,base/clock)
+BRAIN_LUA := $(call lua_modules,console,base/clock console/cells)
 BRAIN_INC := $B/gen/console/brain/modules.inc
 $(BRAIN_INC): $(BRAIN_LUA:%=lua/slate/%.lua) console/rules.mk
 	@mkdir -p $(@D) && for name in $(BRAIN_LUA); do echo "MODULE(\"slate.$$name\"," | tr / . && \

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "actor.h"
+#include "bridge/lua_cells.h"
 #include "server.h"
 
 #define SERVER_TYPE "slate.world.server"
@@ -114,6 +115,8 @@ static int main_run(lua_State *lua, int argc, char **argv) {
     luaL_getsubtable(lua, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
     lua_pushcfunction(lua, main_open_world);
     lua_setfield(lua, -2, "slate_world");
+    lua_pushcfunction(lua, lua_cells_open); /* specs draw the views of slatetop */
+    lua_setfield(lua, -2, "slate.console.cells");
     lua_createtable(lua, argc, 1);
     for (int i = 0; i < argc; i++) {
         lua_pushstring(lua, argv[i]);
