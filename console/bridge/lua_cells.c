@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define CELLS_TYPE "slate.console.cells"
+#define CELLS_TYPE "slatetop.cells"
 enum { GRAPH_VALUES_MOST = 1000 };
 
 static const char *const style_names[STYLE_COUNT] = {

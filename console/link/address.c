@@ -63,15 +63,19 @@ bool address_is_numeric(const struct address *address, struct endpoints *found) 
 }
 
 /* Writes the endpoints in one write, which fits the pipe. */
-static void address_answer_endpoints(const struct address *address, int pipe_fd) {
+static void address_answer_endpoints(const void *of, int pipe_fd) {
     struct endpoints found;
-    address_resolve_host(address, AI_NUMERICSERV, &found);
+    address_resolve_host(of, AI_NUMERICSERV, &found);
     size_t bytes = offsetof(struct endpoints, list) + (size_t)found.count * sizeof *found.list;
     ssize_t written = write(pipe_fd, &found, bytes);
     (void)written; /* the reader of a shorter answer reports a failed lookup */
 }
 
-bool lookup_begin(struct lookup *lookup, const struct address *address, lookup_answer *answer) {
+bool lookup_begin_address(struct lookup *lookup, const struct address *address) {
+    return lookup_begin(lookup, address_answer_endpoints, address);
+}
+
+bool lookup_begin(struct lookup *lookup, lookup_answer *answer, const void *of) {
     static const int handled[] = {SIGTERM, SIGHUP, SIGSEGV, SIGABRT, SIGQUIT};
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -84,7 +88,7 @@ bool lookup_begin(struct lookup *lookup, const struct address *address, lookup_a
         }
         signal(SIGINT, SIG_IGN);
         signal(SIGPIPE, SIG_IGN);
-        (answer != NULL ? answer : address_answer_endpoints)(address, ends[1]);
+        answer(of, ends[1]);
         _exit(0);
     }
     close(ends[1]);

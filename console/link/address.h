@@ -57,10 +57,11 @@ bool address_make_tls(struct address *address, char *why, size_t why_bytes);
 bool address_is_numeric(const struct address *address, struct endpoints *found);
 
 /* The child's function: writes the answer to the pipe, and may wait. */
-typedef void lookup_answer(const struct address *address, int pipe_fd);
-/* Starts a child that writes the endpoints of an address, or calls `answer` if it is not NULL.
- * False with errno when there is no child. */
-bool lookup_begin(struct lookup *lookup, const struct address *address, lookup_answer *answer);
+typedef void lookup_answer(const void *of, int pipe_fd);
+/* Starts a child that calls answer(of, pipe). False with errno when there is no child. */
+bool lookup_begin(struct lookup *lookup, lookup_answer *answer, const void *of);
+/* Starts a child that writes the endpoints of an address. */
+bool lookup_begin_address(struct lookup *lookup, const struct address *address);
 /* Reads the answer (count 0 and a reason when there is none) and ends the lookup. Call when pipe_fd
  * is readable. */
 void lookup_end(struct lookup *lookup, struct endpoints *found);

@@ -161,7 +161,7 @@ static void client_begin_connect(struct client *client, uint64_t now_ms) {
     client->endpoint = 0;
     if (address_is_numeric(&client->address, &client->endpoints)) {
         client_try_connect(client, now_ms);
-    } else if (lookup_begin(&client->lookup, &client->address, NULL)) {
+    } else if (lookup_begin_address(&client->lookup, &client->address)) {
         client->state = CLIENT_LOOKUP;
         client->deadline_ms = now_ms + LOOKUP_MS;
     } else {
@@ -470,4 +470,10 @@ const char *client_note(const struct client *client) {
 }
 uint64_t client_retry_ms(const struct client *client) {
     return client->deadline_ms;
+}
+
+void client_hurry(struct client *client, uint64_t now_ms) {
+    if (client->state == CLIENT_DOWN) {
+        client->deadline_ms = now_ms;
+    }
 }

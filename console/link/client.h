@@ -73,4 +73,6 @@ unsigned client_generation(const struct client *client);
 const char *client_note(const struct client *client);
 /* When CLIENT_DOWN: the time of the next try. */
 uint64_t client_retry_ms(const struct client *client);
+/* When CLIENT_DOWN: makes the next try due now. */
+void client_hurry(struct client *client, uint64_t now_ms);
 #endif

@@ -75,7 +75,7 @@ static int discovery_list_servers(lua_State *L) {
     return 1;
 }
 
-static void discovery_answer_servers(const struct address *list, int pipe_fd) {
+static void discovery_answer_servers(const void *list, int pipe_fd) {
     size_t bytes = 0;
     lua_State *L = lua_state_take();
     if (L == NULL) {
@@ -97,7 +97,7 @@ static void discovery_answer_servers(const struct address *list, int pipe_fd) {
 bool discovery_begin(struct discovery *discovery, const struct address *list) {
     *discovery = (struct discovery){.lookup = LOOKUP_NONE, .text = malloc(DISCOVERY_BYTES)};
     bool has_begun =
-        discovery->text != NULL && lookup_begin(&discovery->lookup, list, discovery_answer_servers);
+        discovery->text != NULL && lookup_begin(&discovery->lookup, discovery_answer_servers, list);
     if (!has_begun) {
         free(discovery->text);
         *discovery = DISCOVERY_NONE;

@@ -78,14 +78,14 @@ TEST(test_a_name_is_looked_up_by_a_child) {
     struct lookup lookup;
     struct endpoints found;
     parse("localhost:80");
-    ok(lookup_begin(&lookup, &address, NULL), "begun");
+    ok(lookup_begin_address(&lookup, &address), "begun");
     struct pollfd polled = {.fd = lookup.pipe_fd, .events = POLLIN};
     is(poll(&polled, 1, 10000), 1, "the answer makes the pipe readable");
     lookup_end(&lookup, &found);
     ok(found.count >= 1, "localhost has an address");
     is(lookup.pipe_fd, -1, "and the lookup is over");
     lookup_cancel(&lookup);
-    ok(lookup_begin(&lookup, &address, NULL), "begun again");
+    ok(lookup_begin_address(&lookup, &address), "begun again");
     lookup_cancel(&lookup);
     is(lookup.pipe_fd, -1, "a lookup can be given up at once");
 }

@@ -1,0 +1,370 @@
+#include "bridge/lua_files.h"
+
+#include "facts/poll_clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lauxlib.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINES_TYPE "slatetop.lines"
+#define WRITER_TYPE "slatetop.writer"
+
+enum {
+    PATH_BYTES = 4096,
+    FIRST_BYTE_MS = 30000, /* the longest wait for a FIFO or a terminal; <(command) is a FIFO */
+    LOCK_TRIES = 20,
+    LOCK_PAUSE_MS = 5
+};
+
+/* Returns nil and the reason in errno, in words. */
+static int files_refuse(lua_State *L) {
+    int problem = errno;
+    lua_pushnil(L);
+    lua_pushstring(L, problem == EINVAL ? "not a regular file" : strerror(problem));
+    lua_pushboolean(L, problem == ENOENT || problem == ENOTDIR);
+    return 3;
+}
+
+static int files_accept(lua_State *L) {
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* Opens a regular file; -1 and errno on failure, EINVAL for another kind of file. */
+static int files_open_regular(const char *path, int flags) {
+    struct stat facts;
+    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0600);
+    if (fd >= 0 && (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))) {
+        close(fd);
+        errno = EINVAL;
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Opens any file whose first byte comes within FIRST_BYTE_MS. */
+static int files_open_secret(const char *path) {
+    struct stat facts;
+    struct pollfd one = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .events = POLLIN};
+    if (one.fd < 0) {
+        return -1;
+    }
+    bool may_wait =
+        fstat(one.fd, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+    if (may_wait && poll(&one, 1, FIRST_BYTE_MS) == 0) {
+        close(one.fd);
+        errno = ETIMEDOUT;
+        return -1;
+    }
+    fcntl(one.fd, F_SETFL, O_RDONLY);
+    return one.fd;
+}
+
+/* Pushes at most most_bytes from an open file, which is closed; or nil and the reason. */
+static int files_push_text(lua_State *L, int fd, size_t most_bytes) {
+    luaL_Buffer buffer;
+    size_t bytes = 0;
+    ssize_t got = fd >= 0 ? 1 : -1;
+    luaL_buffinit(L, &buffer);
+    while (got > 0 && bytes < most_bytes) {
+        size_t room = most_bytes - bytes < LUAL_BUFFERSIZE ? most_bytes - bytes : LUAL_BUFFERSIZE;
+        got = read(fd, luaL_prepbuffsize(&buffer, room), room);
+        luaL_addsize(&buffer, got > 0 ? (size_t)got : 0);
+        bytes += got > 0 ? (size_t)got : 0;
+    }
+    int problem = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    luaL_pushresult(&buffer);
+    errno = problem;
+    return got < 0 ? files_refuse(L) : 1;
+}
+
+/* read(path, most_bytes) */
+static int files_call_read(lua_State *L) {
+    size_t most_bytes = (size_t)luaL_checkinteger(L, 2);
+    return files_push_text(L, files_open_regular(luaL_checkstring(L, 1), O_RDONLY), most_bytes);
+}
+
+/* read_secret(path, most_bytes) */
+static int files_call_read_secret(lua_State *L) {
+    size_t most_bytes = (size_t)luaL_checkinteger(L, 2);
+    return files_push_text(L, files_open_secret(luaL_checkstring(L, 1)), most_bytes);
+}
+
+/* read_tail(path, most_bytes) -> the lines at the end of the file that are there from their
+ * beginning */
+static int files_call_read_tail(lua_State *L) {
+    off_t most_bytes = (off_t)luaL_checkinteger(L, 2);
+    int fd = files_open_regular(luaL_checkstring(L, 1), O_RDONLY);
+    off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0,
+          from = end > most_bytes ? end - most_bytes : 0;
+    if (fd >= 0) {
+        lseek(fd, from, SEEK_SET);
+    }
+    int pushed = files_push_text(L, fd, (size_t)most_bytes);
+    size_t bytes;
+    const char *text = pushed == 1 ? lua_tolstring(L, -1, &bytes) : NULL;
+    const char *newline = text != NULL && from > 0 ? memchr(text, '\n', bytes) : NULL;
+    if (newline != NULL) {
+        lua_pushlstring(L, newline + 1, bytes - (size_t)(newline + 1 - text));
+    }
+    return pushed;
+}
+
+/* Makes the folders above a path; the file's open reports errors. */
+static void files_make_folders(const char *path) {
+    char folder[PATH_BYTES];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = folder; (slash = strchr(slash + 1, '/')) != NULL;) {
+        *slash = '\0';
+        mkdir(folder, 0700);
+        *slash = '/';
+    }
+}
+
+/* append_line(path, line) -> true; or nil and why: under the lock that slatectl takes, too */
+static int files_call_append_line(lua_State *L) {
+    const char *path = luaL_checkstring(L, 1);
+    luaL_checkstring(L, 2);
+    lua_settop(L, 2);
+    lua_pushliteral(L, "\n");
+    lua_concat(L, 2);
+    size_t bytes;
+    const char *line = lua_tolstring(L, -1, &bytes);
+    files_make_folders(path);
+    int fd = files_open_regular(path, O_RDWR | O_CREAT | O_APPEND);
+    /* slatectl holds the lock for some milliseconds; the screen waits no longer than that. */
+    int tries = 0;
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && tries++ < LOCK_TRIES) {
+        clock_wait(NULL, 0, clock_ms() + LOCK_PAUSE_MS);
+    }
+    bool is_written = fd >= 0 && write(fd, line, bytes) == (ssize_t)bytes;
+    int problem = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = problem;
+    return is_written ? files_accept(L) : files_refuse(L);
+}
+
+/* replace(path, text) -> true; or nil and why: a reader sees the old text or the new one */
+static int files_call_replace(lua_State *L) {
+    const char *path = luaL_checkstring(L, 1);
+    size_t bytes;
+    const char *text = luaL_checklstring(L, 2, &bytes);
+    const char *next = lua_pushfstring(L, "%s.%d", path, (int)getpid());
+    files_make_folders(path);
+    int fd = files_open_regular(next, O_WRONLY | O_CREAT | O_TRUNC);
+    bool is_written = fd >= 0 && write(fd, text, bytes) == (ssize_t)bytes;
+    int problem = errno;
+    if (fd >= 0) {
+        is_written = close(fd) == 0 && is_written && rename(next, path) == 0;
+        problem = is_written ? 0 : errno;
+    }
+    if (!is_written && fd >= 0) {
+        unlink(next);
+    }
+    errno = problem;
+    return is_written ? files_accept(L) : files_refuse(L);
+}
+
+/* ---- a reader of lines ---- */
+
+struct lua_lines {
+    FILE *file; /* NULL: closed */
+    off_t file_bytes, read_bytes;
+};
+
+/* lines(path) -> reader; or nil and why */
+static int files_call_lines(lua_State *L) {
+    struct stat facts;
+    int fd = files_open_regular(luaL_checkstring(L, 1), O_RDONLY);
+    if (fd < 0) {
+        return files_refuse(L);
+    }
+    struct lua_lines *lines = lua_newuserdatauv(L, sizeof *lines, 0);
+    *lines = (struct lua_lines){.file = fdopen(fd, "r")};
+    lines->file_bytes = fstat(fd, &facts) == 0 ? facts.st_size : 0;
+    luaL_setmetatable(L, LINES_TYPE);
+    return 1;
+}
+
+/* lines:next(most_bytes) -> a line without its newline, whether it was cut; nil at the end. A torn
+ * last line counts. */
+static int lines_call_next(lua_State *L) {
+    struct lua_lines *lines = luaL_checkudata(L, 1, LINES_TYPE);
+    size_t most_bytes = (size_t)luaL_checkinteger(L, 2), bytes = 0;
+    luaL_Buffer buffer;
+    int byte = EOF;
+    luaL_buffinit(L, &buffer);
+    while (lines->file != NULL && (byte = getc_unlocked(lines->file)) != EOF && byte != '\n') {
+        if (bytes++ < most_bytes) {
+            luaL_addchar(&buffer, (char)byte);
+        }
+    }
+    lines->read_bytes += (off_t)bytes + 1;
+    luaL_pushresult(&buffer);
+    if (bytes == 0 && byte == EOF) {
+        return 0;
+    }
+    lua_pushboolean(L, bytes > most_bytes);
+    return 2;
+}
+
+/* lines:read_ratio() -> the share of the file that has been read */
+static int lines_call_read_ratio(lua_State *L) {
+    struct lua_lines *lines = luaL_checkudata(L, 1, LINES_TYPE);
+    bool is_read = lines->read_bytes >= lines->file_bytes;
+    lua_pushnumber(L, is_read ? 1 : (double)lines->read_bytes / (double)lines->file_bytes);
+    return 1;
+}
+
+static int lines_call_close(lua_State *L) {
+    struct lua_lines *lines = luaL_checkudata(L, 1, LINES_TYPE);
+    if (lines->file != NULL) {
+        fclose(lines->file);
+        lines->file = NULL;
+    }
+    return 0;
+}
+
+/* ---- a writer that appends ---- */
+
+/* append_to(path) -> writer, the first line of the file or nil; or nil and why. Makes the file if
+ * it is missing. */
+static int files_call_append_to(lua_State *L) {
+    enum { FIRST_LINE_BYTES = 65536 };
+    const char *path = luaL_checkstring(L, 1);
+    int fd = files_open_regular(path, O_RDWR | O_CREAT | O_APPEND);
+    if (fd < 0) {
+        return files_refuse(L);
+    }
+    int *writer = lua_newuserdatauv(L, sizeof *writer, 0);
+    *writer = fd;
+    luaL_setmetatable(L, WRITER_TYPE);
+    luaL_Buffer buffer;
+    char *text = luaL_buffinitsize(L, &buffer, FIRST_LINE_BYTES);
+    ssize_t got = pread(fd, text, FIRST_LINE_BYTES, 0);
+    const char *newline = got > 0 ? memchr(text, '\n', (size_t)got) : NULL;
+    luaL_pushresultsize(&buffer, newline != NULL ? (size_t)(newline - text)
+                                 : got > 0       ? (size_t)got
+                                                 : 0);
+    if (got == 0) {
+        lua_pop(L, 1);
+        return 1;
+    }
+    return 2;
+}
+
+/* writer:append(text) -> true; or nil and why. One write: a crash leaves no torn line before it. */
+static int writer_call_append(lua_State *L) {
+    int *writer = luaL_checkudata(L, 1, WRITER_TYPE);
+    size_t bytes;
+    const char *text = luaL_checklstring(L, 2, &bytes);
+    ssize_t written = write(*writer, text, bytes);
+    if (written >= 0 && (size_t)written < bytes) {
+        errno = ENOSPC;
+    }
+    return written == (ssize_t)bytes ? files_accept(L) : files_refuse(L);
+}
+
+static int writer_call_close(lua_State *L) {
+    int *writer = luaL_checkudata(L, 1, WRITER_TYPE);
+    if (*writer >= 0) {
+        close(*writer);
+        *writer = -1;
+    }
+    return 0;
+}
+
+/* ---- the environment and the standard streams ---- */
+
+static int files_call_environment(lua_State *L) {
+    lua_pushstring(L, getenv(luaL_checkstring(L, 1))); /* NULL becomes nil */
+    return 1;
+}
+
+/* who() -> user@host */
+static int files_call_who(lua_State *L) {
+    char host[64] = "";
+    const char *user = getenv("USER");
+    user = user != NULL ? user : getenv("LOGNAME");
+    const struct passwd *account = user == NULL ? getpwuid(getuid()) : NULL;
+    gethostname(host, sizeof host - 1);
+    lua_pushfstring(L, "%s@%s",
+                    user != NULL      ? user
+                    : account != NULL ? account->pw_name
+                                      : "",
+                    host);
+    return 1;
+}
+
+static int files_write_all(lua_State *L, FILE *stream) {
+    size_t bytes;
+    const char *text = luaL_checklstring(L, 1, &bytes);
+    errno = 0;
+    bool is_written = fwrite(text, 1, bytes, stream) == bytes && fflush(stream) == 0;
+    return is_written ? files_accept(L) : files_refuse(L);
+}
+
+static int files_call_write_out(lua_State *L) {
+    return files_write_all(L, stdout);
+}
+
+static int files_call_write_error(lua_State *L) {
+    return files_write_all(L, stderr);
+}
+
+/* ---- the module ---- */
+
+static const luaL_Reg lines_methods[] = {{"next", lines_call_next},
+                                         {"read_ratio", lines_call_read_ratio},
+                                         {"close", lines_call_close},
+                                         {"__gc", lines_call_close},
+                                         {NULL, NULL}};
+
+static const luaL_Reg writer_methods[] = {{"append", writer_call_append},
+                                          {"close", writer_call_close},
+                                          {"__gc", writer_call_close},
+                                          {NULL, NULL}};
+
+static const luaL_Reg functions[] = {
+    {"read", files_call_read},
+    {"read_secret", files_call_read_secret},
+    {"read_tail", files_call_read_tail},
+    {"append_line", files_call_append_line},
+    {"replace", files_call_replace},
+    {"lines", files_call_lines},
+    {"append_to", files_call_append_to},
+    {"environment", files_call_environment},
+    {"who", files_call_who},
+    {"write_out", files_call_write_out},
+    {"write_error", files_call_write_error},
+    {NULL, NULL},
+};
+
+static void files_make_type(lua_State *L, const char *type, const luaL_Reg *methods) {
+    luaL_newmetatable(L, type);
+    luaL_setfuncs(L, methods, 0);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+}
+
+int lua_files_open(lua_State *L) {
+    files_make_type(L, LINES_TYPE, lines_methods);
+    files_make_type(L, WRITER_TYPE, writer_methods);
+    luaL_newlib(L, functions);
+    return 1;
+}
