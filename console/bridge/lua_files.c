@@ -202,7 +202,7 @@ static int files_call_lines(lua_State *L) {
 
 /* lines:next(most_bytes) -> a line without its newline, whether it was cut; nil at the end. A torn
  * last line counts. */
-static int lines_call_next(lua_State *L) {
+static int files_next_line(lua_State *L) {
     struct lua_lines *lines = luaL_checkudata(L, 1, LINES_TYPE);
     size_t most_bytes = (size_t)luaL_checkinteger(L, 2), bytes = 0;
     luaL_Buffer buffer;
@@ -223,14 +223,14 @@ static int lines_call_next(lua_State *L) {
 }
 
 /* lines:read_ratio() -> the share of the file that has been read */
-static int lines_call_read_ratio(lua_State *L) {
+static int files_read_ratio(lua_State *L) {
     struct lua_lines *lines = luaL_checkudata(L, 1, LINES_TYPE);
     bool is_read = lines->read_bytes >= lines->file_bytes;
     lua_pushnumber(L, is_read ? 1 : (double)lines->read_bytes / (double)lines->file_bytes);
     return 1;
 }
 
-static int lines_call_close(lua_State *L) {
+static int files_close_lines(lua_State *L) {
     struct lua_lines *lines = luaL_checkudata(L, 1, LINES_TYPE);
     if (lines->file != NULL) {
         fclose(lines->file);
@@ -268,7 +268,7 @@ static int files_call_append_to(lua_State *L) {
 }
 
 /* writer:append(text) -> true; or nil and why. One write: a crash leaves no torn line before it. */
-static int writer_call_append(lua_State *L) {
+static int files_append_text(lua_State *L) {
     int *writer = luaL_checkudata(L, 1, WRITER_TYPE);
     size_t bytes;
     const char *text = luaL_checklstring(L, 2, &bytes);
@@ -279,7 +279,7 @@ static int writer_call_append(lua_State *L) {
     return written == (ssize_t)bytes ? files_accept(L) : files_refuse(L);
 }
 
-static int writer_call_close(lua_State *L) {
+static int files_close_writer(lua_State *L) {
     int *writer = luaL_checkudata(L, 1, WRITER_TYPE);
     if (*writer >= 0) {
         close(*writer);
@@ -328,15 +328,15 @@ static int files_call_write_error(lua_State *L) {
 
 /* ---- the module ---- */
 
-static const luaL_Reg lines_methods[] = {{"next", lines_call_next},
-                                         {"read_ratio", lines_call_read_ratio},
-                                         {"close", lines_call_close},
-                                         {"__gc", lines_call_close},
+static const luaL_Reg lines_methods[] = {{"next", files_next_line},
+                                         {"read_ratio", files_read_ratio},
+                                         {"close", files_close_lines},
+                                         {"__gc", files_close_lines},
                                          {NULL, NULL}};
 
-static const luaL_Reg writer_methods[] = {{"append", writer_call_append},
-                                          {"close", writer_call_close},
-                                          {"__gc", writer_call_close},
+static const luaL_Reg writer_methods[] = {{"append", files_append_text},
+                                          {"close", files_close_writer},
+                                          {"__gc", files_close_writer},
                                           {NULL, NULL}};
 
 static const luaL_Reg functions[] = {

@@ -63,7 +63,7 @@ static int link_call_access(lua_State *L) {
 }
 
 /* access:load() -> true; or nil and why a certificate can't be used */
-static int access_call_load(lua_State *L) {
+static int link_access_load(lua_State *L) {
     struct lua_access *one = luaL_checkudata(L, 1, ACCESS_TYPE);
     char why[WHY_BYTES] = "out of memory";
     if (one->access.tls != NULL && tls_context_load(one->access.tls, why, sizeof why)) {
@@ -75,7 +75,7 @@ static int access_call_load(lua_State *L) {
     return 2;
 }
 
-static int access_call_free(lua_State *L) {
+static int link_access_free(lua_State *L) {
     struct lua_access *one = luaL_checkudata(L, 1, ACCESS_TYPE);
     tls_context_destroy(&one->access.tls);
     for (int i = 0; i < 4; i++) {
@@ -131,13 +131,13 @@ static int link_call_connect(lua_State *L) {
     return *client != NULL ? 1 : luaL_error(L, "out of memory");
 }
 
-static int client_call_step(lua_State *L) {
+static int link_client_step(lua_State *L) {
     client_step(link_check_client(L), link_check_ms(L, 2));
     return 0;
 }
 
 /* client:send(line, form, now_s) -> whether the line is queued */
-static int client_call_send(lua_State *L) {
+static int link_client_send(lua_State *L) {
     static const char *const forms[] = {"line", "stats", "stream", NULL};
     enum reply_form form = (enum reply_form)luaL_checkoption(L, 3, NULL, forms);
     lua_pushboolean(
@@ -145,13 +145,13 @@ static int client_call_send(lua_State *L) {
     return 1;
 }
 
-static int client_call_flush(lua_State *L) {
+static int link_client_flush(lua_State *L) {
     client_flush(link_check_client(L), link_check_ms(L, 2));
     return 0;
 }
 
 /* client:take(now_s) -> the next reply, whether it is statistics; nil when none has come */
-static int client_call_take(lua_State *L) {
+static int link_client_take(lua_State *L) {
     struct reply reply;
     if (!client_take_reply(link_check_client(L), &reply, link_check_ms(L, 2))) {
         return 0;
@@ -161,38 +161,38 @@ static int client_call_take(lua_State *L) {
     return 2;
 }
 
-static int client_call_state(lua_State *L) {
+static int link_client_state(lua_State *L) {
     static const char *const states[] = {"lookup", "connecting", "up", "down"};
     lua_pushstring(L, states[client_state(link_check_client(L))]);
     return 1;
 }
 
-static int client_call_generation(lua_State *L) {
+static int link_client_generation(lua_State *L) {
     lua_pushinteger(L, client_generation(link_check_client(L)));
     return 1;
 }
 
-static int client_call_note(lua_State *L) {
+static int link_client_note(lua_State *L) {
     lua_pushstring(L, client_note(link_check_client(L)));
     return 1;
 }
 
-static int client_call_retry_s(lua_State *L) {
+static int link_client_retry_s(lua_State *L) {
     link_push_time(L, client_retry_ms(link_check_client(L)));
     return 1;
 }
 
-static int client_call_due_s(lua_State *L) {
+static int link_client_due_s(lua_State *L) {
     link_push_time(L, client_due_ms(link_check_client(L)));
     return 1;
 }
 
-static int client_call_hurry(lua_State *L) {
+static int link_client_hurry(lua_State *L) {
     client_hurry(link_check_client(L), link_check_ms(L, 2));
     return 0;
 }
 
-static int client_call_close(lua_State *L) {
+static int link_client_close(lua_State *L) {
     client_destroy(link_check_slot(L));
     return 0;
 }
@@ -256,7 +256,7 @@ static int link_call_discover(lua_State *L) {
 }
 
 /* lookup:take() -> the text that the function returned; nil while it runs */
-static int lookup_call_take(lua_State *L) {
+static int link_lookup_take(lua_State *L) {
     struct lua_lookup *one = luaL_checkudata(L, 1, LOOKUP_TYPE);
     ssize_t got = -1;
     while (one->lookup.pipe_fd >= 0 && one->bytes < ANSWER_BYTES &&
@@ -271,7 +271,7 @@ static int lookup_call_take(lua_State *L) {
     return 1;
 }
 
-static int lookup_call_close(lua_State *L) {
+static int link_lookup_close(lua_State *L) {
     struct lua_lookup *one = luaL_checkudata(L, 1, LOOKUP_TYPE);
     lookup_cancel(&one->lookup);
     free(one->text);
@@ -335,27 +335,27 @@ static int link_call_wall_s(lua_State *L) {
 /* ---- the module ---- */
 
 static const luaL_Reg client_methods[] = {
-    {"step", client_call_step},
-    {"send", client_call_send},
-    {"flush", client_call_flush},
-    {"take", client_call_take},
-    {"state", client_call_state},
-    {"generation", client_call_generation},
-    {"note", client_call_note},
-    {"retry_s", client_call_retry_s},
-    {"due_s", client_call_due_s},
-    {"hurry", client_call_hurry},
-    {"close", client_call_close},
-    {"__gc", client_call_close},
+    {"step", link_client_step},
+    {"send", link_client_send},
+    {"flush", link_client_flush},
+    {"take", link_client_take},
+    {"state", link_client_state},
+    {"generation", link_client_generation},
+    {"note", link_client_note},
+    {"retry_s", link_client_retry_s},
+    {"due_s", link_client_due_s},
+    {"hurry", link_client_hurry},
+    {"close", link_client_close},
+    {"__gc", link_client_close},
     {NULL, NULL},
 };
 
 static const luaL_Reg access_methods[] = {
-    {"load", access_call_load}, {"__gc", access_call_free}, {NULL, NULL}};
+    {"load", link_access_load}, {"__gc", link_access_free}, {NULL, NULL}};
 
-static const luaL_Reg lookup_methods[] = {{"take", lookup_call_take},
-                                          {"close", lookup_call_close},
-                                          {"__gc", lookup_call_close},
+static const luaL_Reg lookup_methods[] = {{"take", link_lookup_take},
+                                          {"close", link_lookup_close},
+                                          {"__gc", link_lookup_close},
                                           {NULL, NULL}};
 
 static const luaL_Reg functions[] = {
