@@ -108,7 +108,7 @@ static void link_copy_field(lua_State *L, const char *field, char *out, size_t o
     lua_pop(L, 1);
 }
 
-/* connect(server, access) -> client. server: of slate.base.units.parse_server */
+/* connect(server, access) -> client. server: as slate.base.units reads it */
 static int link_call_connect(lua_State *L) {
     struct address address = {0};
     luaL_checktype(L, 1, LUA_TTABLE);

@@ -1,0 +1,251 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The frame around every view: title, tabs, overlays, the line of messages and the key bar.
+local cells = require "slate.console.cells"
+local figure = require "slate.console.figure"
+local keys = require "slate.console.keys"
+local view_list = require "slate.console.view_list"
+
+local M = {}
+
+--- The smallest screen that is drawn; on a smaller one, one line says so.
+M.LEAST_WIDTH, M.LEAST_HEIGHT = 40, 10
+
+local WIDE_BAR_FROM <const> = 110 -- columns, from which on the key bar names all keys of a command
+local MESSAGE_ROWS <const> = 3
+local is_open = view_list.is_open
+
+-- the title ---------------------------------------------------------------------------------------
+
+-- The time that the screen shows: "PAUSED 13:58:40, 3m12s ago".
+local function past_words(frame)
+    if frame.is_replay then
+        return (frame.plays and "PLAYING " or "PAUSED AT ") .. os.date("%m-%d %H:%M:%S", frame.moment_s // 1),
+            frame.plays and cells.TITLE or cells.WARN
+    end
+    return ("PAUSED %s, %s ago%s"):format(figure.clock(frame.moment_s),
+        figure.age(math.max(frame.wall_s // 1 - frame.moment_s // 1, 0)),
+        frame.live.link == "down" and ", now DOWN" or ""), cells.WARN
+end
+
+-- "live 1s", or for a single server the age of its figures, or the time of the next try.
+local function link_words(frame, shows_fleet)
+    local model = frame.model
+    local age_s = model.at_s and math.max(frame.now_s - model.at_s, 0)
+    if frame.is_past then
+        return past_words(frame)
+    elseif not shows_fleet and model.link == "down" then
+        local wait_s = math.ceil(math.max((frame.retry_s or 0) - frame.now_s, 0))
+        return wait_s > 0 and ("DOWN, next try in %ds"):format(wait_s) or "DOWN, trying", cells.BAD
+    elseif not shows_fleet and require("slate.console.health").is_stale(frame) then
+        return "STALE " .. figure.age(age_s // 1), cells.BAD
+    elseif not shows_fleet and not age_s then
+        return "connecting", cells.WARN
+    end
+    return ("live %.3gs"):format(frame.interval_s), cells.TITLE
+end
+
+local function trial_words(frame)
+    local left_s = frame.trial_left_s
+    if not left_s then
+        return ""
+    end
+    return left_s <= 0 and "  TRIAL over" or ("  TRIAL %d:%02d"):format(left_s // 60, left_s // 1 % 60)
+end
+
+local function right_words(frame)
+    if frame.is_replay then
+        return frame.loaded_ratio < 1 and ("  loading %.0f%% "):format(100 * frame.loaded_ratio) or "  REPLAY "
+    end
+    return ("%s%s  %s  %s "):format(trial_words(frame), frame.is_recorded and "  rec" or "", frame.locked or "rw",
+        figure.clock(frame.wall_s))
+end
+
+local function left_words(frame, shows_fleet)
+    if shows_fleet then
+        return (" slatetop  %d server%s"):format(#frame.servers, #frame.servers == 1 and "" or "s")
+    end
+    local now = frame.model.now
+    return (" slatetop  %s  %s %s"):format(frame.model.server, not now and "" or now.slated and "slated" or "memcached",
+        now and (now.slated or now.version) or "")
+end
+
+local function draw_title(frame, shows_fleet, grid)
+    grid:fill(cells.area(0, 0, 1, grid.width), " ", cells.TITLE)
+    local right = right_words(frame)
+    local words, style = link_words(frame, shows_fleet)
+    grid:text_right(0, grid.width, cells.TITLE, right)
+    local x = grid.width - cells.width_of(right) - cells.width_of(words)
+    grid:text(0, x, style, words)
+    grid:text_fit(0, 0, x - 2, cells.TITLE, left_words(frame, shows_fleet))
+end
+
+-- tabs and keys -----------------------------------------------------------------------------------
+
+-- Views whose key is a number have a tab; those with a letter only while open.
+local function tabs_of(ui)
+    local tabs, width = {}, 1 -- minus the last blank, plus two brackets
+    for i, view in ipairs(view_list.LIST) do
+        local key = keys.of_command(view.open)
+        if ui.view == i or key:find("^%d$") then
+            tabs[#tabs + 1] = { index = i, key = keys.label(key), title = view.title }
+            width = width + cells.width_of(view.title) + 3
+        end
+    end
+    return tabs, width
+end
+
+-- Draws names if all fit; else the name of the open view and the keys of the others.
+local function draw_tabs(ui, grid)
+    local x = 0
+    local tabs, width = tabs_of(ui)
+    for _, tab in ipairs(tabs) do
+        local from = x
+        if ui.view == tab.index then
+            x = grid:text(1, x, cells.STRONG, ("[%s %s] "):format(tab.key, tab.title))
+        else
+            x = grid:text(1, x, cells.DIM, width > grid.width and tab.key .. " " or tab.key .. " " .. tab.title .. " ")
+        end
+        grid:hot(cells.area(1, from, 1, x - from), "view", tab.index)
+    end
+end
+
+-- The keys of the bar in a scope: { shown, label, key, width }; the last one, which leaves, always has room.
+local function bar_of(scope, is_wide)
+    local bar = {}
+    for _, row in ipairs(keys.rows) do
+        if row.bar and row.scopes[scope] then
+            local shown = is_wide and keys.names(row) or keys.label(keys.bar_key(row))
+            bar[#bar + 1] = { shown = shown, label = (is_wide and " " or "") .. row.bar, key = keys.bar_key(row),
+                width = cells.width_of(shown) + cells.width_of(row.bar) + (is_wide and 3 or 1) }
+        end
+    end
+    return bar
+end
+
+--- The keys that a click can press, by the values of their spots in the last drawing.
+M.clicked_keys = {}
+
+local function draw_keys(scope, grid)
+    local y, x, is_wide = grid.height - 1, 0, grid.width >= WIDE_BAR_FROM
+    grid:fill(cells.area(y, 0, 1, grid.width), " ", cells.KEYBAR)
+    local bar = bar_of(scope, is_wide)
+    local reserved = bar[#bar] and bar[#bar].width - 1 or 0
+    M.clicked_keys = {}
+    for i, one in ipairs(bar) do
+        if i == #bar or x + one.width + reserved <= grid.width then
+            local from = x
+            x = grid:text(y, grid:text(y, x, cells.STRONG, one.shown), cells.KEYBAR, one.label) + (is_wide and 2 or 1)
+            M.clicked_keys[i] = one.key
+            grid:hot(cells.area(y, from, 1, x - from - 1), "key", i)
+        end
+    end
+end
+
+-- the operator's line -----------------------------------------------------------------------------
+
+-- Draws a message, never cut: an outcome of a change may need lines above the first.
+local function draw_wrapped(grid, text)
+    local rows = math.min(cells.rows_of(text, grid.width), MESSAGE_ROWS)
+    local area = cells.area(grid.height - 1 - rows, 0, rows, grid.width)
+    grid:fill(area, " ", cells.PLAIN)
+    grid:paragraph(area, cells.STRONG, text)
+end
+
+-- Draws the typed line, and above it the reason why it was refused.
+local function draw_typed(grid, what, typed, why)
+    local y = grid.height - 2
+    grid:text(y, 0, cells.STRONG, ("%s:%s%s_"):format(what, what ~= "" and " " or "", typed))
+    if why and why ~= "" then
+        grid:fill(cells.area(y - 1, 0, 1, grid.width), " ", cells.PLAIN)
+        grid:text_fit(y - 1, 0, grid.width, cells.BAD, why)
+    end
+end
+
+-- The line that is typed: its name, text, and why it was refused; nil when none is.
+local function typed_line(ui)
+    local classes, tune = rawget(ui, "classes"), rawget(ui, "tune")
+    if is_open(ui, "help") and ui.help.is_searched then
+        return "search", ui.help.searched
+    elseif is_open(ui, "palette") then
+        return "", ui.palette.typed, ui.palette.why
+    elseif classes and classes.edits_filter then
+        return "filter", classes.typed, classes.typed_why
+    elseif tune and tune.edits then
+        return "new value", tune.typed, tune.typed_why
+    end
+end
+
+local function draw_line(frame, ui, grid)
+    local what, typed, why = typed_line(ui)
+    if what then
+        draw_typed(grid, what, typed, why)
+    elseif frame.message ~= "" then
+        draw_wrapped(grid, frame.message)
+    elseif frame.under_way ~= "" then
+        draw_wrapped(grid, frame.under_way)
+    elseif frame.model.link == "down" then
+        grid:text_fit(grid.height - 2, 0, grid.width, cells.BAD, frame.model.link_note)
+    end
+end
+
+-- the whole ---------------------------------------------------------------------------------------
+
+--- The scope that gets a key: the uppermost overlay, a line that is typed, or the view.
+function M.scope(ui)
+    local classes, tune = rawget(ui, "classes"), rawget(ui, "tune")
+    return is_open(ui, "help") and (ui.help.is_searched and "filter" or "help")
+        or is_open(ui, "palette") and "palette" or is_open(ui, "review") and "review"
+        or classes and classes.edits_filter and "filter" or tune and tune.edits and "value"
+        or is_open(ui, "why") and "why" or is_open(ui, "columns") and "columns"
+        or is_open(ui, "explain") and "explain" or view_list.current(ui).scope
+end
+
+--- What the screen needs of the server beyond a refresh: a new table of wants (README.md).
+function M.wants(ui)
+    local wants = { inquiries = {}, unhurried = {}, class_id = ui.focus, curves_first = {}, orders = {} }
+    local view = view_list.current(ui)
+    for _, name in ipairs(view.inquiries or {}) do
+        wants.inquiries[name] = true
+    end
+    if view.wants then
+        view.wants(ui, wants)
+    end
+    for _, overlay in ipairs({ "palette", "review", "why" }) do
+        if is_open(ui, overlay) then
+            view_list.module(overlay).wants(ui, wants)
+        end
+    end
+    return wants
+end
+
+-- From the lowest to the uppermost.
+local DRAWN <const> = { "explain", "why", "columns", "review", "palette", "help" }
+
+--- Draws the screen.
+function M.draw(frame, ui, grid)
+    grid:clear()
+    if is_open(ui, "review") then
+        ui.review.is_seen = false
+    end
+    if grid.width < M.LEAST_WIDTH or grid.height < M.LEAST_HEIGHT then
+        grid:text(0, 0, cells.STRONG, ("need %dx%d"):format(M.LEAST_WIDTH, M.LEAST_HEIGHT))
+        return
+    end
+    local view, name = view_list.current(ui)
+    draw_title(frame, name == "fleet", grid)
+    draw_tabs(ui, grid)
+    local area = cells.area(2, 0, grid.height - 4, grid.width)
+    view.draw(frame, ui, grid, area)
+    if name ~= "events" and name ~= "fleet" and require("slate.console.health").is_stale(frame) then
+        grid:dim(area) -- so that nobody takes old figures for current ones; the title says so, too
+    end
+    for _, overlay in ipairs(DRAWN) do
+        if is_open(ui, overlay) then
+            view_list.module(overlay).draw(frame, ui, grid)
+        end
+    end
+    draw_line(frame, ui, grid)
+    draw_keys(M.scope(ui), grid)
+end
+
+return M

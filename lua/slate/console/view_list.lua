@@ -1,0 +1,88 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The views in the order of their keys, and the open one. The view of one class has no key of its own: other views
+--- and close it. A view's module is loaded when it is first shown: loading all would delay the first paint.
+local M = {}
+
+local MODULES <const> = {
+    overview = function() return require "slate.console.views.overview" end,
+    classes = function() return require "slate.console.views.classes" end,
+    pages = function() return require "slate.console.views.pages" end,
+    tune = function() return require "slate.console.views.tune" end,
+    sizes = function() return require "slate.console.views.sizes" end,
+    curves = function() return require "slate.console.views.curves" end,
+    fleet = function() return require "slate.console.views.fleet" end,
+    events = function() return require "slate.console.views.events" end,
+    hotkeys = function() return require "slate.console.views.hotkeys" end,
+    diff = function() return require "slate.console.views.diff" end,
+    latency = function() return require "slate.console.views.latency" end,
+    class = function() return require "slate.console.views.class" end,
+    -- overlays
+    explain = function() return require "slate.console.overlay.explain" end,
+    why = function() return require "slate.console.overlay.why" end,
+    columns = function() return require "slate.console.overlay.columns" end,
+    review = function() return require "slate.console.review" end,
+    palette = function() return require "slate.console.overlay.palette" end,
+    help = function() return require "slate.console.overlay.help" end,
+}
+
+--- The views: a list of { name, title, open (the command that goes to it) }.
+M.LIST = {
+    { name = "overview", title = "Overview", open = "view_overview" },
+    { name = "classes", title = "Classes", open = "view_classes" },
+    { name = "pages", title = "Pages", open = "view_pages" },
+    { name = "tune", title = "Tune", open = "view_tune" },
+    { name = "sizes", title = "Sizes", open = "view_sizes" },
+    { name = "curves", title = "Curves", open = "view_curves" },
+    { name = "fleet", title = "Fleet", open = "view_fleet" },
+    { name = "events", title = "Events", open = "view_events" },
+    { name = "hotkeys", title = "Keys", open = "view_hotkeys" },
+    { name = "diff", title = "Diff", open = "view_diff" },
+    { name = "latency", title = "Latency", open = "view_latency" },
+}
+
+--- The index of a view; nil for an unknown name.
+function M.index(name)
+    for i, row in ipairs(M.LIST) do
+        if row.name == name then
+            return i
+        end
+    end
+end
+
+--- The module of a view or an overlay, by the name of its part of `ui`.
+function M.module(name)
+    return MODULES[name]()
+end
+
+--- The view on the screen: its module and its name.
+function M.current(ui)
+    local name = ui.class_is_open and "class" or M.LIST[ui.view].name
+    return M.module(name), name
+end
+
+--- Goes to a view.
+function M.open(ui, index)
+    ui.view, ui.class_is_open = index, false
+end
+
+--- Shows one class over the view.
+function M.open_class(ui, id)
+    ui.class_is_open, ui.focus, ui.class = true, id, nil
+end
+
+--- The operator's choices on all screens, as at a start. The part of a view or overlay is made when it is first used.
+function M.ui()
+    return setmetatable({ view = 1, class_is_open = false }, { __index = function(ui, name)
+        local part = MODULES[name] and M.module(name).state()
+        rawset(ui, name, part)
+        return part
+    end })
+end
+
+--- True if an overlay is open. Its module is not loaded to find out.
+function M.is_open(ui, overlay)
+    local part = rawget(ui, overlay)
+    return part and part.is_open or false
+end
+
+return M
