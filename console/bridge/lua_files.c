@@ -40,9 +40,9 @@ static int files_accept(lua_State *L) {
 }
 
 /* Opens a regular file; -1 and errno on failure, EINVAL for another kind of file. */
-static int files_open_regular(const char *path, int flags) {
+static int files_open_regular(const char *path, int flags, mode_t mode) {
     struct stat facts;
-    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0600);
+    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, mode);
     if (fd >= 0 && (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))) {
         close(fd);
         errno = EINVAL;
@@ -93,7 +93,7 @@ static int files_push_text(lua_State *L, int fd, size_t most_bytes) {
 /* read(path, most_bytes) */
 static int files_call_read(lua_State *L) {
     size_t most_bytes = (size_t)luaL_checkinteger(L, 2);
-    return files_push_text(L, files_open_regular(luaL_checkstring(L, 1), O_RDONLY), most_bytes);
+    return files_push_text(L, files_open_regular(luaL_checkstring(L, 1), O_RDONLY, 0), most_bytes);
 }
 
 /* read_secret(path, most_bytes) */
@@ -106,7 +106,7 @@ static int files_call_read_secret(lua_State *L) {
  * beginning */
 static int files_call_read_tail(lua_State *L) {
     off_t most_bytes = (off_t)luaL_checkinteger(L, 2);
-    int fd = files_open_regular(luaL_checkstring(L, 1), O_RDONLY);
+    int fd = files_open_regular(luaL_checkstring(L, 1), O_RDONLY, 0);
     off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0,
           from = end > most_bytes ? end - most_bytes : 0;
     if (fd >= 0) {
@@ -143,7 +143,7 @@ static int files_call_append_line(lua_State *L) {
     size_t bytes;
     const char *line = lua_tolstring(L, -1, &bytes);
     files_make_folders(path);
-    int fd = files_open_regular(path, O_RDWR | O_CREAT | O_APPEND);
+    int fd = files_open_regular(path, O_RDWR | O_CREAT | O_APPEND, 0600);
     /* slatectl holds the lock for some milliseconds; the screen waits no longer than that. */
     int tries = 0;
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && tries++ < LOCK_TRIES) {
@@ -165,7 +165,7 @@ static int files_call_replace(lua_State *L) {
     const char *text = luaL_checklstring(L, 2, &bytes);
     const char *next = lua_pushfstring(L, "%s.%d", path, (int)getpid());
     files_make_folders(path);
-    int fd = files_open_regular(next, O_WRONLY | O_CREAT | O_TRUNC);
+    int fd = files_open_regular(next, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     bool is_written = fd >= 0 && write(fd, text, bytes) == (ssize_t)bytes;
     int problem = errno;
     if (fd >= 0) {
@@ -189,7 +189,7 @@ struct lua_lines {
 /* lines(path) -> reader; or nil and why */
 static int files_call_lines(lua_State *L) {
     struct stat facts;
-    int fd = files_open_regular(luaL_checkstring(L, 1), O_RDONLY);
+    int fd = files_open_regular(luaL_checkstring(L, 1), O_RDONLY, 0);
     if (fd < 0) {
         return files_refuse(L);
     }
@@ -241,12 +241,11 @@ static int files_close_lines(lua_State *L) {
 
 /* ---- a writer that appends ---- */
 
-/* append_to(path) -> writer, the first line of the file or nil; or nil and why. Makes the file if
- * it is missing. */
+/* append_to(path) -> writer, the first line of the file, whether the file ends with a line's end;
+ * or nil and why. Makes the file if it is missing; an empty file has no first line. */
 static int files_call_append_to(lua_State *L) {
     enum { FIRST_LINE_BYTES = 65536 };
-    const char *path = luaL_checkstring(L, 1);
-    int fd = files_open_regular(path, O_RDWR | O_CREAT | O_APPEND);
+    int fd = files_open_regular(luaL_checkstring(L, 1), O_RDWR | O_CREAT | O_APPEND, 0644);
     if (fd < 0) {
         return files_refuse(L);
     }
@@ -254,17 +253,19 @@ static int files_call_append_to(lua_State *L) {
     *writer = fd;
     luaL_setmetatable(L, WRITER_TYPE);
     luaL_Buffer buffer;
-    char *text = luaL_buffinitsize(L, &buffer, FIRST_LINE_BYTES);
+    char last = '\n', *text = luaL_buffinitsize(L, &buffer, FIRST_LINE_BYTES);
     ssize_t got = pread(fd, text, FIRST_LINE_BYTES, 0);
+    off_t end = lseek(fd, 0, SEEK_END);
     const char *newline = got > 0 ? memchr(text, '\n', (size_t)got) : NULL;
     luaL_pushresultsize(&buffer, newline != NULL ? (size_t)(newline - text)
                                  : got > 0       ? (size_t)got
                                                  : 0);
-    if (got == 0) {
+    if (end <= 0) {
         lua_pop(L, 1);
         return 1;
     }
-    return 2;
+    lua_pushboolean(L, pread(fd, &last, 1, end - 1) == 1 && last == '\n');
+    return 3;
 }
 
 /* writer:append(text) -> true; or nil and why. One write: a crash leaves no torn line before it. */

@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Events for the beginning and end of states that the overview shows only while they last: a class starves; the server
+--- holds more memory than its limit. A state counts after it has lasted: figures at a bound come and go before.
+local figure = require "slate.console.figure"
+
+local M = {}
+
+local AFTER_S <const> = 5
+
+local Alarms = {}
+Alarms.__index = Alarms
+Alarms.__name = "slate.console.alarms"
+
+function M.new()
+    return setmetatable({ states = {} }, Alarms)
+end
+
+-- True if a state has changed for AFTER_S.
+local function turns(alarms, name, is_so, now_s)
+    local state = alarms.states[name]
+    if not state then
+        state = { is_raised = false }
+        alarms.states[name] = state
+    end
+    if is_so == state.is_raised then
+        state.differs_s = nil
+        return false
+    end
+    state.differs_s = state.differs_s or now_s
+    if now_s - state.differs_s < AFTER_S then
+        return false
+    end
+    state.is_raised, state.differs_s = is_so, nil
+    return true
+end
+
+--- Writes the events of the model's newest snapshot into the model.
+function Alarms:follow(model)
+    local now_s, wall_s = model.at_s, model.wall_s
+    local gone = {}
+    for name in pairs(self.states) do
+        gone[name] = math.type(name) == "integer" or nil
+    end
+    for id, row in pairs(model.rows) do
+        local starves = row.state == "starving"
+        gone[id] = nil
+        if (starves or self.states[id]) and turns(self, id, starves, now_s) then
+            model:note("alarm", wall_s, ("class %d %s"):format(id, starves and "starves" or "starves no more"))
+        end
+    end
+    for id in pairs(gone) do -- the server lists the class no more
+        if turns(self, id, false, now_s) then
+            model:note("alarm", wall_s, ("class %d starves no more"):format(id))
+        end
+    end
+    local over = model.observer and model.observer.over
+    if turns(self, "memory", over and over.is_much or false, now_s) then
+        local held, limit = figure.bytes(over and over.held_bytes), figure.bytes(over and over.limit_bytes)
+        model:note("alarm", wall_s, over and over.is_much and ("%s of memory held, the limit is %s"):format(held, limit)
+            or ("memory is within its limit again: %s of %s"):format(held, limit))
+    end
+end
+
+return M
