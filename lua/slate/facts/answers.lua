@@ -64,4 +64,52 @@ M.whatif = of_text(function(lines)
     return { totals = totals, policies = policies, classes = classes }
 end)
 
+--- `stats policies`: { active = the policy of the whole, of_class = { [id] = the policy of a class with its own } }.
+M.policies = of_text(function(lines)
+    local list = { of_class = {} }
+    require("slate.facts.settings").each_stat(lines, function(name, text)
+        local id = math.tointeger(tonumber(name:match("^class:(%d+):policy$")))
+        if id then
+            list.of_class[id] = text
+        elseif text == "yes" then
+            list.active = name:match("^([^:]+):active$") or list.active
+        end
+    end)
+    return list
+end)
+
+--- `stats evictions`: by class, how many evicted items had last been used how long ago: { [id] = list of { name =
+-- "under_1s" … "older", items } }, in the server's order.
+M.evictions = of_text(function(lines)
+    local classes = {}
+    require("slate.facts.settings").each_stat(lines, function(name, text)
+        local id, field = name:match("^(%d+):(%S+)$")
+        local items = math.tointeger(tonumber(text:match("^%d+$")))
+        id = math.tointeger(tonumber(id))
+        if id and items and (field:find("^under_") or field == "older") then
+            classes[id] = classes[id] or {}
+            table.insert(classes[id], { name = field, items = items })
+        end
+    end)
+    return classes
+end)
+
+--- `stats geometry`: the change and the classes, as from slate.facts.geometry.parse.
+M.geometry = of_text(function(lines)
+    return require("slate.facts.geometry").parse(lines)
+end)
+
+--- `stats hotkeys`: as from slate.facts.hotkeys.parse.
+M.hotkeys = of_text(function(lines)
+    return require("slate.facts.hotkeys").parse(lines)
+end)
+
+--- `stats sizehist`, and `stats sizes` of memcached: histograms of slate.facts.sizehist; nil if sizes are not tracked.
+M.sizehist = of_text(function(lines)
+    return require("slate.facts.sizehist").of_sizehist(lines)
+end)
+M.stock_sizes = of_text(function(lines)
+    return require("slate.facts.sizehist").of_sizes(lines)
+end)
+
 return M

@@ -81,7 +81,10 @@ end
 
 -- All fields except the numbers, as one text. Only while this text stays the same can a line have changes alone.
 local function remainder_of(one)
-    local fields = { tostring(one.server), tostring(one.version), tostring(one.slated) }
+    local fields = {}
+    for i, name in ipairs({ "server", "version", "slated", "role", "store" }) do
+        fields[i] = tostring(one[name])
+    end
     for i, part in ipairs(parts_of(one)) do
         for _, key in ipairs(keys_of(part, i == 1)) do
             if i > 1 or part[key] == nil then

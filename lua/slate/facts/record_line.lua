@@ -2,7 +2,6 @@
 --- Writes snapshots as lines of a recording, and reads them. Pure.
 --
 -- slatectl and slatetop write and read lines by this module; each has its own code for the files.
-local answers = require "slate.facts.answers"
 local change = require "slate.facts.record_change"
 local snapshot = require "slate.facts.snapshot"
 
@@ -75,23 +74,15 @@ function M.drop_known(one, known)
     return known
 end
 
-local function built(texts, about)
-    local groups = {}
-    for group, text in pairs(texts) do
-        groups[group] = answers.lines(text)
-    end
-    return snapshot.build(groups, about)
-end
-
 --- For slatetop: a snapshot as a whole line. texts: the server's answers by group of `stats` ("", "slabs", "items",
 -- "settings"); about: as for slate.facts.snapshot.build.
 function M.whole(texts, about)
-    return snapshot.encode(built(texts, about))
+    return snapshot.encode(snapshot.build(texts, about))
 end
 
 --- For slatetop: the next line of a recording.
 function Chain:next(texts, about)
-    local one = built(texts, about)
+    local one = snapshot.build(texts, about)
     self.settings = M.drop_known(one, self.settings)
     return self:encode(one)
 end

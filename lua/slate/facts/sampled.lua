@@ -25,10 +25,10 @@ local function number_of(name, text)
     return type(value) == "number" and value or nil
 end
 
--- Appends a point; without a number it is left out.
+-- Appends a point, if it is beyond the last one and a ratio.
 local function add_point(points, at, text)
-    local ratio = number_of("", text)
-    if at and ratio then
+    local ratio, last = number_of("", text), points[#points]
+    if at and at > (last and last[1] or 0) and ratio and ratio >= 0 and ratio <= 1 then
         points[#points + 1] = { at, ratio }
     end
 end
@@ -298,19 +298,22 @@ function M.curve(client, class)
     return curve, message, code
 end
 
+--- A curve of parse_curve as judging modules take it: its points { bytes, hit_ratio } with its reads, bytes, lru_band
+-- and sizes, predictions and predictions_within.
+function M.as_points(curve)
+    local points = curve.points
+    points.reads, points.bytes, points.lru_band, points.sizes = curve.reads, curve.bytes, curve.lru_band, curve.sizes
+    points.predictions, points.predictions_within = curve.predictions, curve.predictions_within
+    return points
+end
+
 --- Queries a server for the curves of these classes (0: of the whole cache); a missing curve is absent. Returns for
--- each id a list of points { bytes, hit_ratio } with reads (sampled), bytes (today's), lru_band and sizes, all as of
--- M.parse_curve.
+-- each id a curve of M.as_points.
 function M.curves(client, ids)
     local curves = {}
     for _, id in ipairs(ids) do
         local curve = read(client, id > 0 and "curve " .. id or "curve", M.parse_curve)
-        if curve then
-            curves[id] = curve.points
-            curve.points.reads, curve.points.bytes = curve.reads, curve.bytes
-            curve.points.lru_band, curve.points.sizes = curve.lru_band, curve.sizes
-            curve.points.predictions, curve.points.predictions_within = curve.predictions, curve.predictions_within
-        end
+        curves[id] = curve and M.as_points(curve)
     end
     return curves
 end

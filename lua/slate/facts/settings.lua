@@ -109,8 +109,7 @@ end
 --- Calls take(name, text) for each statistic of a reply: a list of lines, or one text. A reply of nil has none.
 function M.each_stat(reply, take)
     if type(reply) == "string" then
-        reply = reply:gsub("[^\r\n\x20-\x7e]", "?") -- screens show the reply
-        for name, text in reply:gmatch("STAT (%S+) ?([^\r\n]*)") do
+        for name, text in stats.printable(reply):gmatch("STAT (%S+) ?([^\r\n]*)") do
             take(name, text)
         end
         return

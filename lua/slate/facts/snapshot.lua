@@ -8,6 +8,8 @@
 --     server    the address of the server
 --     version   the version that the server reports ("1.6.45")
 --     slated    slated's own version; absent on memcached
+--     role, store
+--               of slated: what it lets this client do, and its --store; absent if not requested
 --     general   `stats`, name to value
 --     pages_limit, pages_free
 --               pages that the server may have, and pages that no class has
@@ -29,23 +31,36 @@ M.SCHEMA = "slate/snapshot/1"
 
 local CLASS_MOST <const>, TIME_END_S <const> = 255, 1e11
 local KEY_ORDER <const> = {
-    "schema", "time_s", "server", "version", "slated", "pages_limit", "pages_free", "id", "general", "settings",
-    "classes", "totals", "changes",
+    "schema", "time_s", "server", "version", "slated", "role", "store", "pages_limit", "pages_free", "id", "general",
+    "settings", "classes", "totals", "changes",
 }
 
---- Builds a snapshot from raw lines: a table from group ("", "slabs", "items", "settings") to lines.
--- about: time_s, server, slated. Pure.
+-- The links of a proxy's threads to backends that are down: the reply lists no others.
+local function bad_links(reply)
+    local sum = 0
+    for name, value in pairs(stats.figures(reply)) do
+        sum = sum + (name:find("^bad_") and value or 0)
+    end
+    return sum
+end
+
+--- Builds a snapshot from replies: a table from group ("", "slabs", "items", "settings", "slated", "proxybe") to lines
+-- or one text. about: time_s, server, slated. Pure.
 function M.build(groups, about)
     local classes, totals = stats.classes(groups.slabs, groups.items)
     local general = stats.figures(groups[""] or {})
     local version = general.version or about.version
+    local own = groups.slated and stats.flat(groups.slated) or {}
     faults.leave_out(version, general)
+    general.proxy_links_bad = groups.proxybe and bad_links(groups.proxybe) or nil
     local one = {
         schema = M.SCHEMA,
         time_s = about.time_s,
         server = about.server,
         version = version,
-        slated = about.slated,
+        slated = about.slated or next(own) and (own.slated_version or "?") or nil,
+        role = own.role,
+        store = own.store,
         general = general,
         settings = groups.settings and stats.settings(groups.settings) or nil,
         classes = classes,
@@ -118,7 +133,8 @@ end
 
 local PARTS <const> = { { "general", stats.is_figure }, { "totals", stats.is_figure },
     { "settings", stats.is_setting } }
-local FIELDS <const> = { server = "string", version = "string", slated = "string", pages_limit = "integer",
+local FIELDS <const> = { server = "string", version = "string", slated = "string", role = "string", store = "string",
+    pages_limit = "integer",
     pages_free = "integer" }
 
 -- Checks that the fields about the whole server, if present, have the types that readers expect.

@@ -80,9 +80,25 @@ function M.split(line)
     return line:match("^STAT (%S+) ?(.*)$")
 end
 
+--- A reply as one text: a list of lines, or a text already.
+function M.text_of(reply)
+    return type(reply) == "string" and reply or table.concat(reply or {}, "\n")
+end
+
+--- A reply's text as a screen may show it: unprintable bytes are "?".
+function M.printable(text)
+    return (text:gsub("[^\r\n\x20-\x7e]", "?"))
+end
+
 local function number_of(name, text)
     local value = M.typed(name, text)
     return math.type(value) and value or nil
+end
+
+--- The number of a text that is a decimal number, with a sign or not; nil for any other text.
+function M.number(text)
+    local number = text:find("^[+-]?%d*%.?%d*[eE]?[+-]?%d*$") and tonumber(text)
+    return number and number > -BEYOND and number < BEYOND and number or nil
 end
 
 local function has_all(row, fields)
@@ -120,14 +136,12 @@ function M.numbered(lines, key, is_text, needed)
     return values, whole
 end
 
---- Plain groups (general, settings, slated): a table from name to typed value.
-function M.flat(lines)
-    local values = {}
-    for _, line in ipairs(lines) do
-        local name, text = M.split(line)
-        if name then
-            values[name] = M.typed(name, text)
-        end
+--- Plain groups (general, settings, slated): a table from name to typed value. reply: lines; or one text, of which
+-- screens show the values.
+function M.flat(reply)
+    local values, shown = {}, type(reply) == "string" and M.printable(reply) or M.text_of(reply)
+    for name, text in shown:gmatch("STAT (%S+) ?([^\r\n]*)") do
+        values[name] = M.typed(name, text)
     end
     return values
 end
@@ -203,44 +217,46 @@ function M.class_figure(name, value)
     return is_one and not (NEVER_ZERO[name] and whole <= 0) and whole or nil
 end
 
-local function add_class_value(classes, id, name, text)
+local CLASS_MOST <const> = 255
+
+-- The record of a class; of no class, if no server has one of this id.
+local function class_of(classes, id)
     id = math.tointeger(tonumber(id))
-    if not id then -- no class has an id that large
-        return
+    if not id or id > CLASS_MOST then
+        return {}
     end
-    local class = classes[id]
-    if not class then
-        class = { id = id }
-        classes[id] = class
-    end
-    local figure = M.class_figure(name, number_of(name, text))
-    class[name] = figure and figure >= 0 and figure or nil
+    classes[id] = classes[id] or { id = id }
+    return classes[id]
 end
 
---- Merges `stats slabs` and `stats items` into one record for each class.
+-- Adds the statistics of a reply's classes. pattern: finds an id, a name, the digits of a value, and what is after
+-- them.
+local function add_classes(classes, text, pattern)
+    local last_id, class
+    for id, name, digits, rest in text:gmatch(pattern) do
+        class = id == last_id and class or class_of(classes, id)
+        last_id = id
+        local figure = rest == "" and tonumber(digits)
+        if not figure or figure >= CLASS_BEYOND or NEVER_ZERO[name] or TEXT[name] then
+            figure = M.class_figure(name, number_of(name, digits .. rest))
+        end
+        class[name] = figure and figure >= 0 and figure or nil
+    end
+end
+
+--- Merges `stats slabs` and `stats items`, each as lines or one text, into one record for each class.
 -- Some names were in either group (mem_requested moved in 1.5.17): the record has one place for them.
 -- A class without pages is missing in the first group, a class without items in the second.
 -- Returns the classes as a list sorted by id, and a table of the values that belong to no class.
-function M.classes(slab_lines, item_lines)
-    local classes, totals = {}, {}
-    for _, line in ipairs(slab_lines or {}) do
-        local name, text = M.split(line)
-        local id, field = (name or ""):match("^(%d+):(.+)$")
-        if id then
-            add_class_value(classes, id, field, text)
-        elseif name then
-            local number = number_of(name, text)
-            totals[name] = is_count(number) and number or nil
-        end
+function M.classes(slabs, items)
+    local classes, totals, list = {}, {}, {}
+    slabs = M.text_of(slabs)
+    add_classes(classes, slabs, "STAT (%d+):(%S+) ?(%d*)([^\r\n]*)")
+    add_classes(classes, M.text_of(items), "STAT items:(%d+):(%S+) ?(%d*)([^\r\n]*)")
+    for name, text in slabs:gmatch("STAT (%a%S*) ?([^\r\n]*)") do
+        local number = number_of(name, text)
+        totals[name] = is_count(number) and number or nil
     end
-    for _, line in ipairs(item_lines or {}) do
-        local name, text = M.split(line)
-        local id, field = (name or ""):match("^items:(%d+):(.+)$")
-        if id then
-            add_class_value(classes, id, field, text)
-        end
-    end
-    local list = {}
     for _, class in pairs(classes) do
         list[#list + 1] = class
     end

@@ -1,0 +1,119 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Rings of samples: the times, and columns of values. A sample is one string of floats, 4 bytes a value: a column
+--- takes as little memory as in C. A value that was not measured is nil. Times never go backwards.
+local pack, rep, unpack = string.pack, string.rep, string.unpack
+
+local M = {}
+
+local NAN <const> = 0 / 0
+local FLOAT_BYTES <const> = 4
+
+local History = {}
+History.__index = History
+History.__name = "slate.console.history"
+
+--- A history of so many samples at most.
+function M.new(capacity)
+    return setmetatable({ capacity = capacity, used = 0, count = 0, at_s = {}, rows = {}, values = {}, begins = {},
+        means = {}, life = 0 }, History)
+end
+
+--- Appends a sample: the values of columns 1 to `columns`, nil for what was not measured.
+function History:add(at_s, values, columns)
+    local row = self.values
+    for i = 1, columns do
+        row[i] = values[i] or NAN
+    end
+    self.count, self.used = self.count + 1, math.min(self.used + 1, self.capacity)
+    local slot = self.count % self.capacity
+    self.at_s[slot] = at_s
+    self.rows[slot] = pack("<" .. rep("f", columns), table.unpack(row, 1, columns))
+    self.means = {}
+end
+
+--- Marks a restart of the server: means and changes no longer use earlier samples, graphs still do.
+function History:begin_life()
+    self.life = self.count
+end
+
+--- Empties a column: its number now stands for another thing.
+function History:clear(column)
+    self.begins[column], self.means = self.count + 1, {}
+end
+
+--- The value `back` samples before the newest (0); nil without one.
+function History:value(column, back)
+    local number = self.count - back
+    if back >= self.used or number < (self.begins[column] or 0) then
+        return nil
+    end
+    local row, at = self.rows[number % self.capacity], FLOAT_BYTES * (column - 1) + 1
+    local value = at < #row and unpack("<f", row, at) or NAN
+    return value == value and value or nil
+end
+
+--- The time of the sample `back` samples before the newest.
+function History:time_s(back)
+    return self.at_s[(self.count - back) % self.capacity]
+end
+
+-- The samples of this life of the server.
+local function fresh(history)
+    return math.min(history.used, history.count - history.life)
+end
+
+local function mean_of(history, column, window_s)
+    local sum, weight, newest_s = 0, 0, history:time_s(0)
+    for back = 0, fresh(history) - 2 do
+        local at_s = history:time_s(back)
+        if newest_s - at_s >= window_s then
+            break
+        end
+        local value, span_s = history:value(column, back), at_s - history:time_s(back + 1)
+        if value and span_s > 0 then
+            sum, weight = sum + value * span_s, weight + span_s
+        end
+    end
+    return weight > 0 and sum / weight or nil
+end
+
+--- The mean over the samples younger than window_s before the newest, weighted by the time that each covers; nil
+-- without any. It is computed once a sample.
+function History:mean(column, window_s)
+    local of_window = self.means[window_s] or {}
+    self.means[window_s] = of_window
+    if of_window[column] == nil then
+        of_window[column] = mean_of(self, column, window_s) or false
+    end
+    return of_window[column] or nil
+end
+
+--- The time that such a mean covers: window_s, or less if the history is shorter.
+function History:covered_s(window_s)
+    local samples = fresh(self)
+    return samples > 0 and math.min(self:time_s(0) - self:time_s(samples - 1), window_s) or 0
+end
+
+--- The newest value minus the oldest one within the window; nil if the newest is unknown.
+function History:change(column, window_s)
+    local newest = self:value(column, 0)
+    local oldest = newest
+    for back = 1, newest and fresh(self) - 1 or 0 do
+        if self:time_s(0) - self:time_s(back) > window_s then
+            break
+        end
+        oldest = self:value(column, back) or oldest
+    end
+    return newest and newest - oldest
+end
+
+--- The newest samples, `most` of them at most, the oldest first: a list with n.
+function History:series(column, most)
+    local list = { n = math.min(self.used, most or self.used) }
+    for i = 1, list.n do
+        list[i] = self:value(column, list.n - i)
+    end
+    return list
+end
+
+return M

@@ -1,0 +1,419 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The data about one server: the last two snapshots, rates between them, history, events, the state of the link, and
+--- the judgement. Only the model computes rates, from two snapshots and the steady time between them.
+local answers = require "slate.console.answers"
+local history = require "slate.console.history"
+local snapshot = require "slate.facts.snapshot"
+
+local M = {}
+
+--- The rate of a counter that went back; no other rate is negative.
+M.RESET = -1
+--- Samples of the history: for the widest graph, and for 100 s. The tape has the hour.
+M.SAMPLES = 416
+
+local SAMPLES_MOST <const>, LONGEST_WINDOW_S <const> = 1024, 100 -- the first: 100 s of the shortest interval
+local EVENTS_MOST <const>, NOTE_BYTES <const>, NEWS_MOST <const> = 256, 170, 4
+
+--- Figures of the server as a whole: { name (in JSON), label (on the screen), unit ("per_s", "bytes_per_s", "ratio",
+-- "ms", "count"; ratios are from 0 to 1), meaning (a sentence), sources }. sources: the counters whose increase a
+-- second makes the rate; counters that a server lacks are left out of the sum. Also by name.
+M.METRICS = {
+    { name = "ops", label = "ops/s", unit = "per_s",
+        meaning = "gets, sets, touches, deletes and counter changes a second",
+        sources = { "cmd_get", "cmd_set", "cmd_touch", "delete_hits", "delete_misses", "incr_hits", "incr_misses",
+            "decr_hits", "decr_misses" } },
+    { name = "gets", label = "gets/s", unit = "per_s", meaning = "keys requested a second", sources = { "cmd_get" } },
+    { name = "sets", label = "sets/s", unit = "per_s", meaning = "store commands a second", sources = { "cmd_set" } },
+    { name = "hits", label = "hits/s", unit = "per_s", meaning = "keys found a second", sources = { "get_hits" } },
+    { name = "hit_ratio", label = "hit %", unit = "ratio",
+        meaning = "share of the requested keys that were found, in the interval" },
+    { name = "evictions", label = "evictions/s", unit = "per_s",
+        meaning = "live items thrown out for memory a second", sources = { "evictions" } },
+    { name = "evicted_unread", label = "evicted unread/s", unit = "per_s",
+        meaning = "evicted items that were never read", sources = { "evicted_unfetched" } },
+    { name = "expired_unread", label = "expired unread/s", unit = "per_s",
+        meaning = "expired items that were never read", sources = { "expired_unfetched" } },
+    { name = "lost_by_moves", label = "lost by moves/s", unit = "per_s",
+        meaning = "live items dropped by page moves, not counted as evictions",
+        sources = { "slab_reassign_evictions_nomem", "slab_reassign_busy_deletes" } },
+    { name = "out_of_memory", label = "out of memory/s", unit = "per_s",
+        meaning = "sets refused for want of memory", judged = "refused_stores_per_s" },
+    { name = "refused_connections", label = "refused conns/s", unit = "per_s",
+        meaning = "connections refused or made to wait at the limit", judged = "refused_connections_per_s" },
+    { name = "received_bytes", label = "received", unit = "bytes_per_s", meaning = "bytes from clients a second",
+        sources = { "bytes_read" } },
+    { name = "sent_bytes", label = "sent", unit = "bytes_per_s", meaning = "bytes to clients a second",
+        sources = { "bytes_written" } },
+    { name = "server_cpu", label = "server cpu %", unit = "ratio",
+        meaning = "processor time of the server; 100 is one core", sources = { "rusage_user", "rusage_system" } },
+    { name = "reply_ms", label = "stats reply ms", unit = "ms",
+        meaning = "time of one refresh, from request to last reply" },
+    { name = "connections", label = "connections", unit = "count", meaning = "open connections" },
+    { name = "page_moves", label = "page moves/s", unit = "per_s", meaning = "pages that changed class a second",
+        sources = { "slabs_moved" } },
+}
+--- Figures of one class: rates of the counter `source`; pages is a gauge.
+M.CLASS_METRICS = {
+    { name = "hits", source = "get_hits" }, { name = "sets", source = "cmd_set" },
+    { name = "evictions", source = "evicted" }, { name = "unread", source = "evicted_unfetched" },
+    { name = "out_of_memory", source = "outofmemory" }, { name = "pages" },
+}
+for _, list in ipairs({ M.METRICS, M.CLASS_METRICS }) do
+    for column, row in ipairs(list) do
+        row.column, list[row.name] = column, row
+    end
+end
+
+--- The words of a class's state (of slate.judge.view) on the screen.
+M.STATE_WORDS = { unknown = "unknown", empty = "empty", calm = "calm", spare = "spare pages", evicting = "evicting",
+    no_gain = "no gain", starving = "STARVING" }
+
+local Model = {}
+Model.__index = Model
+Model.__name = "slate.console.model"
+
+--- A model without snapshots. server: its name on the screen; options (optional): interval_s, samples (in place of
+-- SAMPLES), rules (the operator's, of slate.judge.rules).
+function M.new(server, options)
+    options = options or {}
+    local is_quick = (options.interval_s or 1) * M.SAMPLES < LONGEST_WINDOW_S + (options.interval_s or 1)
+    return setmetatable({ server = server, rules = options.rules, link = "connecting", link_note = "", events = {},
+        events_total = 0, page_events = 0, answers = answers.new(), metrics = {}, class_metrics = {}, rows = {},
+        cached = {}, chunk_bytes = {}, columns = #M.METRICS, class_columns = {}, values = {},
+        history = history.new(options.samples or is_quick and SAMPLES_MOST or M.SAMPLES) }, Model)
+end
+
+-- rates ---------------------------------------------------------------------------------------
+
+-- The increase of a counter: nil when either side is unknown, RESET when it fell.
+local function rise(before, now)
+    return before and now and (now >= before and now - before or M.RESET) or nil
+end
+
+local function summed_rise(before, now, sources)
+    local sum
+    for _, source in ipairs(sources) do
+        local change = rise(before[source], now[source])
+        if change and change < 0 then
+            return M.RESET
+        end
+        sum = change and (sum or 0) + change or sum
+    end
+    return sum
+end
+
+local function rate(change, span_s)
+    return change and (change < 0 and M.RESET or change / span_s)
+end
+
+local function compute_rates(model, span_s)
+    local metrics, before, now = model.metrics, model.before, model.now
+    for _, row in ipairs(M.METRICS) do
+        metrics[row.name] = row.sources and rate(summed_rise(before.general, now.general, row.sources), span_s)
+    end
+    local gets, hits = metrics.gets or 0, metrics.hits or -1
+    metrics.hit_ratio = gets > 0 and hits >= 0 and math.min(hits / gets, 1) or nil
+    for id, class in pairs(model.classes) do
+        local was, rates = model.classes_before[id] or {}, {}
+        for _, row in ipairs(M.CLASS_METRICS) do
+            rates[row.name] = row.source and rate(rise(was[row.source], class[row.source]), span_s)
+        end
+        model.class_metrics[id] = rates
+    end
+end
+
+-- Sets all rates to one value.
+local function forget_rates(model, value)
+    for _, row in ipairs(M.METRICS) do
+        model.metrics[row.name] = value
+    end
+    for id in pairs(model.classes) do
+        local rates = {}
+        for _, row in ipairs(M.CLASS_METRICS) do
+            rates[row.name] = value
+        end
+        model.class_metrics[id] = rates
+    end
+end
+
+-- slated changes the chunk sizes of a live cache: an id may get another class, at once or after a time without any. The
+-- past of the id's earlier class is dropped.
+local function forget_other_classes(model)
+    for id, class in pairs(model.classes) do
+        local was = model.chunk_bytes[id]
+        model.chunk_bytes[id] = class.chunk_size or was
+        if was and class.chunk_size and was ~= class.chunk_size then
+            for column = 1, #M.CLASS_METRICS do
+                model.history:clear(model.class_columns[id] + column)
+            end
+            model.class_metrics[id] = {}
+            model.answers:forget_class(id)
+        end
+    end
+end
+
+-- The columns of a class in the history.
+local function columns_of(model, id)
+    if not model.class_columns[id] then
+        model.class_columns[id] = model.columns
+        model.columns = model.columns + #M.CLASS_METRICS
+    end
+    return model.class_columns[id]
+end
+
+-- A value as the history has it: a gap after a reset.
+local function measured(value)
+    return value and value >= 0 and value or nil
+end
+
+local function record_sample(model)
+    local values = model.values
+    for id in pairs(model.classes) do
+        columns_of(model, id)
+    end
+    for column = 1, model.columns do
+        values[column] = nil
+    end
+    for column, row in ipairs(M.METRICS) do
+        values[column] = measured(model.metrics[row.name])
+    end
+    for id in pairs(model.classes) do
+        local first, rates = model.class_columns[id], model.class_metrics[id]
+        for column, row in ipairs(M.CLASS_METRICS) do
+            values[first + column] = measured(rates[row.name])
+        end
+    end
+    model.history:add(model.at_s, values, model.columns)
+end
+
+-- events --------------------------------------------------------------------------------------
+
+-- Automove can move a page a second, which would push out within minutes the events of the operator's changes: so page
+-- moves have at most half of the room.
+local function drop_event(model)
+    local at = 1
+    while model.page_events > EVENTS_MOST // 2 and model.events[at].kind ~= "pages" do
+        at = at + 1
+    end
+    local dropped = table.remove(model.events, at)
+    model.page_events = model.page_events - (dropped.kind == "pages" and 1 or 0)
+end
+
+--- Appends an event.
+function Model:note(kind, wall_s, text)
+    if #self.events == EVENTS_MOST then
+        drop_event(self)
+    end
+    self.events[#self.events + 1] = { wall_s = wall_s, kind = kind, text = text }
+    self.events_total = self.events_total + 1
+    self.page_events = self.page_events + (kind == "pages" and 1 or 0)
+end
+
+--- Makes the events those of another model, up to a time of day.
+function Model:copy_events(from, until_s)
+    self.events, self.events_total, self.page_events = {}, 0, 0
+    for _, event in ipairs(from.events) do
+        if event.wall_s <= until_s then
+            self:note(event.kind, event.wall_s, event.text)
+        end
+    end
+end
+
+-- "class 4: 120 → 118, class 12: 31 → 33 pages" for the classes whose page count changed; nil when none did.
+local function page_changes(before, now)
+    local changes, ids, bytes = {}, {}, 0
+    for id in pairs(now) do
+        ids[#ids + 1] = id
+    end
+    for id in pairs(before) do
+        ids[#ids + 1] = not now[id] and id or nil
+    end
+    table.sort(ids)
+    for _, id in ipairs(ids) do
+        local was, is = (before[id] or {}).total_pages or 0, (now[id] or {}).total_pages or 0
+        if was ~= is and bytes < NOTE_BYTES then
+            local text = ("class %d: %d → %d"):format(id, was, is)
+            bytes = bytes + #text + 2
+            changes[#changes + 1] = bytes < NOTE_BYTES and text or "…"
+        end
+    end
+    return changes[1] and table.concat(changes, ", ") .. " pages"
+end
+
+local function note_changes(model, wall_s)
+    local before, now = model.before, model.now
+    local pages = page_changes(model.classes_before, model.classes)
+    if pages then
+        model:note("pages", wall_s, pages)
+    end
+    local mode_was, mode = (before.settings or {}).slab_automove, (now.settings or {}).slab_automove
+    if mode_was and mode and mode_was ~= mode then
+        model:note("setting", wall_s, ("automove %s → %s"):format(mode_was, mode))
+    end
+    local was, is = before.general.limit_maxbytes, now.general.limit_maxbytes
+    if was and is and was ~= is then
+        model:note("setting", wall_s, ("memory limit %d → %d MiB"):format(was >> 20, is >> 20))
+    end
+end
+
+--- Sets the state of the link; a note says why it is down. Writes an event when a working link breaks or comes back.
+function Model:set_link(state, note, wall_s)
+    if state == "down" and self.link == "up" then
+        self:note("server", wall_s, "connection lost: " .. note)
+    elseif state == "up" and self.link ~= "up" and self.was_up then
+        self:note("server", wall_s, "connected again")
+    end
+    self.was_up = self.was_up or state == "up"
+    self.link, self.link_note = state, note
+end
+
+-- a snapshot ----------------------------------------------------------------------------------
+
+-- Judges the snapshot. A module that fails ends all judging.
+local function judge(model, wall_s)
+    if model.failure then
+        return
+    end
+    local ok, problem = pcall(function()
+        model.observer = model.observer or require("slate.judge.view").observer()
+        model.observer:observe(model.now)
+    end)
+    model.rows, model.worst = {}, nil
+    if not ok then
+        model.failure, model.observer = tostring(problem), nil
+        return
+    end
+    for _, row in ipairs(model.observer.rows) do
+        model.rows[row.id] = row
+        model.worst = row.is_worst and row or model.worst
+    end
+    for i = 1, math.min(#model.observer.news, NEWS_MOST) do
+        model:note("alarm", wall_s, model.observer.news[i])
+    end
+end
+
+-- Figures that need no second sample, and those that the judge computes.
+local function read_gauges(model)
+    local metrics, rates = model.metrics, model.observer and model.observer.rates or {}
+    metrics.reply_ms, metrics.connections = model.reply_ms, model.now.general.curr_connections
+    for id, class in pairs(model.classes) do
+        model.class_metrics[id] = model.class_metrics[id] or {}
+        model.class_metrics[id].pages = class.total_pages
+    end
+    for _, row in ipairs(M.METRICS) do
+        if row.judged and metrics[row.name] ~= M.RESET then
+            metrics[row.name] = rates[row.judged]
+        end
+    end
+end
+
+-- The rates since the snapshot before.
+local function take_rates(model, span_s, wall_s)
+    if span_s <= 0 then
+        forget_rates(model)
+    elseif snapshot.is_restart(model.before, model.now) then
+        forget_rates(model, M.RESET)
+        model.history:begin_life()
+    else
+        compute_rates(model, span_s)
+        if model.metrics.ops == M.RESET then
+            model:note("server", wall_s, 'the counters went back: someone sent "stats reset"')
+        end
+        note_changes(model, wall_s)
+    end
+end
+
+--- Takes a complete snapshot, which belongs to the model from now on. about: at_s (of the steady clock; must not go
+-- backwards: it becomes the snapshot's time_s), reply_ms, wall_s (the time of day). A restart or a reset of the
+-- counters makes the rates of that one sample RESET and writes an event.
+function Model:take(now, about)
+    self.before, self.now, self.at_before_s, self.at_s = self.now, now, self.at_s, about.at_s
+    self.reply_ms, self.wall_s, now.time_s = about.reply_ms, about.wall_s, about.at_s
+    self.classes_before, self.classes, self.class_metrics = self.classes or {}, snapshot.by_id(now), {}
+    take_rates(self, self.before and self.at_s - self.at_before_s or 0, about.wall_s)
+    forget_other_classes(self)
+    judge(self, about.wall_s)
+    read_gauges(self)
+    record_sample(self)
+end
+
+-- figures -------------------------------------------------------------------------------------
+
+--- The statistics of a class in `now`; nil if the server does not list it.
+function Model:class(id)
+    return self.classes and self.classes[id]
+end
+
+--- The judgement on a class: a row of slate.judge.view's `rows`; nil if the server does not list it, and before any.
+function Model:row(id)
+    return self.rows[id]
+end
+
+--- The row of the class to which pages are advised first; nil: none.
+function Model:in_need()
+    return self.worst and self.worst.state ~= "no_gain" and self.worst or nil
+end
+
+--- The text in place of a table without rows.
+function Model:no_classes()
+    return self.observer and self.observer.reports_classes and "no class has pages yet"
+        or "this server does not report its classes"
+end
+
+--- The age of the newest snapshot; nil before the first.
+function Model:age_s(now_s)
+    return self.now and math.max(now_s - self.at_s, 0)
+end
+
+--- The newest rate or gauge: nil when unknown, RESET when a counter went back.
+function Model:metric(name)
+    return self.metrics[name]
+end
+
+function Model:class_metric(id, name)
+    return (self.class_metrics[id] or {})[name]
+end
+
+-- The column of a class's metric; nil if the class was never there.
+local function class_column(model, id, name)
+    local first = model.class_columns[id]
+    return first and first + M.CLASS_METRICS[name].column
+end
+
+--- The mean over the samples of the last window_s; nil when there are none.
+function Model:mean(name, window_s)
+    if name == "hit_ratio" then -- a mean of ratios would give all seconds the same weight
+        local gets, hits = self:mean("gets", window_s), self:mean("hits", window_s)
+        return gets and hits and gets > 0 and math.min(hits / gets, 1) or nil
+    end
+    return self.history:mean(M.METRICS[name].column, window_s)
+end
+
+function Model:class_mean(id, name, window_s)
+    local column = class_column(self, id, name)
+    return column and self.history:mean(column, window_s)
+end
+
+--- The time that such a mean covers: window_s, or less if the history is shorter.
+function Model:covered_s(window_s)
+    return self.history:covered_s(window_s)
+end
+
+--- The change of a class's page count over the last window_s, or since the first sample when that is younger.
+function Model:page_change(id, window_s)
+    local column = class_column(self, id, "pages")
+    return column and self.history:change(column, window_s)
+end
+
+--- The newest samples, `most` of them at most, the oldest first: a list with n, nil where unknown.
+function Model:series(name, most)
+    return self.history:series(M.METRICS[name].column, most)
+end
+
+function Model:class_series(id, name, most)
+    local column = class_column(self, id, name)
+    return column and self.history:series(column, most) or { n = 0 }
+end
+
+return M

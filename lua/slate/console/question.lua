@@ -1,0 +1,122 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Questions to the modules of judgement about a model's server. A module that fails gives a sentence, never an error.
+--
+-- A sentence is { text, tone = "plain" | "good" | "note" | "warn" | "bad" (nil: plain), key (that helps), label (its
+-- subject in a word) }; absent fields have no such thing.
+local M = {}
+
+local LONG_WINDOW_S <const> = 100
+-- Replies that modules read as text.
+local REPLIES <const> = { "settings", "moves", "automove", "whatif", "memory", "curve" }
+-- More replies, of which a cached result may be made.
+local ALL_REPLIES <const> = { "settings", "moves", "automove", "whatif", "memory", "curve", "class_curves" }
+
+-- What a module may read besides the observer.
+local function inputs(model, about)
+    local answers = model.answers
+    local input = { page_moves_per_s = model:mean("page_moves", LONG_WINDOW_S),
+        page_moves_over_s = model:covered_s(LONG_WINDOW_S), gets_per_s = model:mean("gets", LONG_WINDOW_S),
+        is_past = about.is_past or false, rules = model.rules, class_id = about.class_id, change = about.change,
+        outlook = about.outlook }
+    for _, name in ipairs(REPLIES) do
+        input[name] = answers:text(name)
+    end
+    if about.change or model.worst then -- the question is about a move
+        input.curves = answers:curves()
+    end
+    return input
+end
+
+-- The results of module.name(...); or nil and the error's words. A module that has failed judges no more.
+local function call(model, module, name, ...)
+    if model.failure then
+        return nil, model.failure
+    end
+    local results = table.pack(pcall(function(...) return require(module)[name](...) end, ...))
+    if not results[1] then
+        return nil, tostring(results[2])
+    end
+    return table.unpack(results, 2, results.n)
+end
+
+--- The sentences of a judge's function (observer, replies) -> list. about (optional): class_id; is_past (a missing
+-- answer will not come); change ({ from, to, pages } or { name, value }) and outlook (the server's prediction of it, a
+-- text).
+function M.ask(model, module, name, about)
+    local sentences, problem = call(model, module, name, model.observer, inputs(model, about or {}))
+    if type(sentences) ~= "table" then
+        return { { tone = "bad", text = "not judged: " .. (problem or "an answer without sentences") } }
+    end
+    return sentences
+end
+
+-- A result that is made once for a snapshot and the replies so far.
+local function once(model, kind, names, make)
+    local stamp, cached = model.answers:stamp(names), model.cached[kind]
+    if not cached or cached.now ~= model.now or cached.stamp ~= stamp or cached.answers ~= model.answers then
+        cached = { now = model.now, stamp = stamp, answers = model.answers, result = table.pack(make()) }
+        model.cached[kind] = cached
+    end
+    return table.unpack(cached.result, 1, cached.result.n)
+end
+
+--- The findings of slate.judge.attention on the last snapshot, the worst first; {} before the first snapshot. Cached.
+function M.findings(model)
+    return model.now and once(model, "findings", ALL_REPLIES, function()
+        return M.ask(model, "slate.judge.attention", "findings")
+    end) or {}
+end
+
+--- The worth of a page more or less for each class that is known: a list of slate.judge.prediction.page_worth, first
+-- the class that would gain most. Cached.
+function M.worth(model)
+    return model.now and once(model, "worth", ALL_REPLIES, function()
+        return call(model, "slate.judge.prediction", "page_worth", model.observer,
+            { whatif = model.answers:text("whatif"), curves = model.answers:curves() })
+    end) or {}
+end
+
+--- Other chunk sizes and what each would bring, of slate.judge.prediction.size_choices; nil if unknown. Cached.
+function M.sizes(model)
+    local answers = model.answers
+    return model.now and once(model, "sizes", { "geometry", "stock_sizes" }, function()
+        local replies = { geometry = answers:text("geometry"), sizes = answers:text("stock_sizes"),
+            outlooks = answers.predictions:known() }
+        return (call(model, "slate.judge.prediction", "size_choices", model.observer, replies))
+    end) or nil
+end
+
+--- The cells of the operator's own columns, by class id: texts, and the same as numbers, to sort by. Cached.
+function M.own_cells(model)
+    if not (model.now and model.rules) then
+        return {}, {}
+    end
+    local cells, numbers = once(model, "cells", {}, function()
+        local ok, cells, numbers = pcall(model.rules.cells, model.rules, model.observer)
+        return ok and cells or {}, ok and numbers or {}
+    end)
+    return cells, numbers
+end
+
+--- The memory in pages, of slate.facts.waste.total; {} if unknown.
+function M.waste(model)
+    return model.now and once(model, "waste", {}, function()
+        local rows = call(model, "slate.facts.waste", "classes", model.now)
+        return rows and (call(model, "slate.facts.waste", "total", model.now, rows)) or nil
+    end) or {}
+end
+
+--- The best donor for a class, starving or not: its id, and how many pages to move; nil if no class can give.
+function M.donor(model, class_id)
+    if model.now and not model.failure then
+        local ok, from, pages = pcall(model.observer.donor_for, model.observer, class_id)
+        return ok and from or nil, pages
+    end
+end
+
+--- How many pages to move from a chosen class to another, or to the pool (0).
+function M.pages(model, from, to)
+    return model.now and call(model, "slate.judge.prediction", "pages", model.observer, from, to) or 1
+end
+
+return M

@@ -1,0 +1,208 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Draws views of slatetop in a spec, of the replies in tests/unit/console/fixtures, and compares them with the
+--- reviewed screens of tests/unit/console/screens. A spec that requires this runs in build/world/lua:
+---
+---     require "support.world"
+---     local screens = require "screens"
+---     local model = screens.look("memcached-1.6.18", 20)
+---     local grid = screens.grid("views.classes", screens.frame(model), 80, 24)
+---     assert.is_nil(screens.difference("Classes", 80, 24, grid))
+local cells = require "slate.console.cells"
+local model = require "slate.console.model"
+local snapshot = require "slate.facts.snapshot"
+
+local M = {}
+
+local ROOT <const> = "tests/unit/console/"
+-- Letters of the styles, by their numbers; a capital letter is a cell of the row under the cursor.
+local LETTERS <const> = { [0] = " ", "d", "s", "t", "h", "k", "g", "o", "w", "b", "i" }
+local GROUPS <const> = { ["stats"] = "", ["stats items"] = "items", ["stats slabs"] = "slabs",
+    ["stats settings"] = "settings", ["stats slated"] = "slated", ["stats proxybe"] = "proxybe" }
+local INQUIRIES <const> = { ["stats pages 0 4096"] = "pages", ["stats hotkeys 64"] = "hotkeys" }
+for _, name in ipairs({ "moves", "automove", "policies", "evictions", "sizehist", "geometry", "curve", "config",
+    "whatif", "memory" }) do
+    INQUIRIES["stats " .. name] = name
+end
+
+-- fixtures ------------------------------------------------------------------------------------
+
+local function contents(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read("a")
+    file:close()
+    return text
+end
+
+--- The replies of a fixture, such as "slated-0.1-second": a table from command to text.
+function M.replies(name)
+    local replies, heading = {}, nil
+    for line in contents(ROOT .. "fixtures/" .. name .. ".txt"):gmatch("[^\n]*\n") do
+        local new = line:match("^### (.-)\n$")
+        heading = new or heading
+        replies[heading] = new and "" or replies[heading] .. line
+    end
+    return replies
+end
+
+--- The snapshot of replies.
+function M.snapshot(replies, time_s)
+    local groups = {}
+    for command, group in pairs(GROUPS) do
+        local text = replies[command]
+        groups[group] = text and not text:find("^ERROR") and text or nil
+    end
+    return snapshot.build(groups, { time_s = time_s })
+end
+
+--- A model that has seen both refreshes of a server, two seconds apart, the second at 12 s.
+function M.model(server)
+    local made = model.new("cache7:11211")
+    made:set_link("up", "", 1000)
+    for i, part in ipairs({ "first", "second" }) do
+        local replies = M.replies(("%s-%s"):format(server, part))
+        made:take(M.snapshot(replies), { at_s = 8 + 2 * i, reply_ms = 0.4, wall_s = 998 + 2 * i })
+        if i == 2 and replies["stats settings"] then
+            made.answers:take("settings", replies["stats settings"], { at_s = 12, is_stats = true })
+        end
+    end
+    return made
+end
+
+--- Takes the answers of a fixture that only some views want; class_id: the class with all its statistics.
+function M.take_details(of, name, class_id, at_s)
+    local replies, answers = M.replies(name), of.answers
+    answers:focus(class_id)
+    for _, command in ipairs({ "stats settings", "stats items", "stats slabs" }) do -- in the order of a refresh
+        answers:take_group(GROUPS[command], replies[command], { at_s = at_s, is_stats = true })
+    end
+    for command, text in pairs(replies) do
+        local class = math.tointeger(tonumber(command:match("^stats curve (%d+)$")))
+        local inquiry = class and "class_curves" or INQUIRIES[command]
+        if inquiry then
+            answers:take(inquiry, text, { at_s = at_s, is_stats = true, class_id = class })
+        end
+    end
+end
+
+-- A copy of a table of numbers in which those go on that grew since `before`.
+local function gone_on(now, before)
+    local next_one = {}
+    for name, value in pairs(now) do
+        local was = (before or {})[name]
+        local grows = math.type(value) and math.type(was) and value > was
+        next_one[name] = grows and 2 * value - was or value
+    end
+    return next_one
+end
+
+--- The server goes on for so many refreshes, as between the last two.
+function M.go_on(of, refreshes)
+    for _ = 1, refreshes do
+        local now, before, classes = of.now, of.before, {}
+        local earlier = snapshot.by_id(before)
+        for i, class in ipairs(now.classes) do
+            classes[i] = gone_on(class, earlier[class.id])
+        end
+        local one = gone_on(now)
+        one.general, one.totals, one.classes = gone_on(now.general, before.general), gone_on(now.totals, before.totals),
+            classes
+        of:take(one, { at_s = 2 * of.at_s - of.at_before_s, reply_ms = of.reply_ms, wall_s = 1002 })
+    end
+end
+
+--- A model of a fixture after so many refreshes more.
+function M.look(server, refreshes)
+    local made = M.model(server)
+    M.go_on(made, refreshes)
+    return made
+end
+
+-- frame and ui --------------------------------------------------------------------------------
+
+--- The frame of a model, as unit tests have it. fields: replace some.
+function M.frame(of, fields)
+    local has_rows, fleet_rows = pcall(require, "slate.console.fleet_rows")
+    local frame = { model = of, live = of, moment_s = 1002, loaded_ratio = 1, fleet_note = "", under_way = "",
+        audit_path = "/home/me/audit.log", now_s = 12.4, interval_s = 1, retry_s = 0, wall_s = 1002, message = "",
+        is_past = false, is_replay = false, plays = false, is_recorded = false,
+        probes = require("slate.console.latency").new(),
+        servers = has_rows and fleet_rows.of and { fleet_rows.of(of, 12.4, 1, 0) } or {} }
+    for name, value in pairs(fields or {}) do
+        frame[name] = value
+    end
+    return frame
+end
+
+--- The operator's choices, at first. view: the index of the open view; modules: of views and overlays whose part is
+-- needed (default: all views).
+function M.ui(view, modules)
+    local ui = { view = view or 1, class_is_open = false }
+    for _, name in ipairs(modules or require("slate.console.view_list")) do
+        local module = type(name) == "table" and name or require("slate.console." .. name)
+        if module.state then
+            ui[(type(name) == "table" and name.name:lower() or name):match("[^.]+$")] = module.state()
+        end
+    end
+    return ui
+end
+
+-- reading -------------------------------------------------------------------------------------
+
+--- Draws a view (a module's name after slate.console., such as "views.hotkeys") into a grid, in the area that the
+-- screen gives it. ui: optional, the view's first state.
+function M.grid(view, frame, width, height, ui)
+    local grid = cells.new(width, height, false)
+    require("slate.console." .. view).draw(frame, ui or M.ui(1, { view }), grid,
+        cells.area(2, 0, height - 4, width))
+    return grid
+end
+
+--- A row's text without trailing blanks, and the letters of its styles.
+function M.row(grid, y)
+    local text, styles = grid:row(y)
+    local letters = styles:gsub(".", function(byte)
+        local style = byte:byte()
+        local is_selected = style & cells.SELECTED ~= 0
+        local letter = LETTERS[style & ~cells.SELECTED]
+        return is_selected and (letter == " " and "P" or letter:upper()) or letter
+    end)
+    return text:match("^(.-) *$"), (letters:match("^(.-) *$"))
+end
+
+--- The whole grid as text, one line a row.
+function M.text(grid)
+    local lines = {}
+    for y = 0, grid.height - 1 do
+        lines[y + 1] = M.row(grid, y)
+    end
+    return table.concat(lines, "\n")
+end
+
+-- The rows of a reviewed screen: { text, styles } each, the first at 0.
+local function reviewed(name, width, height)
+    local rows, y = {}, -1
+    for line in contents(("%sscreens/%s-%dx%d.txt"):format(ROOT, name, width, height)):gmatch("([^\n]*)\n") do
+        if line:find("^~") then
+            rows[y].styles = line:sub(2)
+        else
+            y = y + 1
+            rows[y] = { text = line, styles = "" }
+        end
+    end
+    return rows
+end
+
+--- The first row that differs from a reviewed screen, with both forms; nil if none does. from, to: rows (default: those
+-- of the view).
+function M.difference(name, width, height, grid, from, to)
+    local wanted = reviewed(name, width, height)
+    for y = from or 2, to or height - 3 do
+        local text, styles = M.row(grid, y)
+        if text ~= wanted[y].text or styles ~= wanted[y].styles then
+            return ("%s at %dx%d differs in row %d:\n%s\n~%s\ninstead of\n%s\n~%s"):format(name, width, height, y, text,
+                styles, wanted[y].text, wanted[y].styles)
+        end
+    end
+end
+
+return M
