@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The last page moves as lines, newest first, if the server lists them; else the last events. A part of several views.
+local cells = require "slate.console.cells"
+local events = require "slate.console.views.events"
+local figure = require "slate.console.figure"
+
+local M = {}
+
+--- Draws a move of slate.facts.moves in a line.
+function M.draw_line(grid, y, width, move)
+    grid:text_fit(y, 0, width, cells.PLAIN, ("%s  %d→%d  %s page%s %s, lost %s  %s: %s"):format(
+        move.time_s > 0 and figure.clock(move.time_s) or "-", move.from, move.to, figure.count(move.pages),
+        move.pages == 1 and "" or "s", move.outcome, figure.count(move.lost), move.mode, move.reason))
+end
+
+-- The pages that moved between each two classes: { from, to, pages, goes_back (some came back) }, the most pages first.
+local function flows_of(moves)
+    local flows, of = {}, {}
+    for _, move in ipairs(moves) do
+        local name = ("%d→%d"):format(move.from, move.to)
+        if not of[name] then
+            flows[#flows + 1] = { name = name, back = ("%d→%d"):format(move.to, move.from), pages = 0, number = #flows }
+            of[name] = flows[#flows]
+        end
+        of[name].pages = of[name].pages + math.max(move.pages, 0)
+    end
+    for _, flow in ipairs(flows) do
+        flow.goes_back = flow.pages > 0 and of[flow.back] and of[flow.back].pages > 0
+    end
+    table.sort(flows, function(a, b) return a.pages > b.pages or a.pages == b.pages and a.number < b.number end)
+    return flows
+end
+
+local function draw_flows(grid, y, width, moves)
+    local flows = flows_of(moves)
+    local x = grid:text(y, 0, cells.DIM, flows[1] and "pages moved lately " or "no move yet")
+    for _, flow in ipairs(flows) do
+        local text = ("  %s %s%s"):format(flow.name, figure.count(flow.pages), flow.goes_back and " (and back)" or "")
+        if x + cells.width_of(text) > width then
+            return
+        end
+        x = grid:text(y, x, flow.goes_back and cells.WARN or cells.PLAIN, text)
+    end
+end
+
+--- Draws the flows of pages, automove's reason, and the last moves.
+function M.draw(frame, grid, area)
+    local totals, moves = frame.model.answers:parsed("moves")
+    if not totals then
+        grid:rule(area.y, 0, area.width, "events")
+        events.draw_list(frame, grid, cells.area(area.y + 1, 0, area.height - 1, area.width), 1)
+        return
+    end
+    local mode, y, y_end = totals.mode or "", area.y + 1, area.y + area.height
+    grid:rule(area.y, 0, area.width, "moves, automove " .. mode)
+    if y < y_end then
+        draw_flows(grid, y, area.width, moves)
+        y = y + 1
+    end
+    if y < y_end and mode ~= "off" then -- the heading says "off"
+        grid:text_fit(y, 0, area.width, cells.PLAIN, "now: " .. (totals.why or ""))
+        y = y + 1
+    end
+    for i = #moves, math.max(#moves - (y_end - y) + 1, 1), -1 do
+        M.draw_line(grid, y + #moves - i, area.width, moves[i])
+    end
+end
+
+return M

@@ -1,0 +1,131 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Latency: the time of round trips to the server, measured by slatetop: a probe, `version`, ten times a second while
+-- this view is open, and every refresh.
+local cells = require "slate.console.cells"
+local latency = require "slate.console.latency"
+
+local M = {
+    name = "Latency",
+    scope = "latency",
+    open = "view_latency",
+    shown = { "latency", "reply_ms" },
+}
+
+local LABEL_WIDTH <const>, COUNT_WIDTH <const>, SCALE_WIDTH <const> = 18, 8, 8
+local BAR_X <const> = LABEL_WIDTH + COUNT_WIDTH + 2
+local REFRESHES_MOST <const> = 1000
+
+--- The view has no part of ui.
+function M.state()
+    return {}
+end
+
+function M.wants(_, wants)
+    wants.probes = true
+end
+
+-- "50us", "2.5ms", "1s".
+local function time_text(us)
+    if us < 1000 then
+        return ("%.0fus"):format(us)
+    end
+    return us < 1e6 and ("%.3gms"):format(us / 1e3) or ("%.3gs"):format(us / 1e6)
+end
+
+local function quantiles_text(summary)
+    return ("half within %s, 90 %% within %s, 99 %% within %s, longest %s"):format(time_text(summary.p50_us),
+        time_text(summary.p90_us), time_text(summary.p99_us), time_text(summary.most_us))
+end
+
+-- "20us to 50us"
+local function bucket_text(i)
+    local low, high = latency.LIMITS_US[i - 1], latency.LIMITS_US[i]
+    if not high then
+        return "over " .. time_text(low)
+    end
+    return ("%s to %s"):format(low and time_text(low) or "0", time_text(high))
+end
+
+-- Draws a row a bucket, from the first to the last that is not empty; returns the rows.
+local function draw_buckets(summary, grid, area)
+    local first, last, most, rows = #summary.buckets, 1, 1, 0
+    for i, count in ipairs(summary.buckets) do
+        first, last = count > 0 and math.min(first, i) or first, count > 0 and i or last
+        most = math.max(most, count)
+    end
+    for i = first, math.min(last, first + area.height - 1) do
+        local y, count = area.y + rows, summary.buckets[i]
+        local length = (count / most * (area.width - BAR_X - 1) + 0.5) // 1
+        grid:text_right(y, area.x + LABEL_WIDTH, cells.PLAIN, bucket_text(i))
+        grid:text(y, area.x + LABEL_WIDTH, cells.STRONG, ("%" .. COUNT_WIDTH .. "d"):format(count))
+        grid:fill(cells.area(y, area.x + BAR_X, 1, count > 0 and math.max(length, 1) or 0), "█", cells.GRAPH)
+        rows = rows + 1
+    end
+    return rows
+end
+
+-- The reason why no time is shown.
+local function why_none(frame)
+    return frame.is_replay and "not recorded: a recording has no round trips"
+        or frame.model.link == "up" and "measuring" or "no connection: nothing is measured"
+end
+
+-- Draws the probes of this server; returns the rows.
+local function draw_probes(frame, grid, area)
+    local summary = frame.probes and frame.probes:summary() or { count = 0 }
+    grid:rule(area.y, area.x, area.width, "round trips of one short command, version"
+        .. (summary.count > 0 and (": the last %d"):format(summary.count) or ""))
+    if summary.count == 0 or frame.is_past or frame.is_replay then
+        grid:text_fit(area.y + 1, area.x, area.width, cells.WARN, frame.is_past and not frame.is_replay
+            and "measured only now: . returns to live" or why_none(frame))
+        return 2
+    end
+    grid:text_fit(area.y + 1, area.x, area.width, cells.STRONG, quantiles_text(summary))
+    return 2 + draw_buckets(summary, grid, cells.area(area.y + 2, area.x, area.height - 2, area.width))
+end
+
+-- Draws times of refreshes as a graph; of more than fit the last ones, and spikes before these do not count.
+local function draw_graph(times_us, grid, area)
+    local shown = { n = math.min(times_us.n, area.width) }
+    for i = 1, shown.n do
+        shown[i] = times_us[times_us.n - shown.n + i]
+    end
+    local values, has_cut = cells.without_spikes(shown)
+    local high = grid:graph(area, cells.GRAPH, values, 0)
+    grid:text_right(area.y, area.x - 1, cells.DIM, time_text(high))
+    grid:text(area.y, area.x - 1, cells.DIM, has_cut and "+" or "") -- a spike is higher
+    grid:text_right(area.y + area.height - 1, area.x - 1, cells.DIM, "0")
+end
+
+-- Draws the times of refreshes, which take longer than probes: each is some 50 KB of statistics.
+local function draw_refreshes(frame, grid, area)
+    local times_us, known_us = frame.model:series("reply_ms", REFRESHES_MOST), {}
+    for i = 1, times_us.n do
+        times_us[i] = times_us[i] and times_us[i] * 1000
+        known_us[#known_us + 1] = times_us[i]
+    end
+    local summary = latency.of(known_us)
+    grid:rule(area.y, area.x, area.width, ("whole refreshes, all statistics in one round trip: the last %d"):format(
+        summary.count))
+    if summary.count == 0 then
+        grid:text_fit(area.y + 1, area.x, area.width, cells.DIM, why_none(frame))
+        return
+    end
+    grid:text_fit(area.y + 1, area.x, area.width, cells.STRONG, quantiles_text(summary))
+    if area.height >= 4 then
+        draw_graph(times_us, grid, cells.area(area.y + 2, area.x + SCALE_WIDTH, area.height - 2,
+            area.width - SCALE_WIDTH))
+    end
+end
+
+function M.draw(frame, _, grid, area)
+    local refreshes = area.height >= 34 and 10 or area.height >= 18 and 4 or 2
+    local used = draw_probes(frame, grid, cells.area(area.y, area.x, area.height - refreshes - 1, area.width))
+    draw_refreshes(frame, grid, cells.area(area.y + used, area.x, refreshes, area.width))
+    grid:text_fit(area.y + area.height - 1, area.x, area.width, cells.DIM,
+        "the clock runs from slatetop's send to the reply: network, server, this machine")
+end
+
+function M.command() end
+
+return M

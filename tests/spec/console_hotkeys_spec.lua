@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatetop's view of hot keys, and the reason why an answer is not there.
+require "support.world"
+local screens = require "screens"
+local view = require "slate.console.views.hotkeys"
+
+local function drawn(frame, ui, width, height)
+    return screens.text(screens.grid("views.hotkeys", frame, width or 80, height or 24, ui))
+end
+
+-- A frame of a slated with an answer to `stats hotkeys`: lines without "STAT"; nil: that of the fixture.
+local function answered(lines)
+    local model = screens.model("slated-0.1")
+    screens.take_details(model, "slated-0.1-second", 13, 12)
+    if lines then
+        model.answers:take("hotkeys", lines:gsub("[^;]+; ?", "STAT %0"):gsub("; ?", "\r\n") .. "END\r\n",
+            { at_s = 12, is_stats = true })
+    end
+    return screens.frame(model)
+end
+
+local function shows(text, ...)
+    for _, wanted in ipairs({ ... }) do
+        assert.truthy(text:find(wanted, 1, true), ("%s\nlacks '%s'"):format(text, wanted))
+    end
+end
+
+describe("the view of hot keys", function()
+    it("has the least and the most of each share, and the whole name of the key under the cursor", function()
+        local ui = { hotkeys = view.state() }
+        shows(drawn(answered(), ui), "  1 key-0000000000000000000000000000", "3.0-3.2",
+            "389K requests of the last - s; the first keys, ten at most, have 8.7 to 12.5 %",
+            "key: key-0000000000000000000000000000")
+        view.command(nil, ui, "bottom")
+        shows(drawn(answered(), ui), "\n 20 key-", "key: key-0000000000000000000000000104")
+    end)
+
+    for _, case in ipairs({
+        { "chance widens a share, and without bytes and a time there are no rates",
+            "requests 1000; noted 60; 1:key one; 1:requests 300; 1:error 50; 1:doubt 100;",
+            " -  15.0-40.0       -          -" },
+        { "requests and bytes a second have a share each",
+            "requests 1000; bytes 4096000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 0; 1:doubt 50; "
+                .. "1:bytes 2048000; 1:bytes_error 0; 1:bytes_doubt 409600;",
+            "user:1 ", " 30  25.0-35.0    200K  40.0-60.0" },
+        { "without hot keys it says so", "requests 0;", "no key is hot" },
+    }) do
+        it(case[1], function()
+            shows(drawn(answered(case[2])), table.unpack(case, 3))
+        end)
+    end
+
+    it("has the requests on a narrow screen, and a bar on a wide one", function()
+        local frame = answered("requests 1000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 100; 1:doubt 50;")
+        shows(drawn(frame, nil, 40, 10), "user:1 ", " 25  15.0-35.0")
+        shows(drawn(frame, nil, 130, 10), "█sure ░maybe", "15.0-35.0       -          - ████░░░░░")
+    end)
+
+    it("takes a click on a row", function()
+        local ui = { hotkeys = view.state() }
+        local kind, row = screens.grid("views.hotkeys", answered(), 80, 24, ui):hot_at(10, 40)
+        view.click(ui, kind, row)
+        assert.same({ "row", 8, 8 }, { kind, row, ui.hotkeys.cursor })
+    end)
+end)
+
+describe("an answer that is not there", function()
+    for _, case in ipairs({
+        { "needs slated on memcached: %s", "memcached-1.6.18", "needs slated; on memcached, slatectl hotkeys" },
+        { "may be on its way: %s", "slated-0.1", "waiting for the server" },
+        { "may be refused: %s", "slated-0.1", "the server refuses: CLIENT_ERROR not allowed", refusal = true },
+        { "is not recorded: %s", "slated-0.1", "the past does not hold this; . returns to live", is_past = true },
+        { "is not in a replay: %s", "slated-0.1", "a recording does not hold this", is_past = true, is_replay = true },
+    }) do
+        it(case[1]:format(case[3]), function()
+            local model = screens.model(case[2])
+            if case.refusal then
+                model.answers:take("hotkeys", "CLIENT_ERROR not allowed\r\n", { at_s = 12, is_stats = false })
+            end
+            shows(drawn(screens.frame(model, { is_past = case.is_past, is_replay = case.is_replay })), case[3])
+        end)
+    end
+
+    for _, size in ipairs({ { 80, 24 }, { 160, 50 } }) do
+        it(("looks as it was reviewed at %d columns"):format(size[1]), function()
+            local frame = screens.frame(screens.look("memcached-1.6.18", 20))
+            assert.is_nil(screens.difference("Keys", size[1], size[2],
+                screens.grid("views.hotkeys", frame, size[1], size[2])))
+        end)
+    end
+end)
