@@ -69,8 +69,9 @@ static int files_open_secret(const char *path) {
     return one.fd;
 }
 
-/* Pushes at most most_bytes from an open file, which is closed; or nil and the reason. */
-static int files_push_text(lua_State *L, int fd, size_t most_bytes) {
+/* Pushes at most most_bytes from an open file; false and errno on failure, with a text pushed even
+ * so. */
+static bool files_push_part(lua_State *L, int fd, size_t most_bytes) {
     luaL_Buffer buffer;
     size_t bytes = 0;
     ssize_t got = fd >= 0 ? 1 : -1;
@@ -82,12 +83,21 @@ static int files_push_text(lua_State *L, int fd, size_t most_bytes) {
         bytes += got > 0 ? (size_t)got : 0;
     }
     int problem = errno;
+    luaL_pushresult(&buffer);
+    errno = problem;
+    return got >= 0;
+}
+
+/* As files_push_part, and closes the file. Returns the count of results: the text, or nil and the
+ * reason. */
+static int files_push_text(lua_State *L, int fd, size_t most_bytes) {
+    bool is_read = files_push_part(L, fd, most_bytes);
+    int problem = errno;
     if (fd >= 0) {
         close(fd);
     }
-    luaL_pushresult(&buffer);
     errno = problem;
-    return got < 0 ? files_refuse(L) : 1;
+    return is_read ? 1 : files_refuse(L);
 }
 
 /* read(path, most_bytes) */
@@ -102,24 +112,36 @@ static int files_call_read_secret(lua_State *L) {
     return files_push_text(L, files_open_secret(luaL_checkstring(L, 1)), most_bytes);
 }
 
-/* read_tail(path, most_bytes) -> the lines at the end of the file that are there from their
- * beginning */
-static int files_call_read_tail(lua_State *L) {
-    off_t most_bytes = (off_t)luaL_checkinteger(L, 2);
-    int fd = files_open_regular(luaL_checkstring(L, 1), O_RDONLY, 0);
+/* Pushes the lines in the last most_bytes of a file that are there from their beginning; false and
+ * errno on failure, with a text pushed even so. */
+static bool files_push_tail(lua_State *L, int fd, off_t most_bytes) {
     off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0,
           from = end > most_bytes ? end - most_bytes : 0;
     if (fd >= 0) {
         lseek(fd, from, SEEK_SET);
     }
-    int pushed = files_push_text(L, fd, (size_t)most_bytes);
+    bool is_read = files_push_part(L, fd, (size_t)most_bytes);
     size_t bytes;
-    const char *text = pushed == 1 ? lua_tolstring(L, -1, &bytes) : NULL;
-    const char *newline = text != NULL && from > 0 ? memchr(text, '\n', bytes) : NULL;
+    const char *text = lua_tolstring(L, -1, &bytes);
+    const char *newline = is_read && from > 0 ? memchr(text, '\n', bytes) : NULL;
     if (newline != NULL) {
         lua_pushlstring(L, newline + 1, bytes - (size_t)(newline + 1 - text));
+        lua_remove(L, -2);
     }
-    return pushed;
+    return is_read;
+}
+
+/* read_tail(path, most_bytes) -> the lines at the end of the file */
+static int files_call_read_tail(lua_State *L) {
+    off_t most_bytes = (off_t)luaL_checkinteger(L, 2);
+    int fd = files_open_regular(luaL_checkstring(L, 1), O_RDONLY, 0);
+    bool is_read = files_push_tail(L, fd, most_bytes);
+    int problem = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = problem;
+    return is_read ? 1 : files_refuse(L);
 }
 
 /* Makes the folders above a path; the file's open reports errors. */
@@ -133,29 +155,49 @@ static void files_make_folders(const char *path) {
     }
 }
 
-/* append_line(path, line) -> true; or nil and why: under the lock that slatectl takes, too */
-static int files_call_append_line(lua_State *L) {
-    const char *path = luaL_checkstring(L, 1);
-    luaL_checkstring(L, 2);
-    lua_settop(L, 2);
-    lua_pushliteral(L, "\n");
-    lua_concat(L, 2);
+/* (compose, fd, most_bytes) -> whether the line was written. Errors may be raised in here. */
+static int files_write_composed(lua_State *L) {
+    int fd = (int)lua_tointeger(L, 2);
+    lua_pushvalue(L, 1);
+    files_push_tail(L, fd, (off_t)lua_tointeger(L, 3));
+    lua_call(L, 1, 1);
     size_t bytes;
-    const char *line = lua_tolstring(L, -1, &bytes);
+    const char *line = luaL_checklstring(L, -1, &bytes);
+    errno = ENOSPC; /* the reason if the file takes only a part of the line */
+    lua_pushboolean(L, write(fd, line, bytes) == (ssize_t)bytes);
+    return 1;
+}
+
+/* append_locked(path, most_bytes, compose) -> true; or nil and why. compose gets the lines in the
+ * last most_bytes and returns the text to append, under the lock that slatectl takes, too. */
+static int files_call_append_locked(lua_State *L) {
+    const char *path = luaL_checkstring(L, 1);
+    lua_Integer most_bytes = luaL_checkinteger(L, 2);
+    luaL_checktype(L, 3, LUA_TFUNCTION);
     files_make_folders(path);
     int fd = files_open_regular(path, O_RDWR | O_CREAT | O_APPEND, 0600);
+    if (fd < 0) {
+        return files_refuse(L);
+    }
     /* slatectl holds the lock for some milliseconds; the screen waits no longer than that. */
     int tries = 0;
-    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && tries++ < LOCK_TRIES) {
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0 && tries++ < LOCK_TRIES) {
         clock_wait(NULL, 0, clock_ms() + LOCK_PAUSE_MS);
     }
-    bool is_written = fd >= 0 && write(fd, line, bytes) == (ssize_t)bytes;
+    lua_pushcfunction(L, files_write_composed);
+    lua_pushvalue(L, 3);
+    lua_pushinteger(L, fd);
+    lua_pushinteger(L, most_bytes);
+    bool is_composed = lua_pcall(L, 3, 1, 0) == LUA_OK;
     int problem = errno;
-    if (fd >= 0) {
-        close(fd);
-    }
+    close(fd); /* other processes wait for its lock */
     errno = problem;
-    return is_written ? files_accept(L) : files_refuse(L);
+    if (is_composed) {
+        return lua_toboolean(L, -1) ? files_accept(L) : files_refuse(L);
+    }
+    lua_pushnil(L);
+    lua_insert(L, -2);
+    return 2;
 }
 
 /* replace(path, text) -> true; or nil and why: a reader sees the old text or the new one */
@@ -344,7 +386,7 @@ static const luaL_Reg functions[] = {
     {"read", files_call_read},
     {"read_secret", files_call_read_secret},
     {"read_tail", files_call_read_tail},
-    {"append_line", files_call_append_line},
+    {"append_locked", files_call_append_locked},
     {"replace", files_call_replace},
     {"lines", files_call_lines},
     {"append_to", files_call_append_to},

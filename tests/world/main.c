@@ -11,6 +11,7 @@
 
 #include "actor.h"
 #include "bridge/lua_cells.h"
+#include "bridge/lua_files.h"
 #include "server.h"
 
 #define SERVER_TYPE "slate.world.server"
@@ -117,6 +118,8 @@ static int main_run(lua_State *lua, int argc, char **argv) {
     lua_setfield(lua, -2, "slate_world");
     lua_pushcfunction(lua, lua_cells_open); /* specs draw the views of slatetop */
     lua_setfield(lua, -2, "slate.console.cells");
+    lua_pushcfunction(lua, lua_files_open);
+    lua_setfield(lua, -2, "slate.console.files");
     lua_createtable(lua, argc, 1);
     for (int i = 0; i < argc; i++) {
         lua_pushstring(lua, argv[i]);

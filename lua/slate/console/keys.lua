@@ -195,7 +195,7 @@ function M.typed(line, most_bytes, command, key)
         return line:sub(1, -2)
     end
     key = key == "space" and " " or key
-    return key:find "^[ -~]$" and #line < most_bytes and line .. key or nil
+    return key:find("^[ -~]$") and #line < most_bytes and line .. key or nil
 end
 
 local LABELS <const> = {
@@ -206,9 +206,9 @@ local LABELS <const> = {
 
 --- "F5", "^L", "Esc", "m".
 function M.label(key)
-    local control = key:match "^ctrl%-(.)$"
-    return LABELS[key] or control and "^" .. control:upper() or key:match "^f%d+$" and key:upper()
-        or key:match "^[!-~]$" or "?"
+    local control = key:match("^ctrl%-(.)$")
+    return LABELS[key] or control and "^" .. control:upper() or key:match("^f%d+$") and key:upper()
+        or key:match("^[!-~]$") or "?"
 end
 
 --- The keys of a row: "F5 m".
@@ -223,7 +223,7 @@ end
 --- The key that the key bar shows: the first F-key, or else the first key.
 function M.bar_key(of)
     for _, key in ipairs(of.keys) do
-        if key:find "^f%d" then
+        if key:find("^f%d") then
             return key
         end
     end

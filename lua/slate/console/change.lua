@@ -1,0 +1,118 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- One change (of slate.act.shown) before it is sent: the rows of settings, whether the server takes the change, its
+--- exact lines, and its forecast. Functions of a model.
+local question = require "slate.console.question"
+local server = require "slate.console.server"
+local settings_shown = require "slate.facts.settings_shown"
+local shown = require "slate.act.shown"
+
+local M = {}
+
+--- The settings of the server (of slate.facts.settings_shown.list); none before its first snapshot. class_id: the class
+--- of the row class_policy; nil: none.
+function M.rows(model, class_id)
+    local now = model.now
+    return now and settings_shown.list(server.who(now), model.answers:replies(now), class_id or 0) or {}
+end
+
+--- The row of a name; nil if there is none.
+function M.row(model, name, class_id)
+    for _, row in ipairs(M.rows(model, class_id)) do
+        if row.name == name then
+            return row
+        end
+    end
+end
+
+local parts
+local function part(name)
+    if not parts then
+        parts = {}
+        for _, one in ipairs(settings_shown.all()) do
+            parts[one.name] = one
+        end
+    end
+    return parts[name] or {}
+end
+
+--- "automove mode": the label of a setting; its name if it has no row.
+function M.label(name)
+    return part(name).label or name
+end
+
+--- The setting's term in man/explain.txt.
+function M.term(name)
+    return part(name).term or name
+end
+
+--- Why a change may not be sent to the server now: a sentence; nil if it may.
+function M.why_not(model, change)
+    local now = model.now
+    if not now then
+        return "nothing is known about the server yet"
+    end
+    return shown.why_not(model.observer, server.who(now), model.answers:replies(now), change)
+end
+
+--- The lines that the change sends: a list of { line, times }.
+function M.lines(model, change)
+    local now = model.now
+    return now and shown.lines(server.who(now), model.answers:replies(now), change) or {}
+end
+
+-- True for orders of chunk sizes that the server can predict. Pausing and going on need no figures.
+local function is_predicted(order)
+    return order:find("^factor ") or order:find("^sizes ") or order:find("^auto") or order == "revert"
+end
+
+-- The server's prediction of other chunk sizes; nil for other changes.
+local function outlook(model, change)
+    if change.name ~= "geometry" or not is_predicted(change.value) then
+        return nil
+    end
+    local one = model.answers.predictions:of(change.value)
+    return one and (one.would_be_made and "" or "no gain: ") .. one.words or "waiting for the server's prediction"
+end
+
+--- Sentences on the change, of slate.judge.prediction.change, by their labels in this order: "WARNING", "automove",
+--- "expects", "may lose", "undo", those that apply.
+function M.forecast(model, change)
+    return question.ask(model, "slate.judge.prediction", "change",
+        { change = change, outlook = outlook(model, change) })
+end
+
+--- The forecast with this label, as text; nil if there is none.
+function M.forecast_of(sentences, label)
+    for _, sentence in ipairs(sentences) do
+        if sentence.label == label then
+            return sentence.text
+        end
+    end
+end
+
+local function add(wants, ...)
+    for _, name in ipairs({ ... }) do
+        wants.inquiries[name] = true
+    end
+end
+
+--- Adds the inquiries by which the server's settings are known.
+function M.add_settings(wants)
+    add(wants, "settings", "config", "policies")
+end
+
+--- Adds what the forecast of a change needs.
+function M.add_wants(change, wants)
+    if change.pages then
+        add(wants, "class_curves", "curve")
+        table.move({ change.from, change.to }, 1, 2, #wants.curves_first + 1, wants.curves_first)
+        return
+    end
+    add(wants, "whatif", "curve", "geometry")
+    if change.name == "geometry" and is_predicted(change.value) then
+        add(wants, "predictions")
+        wants.orders[#wants.orders + 1] = change.value
+    end
+end
+
+return M

@@ -1,0 +1,215 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The palette: keys, settings, classes and servers by their names, with completion. The operator types a word, and
+--- after some words an argument: "classes", "sort age", "set slab_automove 1"; or parts of words to search for. The
+--- palette sends nothing: a change of the server opens a review.
+local cells = require "slate.console.cells"
+local change = require "slate.console.change"
+local choices = require "slate.console.overlay.palette_choices"
+local class_columns = require "slate.console.draw.class_columns"
+local class_filter = require "slate.console.draw.class_filter"
+local class_table = require "slate.console.draw.class_table"
+local fleet_table = require "slate.console.draw.fleet_table"
+local keys = require "slate.console.keys"
+local marked = require "slate.console.marked"
+local view_list = require "slate.console.view_list"
+
+local M = { name = "palette", scope = "palette" }
+
+local SHOWN_MOST <const>, HELP_X <const>, LINE_BYTES <const> = 10, 34, 119
+
+--- typed: the line; why: why it was refused ("" after the next key); choice: the index of the marked one.
+function M.state()
+    return { is_open = false, typed = "", why = "", choice = 1 }
+end
+
+function M.open(ui)
+    ui.palette = M.state()
+    ui.palette.is_open = true
+end
+
+function M.wants(_, wants)
+    change.add_settings(wants)
+end
+
+-- drawing -------------------------------------------------------------------------------------
+
+local function title_of(count, shown)
+    return count == 0 and "nothing matches"
+        or count > shown and ("%d of %d choices, Down shows more"):format(shown, count)
+        or ("%d choice%s"):format(count, count == 1 and "" or "s")
+end
+
+function M.draw(frame, ui, grid)
+    local palette, list = ui.palette, choices.of(frame, ui, ui.palette.typed)
+    local shown = math.min(#list, grid.height - 6, SHOWN_MOST)
+    local why_rows = palette.why ~= "" and 1 or 0
+    local y = grid.height - 3 - why_rows - shown
+    palette.choice = keys.step(palette.choice, 0, #list)
+    local top = keys.top(1, palette.choice, shown, #list)
+    grid:fill(cells.area(y, 0, shown + 2 + why_rows, grid.width), " ", cells.PLAIN)
+    grid:rule(y, 0, grid.width, title_of(#list, shown))
+    for i = top, top + shown - 1 do
+        y = y + 1
+        grid:text_fit(y, 1, HELP_X - 2, cells.STRONG, list[i].line)
+        grid:text_fit(y, HELP_X, grid.width - HELP_X, cells.PLAIN, list[i].help)
+        if i == palette.choice then
+            grid:select(y, 0, grid.width)
+        end
+    end
+end
+
+-- the words -----------------------------------------------------------------------------------
+
+local NONE <const> = { kind = "none" }
+local CLASSES <const> = { kind = "command", command = "view_classes" }
+
+local function say(text, ...)
+    return { kind = "say", text = text:format(...) }
+end
+
+local function is_in_fleet(ui)
+    local _, view = view_list.current(ui)
+    return view == "fleet"
+end
+
+-- By a word: the intent of a line with this argument.
+local RUN <const> = {}
+
+function RUN.sort(_, ui, name)
+    if is_in_fleet(ui) then
+        for _, column in ipairs(fleet_table.COLUMNS) do
+            if column.head:lower() == name:lower() then
+                view_list.module("fleet").click(ui, "sort", column.index)
+                return NONE
+            end
+        end
+    elseif class_columns.named(name:lower()) then
+        class_table.sort_by(ui.classes, class_columns.named(name:lower()))
+        return CLASSES
+    end
+    return say("there is no column '%.40s'", name)
+end
+
+function RUN.filter(_, ui, text)
+    local terms, why = class_filter.parse(text)
+    if not terms then
+        return say("%s", why)
+    end
+    ui.classes.filter = text
+    return CLASSES
+end
+
+function RUN.window(_, ui, seconds)
+    local window_s = tonumber(seconds)
+    if window_s ~= 1 and window_s ~= 10 and window_s ~= 100 then
+        return say("rates are over 1, 10 or 100 s, not '%.40s'", seconds)
+    end
+    ui.classes.window_s = window_s
+    return CLASSES
+end
+
+function RUN.theme(_, _, name)
+    for i, theme in ipairs(cells.themes) do
+        if theme == name then
+            return { kind = "theme", theme = i }
+        end
+    end
+    return say("there is no theme '%.40s'", name)
+end
+
+function RUN.set(frame, ui, argument)
+    local name, value = argument:match("^(%S+) +(.+)$")
+    if not name then
+        return say("set takes a setting and its new value: set slab_automove 1")
+    end
+    local class_id = choices.class_of(ui)
+    if name == "class_policy" and class_id and not value:find(" ") then
+        value = ("%s %d"):format(value, class_id)
+    end
+    local one = { name = name, value = value }
+    local is_for_marked = is_in_fleet(ui) and marked.count(ui) > 0 -- the review checks each server
+    local why = not is_for_marked and change.why_not(frame.model, one)
+    return why and say("%s", why) or { kind = "review", plan = { one } }
+end
+
+function RUN.class(frame, ui, number)
+    for _, class in ipairs(frame.model.now and frame.model.now.classes or {}) do
+        if class.id > 0 and class.id == tonumber(number) then
+            view_list.open_class(ui, class.id)
+            return NONE
+        end
+    end
+    return say("there is no class '%.20s'", number)
+end
+
+function RUN.server(frame, _, name)
+    for _, row in ipairs(frame.servers) do
+        if row.model.server == name then
+            return { kind = "open_server", server = row.server }
+        end
+    end
+    return say("no server '%.80s' is watched", name)
+end
+
+-- keys ----------------------------------------------------------------------------------------
+
+-- The intent of a complete line.
+local function run(frame, ui, line, list)
+    local word, argument = choices.word_of(line)
+    if word and not argument and word ~= "filter" then
+        return say("%s takes one word more", line)
+    elseif word then
+        return RUN[word](frame, ui, argument or "")
+    end
+    for _, choice in ipairs(list) do
+        if choice.command and choice.line:lower() == line:lower() then
+            return { kind = "command", command = choice.command }
+        end
+    end
+    return say("there is no command '%.40s' here: Tab completes", line)
+end
+
+-- Takes the typed line if it is complete, else the marked choice.
+local function take_line(frame, ui)
+    local palette = ui.palette
+    local list = choices.of(frame, ui, palette.typed)
+    local intent, choice = run(frame, ui, palette.typed:match("^ *(.-) *$"), list), list[palette.choice]
+    if intent.kind == "say" and choice and choice.line ~= palette.typed then
+        palette.typed, palette.choice = choice.line, 1
+        if choice.goes_on then
+            return nil
+        end
+        intent = run(frame, ui, choice.line, list)
+    end
+    if intent.kind == "say" then -- typing goes on, with the reason above
+        palette.why = intent.text
+        return nil
+    end
+    palette.is_open = false
+    return intent ~= NONE and intent or nil
+end
+
+--- A key while the palette is open. Returns the intent of a taken line.
+function M.command(frame, ui, command, key)
+    local palette = ui.palette
+    palette.why = ""
+    if command == "accept" then
+        return take_line(frame, ui)
+    elseif command == "cancel" or command == "back" and palette.typed == "" then
+        palette.is_open = false
+    elseif command == "complete" then
+        local choice = choices.of(frame, ui, palette.typed)[palette.choice]
+        if choice then
+            palette.typed, palette.choice = choice.line, 1
+        end
+    elseif command == "up" or command == "down" then -- drawing stops at the last choice
+        palette.choice = math.max(1, palette.choice + keys.move_rows(command, 1))
+    else
+        local typed = keys.typed(palette.typed, LINE_BYTES, command, key)
+        if typed then
+            palette.typed, palette.choice = typed, 1
+        end
+    end
+end
+
+return M

@@ -1,0 +1,234 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The choices that the palette offers for the typed line: the keys of the view by their names, and lines of a word
+--- with an argument, "sort age" or "set slab_automove 1"; the best fit first. Pure.
+local cells = require "slate.console.cells"
+local change = require "slate.console.change"
+local class_columns = require "slate.console.draw.class_columns"
+local figure = require "slate.console.figure"
+local fleet_table = require "slate.console.draw.fleet_table"
+local keys = require "slate.console.keys"
+local view_list = require "slate.console.view_list"
+
+local M = {}
+
+--- Words that take an argument: { name, help, command (of the key that does the same in steps) }.
+M.WORDS = {
+    { name = "sort", help = "by a column; again: the other way round", command = "sort_next" },
+    { name = "filter", help = "show some classes: ev>0 size>=1000", command = "filter" },
+    { name = "window", help = "rates over 1, 10 or 100 s", command = "window" },
+    { name = "theme", help = "colours", command = "theme" },
+    { name = "set", help = "change a setting: opens the review" },
+    { name = "class", help = "all figures of a class", command = "open_class" },
+    { name = "server", help = "open a server of the fleet", command = "open_server" },
+}
+local IS_WORD, REPLACED <const> = {}, { palette = true }
+for _, word in ipairs(M.WORDS) do
+    IS_WORD[word.name] = true
+    if word.command then
+        REPLACED[word.command] = true
+    end
+end
+
+-- How well a choice fits the typed words, in any order, without regard to case.
+local BEGINS <const>, IN_NAME <const>, IN_HELP <const> = 1, 2, 3
+
+--- The word that begins a line, and the text after it and a blank; nil: it has none.
+function M.word_of(line)
+    local name, blanks, argument = line:match("^(%S*)( *)(.*)$")
+    if IS_WORD[name] then
+        return name, blanks ~= "" and argument or nil
+    end
+end
+
+-- How a choice fits; nil if it does not. A single letter must begin the name: nearly every text contains it.
+local function fit_of(typed, name, help)
+    typed, name, help = typed:lower(), name:lower(), help:lower()
+    if name:sub(1, #typed) == typed then
+        return BEGINS
+    end
+    local fit = IN_NAME
+    for word in typed:gmatch("%S+") do
+        local is_named = #word == 1 and name:sub(1, 1) == word or #word > 1 and name:find(word, 1, true)
+        if not is_named and (#word == 1 or not help:find(word, 1, true)) then
+            return nil
+        end
+        fit = is_named and fit or IN_HELP
+    end
+    return fit
+end
+
+-- Adds the line "BEFORE NAME AFTER" when its name or help fits. after: " " or ">" if the line goes on.
+local function add(choices, before, name, after, help, command)
+    local fit = fit_of(choices.typed, name, help)
+    if fit then
+        choices[#choices + 1] = { line = before .. name .. after, help = help, command = command, fit = fit,
+            place = #choices, goes_on = after ~= "" }
+    end
+end
+
+-- the first word of a line --------------------------------------------------------------------
+
+-- Adds a key. Its name is that of the key bar, or the first words of its help.
+local function add_key(choices, row)
+    local name, tail = row.help:match("^([^:;,]*)..?(.*)$")
+    if row.bar then
+        name, tail = row.bar:sub(1, 1):lower() .. row.bar:sub(2), row.help
+    elseif not row.help:find("[:;,]") then
+        name, tail = row.help, ""
+    end
+    add(choices, "", name, "", ("%s%s(%s)"):format(tail, tail ~= "" and " " or "", keys.names(row)), row.command)
+end
+
+-- Adds the keys of the view, without those that move through a list or that a word replaces.
+local function add_keys(choices, ui)
+    local scope, last = view_list.current(ui).scope, nil
+    for _, row in ipairs(keys.rows) do
+        if row.scopes[scope] and keys.move_rows(row.command, 1) == 0 and not REPLACED[row.command]
+            and row.command ~= last then -- a view may have two keys
+            add_key(choices, row)
+        end
+        last = row.command
+    end
+end
+
+-- the argument of a word ----------------------------------------------------------------------
+
+--- The class under the cursor of the view, for the setting class_policy; nil: none.
+function M.class_of(ui)
+    local _, view = view_list.current(ui)
+    local id = view == "class" and ui.focus or view == "pages" and ui.pages.cursor
+        or view == "curves" and ui.curves.cursor or (view == "classes" or view == "tune") and ui.classes.cursor
+    return id and id > 0 and id or nil
+end
+
+local function add_columns(choices, _, ui)
+    local _, view = view_list.current(ui)
+    if view == "fleet" then
+        for _, column in ipairs(fleet_table.COLUMNS) do
+            add(choices, "sort ", column.head, "", column.meaning)
+        end
+        return
+    end
+    for _, column in ipairs(class_columns.LIST) do
+        add(choices, "sort ", column.name, "", column.meaning)
+    end
+end
+
+-- Adds columns for the last term, while its column is typed.
+local function add_filter(choices)
+    local before, last = choices.typed:match("^(.-)(%S*)$")
+    choices.typed = last
+    for _, column in ipairs(class_columns.LIST) do
+        add(choices, "filter " .. before, column.name, ">", column.meaning)
+    end
+end
+
+local function add_windows(choices)
+    add(choices, "window ", "1", "", "the newest sample")
+    add(choices, "window ", "10", "", "a mean over this many seconds")
+    add(choices, "window ", "100", "", "a mean over this many seconds")
+end
+
+local function add_themes(choices)
+    for _, theme in ipairs(cells.themes) do
+        add(choices, "theme ", theme, "", "colours")
+    end
+end
+
+local function note_of(row, is_known)
+    if row.refusal then
+        return ("%s: %s"):format(row.label, is_known and row.refusal or "waiting for the server")
+    elseif row.form == "number" then
+        return ("%s: now %s, %.7g to %.10g"):format(row.label, row.now or "", row.least, row.most)
+    end
+    return ("%s: now %.60s"):format(row.label, row.now or "")
+end
+
+-- Adds the values of a setting; for a number the typed text.
+local function add_values(choices, row, value, help)
+    local typed, before = choices.typed, ("set %s "):format(row.name)
+    choices.typed = value
+    if row.choices == "" then
+        add(choices, before, value, "", help)
+    end
+    for choice in row.choices:gmatch("[^|]+") do
+        if choice:lower():sub(1, #value) == value:lower() then
+            add(choices, before, choice, "", help)
+        end
+    end
+    choices.typed = typed
+end
+
+-- Adds the settings; after `set`, a name and a blank, the values of that setting. slated reports its settings only on
+-- request; an open palette requests them.
+local function add_settings(choices, frame, ui, is_behind_set)
+    local model = frame.model
+    local is_known = model.now and not model.now.slated or model.answers:state("config") ~= "none"
+    local name, value
+    if is_behind_set then
+        name, value = choices.typed:match("^(%S+) (.*)$")
+    end
+    for _, row in ipairs(change.rows(model, M.class_of(ui))) do
+        local help = note_of(row, is_known)
+        if row.name == name then
+            add_values(choices, row, value, help)
+        else
+            add(choices, "set ", row.name, " ", help)
+        end
+    end
+end
+
+local function add_servers(choices, frame)
+    for _, row in ipairs(frame.servers) do -- its words, on health, are not searched
+        if row.model.server:lower():find(choices.typed:lower(), 1, true) then
+            choices[#choices + 1] = { line = "server " .. row.model.server, help = row.words or "",
+                fit = fit_of(choices.typed, row.model.server, row.words or "") or IN_NAME, place = #choices }
+        end
+    end
+end
+
+local function add_classes(choices, frame)
+    for _, class in ipairs(frame.model.now and frame.model.now.classes or {}) do
+        local id = tostring(class.id)
+        if class.id > 0 and id:sub(1, #choices.typed) == choices.typed then
+            add(choices, "class ", id, "", ("chunks of %s bytes"):format(figure.exact(class.chunk_size)))
+        end
+    end
+end
+
+-- By a word: adds its arguments that fit.
+local ARGUMENTS <const> = {
+    sort = add_columns, filter = add_filter, window = add_windows, theme = add_themes, class = add_classes,
+    server = add_servers,
+    set = function(choices, frame, ui) add_settings(choices, frame, ui, true) end,
+}
+
+--- The choices for a typed line, in the order of the screen: a list of { line (complete; with goes_on more follows),
+--- help, command (nil: the line is a word with its argument) }.
+function M.of(frame, ui, line)
+    line = line:match("^ *(.*)$")
+    local word, argument = M.word_of(line)
+    local choices = { typed = argument or line }
+    if argument then
+        ARGUMENTS[word](choices, frame, ui)
+    else
+        add_keys(choices, ui)
+        for _, one in ipairs(M.WORDS) do
+            add(choices, "", one.name, " ", one.help)
+        end
+        if line ~= "" then
+            for _, add_all in ipairs({ add_settings, add_columns, add_themes, add_servers, add_classes }) do
+                add_all(choices, frame, ui)
+            end
+        end
+    end
+    table.sort(choices, function(a, b)
+        if a.fit ~= b.fit then
+            return a.fit < b.fit
+        end
+        return a.place < b.place
+    end)
+    return choices
+end
+
+return M

@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The proposals of keys: moves of pages and modes of automove, as plans to be reviewed.
+local question = require "slate.console.question"
+
+local M = {}
+
+local POOL <const> = 0
+
+local function say(text)
+    return { kind = "say", text = text }
+end
+
+local UNKNOWN <const> = say("nothing is known about the server yet")
+
+-- The class with the most pages, if there is no better donor; nil when no class has two pages.
+local function largest(now, except)
+    local found, most = nil, 1
+    for _, class in ipairs(now.classes) do
+        if class.id > 0 and class.id ~= except and (class.total_pages or 0) > most then
+            found, most = class.id, class.total_pages
+        end
+    end
+    return found
+end
+
+--- The intent that opens the review of a move of pages between two classes. to nil: to the pool; from nil: from the
+--- class that can give best.
+function M.move(frame, to, from)
+    local model, pages = frame.model, nil
+    if not model.now then
+        return UNKNOWN
+    elseif not to and not from then
+        return say("no class is starving: choose one in the class table (2) and press m there")
+    end
+    if not from then
+        from, pages = question.donor(model, to)
+        from = from or largest(model.now, to)
+    end
+    if not from then
+        return say("no other class has a page to spare")
+    end
+    to = to or POOL
+    return { kind = "review", plan = { { from = from, to = to, pages = pages or question.pages(model, from, to) } } }
+end
+
+--- The intent that opens the review of automove's mode: off, or on in the mode of `slatectl advise automove`.
+function M.automove(frame)
+    local now = frame.model.now
+    if not now then
+        return UNKNOWN
+    end
+    local mode = (now.settings or {}).slab_automove
+    if mode == nil then
+        return say("this server does not report an automove setting")
+    end
+    local value = mode ~= 0 and mode ~= "off" and "0" or now.slated and "utility" or "1"
+    return { kind = "review", plan = { { name = "slab_automove", value = value } } }
+end
+
+return M

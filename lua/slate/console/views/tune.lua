@@ -1,0 +1,342 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Tune: every setting that this server can change while it runs, its value and the wanted value. Values are chosen
+--- here and sent from the review.
+local cells = require "slate.console.cells"
+local change = require "slate.console.change"
+local detail = require "slate.console.detail"
+local explain = require "slate.console.overlay.explain"
+local keys = require "slate.console.keys"
+local moves = require "slate.facts.moves"
+local question = require "slate.console.question"
+local server = require "slate.console.server"
+local settings = require "slate.facts.settings"
+local settings_shown = require "slate.facts.settings_shown"
+
+local M = {
+    name = "Tune",
+    scope = "tune",
+    open = "view_tune",
+    shown = { "whatif.hit_ratio", "whatif.difference", "moves.failed" },
+}
+
+local LABEL_X <const>, NOW_X <const>, NEW_X <const>, SOURCE_X <const>, NOTE_X <const> = 1, 21, 35, 50, 59
+local NARROW_WIDTH <const>, NARROW_NEW_X <const>, NARROW_NOW_WIDTH <const> = 60, 30, 8
+local PANEL_ROWS <const>, SCREEN_ROWS <const>, TYPED_BYTES <const> = 8, 10, 159
+
+--- cursor: a row; names: of the rows last drawn; wanted: new values by name, not yet sent; while one is typed: edits,
+--- typed and typed_why (why `typed` was refused; "" after the next key).
+function M.state()
+    return { cursor = 1, top = 1, names = {}, wanted = {}, edits = false, typed = "", typed_why = "" }
+end
+
+--- Drops all wanted values, after they were sent, or when another server is opened.
+function M.forget(ui)
+    ui.tune.wanted, ui.tune.edits = {}, false
+end
+
+-- The rows, without the settings of storage on flash if there is none. Puts the cursor on one of them.
+local function rows_of(frame, ui)
+    local model, tune, rows = frame.model, ui.tune, {}
+    if model.now and model.answers:is_known("settings") then
+        for _, row in ipairs(change.rows(model, ui.classes.cursor)) do
+            if server.has_extstore(model.now) or not row.name:find("^ext_") then
+                rows[#rows + 1] = row
+            end
+        end
+    end
+    tune.cursor, tune.names = keys.step(tune.cursor, 0, #rows), {}
+    for i, row in ipairs(rows) do
+        tune.names[i] = row.name
+    end
+    return rows
+end
+
+local function is_changed(ui, row)
+    local wanted = ui.tune.wanted[row.name]
+    return wanted ~= nil and wanted ~= (row.now or "")
+end
+
+-- the plan ------------------------------------------------------------------------------------
+
+local IS_LRU <const> = {}
+for _, name in ipairs(settings.TUNE) do
+    IS_LRU[name] = true
+end
+
+-- The change of a setting. class_policy is for the class under the cursor in Classes.
+local function change_of(ui, name, value)
+    local of_class = name == "class_policy" and (" %d"):format(ui.classes.cursor or 0) or ""
+    return { name = name, value = value .. of_class }
+end
+
+-- The one change that sets the four values of lru tune: together they cannot be in each other's way.
+local function lru_change(ui, rows)
+    local values = {}
+    for _, row in ipairs(rows) do
+        if IS_LRU[row.name] then
+            values[#values + 1] = is_changed(ui, row) and ui.tune.wanted[row.name] or row.now
+        end
+    end
+    return { name = "lru_tune", value = table.concat(values, " ") }
+end
+
+local function plan_of(ui, rows)
+    local plan, lru = {}, {}
+    for _, row in ipairs(rows) do
+        local list = IS_LRU[row.name] and lru or plan
+        list[#list + 1] = is_changed(ui, row) and change_of(ui, row.name, ui.tune.wanted[row.name]) or nil
+    end
+    if #lru > 0 then
+        table.insert(plan, 1, #lru > 1 and lru_change(ui, rows) or lru[1])
+    end
+    return plan
+end
+
+-- drawing -------------------------------------------------------------------------------------
+
+-- The range of a row, what undo sets, or what it needs.
+local function note_of(row, changed)
+    return row.refusal or changed and "undo: " .. (row.name == "geometry" and "revert" or row.now or "")
+        or row.form == "number" and ("%.7g to %.10g"):format(row.least, row.most)
+        or row.form == "text" and "auto, factor N, sizes N,N" or row.choices
+end
+
+-- The column of a row's note. A row that cannot be set has no new value: a long reason takes the room of the new value
+-- and the source.
+local function note_x(row, width)
+    local is_behind = not row.refusal or row.source and cells.width_of(row.refusal) <= width - NOTE_X
+    return is_behind and NOTE_X or NEW_X
+end
+
+local function draw_row(ui, grid, area, y, row)
+    local changed, is_narrow = is_changed(ui, row), area.width < NARROW_WIDTH
+    local style, new_style = row.refusal and cells.DIM or cells.PLAIN, changed and cells.STRONG or cells.DIM
+    local new_x = is_narrow and NARROW_NEW_X or NEW_X
+    grid:text(y, area.x, cells.STRONG, changed and "*" or "")
+    grid:text_fit(y, area.x + LABEL_X, NOW_X - LABEL_X - 1, style, row.label)
+    grid:text_fit(y, area.x + NOW_X, is_narrow and NARROW_NOW_WIDTH or NEW_X - NOW_X - 1, style, row.now or "-")
+    grid:text_fit(y, area.x + new_x, is_narrow and area.width - new_x - 1 or SOURCE_X - NEW_X - 1, new_style,
+        changed and ui.tune.wanted[row.name] or row.refusal and "" or "·")
+    if is_narrow then
+        return
+    end
+    local x, note = note_x(row, area.width), note_of(row, changed)
+    if x == NOTE_X then
+        grid:text_fit(y, area.x + SOURCE_X, NOTE_X - SOURCE_X - 1, style, row.source or "")
+    end
+    local room = area.width - x
+    if cells.width_of(note) > room then -- the panel has the complete note
+        note = (note:sub(1, room - 1):match("^.*[ |]") or "") .. "…"
+    end
+    grid:text_fit(y, area.x + x, room, new_style, note)
+end
+
+local function draw_heads(grid, area)
+    local function head(x, text)
+        grid:text(area.y, area.x + x, cells.HEADER, text)
+    end
+    grid:head(area.y, area.x, area.width, " SETTING")
+    head(NOW_X, "NOW")
+    head(area.width < NARROW_WIDTH and NARROW_NEW_X or NEW_X, "NEW")
+    if area.width >= NARROW_WIDTH then
+        head(SOURCE_X, "SOURCE")
+        head(NOTE_X, "RANGE, UNDO, NEEDS")
+    end
+end
+
+-- the panel -----------------------------------------------------------------------------------
+
+-- Draws a text and takes its rows from `left`. One that does not fit ends after a comma or full stop.
+local function put_text(grid, left, style, text)
+    local shown, head = text or "", text or ""
+    while cells.rows_of(shown, left.width) > left.height do
+        head = head:match("^(.*[.,;:]) ")
+        if not head then
+            return
+        end
+        shown = head .. " …"
+    end
+    local rows = grid:paragraph(left, style, shown)
+    left.y, left.height = left.y + rows, left.height - rows
+end
+
+-- Draws the parts of the row that the table had no room for.
+local function put_whole_row(grid, left, row, changed)
+    local parts, is_narrow, note = {}, left.width < NARROW_WIDTH, note_of(row, changed)
+    if cells.width_of(row.now or "") > (is_narrow and NARROW_NOW_WIDTH or NEW_X - NOW_X - 1) then
+        parts[1] = ("now %s; "):format(row.now)
+    end
+    if is_narrow or cells.width_of(note) > left.width - note_x(row, left.width) then
+        parts[#parts + 1] = (note:find("|", 1, true) and "one of " or "") .. note:gsub("|", ", ")
+    end
+    put_text(grid, left, row.refusal and cells.WARN or cells.STRONG, table.concat(parts))
+end
+
+-- Draws all policies with the hit ratios of their miniature caches: "lru 91.0% -1.2±0.3".
+local function put_policies(frame, grid, left)
+    if left.height <= 0 or not detail.is_ready(frame, "whatif", grid, left) then
+        return
+    end
+    local whatif = frame.model.answers:parsed("whatif")
+    local texts = { #whatif.policies == 0 and "what-if: " .. tostring(whatif.totals.why or "") or nil }
+    for _, policy in ipairs(question.ask(frame.model, "slate.judge.relief", "compared")) do
+        texts[#texts + 1] = policy.text
+    end
+    put_text(grid, left, cells.PLAIN, table.concat(texts, ",  "))
+end
+
+-- Draws the meaning of the row under the cursor, the new value's effect, and the server's words.
+local function draw_panel(frame, ui, grid, area, row)
+    local model, changed = frame.model, is_changed(ui, row)
+    local left = cells.area(area.y + 1, area.x, area.height - 2, area.width)
+    grid:rule(area.y, area.x, area.width, row.label)
+    if changed then
+        local forecast = change.forecast(model, change_of(ui, row.name, ui.tune.wanted[row.name]))
+        put_text(grid, left, cells.STRONG, change.forecast_of(forecast, "expects"))
+    end
+    put_whole_row(grid, left, row, changed)
+    if row.name == "slab_automove" then
+        put_text(grid, left, cells.BAD, moves.failure((model.answers:parsed("moves"))))
+    end
+    if (row.name == "policy" or row.name == "class_policy") and model.now.slated then
+        put_policies(frame, grid, left)
+    else
+        local entry = explain.entry(change.term(row.name)) or {}
+        put_text(grid, left, cells.PLAIN, entry.meaning)
+        put_text(grid, left, cells.DIM, entry["do"])
+    end
+    grid:text_fit(area.y + area.height - 1, area.x, area.width, cells.HEADER,
+        frame.locked and frame.locked .. ": nothing can be sent"
+        or "- + or Enter choose a new value; t reviews all of them, and sends nothing")
+end
+
+function M.draw(frame, ui, grid, area)
+    local rows, tune = rows_of(frame, ui), ui.tune
+    draw_heads(grid, area)
+    if #rows == 0 then
+        detail.is_ready(frame, "settings", grid, cells.area(area.y + 1, area.x, area.height - 1, area.width))
+        return
+    end
+    local panel = area.height >= 14 and PANEL_ROWS + (area.height > #rows + 12 and 4 or 0) or 0
+    local room = math.max(area.height - 1 - panel, 1)
+    tune.top = keys.top(tune.top, tune.cursor, room, #rows)
+    for i = tune.top, math.min(tune.top + room - 1, #rows) do
+        local y = area.y + 1 + i - tune.top
+        draw_row(ui, grid, area, y, rows[i])
+        grid:hot(cells.area(y, area.x, 1, area.width), "row", i)
+        if i == tune.cursor then
+            grid:select(y, area.x, area.width)
+        end
+    end
+    if panel > 0 then
+        draw_panel(frame, ui, grid, cells.area(area.y + 1 + math.min(#rows, room), area.x, panel, area.width),
+            rows[tune.cursor])
+    end
+end
+
+-- keys ----------------------------------------------------------------------------------------
+
+local function say(text, ...)
+    return { kind = "say", text = text:format(...) }
+end
+
+local function change_value(frame, ui, row, command)
+    local tune = ui.tune
+    if frame.is_past then
+        return say("this is the past: . returns to live, where it can be changed")
+    elseif row.refusal then
+        return say("%s: %s", row.label, row.refusal)
+    elseif command == "edit" then
+        tune.edits, tune.typed, tune.typed_why = true, "", ""
+    else
+        tune.wanted[row.name] = settings_shown.step(row, tune.wanted[row.name] or row.now or "",
+            command == "more" and 1 or -1)
+    end
+end
+
+function M.command(frame, ui, command)
+    local rows, tune = rows_of(frame, ui), ui.tune
+    if #rows == 0 then
+        return nil
+    end
+    tune.cursor = keys.step(tune.cursor, keys.move_rows(command, SCREEN_ROWS), #rows)
+    local row = rows[tune.cursor]
+    if command == "less" or command == "more" or command == "edit" then
+        return change_value(frame, ui, row, command)
+    elseif command == "reset" then
+        tune.wanted[row.name] = nil
+    elseif command == "review" then
+        local plan = plan_of(ui, rows)
+        return #plan > 0 and { kind = "review", plan = plan }
+            or say("no new value is chosen: - and + choose one, Enter types one")
+    end
+end
+
+-- Why the typed value may not be reviewed; nil if it may. The shares and factors of the LRU are checked here only for
+-- their ranges; the review checks them together, when all of them are chosen.
+local function why_unsound(frame, ui, row)
+    local typed = ui.tune.typed
+    if typed == row.now then
+        return nil
+    elseif not IS_LRU[row.name] then
+        return change.why_not(frame.model, change_of(ui, row.name, typed))
+    end
+    local number = tonumber(typed)
+    if not (number and number >= row.least and number <= row.most) then
+        return ("%s takes a number from %.7g to %.10g"):format(row.label, row.least, row.most)
+    end
+end
+
+local function take_typed(frame, ui)
+    local tune, row = ui.tune, rows_of(frame, ui)[ui.tune.cursor]
+    if tune.typed ~= "" and row then
+        tune.typed_why = why_unsound(frame, ui, row) or ""
+        if tune.typed_why ~= "" then
+            return -- typing goes on, with the reason above
+        end
+        tune.wanted[row.name] = tune.typed
+    end
+    tune.edits = false
+end
+
+--- A key while a new value is typed.
+function M.edit(frame, ui, command, key)
+    local tune = ui.tune
+    tune.typed_why = ""
+    if command == "accept" then
+        take_typed(frame, ui)
+    elseif command == "cancel" then
+        tune.edits = false
+    else
+        tune.typed = keys.typed(tune.typed, TYPED_BYTES, command, key) or tune.typed
+    end
+end
+
+function M.click(ui, kind, value)
+    if kind == "row" then
+        ui.tune.cursor = value
+    end
+end
+
+--- The terms of the settings last drawn, and which is under the cursor.
+function M.terms(ui)
+    local terms = {}
+    for i, name in ipairs(ui.tune.names) do
+        terms[i] = change.term(name)
+    end
+    return terms, ui.tune.cursor
+end
+
+function M.wants(ui, wants)
+    change.add_settings(wants)
+    for _, name in ipairs({ "moves", "whatif", "geometry" }) do
+        wants.inquiries[name] = true
+    end
+    local name = ui.tune.names[ui.tune.cursor]
+    local wanted = name and ui.tune.wanted[name]
+    if wanted then
+        change.add_wants(change_of(ui, name, wanted), wants)
+    end
+end
+
+return M
