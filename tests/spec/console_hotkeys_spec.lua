@@ -52,7 +52,9 @@ describe("the view of hot keys", function()
 
     it("has the requests on a narrow screen, and a bar on a wide one", function()
         local frame = answered("requests 1000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 100; 1:doubt 50;")
-        shows(drawn(frame, nil, 40, 10), "user:1 ", " 25  15.0-35.0")
+        local grid = screens.grid("views.hotkeys", frame, 40, 10)
+        shows(screens.text(grid), "user:1 ", " 25  15.0-35.0\n")
+        assert.equal(0, grid.clipped)
         shows(drawn(frame, nil, 130, 10), "█sure ░maybe", "15.0-35.0       -          - ████░░░░░")
     end)
 

@@ -33,7 +33,15 @@ local NAMED_MOST <const> = 10 -- so many keys are summed up in the notes
 -- Where the columns behind the key begin, and how wide the bar is.
 local function layout_of(width)
     local bar = width >= BAR_FROM_WIDTH and BAR_LEAST + (width - BAR_FROM_WIDTH) // 3 or 0
-    return { x = NUMBER_WIDTH + math.max(width - BAR_X - NUMBER_WIDTH - bar, KEY_LEAST), bar = bar }
+    return { width = width, bar = bar, x = NUMBER_WIDTH + math.max(width - BAR_X - NUMBER_WIDTH - bar, KEY_LEAST) }
+end
+
+-- Draws the text in a column, but never a part of one.
+local function put(grid, y, layout, column, style, text)
+    local x_end = layout.x + column.x_end
+    if x_end <= layout.width then
+        grid:text_right(y, x_end, style, text)
+    end
 end
 
 -- A figure of a key, "requests" or "bytes": its rate, and the bounds of its share of all keys' figure. Empty if it is
@@ -53,7 +61,7 @@ end
 local function draw_head(grid, area, layout)
     grid:head(area.y, area.x, area.width, " NR KEY")
     for _, column in ipairs(COLUMNS) do
-        grid:text_right(area.y, layout.x + column.x_end, cells.HEADER, column.head)
+        put(grid, area.y, layout, column, cells.HEADER, column.head)
     end
     grid:text_fit(area.y, layout.x + BAR_X, layout.bar, cells.HEADER, "█sure ░maybe")
 end
@@ -72,7 +80,7 @@ local function draw_key(grid, y, layout, hot, number)
     grid:text(y, 0, cells.DIM, ("%3d"):format(number))
     grid:text_fit(y, NUMBER_WIDTH, layout.x - NUMBER_WIDTH, cells.PLAIN, key.key)
     for i, column in ipairs(COLUMNS) do
-        grid:text_right(y, layout.x + column.x_end, column.style, texts[i])
+        put(grid, y, layout, column, column.style, texts[i])
     end
     if requests.most then
         draw_bar(grid, y, layout.x + BAR_X, layout.bar, requests)

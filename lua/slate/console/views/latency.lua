@@ -86,7 +86,7 @@ end
 
 -- Draws times of refreshes as a graph; of more than fit the last ones, and spikes before these do not count.
 local function draw_graph(times_us, grid, area)
-    local shown = { n = math.min(times_us.n, area.width) }
+    local shown = { n = math.max(math.min(times_us.n, area.width), 0) }
     for i = 1, shown.n do
         shown[i] = times_us[times_us.n - shown.n + i]
     end

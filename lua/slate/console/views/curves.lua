@@ -1,0 +1,271 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Curves: the miss ratio with other amounts of memory, the value of a page for each class, and the hit ratio of other
+-- eviction policies. All from sampled keys.
+local cells = require "slate.console.cells"
+local detail = require "slate.console.detail"
+local figure = require "slate.console.figure"
+local keys = require "slate.console.keys"
+local largest_first = require("slate.base.order").largest_first
+local propose = require "slate.console.propose"
+local question = require "slate.console.question"
+local sampled = require "slate.facts.sampled"
+local view_list = require "slate.console.view_list"
+
+local M = {
+    name = "Curves",
+    scope = "curves",
+    open = "view_curves",
+    inquiries = { "curve", "class_curves", "whatif" },
+    shown = { "curve.lru_hit_ratio", "curve.hit_ratio_x1", "whatif.hit_ratio", "whatif.difference", "hit_ratio",
+        "policy", "sample_rate" },
+}
+
+--- cursor: id of a class, 0: the cache as a whole; top: the first row of the classes that is shown.
+function M.state()
+    return { cursor = 0, top = 1 }
+end
+
+local AXIS_WIDTH <const>, SCREEN_ROWS <const>, READS_FROM_WIDTH <const> = 7, 10, 80
+local WORTH_WIDTH <const>, POLICY_LEAST <const>, POLICY_MOST <const> = 58, 52, 63 -- no policy's text is wider
+local TONES <const> = { good = cells.GOOD, note = cells.DIM, warn = cells.WARN, bad = cells.BAD }
+local PAGE_FIGURES_WIDTH <const>, BETTER_LEAST <const> = 43, 15
+
+-- the curve -----------------------------------------------------------------------------------
+
+-- Draws sizes of memory below their columns: today's, and its doubles and halves as far as there is room.
+local function draw_axis(grid, y, x, width, curve)
+    local first, last = curve.points[1][1], curve.points[#curve.points][1]
+    local column_a_unit = (width - 1) / math.log(last / first)
+    local now, free_from = (math.log(curve.bytes / first) * column_a_unit + 0.5) // 1, x
+    for power = -3, 3 do
+        local text = (power == 0 and "^now " or "^") .. figure.bytes(curve.bytes * 2.0 ^ power)
+        local at = x + now + (power * math.log(2) * column_a_unit + 0.5) // 1
+        if at >= free_from and at + #text <= x + width then
+            free_from = grid:text(y, at, power == 0 and cells.STRONG or cells.DIM, text) + 1
+        end
+    end
+end
+
+local function draw_graph(grid, area, curve)
+    local width, misses = area.width - AXIS_WIDTH, {}
+    local first, last = curve.points[1][1], curve.points[#curve.points][1]
+    for i = 1, width do
+        misses[i] = 1 - sampled.between(curve.points, first * (last / first) ^ ((i - 1) / math.max(width - 1, 1)))
+    end
+    -- A flat curve is drawn from a little below its lowest point, or its shape would drown.
+    local most, least = misses[1] or 0, misses[width] or 0
+    local low = least > most / 2 and math.max(least - (most - least) / 5 - 0.005, 0) or 0
+    local plot = cells.area(area.y, area.x + AXIS_WIDTH, area.height - 1, width)
+    local high = grid:graph(plot, cells.GRAPH, misses, low)
+    grid:text_right(plot.y, plot.x - 1, cells.DIM, figure.percent(high))
+    grid:text_right(plot.y + plot.height - 1, plot.x - 1, cells.DIM, figure.percent(low))
+    draw_axis(grid, area.y + area.height - 1, plot.x, width, curve)
+end
+
+local function can_draw(curve)
+    local first, last = curve.points[1], curve.points[#curve.points]
+    return first and first[1] > 0 and last[1] > first[1] and (curve.bytes or 0) > 0
+end
+
+-- Draws the curve of the class under the cursor, its own; without one that of the whole cache.
+local function draw_curve(grid, area, whole, own, id)
+    local curve = own and can_draw(own) and own or whole
+    if not can_draw(curve) then
+        grid:rule(area.y, area.x, area.width, "miss % by memory")
+        grid:text_fit(area.y + 1, area.x, area.width, cells.WARN,
+            "too few sampled reads yet: a curve needs a busy cache and some time")
+        return
+    end
+    grid:rule(area.y, area.x, area.width, ("LRU model of %s: miss %s %% at %s"):format(
+        curve == own and ("class %d"):format(id) or "the whole cache",
+        figure.percent(curve.lru_hit_ratio and 1 - curve.lru_hit_ratio), figure.bytes(curve.bytes)))
+    if area.width >= READS_FROM_WIDTH then
+        grid:text_right(area.y, area.x + area.width, cells.HEADER, (" %s sampled reads "):format(
+            figure.count(curve.reads)))
+    end
+    draw_graph(grid, cells.area(area.y + 1, area.x, area.height - 1, area.width), curve)
+end
+
+-- Draws the hit ratios of the cache itself, and of miniatures of its policy with other memory. They are no points of
+-- the curve, which is the LRU's.
+local function draw_miniatures(grid, y, width, curve, policy)
+    local hit = {}
+    for _, size in ipairs(curve.sizes) do
+        hit[size[1]] = size[2]
+    end
+    if not hit[1] then
+        grid:text_fit(y, 0, width, cells.DIM,
+            "miniature caches of its policy with other memory: not compared yet")
+        return
+    end
+    grid:text_fit(y, 0, width, cells.PLAIN,
+        ("%s hit %s %% over 5 turnovers; its miniatures x0.5 %s, x2 %s, x4 %s"):format(policy or "its policy",
+            figure.percent(hit[1]), figure.percent(hit[0.5]), figure.percent(hit[2]), figure.percent(hit[4])))
+end
+
+-- Draws whether more memory or another policy would help, a line each: the answers of slatectl doctor and advise.
+-- Returns the rows.
+local function draw_answers(frame, grid, y, width)
+    local sentences = question.ask(frame.model, "slate.judge.relief", "sentences")
+    for i, sentence in ipairs(sentences) do
+        grid:text_fit(y + i - 1, 0, width, TONES[sentence.tone] or cells.PLAIN, sentence.text)
+    end
+    return #sentences
+end
+
+-- policies ------------------------------------------------------------------------------------
+
+-- Policies in the order of the table: today's, then the others, the best first.
+local function in_order(whatif)
+    local today = whatif.totals.policy
+    return largest_first(table.move(whatif.policies, 1, #whatif.policies, 1, {}), function(guess)
+        return guess.policy == today and math.huge or guess.difference
+    end, "policy")
+end
+
+-- Draws a policy with its rating; of too few reads there are no figures.
+local function draw_policy(grid, y, area, guess, rating, is_today)
+    local style = is_today and cells.STRONG or TONES[rating.tone] or cells.PLAIN
+    local text = style == cells.WARN and ("%-8s %s"):format(guess.policy, rating.text)
+        or ("%-8s hit %5s %%  %+6.2f %s"):format(guess.policy, figure.percent(guess.hit_ratio), guess.difference * 100,
+            rating.text)
+    grid:text_fit(y, area.x, area.width, style, text)
+end
+
+local function draw_policies(frame, grid, area)
+    grid:rule(area.y, area.x, area.width, "other policies: miniature caches beside the present policy")
+    local inside = cells.area(area.y + 1, area.x, area.height - 1, area.width)
+    if inside.height < 1 or not detail.is_ready(frame, "whatif", grid, inside) then
+        return
+    end
+    local whatif = frame.model.answers:parsed("whatif")
+    if #whatif.policies == 0 then
+        grid:text_fit(inside.y, inside.x, inside.width, cells.DIM, ("%s: %s"):format(whatif.totals.policy or "",
+            whatif.totals.sampling == 1 and whatif.totals.why or "sampling is off"))
+        return
+    end
+    local ratings = {}
+    for _, rating in ipairs(question.ask(frame.model, "slate.judge.relief", "ratings")) do
+        ratings[rating.label or ""] = rating
+    end
+    for i, guess in ipairs(in_order(whatif)) do
+        if i <= inside.height then
+            draw_policy(grid, inside.y + i - 1, inside, guess, ratings[guess.policy] or { text = "" },
+                guess.policy == whatif.totals.policy)
+        end
+    end
+end
+
+-- the value of a page -------------------------------------------------------------------------
+
+-- "+2.1", "-50", " 0"
+local function signed(rate, sign)
+    return rate and (rate > 0 and sign or " ") .. figure.count(math.max(rate, 0)) or "-"
+end
+
+local function draw_worth(grid, y, area, worth)
+    grid:text(y, area.x + 1, cells.PLAIN, ("%3d %5s %6s %6s %8s %8s"):format(worth.id, figure.count(worth.pages),
+        figure.percent(worth.read_share), figure.percent(worth.hit_ratio), signed(worth.gain, "+"),
+        signed(worth.loss, "-")))
+    local room = area.width - PAGE_FIGURES_WIDTH
+    if room >= BETTER_LEAST and worth.policy then
+        grid:text_fit(y, area.x + PAGE_FIGURES_WIDTH, room, cells.GOOD, ("%s %+.1f pt"):format(worth.policy,
+            worth.policy_gain * 100))
+    end
+end
+
+-- The place of the class under the cursor in the list; 0: the cache as a whole, or a class that is not listed.
+local function place_of(list, id)
+    for i, worth in ipairs(list) do
+        if worth.id == id then
+            return i
+        end
+    end
+    return 0
+end
+
+-- Draws one line: the move that every screen and slatectl advise, or why there is none.
+local function draw_advice(frame, grid, y, area)
+    local advice = question.ask(frame.model, "slate.judge.relief", "relief_sentence")[1]
+    if advice then
+        grid:text_fit(y, area.x, area.width, advice.tone == "note" and cells.DIM or cells.STRONG, advice.text)
+    end
+end
+
+local function draw_classes(frame, at, grid, area)
+    local list, rows = question.worth(frame.model), area.height - 2
+    local cursor = place_of(list, at.cursor)
+    grid:head(area.y, area.x, area.width, "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s by curves")
+    at.top = keys.top(at.top, math.max(cursor, 1), math.max(rows, 0), #list)
+    for i = at.top, math.min(at.top + rows - 1, #list) do
+        local y = area.y + 1 + i - at.top
+        draw_worth(grid, y, area, list[i])
+        grid:hot(cells.area(y, area.x, 1, area.width), "row", list[i].id)
+        if i == cursor then
+            grid:text(y, area.x, cells.STRONG, ">")
+            grid:select(y, area.x, area.width)
+        end
+    end
+    if #list == 0 then
+        grid:text_fit(area.y + 1, area.x, area.width, cells.DIM, "no class has enough sampled reads yet")
+    elseif rows >= 0 then
+        draw_advice(frame, grid, area.y + area.height - 1, area)
+    end
+end
+
+-- Draws the policies and the classes: beside each other, or below each other on a narrow screen.
+local function draw_tables(frame, at, grid, area)
+    local beside = math.min(area.width - WORTH_WIDTH, POLICY_MOST)
+    if beside >= POLICY_LEAST then
+        draw_policies(frame, grid, cells.area(area.y, area.width - beside, area.height, beside))
+        draw_classes(frame, at, grid, cells.area(area.y, 0, area.height, area.width - beside - 1))
+    else
+        local upper = area.height // 2
+        draw_policies(frame, grid, cells.area(area.y, 0, upper, area.width))
+        draw_classes(frame, at, grid, cells.area(area.y + upper, 0, area.height - upper, area.width))
+    end
+end
+
+function M.draw(frame, ui, grid, area)
+    if not detail.is_ready(frame, "curve", grid, area) then
+        return
+    end
+    local answers = frame.model.answers
+    local curve, whatif = answers:parsed("curve"), answers:parsed("whatif")
+    local graph = area.height >= 40 and area.height // 2 or area.height >= 16 and 8 or area.height
+    draw_curve(grid, cells.area(area.y, 0, graph, area.width), curve, answers:class_curve(ui.curves.cursor),
+        ui.curves.cursor)
+    local y, rows = area.y + graph, area.height - graph
+    if rows >= 8 then
+        draw_miniatures(grid, y, area.width, curve, whatif and whatif.totals.policy)
+        local used = 1 + draw_answers(frame, grid, y + 1, area.width)
+        draw_tables(frame, ui.curves, grid, cells.area(y + used, 0, rows - used, area.width))
+    end
+end
+
+local function move_cursor(frame, at, rows)
+    local list = question.worth(frame.model)
+    local place = math.max(0, math.min(place_of(list, at.cursor) + rows, #list))
+    at.cursor = place > 0 and list[place].id or 0
+end
+
+function M.command(frame, ui, command)
+    local at = ui.curves
+    move_cursor(frame, at, keys.move_rows(command, SCREEN_ROWS))
+    if command == "open_class" then
+        if at.cursor == 0 then
+            return { kind = "say", text = "Down chooses a class; Enter then shows it" }
+        end
+        view_list.open_class(ui, at.cursor)
+    elseif command == "move_pages" then
+        return propose.move(frame, at.cursor > 0 and at.cursor or (frame.model:in_need() or {}).id)
+    end
+end
+
+function M.click(ui, kind, value)
+    if kind == "row" then
+        ui.curves.cursor = value
+    end
+end
+
+return M

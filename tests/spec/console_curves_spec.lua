@@ -1,0 +1,95 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatetop's view of curves: other amounts of memory, other policies, the value of a page.
+require "support.world"
+local question = require "slate.console.question"
+local screens = require "screens"
+local view = require "slate.console.views.curves"
+
+-- A frame of a slated; answers: replies in place of those of the fixture, by inquiry.
+local function answered(answers)
+    local model = screens.model("slated-0.1")
+    screens.take_details(model, "slated-0.1-second", 13, 12)
+    for name, text in pairs(answers or {}) do
+        model.answers:take(name, text, { at_s = 12, is_stats = true })
+    end
+    return screens.frame(model)
+end
+
+local function drawn(frame, ui, width, height)
+    return screens.text(screens.grid("views.curves", frame, width or 80, height or 24, ui or { curves = view.state() }))
+end
+
+local function shows(text, ...)
+    for _, wanted in ipairs({ ... }) do
+        assert.truthy(text:find(wanted, 1, true), ("%s\nlacks '%s'"):format(text, wanted))
+    end
+end
+
+describe("the view of curves", function()
+    for _, size in ipairs({ { 80, 24 }, { 160, 50 } }) do
+        it(("looks as it was reviewed at %d columns: it needs slated"):format(size[1]), function()
+            local frame = screens.frame(screens.look("memcached-1.6.18", 20))
+            assert.is_nil(screens.difference("Curves", size[1], size[2],
+                screens.grid("views.curves", frame, size[1], size[2])))
+        end)
+    end
+
+    it("has the miss ratio of now, called a model, and a scale around it", function()
+        shows(drawn(answered()), "LRU model of the whole cache: miss 25.1 % at 64M", "  56.9 ██▇", "^now 64M", "^128M",
+            "s3fifo hit 77.4 % over 5 turnovers; its miniatures x0.5 76.7, x2 84.3, x4 94.3")
+    end)
+
+    it("has the policies, today's first, with unknown figures called so", function()
+        local text = drawn(answered(), nil, 160, 50)
+        shows(text, "s3fifo   hit  77.4 %   +0.00 ±", "in use", "tinylfu  too few reads")
+        assert.truthy(text:find("s3fifo   hit", 1, true) < text:find("tinylfu  too few", 1, true))
+        for sampling, said in pairs({ [0] = "lru: sampling is off", "lru: too soon" }) do
+            shows(drawn(answered({ whatif = ("STAT sampling %d\r\nSTAT policy lru\r\nSTAT why too soon\r\nEND\r\n")
+                :format(sampling) })), said)
+        end
+    end)
+
+    it("has the value of a page, and what follows from it", function()
+        shows(drawn(answered()), "hits/s by curves", "  12    11   28.0   80.8     +2.1      -50",
+            "no class starves: no move is advised")
+    end)
+
+    it("has the curve of the class under the cursor", function()
+        local frame, ui = answered(), { curves = view.state() }
+        assert.equal("say", view.command(frame, ui, "open_class").kind)
+        view.command(frame, ui, "down")
+        assert.equal(12, ui.curves.cursor)
+        view.command(frame, ui, "bottom")
+        shows(drawn(frame, ui), "LRU model of class 13: miss", "> 13    18")
+        view.command(frame, ui, "open_class")
+        assert.equal(13, ui.focus)
+        view.command(frame, ui, "top")
+        assert.equal(0, ui.curves.cursor)
+        view.click(ui, "row", 12)
+        assert.equal(12, ui.curves.cursor)
+    end)
+
+    it("reviews the move to the class that every screen advises", function()
+        local frame = answered()
+        local from, pages = question.donor(frame.model, 13)
+        local intent = view.command(frame, { curves = { cursor = 13, top = 1 } }, "move_pages")
+        assert.same({ kind = "review", plan = { { from = from, to = 13, pages = pages } } }, intent)
+    end)
+
+    for what, text in pairs({
+        ["of a server that samples nothing yet"] = "STAT bytes 67108864\r\nSTAT reads 0\r\nEND\r\n",
+        ["of one point"] = "STAT bytes 100\r\nSTAT reads 9\r\nSTAT point:100 0.5\r\nEND\r\n",
+        ["without today's size"] = "STAT reads 9\r\nSTAT point:50 0.2\r\nSTAT point:100 0.5\r\nEND\r\n",
+    }) do
+        it("says that the reads are too few for a curve " .. what, function()
+            shows(drawn(answered({ curve = text })), "too few sampled reads yet", "not compared yet")
+        end)
+    end
+
+    it("says that nothing is judged when judging has failed", function()
+        local frame = answered()
+        frame.model.failure = "a module is broken"
+        shows(drawn(frame), "LRU model of the whole cache", "not judged: a module is broken",
+            "no class has enough sampled reads yet")
+    end)
+end)
