@@ -18,8 +18,8 @@ $B/console.a: $(CONSOLE_O)
 EXPLAIN_INC := $B/gen/console/draw/explain_text.inc
 $(EXPLAIN_INC): man/explain.txt
 	@mkdir -p $(@D) && sed '/^#/d;s/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
-$B/console/draw/explain.o: $(EXPLAIN_INC)
-BRAIN_LUA := $(call lua_modules,console,base/clock console/cells)
+$B/console/draw/explain.o $B/console/bridge/lua_explain.o: $(EXPLAIN_INC)
+BRAIN_LUA := $(call lua_modules,console,base/clock console/cells facts/explain_text)
 BRAIN_INC := $B/gen/console/brain/modules.inc
 $(BRAIN_INC): $(BRAIN_LUA:%=lua/slate/%.lua) console/rules.mk
 	@mkdir -p $(@D) && for name in $(BRAIN_LUA); do echo "MODULE(\"slate.$$name\"," | tr / . && \

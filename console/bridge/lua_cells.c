@@ -47,6 +47,7 @@ static struct rect cells_check_area(lua_State *L, int at) {
 
 /* new(width, height, is_ascii) -> grid */
 static int cells_call_new(lua_State *L) {
+    lua_settop(L, 3);
     struct cells **cells = lua_newuserdatauv(L, sizeof *cells, 0);
     *cells = cells_create(cells_check_int(L, 1), cells_check_int(L, 2), lua_toboolean(L, 3));
     luaL_setmetatable(L, CELLS_TYPE);

@@ -15,7 +15,7 @@ History.__name = "slate.console.history"
 --- A history of so many samples at most.
 function M.new(capacity)
     return setmetatable({ capacity = capacity, used = 0, count = 0, at_s = {}, rows = {}, values = {}, begins = {},
-        means = {}, life = 0 }, History)
+        means = {}, backs = {}, life = 0 }, History)
 end
 
 --- Appends a sample: the values of columns 1 to `columns`, nil for what was not measured.
@@ -28,7 +28,7 @@ function History:add(at_s, values, columns)
     local slot = self.count % self.capacity
     self.at_s[slot] = at_s
     self.rows[slot] = pack("<" .. rep("f", columns), table.unpack(row, 1, columns))
-    self.means = {}
+    self.means, self.backs = {}, {}
 end
 
 --- Marks a restart of the server: means and changes no longer use earlier samples, graphs still do.
@@ -94,17 +94,28 @@ function History:covered_s(window_s)
     return samples > 0 and math.min(self:time_s(0) - self:time_s(samples - 1), window_s) or 0
 end
 
+-- How many samples before the newest the oldest one within the window is; found once a sample.
+local function oldest_back(history, window_s)
+    if not history.backs[window_s] then
+        local back, newest_s = 0, history:time_s(0)
+        while back + 1 < fresh(history) and newest_s - history:time_s(back + 1) <= window_s do
+            back = back + 1
+        end
+        history.backs[window_s] = back
+    end
+    return history.backs[window_s]
+end
+
 --- The newest value minus the oldest one within the window; nil if the newest is unknown.
 function History:change(column, window_s)
     local newest = self:value(column, 0)
-    local oldest = newest
-    for back = 1, newest and fresh(self) - 1 or 0 do
-        if self:time_s(0) - self:time_s(back) > window_s then
-            break
+    if newest then
+        local back = oldest_back(self, window_s)
+        while not self:value(column, back) do
+            back = back - 1
         end
-        oldest = self:value(column, back) or oldest
+        return newest - self:value(column, back)
     end
-    return newest and newest - oldest
 end
 
 --- The newest samples, `most` of them at most, the oldest first: a list with n.

@@ -37,15 +37,15 @@ M.moves = of_text(function(lines)
     return require("slate.facts.moves").parse(lines)
 end)
 
---- `stats automove`: { is_weighed, classes = { [id] = { gain, gain_doubt, loss, loss_doubt } } }, in hits per
+--- `stats automove`: { mode, is_weighed, classes = { [id] = { gain, gain_doubt, loss, loss_doubt } } }, in hits per
 -- 1,000 requests: the gain of one page more, and the loss of one page less.
 M.automove = of_text(function(lines)
-    local totals, rows = require("slate.facts.stats").numbered(lines, "id", {}, {})
+    local totals, rows = require("slate.facts.stats").numbered(lines, "id", { mode = true }, {})
     local classes = {}
     for _, row in ipairs(rows) do
         classes[row.id] = row
     end
-    return { is_weighed = totals.weighed == 1, classes = classes }
+    return { mode = totals.mode, is_weighed = totals.weighed == 1, classes = classes }
 end)
 
 --- `stats memory`: bytes by their names.

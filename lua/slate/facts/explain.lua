@@ -85,10 +85,11 @@ local function index_of(list)
     return index
 end
 
---- All entries, in the order of the file; read once. nil and a sentence if the file is absent or wrong.
-function M.entries()
-    if loaded then
-        return loaded
+-- The text, and the path of its file. In slatetop, which reads no files, the text is a module in C. nil and a sentence
+-- if there is no file.
+local function read()
+    if not io then
+        return require("slate.facts.explain_text"), "explain.txt"
     end
     local tried = places()
     for _, path in ipairs(tried) do
@@ -96,15 +97,26 @@ function M.entries()
         if file then
             local text = file:read("a")
             file:close()
-            local list, why = M.parse(text)
-            if not list then
-                return nil, path .. ": " .. why
-            end
-            loaded, by_name = list, index_of(list)
-            return list
+            return text, path
         end
     end
     return nil, "the explanations are missing: no " .. table.concat(tried, ", no ")
+end
+
+--- All entries, in the order of the file; read once. nil and a sentence if the file is absent or wrong.
+function M.entries()
+    if not loaded then
+        local text, path = read()
+        if not text then
+            return nil, path
+        end
+        local list, why = M.parse(text)
+        if not list then
+            return nil, path .. ": " .. why
+        end
+        loaded, by_name = list, index_of(list)
+    end
+    return loaded
 end
 
 --- The names of all entries, in the order of the file. nil and a sentence, as from entries().

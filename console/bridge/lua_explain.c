@@ -1,0 +1,10 @@
+#include "bridge/lua_explain.h"
+
+static const char text[] =
+#include "draw/explain_text.inc"
+    ;
+
+int lua_explain_open(lua_State *L) {
+    lua_pushlstring(L, text, sizeof text - 1);
+    return 1;
+}

@@ -1,0 +1,61 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The state of a class in words, and its marks and styles. row: the observer's row of the class, or nil; class: its
+-- statistics.
+local cells = require "slate.console.cells"
+local figure = require "slate.console.figure"
+local model = require "slate.console.model"
+local question = require "slate.console.question"
+local server = require "slate.console.server"
+
+local M = {}
+
+local MARKS <const> = { starving = "!", spare = "+" }
+local STYLES <const> = { starving = cells.BAD, no_gain = cells.WARN, spare = cells.GOOD }
+
+--- The columns of the screen that a word takes at most.
+M.WIDTH = 11
+
+function M.word(row)
+    return model.STATE_WORDS[row and row.state or "unknown"]
+end
+
+function M.mark(row)
+    return row and MARKS[row.state] or " "
+end
+
+function M.style(row)
+    return row and STYLES[row.state] or cells.PLAIN
+end
+
+function M.starves(row)
+    return row ~= nil and row.state == "starving"
+end
+
+--- The meaning of the class's row and the key that helps, in a sentence, and its style.
+function M.hint(frame, id)
+    if frame.model.link == "down" then -- old figures show no fault that one could mend now
+        return "the server is down: these are its last figures", cells.PLAIN
+    end
+    local said = question.ask(frame.model, "slate.judge.attention", "hint",
+        { class_id = id, is_past = frame.is_past or frame.is_replay })[1]
+    return said and said.text or "", said and said.tone == "bad" and cells.BAD or cells.PLAIN
+end
+
+--- "3 pages of 885 chunks"
+function M.pages(class)
+    return ("%s page%s of %s chunks"):format(figure.count(class.total_pages), class.total_pages == 1 and "" or "s",
+        figure.count(class.chunks_per_page))
+end
+
+--- The whole pages that its free chunks would fill.
+function M.free_pages(class)
+    local pages = server.free_pages(class)
+    return figure.count(pages and pages // 1)
+end
+
+function M.segments(class)
+    return ("items by segment: hot %s   warm %s   cold %s   temp %s"):format(figure.count(class.number_hot),
+        figure.count(class.number_warm), figure.count(class.number_cold), figure.count(class.number_temp))
+end
+
+return M

@@ -1,0 +1,259 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Overview: health in words first, then rates with their past, then memory; larger screens add graphs, the busiest
+-- classes and the last events.
+local cells = require "slate.console.cells"
+local events = require "slate.console.views.events"
+local figure = require "slate.console.figure"
+local health = require "slate.console.health"
+local imbalance = require "slate.console.draw.imbalance"
+local model_facts = require "slate.console.model"
+local propose = require "slate.console.propose"
+local question = require "slate.console.question"
+local server = require "slate.console.server"
+local units = require "slate.base.units"
+
+local METRICS <const> = model_facts.METRICS
+
+-- The rates of a small screen. The others are flat on most servers, and the classes take their room.
+local FEW <const> = { "ops", "hit_ratio", "evictions", "gets", "sets" }
+local ALL <const> = { "ops", "gets", "sets", "hit_ratio", "evictions", "sent_bytes", "received_bytes", "server_cpu",
+    "connections", "reply_ms", "out_of_memory", "refused_connections", "expired_unread", "lost_by_moves" }
+local REFUSALS <const> = { out_of_memory = true, refused_connections = true }
+local FEW_LINES <const>, MIDDLE_LINES <const> = 3, 5 -- of FEW, on a screen of 24 rows, and on one that is not tall
+local SCALE_X <const>, SCALE_WIDTH <const> = 43, 8 -- the graphs' scales, after the means
+local MEMORY_ROWS <const>, MARK_WIDTH <const> = 4, 8 -- "! BAD   "
+
+local M = { name = "Overview", scope = "overview", open = "view_overview", inquiries = { "moves", "memory" },
+    shown = { "starving", "lost_by_moves", "slab_automove", "memory.items", "memory.limit", "memory.held",
+        "memory.slack", "memory.pages", "memory.pool", "memory.free_chunks", "curr_items", "threads", "memory.hash",
+        "uptime" } }
+
+function M.state()
+    return {}
+end
+
+function M.terms()
+    local terms, current = {}, 1
+    for i, name in ipairs(ALL) do
+        terms[i], current = name, name == "hit_ratio" and i or current
+    end
+    return terms, current
+end
+
+-- ---- health ----
+
+-- Draws lines below each other, each wrapped, not cut.
+local function draw_health(lines, grid, area)
+    grid:rule(area.y, area.x, area.width, "health")
+    local y, y_end = area.y + 1, area.y + area.height
+    for _, line in ipairs(lines) do
+        if y >= y_end then
+            return
+        end
+        local style = health.style(line.tone, cells.PLAIN)
+        grid:text(y, area.x, style, ("%s %-5s"):format(health.mark(line.tone), health.word(line.tone)))
+        y = y + grid:paragraph(cells.area(y, area.x + MARK_WIDTH, y_end - y, area.width - MARK_WIDTH),
+            line.tone == "bad" and style or cells.PLAIN, line.words)
+    end
+end
+
+-- The lines to draw. While there is a fault, a small screen has no good lines, to give room to classes: the figures of
+-- these lines are among the rates and the memory. The past offers no changes, so no key is named there.
+local function health_lines(frame, is_tall)
+    local lines, drawn = health.lines(frame), {}
+    local has_fault = lines[1].tone == "bad" or lines[1].tone == "warn"
+    local has_keys = not (frame.is_past or frame.is_replay)
+    for _, line in ipairs(lines) do
+        if is_tall or not has_fault or line.tone ~= "good" then
+            line.words = line.key and has_keys and ("%s: press %s"):format(line.text, line.key) or line.text
+            drawn[#drawn + 1] = line
+        end
+    end
+    return drawn
+end
+
+local function rows_of(lines, width)
+    local rows = 0
+    for _, line in ipairs(lines) do
+        rows = rows + cells.rows_of(line.words, width - MARK_WIDTH)
+    end
+    return rows
+end
+
+-- ---- rates ----
+
+-- Draws the past of a metric, the hit ratio from a little below its lowest value, so that changes are visible. Returns
+-- the values at the bottom and the top of the graph, whether a spike is higher, and how many values are known.
+local function draw_history(model, grid, area, name)
+    local values, is_cut = model:series(name, area.width), false
+    local low, known = name == "hit_ratio" and 1 or 0, 0
+    if name ~= "hit_ratio" then
+        values, is_cut = cells.without_spikes(values)
+    end
+    for i = 1, values.n do
+        low, known = math.min(low, values[i] or low), known + (values[i] and 1 or 0)
+    end
+    low = name == "hit_ratio" and math.max(low - 0.02, 0) or 0
+    return low, grid:graph(area, cells.GRAPH, values, low), is_cut, known
+end
+
+-- The value at the top of a graph, with a "+" when a spike is higher.
+local function draw_spark(model, grid, area, name, has_scale)
+    local _, high, is_cut, known = draw_history(model, grid, area, name)
+    if has_scale and known > 0 then
+        grid:text(area.y, area.x - SCALE_WIDTH + 1, cells.DIM,
+            ("%5s%s"):format(figure.metric(METRICS[name], high), is_cut and "+" or ""))
+    end
+end
+
+local function draw_rate(model, grid, area, name, has_means)
+    local y, x, metric, now = area.y, area.x, METRICS[name], model:metric(name)
+    local is_bad = REFUSALS[name] and (now or 0) > 0
+    local function value(x_end, style, of)
+        grid:text_right(y, x + x_end, style, figure.metric(metric, of))
+    end
+    grid:text(y, x, is_bad and cells.BAD or cells.PLAIN, metric.label)
+    value(24, cells.STRONG, now)
+    if has_means then
+        value(33, cells.PLAIN, model:mean(name, 10))
+        value(41, cells.PLAIN, model:mean(name, 100))
+    end
+    local spark_x = x + (has_means and SCALE_X + SCALE_WIDTH or 26)
+    draw_spark(model, grid, cells.area(y, spark_x, 1, x + area.width - spark_x), name, has_means)
+end
+
+-- Before the second refresh no rate is known, for a fifth of a second: a column of dashes would look like a fault.
+local function draw_unmeasured(grid, y, x, name, is_first)
+    grid:text(y, x, cells.DIM, METRICS[name].label)
+    grid:text_right(y, x + 24, cells.DIM, is_first and "measuring" or "")
+end
+
+local function draw_rates(model, grid, area)
+    local y, x, has_means, lines = area.y, area.x, area.width >= 60, area.height - 1
+    grid:rule(y, x, area.width, "rates")
+    grid:text_right(y, x + 24, cells.HEADER, " now")
+    if has_means then
+        local spark_x = x + SCALE_X + SCALE_WIDTH
+        local samples = 0
+        local values = model:series(ALL[1], x + area.width - spark_x)
+        for i = 1, values.n do
+            samples = samples + (values[i] and 1 or 0)
+        end
+        grid:text_right(y, x + 33, cells.HEADER, " 10 s")
+        grid:text_right(y, x + 41, cells.HEADER, " 100 s")
+        grid:text_right(y, spark_x - 1, cells.HEADER, " top ")
+        grid:text_fit(y, spark_x + 1, x + area.width - spark_x - 1, cells.HEADER,
+            units.plural(samples, "sample") .. ", newest right")
+    end
+    local names = lines <= MIDDLE_LINES and FEW or ALL
+    for i = 1, math.min(lines, #ALL) do
+        local line = cells.area(y + i, x, 1, area.width)
+        if not model.before and model.link == "up" and not model:metric(names[i]) then
+            draw_unmeasured(grid, line.y, x, names[i], i == 1)
+        else
+            draw_rate(model, grid, line, names[i], has_means)
+        end
+    end
+end
+
+-- ---- memory ----
+
+-- Pages and classes that have any, and the bytes of their free chunks; empty if the server does not report classes.
+local function sums_of(model)
+    if not (model.observer and model.observer.reports_classes) then
+        return {}
+    end
+    local sums = { pages = 0, classes = 0, free_bytes = 0 }
+    for _, class in ipairs(model.now.classes) do
+        local pages = class.total_pages or 0
+        if class.id > 0 and pages > 0 then
+            local free = server.free_chunks(class)
+            sums.pages, sums.classes = sums.pages + pages, sums.classes + 1
+            sums.free_bytes = sums.free_bytes + (free and class.chunk_size and free * class.chunk_size or 0)
+        end
+    end
+    return sums
+end
+
+local function draw_memory(model, grid, area)
+    local y, x, now = area.y + 1, area.x, model.now
+    grid:rule(area.y, x, area.width, "memory")
+    if not now or area.height < 2 then
+        return
+    end
+    local general, count, bytes = now.general, figure.count, figure.bytes
+    local limit, items = general.limit_maxbytes, server.item_bytes(now)
+    local slack = question.waste(model).slack_bytes
+    local bar_x, bar = grid:text(y, x, cells.PLAIN, ("items %6s "):format(bytes(items))), area.width - 36
+    if bar >= 10 and (limit or 0) > 0 then
+        grid:bar(y, bar_x, bar, (items or 0) / limit, (slack or 0) / limit)
+        bar_x = bar_x + bar
+    end
+    grid:text(y, bar_x, cells.PLAIN, (" of %s, slack %s"):format(bytes(limit), bytes(slack)))
+    local sums, lines = sums_of(model), {}
+    lines[1] = ("pages %6s in %s classes, pool %s   free chunks %s   items %s"):format(count(sums.pages),
+        count(sums.classes), count(general.slab_global_page_pool), bytes(sums.free_bytes), count(general.curr_items))
+    lines[2] = ("conns %6s of %s   threads %s   hash %s   up %s"):format(count(general.curr_connections),
+        count(general.max_connections), count(general.threads), bytes(general.hash_bytes), figure.age(general.uptime))
+    for i = 1, math.min(area.height - 2, #lines) do
+        grid:text(y + i, x, cells.PLAIN, lines[i])
+    end
+end
+
+-- ---- the screen ----
+
+-- A graph of some rows, its scale at the left, and the figure in its heading.
+local function draw_graph(model, grid, area, name)
+    local metric = METRICS[name]
+    grid:rule(area.y, area.x, area.width - 1, metric.label)
+    grid:text(area.y, area.x + 4 + cells.width_of(metric.label), cells.STRONG,
+        (" %s "):format(figure.metric(metric, model:metric(name))))
+    local plot = cells.area(area.y + 1, area.x + 7, area.height - 1, area.width - 8)
+    local low, high, is_cut = draw_history(model, grid, plot, name)
+    grid:text_right(plot.y, plot.x - 1, cells.DIM, figure.metric(metric, high))
+    grid:text(plot.y, plot.x - 1, cells.DIM, is_cut and "+" or "")
+    grid:text_right(plot.y + plot.height - 1, plot.x - 1, cells.DIM, figure.metric(metric, low))
+end
+
+-- Sections from the top; each takes the rows that it needs.
+function M.draw(frame, _, grid, area)
+    local model, y, left = frame.model, area.y, area.height
+    local function take(rows)
+        y, left = y + rows, left - rows
+        return cells.area(y - rows, 0, rows, area.width)
+    end
+    local is_tall = area.height >= 30
+    local lines = health_lines(frame, is_tall)
+    local health_most = is_tall and 9 or area.height >= 20 and 7 or 3
+    local rates_most = is_tall and #ALL or area.height >= 23 and MIDDLE_LINES or FEW_LINES
+    local health_rows = math.min(rows_of(lines, area.width) + 1, health_most)
+    local memory_rows = area.height >= 16 and MEMORY_ROWS or 0
+    draw_health(lines, grid, take(health_rows))
+    draw_rates(model, grid, take(math.min(left - memory_rows, 1 + rates_most)))
+    if memory_rows > 0 then
+        draw_memory(model, grid, take(memory_rows))
+    end
+    if left >= 16 and area.width >= 100 then
+        local at, half = take(7), area.width // 2
+        draw_graph(model, grid, cells.area(at.y, 0, 7, half), "evictions")
+        draw_graph(model, grid, cells.area(at.y, half, 7, area.width - half), "hit_ratio")
+    end
+    if left >= 4 then
+        imbalance.draw(frame, grid, take(left - (left >= 12 and 5 or 0)))
+    end
+    if left >= 2 then
+        local at = take(left)
+        grid:rule(at.y, 0, at.width, "events")
+        events.draw_list(frame, grid, cells.area(at.y + 1, 0, at.height - 1, at.width), 1)
+    end
+end
+
+--- The source that another view has marked counts for nothing here.
+function M.command(frame, _, command)
+    if command == "move_pages" then
+        local row = frame.model:in_need()
+        return propose.move(frame, row and row.id)
+    end
+end
+
+return M

@@ -1,0 +1,309 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The table of classes in slatetop: its rows, filters, columns and cursor, and the view around it.
+require "support.world"
+local cells = require "slate.console.cells"
+local columns = require "slate.console.draw.class_columns"
+local columns_overlay = require "slate.console.overlay.columns"
+local class_filter = require "slate.console.draw.class_filter"
+local class_table = require "slate.console.draw.class_table"
+local classes = require "slate.console.views.classes"
+local model_facts = require "slate.console.model"
+local rules = require "slate.judge.rules"
+local screens = require "screens"
+local view_list = require "slate.console.view_list"
+
+local function ids(model, ui)
+    local list = {}
+    for i, class in ipairs(class_table.rows(model, ui)) do
+        list[i] = class.id
+    end
+    return table.concat(list, " ")
+end
+
+local function draw(model, ui, width, height)
+    local grid = screens.grid("views.classes", screens.frame(model), width or 80, height or 24, ui)
+    return screens.text(grid), grid
+end
+
+local function shows(text, words)
+    return text:find(words, 1, true) ~= nil
+end
+
+describe("the table of classes", function()
+    local model, ui
+
+    before_each(function()
+        model, ui = screens.look("memcached-1.6.18", 0), class_table.state()
+    end)
+
+    it("is sorted by the chosen column, equal rows by class id", function()
+        assert.equal("12 22 4", ids(model, ui))
+        ui.sort = columns.named("pages")
+        assert.equal("4 12 22", ids(model, ui))
+        ui.is_ascending = true
+        assert.equal("12 22 4", ids(model, ui))
+        for _, column in ipairs(columns.LIST) do
+            ui.sort = column
+            assert.equal(3, #class_table.rows(model, ui), column.head)
+        end
+    end)
+
+    it("is sorted by an operator's own columns: rows without a value last, texts by their letters", function()
+        model.rules = rules.for_screen("mine.lua", [[return { columns = {
+            { title = "FAR", value = function(row) return row.id ~= 12 and 100 - row.id or nil end },
+            { title = "WORD", value = function(row) return row.id == 4 and "b" or "a" end },
+            { title = "NAN", value = function() return 0 / 0 end } } }]])
+        local far, word, unknown = table.unpack(columns.own(model.rules))
+        assert.equal("FAR", far.head)
+        for _, one in ipairs({ { far, false, "4 22 12" }, { far, true, "22 4 12" }, { word, true, "12 22 4" },
+            { word, false, "4 12 22" }, { unknown, false, "4 12 22" } }) do
+            ui.sort, ui.is_ascending = one[1], one[2]
+            assert.equal(one[3], ids(model, ui), one[1].head)
+        end
+        local grid = cells.new(160, 10)
+        class_table.draw(model, ui, grid, cells.area(0, 0, 10, 160))
+        assert.truthy(screens.text(grid):find("FAR +WORD +NAN▼ +STATE"))
+        assert.truthy(screens.text(grid):find(" 78 +a +%-"))
+        class_table.step_sort(ui, 1)
+        assert.equal("class", ui.sort.name)
+    end)
+
+    it("has rows of unknown values last both ways", function()
+        model.now.classes[2].age = nil
+        ui.sort = columns.named("age")
+        for _, is_ascending in ipairs({ false, true }) do
+            ui.is_ascending = is_ascending
+            assert.truthy(ids(model, ui):find("12$"))
+        end
+    end)
+
+    it("shows the classes that pass a filter", function()
+        for text, rows in pairs({ [""] = 3, ["ev>0"] = 2, ["size>=1000 pages=1"] = 2, ["12"] = 1, ["pages>1"] = 1,
+            ["size<200"] = 1, ["ev>1e9"] = 0, ["  ev>0   12 "] = 1, ["class<=12"] = 2, ["usedpct>50"] = 3 }) do
+            ui.filter = text
+            assert.truthy(class_filter.parse(text), text)
+            assert.equal(rows, #class_table.rows(model, ui), text)
+        end
+        for word in ("ev ev> >3 ev>>3 ev=>3 nosuch>1 ev>1x ev>nan ev>1e999 2x"):gmatch("%S+") do
+            local terms, why = class_filter.parse("ev>0 " .. word)
+            assert.is_nil(terms)
+            assert.equal(("filter: '%s' is not understood; try ev>0, size>=1000 or a class number"):format(word), why)
+        end
+    end)
+
+    it("has a dash for what is unknown, never zero", function()
+        local bare = model_facts.new("x")
+        bare:take(screens.snapshot({ ["stats slabs"] = "STAT 7:nonsense 1\r\n" }), { at_s = 1, wall_s = 1 })
+        for i = 2, #columns.LIST do
+            assert.equal("-", columns.text(columns.LIST[i], bare, bare:class(7), 1), columns.LIST[i].head)
+        end
+    end)
+
+    it("has no text wider than its column", function()
+        model = screens.look("memcached-1.6.45", 0)
+        for _, class in ipairs(model.now.classes) do
+            for _, column in ipairs(columns.LIST) do
+                local text = columns.text(column, model, class, 1)
+                assert.truthy(cells.width_of(text) <= column.width, column.head .. " " .. text)
+            end
+        end
+    end)
+
+    it("keeps the cursor on its class", function()
+        local area, grid = cells.area(0, 0, 20, 80), cells.new(80, 20)
+        class_table.draw(model, ui, grid, area)
+        assert.equal(12, ui.cursor)
+        class_table.move_cursor(model, ui, 1)
+        ui.sort = columns.named("pages")
+        class_table.draw(model, ui, grid, area)
+        assert.equal(22, ui.cursor)
+        class_table.move_cursor(model, ui, 1000)
+        class_table.move_cursor(model, ui, 1)
+        assert.equal(22, ui.cursor)
+        class_table.move_cursor(model, ui, -1000)
+        assert.equal(4, ui.cursor)
+        ui.filter = "ev>1e9"
+        class_table.draw(model, ui, grid, area)
+        assert.is_nil(ui.cursor)
+    end)
+
+    it("says why it has no rows", function()
+        local whole = view_list.ui()
+        whole.classes.filter = "ev>1e9"
+        assert.truthy(shows(draw(model, whole), "no class passes the filter"))
+        local bare = model_facts.new("x")
+        bare:take(screens.snapshot({ ["stats"] = "STAT pid 1\r\n" }), { at_s = 1, wall_s = 1 })
+        assert.truthy(shows(draw(bare, view_list.ui()), "this server does not report its classes"))
+    end)
+end)
+
+describe("the view of classes", function()
+    local model, ui, frame
+
+    before_each(function()
+        model, ui = screens.look("memcached-1.6.18", 20), view_list.ui()
+        frame = screens.frame(model)
+    end)
+
+    it("is as it was reviewed", function()
+        for _, size in ipairs({ { 80, 24 }, { 160, 50 } }) do
+            local grid = screens.grid("views.classes", frame, size[1], size[2], ui)
+            assert.is_nil(screens.difference("Classes", size[1], size[2], grid))
+        end
+    end)
+
+    it("keeps a typed filter that is none, with the reason, until it is one", function()
+        local function type_text(text)
+            for character in text:gmatch(".") do
+                class_table.edit(ui.classes, nil, character)
+            end
+        end
+        classes.command(frame, ui, "filter")
+        type_text("ev>>>1")
+        class_table.edit(ui.classes, "accept", "enter")
+        assert.same({ true, "ev>>>1", "" }, { ui.classes.edits_filter, ui.classes.typed, ui.classes.filter })
+        assert.truthy(shows(ui.classes.typed_why, "'ev>>>1' is not understood"))
+        class_table.edit(ui.classes, "back", "backspace")
+        assert.equal("", ui.classes.typed_why)
+        for _ = 1, 10 do
+            class_table.edit(ui.classes, "back", "backspace")
+        end
+        type_text("12")
+        class_table.edit(ui.classes, "accept", "enter")
+        assert.is_false(ui.classes.edits_filter)
+        local text = draw(model, ui)
+        assert.truthy(shows(text, "1 classes") and shows(text, "filter: 12"))
+    end)
+
+    local function choose(name, toggles)
+        ui.columns.cursor = 1
+        while ui.classes.order[ui.columns.cursor].name ~= name do
+            columns_overlay.command(frame, ui, "down")
+        end
+        for _ = 1, toggles do
+            columns_overlay.command(frame, ui, "toggle")
+        end
+    end
+
+    it("shows the columns that are chosen, in their order, and sorts by no other", function()
+        local text, grid = draw(model, ui)
+        assert.truthy(not shows(text, "WST%") and shows(text, "SET/s"))
+        classes.command(frame, ui, "columns")
+        assert.is_true(ui.columns.is_open)
+        columns_overlay.draw(frame, ui, grid)
+        text = screens.text(grid)
+        for _, words in ipairs({ "columns: Space shows or hides", "▶ room", "slab class id" }) do
+            assert.truthy(shows(text, words), words)
+        end
+        choose("waste", 1)
+        choose("sets", 2)
+        choose("ev", 0)
+        for _ = 1, #columns.LIST do
+            columns_overlay.command(frame, ui, "earlier")
+        end
+        columns_overlay.command(frame, ui, "cancel")
+        assert.is_false(ui.columns.is_open)
+        text = draw(model, ui)
+        assert.truthy(shows(text, "WST%") and not shows(text, "SET/s"))
+        assert.truthy(text:find("EV/s", 1, true) < text:find("SIZE", 1, true))
+        text, grid = draw(model, ui, 40, 10)
+        assert.truthy(shows(text, "WST%"))
+        assert.equal(0, grid.clipped)
+        draw(model, ui, 300, 24)
+        for _ = 1, 3 * #columns.LIST do
+            class_table.step_sort(ui.classes, 1)
+            assert.not_equal("sets", ui.classes.sort.name)
+        end
+        columns_overlay.command(frame, ui, "reset")
+        text = draw(model, ui)
+        assert.truthy(shows(text, "SET/s") and not shows(text, "WST%"))
+        for _ = 1, #columns.LIST do
+            class_table.step_sort(ui.classes, -1)
+            assert.truthy(shows(draw(model, ui), ui.classes.sort.head))
+        end
+    end)
+
+    it("turns the order round at a second click on a head, and marks a clicked row", function()
+        local _, grid = draw(model, ui)
+        local kind, value = grid:hot_at(2, 4)
+        assert.equal("sort", kind)
+        classes.click(ui, kind, value)
+        assert.same({ "class", true }, { ui.classes.sort.name, ui.classes.is_ascending })
+        classes.click(ui, kind, value)
+        assert.is_false(ui.classes.is_ascending)
+        classes.click(ui, grid:hot_at(4, 20))
+        assert.equal(22, ui.classes.cursor)
+    end)
+
+    it("marks a source, and unmarks it", function()
+        draw(model, ui)
+        assert.equal("class 12 is the source: go to the class that needs the pages and press m",
+            classes.command(frame, ui, "mark_source").text)
+        assert.truthy(shows(draw(model, ui), "◀!"))
+        assert.truthy(shows(draw(model, ui), "from: class 12 ◀"))
+        assert.equal("no source is marked", classes.command(frame, ui, "mark_source").text)
+        assert.is_nil(ui.classes.source)
+    end)
+
+    it("hides idle classes, and has means over 1, 10 and 100 s", function()
+        classes.command(frame, ui, "window")
+        assert.equal(100, ui.classes.window_s)
+        classes.command(frame, ui, "window")
+        assert.equal(1, ui.classes.window_s)
+        for _, class in ipairs({ 12, 22 }) do
+            for _, name in ipairs({ "hits", "sets", "evictions" }) do
+                model.class_metrics[class][name] = 0
+            end
+        end
+        classes.command(frame, ui, "idle_rows")
+        assert.equal("4", ids(model, ui.classes))
+    end)
+end)
+
+describe("the view of one class", function()
+    local class = require "slate.console.views.class"
+
+    local function draw_class(model, ui, width, height, fields)
+        local grid = screens.grid("views.class", screens.frame(model, fields), width, height, ui)
+        return screens.text(grid), grid
+    end
+
+    it("shows rates, moves and every stat, with their change", function()
+        local model, ui = screens.look("slated-0.1", 0), view_list.ui()
+        view_list.open_class(ui, 12)
+        screens.take_details(model, "slated-0.1-first", 12, 10)
+        screens.take_details(model, "slated-0.1-second", 12, 12)
+        local text, grid = draw_class(model, ui, 160, 50)
+        for _, words in ipairs({ "class 12: ", "items by segment: hot ", "   policy ", "unread ev/s", "automove ",
+            "idle time at eviction  1s ", "every stat of the class: value, change a second", "chunk_size" }) do
+            assert.truthy(shows(text, words), words)
+        end
+        assert.equal(0, grid.clipped)
+    end)
+
+    it("says what is missing", function()
+        local model, ui = screens.look("memcached-1.6.18", 0), view_list.ui()
+        view_list.open_class(ui, 12)
+        assert.truthy(shows(draw_class(model, ui, 80, 40), "waiting for the server"))
+        local recorded = draw_class(model, ui, 80, 40, { is_replay = true })
+        assert.truthy(shows(recorded, "stats of the class that are recorded") and shows(recorded, "evicted_unfetched"))
+        view_list.open_class(ui, 99)
+        assert.truthy(shows(draw_class(model, ui, 80, 24), "class 99: the server does not list it (Esc goes back)"))
+    end)
+
+    it("goes on in the order of the table, and scrolls its stats", function()
+        local model, ui = screens.look("memcached-1.6.18", 0), view_list.ui()
+        local frame = screens.frame(model)
+        view_list.open_class(ui, 12)
+        for _, one in ipairs({ { "next_class", 22 }, { "next_class", 4 }, { "previous_class", 22 } }) do
+            class.command(frame, ui, one[1])
+            assert.equal(one[2], ui.focus)
+        end
+        screens.take_details(model, "memcached-1.6.18-second", 22, 12)
+        assert.truthy(shows(draw_class(model, ui, 40, 16), " more: Down"))
+        class.command(frame, ui, "bottom")
+        assert.truthy(shows(draw_class(model, ui, 40, 16), " more: Up"))
+        class.command(frame, ui, "close_class")
+        assert.is_false(ui.class_is_open)
+    end)
+end)

@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatetop's first screen.
+require "support.world"
+local screens = require "screens"
+local overview = require "slate.console.views.overview"
+
+local function draw(model, width, height, fields)
+    local grid = screens.grid("views.overview", screens.frame(model, fields), width or 80, height or 24)
+    return screens.text(grid), grid
+end
+
+local function shows(text, words)
+    return text:find(words, 1, true) ~= nil
+end
+
+describe("the overview", function()
+    it("is as it was reviewed", function()
+        local model = screens.look("memcached-1.6.18", 20)
+        for _, size in ipairs({ { 80, 24 }, { 160, 50 } }) do
+            local _, grid = draw(model, size[1], size[2])
+            assert.is_nil(screens.difference("Overview", size[1], size[2], grid))
+        end
+    end)
+
+    it("shows faults, the keys that help, and the classes that evict", function()
+        local text = draw(screens.look("memcached-1.4.25", 2))
+        for _, words in ipairs({ "! BAD   class 12 starves: it evicts 100 items a second, which live 7s, while\n",
+            "        class 4 has 7 free pages: press m\n", "hit %               75.0", "ops/s                300",
+            "items    48M", "of 64M", "conns     10 of -", "class 12: 1.6 % of the pages, 100 % of the evictions",
+            "! 12   1184     1    1.6% █               100% █████████████", "     7s  STARVING",
+            "evictions/s          100      100     100     100" }) do
+            assert.truthy(shows(text, words), words)
+        end
+    end)
+
+    it("gives the room of good lines to classes on a small screen, while a class starves", function()
+        local model = screens.look("memcached-1.4.25", 2)
+        assert.is_false(shows(draw(model), "○ ok"))
+        assert.truthy(shows(draw(model, 160, 50), "○ ok    hit ratio"))
+    end)
+
+    it("names no key for the past", function()
+        local text = draw(screens.look("memcached-1.4.25", 2), 80, 24, { is_replay = true })
+        assert.truthy(shows(text, "starves"))
+        assert.is_false(shows(text, ": press m"))
+    end)
+
+    it("keeps a spike from flattening a minute", function()
+        local model = screens.look("memcached-1.4.25", 20)
+        local spike = {}
+        for name, value in pairs(model.now) do
+            spike[name] = value
+        end
+        spike.general = setmetatable({}, nil)
+        for name, value in pairs(model.now.general) do
+            spike.general[name] = value
+        end
+        spike.general.evictions = spike.general.evictions + 1000000
+        model:take(spike, { at_s = model.at_s + 1, reply_ms = 0.4, wall_s = 1100 })
+        assert.truthy(shows(draw(model), "400+"))
+    end)
+
+    it("is measuring before the second refresh, and empty before the first", function()
+        local model = require("slate.console.model").new("cache7:11211")
+        assert.truthy(shows(draw(model), "connecting to cache7:11211"))
+        model:set_link("up", "", 1000)
+        model:take(screens.snapshot(screens.replies("memcached-1.6.18-first")), { at_s = 10, reply_ms = 1, wall_s = 1 })
+        local text = draw(model)
+        assert.truthy(shows(text, "measuring: rates need a second sample"))
+        assert.truthy(text:find("\nops/s +measuring\n"))
+        assert.truthy(text:find("\n  12 +1184 .* unknown"))
+    end)
+
+    it("takes the values on flash off the memory, and shows no zero for what is not reported", function()
+        local text = draw(screens.look("memcached-1.6.45-extstore", 0))
+        local used_mib = tonumber(text:match("items +([%d.]+)M"))
+        assert.truthy(used_mib and used_mib < 64)
+        local model = require("slate.console.model").new("x")
+        model:set_link("up", "", 1000)
+        model:take(screens.snapshot({ ["stats"] = "STAT pid 1\r\nSTAT limit_maxbytes 67108864\r\n" }),
+            { at_s = 10, reply_ms = 1, wall_s = 1 })
+        assert.truthy(shows(draw(model), "pages      - in - classes, pool -   free chunks -   items -"))
+    end)
+
+    it("fits every size", function()
+        for _, server in ipairs({ "memcached-1.4.25", "memcached-1.6.45-extstore", "slated-0.1" }) do
+            for _, size in ipairs({ { 40, 10 }, { 60, 17 }, { 80, 24 }, { 132, 43 }, { 238, 61 } }) do
+                local _, grid = draw(screens.look(server, 0), size[1], size[2])
+                assert.equal(0, grid.clipped, ("%s at %dx%d"):format(server, size[1], size[2]))
+            end
+        end
+    end)
+
+    it("proposes a move to the class that starves", function()
+        local frame = screens.frame(screens.look("memcached-1.4.25", 2))
+        local intent = overview.command(frame, {}, "move_pages")
+        assert.same({ "review", 4, 12 }, { intent.kind, intent.plan[1].from, intent.plan[1].to })
+        assert.is_nil(overview.command(frame, {}, "down"))
+    end)
+end)
