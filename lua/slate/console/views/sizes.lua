@@ -13,6 +13,7 @@ local M = {
     name = "Sizes",
     scope = "sizes",
     open = "view_sizes",
+    inquiries = { "sizehist", "stock_sizes", "geometry", "predictions" },
     shown = { "class.waste", "class.size", "growth_factor", "mem_requested", "geometry.state", "geometry.waste" },
 }
 
@@ -22,9 +23,6 @@ function M.state()
 end
 
 function M.wants(_, wants)
-    for _, name in ipairs({ "sizehist", "stock_sizes", "geometry", "predictions" }) do
-        wants.inquiries[name] = true
-    end
     for _, order in ipairs(require("slate.judge.prediction").size_orders()) do
         wants.orders[#wants.orders + 1] = order
     end
