@@ -426,7 +426,7 @@ function M.describe()
         add("fleet", column.head, column.name, column.meaning)
     end
     for _, metric in ipairs(require("slate.console.model").METRICS) do
-        add("rate", metric.title, metric.name, metric.meaning)
+        add("rate", metric.label, metric.name, metric.meaning)
     end
     for _, row in ipairs(EXIT_ROWS) do
         add("exit", table.unpack(row))

@@ -1,0 +1,218 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The actions of keys and of the pointer in the running console. What changes a server goes through
+--- slate.console.sending, what moves in time through slate.console.past.
+local cells = require "slate.console.cells"
+local keys = require "slate.console.keys"
+local past = require "slate.console.past"
+local propose = require "slate.console.propose"
+local question = require "slate.console.question"
+local screen = require "slate.console.screen"
+local sending = require "slate.console.sending"
+local view_list = require "slate.console.view_list"
+local watch = require "slate.console.watch"
+
+local M = {}
+
+local WHEEL_ROWS <const> = 3
+
+-- Shows another server; each server has its own past. A pause goes on at the same time of day. Choices made for the
+-- previous server are forgotten.
+local function choose_server(app, place)
+    local session, timeline = app.fleet.sessions[place] or app.open, app.timeline
+    if session == app.open then
+        return
+    end
+    local paused_s = timeline.is_past and timeline.wall_s
+    app.open = session
+    local classes = rawget(app.ui, "classes")
+    if classes then
+        classes.cursor, classes.top = nil, 1
+    end
+    sending.forget_choices(app.ui)
+    timeline:go_live()
+    if paused_s then
+        timeline:seek(session.tape, paused_s)
+    end
+end
+
+--- In Fleet, keys act on the row under the cursor: its server becomes the open one. is_held: the cursor stays on that
+--- server, wherever its row goes.
+function M.follow_row(app, is_held)
+    if not app:shows_fleet() or view_list.is_open(app.ui, "review") then
+        return
+    end
+    local selected = view_list.module("fleet").selected(app.rows, app.ui)
+    if selected then
+        choose_server(app, selected)
+        app.ui.fleet.cursor = is_held and selected or app.ui.fleet.cursor
+    end
+end
+
+local function set_theme(app, theme, now_s)
+    app.theme = theme
+    app:report(app.core.term.set_theme(theme) and "theme: " .. cells.themes[theme]
+        or "no colours here: mono is the only theme", now_s)
+end
+
+local function toggle_mouse(app, now_s)
+    app.has_mouse = not app.has_mouse
+    app.core.term.set_mouse(app.has_mouse)
+    app:report(app.has_mouse and "mouse on: Shift selects text, M releases it"
+        or "mouse off: the terminal has it", now_s)
+end
+
+-- Switches to the next stream, and after the last to none; drops the previous stream's events. A stream that may crash
+-- the server is refused: versions of memcached have such faults.
+local function next_stream(app, now_s)
+    local session = app.open
+    if not session or app.replay then
+        app:report("a recording has no streams", now_s)
+        return
+    end
+    local now, next_name = session.watch and session.watch.log.stream, watch.STREAMS[1]
+    for i, name in ipairs(watch.STREAMS) do
+        if name == now then
+            next_name = watch.STREAMS[i + 1]
+        end
+    end
+    local change = { name = "watch", value = next_name }
+    local fault = next_name and question.ask(session.model, "slate.judge.attention", "watch_automove",
+        { change = change })[1]
+    session:watch_stream(next_name, fault and fault.text)
+    if not next_name then
+        app:report("nothing is watched", now_s)
+    end
+end
+
+local function step_view(by)
+    return function(app)
+        view_list.open(app.ui, (app.ui.view - 1 + by) % #view_list.LIST + 1)
+    end
+end
+
+local function open_overlay(name)
+    return function(app)
+        view_list.module(name).open(app.ui, (view_list.current(app.ui)))
+    end
+end
+
+-- By command: act(app, now_s); may return an intent.
+local ACTIONS <const> = {
+    quit = function(app) app.is_done = true end,
+    help = open_overlay "help", palette = open_overlay "palette", why = open_overlay "why",
+    explain = open_overlay "explain", next_view = step_view(1), previous_view = step_view(-1),
+    mouse = toggle_mouse, streams = next_stream,
+    theme = function(app, now_s) set_theme(app, app.theme % #cells.themes + 1, now_s) end,
+    redraw = function(app) app.core.term.redraw() end,
+    suspend = function(app) app.core.term.suspend() end,
+    automove = function(app, now_s) return propose.automove(app:frame(now_s)) end,
+    accept_trial = sending.accept_trial,
+    undo = function(app, now_s) sending.propose(app, "undo", now_s) end,
+    redo = function(app, now_s) sending.propose(app, "redo", now_s) end,
+}
+for i, view in ipairs(view_list.LIST) do
+    ACTIONS[view.open] = function(app) view_list.open(app.ui, i) end
+end
+
+local run_command
+
+-- By kind: what a view, an overlay or a command requests.
+local INTENTS <const> = {
+    review = function(app, intent, now_s) sending.review(app, intent.plan, now_s) end,
+    say = function(app, intent, now_s) app:report(intent.text or intent[1], now_s) end,
+    open_server = function(app, intent)
+        choose_server(app, intent.server)
+        app.ui.fleet.cursor = intent.server
+        view_list.open(app.ui, 1)
+        app.timeline:go_live()
+    end,
+    command = function(app, intent, now_s) run_command(app, intent.command, now_s) end,
+    theme = function(app, intent, now_s) set_theme(app, intent.theme, now_s) end,
+}
+
+local function apply(app, intent, now_s)
+    if intent then
+        INTENTS[intent.kind](app, intent, now_s)
+    end
+end
+
+function run_command(app, command, now_s)
+    if past.command(app, command, now_s) then
+        return
+    end
+    local act = ACTIONS[command]
+    if act then
+        apply(app, act(app, now_s), now_s)
+    else
+        apply(app, view_list.current(app.ui).command(app:frame(now_s), app.ui, command), now_s)
+    end
+end
+
+-- Not for Esc, which operators press to close whatever is open, nor for keys without a name.
+local function report_unknown(app, key, now_s)
+    local label = keys.label(key)
+    if key ~= "escape" and label ~= "?" or key == "?" then
+        app:report(("%s does nothing in %s: F1 lists the keys, : finds a command by its name"):format(label,
+            view_list.current(app.ui).name), now_s)
+    end
+end
+
+-- The overlay that gets a key in a scope; nil: the view, or its typed line, does.
+local function overlay_of(ui, scope)
+    if view_list.is_open(ui, "help") then -- also over a review, from which help opens
+        return "help"
+    end
+    return view_list.is_open(ui, scope) and scope or nil
+end
+
+--- Acts on a key.
+function M.key(app, key, now_s)
+    local ui = app.ui
+    app.message, app.is_dirty = "", true
+    M.follow_row(app, true)
+    local scope = screen.scope(ui)
+    local command, overlay = keys.command(key, scope), overlay_of(ui, scope)
+    if overlay == "review" and command == "send" then
+        sending.send(app, now_s)
+    elseif overlay == "review" and command == "help" then
+        ACTIONS.help(app)
+    elseif overlay then
+        apply(app, view_list.module(overlay).command(app:frame(now_s), ui, command, key), now_s)
+    elseif scope == "filter" then
+        require("slate.console.draw.class_table").edit(ui.classes, command, key)
+    elseif scope == "value" then
+        view_list.module("tune").edit(app:frame(now_s), ui, command, key)
+    elseif command then
+        run_command(app, command, now_s)
+    else
+        report_unknown(app, key, now_s)
+    end
+end
+
+--- Acts on the pointer: act is "click", "wheel_up" or "wheel_down", at a cell. While a review is open, the pointer does
+--- nothing: a slip of the mouse sends nothing.
+function M.pointer(app, act, y, x, now_s)
+    if view_list.is_open(app.ui, "review") or not app.grid then
+        return
+    elseif act ~= "click" then
+        for _ = 1, WHEEL_ROWS do
+            M.key(app, act == "wheel_up" and "up" or "down", now_s)
+        end
+        return
+    end
+    local kind, value = app.grid:hot_at(y, x)
+    if kind == "key" then
+        M.key(app, screen.clicked_keys[value], now_s)
+    elseif kind == "view" then
+        view_list.open(app.ui, value)
+    elseif kind == "sort" or kind == "row" then
+        local view = view_list.current(app.ui)
+        if view.click then
+            view.click(app.ui, kind, value)
+        end
+        M.follow_row(app, true)
+    end
+    app.is_dirty = true
+end
+
+return M

@@ -1,0 +1,236 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The table of servers: the text of each figure, the order of the rows, and how they are drawn. Rows are of
+-- slate.console.fleet_rows. The table's part of ui is { cursor (index in the fleet; nil: the first row), top, marked (a
+-- set of such indices), sort (number of a column; nil: worst first), is_ascending }.
+local cells = require "slate.console.cells"
+local figure = require "slate.console.figure"
+local keys = require "slate.console.keys"
+
+local M = {}
+
+local HOST_LEAST <const>, HOST_MOST <const>, WORDS_LEAST <const>, FAR_MOST <const> = 12, 34, 30, 999
+M.TREND = 12 -- samples of a trend
+local TRENDS_WIDTH <const> = 2 * (M.TREND + 1)
+
+local ODD_WORDS <const> = { hit_ratio = "hit", age_s = "age", evictions_per_s = "evict" }
+
+local function odd_text(row)
+    if not row.far or row.far < 1 then
+        return row.far and "·" or "-"
+    end
+    return ("%s%.0f %s"):format(row.is_odd and "!" or "", math.min(row.far, FAR_MOST), ODD_WORDS[row.odd] or "age")
+end
+
+local function text_by(form, field)
+    return function(row) return form(row[field]) end
+end
+
+--- The columns: head, name in the man page, width (0: the space left), rank (columns leave a narrow table from the
+--- highest rank down), field of the row, text(row), meaning; is_up: sorted with the smallest value first.
+M.COLUMNS = {
+    { "SERVER", "server", 0, 0, "name", function(row) return row.name end, "the address of the server", is_up = true },
+    { "VERSION", "version", 9, 9, "version", function(row) return row.version:sub(1, 9) end,
+        "version of memcached, behind a p as a proxy, or slated's own behind an s" },
+    { "UP", "up", 6, 10, "uptime_s", figure.age, "time since the server started", is_up = true },
+    { "MEM", "mem", 6, 8, "limit_bytes", figure.bytes, "memory that items may take" },
+    { "FILL%", "fill", 5, 5, "fill_ratio", figure.percent, "share of that memory that items take" },
+    { "GET/s", "gets", 6, 3, "gets_per_s", figure.count, "keys requested a second, over 10 s" },
+    { "HIT%", "hit", 5, 1, "hit_ratio", figure.percent, "share of them that were found", is_up = true },
+    { "EV/s", "ev", 6, 2, "evictions_per_s", figure.count, "live items thrown out for memory a second, over 10 s" },
+    { "AGE", "age", 6, 4, "age_s", figure.age, "youngest LRU tail of the classes that evict, else of all",
+        is_up = true },
+    { "ODD", "odd", 9, 6, "far", odd_text,
+        "distance from the pool's median in robust deviations, and the column that it is about" },
+    { "CONN", "conn", 6, 11, "connections", figure.count, "open connections" },
+    { "MS", "ms", 5, 7, "reply_ms", figure.count, "time of one refresh in ms" },
+}
+for i, column in ipairs(M.COLUMNS) do
+    column.index = i
+    column.head, column.name, column.width, column.rank, column.field, column.text, column.meaning =
+        table.unpack(column, 1, 7)
+    local form = column.text
+    if form ~= odd_text and i > 2 then
+        column.text = text_by(form, column.field)
+    end
+end
+local HOST <const> = M.COLUMNS[1]
+
+--- The column of a field of rows.
+function M.column_of(field)
+    for _, column in ipairs(M.COLUMNS) do
+        if column.field == field then
+            return column
+        end
+    end
+end
+
+-- ---- order ----
+
+-- Whether row a comes before row b; nil: they are equal.
+local function by_worst(a, b)
+    if a.is_up ~= b.is_up then
+        return b.is_up
+    elseif (a.tone == "bad") ~= (b.tone == "bad") then
+        return a.tone == "bad"
+    elseif a.is_odd ~= b.is_odd then
+        return a.is_odd
+    end
+    local field = a.is_odd and "far" or "evictions_per_s"
+    local left, right = math.max(a[field] or 0, 0), math.max(b[field] or 0, 0)
+    if left ~= right then
+        return left > right
+    end
+end
+
+local function by_column(column, is_ascending)
+    return function(a, b)
+        local left, right = a[column.field], b[column.field]
+        if left == nil or right == nil then -- unknown is last in either order
+            return (left == nil) ~= (right == nil) and right == nil or nil
+        elseif left ~= right then
+            return (left < right) == is_ascending
+        end
+    end
+end
+
+--- A copy of the rows, worst first (down, then bad health and outliers, then evictions), or by the chosen column.
+function M.sorted(rows, ui)
+    local list = table.move(rows, 1, #rows, 1, {})
+    local is_before = ui.sort and by_column(M.COLUMNS[ui.sort], ui.is_ascending) or by_worst
+    table.sort(list, function(a, b)
+        local first = is_before(a, b)
+        if first == nil then
+            return a.server < b.server
+        end
+        return first
+    end)
+    return list
+end
+
+--- The place of the row under the cursor in sorted rows.
+function M.row_at(rows, ui)
+    for i, row in ipairs(rows) do
+        if row.server == ui.cursor then
+            return i
+        end
+    end
+    return 1
+end
+
+-- ---- drawing ----
+
+-- The columns that fit behind the host, each with its right end; the host gets the width that is left, up to a bound.
+local function layout_of(area)
+    local shown, used = {}, 2
+    for i, column in ipairs(M.COLUMNS) do
+        shown[i] = column ~= HOST and column or nil
+        used = used + column.width + 1
+    end
+    while area.width - used < HOST_LEAST do
+        local last
+        for _, column in pairs(shown) do
+            last = (not last or column.rank > last.rank) and column or last
+        end
+        if not last then
+            break
+        end
+        shown[last.index], used = nil, used - last.width - 1
+    end
+    local layout = { host = math.min(area.width - used, HOST_MOST), ends = {} }
+    local x = area.x + 2 + layout.host
+    for i = 2, #M.COLUMNS do
+        if shown[i] then
+            x = x + shown[i].width + 1
+            layout.ends[#layout.ends + 1] = { column = shown[i], x = x }
+        end
+    end
+    layout.x, layout.has_trends = x, area.x + area.width - x > TRENDS_WIDTH
+    return layout
+end
+
+local function draw_heads(ui, layout, grid, area)
+    local function style_of(column)
+        return ui.sort == column.index and cells.STRONG or cells.HEADER
+    end
+    grid:head(area.y, area.x, area.width, "")
+    grid:text(area.y, area.x + 2, style_of(HOST), HOST.head)
+    grid:hot(cells.area(area.y, area.x, 1, layout.host + 2), "sort", HOST.index)
+    for _, one in ipairs(layout.ends) do
+        local column = one.column
+        grid:text_right(area.y, one.x, style_of(column), column.head)
+        grid:hot(cells.area(area.y, one.x - column.width, 1, column.width), "sort", column.index)
+    end
+    if layout.has_trends then
+        grid:text_fit(area.y, layout.x + 1, M.TREND, cells.HEADER, "HIT%, trend")
+        grid:text_fit(area.y, layout.x + M.TREND + 2, M.TREND, cells.HEADER, "EV/s, trend")
+    end
+end
+
+-- Draws a host, or the end of a long path: the end says more than the beginning.
+local function draw_host(name, grid, y, x, width)
+    local excess = cells.width_of(name) - width
+    if name:sub(1, 1) == "/" and excess > 0 and excess + 1 < #name then
+        x = grid:text(y, x, cells.STRONG, "…")
+        grid:text_fit(y, x, width - 1, cells.STRONG, name:sub(excess + 2))
+    else
+        grid:text_fit(y, x, width, cells.STRONG, name)
+    end
+end
+
+-- Why a server is down, and when it is tried again.
+local function down_words(row, now_s)
+    if row.model.link ~= "down" then
+        return row.words
+    end
+    local wait_s = math.max(row.retry_s - now_s, 0)
+    return ("DOWN %s%s"):format(row.words, wait_s > 0 and (", next try in %d s"):format(math.ceil(wait_s)) or "")
+end
+
+local function draw_row(row, is_marked, layout, now_s, grid, y, area)
+    local x_end = area.x + area.width
+    local is_bad, is_warned = not row.is_up or row.tone == "bad", row.tone == "warn"
+    grid:text(y, area.x, is_bad and cells.BAD or is_warned and cells.WARN or cells.PLAIN,
+        is_bad and "!" or is_warned and "●" or " ")
+    grid:text(y, area.x + 1, cells.STRONG, is_marked and "◆" or " ")
+    draw_host(row.name, grid, y, area.x + 2, layout.host)
+    if not row.is_up then
+        local x = area.x + 3 + layout.host
+        grid:text_fit(y, x, x_end - x, cells.BAD, down_words(row, now_s))
+        return
+    end
+    for _, one in ipairs(layout.ends) do
+        local field = one.column.field
+        local is_odd = row.is_odd and (field == row.odd or field == "far")
+        grid:text_right(y, one.x, is_odd and cells.BAD or cells.PLAIN, one.column.text(row))
+    end
+    local x = layout.x
+    if layout.has_trends then
+        grid:graph(cells.area(y, x + 1, 1, M.TREND), cells.GRAPH, row.hits, 0)
+        grid:graph(cells.area(y, x + M.TREND + 2, 1, M.TREND), cells.GRAPH, row.evictions, 0)
+        x = x + TRENDS_WIDTH
+    end
+    if x_end - x > WORDS_LEAST then
+        grid:text_fit(y, x + 2, x_end - x - 2, row.tone == "bad" and cells.BAD or cells.DIM, row.words)
+    end
+end
+
+--- Draws heads and sorted rows; if there is room, also the trends of hits and evictions, and words. Marks the row under
+--- the cursor and scrolls to it.
+function M.draw(rows, ui, now_s, grid, area)
+    local layout = layout_of(area)
+    draw_heads(ui, layout, grid, area)
+    local height, at = math.max(area.height - 1, 0), M.row_at(rows, ui)
+    ui.top = keys.top(ui.top, at, height, #rows)
+    for i = ui.top, math.min(ui.top + height - 1, #rows) do
+        local row, y = rows[i], area.y + 1 + i - ui.top
+        local is_marked = ui.marked[row.server]
+        draw_row(row, is_marked, layout, now_s, grid, y, area)
+        grid:hot(cells.area(y, area.x, 1, area.width), "row", row.server)
+        if i == at then
+            grid:text(y, area.x + 1, cells.STRONG, is_marked and "◆" or ">")
+            grid:select(y, area.x, area.width)
+        end
+    end
+end
+
+return M

@@ -1,0 +1,83 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- A row of figures for each server of the fleet, and how far each server is from the others (by
+-- slate.judge.attention). Functions of models.
+local attention = require "slate.judge.attention"
+local cells = require "slate.console.cells"
+local fleet_table = require "slate.console.draw.fleet_table"
+local health = require "slate.console.health"
+local model = require "slate.console.model"
+local server_facts = require "slate.console.server"
+
+local M = {}
+
+local WINDOW_S <const> = 10
+
+-- Rates without those of counters that went back.
+local function known(rate)
+    return rate and rate > model.RESET and rate or nil
+end
+
+local function ratio(part, whole)
+    return part and whole and whole > 0 and part / whole or nil
+end
+
+-- The figures of a cache; a proxy without items has none.
+local function add_cache(row, of)
+    row.limit_bytes = of.now.general.limit_maxbytes
+    row.fill_ratio = ratio(server_facts.item_bytes(of.now), row.limit_bytes)
+    row.gets_per_s = of:mean("gets", WINDOW_S)
+    row.hit_ratio = of:mean("hit_ratio", WINDOW_S)
+    row.evictions_per_s = of:mean("evictions", WINDOW_S)
+    row.age_s = of.observer and of.observer.youngest_s
+    row.hits = of:series("hit_ratio", fleet_table.TREND)
+    row.evictions = cells.without_spikes(of:series("evictions", fleet_table.TREND))
+end
+
+local function version_of(now)
+    return now and (now.slated and "s" or server_facts.is_proxy(now) and "p" or "") .. server_facts.version(now) or ""
+end
+
+--- The row of one server. frame: its model, now_s and interval_s. Fields: `server` (its index in the fleet), `model`,
+--- `name`, `is_up` (has current figures), `tone` and `words` (the worst line of health, or why the server is down),
+--- `retry_s` (of the frame), and those of fleet_table.COLUMNS as far as they are known; `hits` and `evictions`, their
+--- newest samples.
+function M.row(server, frame, retry_s)
+    local of, line = frame.model, health.lines(frame)[1]
+    local now = of.now
+    local row = { server = server, model = of, name = of.server, version = version_of(now), tone = line.tone,
+        words = line.text, retry_s = retry_s, hits = { n = 0 }, evictions = { n = 0 }, is_odd = false,
+        is_up = now ~= nil and not health.is_stale(frame) }
+    if now then
+        row.uptime_s = now.general.uptime
+        row.connections, row.reply_ms = of:metric("connections"), of.reply_ms
+        if server_facts.has_cache(now) then
+            add_cache(row, of)
+        end
+    end
+    return row
+end
+
+--- Writes into each row `far` (deviations from the median to the worse side; nil: unknown), `odd` (the field that is
+--- farthest) and `is_odd` (an outlier, which is marked).
+function M.compare(rows)
+    local compared = {}
+    for i, row in ipairs(rows) do
+        compared[i] = row.is_up and { hit_ratio = known(row.hit_ratio), age_s = row.age_s,
+            evictions_per_s = known(row.evictions_per_s) } or {}
+    end
+    for i, found in ipairs(attention.compare_servers(compared)) do
+        rows[i].far, rows[i].odd, rows[i].is_odd = found.far, found.by, found.is_outlier or false
+    end
+    return rows
+end
+
+--- The compared rows of a list of sessions, in its order.
+function M.of(sessions, now_s, interval_s)
+    local rows = {}
+    for i, session in ipairs(sessions) do
+        rows[i] = M.row(i, { model = session.model, now_s = now_s, interval_s = interval_s }, session:retry_s() or 0)
+    end
+    return M.compare(rows)
+end
+
+return M

@@ -1,0 +1,108 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The actions of the console about time: pause, the cursor in the past, the mark, and recordings.
+local M = {}
+
+local CONFIRM_S <const> = 8 -- so long the same key confirms a recording
+
+-- Remembers the moment on the screen, for the diff.
+local function mark_moment(app, now_s)
+    local frame = app:frame(now_s)
+    if not frame.model.now then
+        app:report("there are no figures to mark yet", now_s)
+        return
+    end
+    app.mark = { wall_s = frame.moment_s, server = frame.model.server, snapshot = frame.model.now }
+    app:report("marked: d shows what changes from here on", now_s)
+end
+
+-- Starts or ends a recording. A recording may fill a disk, so its start needs the same key once more while the question
+-- is on the screen. Its name: "slatetop-cache7-11211-20261121-140231.jsonl", in the folder of slatetop's start.
+local function toggle_recording(app, now_s)
+    local session = app.open
+    if not session or app.replay then
+        app:report("there is no server to record", now_s)
+        return
+    elseif not session.record and now_s >= (app.record_until_s or 0) then
+        app.record_until_s = now_s + CONFIRM_S
+        app:report("record to a file in this folder, at most some 4 MB an hour? R again: yes", now_s)
+        return
+    end
+    app.record_until_s = nil
+    local text
+    if session.record then
+        session:record_end()
+        text = "recording ended: " .. session.record_name
+    else
+        local path = ("slatetop-%.100s-%s.jsonl"):format(session.address, os.date("%Y%m%d-%H%M%S", app.wall_s // 1))
+            :gsub("[/:%[%]]", "-")
+        local ok, problem = session:record_to(path)
+        text = ok and ("recording to %s; R ends it"):format(path) or problem
+    end
+    session.model:note("you", app.wall_s, text)
+    app:report(text, now_s)
+end
+
+local function toggle_pause(app, now_s)
+    local timeline = app.timeline
+    if app.replay then
+        timeline.plays, timeline.play_due_s = not timeline.plays, now_s
+    elseif timeline.is_past then
+        timeline:go_live()
+    else
+        timeline:hold(app.open.tape)
+    end
+end
+
+local function step_by(samples)
+    return function(app) app.timeline:step(app.open.tape, samples) end
+end
+
+local function seek_by(seconds)
+    return function(app)
+        app.timeline:hold(app.open.tape)
+        app.timeline:seek(app.open.tape, app.timeline.wall_s + seconds)
+    end
+end
+
+local function to_event(direction)
+    return function(app, now_s)
+        if not app.timeline:to_event(app.open.tape, app:live(), direction) then
+            app:report("there is no event there", now_s)
+        end
+    end
+end
+
+-- Commands that need a past.
+local OF_TIME <const> = {
+    pause = toggle_pause, time_back = step_by(-1), time_on = step_by(1), minute_back = seek_by(-60),
+    minute_on = seek_by(60), event_before = to_event(-1), event_after = to_event(1),
+    live = function(app)
+        if app.replay then
+            app.timeline:seek(app.open.tape, math.huge)
+        else
+            app.timeline:go_live()
+        end
+    end,
+}
+local OTHERS <const> = { mark_moment = mark_moment, record = toggle_recording }
+
+--- Obeys a command about time, marks or recordings; false for any other command.
+function M.command(app, command, now_s)
+    local act = OTHERS[command] or OF_TIME[command]
+    if act and OF_TIME[command] and not (app.open and app.open.tape:newest()) then
+        app:report("there is no past yet", now_s)
+    elseif act then
+        act(app, now_s)
+    end
+    return act ~= nil
+end
+
+--- Goes to --at once the recording is loaded; before, its samples are not all known.
+function M.seek_once_loaded(app)
+    if app.seeks and app.replay:loaded_ratio() == 1 then
+        app.timeline:seek_from_start(app.replay.tape, app.options.at_s)
+        app.seeks, app.is_dirty = false, true
+    end
+end
+
+return M

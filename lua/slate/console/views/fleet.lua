@@ -1,0 +1,138 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Fleet: one row a server, worst first, including dead ones; below them the pool as a whole, and the oddities of the
+-- server under the cursor.
+local cells = require "slate.console.cells"
+local figure = require "slate.console.figure"
+local fleet_table = require "slate.console.draw.fleet_table"
+local keys = require "slate.console.keys"
+local marked = require "slate.console.marked"
+local units = require "slate.base.units"
+
+local M = {
+    name = "Fleet",
+    scope = "fleet",
+    open = "view_fleet",
+    shown = { "fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions", "fleet.age",
+        "connections", "reply_ms", "fleet.proxy" },
+}
+
+local POOL_ROWS <const>, SAID_ROWS_MOST <const>, SCREEN_ROWS <const>, FOOT_FROM_HEIGHT <const> = 4, 3, 15, 12
+
+--- The view's part of ui: of slate.console.draw.fleet_table.
+function M.state()
+    return { top = 1, marked = {} }
+end
+
+--- The index in the fleet of the server under the cursor; nil: there is none.
+function M.selected(rows, ui)
+    local sorted = fleet_table.sorted(rows, ui.fleet)
+    return #sorted > 0 and sorted[fleet_table.row_at(sorted, ui.fleet)].server or nil
+end
+
+-- "12 servers, 11 up: 551k gets/s, hits 92.3%, 7.1k evictions/s, 88.0G memory"
+local function draw_pool(rows, note, grid, y, width)
+    local sums, up, found, requested = {}, 0, 0, 0
+    for _, row in ipairs(rows) do
+        if row.is_up then
+            up = up + 1
+            for _, field in ipairs({ "gets_per_s", "evictions_per_s", "limit_bytes" }) do
+                local value = row[field]
+                sums[field] = value and value >= 0 and (sums[field] or 0) + value or sums[field]
+            end
+            local gets, hit_ratio = row.gets_per_s or 0, row.hit_ratio or -1
+            if gets > 0 and hit_ratio >= 0 then
+                requested, found = requested + gets, found + gets * hit_ratio
+            end
+        end
+    end
+    grid:text_fit(y, 0, width, up < #rows and cells.WARN or cells.PLAIN,
+        ("%s, %d up: %s gets/s, hits %s%%, %s evictions/s, %s memory%s"):format(units.plural(#rows, "server"), up,
+            figure.count(sums.gets_per_s), figure.percent(requested > 0 and found / requested or nil),
+            figure.count(sums.evictions_per_s), figure.bytes(sums.limit_bytes), note))
+end
+
+-- The words of the server under the cursor, and how it differs from the others, with their style.
+local function selected_words(row)
+    local style = (row.is_odd or not row.is_up) and cells.BAD or cells.PLAIN
+    if not (row.is_up and row.is_odd) then
+        return ("%s: %s"):format(row.name, row.words), style
+    end
+    local column = fleet_table.column_of(row.odd)
+    return ("%s is far from the pool: %s %s, %.1f deviations from the median; %s"):format(row.name, column.head,
+        column.text(row), row.far, row.words), style
+end
+
+-- The last line: what is wrong with a list of servers, or a hint on keys.
+local function draw_hint(frame, ui, grid, y, width)
+    local count = marked.count(ui)
+    local hint = count == 0 and "keys act on the server under the cursor: Enter opens it, m marks it"
+        or ("◆ %d marked: t, or :set NAME VALUE, opens one review for all of them"):format(count)
+    local has_note = frame.fleet_note ~= ""
+    grid:text_fit(y, 0, width, has_note and cells.WARN or cells.DIM, has_note and frame.fleet_note or hint)
+end
+
+function M.draw(frame, ui, grid, area)
+    local rows, note = fleet_table.sorted(frame.servers, ui.fleet), frame.fleet_note
+    if #rows == 0 then
+        grid:text_fit(area.y, 0, area.width, cells.WARN, note ~= "" and note or "looking up the list of servers")
+        return
+    end
+    local text, style = selected_words(rows[fleet_table.row_at(rows, ui.fleet)])
+    local has_foot = area.height >= FOOT_FROM_HEIGHT
+    local said = math.min(cells.rows_of(text, area.width), SAID_ROWS_MOST)
+    local foot = has_foot and POOL_ROWS - 1 + said or 1
+    fleet_table.draw(rows, ui.fleet, frame.now_s, grid, cells.area(area.y, area.x, area.height - foot, area.width))
+    local y = area.y + area.height - foot
+    if not has_foot then
+        draw_pool(rows, note ~= "" and "; " .. note or "", grid, y, area.width)
+        return
+    end
+    grid:rule(y, area.x, area.width, ui.fleet.sort and "pool" or "pool: worst first")
+    draw_pool(rows, "", grid, y + 1, area.width)
+    grid:paragraph(cells.area(y + 2, 0, SAID_ROWS_MOST, area.width), style, text)
+    draw_hint(frame, ui, grid, y + 2 + said, area.width)
+end
+
+-- Moves the cursor by rows; a step of 0 settles it on the row shown.
+local function move_cursor(frame, ui, step)
+    local rows = fleet_table.sorted(frame.servers, ui)
+    if #rows > 0 then
+        ui.cursor = rows[keys.step(fleet_table.row_at(rows, ui), step, #rows)].server
+    end
+end
+
+-- Chooses the order: by a column, or 0 for worst first.
+local function sort_by(ui, number)
+    ui.sort = number > 0 and number or nil
+    ui.is_ascending = ui.sort and fleet_table.COLUMNS[number].is_up or false
+end
+
+function M.command(frame, ui, command)
+    local fleet, orders = ui.fleet, #fleet_table.COLUMNS + 1
+    move_cursor(frame, fleet, keys.move_rows(command, SCREEN_ROWS))
+    if command == "sort_next" then
+        sort_by(fleet, ((fleet.sort or 0) + 1) % orders)
+    elseif command == "sort_previous" then
+        sort_by(fleet, ((fleet.sort or 0) - 1) % orders)
+    elseif command == "sort_reverse" then
+        fleet.is_ascending = not fleet.is_ascending
+    elseif command == "mark_server" and fleet.cursor then
+        fleet.marked[fleet.cursor] = not fleet.marked[fleet.cursor] or nil
+        move_cursor(frame, fleet, 1)
+    elseif command == "open_server" and fleet.cursor then
+        return { kind = "open_server", server = fleet.cursor }
+    end
+end
+
+function M.click(ui, kind, value)
+    local fleet = ui.fleet
+    if kind == "row" then
+        fleet.cursor = value
+    elseif kind == "sort" and fleet.sort == value then
+        fleet.is_ascending = not fleet.is_ascending
+    elseif kind == "sort" then
+        sort_by(fleet, value)
+    end
+end
+
+return M
