@@ -10,8 +10,8 @@ describe("slatetop's fleet", function()
 
     -- A session without a connection.
     local function open(server)
-        return { address = server.name, server = server, model = { link = "up" }, close = function() end, due_s = function() end,
-            changes = { is_busy = function(self) return self.busy end } }
+        return { address = server.name, server = server, model = { link = "up" }, close = function() end,
+            due_s = function() end, changes = { is_busy = function(self) return self.busy end } }
     end
 
     -- As link.discover, in this process.

@@ -182,7 +182,7 @@ function App:draw(now_s)
     -- While the past is shown, the rows stay if each server has one.
     local is_late = not self.timeline.is_past or #self.rows ~= #self.fleet.sessions
     if is_late and (self:shows_fleet() or view_list.is_open(self.ui, "palette")) then
-        self.rows = fleet_rows.of(self.fleet.sessions, now_s, self.options.interval_s)
+        self.rows = fleet_rows.all(self.fleet.sessions, now_s, self.options.interval_s)
     end
     actions.follow_row(self, false)
     screen.draw(self:frame(now_s), self.ui, self.grid)

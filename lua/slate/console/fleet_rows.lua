@@ -72,7 +72,7 @@ function M.compare(rows)
 end
 
 --- The compared rows of a list of sessions, in its order.
-function M.of(sessions, now_s, interval_s)
+function M.all(sessions, now_s, interval_s)
     local rows = {}
     for i, session in ipairs(sessions) do
         rows[i] = M.row(i, { model = session.model, now_s = now_s, interval_s = interval_s }, session:retry_s() or 0)

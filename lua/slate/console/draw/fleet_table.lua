@@ -85,11 +85,12 @@ end
 local function by_column(column, is_ascending)
     return function(a, b)
         local left, right = a[column.field], b[column.field]
-        if left == nil or right == nil then -- unknown is last in either order
-            return (left == nil) ~= (right == nil) and right == nil or nil
-        elseif left ~= right then
-            return (left < right) == is_ascending
+        if left == right then
+            return nil
+        elseif left == nil or right == nil then -- unknown is last in either order
+            return right == nil
         end
+        return (left < right) == is_ascending
     end
 end
 
