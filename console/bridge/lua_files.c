@@ -357,8 +357,14 @@ static int files_write_all(lua_State *L, FILE *stream) {
     size_t bytes;
     const char *text = luaL_checklstring(L, 1, &bytes);
     errno = 0;
-    bool is_written = fwrite(text, 1, bytes, stream) == bytes && fflush(stream) == 0;
-    return is_written ? files_accept(L) : files_refuse(L);
+    if (fwrite(text, 1, bytes, stream) == bytes && fflush(stream) == 0) {
+        return files_accept(L);
+    }
+    bool has_reader_gone = errno == EPIPE;
+    files_refuse(L);
+    lua_pop(L, 1);
+    lua_pushboolean(L, has_reader_gone);
+    return 3;
 }
 
 static int files_call_write_out(lua_State *L) {

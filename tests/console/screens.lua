@@ -126,8 +126,8 @@ function M.frame(of, fields)
         audit_path = "/home/me/audit.log", now_s = 12.4, interval_s = 1, retry_s = 0, wall_s = 1002, message = "",
         is_past = false, is_replay = false, plays = false, is_recorded = false,
         probes = require("slate.console.latency").new(),
-        servers = has_rows and fleet_rows.compare({ fleet_rows.row(1, { model = of, now_s = 12.4, interval_s = 1 }, 0) })
-            or {} }
+        servers = has_rows
+            and fleet_rows.compare({ fleet_rows.row(1, { model = of, now_s = 12.4, interval_s = 1 }, 0) }) or {} }
     for name, value in pairs(fields or {}) do
         frame[name] = value
     end

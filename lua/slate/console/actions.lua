@@ -14,6 +14,7 @@ local watch = require "slate.console.watch"
 local M = {}
 
 local WHEEL_ROWS <const> = 3
+local NO_KEY <const> = utf8.char(0xFFFD) -- in place of a code without a name
 
 -- Shows another server; each server has its own past. A pause goes on at the same time of day. Choices made for the
 -- previous server are forgotten.
@@ -148,11 +149,10 @@ function run_command(app, command, now_s)
     end
 end
 
--- Not for Esc, which operators press to close whatever is open, nor for keys without a name.
+-- Not for Esc, which operators press to close whatever is open, nor for codes that are no key.
 local function report_unknown(app, key, now_s)
-    local label = keys.label(key)
-    if key ~= "escape" and label ~= "?" or key == "?" then
-        app:report(("%s does nothing in %s: F1 lists the keys, : finds a command by its name"):format(label,
+    if key ~= "escape" and key ~= NO_KEY then
+        app:report(("%s does nothing in %s: F1 lists the keys, : finds a command by its name"):format(keys.label(key),
             view_list.current(app.ui).name), now_s)
     end
 end

@@ -4,6 +4,7 @@ local changes_of = require "slate.console.changes"
 local marked = require "slate.console.marked"
 local review = require "slate.console.review"
 local units = require "slate.base.units"
+local view_list = require "slate.console.view_list"
 
 local M = {}
 
@@ -16,14 +17,13 @@ local function show_news(app, session, news, now_s)
     app:report(is_named and ("%s: %s"):format(session.model.server, news) or news, now_s)
 end
 
--- Drops the new values that were chosen for a server.
+--- Drops the new values, and the source of a move, that were chosen for a server.
 function M.forget_choices(ui)
-    local tune, classes = rawget(ui, "tune"), rawget(ui, "classes")
-    if tune then
-        tune.wanted = {}
+    if rawget(ui, "tune") then
+        view_list.module("tune").forget(ui)
     end
-    if classes then
-        classes.source = nil
+    if rawget(ui, "classes") then
+        ui.classes.source = nil
     end
 end
 
@@ -95,12 +95,14 @@ end
 --- Opens the review of the plan that takes the last change back (kind "undo"), or makes it again ("redo").
 function M.propose(app, kind, now_s)
     local session = app.open
-    if not session or app.replay then
-        app:report("a recording can't be changed", now_s)
-        return
+    local taken, why
+    if session and not app.replay then
+        taken, why = session.changes:propose(kind)
     end
-    local taken, why = session.changes:propose(kind)
-    if not taken then
+    if not taken and not why then
+        app:report(kind == "undo" and "a recording can't be changed"
+            or "no change was undone from here that could be made again", now_s)
+    elseif not taken then
         show_news(app, session, why, now_s)
     elseif app.timeline.is_past then
         app:report(PAST, now_s)
