@@ -40,7 +40,7 @@ end
 
 local function class_lines(model)
     local shown = table.move(columns.LIST, 1, #columns.LIST, 1, {})
-    local own, order = columns.own(model), class_table.state()
+    local own, order = columns.own(model.rules), class_table.state()
     table.move(own, 1, #own, #shown + 1, shown)
     order.sort, order.is_ascending = columns.named("class"), true
     local lines = { {} }
