@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The view Fleet of slatetop: its reviewed screens, its rows, and what keys do.
 require "support.world" -- its interpreter has slate.console.cells
-package.path = package.path .. ";tests/console/?.lua"
 local fleet = require "slate.console.views.fleet"
 local fleet_rows = require "slate.console.fleet_rows"
 local fleet_table = require "slate.console.draw.fleet_table"

@@ -9,7 +9,7 @@ local question = require "slate.console.question"
 local screen = require "slate.console.screen"
 local sending = require "slate.console.sending"
 local view_list = require "slate.console.view_list"
-local watch = require "slate.console.watch"
+local watch_log = require "slate.console.watch_log"
 
 local M = {}
 
@@ -70,10 +70,10 @@ local function next_stream(app, now_s)
         app:report("a recording has no streams", now_s)
         return
     end
-    local now, next_name = session.watch and session.watch.log.stream, watch.STREAMS[1]
-    for i, name in ipairs(watch.STREAMS) do
+    local now, next_name = session.watch and session.watch.log.stream, watch_log.STREAMS[1]
+    for i, name in ipairs(watch_log.STREAMS) do
         if name == now then
-            next_name = watch.STREAMS[i + 1]
+            next_name = watch_log.STREAMS[i + 1]
         end
     end
     local change = { name = "watch", value = next_name }

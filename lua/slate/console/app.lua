@@ -130,7 +130,7 @@ local function open_servers(app)
         end
         app.open, app.seeks = app.replay, options.at_s ~= nil
         app.timeline:step(app.open.tape, 0)
-        app.timeline.plays = not options.at_s
+        app.timeline.plays, app.timeline.due_s = not options.at_s, app.core.link.now_s()
     end
     for _, server in ipairs(options.servers) do
         if not app.fleet:add(server) then
@@ -258,7 +258,7 @@ end
 function App:due_s(now_s)
     local due_s = now_s // 1 + 1
     for _, one in ipairs({ self.fleet:due_s() or due_s, self.replay and self.replay:due_s() or due_s,
-        self.timeline:due_s() or due_s, self.draw_s or due_s }) do
+        self.timeline:next_s() or due_s, self.draw_s or due_s }) do
         due_s = math.min(due_s, one)
     end
     return due_s

@@ -297,7 +297,7 @@ function Batch:run_replay()
     end
     for i = 1, options.snapshots do
         local model = line:model(tape, session.model, 0)
-        if not self:put(model, line.wall_s, model.at_s) or not tape:read(line.index + 1) then
+        if not self:put(model, line.wall_s, model.at_s) or line.index == tape.last then
             break
         elseif i < options.snapshots then
             line:step(tape, 1)

@@ -3,6 +3,7 @@
 local M = {}
 
 local CONFIRM_S <const> = 8 -- so long the same key confirms a recording
+local NAME_BYTES <const> = 100 -- of a server's address, in the name of a recording
 
 -- Remembers the moment on the screen, for the diff.
 local function mark_moment(app, now_s)
@@ -33,8 +34,8 @@ local function toggle_recording(app, now_s)
         session:record_end()
         text = "recording ended: " .. session.record_name
     else
-        local path = ("slatetop-%.100s-%s.jsonl"):format(session.address, os.date("%Y%m%d-%H%M%S", app.wall_s // 1))
-            :gsub("[/:%[%]]", "-")
+        local path = ("slatetop-%s-%s.jsonl"):format(session.address:sub(1, NAME_BYTES),
+            os.date("%Y%m%d-%H%M%S", app.wall_s // 1)):gsub("[/:%[%]]", "-")
         local ok, problem = session:record_to(path)
         text = ok and ("recording to %s; R ends it"):format(path) or problem
     end
@@ -45,7 +46,7 @@ end
 local function toggle_pause(app, now_s)
     local timeline = app.timeline
     if app.replay then
-        timeline.plays, timeline.play_due_s = not timeline.plays, now_s
+        timeline.plays, timeline.due_s = not timeline.plays, now_s
     elseif timeline.is_past then
         timeline:go_live()
     else
@@ -89,7 +90,7 @@ local OTHERS <const> = { mark_moment = mark_moment, record = toggle_recording }
 --- Obeys a command about time, marks or recordings; false for any other command.
 function M.command(app, command, now_s)
     local act = OTHERS[command] or OF_TIME[command]
-    if act and OF_TIME[command] and not (app.open and app.open.tape:newest()) then
+    if act and OF_TIME[command] and not (app.open and app.open.tape.newest) then
         app:report("there is no past yet", now_s)
     elseif act then
         act(app, now_s)
