@@ -307,3 +307,34 @@ describe("the view of one class", function()
         assert.is_false(ui.class_is_open)
     end)
 end)
+
+describe("views of classes", function()
+    local function each_drawing(servers, is_ascii, check)
+        for _, server in ipairs(servers) do
+            local model = server == "" and model_facts.new("x") or screens.look(server, 2)
+            for _, size in ipairs({ { 40, 10 }, { 60, 17 }, { 80, 24 }, { 132, 43 }, { 238, 61 } }) do
+                for _, name in ipairs({ "overview", "classes", "class" }) do
+                    local ui, grid = view_list.ui(), cells.new(size[1], size[2], is_ascii)
+                    view_list.open_class(ui, 12)
+                    view_list.module(name).draw(screens.frame(model), ui, grid,
+                        cells.area(2, 0, size[2] - 4, size[1]))
+                    check(grid, ("%s of %s at %dx%d"):format(name, server, size[1], size[2]))
+                end
+            end
+        end
+    end
+
+    it("fit every size, also before the first reply", function()
+        each_drawing({ "", "memcached-1.4.25", "memcached-1.6.45-extstore", "slated-0.1" }, false, function(grid, words)
+            assert.equal(0, grid.clipped, words)
+        end)
+    end)
+
+    it("name the class that starves, in ASCII, too", function()
+        each_drawing({ "memcached-1.4.25" }, true, function(grid, words)
+            local text = screens.text(grid)
+            assert.is_nil(text:find("[\x80-\xff]"), words)
+            assert.truthy(text:find("starves", 1, true) or text:find("STARVING", 1, true), words)
+        end)
+    end)
+end)

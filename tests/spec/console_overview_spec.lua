@@ -82,15 +82,6 @@ describe("the overview", function()
         assert.truthy(shows(draw(model), "pages      - in - classes, pool -   free chunks -   items -"))
     end)
 
-    it("fits every size", function()
-        for _, server in ipairs({ "memcached-1.4.25", "memcached-1.6.45-extstore", "slated-0.1" }) do
-            for _, size in ipairs({ { 40, 10 }, { 60, 17 }, { 80, 24 }, { 132, 43 }, { 238, 61 } }) do
-                local _, grid = draw(screens.look(server, 0), size[1], size[2])
-                assert.equal(0, grid.clipped, ("%s at %dx%d"):format(server, size[1], size[2]))
-            end
-        end
-    end)
-
     it("proposes a move to the class that starves", function()
         local frame = screens.frame(screens.look("memcached-1.4.25", 2))
         local intent = overview.command(frame, {}, "move_pages")
