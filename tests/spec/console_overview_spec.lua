@@ -3,9 +3,11 @@
 require "support.world"
 local screens = require "screens"
 local overview = require "slate.console.views.overview"
+local view_list = require "slate.console.view_list"
 
-local function draw(model, width, height, fields)
-    local grid = screens.grid("views.overview", screens.frame(model, fields), width or 80, height or 24)
+local function draw(model, width, height, fields, ui)
+    local grid = screens.grid("views.overview", screens.frame(model, fields), width or 80, height or 24,
+        ui or view_list.ui())
     return screens.text(grid), grid
 end
 
@@ -27,7 +29,7 @@ describe("the overview", function()
         for _, words in ipairs({ "! BAD   class 12 starves: it evicts 100 items a second, which live 7s, while\n",
             "        class 4 has 7 free pages: press m\n", "hit %               75.0", "ops/s                300",
             "items    48M", "of 64M", "conns     10 of -", "class 12: 1.6 % of the pages, 100 % of the evictions",
-            "! 12   1184     1    1.6% █               100% █████████████", "     7s  STARVING",
+            "!>12   1184     1    1.6% █               100% █████████████", "     7s  STARVING",
             "evictions/s          100      100     100     100" }) do
             assert.truthy(shows(text, words), words)
         end
@@ -81,11 +83,62 @@ describe("the overview", function()
             { at_s = 10, reply_ms = 1, wall_s = 1 })
         assert.truthy(shows(draw(model), "pages      - in - classes, pool -   free chunks -   items -"))
     end)
+end)
 
-    it("proposes a move to the class that starves", function()
-        local frame = screens.frame(screens.look("memcached-1.4.25", 2))
-        local intent = overview.command(frame, {}, "move_pages")
-        assert.same({ "review", 4, 12 }, { intent.kind, intent.plan[1].from, intent.plan[1].to })
-        assert.is_nil(overview.command(frame, {}, "down"))
+describe("the overview's classes", function()
+    local model, ui, frame
+
+    before_each(function()
+        model, ui = screens.look("memcached-1.6.18", 20), view_list.ui()
+        frame = screens.frame(model)
+        draw(model, 80, 24, nil, ui)
+    end)
+
+    local function receiver()
+        local intent = overview.command(frame, ui, "move_pages")
+        return intent.plan and intent.plan[1].to
+    end
+
+    it("have the cursor on the class that starves, then on the one that the operator chooses", function()
+        assert.equal(12, receiver())
+        assert.is_nil(ui.classes.cursor)
+        for _, one in ipairs({ { "down", 22, 22 }, { "bottom", 4 }, { "down", 4 }, { "up", 22, 22 },
+            { "top", 12, 12 } }) do
+            assert.is_nil(overview.command(frame, ui, one[1]))
+            assert.equal(one[2], ui.classes.cursor)
+            assert.equal(one[3], receiver()) -- class 4 has the only pages to give
+            assert.truthy(draw(model, 80, 24, nil, ui):find((">%2d "):format(one[2])))
+        end
+    end)
+
+    it("are opened by Enter, chosen by a click, and shared with the table", function()
+        local _, grid = draw(model, 80, 24, nil, ui)
+        overview.click(ui, grid:hot_at(20, 5))
+        assert.equal(22, ui.classes.cursor)
+        overview.command(frame, ui, "open_class")
+        assert.same({ true, 22 }, { ui.class_is_open, ui.focus })
+        assert.truthy(screens.text(screens.grid("views.classes", frame, 80, 24, ui)):find("\n> +22 "))
+    end)
+
+    it("follow the cursor where not all have room", function()
+        model = screens.look("slated-0.1", 0)
+        draw(model, 80, 24, nil, ui)
+        assert.is_true(ui.overview.shown < #model.now.classes)
+        overview.command(screens.frame(model), ui, "bottom")
+        local text = draw(model, 80, 24, nil, ui)
+        assert.truthy(shows(text, " more: press 2"))
+        assert.truthy(text:find((">%2d "):format(ui.classes.cursor)))
+    end)
+
+    it("are no target where none is drawn, and none is asked for", function()
+        ui.classes.cursor = 22
+        draw(model, 50, 24, nil, ui)
+        overview.command(frame, ui, "down")
+        overview.command(frame, ui, "open_class")
+        assert.same({ 22, false, 12 }, { ui.classes.cursor, ui.class_is_open, receiver() })
+        model.worst, ui = nil, view_list.ui()
+        draw(model, 80, 24, nil, ui)
+        assert.equal("no class is starving: choose one in the class table (2) and press m there",
+            overview.command(frame, ui, "move_pages").text)
     end)
 end)

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The classes as a picture, a part of the overview: each one's share of the pages beside its share of the evictions,
 -- and how long an item lives there. The class that evicts most is first, so that a class with one page of a hundred and
--- most of the evictions is seen at once.
+-- most of the evictions is seen at once. The cursor is that of the table of classes.
 local cells = require "slate.console.cells"
 local class_state = require "slate.console.draw.class_state"
 local figure = require "slate.console.figure"
+local keys = require "slate.console.keys"
 
 local M = {}
 
@@ -39,6 +40,43 @@ function M.rows(model)
         return a.class.id < b.class.id
     end)
     return list, most
+end
+
+-- The row of a class; nil without one.
+local function row_of(rows, id)
+    for i, one in ipairs(rows) do
+        if one.class.id == id then
+            return i
+        end
+    end
+end
+
+-- The row under the cursor: of the class that the operator chose, else of the class in need, else the first one.
+local function cursor_row(model, rows, ui)
+    local in_need = model:in_need()
+    return row_of(rows, ui.classes.cursor) or in_need and row_of(rows, in_need.id) or 1
+end
+
+--- The class under the cursor; nil without classes, and on a screen that has no room for rows.
+function M.under_cursor(model, ui)
+    local rows = M.rows(model)
+    local one = ui.overview.shown > 0 and rows[cursor_row(model, rows, ui)]
+    return one and one.class.id or nil
+end
+
+--- The class that gets pages: the one under the cursor, if the operator chose it; else the class in need, or nil.
+function M.receiver(model, ui)
+    local in_need = model:in_need()
+    local is_chosen = ui.overview.shown > 0 and row_of(M.rows(model), ui.classes.cursor)
+    return is_chosen and ui.classes.cursor or in_need and in_need.id or nil
+end
+
+--- Moves the cursor by so many rows, if there are any.
+function M.move_cursor(model, ui, by)
+    local rows = M.rows(model)
+    if ui.overview.shown > 0 and #rows > 0 then
+        ui.classes.cursor = rows[keys.step(cursor_row(model, rows, ui), by, #rows)].class.id
+    end
 end
 
 -- A ratio in per cent, and as a bar; `most` is the largest of all.
@@ -77,9 +115,26 @@ local function title_of(rows)
     return "classes"
 end
 
---- Draws the classes, with a heading.
-function M.draw(frame, grid, area)
+-- The rows that fit from ui.overview.top on, the one under the cursor marked.
+local function draw_rows(model, ui, grid, area, rows, most)
+    local cursor, shown = cursor_row(model, rows, ui), math.min(#rows, area.height)
+    local top = keys.top(ui.overview.top, cursor, shown, #rows)
+    ui.overview.top, ui.overview.shown = top, shown
+    for i = top, top + shown - 1 do
+        local line = cells.area(area.y + i - top, area.x, 1, area.width)
+        draw_row(grid, line, rows[i], most)
+        grid:hot(line, "row", rows[i].class.id)
+        if i == cursor then
+            grid:text(line.y, line.x + 1, cells.STRONG, ">")
+            grid:select(line.y, line.x, line.width)
+        end
+    end
+end
+
+--- Draws the classes, with a heading. Writes into ui.overview: shown, how many rows are drawn, and top, the first one.
+function M.draw(frame, ui, grid, area)
     local rows, most = M.rows(frame.model)
+    ui.overview.shown = 0
     grid:rule(area.y, area.x, area.width, title_of(rows))
     if #rows == 0 or area.width < LEAST_WIDTH or area.height < 3 then
         return
@@ -89,9 +144,7 @@ function M.draw(frame, grid, area)
     grid:text(y, x + BARS_X, cells.HEADER, "SHARE OF PAGES")
     grid:text(y, x + BARS_X + half, cells.HEADER, "OF EVICTIONS, 10 s")
     grid:text(y, x + area.width - TAIL_WIDTH + 2, cells.HEADER, "LIFE  STATE")
-    for i = 1, math.min(#rows, room) do
-        draw_row(grid, cells.area(y + i, x, 1, area.width), rows[i], most)
-    end
+    draw_rows(frame.model, ui, grid, cells.area(y + 1, x, room, area.width), rows, most)
     if #rows > room then
         grid:text_right(area.y, x + area.width - 1, cells.HEADER, ("%d more: press 2 "):format(#rows - room))
     end

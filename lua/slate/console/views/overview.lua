@@ -7,10 +7,12 @@ local figure = require "slate.console.figure"
 local health = require "slate.console.health"
 local imbalance = require "slate.console.draw.imbalance"
 local model_facts = require "slate.console.model"
+local keys = require "slate.console.keys"
 local propose = require "slate.console.propose"
 local question = require "slate.console.question"
 local server = require "slate.console.server"
 local units = require "slate.base.units"
+local view_list = require "slate.console.view_list"
 
 local METRICS <const> = model_facts.METRICS
 
@@ -22,14 +24,16 @@ local REFUSALS <const> = { out_of_memory = true, refused_connections = true }
 local FEW_LINES <const>, MIDDLE_LINES <const> = 3, 5 -- of FEW, on a screen of 24 rows, and on one that is not tall
 local SCALE_X <const>, SCALE_WIDTH <const> = 43, 8 -- the graphs' scales, after the means
 local MEMORY_ROWS <const>, MARK_WIDTH <const> = 4, 8 -- "! BAD   "
+local SCREEN_STEP <const> = 5
 
 local M = { name = "Overview", scope = "overview", open = "view_overview", inquiries = { "moves", "memory" },
     shown = { "starving", "lost_by_moves", "slab_automove", "memory.items", "memory.limit", "memory.held",
         "memory.slack", "memory.pages", "memory.pool", "memory.free_chunks", "curr_items", "threads", "memory.hash",
         "uptime" } }
 
+--- top: the first class shown; shown: how many rows of classes the last drawing had.
 function M.state()
-    return {}
+    return { top = 1, shown = 0 }
 end
 
 function M.terms()
@@ -216,7 +220,7 @@ local function draw_graph(model, grid, area, name)
 end
 
 -- Sections from the top; each takes the rows that it needs.
-function M.draw(frame, _, grid, area)
+function M.draw(frame, ui, grid, area)
     local model, y, left = frame.model, area.y, area.height
     local function take(rows)
         y, left = y + rows, left - rows
@@ -238,8 +242,9 @@ function M.draw(frame, _, grid, area)
         draw_graph(model, grid, cells.area(at.y, 0, 7, half), "evictions")
         draw_graph(model, grid, cells.area(at.y, half, 7, area.width - half), "hit_ratio")
     end
+    ui.overview.shown = 0
     if left >= 4 then
-        imbalance.draw(frame, grid, take(left - (left >= 12 and 5 or 0)))
+        imbalance.draw(frame, ui, grid, take(left - (left >= 12 and 5 or 0)))
     end
     if left >= 2 then
         local at = take(left)
@@ -249,10 +254,20 @@ function M.draw(frame, _, grid, area)
 end
 
 --- The source that another view has marked counts for nothing here.
-function M.command(frame, _, command)
+function M.command(frame, ui, command)
+    local model, by = frame.model, keys.move_rows(command, SCREEN_STEP)
     if command == "move_pages" then
-        local row = frame.model:in_need()
-        return propose.move(frame, row and row.id)
+        return propose.move(frame, imbalance.receiver(model, ui))
+    elseif by ~= 0 then
+        imbalance.move_cursor(model, ui, by)
+    elseif command == "open_class" and imbalance.under_cursor(model, ui) then
+        view_list.open_class(ui, imbalance.under_cursor(model, ui))
+    end
+end
+
+function M.click(ui, kind, value)
+    if kind == "row" then
+        ui.classes.cursor = value
     end
 end
 
