@@ -17,7 +17,8 @@ local EVENTS_MOST <const>, NOTE_BYTES <const>, NEWS_MOST <const> = 256, 170, 4
 
 --- Figures of the server as a whole: { name (in JSON), label (on the screen), unit ("per_s", "bytes_per_s", "ratio",
 -- "ms", "count"; ratios are from 0 to 1), meaning (a sentence), sources }. sources: the counters whose increase a
--- second makes the rate; counters that a server lacks are left out of the sum. Also by name.
+-- second makes the rate; counters that a server lacks are left out of the sum. count: a function of a snapshot in their
+-- place. Also by name.
 M.METRICS = {
     { name = "ops", label = "ops/s", unit = "per_s",
         meaning = "gets, sets, touches, deletes and counter changes a second",
@@ -38,9 +39,9 @@ M.METRICS = {
         meaning = "live items dropped by page moves, not counted as evictions",
         sources = { "slab_reassign_evictions_nomem", "slab_reassign_busy_deletes" } },
     { name = "out_of_memory", label = "out of memory/s", unit = "per_s",
-        meaning = "sets refused for want of memory", judged = "refused_stores_per_s" },
+        meaning = "sets refused for want of memory", count = snapshot.refused_stores },
     { name = "refused_connections", label = "refused conns/s", unit = "per_s",
-        meaning = "connections refused or made to wait at the limit", judged = "refused_connections_per_s" },
+        meaning = "connections refused or made to wait at the limit", count = snapshot.refused_connections },
     { name = "received_bytes", label = "received", unit = "bytes_per_s", meaning = "bytes from clients a second",
         sources = { "bytes_read" } },
     { name = "sent_bytes", label = "sent", unit = "bytes_per_s", meaning = "bytes to clients a second",
@@ -65,6 +66,12 @@ for _, list in ipairs({ M.METRICS, M.CLASS_METRICS }) do
     end
 end
 
+--- The statistics of a class that graphs and means are made from.
+M.CLASS_FIELDS = { "id", "chunk_size", "total_pages" }
+for _, row in ipairs(M.CLASS_METRICS) do
+    M.CLASS_FIELDS[#M.CLASS_FIELDS + 1] = row.source
+end
+
 --- The words of a class's state (of slate.judge.view) on the screen.
 M.STATE_WORDS = { unknown = "unknown", empty = "empty", calm = "calm", spare = "spare pages", evicting = "evicting",
     no_gain = "no gain", starving = "STARVING" }
@@ -82,6 +89,12 @@ function M.new(server, options)
         events_total = 0, page_events = 0, answers = answers.new(), metrics = {}, class_metrics = {}, rows = {},
         cached = {}, chunk_bytes = {}, columns = #M.METRICS, class_columns = {}, values = {},
         history = history.new(options.samples or is_quick and SAMPLES_MOST or M.SAMPLES) }, Model)
+end
+
+--- Makes the answers those of another model, which goes on to take them; nil: its own again.
+function Model:lend_answers(from)
+    self.own_answers = self.own_answers or self.answers
+    self.answers = from and from.answers or self.own_answers
 end
 
 -- rates ---------------------------------------------------------------------------------------
@@ -110,7 +123,9 @@ end
 local function compute_rates(model, span_s)
     local metrics, before, now = model.metrics, model.before, model.now
     for _, row in ipairs(M.METRICS) do
-        metrics[row.name] = row.sources and rate(summed_rise(before.general, now.general, row.sources), span_s)
+        local change = row.sources and summed_rise(before.general, now.general, row.sources)
+            or row.count and rise(row.count(before), row.count(now))
+        metrics[row.name] = rate(change or nil, span_s)
     end
     local gets, hits = metrics.gets or 0, metrics.hits or -1
     metrics.hit_ratio = gets > 0 and hits >= 0 and math.min(hits / gets, 1) or nil
@@ -220,20 +235,23 @@ function Model:copy_events(from, until_s)
     end
 end
 
+local function pages_of(classes, id)
+    return classes[id] and classes[id].total_pages or 0
+end
+
 -- "class 4: 120 → 118, class 12: 31 → 33 pages" for the classes whose page count changed; nil when none did.
 local function page_changes(before, now)
     local changes, ids, bytes = {}, {}, 0
-    for id in pairs(now) do
-        ids[#ids + 1] = id
+    for id, class in pairs(now) do
+        ids[#ids + 1] = (class.total_pages or 0) ~= pages_of(before, id) and id or nil
     end
     for id in pairs(before) do
-        ids[#ids + 1] = not now[id] and id or nil
+        ids[#ids + 1] = not now[id] and pages_of(before, id) ~= 0 and id or nil
     end
     table.sort(ids)
     for _, id in ipairs(ids) do
-        local was, is = (before[id] or {}).total_pages or 0, (now[id] or {}).total_pages or 0
-        if was ~= is and bytes < NOTE_BYTES then
-            local text = ("class %d: %d → %d"):format(id, was, is)
+        if bytes < NOTE_BYTES then
+            local text = ("class %d: %d → %d"):format(id, pages_of(before, id), pages_of(now, id))
             bytes = bytes + #text + 2
             changes[#changes + 1] = bytes < NOTE_BYTES and text or "…"
         end
@@ -293,18 +311,12 @@ local function judge(model, wall_s)
     end
 end
 
--- Figures that need no second sample, and those that the judge computes.
+-- Figures that need no second sample.
 local function read_gauges(model)
-    local metrics, rates = model.metrics, model.observer and model.observer.rates or {}
-    metrics.reply_ms, metrics.connections = model.reply_ms, model.now.general.curr_connections
+    model.metrics.reply_ms, model.metrics.connections = model.reply_ms, model.now.general.curr_connections
     for id, class in pairs(model.classes) do
         model.class_metrics[id] = model.class_metrics[id] or {}
         model.class_metrics[id].pages = class.total_pages
-    end
-    for _, row in ipairs(M.METRICS) do
-        if row.judged and metrics[row.name] ~= M.RESET then
-            metrics[row.name] = rates[row.judged]
-        end
     end
 end
 
@@ -326,15 +338,18 @@ end
 
 --- Takes a complete snapshot, which belongs to the model from now on. about: at_s (of the steady clock; must not go
 -- backwards: it becomes the snapshot's time_s), reply_ms, wall_s (the time of day). A restart or a reset of the
--- counters makes the rates of that one sample RESET and writes an event.
+-- counters makes the rates of that one sample RESET and writes an event. is_unjudged: for graphs only; then classes
+-- need CLASS_FIELDS alone.
 function Model:take(now, about)
     self.before, self.now, self.at_before_s, self.at_s = self.now, now, self.at_s, about.at_s
     self.reply_ms, self.wall_s, now.time_s = about.reply_ms, about.wall_s, about.at_s
     self.classes_before, self.classes, self.class_metrics = self.classes or {}, snapshot.by_id(now), {}
     take_rates(self, self.before and self.at_s - self.at_before_s or 0, about.wall_s)
     forget_other_classes(self)
-    judge(self, about.wall_s)
     read_gauges(self)
+    if not about.is_unjudged then
+        judge(self, about.wall_s)
+    end
     record_sample(self)
 end
 

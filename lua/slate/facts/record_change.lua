@@ -16,19 +16,22 @@ M.SCHEMA = "slate/change/1"
 M.WHOLE_EVERY = 300
 
 local ALPHABET <const> = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-local MILLION <const>, DIFFERENCE_MOST <const> = 1000000, 1 << 60
-local VALUES <const> = {}
+local MILLION <const>, DIFFERENCE_MOST <const>, NUMBER <const> = 1000000, 1 << 60, {}
+local VALUES <const>, LETTERS <const> = {}, {}
 for i = 1, #ALPHABET do
-    VALUES[ALPHABET:byte(i)] = i - 1
+    VALUES[ALPHABET:byte(i)], LETTERS[i - 1] = i - 1, ALPHABET:sub(i, i)
 end
+local floor, type_of = math.floor, math.type
 
-local function put(out, value)
+-- Appends a number to a list of `count` letters; returns the new count.
+local function put(out, count, value)
     while value >= 32 or value < 0 do
-        local digit = (value & 31) + 33
-        out[#out + 1] = ALPHABET:sub(digit, digit)
+        count = count + 1
+        out[count] = LETTERS[(value & 31) + 32]
         value = value >> 5
     end
-    out[#out + 1] = ALPHABET:sub(value + 1, value + 1)
+    out[count + 1] = LETTERS[value]
+    return count + 1
 end
 
 -- The number at a position and the position after it; nil if there is no number.
@@ -56,11 +59,13 @@ local function sorted_keys(object)
     return keys
 end
 
--- The tables of a snapshot that have numbers, in their order.
-local function parts_of(one)
+--- The tables of a snapshot that have numbers, in their order.
+function M.parts_of(one)
     local classes = one.classes or {}
     return table.move(classes, 1, #classes, 4, { one, one.general or {}, one.totals or {} })
 end
+
+local parts_of <const> = M.parts_of
 
 local function keys_of(part, is_top)
     return is_top and { "pages_free", "pages_limit" } or sorted_keys(part)
@@ -79,30 +84,80 @@ function M.places(one)
     return list
 end
 
--- All fields except the numbers, as one text. Only while this text stays the same can a line have changes alone.
-local function remainder_of(one)
-    local fields = {}
-    for i, name in ipairs({ "server", "version", "slated", "role", "store" }) do
-        fields[i] = tostring(one[name])
+local HEAD <const> = { "server", "version", "slated", "role", "store" }
+
+--- The layout of a snapshot: what must stay the same while lines can have changes alone, which are all fields except
+-- the values of numbers.
+function M.layout(one)
+    local layout = { head = {} }
+    for i, name in ipairs(HEAD) do
+        layout.head[i] = one[name] or false
     end
     for i, part in ipairs(parts_of(one)) do
+        local keys, kinds, count = {}, {}, 0
         for _, key in ipairs(keys_of(part, i == 1)) do
-            if i > 1 or part[key] == nil then
-                fields[#fields + 1] = key .. "=" .. (type(part[key]) == "number" and "#" or tostring(part[key]))
-            end
+            local is_number = type(part[key]) == "number"
+            keys[#keys + 1] = is_number and key or nil
+            kinds[key], count = is_number and NUMBER or part[key], count + (part[key] ~= nil and 1 or 0)
         end
-        fields[#fields + 1] = ";"
+        layout[i] = { keys = keys, kinds = kinds, count = count }
     end
-    return table.concat(fields, " ")
+    return layout
+end
+
+--- A snapshot of a layout in which all numbers are 0.
+function M.blank(layout)
+    local one = { general = {}, totals = {}, classes = {} }
+    for i, name in ipairs(HEAD) do
+        one[name] = layout.head[i] or nil
+    end
+    for i = 4, #layout do
+        one.classes[i - 3] = {}
+    end
+    for i, part in ipairs(parts_of(one)) do
+        for key, kind in pairs(layout[i].kinds) do
+            part[key] = kind ~= NUMBER and kind or 0
+        end
+    end
+    return one
+end
+
+-- True if a part of a snapshot has the keys of a layout, numbers where it has numbers, and the same texts.
+local function part_fits(kinds, count, part)
+    for key, value in next, part do
+        local kind = kinds[key]
+        if kind ~= (type(value) == "number" and NUMBER or value) then
+            return false
+        end
+        count = count - 1
+    end
+    return count == 0
+end
+
+--- True if a snapshot has a layout. parts: of parts_of.
+function M.fits(layout, one, parts)
+    for i, name in ipairs(HEAD) do
+        if layout.head[i] ~= (one[name] or false) then
+            return false
+        end
+    end
+    local top = { pages_free = one.pages_free, pages_limit = one.pages_limit }
+    for i = 1, math.max(#parts, #layout) do
+        local of = layout[i]
+        if not (of and parts[i] and part_fits(of.kinds, of.count, i == 1 and top or parts[i])) then
+            return false
+        end
+    end
+    return true
 end
 
 local function millionths(value)
-    return math.floor(value * MILLION + 0.5)
+    return floor(value * MILLION + 0.5)
 end
 
 -- The code of a difference, and the value that a reader decodes from it; nil if the code cannot hold the difference.
 local function code_of(before, after)
-    local was, is = math.type(before) == "integer" and before, math.type(after) == "integer" and after
+    local was, is = type_of(before) == "integer" and before, type_of(after) == "integer" and after
     local scale, value = 0, after
     if not was or not is then
         if math.abs(before) > 1e12 or math.abs(after) > 1e12
@@ -121,27 +176,29 @@ local function code_of(before, after)
 end
 
 --- The changes from one snapshot to the next as the text d; nil if the next must be written whole. Rounds numbers of
--- `after` that are not whole to millionths, as a reader will have them.
-function M.between(before, after)
-    if after.settings or after.changes or remainder_of(before) ~= remainder_of(after) then
+-- `after` that are not whole to millionths, as a reader will have them. layout: of `before`, or of any snapshot since
+-- which only numbers changed; nil: it is made.
+function M.between(before, after, layout)
+    local was, is, out, count, skipped = parts_of(before), parts_of(after), {}, 0, 0
+    layout = layout or M.layout(before)
+    if after.settings or after.changes or not M.fits(layout, after, is) then
         return nil
     end
-    local was, is, out, skipped = parts_of(before), parts_of(after), {}, 0
-    for _, place in ipairs(M.places(after)) do
-        local i, key = place[1], place[2]
-        local old, new = was[i][key], is[i][key]
-        if old == new then
-            skipped = skipped + 1
-            is[i][key] = old -- with the type that a reader has
-        else
-            local code, value = code_of(old, new)
-            if not code then
-                return nil
+    for i, part in ipairs(is) do
+        local old_part = was[i]
+        for _, key in ipairs(layout[i].keys) do
+            local old, new = old_part[key], part[key]
+            if old == new then
+                skipped = skipped + 1
+            else
+                local code, value = code_of(old, new)
+                if not code then
+                    return nil
+                end
+                part[key] = value
+                count = put(out, put(out, count, skipped), code)
+                skipped = 0
             end
-            is[i][key] = value
-            put(out, skipped)
-            put(out, code)
-            skipped = 0
         end
     end
     return table.concat(out)
@@ -155,8 +212,8 @@ local function copy(one)
     return new
 end
 
--- A copy of a snapshot without its settings, which still hold.
-local function copy_of(before)
+--- A copy of a snapshot without its settings, which still hold.
+function M.copy_of(before)
     local one = copy(before)
     one.general, one.totals, one.classes = copy(before.general or {}), before.totals and copy(before.totals), {}
     for i, class in ipairs(before.classes or {}) do
@@ -176,7 +233,7 @@ end
 --- The snapshot after a line of changes. before: the last snapshot; places: of `before`, or of any snapshot since which
 -- only numbers changed. is_in_place: changes and returns `before`, else a new table. Or nil and the problem.
 function M.apply(before, line, places, is_in_place)
-    local one = is_in_place and before or copy_of(before)
+    local one = is_in_place and before or M.copy_of(before)
     local parts, at, place = parts_of(one), 1, 0
     if type(line.d) ~= "string" or type(line.time_s) ~= "number" then
         return nil, "it is not a line of changes"
@@ -188,7 +245,8 @@ function M.apply(before, line, places, is_in_place)
             code, at = take(line.d, at)
         end
         place = code and skipped >= 0 and skipped < #places and place + skipped + 1 or #places + 1
-        local part, key = table.unpack(places[place] or {})
+        local found = places[place]
+        local part, key = found and found[1], found and found[2]
         local value = part and changed(parts[part][key], code)
         if not value or part > 3 and not class_figure(key, value) then
             return nil, "its changes do not fit the snapshot before it"

@@ -22,8 +22,12 @@ end
 -- snapshot belongs to the chain from now on.
 function Chain:encode(one)
     local of = self.of + 1
-    local changes = self.has_changes and self.last and of < change.WHOLE_EVERY and change.between(self.last, one)
-    self.last, self.of = one, changes and of or 0
+    local changes
+    if self.has_changes and self.last and of < change.WHOLE_EVERY then
+        self.layout = self.layout or change.layout(self.last)
+        changes = change.between(self.last, one, self.layout)
+    end
+    self.last, self.of, self.layout = one, changes and of or 0, changes and self.layout or nil
     if changes then
         return ('{"schema":"%s","time_s":%.6f,"of":%d,"d":"%s"}'):format(change.SCHEMA, one.time_s, of, changes)
     end

@@ -180,12 +180,17 @@ function M.decode(line)
     return value
 end
 
+local RATE_NAMES <const> = {}
+for name in pairs(stats.COUNTERS) do
+    RATE_NAMES[name] = name .. "_per_s"
+end
+
 local function rates_of(before, after, interval_s)
-    local rates = { id = after.id }
-    for name, value in pairs(after) do
-        local earlier = before[name]
-        if stats.COUNTERS[name] and math.type(value) and math.type(earlier) and value >= earlier then
-            rates[name .. "_per_s"] = (value - earlier) / interval_s
+    local rates, type_of = { id = after.id }, math.type
+    for name, value in next, after do
+        local rate_name, earlier = RATE_NAMES[name], before[name]
+        if rate_name and type_of(value) and type_of(earlier) and value >= earlier then
+            rates[rate_name] = (value - earlier) / interval_s
         end
     end
     return rates

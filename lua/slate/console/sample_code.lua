@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The changes between two snapshots of one layout (slate.facts.record_change) as a short text, for the tape: some 3
+--- bytes a changed number, decoded by a few calls. slate.facts.record_change has the text of recordings, which has only
+--- letters.
+--
+-- A text is five groups, by the form of their values: differences of 1, 2, 4 and 8 bytes, and new values of numbers
+-- that are not whole. A group is the count of its changes, how many numbers to go on to each (0: 255 without a change),
+-- and the values.
+local change = require "slate.facts.record_change"
+
+local M = {}
+
+local FORMS <const> = { "i1", "i2", "i4", "i8", "d" }
+local FLOATS <const>, FAR <const> = 5, 255
+local pack, rep, unpack, type_of = string.pack, string.rep, string.unpack, math.type
+
+local Code = {}
+Code.__index = Code
+Code.__name = "slate.console.sample_code"
+
+--- A code for snapshots of a layout.
+function M.new(layout)
+    local code = { layout = layout, parts = {}, keys = {} }
+    for i, part in ipairs(layout) do
+        for _, key in ipairs(part.keys) do
+            code.parts[#code.parts + 1], code.keys[#code.keys + 1] = i, key
+        end
+    end
+    return setmetatable(code, Code)
+end
+
+-- The group of a change, and its value there.
+local function form_of(old, new)
+    if type_of(old) ~= "integer" or type_of(new) ~= "integer" then
+        return FLOATS, new
+    end
+    local difference = new - old
+    if difference >= -0x80 and difference < 0x80 then
+        return 1, difference
+    elseif difference >= -0x8000 and difference < 0x8000 then
+        return 2, difference
+    end
+    return difference >= -0x80000000 and difference < 0x80000000 and 3 or 4, difference
+end
+
+local function group_text(group, form)
+    local count = #group.values
+    return pack("<I2s2", count, string.char(table.unpack(group.steps)))
+        .. pack("<" .. rep(form, count), table.unpack(group.values))
+end
+
+--- The text of the changes; nil if `after` has another layout.
+function Code:encode(before, after)
+    local was, is, groups = change.parts_of(before), change.parts_of(after), {}
+    if not change.fits(self.layout, after, is) then
+        return nil
+    end
+    for form = 1, #FORMS do
+        groups[form] = { at = 0, steps = {}, values = {} }
+    end
+    local keys = self.keys
+    for place, part in ipairs(self.parts) do
+        local key = keys[place]
+        local old, new = was[part][key], is[part][key]
+        if old ~= new then
+            local form, value = form_of(old, new)
+            local group = groups[form]
+            while place - group.at > FAR do
+                group.steps[#group.steps + 1], group.at = 0, group.at + FAR
+            end
+            group.steps[#group.steps + 1], group.at = place - group.at, place
+            group.values[#group.values + 1] = value
+        end
+    end
+    for form, group in ipairs(groups) do
+        groups[form] = group_text(group, FORMS[form])
+    end
+    return table.concat(groups)
+end
+
+--- Changes a snapshot to the one after it. at: where the text begins.
+function Code:apply(one, text, at)
+    local parts, part_of, keys = change.parts_of(one), self.parts, self.keys
+    for form = 1, #FORMS do
+        local count, steps
+        count, steps, at = unpack("<I2s2", text, at)
+        local values, place, i = { unpack("<" .. rep(FORMS[form], count), text, at) }, 0, 0
+        for _, step in ipairs({ steps:byte(1, -1) }) do
+            if step == 0 then
+                place = place + FAR
+            else
+                place, i = place + step, i + 1
+                local part, key = parts[part_of[place]], keys[place]
+                part[key] = form == FLOATS and values[i] or part[key] + values[i]
+            end
+        end
+        at = values[count + 1]
+    end
+end
+
+return M

@@ -1,0 +1,179 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The model of one server: rates, events, the link, the judgement.
+require "support.world"
+local model = require "slate.console.model"
+local screens = require "screens"
+
+-- A fixture's snapshot at a time.
+local function part(server, which, change)
+    local one = screens.snapshot(screens.replies(("%s-%s"):format(server, which)))
+    if change then
+        change(one, require("slate.facts.snapshot").by_id(one))
+    end
+    return one
+end
+
+-- Takes a changed snapshot of a fixture.
+local function take(of, at_s, server, which, change)
+    of:take(part(server, which, change), { at_s = at_s, reply_ms = 1, wall_s = at_s })
+end
+
+local function near(wanted, got)
+    assert.is_true(got ~= nil and math.abs(got - wanted) < 1e-6 * math.max(1, math.abs(wanted)), tostring(got))
+end
+
+describe("a model", function()
+    it("knows nothing at first, and gauges, but no rates, after one snapshot", function()
+        local one = model.new("x")
+        assert.is_nil(one:age_s(5))
+        assert.is_nil(one:metric("gets"))
+        take(one, 10, "memcached-1.6.18", "first")
+        assert.is_nil(one:metric("gets"))
+        assert.is_nil(one:class_metric(12, "evictions"))
+        assert.is_truthy(one:metric("connections"))
+        assert.equal(2, one:age_s(12))
+    end)
+
+    it("has rates by the steady time, and a measured zero is none that is unknown", function()
+        local one = screens.model("memcached-1.4.25")
+        for name, wanted in pairs({ gets = 100, evictions = 100, hit_ratio = 0.75, server_cpu = 2, ops = 300,
+            out_of_memory = 0 }) do
+            near(wanted, one:metric(name))
+        end
+        near(100, one:class_metric(12, "evictions"))
+        assert.equal(0, one:class_metric(4, "evictions"))
+        assert.is_nil(one:metric("page_moves"), "1.4.25 has no slabs_moved")
+        assert.is_nil(one:class_metric(200, "pages"))
+    end)
+
+    it("says that a counter was reset, and leaves a gap in graphs", function()
+        local one = screens.model("memcached-1.6.18")
+        take(one, 13, "memcached-1.6.18", "second", function(now, classes)
+            now.general.cmd_get, classes[12].evicted = 3, 0
+        end)
+        assert.equal(model.RESET, one:metric("gets"))
+        assert.equal(model.RESET, one:class_metric(12, "evictions"))
+        assert.equal('the counters went back: someone sent "stats reset"', one.events[#one.events].text)
+        assert.same({ n = 1 }, one:series("gets", 1))
+    end)
+
+    it("begins a new life at a restart", function()
+        local one = screens.model("memcached-1.6.18")
+        assert.is_true(one:mean("evictions", 10) > 0)
+        take(one, 14, "memcached-1.6.18", "first", function(now) now.general.pid = now.general.pid + 1 end)
+        assert.matches("restarted", one.events[#one.events].text)
+        assert.is_nil(one:mean("evictions", 10))
+    end)
+
+    for _, after_a_while in ipairs({ false, true }) do
+        it("gives a class of other chunks no past, " .. (after_a_while and "after a while" or "at once"), function()
+            local one = screens.model("memcached-1.4.25")
+            one.answers:focus(12)
+            one.answers:take("class_curves", "STAT bytes 5\r\n", { at_s = 12, is_stats = true, class_id = 12 })
+            one.answers:take_group("slabs", "STAT 12:chunk_size 5\r\n", { at_s = 12, is_stats = true })
+            if after_a_while then
+                take(one, 13, "memcached-1.4.25", "second", function(now) now.classes = {} end)
+            end
+            local function other(by)
+                return function(_, classes)
+                    classes[12].chunk_size, classes[12].evicted = classes[12].chunk_size + 8, classes[12].evicted + by
+                end
+            end
+            take(one, 14, "memcached-1.4.25", "second", other(1000000))
+            local evictions, pages = one:class_series(12, "evictions", 4), one:class_series(12, "pages", 4)
+            assert.is_nil(next(evictions, next(evictions)), "no evictions of the class before")
+            assert.is_true(pages[pages.n] ~= nil and pages[pages.n - 1] == nil)
+            assert.is_nil(one:class_metric(12, "evictions"))
+            assert.is_nil(one:class_mean(12, "evictions", 10))
+            assert.is_nil(one.answers:class_curve(12))
+            assert.same({}, one.answers:class())
+            assert.is_truthy(one:class_series(4, "pages", 4)[1], "other classes keep their past")
+            take(one, 16, "memcached-1.4.25", "second", other(1000020))
+            near(10, one:class_metric(12, "evictions"))
+        end)
+    end
+
+    it("makes events of page moves and settings", function()
+        local one = screens.model("memcached-1.6.18")
+        take(one, 13, "memcached-1.6.18", "second", function(now, classes)
+            classes[4].total_pages, classes[12].total_pages = 62, 3
+            now.settings.slab_automove, now.general.limit_maxbytes = 1, 128 << 20
+        end)
+        local texts = {}
+        for i, event in ipairs(one.events) do
+            texts[i] = event.kind .. ": " .. event.text
+        end
+        assert.same({ "pages: class 4: 64 → 62, class 12: 1 → 3 pages", "setting: automove 0 → 1",
+            "setting: memory limit 64 → 128 MiB" }, texts)
+        assert.equal(2, one:page_change(12, 60))
+    end)
+
+    it("reports the loss of the link once, and its return", function()
+        local one = screens.model("memcached-1.6.18")
+        for _, step in ipairs({ { "down", "refused", 1 }, { "down", "refused again", 1 }, { "up", "", 2 } }) do
+            one:set_link(step[1], step[2], 1)
+            assert.equal(step[3], one.events_total)
+        end
+        assert.equal("connection lost: refused", one.events[1].text)
+        assert.equal("connected again", one.events[2].text)
+    end)
+
+    it("keeps the newest events, and page moves do not push out the others", function()
+        local one, moment = model.new("x"), model.new("x")
+        for i = 1, 266 do
+            one:note("you", 0, "event " .. i)
+        end
+        assert.equal("event 266", one.events[256].text)
+        assert.is_nil(one.events[257])
+        one = model.new("x")
+        one:note("pages", 10, "the first move")
+        one:note("you", 20, "a trial begins")
+        for i = 0, 767 do
+            one:note("pages", 30, "move " .. i)
+        end
+        for i = 1, 100 do
+            one:note("setting", 40, "setting " .. i)
+        end
+        assert.equal("a trial begins", one.events[1].text)
+        moment:copy_events(one, 30)
+        assert.equal(156, moment.events_total)
+        assert.equal("move 767", moment.events[#moment.events].text)
+    end)
+
+    it("has a history as long as a graph is wide", function()
+        local one = model.new("x")
+        for i = 1, model.SAMPLES + 100 do
+            take(one, i, "memcached-1.6.18", "first", function(now) now.general.cmd_get = 10 * i end)
+        end
+        assert.equal(model.SAMPLES, one:series("gets").n)
+        near(10, one:mean("gets", 100))
+    end)
+
+    it("judges its snapshots; a module that fails ends that, in words", function()
+        local one, question = model.new("x"), require "slate.console.question"
+        for i = 1, 4 do -- class 12, of one page, evicts 100 items a second
+            take(one, 12 + 2 * i, "memcached-1.4.25", "second", function(now, classes)
+                classes[12].evicted = classes[12].evicted + 200 * i
+                now.general.evictions = now.general.evictions + 200 * i
+            end)
+            assert.equal(i == 1 and "unknown" or i == 4 and "starving" or one:row(12).state, one:row(12).state)
+        end
+        assert.equal(12, one:in_need().id)
+        assert.equal(100, one:row(12).mean_evicted_per_s // 1)
+        assert.equal(7, one:row(12).life_s // 1)
+        assert.is_nil(one:row(200))
+        assert.same({ 4, 3 }, { question.donor(one, 12) })
+        assert.is_nil((question.donor(one, 4)), "class 12 has one page: nothing to give")
+        one.observer.observe = function() error("broken", 0) end
+        take(one, 30, "memcached-1.4.25", "second")
+        assert.equal("broken", one.failure)
+        assert.is_nil(one:row(12))
+        assert.same({ { tone = "bad", text = "not judged: broken" } }, question.findings(one))
+        assert.is_nil(question.donor(one, 12))
+    end)
+
+    it("makes room for 100 s at short intervals", function()
+        assert.equal(model.SAMPLES, model.new("x", { interval_s = 1 }).history.capacity)
+        assert.is_true(model.new("x", { interval_s = 0.1 }).history.capacity >= 1000)
+    end)
+end)

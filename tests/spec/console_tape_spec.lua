@@ -1,0 +1,258 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The past hour, and the moments of it that the screen shows.
+local model = require "slate.console.model"
+local screens = require "screens"
+local tape = require "slate.console.tape"
+local timeline = require "slate.console.timeline"
+local world = require "support.world"
+
+local function copy_of(value)
+    local new = {}
+    for key, one in pairs(value) do
+        new[key] = type(one) == "table" and copy_of(one) or one
+    end
+    return new
+end
+
+-- The name of the first field that differs; nil if none does.
+local function difference(wanted, got)
+    local all = {}
+    for key in pairs(wanted) do all[key] = true end
+    for key in pairs(got) do all[key] = true end
+    for key in pairs(all) do
+        local a, b = wanted[key], got[key]
+        local deeper = type(a) == "table" and type(b) == "table" and difference(a, b)
+        if deeper or type(a) ~= "table" and a ~= b then
+            return ("%s %s: %s, not %s"):format(key, deeper or "", b, a)
+        end
+    end
+end
+
+-- A second of forty busy classes on a large server.
+local function go_on(one, number)
+    one = copy_of(one)
+    one.time_s, one.schema = 10 + number, nil
+    for name, value in pairs(one.general) do
+        one.general[name] = math.type(value) == "integer" and value + math.random(0, 49999) or value
+    end
+    one.general.rusage_user = math.random(0, 1 << 40) / 1000000
+    for _, class in ipairs(one.classes) do
+        for name, most in pairs({ get_hits = 3000, cmd_set = 1000, evicted = 500, evicted_unfetched = 100,
+            mem_requested = 9000, number_hot = 30 }) do
+            class[name] = (class[name] or 0) + math.random(0, most - 1)
+        end
+        class.age, class.free_chunks = 600 + math.random(0, 19), math.random(0, 199)
+        class.used_chunks, class.number_cold = 30000 - class.free_chunks, 40000 - class.number_hot
+    end
+    return one
+end
+
+local function busy_server(fixture)
+    local one = screens.snapshot(screens.replies(fixture))
+    local like = copy_of(require("slate.facts.snapshot").by_id(one)[4])
+    one.classes = {}
+    for id = 1, 40 do
+        one.classes[id] = copy_of(like)
+        one.classes[id].id = id
+    end
+    return one
+end
+
+describe("a tape", function()
+    setup(function()
+        math.randomseed(world.seed)
+    end)
+
+    it("gives every sample back whole, in any order", function()
+        local made, kept, one = tape.new(), {}, busy_server("memcached-1.6.45-first")
+        assert.is_nil(made:read(1))
+        local extremes = { 0, math.mininteger, math.maxinteger, 0x7fffffff, -0x80000000, 0xffffffff, -1 }
+        for i = 1, 200 do
+            one = go_on(one, i)
+            one.settings = i < 150 and one.settings or { slab_automove = 1 }
+            if i == 70 then -- everything is another, and back: the hardest steps
+                one = { general = {}, classes = {}, totals = {}, time_s = 80, settings = one.settings }
+            elseif i == 71 then
+                one = go_on(busy_server("slated-0.1-second"), i)
+            elseif i > 100 and i < 120 then
+                one.general.cmd_get = extremes[i % #extremes + 1]
+                one.general.rusage_user = ({ 1e300, 7, -1.5 })[i % 3 + 1]
+            end
+            kept[i] = copy_of(one)
+            made:add(one, { wall_s = i - 0.005, at_s = 10 + i, reply_ms = i < 3 and 0.5 or nil })
+        end
+        local function reads(number)
+            local got, about = made:read(number)
+            assert.is_nil(difference(kept[number], got))
+            assert.same({ wall_s = number - 0.005, at_s = 10 + number, reply_ms = number < 3 and 0.5 or nil }, about)
+        end
+        for i = 1, 200 do
+            reads(i)
+            reads(math.random(1, 200))
+        end
+        for i = 200, 1, -1 do
+            reads(i)
+        end
+        for wall_s, number in pairs({ [120] = 120, [119.994] = 119, [-99] = 1, [1 << 30] = 200 }) do
+            assert.equal(number, made:find(wall_s))
+        end
+        assert.same({ 1, 200 }, { made.first, made.last })
+        assert.is_nil(made:wall_s(201))
+    end)
+
+    it("of an hour of forty busy classes is small", function()
+        local made, one = tape.new(), busy_server("memcached-1.6.45-extstore-first")
+        for i = 1, 4000 do
+            one = i % 4 == 0 and go_on(one, i) or one -- changes come in every sample, but take long to make up
+            local from, to = one.general, {}
+            for name, value in pairs(from) do
+                to[name] = math.type(value) == "integer" and value + i % 60000 or value
+            end
+            one.general = to
+            made:add(one, { wall_s = i, at_s = i })
+        end
+        local samples = made.last - made.first + 1
+        assert.is_true(samples >= tape.HOUR_SAMPLES and samples < tape.HOUR_SAMPLES + 128, "samples: " .. samples)
+        assert.equal(4000, (select(2, made:read(4000))).wall_s)
+        assert.is_nil(made:read(made.first - 1))
+    end)
+
+    it("has bounds, whatever a server says", function()
+        local made, most = tape.new(nil, 1 << 20), 0
+        for i = 1, 150 do
+            local one = { general = {}, totals = {}, classes = {} }
+            for id = 1, 255 do
+                local class = { id = id }
+                for field = 1, 20 do
+                    class["f" .. math.random(1, 30)] = math.random(0) + field
+                end
+                one.classes[id] = class
+            end
+            made:add(one, { wall_s = math.random(0), at_s = i })
+            most = math.max(most, made.bytes)
+            assert.is_nil(difference(one.classes, made:read(i).classes))
+        end
+        assert.is_true(most < 3 << 20, "bytes: " .. most)
+    end)
+end)
+
+-- Two hundred samples, a second apart; the n-th second saw n - 1 gets.
+local function counting_tape()
+    local made, live = tape.new(), model.new("x")
+    local one = screens.snapshot(screens.replies("memcached-1.6.45-first"))
+    for i = 1, 200 do
+        one = copy_of(one)
+        one.general.uptime, one.general.cmd_get = one.general.uptime + 1, one.general.cmd_get + i - 1
+        local about = { wall_s = 999 + i, at_s = 1 + i, reply_ms = 1 }
+        live:take(copy_of(one), about)
+        made:add(one, about)
+    end
+    return made, live
+end
+
+describe("a timeline", function()
+    local made, live = counting_tape()
+
+    it("shows the rates of its moment", function()
+        local line = timeline.new()
+        assert.equal(live, line:model(made, live, 80))
+        line:hold(made)
+        local shown = line:model(made, live, 80)
+        assert.is_true(shown ~= live and shown:metric("gets") == 199)
+        line:step(made, -9)
+        assert.equal(190, line:model(made, live, 80):metric("gets"))
+        line:step(made, 1)
+        shown = line:model(made, live, 80)
+        assert.equal(191, shown:metric("gets"))
+        assert.is_true(math.abs(shown:mean("gets", 100) - 141.5) < 0.01, "means look back from there")
+        assert.is_nil(shown.events[1])
+        line:step(made, -100000)
+        assert.equal(1, line.index)
+        line:step(made, 100000)
+        assert.equal(200, line.index)
+        line:seek(made, 1000 + 50.4)
+        assert.equal(51, line.index)
+        line:seek_from_start(made, 20)
+        assert.equal(21, line.index)
+        line:go_live()
+        assert.equal(live, line:model(made, live, 80))
+    end)
+
+    it("has more of the past on a wider screen", function()
+        local line = timeline.new()
+        line:step(made, -9)
+        assert.equal(timeline.LEAST + 1, line:model(made, live, 80):series("gets").n)
+        line:step(made, 1)
+        assert.equal(timeline.LEAST + 1, line:model(made, live, 80):series("gets").n)
+        local values = line:model(made, live, 150):series("gets")
+        assert.same({ 151, 191, 42 }, { values.n, values[151], values[2] })
+    end)
+
+    it("has the answers of the moment of the pause, and no others", function()
+        local line = timeline.new()
+        live.answers:take("hotkeys", "STAT requests 5\r\n", { at_s = 1, is_stats = true })
+        line:hold(made)
+        for _, step in ipairs({ { 0, true }, { -1, false }, { 1, true } }) do
+            line:step(made, step[1])
+            assert.equal(step[2], line:model(made, live, 80).answers:is_known("hotkeys"))
+        end
+    end)
+
+    it("stops at events", function()
+        local line = timeline.new()
+        live:note("you", 1040, "one")
+        live:note("you", 1090, "two")
+        for _, step in ipairs({ { -1, 91 }, { -1, 41 }, { -1 }, { 1, 91 } }) do
+            assert.equal(step[2] ~= nil, line:to_event(made, live, step[1]))
+            assert.equal(step[2] or 41, line.index)
+            assert.equal(line.index == 41 and 1 or 2, line:model(made, live, 80).events_total)
+        end
+    end)
+
+    it("stops at incidents, which are events", function()
+        local other, past, line = model.new("x"), tape.new(), timeline.new()
+        local one = screens.snapshot(screens.replies("memcached-1.6.45-first"))
+        for i = 0, 99 do
+            one = copy_of(one)
+            local general = one.general
+            general.uptime, general.curr_items = i == 80 and 1 or general.uptime + 1, 5000
+            general.cmd_flush = general.cmd_flush + (i == 50 and 1 or 0)
+            local about = { wall_s = 1000 + i, at_s = 2 + i, reply_ms = 1 }
+            other:take(copy_of(one), about)
+            past:add(one, about)
+        end
+        assert.equal(2, other.events_total)
+        assert.equal("a client sent flush_all: 5000 items were in the cache", other.events[1].text)
+        assert.equal("the server restarted and lost 5000 items", other.events[2].text)
+        assert.is_true(line:to_event(past, other, -1) and line.index == 81)
+        assert.is_true(line:to_event(past, other, -1) and line.index == 51)
+    end)
+
+    it("plays at the pace of the samples", function()
+        local line = timeline.new()
+        line:seek(made, 0)
+        line.plays, line.due_s = true, 5
+        for _, step in ipairs({ { 4.999, false, 1 }, { 5, true, 2 }, { 5.999, false, 2 }, { 9.5, true, 6 },
+            { 10000, true, 200 }, { 20000, false, 200 } }) do
+            assert.equal(step[2], line:tick(made, step[1]))
+            assert.equal(step[3], line.index)
+        end
+    end)
+
+    it("judges a moment as the live screen did", function()
+        local past, other, line = tape.new(), model.new("x"), timeline.new()
+        local fixture = screens.look("memcached-1.6.18", 0)
+        for i = 1, 150 do
+            screens.go_on(fixture, 1)
+            local about = { wall_s = 1000 + i, at_s = 2 * i, reply_ms = 1 }
+            other:take(copy_of(fixture.now), about)
+            past:add(copy_of(fixture.now), about)
+        end
+        line:step(past, 0)
+        local shown, question = line:model(past, other, 80), require "slate.console.question"
+        shown.rules = nil
+        assert.same(question.findings(other), question.findings(shown))
+        assert.equal(other:metric("out_of_memory"), shown:metric("out_of_memory"))
+        assert.same(other:class_series(12, "evictions", 100), shown:class_series(12, "evictions", 100))
+    end)
+end)
