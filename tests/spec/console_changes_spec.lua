@@ -84,6 +84,9 @@ describe("slatetop's changes", function()
         assert.is_true(one.begin("undo", taken.changes))
         assert.equal("0", one.verbosity)
         assert.equal("set verbosity to 1", one.changes:propose("redo").title)
+        one.connection.generation = 2 -- the next change is on the next connection
+        assert.is_true(one.begin("redo"))
+        assert.equal("1", one.verbosity)
     end)
 
     it("are refused where the server does not take them, or one is under way", function()
@@ -105,14 +108,15 @@ describe("slatetop's changes", function()
     end)
 
     it("end when their connection does, even if there is a new one, or when a line cannot be sent", function()
-        for _, breaks in ipairs({ function() end, function(one) one.is_down = true end,
-            function(one) one.is_full = true end }) do
+        for _, breaks in ipairs({ function(one) one.is_down = true end, function(one) one.is_full = true end,
+            function(one)
+                one.changes:step(one.connection, now_s)
+                one.connection.generation = 2
+            end }) do
             local one = console()
             one.changes:begin("change", LOUDER, NO_TRIAL)
             breaks(one)
-            one.changes:step(one.connection, now_s)
-            one.connection.generation = 2
-            one.changes:step(one.connection, now_s)
+            assert.is_true(one.changes:step(one.connection, now_s))
             assert.truthy(one.changes:take_news():find("connection broke"))
             assert.same({}, one.sent)
         end

@@ -3,6 +3,7 @@
 --- exact lines, and its forecast. Functions of a model.
 local question = require "slate.console.question"
 local server = require "slate.console.server"
+local settings = require "slate.facts.settings"
 local settings_shown = require "slate.facts.settings_shown"
 local shown = require "slate.act.shown"
 
@@ -24,25 +25,14 @@ function M.row(model, name, class_id)
     end
 end
 
-local parts
-local function part(name)
-    if not parts then
-        parts = {}
-        for _, one in ipairs(settings_shown.all()) do
-            parts[one.name] = one
-        end
-    end
-    return parts[name] or {}
-end
-
 --- "automove mode": the label of a setting; its name if it has no row.
 function M.label(name)
-    return part(name).label or name
+    return (settings.row(name) or {}).label or name
 end
 
 --- The setting's term in man/explain.txt.
 function M.term(name)
-    return part(name).term or name
+    return (settings.row(name) or {}).term or name
 end
 
 --- Why a change may not be sent to the server now: a sentence; nil if it may.

@@ -70,13 +70,11 @@ end
 
 -- Adds a key. Its name is that of the key bar, or the first words of its help.
 local function add_key(choices, row)
-    local name, tail = row.help:match("^([^:;,]*)..?(.*)$")
+    local name, tail = row.help:match("^([^:;,]+)[:;,] (.*)$")
     if row.bar then
-        name, tail = row.bar:sub(1, 1):lower() .. row.bar:sub(2), row.help
-    elseif not row.help:find("[:;,]") then
-        name, tail = row.help, ""
+        name, tail = row.bar:lower(), row.help
     end
-    add(choices, "", name, "", ("%s%s(%s)"):format(tail, tail ~= "" and " " or "", keys.names(row)), row.command)
+    add(choices, "", name or row.help, "", ("%s(%s)"):format(tail and tail .. " " or "", keys.names(row)), row.command)
 end
 
 -- Adds the keys of the view, without those that move through a list or that a word replaces.
@@ -179,10 +177,9 @@ local function add_settings(choices, frame, ui, is_behind_set)
 end
 
 local function add_servers(choices, frame)
-    for _, row in ipairs(frame.servers) do -- its words, on health, are not searched
-        if row.model.server:lower():find(choices.typed:lower(), 1, true) then
-            choices[#choices + 1] = { line = "server " .. row.model.server, help = row.words or "",
-                fit = fit_of(choices.typed, row.model.server, row.words or "") or IN_NAME, place = #choices }
+    for _, row in ipairs(frame.servers) do
+        if row.model.server:lower():find(choices.typed:lower(), 1, true) then -- its words, on health, are not searched
+            add(choices, "server ", row.model.server, "", row.words)
         end
     end
 end

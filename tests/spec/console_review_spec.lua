@@ -1,0 +1,217 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The review of a change in slatetop: what is sent is what was seen.
+require "support.world" -- its interpreter has slate.console.cells
+local cells = require "slate.console.cells"
+local change = require "slate.console.change"
+local keys = require "slate.console.keys"
+local marked = require "slate.console.marked"
+local propose = require "slate.console.propose"
+local review = require "slate.console.review"
+local screen = require "slate.console.screen"
+local screens = require "screens"
+local view_list = require "slate.console.view_list"
+
+local NOWHERE <const> = math.maxinteger
+
+-- A console of a fixture's server: frame, ui, and functions that draw and press keys.
+local function console(fixture)
+    local one = { ui = view_list.ui(), frame = screens.frame(screens.model(fixture or "memcached-1.6.18")) }
+    one.ui.view = view_list.index("classes")
+    function one.draw(width, height)
+        local grid = cells.new(width or 80, height or 24, false)
+        screen.draw(one.frame, one.ui, grid)
+        one.text = screens.text(grid)
+        return grid
+    end
+    function one.shows(text)
+        return one.text:find(text, 1, true) ~= nil
+    end
+    function one.press(...)
+        for _, key in ipairs({ ... }) do
+            review.command(one.frame, one.ui, keys.command(key, "review"), key)
+        end
+        one.draw()
+    end
+    return one
+end
+
+describe("a review", function()
+    it("shows exactly the lines to be sent, their receiver, cost and confirmation", function()
+        local one = console()
+        review.open(one.ui, propose.move(one.frame, 12, 4).plan)
+        one.press("3")
+        for _, text in ipairs({ "slabs reassign 4 12 × 3, one after the other", "to cache7:11211", "capital S sends it",
+            "up to 16383 items of class 4", "SSend" }) do
+            assert(one.shows(text), text)
+        end
+        assert.is_false(one.shows("F5Move"))
+        one.press("9")
+        assert.is_true(one.shows("[  39]"))
+        one.press("9")
+        assert.is_true(one.shows("refused") and one.shows("class 4 has 64 pages, keeps its last one"))
+        assert.is_false(one.shows("slabs reassign"))
+        one.ui.review.plan[1].pages = 3
+        one.draw(40, 10)
+        assert.is_true(one.shows("slabs reassign 4 12 × 3") and one.shows("capital S sends it"))
+        one.frame.locked = "ROLE read"
+        one.draw()
+        assert.is_true(one.shows("ROLE read: nothing can be sent") and not one.shows("capital S"))
+    end)
+
+    it("changes its fields by keys", function()
+        local one = console()
+        local plan = propose.move(one.frame, 12, 4).plan
+        review.open(one.ui, plan)
+        local first = one.ui.review.plan[1]
+        one.press("up", "right")
+        assert.equal(22, first.to) -- the next class with pages
+        one.press("left", "left", "left")
+        assert.equal(0, first.to) -- below the first class is the pool
+        one.press("down", "down", "1", "0")
+        assert.equal(10, one.ui.review.terms.minutes)
+        assert.is_true(one.shows("goes back after 10 min") and one.shows("evict +%"))
+        one.press("down", "4", ".")
+        assert.same({ minutes = 10, evictions_pct = 4, hit_points = 1 }, one.ui.review.terms)
+        one.press("up", "9", "9", "9")
+        assert.equal(999, one.ui.review.terms.minutes)
+        one.press("9") -- beyond a day the number begins anew
+        assert.equal(9, one.ui.review.terms.minutes)
+        one.press("down", "up", "0")
+        assert.is_false(one.shows("evict +%"))
+        assert.equal(12, plan[1].to) -- the view's own plan stays
+        one.press("q")
+        assert.is_false(one.ui.review.is_open)
+        review.open(one.ui, { { name = "class_policy", value = "lru 5" } })
+        one.press("right")
+        assert.equal("lru 5", one.ui.review.plan[1].value) -- memcached has no other
+        review.open(one.ui, { { name = "slab_automove_ratio", value = "0.50" } })
+        one.press("right")
+        assert.equal("0.55", one.ui.review.plan[1].value)
+        one.press("0", ".", "7")
+        assert.equal("0.7", one.ui.review.plan[1].value)
+        review.open(one.ui, plan, "undo", "what was done")
+        one.press("3", "right")
+        assert.equal(2, one.ui.review.plan[1].pages) -- an undo has no fields
+        assert.is_true(one.shows("undoes") and one.shows("what was done") and one.shows("Undo: review"))
+    end)
+
+    -- The screen without blanks, ends of lines and the dialog's frame, so that wrapped text is one line again.
+    local function unwrapped(text)
+        return (text:gsub("│", ""):gsub("%s", ""))
+    end
+
+    -- The number of screen sizes at which the review says that all lines are visible; each is checked.
+    local function sizes_that_show(one, plan)
+        local seen = 0
+        review.open(one.ui, plan)
+        assert.is_false(one.ui.review.is_seen)
+        for height = 1, 34, 3 do
+            for width = 1, 76, 5 do
+                one.draw(width, height)
+                seen = seen + (one.ui.review.is_seen and 1 or 0)
+                local text = unwrapped(one.text)
+                for _, step in ipairs(one.ui.review.is_seen and plan or {}) do
+                    for _, sent in ipairs(change.lines(one.frame.live, step)) do
+                        assert(text:find(unwrapped(sent.line), 1, true),
+                            ("%s at %dx%d"):format(sent.line, width, height))
+                    end
+                end
+            end
+        end
+        return seen
+    end
+
+    it("knows whether all that is sent was seen", function()
+        local one, plan = console("memcached-1.6.45"), {}
+        for name, value in pairs({ slab_automove = "2", slab_automove_ratio = "0.55", temporary_ttl = "30",
+            maxbytes = "80", lru_crawler = "no", lru_crawler_sleep = "700", lru_crawler_tocrawl = "4000",
+            verbosity = "1" }) do
+            plan[#plan + 1] = { name = name, value = value }
+        end
+        assert.truthy(sizes_that_show(one, plan) > 30)
+        one.draw()
+        assert.is_true(one.ui.review.is_seen and one.shows("8 changes; it stops at the first that fails"))
+        one.draw(20, 4)
+        assert.is_false(one.ui.review.is_seen)
+        one.draw(80, 12)
+        assert.is_true(not one.ui.review.is_seen and one.shows("S needs a higher window to send"))
+        local sizes = { "sizes 96" }
+        for size = 104, 4000, 96 do
+            sizes[#sizes + 1] = ("%d"):format(size)
+        end
+        assert.truthy(sizes_that_show(console("slated-0.1"), { { name = "geometry",
+            value = table.concat(sizes, ",") } }) > 30) -- a list without a blank
+    end)
+
+    it("asks for what its forecast needs, and is drawn before the server answers", function()
+        local one = console()
+        review.open(one.ui, { { name = "geometry", value = "factor 1.25" }, { from = 4, to = 12, pages = 1 } })
+        local wants = screen.wants(one.ui)
+        assert.same({ { "factor 1.25" }, { 4, 12 } }, { wants.orders, wants.curves_first })
+        assert.is_true(wants.inquiries.predictions and wants.inquiries.config and wants.inquiries.class_curves)
+        one.frame.live = require("slate.console.model").new("cache7:11211")
+        one.draw()
+        assert.is_true(one.shows("Changes: review") and not one.shows("capital S"))
+    end)
+end)
+
+describe("a change to marked servers", function()
+    local function fleet(...)
+        local one = console()
+        one.frame.servers, one.ui.fleet = {}, { marked = {} }
+        for i, fixture in ipairs({ ... }) do
+            one.frame.servers[i] = { server = i, model = screens.model(fixture), words = "" }
+            one.frame.servers[i].model.server = "c" .. i
+            one.ui.fleet.marked[i] = true
+        end
+        return one, one.frame.servers
+    end
+    local PLAN <const> = { { name = "slab_automove_ratio", value = "0.8" } }
+
+    it("goes to those with other values, unless one refuses", function()
+        local one, servers = fleet("memcached-1.6.18", "memcached-1.6.45")
+        assert.equal(2, marked.count(one.ui))
+        assert.same({ nil, "all marked servers have these values already" }, { marked.check(one.frame, one.ui, PLAN) })
+        assert.same({ 2, 0 }, { marked.check(one.frame, one.ui, { { name = "verbosity", value = "1" } }) })
+        assert.equal("has", marked.answer(servers[1].model, PLAN))
+        servers[2].model:set_link("down", "gone", 1000)
+        assert.equal("c2: no connection", select(2, marked.check(one.frame, one.ui, PLAN)))
+        servers[2].model:set_link("up", "", 1000)
+        servers[2].model.now.role = "read"
+        assert.equal("c2: its role is read, and changes need admin", select(2, marked.check(one.frame, one.ui, PLAN)))
+        one, servers = fleet("slated-0.1")
+        assert.equal("c1: its settings have not arrived yet", select(2, marked.check(one.frame, one.ui, PLAN)))
+        one.ui.fleet.marked = { [NOWHERE] = true }
+        assert.truthy(select(2, marked.check(one.frame, one.ui, PLAN)):find("already"))
+        assert.equal("refuses", marked.answer(servers[1].model, PLAN))
+    end)
+
+    it("is of settings, not of pages, nor of one class", function()
+        assert.is_true(marked.takes(PLAN))
+        assert.is_false(marked.takes({ PLAN[1], { from = 4, to = 12, pages = 1 } }))
+        assert.is_false(marked.takes({ { name = "class_policy", value = "lru 5" } }))
+        assert.is_false(marked.takes({}))
+    end)
+
+    it("names the values of now and the servers in its review", function()
+        local one, servers = fleet("memcached-1.6.18", "memcached-1.6.18", "memcached-1.6.18")
+        local function set(i, value)
+            servers[i].model.answers:take("settings", "STAT verbosity " .. value .. "\r\n",
+                { at_s = 12, is_stats = true })
+        end
+        assert.equal("0", marked.now(one.frame, one.ui, "verbosity"))
+        assert.equal("-", marked.now(one.frame, one.ui, "policy"))
+        set(3, "1")
+        assert.equal("0 on 2, 1 on 1", marked.now(one.frame, one.ui, "verbosity"))
+        review.open(one.ui, { { name = "verbosity", value = "1" } }, nil, nil, true)
+        one.draw()
+        assert.is_true(one.shows("to 2 marked servers; 1 of them has the value already"))
+        assert.is_true(one.shows("0 on 2, 1 on 1"))
+        set(2, "1")
+        one.draw()
+        assert.is_true(one.shows("to 1 marked server; 2 of them have the value already"))
+        servers[1].model:set_link("down", "gone", 1000)
+        one.draw()
+        assert.is_true(one.shows("refused") and one.shows("c1: no connection") and not one.shows("capital S"))
+    end)
+end)
