@@ -212,4 +212,24 @@ function M.difference(name, width, height, grid, from, to)
     end
 end
 
+--- The first row of a view that differs from its reviewed screens, which are of memcached 1.6.18, at both sizes; nil if
+-- none does. make_ui: makes the operator's choices (default: the view's first state).
+function M.unlike_reviewed(name, view, make_ui)
+    local frame = M.frame(M.look("memcached-1.6.18", 20))
+    for _, size in ipairs({ { 80, 24 }, { 160, 50 } }) do
+        local grid = M.grid(view, frame, size[1], size[2], make_ui and make_ui())
+        local difference = M.difference(name, size[1], size[2], grid)
+        if difference then
+            return difference
+        end
+    end
+end
+
+--- Claims that a text has all of these.
+function M.shows(text, ...)
+    for _, wanted in ipairs({ ... }) do
+        assert(text:find(wanted, 1, true), ("%s\nlacks '%s'"):format(text, wanted))
+    end
+end
+
 return M

@@ -21,10 +21,14 @@ function Log:add(us)
     self.count = self.count + 1
 end
 
---- Summarizes a list of times: { count, p50_us, p90_us, p99_us, most_us (nil without any), buckets = how many took at
--- most each of LIMITS_US and more than the one before; the last: longer }.
+--- Summarizes a list of times, in which unknown ones may be nil if it has n: { count, p50_us, p90_us, p99_us, most_us
+-- (nil without any), buckets = how many took at most each of LIMITS_US, and more than the one before; the last: longer
+-- }.
 function M.of(list)
-    local sorted = table.move(list, 1, #list, 1, {})
+    local sorted = {}
+    for i = 1, list.n or #list do
+        sorted[#sorted + 1] = list[i]
+    end
     table.sort(sorted)
     local summary, bucket = { count = #sorted, buckets = {} }, 1
     local function quantile(share) return sorted[math.max(math.ceil(share * #sorted), 1)] end

@@ -6,6 +6,7 @@ local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
 local largest_first = require("slate.base.order").largest_first
+local list = require "slate.console.draw.list"
 local propose = require "slate.console.propose"
 local question = require "slate.console.question"
 local sampled = require "slate.facts.sampled"
@@ -175,8 +176,8 @@ local function draw_worth(grid, y, area, worth)
 end
 
 -- The place of the class under the cursor in the list; 0: the cache as a whole, or a class that is not listed.
-local function place_of(list, id)
-    for i, worth in ipairs(list) do
+local function place_of(worths, id)
+    for i, worth in ipairs(worths) do
         if worth.id == id then
             return i
         end
@@ -193,20 +194,14 @@ local function draw_advice(frame, grid, y, area)
 end
 
 local function draw_classes(frame, at, grid, area)
-    local list, rows = question.worth(frame.model), area.height - 2
-    local cursor = place_of(list, at.cursor)
+    local worths, rows = question.worth(frame.model), area.height - 2
+    local cursor = place_of(worths, at.cursor)
     grid:head(area.y, area.x, area.width, "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s by curves")
-    at.top = keys.top(at.top, math.max(cursor, 1), math.max(rows, 0), #list)
-    for i = at.top, math.min(at.top + rows - 1, #list) do
-        local y = area.y + 1 + i - at.top
-        draw_worth(grid, y, area, list[i])
-        grid:hot(cells.area(y, area.x, 1, area.width), "row", list[i].id)
-        if i == cursor then
-            grid:text(y, area.x, cells.STRONG, ">")
-            grid:select(y, area.x, area.width)
-        end
-    end
-    if #list == 0 then
+    list.draw(grid, cells.area(area.y + 1, area.x, rows, area.width), at, cursor, #worths, function(y, i)
+        draw_worth(grid, y, area, worths[i])
+        grid:text(y, area.x, cells.STRONG, i == cursor and ">" or " ")
+    end, function(i) return worths[i].id end)
+    if #worths == 0 then
         grid:text_fit(area.y + 1, area.x, area.width, cells.DIM, "no class has enough sampled reads yet")
     elseif rows >= 0 then
         draw_advice(frame, grid, area.y + area.height - 1, area)
@@ -244,9 +239,9 @@ function M.draw(frame, ui, grid, area)
 end
 
 local function move_cursor(frame, at, rows)
-    local list = question.worth(frame.model)
-    local place = math.max(0, math.min(place_of(list, at.cursor) + rows, #list))
-    at.cursor = place > 0 and list[place].id or 0
+    local worths = question.worth(frame.model)
+    local place = math.max(0, math.min(place_of(worths, at.cursor) + rows, #worths))
+    at.cursor = place > 0 and worths[place].id or 0
 end
 
 function M.command(frame, ui, command)
@@ -262,10 +257,6 @@ function M.command(frame, ui, command)
     end
 end
 
-function M.click(ui, kind, value)
-    if kind == "row" then
-        ui.curves.cursor = value
-    end
-end
+M.click = list.click "curves"
 
 return M

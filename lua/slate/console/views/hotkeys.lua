@@ -6,6 +6,7 @@ local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
 local hotkeys = require "slate.facts.hotkeys"
 local keys = require "slate.console.keys"
+local list = require "slate.console.draw.list"
 
 local M = {
     name = "Keys",
@@ -116,15 +117,9 @@ function M.draw(frame, ui, grid, area)
         return
     end
     at.cursor = keys.step(at.cursor, 0, count)
-    at.top = keys.top(at.top, at.cursor, rows, count)
-    for number = at.top, math.min(at.top + rows - 1, count) do
-        local y = area.y + 1 + number - at.top
+    list.draw(grid, cells.area(area.y + 1, 0, rows, area.width), at, at.cursor, count, function(y, number)
         draw_key(grid, y, layout, hot, number)
-        grid:hot(cells.area(y, 0, 1, area.width), "row", number)
-        if number == at.cursor then
-            grid:select(y, 0, area.width)
-        end
-    end
+    end)
     if notes > 0 then
         draw_notes(grid, area.y + area.height - notes, area.width, hot, at.cursor)
     end
@@ -134,10 +129,6 @@ function M.command(_, ui, command)
     ui.hotkeys.cursor = keys.step(ui.hotkeys.cursor, keys.move_rows(command, SCREEN_ROWS), hotkeys.MOST)
 end
 
-function M.click(ui, kind, value)
-    if kind == "row" then
-        ui.hotkeys.cursor = value
-    end
-end
+M.click = list.click "hotkeys"
 
 return M

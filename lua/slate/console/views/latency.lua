@@ -84,27 +84,26 @@ local function draw_probes(frame, grid, area)
     return 2 + draw_buckets(summary, grid, cells.area(area.y + 2, area.x, area.height - 2, area.width))
 end
 
--- Draws times of refreshes as a graph; of more than fit the last ones, and spikes before these do not count.
-local function draw_graph(times_us, grid, area)
-    local shown = { n = math.max(math.min(times_us.n, area.width), 0) }
-    for i = 1, shown.n do
-        shown[i] = times_us[times_us.n - shown.n + i]
+-- The times of the last refreshes, which take longer than probes: each is some 50 KB of statistics.
+local function refreshes_us(frame, most)
+    local times = frame.model:series("reply_ms", math.max(most, 0))
+    for i = 1, times.n do
+        times[i] = times[i] and times[i] * 1000
     end
-    local values, has_cut = cells.without_spikes(shown)
+    return times
+end
+
+-- Draws the times of refreshes that fit.
+local function draw_graph(frame, grid, area)
+    local values, has_cut = cells.without_spikes(refreshes_us(frame, area.width))
     local high = grid:graph(area, cells.GRAPH, values, 0)
     grid:text_right(area.y, area.x - 1, cells.DIM, time_text(high))
     grid:text(area.y, area.x - 1, cells.DIM, has_cut and "+" or "") -- a spike is higher
     grid:text_right(area.y + area.height - 1, area.x - 1, cells.DIM, "0")
 end
 
--- Draws the times of refreshes, which take longer than probes: each is some 50 KB of statistics.
 local function draw_refreshes(frame, grid, area)
-    local times_us, known_us = frame.model:series("reply_ms", REFRESHES_MOST), {}
-    for i = 1, times_us.n do
-        times_us[i] = times_us[i] and times_us[i] * 1000
-        known_us[#known_us + 1] = times_us[i]
-    end
-    local summary = latency.of(known_us)
+    local summary = latency.of(refreshes_us(frame, REFRESHES_MOST))
     grid:rule(area.y, area.x, area.width, ("whole refreshes, all statistics in one round trip: the last %d"):format(
         summary.count))
     if summary.count == 0 then
@@ -113,7 +112,7 @@ local function draw_refreshes(frame, grid, area)
     end
     grid:text_fit(area.y + 1, area.x, area.width, cells.STRONG, quantiles_text(summary))
     if area.height >= 4 then
-        draw_graph(times_us, grid, cells.area(area.y + 2, area.x + SCALE_WIDTH, area.height - 2,
+        draw_graph(frame, grid, cells.area(area.y + 2, area.x + SCALE_WIDTH, area.height - 2,
             area.width - SCALE_WIDTH))
     end
 end

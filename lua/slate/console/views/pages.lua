@@ -5,6 +5,7 @@ local cells = require "slate.console.cells"
 local class_state = require "slate.console.draw.class_state"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
+local list = require "slate.console.draw.list"
 local moves = require "slate.console.draw.moves"
 local page_map = require "slate.console.draw.page_map"
 local page_summary = require "slate.console.page_summary"
@@ -42,8 +43,8 @@ local LEGENDS <const> = { fill = "  █full ▓90% ▒50% ░10% ·less ◆marke
 
 -- The list of all pages; nil if the server lists none, or before all have come.
 local function listed(frame)
-    local list = frame.model.answers:pages()
-    return list and list.is_complete and list or nil
+    local all = frame.model.answers:pages()
+    return all and all.is_complete and all or nil
 end
 
 -- Puts the cursor on a row, at first on the worst class. Returns the row's place.
@@ -231,11 +232,11 @@ function COMMANDS.move_pages(frame, ui)
 end
 
 function COMMANDS.cell_mode(frame, ui)
-    local list = listed(frame)
-    if not list then
+    local all = listed(frame)
+    if not all then
         return say "ages of pages need slated: this map is an estimate of how full they are"
     end
-    local modes = list.notes_use and #page_map.MODES or #page_map.MODES - 1 -- only automove lra notes the use of pages
+    local modes = all.notes_use and #page_map.MODES or #page_map.MODES - 1 -- only automove lra notes the use of pages
     ui.pages.mode = ui.pages.mode % modes + 1
 end
 
@@ -255,10 +256,6 @@ function M.command(frame, ui, command)
     return COMMANDS[command] and COMMANDS[command](frame, ui)
 end
 
-function M.click(ui, kind, value)
-    if kind == "row" then
-        ui.pages.cursor = value
-    end
-end
+M.click = list.click "pages"
 
 return M

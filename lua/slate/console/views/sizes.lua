@@ -4,6 +4,7 @@ local cells = require "slate.console.cells"
 local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
+local list = require "slate.console.draw.list"
 local predictions = require "slate.console.predictions"
 local question = require "slate.console.question"
 local size_graph = require "slate.console.draw.size_graph"
@@ -17,9 +18,8 @@ local M = {
     shown = { "class.waste", "class.size", "growth_factor", "mem_requested", "geometry.state", "geometry.waste" },
 }
 
---- cursor: the place of an order in the table.
 function M.state()
-    return { cursor = 1 }
+    return { cursor = 1, top = 1 }
 end
 
 function M.wants(_, wants)
@@ -85,23 +85,17 @@ local function draw_choice(grid, y, width, choice, text)
 end
 
 local function draw_choices(frame, at, grid, area, plan, waste_ratio)
-    local is_slated, rows = frame.model.now.slated, area.height - 2
+    local is_slated = frame.model.now.slated
     -- memcached refuses none: sizes are options of its start.
     local no_gain = is_slated and "no gain: refused" or "no gain"
     grid:head(area.y, 0, area.width, is_slated and "CHUNK SIZES  CLASSES    WASTE     ITEMS  as the server predicts"
         or "CHUNK SIZES  CLASSES    WASTE     ITEMS  ESTIMATED, after a restart with -f")
     local now = { order = "now", is_known = true, is_worth_it = true, classes = #plan.now, waste_ratio = waste_ratio }
     draw_choice(grid, area.y + 1, area.width, now, choice_text(now))
-    local cursor = keys.step(at.cursor, 0, #plan)
-    local top = math.max(cursor - math.max(rows, 1) + 1, 1)
-    for i = top, math.min(top + rows - 1, #plan) do
-        local y, choice = area.y + 2 + i - top, plan[i]
-        draw_choice(grid, y, area.width, choice, choice_text(choice, no_gain, age_of(frame, choice.order)))
-        grid:hot(cells.area(y, 0, 1, area.width), "row", i)
-        if i == cursor then
-            grid:select(y, 0, area.width)
-        end
-    end
+    local rows = cells.area(area.y + 2, 0, area.height - 2, area.width)
+    list.draw(grid, rows, at, keys.step(at.cursor, 0, #plan), #plan, function(y, i)
+        draw_choice(grid, y, area.width, plan[i], choice_text(plan[i], no_gain, age_of(frame, plan[i].order)))
+    end)
 end
 
 -- Draws today's waste. Other sizes cannot be judged: only the mean of each class is known.
@@ -213,10 +207,6 @@ function M.command(frame, ui, command)
         or "memcached takes other chunk sizes only at its start: -f, -n, -o slab_sizes" }
 end
 
-function M.click(ui, kind, value)
-    if kind == "row" then
-        ui.sizes.cursor = value
-    end
-end
+M.click = list.click "sizes"
 
 return M

@@ -6,6 +6,7 @@ local change = require "slate.console.change"
 local detail = require "slate.console.detail"
 local explain = require "slate.console.overlay.explain"
 local keys = require "slate.console.keys"
+local list = require "slate.console.draw.list"
 local moves = require "slate.facts.moves"
 local question = require "slate.console.question"
 local server = require "slate.console.server"
@@ -83,8 +84,8 @@ end
 local function plan_of(ui, rows)
     local plan, lru = {}, {}
     for _, row in ipairs(rows) do
-        local list = IS_LRU[row.name] and lru or plan
-        list[#list + 1] = is_changed(ui, row) and change_of(ui, row.name, ui.tune.wanted[row.name]) or nil
+        local changes = IS_LRU[row.name] and lru or plan
+        changes[#changes + 1] = is_changed(ui, row) and change_of(ui, row.name, ui.tune.wanted[row.name]) or nil
     end
     if #lru > 0 then
         table.insert(plan, 1, #lru > 1 and lru_change(ui, rows) or lru[1])
@@ -219,15 +220,9 @@ function M.draw(frame, ui, grid, area)
     end
     local panel = area.height >= 14 and PANEL_ROWS + (area.height > #rows + 12 and 4 or 0) or 0
     local room = math.max(area.height - 1 - panel, 1)
-    tune.top = keys.top(tune.top, tune.cursor, room, #rows)
-    for i = tune.top, math.min(tune.top + room - 1, #rows) do
-        local y = area.y + 1 + i - tune.top
+    list.draw(grid, cells.area(area.y + 1, area.x, room, area.width), tune, tune.cursor, #rows, function(y, i)
         draw_row(ui, grid, area, y, rows[i])
-        grid:hot(cells.area(y, area.x, 1, area.width), "row", i)
-        if i == tune.cursor then
-            grid:select(y, area.x, area.width)
-        end
-    end
+    end)
     if panel > 0 then
         draw_panel(frame, ui, grid, cells.area(area.y + 1 + math.min(#rows, room), area.x, panel, area.width),
             rows[tune.cursor])
@@ -312,11 +307,7 @@ function M.edit(frame, ui, command, key)
     end
 end
 
-function M.click(ui, kind, value)
-    if kind == "row" then
-        ui.tune.cursor = value
-    end
-end
+M.click = list.click "tune"
 
 --- The terms of the settings last drawn, and which is under the cursor.
 function M.terms(ui)
