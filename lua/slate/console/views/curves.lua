@@ -199,7 +199,7 @@ local function draw_classes(frame, at, grid, area)
     grid:head(area.y, area.x, area.width, "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s by curves")
     list.draw(grid, cells.area(area.y + 1, area.x, rows, area.width), at, cursor, #worths, function(y, i)
         draw_worth(grid, y, area, worths[i])
-        grid:text(y, area.x, cells.STRONG, i == cursor and ">" or " ")
+        grid:text(y, area.x, cells.STRONG, i == cursor and ">" or "")
     end, function(i) return worths[i].id end)
     if #worths == 0 then
         grid:text_fit(area.y + 1, area.x, area.width, cells.DIM, "no class has enough sampled reads yet")

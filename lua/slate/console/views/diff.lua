@@ -87,41 +87,40 @@ local GONE <const> = { total_pages = 0, number = 0, get_hits = 0, cmd_set = 0, e
 local function add_changed(list, id, was, is)
     for _, name in ipairs(COMPARED) do
         if was[name] ~= is[name] then
-            list[#list + 1] = { id = id, was = was, is = is, pages = change(was.total_pages, is.total_pages),
-                evicted = change(was.evicted, is.evicted) }
+            local pages, evicted = change(was.total_pages, is.total_pages), change(was.evicted, is.evicted) or 0
+            list[#list + 1] = { id = id, was = was, is = is, pages = pages, moved = math.abs(pages or 0),
+                evicted = math.max(evicted, -1) }
             return
         end
     end
 end
 
+-- Of two entries of one id the class that went is first.
 local function largest_first(a, b)
-    local x, y = math.abs(a.pages or 0), math.abs(b.pages or 0)
-    if x ~= y then
-        return x > y
+    if a.moved ~= b.moved then
+        return a.moved > b.moved
+    elseif a.evicted ~= b.evicted then
+        return a.evicted > b.evicted
     end
-    x, y = a.evicted or 0, b.evicted or 0
-    if x ~= y or a.id ~= b.id then
-        return x > y or x == y and a.id < b.id
-    end
-    return b.was == GONE and a.was ~= GONE
+    return a.id < b.id or a.id == b.id and b.was == GONE and a.was ~= GONE
 end
 
 -- The classes with a changed figure. An id with another chunk size than before has two entries: a class that went, and
 -- one that came.
 local function changed_classes(a, b)
-    local list, before, after, ids = {}, snapshot.by_id(a), snapshot.by_id(b), {}
-    for _, one in ipairs({ before, after }) do
-        for id in pairs(one) do
-            ids[id] = true
-        end
-    end
-    for id in pairs(ids) do
-        local was, is = before[id] or GONE, after[id] or GONE
+    local list, before, after = {}, snapshot.by_id(a), snapshot.by_id(b)
+    for id, was in pairs(before) do
+        local is = after[id] or GONE
         if was.chunk_size and is.chunk_size and was.chunk_size ~= is.chunk_size then
             add_changed(list, id, was, GONE)
             add_changed(list, id, GONE, is)
         else
             add_changed(list, id, was, is)
+        end
+    end
+    for id, is in pairs(after) do
+        if not before[id] then
+            add_changed(list, id, GONE, is)
         end
     end
     table.sort(list, largest_first)
