@@ -58,6 +58,13 @@ function Answers:focus(class_id)
     end
 end
 
+--- Drops all answers: the server may be another one now.
+function Answers:forget()
+    self.of, self.curves_of, self.groups, self.list = {}, {}, {}, page_summary.list()
+    self.predictions = predictions.new()
+    self.total = self.total + 1
+end
+
 --- Drops the answers about a class: they were about another class with its id.
 function Answers:forget_class(id)
     self.curves_of[id] = nil

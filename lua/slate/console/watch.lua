@@ -1,69 +1,37 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A stream of a server's log, by `watch` on a connection of its own: the last lines, how many came, and how many the
---- server dropped because there were too many for the server or for slatetop.
+--- A stream of a server's log, by `watch` on a connection of its own, into a log of slate.console.watch_log. The server
+--- drops lines that are too many for the server or for slatetop.
 --
 -- A stream is read at most ten times a second, a piece a time: a busy server costs slatetop little, drops the other
 -- lines, and reports their number.
 local connection = require "slate.console.connection"
 local printable = require("slate.wire.request").printable
+local watch_log = require "slate.console.watch_log"
 
 local M = {}
 
---- The streams in the order in which a key chooses them.
-M.STREAMS = { "evictions", "deletions", "mutations", "fetchers", "connevents" }
---- A log keeps so many lines.
-M.LINES = 256
 local PAUSE_S <const>, QUOTED_BYTES <const> = 0.1, 60
 
 local Watch = {}
 Watch.__index = Watch
 Watch.__name = "slate.console.watch"
 
--- A log without lines. note: why no line comes; "" when lines come. shown, lost: lines that came, and lines that
--- the server dropped.
-local function log_of(stream, note)
-    return { stream = stream, note = note, shown = 0, lost = 0, lines = {} }
-end
-
 --- Watches a stream on a new connection.
 function M.start(server, access, stream)
-    return setmetatable({ log = log_of(stream, "connecting"), connection = connection.new(server, access),
+    return setmetatable({ log = watch_log.new(stream, "connecting"), connection = connection.new(server, access),
         generation = 0 }, Watch)
 end
 
 --- A stream that was not started, and why.
 function M.refuse(stream, why)
-    return setmetatable({ log = log_of(stream, why) }, Watch)
-end
-
---- Takes one line of a stream: the server sends "skipped=12" in place of lines that it dropped. Lines are
--- { at_s (by the server's clock; nil), text }, the oldest first.
-function M.take(log, text)
-    text = text:gsub("[\r\n]+$", "")
-    local lost = text:sub(1, 12):match("skipped=") and text:match("skipped=(%d+)")
-    if text == "" or lost then
-        log.lost = log.lost + math.min(tonumber(lost) or 0, 1e12)
-        return
-    end
-    local at, rest = text:match("^ts=(%S+) (.*)$") -- the view has a column for the time
-    rest = (rest or text):gsub("^gid=%S+ ", "") -- operators have no use for this number
-    log.shown = log.shown + 1
-    log.lines[#log.lines + 1] = { at_s = tonumber(at), text = printable(rest) }
-    if #log.lines > M.LINES then
-        table.remove(log.lines, 1)
-    end
-end
-
---- The share of the lines that were lost.
-function M.lost_ratio(log)
-    return log.lost > 0 and log.lost / (log.lost + log.shown) or 0
+    return setmetatable({ log = watch_log.new(stream, why) }, Watch)
 end
 
 -- Takes a reply: the first says whether the server has such a stream.
 local function take(watch, text)
     local log = watch.log
     if log.note == "" then
-        M.take(log, text)
+        watch_log.take(log, text)
     elseif text:find("^OK") then
         log.note = ""
     else
