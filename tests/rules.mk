@@ -39,12 +39,12 @@ $B/world/slated.so: $B/daemon/main.o $(DAEMON_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -fno-lto -shared -Wl,-Bsymbolic,--strip-debug -o $@ $^ \
 	    $(filter-out $(JEMALLOC_O),$(DAEMON_LIBS))
 WORLD_C := $(wildcard tests/world/*.c) console/draw/cells.c console/bridge/lua_cells.c \
-    console/bridge/lua_files.c console/facts/poll_clock.c
-$B/world/lua: $(WORLD_C) $(wildcard tests/world/*.h console/draw/cells.h console/bridge/*.h console/facts/poll_clock.h) $(JEMALLOC_O) | $B/world/slated.so
+    console/bridge/lua_files.c console/link/poll_clock.c
+$B/world/lua: $(WORLD_C) $(wildcard tests/world/*.h console/draw/cells.h console/bridge/*.h console/link/poll_clock.h) $(JEMALLOC_O) | $B/world/slated.so
 	$(SUITE_CC_ALL) $(LUA_FLAGS) -Iconsole -rdynamic $(filter %.c %.o,$^) $(LUA_LIBS) -lm -ldl
 $B/world/slatetop: tests/console/terminal.c tests/unit/console/cells_row.h $B/console/main.o $(CONSOLE_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) $(QUICK) -Iconsole $(LDFLAGS) $(QUICK_LINK) -o $@ $< \
-	    $(filter-out %.c %.h %/draw/term.o %/facts/poll_clock.o,$^) $(CONSOLE_LIBS)
+	    $(filter-out %.c %.h %/draw/term.o %/link/poll_clock.o,$^) $(CONSOLE_LIBS)
 
 # Of these the linker hands the calls at which one thread makes way for another to the suite.
 ISOLATION_WRAPS := pthread_mutex_lock pthread_mutex_unlock usleep nanosleep clock_mono_us cache_read_copy \
@@ -71,17 +71,11 @@ FUZZ_CC  = $Qmkdir -p $(@D) && clang $(filter-out -DNDEBUG,$(FLAGS_ALONE)) -g -O
            -fsanitize=fuzzer-no-link,address,undefined $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping)
 $F/daemon/%.o: daemon/%.c $(POLICY_INC) $(EXPORTER_INC)
 	$(FUZZ_CC) $(DAEMON_I) -c -o $@ $<
-$F/console/%.o: console/%.c $(EXPLAIN_INC) $(BRAIN_INC)
-	$(FUZZ_CC) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
-$F/fuzz_console: tests/fuzz/fuzz_console.c $(CONSOLE_O:$B/%=$F/%)
-	$(FUZZ_CC) -fsanitize=fuzzer -Iconsole -o $@ $^ $(CONSOLE_LIBS)
 $F/fuzz_%: tests/fuzz/fuzz_%.c $(DAEMON_O:$B/%=$F/%) $(JEMALLOC_O)
 	$(FUZZ_CC) -fsanitize=fuzzer $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter-out $(JEMALLOC_O),$^) \
 	    $(SUITE_LIBS)
 # And as suites that replay the inputs that are kept.
 REPLAYS  = -DFUZZ_CORPUS='"tests/fuzz/corpus/$(patsubst fuzz_%,%,$(@F))"'
-$B/fuzz/fuzz_console: tests/fuzz/fuzz_console.c tests/fuzz/driver.c $B/console.a
-	$(SUITE_CC_ALL) $(REPLAYS) -Iconsole $^ $(CONSOLE_LIBS)
 $B/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/driver.c $B/daemon.a $(JEMALLOC_O)
 	$(SUITE_CC_ALL) $(REPLAYS) $(DAEMON_I) -Itests/unit/daemon $(filter-out $(JEMALLOC_O),$^) $(SUITE_LIBS)
 

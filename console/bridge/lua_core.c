@@ -7,7 +7,7 @@
 #include "bridge/lua_link.h"
 #include "bridge/lua_term.h"
 #include "draw/term.h"
-#include "facts/poll_clock.h"
+#include "link/poll_clock.h"
 
 #include <lauxlib.h>
 #include <lualib.h>

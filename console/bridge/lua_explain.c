@@ -1,7 +1,7 @@
 #include "bridge/lua_explain.h"
 
 static const char text[] =
-#include "draw/explain_text.inc"
+#include "bridge/explain_text.inc"
     ;
 
 int lua_explain_open(lua_State *L) {

@@ -1,6 +1,6 @@
 #include "bridge/lua_files.h"
 
-#include "facts/poll_clock.h"
+#include "link/poll_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "bridge/lua_link.h"
 
 #include "draw/term.h"
-#include "facts/poll_clock.h"
+#include "link/poll_clock.h"
 #include "link/client.h"
 
 #include <lauxlib.h>
@@ -122,7 +122,6 @@ static int link_call_connect(lua_State *L) {
     }
     lua_getfield(L, 1, "tls");
     address.is_tls = lua_toboolean(L, -1);
-    memcpy(address.tls_name, address.host, sizeof address.tls_name);
     struct client **client = lua_newuserdatauv(L, sizeof *client, 1);
     *client = client_create(&address, &one->access);
     luaL_setmetatable(L, CLIENT_TYPE);

@@ -1,7 +1,6 @@
 #include "bridge/lua_term.h"
 
 #include "bridge/lua_cells.h"
-#include "draw/keys.h"
 #include "draw/term.h"
 
 #include <lauxlib.h>

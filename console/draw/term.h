@@ -7,7 +7,27 @@
 #ifndef CONSOLE_DRAW_TERM_H
 #define CONSOLE_DRAW_TERM_H
 #include "draw/cells.h"
-#include "draw/keys.h"
+
+/* Keys are Unicode code points, control codes, or these. */
+enum key {
+    KEY_ESCAPE = 27,
+    KEY_NONE = 0x110000,
+    KEY_ARROW_UP,
+    KEY_ARROW_DOWN,
+    KEY_ARROW_LEFT,
+    KEY_ARROW_RIGHT,
+    KEY_PAGE_UP,
+    KEY_PAGE_DOWN,
+    KEY_TO_HOME,
+    KEY_TO_END,
+    KEY_RETURN,
+    KEY_ERASE,
+    KEY_BACK_TAB,
+    KEY_POINTER,  /* a mouse event */
+    KEY_FUNCTION, /* KEY_FUNCTION + n is Fn */
+    KEY_FUNCTION_LAST = KEY_FUNCTION + 12
+};
+#define KEY_CONTROL(letter) ((uint32_t)(letter)&0x1f)
 
 struct term_options {
     bool ascii; /* no glyph above 126, in any locale */

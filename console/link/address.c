@@ -11,26 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const char *address_list_word(const struct address *address) {
-    return address->text + (address->is_tls ? strlen("tls://") : 0);
-}
-
-bool address_make_tls(struct address *address, char *why, size_t why_bytes) {
-    char text[sizeof address->text];
-    if (address->is_path) {
-        snprintf(why, why_bytes, "TLS needs a host, and '%.80s' is the path of a socket",
-                 address->host);
-        return false;
-    }
-    if (!address->is_tls) {
-        snprintf(text, sizeof text, "tls://%.*s", (int)sizeof text - 7, address->text);
-        memcpy(address->text, text, sizeof text);
-        snprintf(address->tls_name, sizeof address->tls_name, "%s", address->host);
-        address->is_tls = true;
-    }
-    return true;
-}
-
 static int address_resolve_host(const struct address *address, int flags, struct endpoints *found) {
     *found = (struct endpoints){0};
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = flags};

@@ -1,4 +1,4 @@
-/* The address of a server or of a list, and its endpoints. app/servers/address_word reads texts.
+/* The address of a server and its endpoints, and lookups in a child process.
  *
  * A lookup of a name may take long, so slatetop itself never does one: numeric addresses and paths
  * are answered at once; a child looks names up, writes the answer to a pipe, and can be ended at
@@ -12,20 +12,12 @@
 
 enum { ADDRESS_BYTES = 256, ENDPOINT_LIMIT = 128 };
 
-enum address_list {
-    NO_LIST,
-    LIST_OF_NAME,    /* "dns:name:port": every address of the name is a server */
-    LIST_OF_FILE     /* "file:path": every line of the file */
-};
-
 struct address {
     char text[ADDRESS_BYTES + 32]; /* for the screen: host:port or the path */
-    char host[ADDRESS_BYTES];      /* host, or path of a socket or a file */
+    char host[ADDRESS_BYTES];      /* host, or path of a socket */
     char port[8];
     bool is_path;
-    enum address_list list; /* the kind of list of servers */
-    bool is_tls;  /* "tls://host:port" */
-    char tls_name[ADDRESS_BYTES]; /* the name that the certificate must have */
+    bool is_tls; /* the certificate must be for `host` */
 };
 
 struct endpoint {
@@ -45,12 +37,6 @@ struct lookup {
     int pipe_fd;
 };
 #define LOOKUP_NONE ((struct lookup){.child = -1, .pipe_fd = -1})
-
-/* The text of a list, without "tls://", for lua/slate/wire/lists.lua. */
-const char *address_list_word(const struct address *address);
-
-/* Makes the address use TLS; false with a sentence in why for the path of a socket. */
-bool address_make_tls(struct address *address, char *why, size_t why_bytes);
 
 /* True when no lookup is needed: *found then holds the endpoint (or a reason, for a path that is
  * too long). */

@@ -1,6 +1,6 @@
 #include "link/client.h"
 
-#include "facts/words.h"
+#include "link/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +104,7 @@ static void client_come_up(struct client *client, uint64_t now_ms) {
 static void client_shake_hands(struct client *client, uint64_t now_ms) {
     char why[160] = "out of memory";
     if (client->tls == NULL && client->access->tls != NULL) {
-        client->tls = tls_create(client->access->tls, client->fd, client->address.tls_name, why,
+        client->tls = tls_create(client->access->tls, client->fd, client->address.host, why,
                                  sizeof why);
     }
     enum tls_result result = client->tls != NULL ? tls_shake(client->tls) : TLS_FAILED;

@@ -16,7 +16,7 @@ Replies.__index = Replies
 
 local function read_groups(fixture)
   local groups, name = {}, nil
-  for line in io.lines(("tests/unit/console/fixtures/memcached-%s-first.txt"):format(fixture)) do
+  for line in io.lines(("tests/console/fixtures/memcached-%s-first.txt"):format(fixture)) do
     name = line:match("^### (.*)") or name
     local stat, value = line:match("^STAT (%S+) ?(.*)")
     if stat then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Draws views of slatetop in a spec, of the replies in tests/unit/console/fixtures, and compares them with the
---- reviewed screens of tests/unit/console/screens. A spec that requires this runs in build/world/lua:
+--- Draws views of slatetop in a spec, of the replies in tests/console/fixtures, and compares them with the
+--- reviewed screens of tests/console/screens. A spec that requires this runs in build/world/lua:
 ---
 ---     require "support.world"
 ---     local screens = require "screens"
@@ -13,7 +13,7 @@ local snapshot = require "slate.facts.snapshot"
 
 local M = {}
 
-local ROOT <const>, NEWER <const> = "tests/unit/console/", "tests/console/"
+local ROOT <const> = "tests/console/"
 -- Letters of the styles, by their numbers; a capital letter is a cell of the row under the cursor.
 local LETTERS <const> = { [0] = " ", "d", "s", "t", "h", "k", "g", "o", "w", "b", "i" }
 local GROUPS <const> = { ["stats"] = "", ["stats items"] = "items", ["stats slabs"] = "slabs",
@@ -188,7 +188,7 @@ end
 local function reviewed(name, width, height)
     local file = ("screens/%s-%dx%d.txt"):format(name, width, height)
     local rows, y = {}, -1
-    for line in contents((has(NEWER .. file) and NEWER or ROOT) .. file):gmatch("([^\n]*)\n") do
+    for line in contents(ROOT .. file):gmatch("([^\n]*)\n") do
         if line:find("^~") then
             rows[y].styles = line:sub(2)
         else

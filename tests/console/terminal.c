@@ -6,7 +6,7 @@
  * or click=Y,X. */
 #include "../unit/console/cells_row.h"
 #include "draw/term.h"
-#include "facts/poll_clock.h"
+#include "link/poll_clock.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@ local server = require "support.server"
 local seed = math.tointeger(tonumber(os.getenv("SEED") or "")) or 17
 local ROUNDS <const> = tonumber(os.getenv("ROUNDS") or 1) -- damaged answers for each command
 
-local FIXTURES <const> = "tests/unit/console/fixtures/"
+local FIXTURES <const> = "tests/console/fixtures/"
 
 local function items(command)
     local parts = {}

@@ -7,7 +7,7 @@
 --     one:install()
 --     local code, out, err = one:slatectl({ "classes" })
 --
--- Files of answers are those of tests/unit/console/fixtures: "### " and a command, then the server's lines. With
+-- Files of answers are those of tests/console/fixtures: "### " and a command, then the server's lines. With
 -- several files each answers once, the last one for ever.
 local M = {}
 

@@ -1,4 +1,5 @@
-#include "screen.h"
+#include "cells_row.h"
+#include "tap.h"
 
 #include <math.h>
 

@@ -1,7 +1,5 @@
 /* The client against a server that this test plays, on a UNIX socket in a folder of its own. */
-#include "app/servers/address_word.h"
 #include "link/client.h"
-#include "link/poller.h"
 #include "tap.h"
 
 #include <poll.h>
@@ -25,10 +23,15 @@ TEST(listen_here) {
     }
 }
 
+static struct address address_of(const char *socket_path) {
+    struct address address = {.is_path = true};
+    snprintf(address.text, sizeof address.text, "%s", socket_path);
+    snprintf(address.host, sizeof address.host, "%s", socket_path);
+    return address;
+}
+
 static struct client *connect_here(void) {
-    struct address address;
-    char why[100];
-    address_parse(path, &address, why, sizeof why);
+    struct address address = address_of(path);
     struct client *client = client_create(&address, &open_door);
     client_step(client, clock_at);
     peer = accept(listener, NULL, NULL);
@@ -84,8 +87,7 @@ TEST(test_replies_come_whole_and_in_order) {
 
 TEST(test_a_refused_connection_is_tried_again_later_and_later) {
     struct address address;
-    char why[100];
-    address_parse("/nonexistent/x.sock", &address, why, sizeof why);
+    address = address_of("/nonexistent/x.sock");
     struct client *client = client_create(&address, &open_door);
     uint64_t last = 0, wait = 0;
     for (int i = 0; i < 12; i++) {
@@ -169,73 +171,13 @@ TEST(test_an_endless_reply_is_cut_off) {
     hang_up(&client);
 }
 
-/* ---- the poller on top ---- */
-
-static struct poller poller;
-
-static int step_poller(struct client *client) {
-    int snapshots = 0;
-    struct reply reply;
-    client_step(client, clock_at);
-    while (client_take_reply(client, &reply, clock_at)) {
-        snapshots += poller_take(&poller, &reply, clock_at);
-    }
-    poller_step(&poller, client, clock_at);
-    return snapshots;
-}
-
-static const char *request(void) {
-    static char got[300];
-    struct pollfd polled = {.fd = peer, .events = POLLIN};
-    ssize_t n = poll(&polled, 1, 0) > 0 ? read(peer, got, sizeof got - 1) : 0;
-    got[n > 0 ? n : 0] = '\0';
-    return got;
-}
-
-TEST(test_a_refresh_is_one_write_and_one_snapshot) {
-    struct client *client = connect_here();
-    poller_init(&poller, 1000);
-    is(step_poller(client), 0, "nothing yet");
-    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\nstats slated\r\n", "the first requests all");
-    serve("STAT pid 7\r\nEND\r\nEND\r\nSTAT 3:total_pages 2\r\nEND\r\nSTAT slab_automove 2\r\nEND\r\n");
-    is(step_poller(client), 0, "four of five replies are no snapshot");
-    clock_at += 5000;
-    step_poller(client);
-    is_str(request(), "", "a slow server gets no further request meanwhile");
-    serve("ERROR\r\n");
-    is(step_poller(client), 1, "the fifth completes it");
-    ok(poller.latest.general[GENERAL_pid] == 7 && poller.latest.classes[3].value[CLASS_total_pages] == 2, "with their replies");
-    ok(!poller.latest.is_slated, "ERROR to stats slated means memcached");
-    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\n", "the next leaves the slow ones out");
-    serve("STAT pid 7\r\nEND\r\nEND\r\nEND\r\n");
-    is(step_poller(client), 1, "and is complete without them");
-    is(poller.latest.setting[SETTING_slab_automove], 2, "settings are carried over");
-    poller_hurry(&poller, clock_at);
-    step_poller(client);
-    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\n", "a hurried one requests settings again");
-    hang_up(&client);
-}
-
-TEST(test_a_server_that_refuses_is_quoted) {
-    struct client *client = connect_here();
-    poller_init(&poller, 1000);
-    step_poller(client);
-    serve("CLIENT_ERROR unauthenticated\r\nERROR\r\nERROR\r\nERROR\r\nERROR\r\n");
-    is(step_poller(client), 0, "no snapshot");
-    is_str(poller.refusal, "it wants a login, -P FILE with user:password in the first line", "but its requirement");
-    hang_up(&client);
-}
-
 /* With TLS no connection is up before the handshake, and a server without TLS is told apart from one that does not answer. */
 TEST(test_tls_waits_for_its_handshake) {
-    char why[200];
     struct address address;
     const struct tls_files none = {0};
     struct access access = {.tls = tls_context_create(&none)};
-    address_parse(path, &address, why, sizeof why);
-    ok(!address_make_tls(&address, why, sizeof why), "the path of a socket is not behind TLS: %s", why);
+    address = address_of(path);
     address.is_tls = true;
-    snprintf(address.tls_name, sizeof address.tls_name, "cache7");
     for (int speaks = 0; speaks < 2; speaks++) {
         struct client *client = client_create(&address, &access);
         client_step(client, clock_at);
@@ -255,11 +197,10 @@ TEST(test_tls_waits_for_its_handshake) {
 
 /* The files are read when the first server needs them. */
 TEST(test_a_file_that_tls_cannot_use_is_the_reason) {
-    char why[200];
     struct address address;
     const struct tls_files missing = {.ca = "/nowhere/ca.pem"};
     struct access access = {.tls = tls_context_create(&missing)};
-    address_parse(path, &address, why, sizeof why);
+    address = address_of(path);
     address.is_tls = true;
     struct client *client = client_create(&address, &access);
     client_step(client, clock_at);
