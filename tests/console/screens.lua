@@ -26,11 +26,6 @@ end
 
 -- fixtures ------------------------------------------------------------------------------------
 
-local function has(path)
-    local file = io.open(path, "rb")
-    return file ~= nil and file:close()
-end
-
 local function contents(path)
     local file = assert(io.open(path, "rb"))
     local text = file:read("a")
@@ -184,11 +179,14 @@ function M.text(grid)
     return table.concat(lines, "\n")
 end
 
--- The rows of a reviewed screen: { text, styles } each, the first at 0. Screens that are not as in C are in NEWER.
+local function path_of(name, width, height)
+    return ("%sscreens/%s-%dx%d.txt"):format(ROOT, name, width, height)
+end
+
+-- The rows of a reviewed screen: { text, styles } each, the first at 0.
 local function reviewed(name, width, height)
-    local file = ("screens/%s-%dx%d.txt"):format(name, width, height)
     local rows, y = {}, -1
-    for line in contents(ROOT .. file):gmatch("([^\n]*)\n") do
+    for line in contents(path_of(name, width, height)):gmatch("([^\n]*)\n") do
         if line:find("^~") then
             rows[y].styles = line:sub(2)
         else
@@ -199,11 +197,29 @@ local function reviewed(name, width, height)
     return rows
 end
 
+-- Writes rows of a grid into the file of a reviewed screen, to be reviewed again.
+local function update(name, grid, from, to)
+    local rows = reviewed(name, grid.width, grid.height)
+    local file = assert(io.open(path_of(name, grid.width, grid.height), "w"))
+    for y = 0, grid.height - 1 do
+        local text, styles = rows[y].text, rows[y].styles
+        if y >= from and y <= to then
+            text, styles = M.row(grid, y)
+        end
+        file:write(text, "\n", styles ~= "" and "~" .. styles .. "\n" or "")
+    end
+    file:close()
+end
+
 --- The first row that differs from a reviewed screen, with both forms; nil if none does. from, to: rows (default: those
--- of the view).
+-- of the view). SCREENS=update in the environment writes the rows into the file first.
 function M.difference(name, width, height, grid, from, to)
+    from, to = from or 2, to or height - 3
+    if os.getenv("SCREENS") == "update" then
+        update(name, grid, from, to)
+    end
     local wanted = reviewed(name, width, height)
-    for y = from or 2, to or height - 3 do
+    for y = from, to do
         local text, styles = M.row(grid, y)
         if text ~= wanted[y].text or styles ~= wanted[y].styles then
             return ("%s at %dx%d differs in row %d:\n%s\n~%s\ninstead of\n%s\n~%s"):format(name, width, height, y, text,

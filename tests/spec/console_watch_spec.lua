@@ -12,8 +12,8 @@ end
 
 describe("a watched stream", function()
     it("has lines with their time, without the server's number, and without control characters", function()
-        local log = log_with("ts=1700000000.5 gid=7 type=eviction key=a%20b fetch=no\r\n", "no time at all\n", "ts= gid=\n",
-            "ts=1.2 gid=3 \27]0;owned\7\n")
+        local log = log_with("ts=1700000000.5 gid=7 type=eviction key=a%20b fetch=no\r\n", "no time at all\n",
+            "ts= gid=\n", "ts=1.2 gid=3 \27]0;owned\7\n")
         assert.same({ at_s = 1700000000.5, text = "type=eviction key=a%20b fetch=no" }, log.lines[1])
         assert.same({ text = "no time at all" }, log.lines[2])
         assert.equal("?]0;owned?", log.lines[4].text)

@@ -91,7 +91,8 @@ end
 --- A sample as a line of JSON: the snapshot, and what slatetop adds. Unknown values are null: absent is not zero.
 function M.json(frame)
     local model = frame.model
-    local one = { time_s = frame.wall_s, health = json.array(), rates = {}, figures = json.array() }
+    local one = { schema = snapshot.SCHEMA, time_s = frame.wall_s, health = json.array(), rates = {},
+        figures = json.array() }
     for name, value in pairs(model.now) do
         one[name] = one[name] or value
     end

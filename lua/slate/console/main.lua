@@ -28,7 +28,7 @@ local function print_and_leave(options)
     end
 end
 
--- The operator's own rules (of slate.judge.rules); nil if there is no file. Without a file their modules are not loaded.
+-- The rules of the operator (of slate.judge.rules); nil if there is no file: then their modules are not loaded.
 local function own_rules()
     local path = require("slate.base.places").path("rules", files.environment)
     local text, why, is_missing
