@@ -15,6 +15,26 @@ describe("snapshot", function()
         }, one)
     end)
 
+    it("is built from replies as texts, too", function()
+        local one = snapshot.build({
+            [""] = "STAT pid 7\r\nSTAT version 1.6\027[2Jx\r\nSTAT cmd_get -5\r\nSTAT cmd_set abc\r\nSTAT uptime \r\n"
+                .. "STAT\r\ngarbage\r\nSTAT get_hits 12x\r\nSTAT evictions 99999999999999999999999\r\nSTAT bytes 7",
+            slabs = "STAT 4:chunk_size 96\r\nSTAT 4:total_pages 9007199254740992\r\nSTAT 256:total_pages 3\r\n"
+                .. "STAT 999999999999999999999:total_pages 3\r\nSTAT :x 1\r\nSTAT 5: 1\r\nSTAT 255:total_pages 9\r\n"
+                .. "STAT 255:chunk_size 0\r\nSTAT active_slabs 1\r\nSTAT total_malloced x\r\nEND\r\n",
+            items = "STAT items:4:number 2\r\nSTAT items:4:age -1\r\nSTAT items:4:evicted 7z\r\nEND\r\n",
+            slated = "STAT slated_version 0.1.0\r\nSTAT role read\r\nSTAT store heap\r\nEND\r\n",
+            proxybe = "STAT bad_one 2\r\nSTAT bad_two 1\r\nEND\r\n",
+        }, { time_s = 5 })
+        assert.same({
+            schema = "slate/snapshot/1", time_s = 5, version = "1.6?[2Jx", slated = "0.1.0", role = "read",
+            store = "heap", general = { pid = 7, version = "1.6?[2Jx", bytes = 7, proxy_links_bad = 3 },
+            classes = { { id = 4, chunk_size = 96, number = 2 }, { id = 255, total_pages = 9 } },
+            totals = { active_slabs = 1 },
+        }, one)
+        assert.same(one, snapshot.decode(snapshot.encode(one)))
+    end)
+
     it("survives a round trip through one line of JSON", function()
         local one = make(10.25, { [1] = { chunk_size = 96 }, [12] = { age = 3 } }, { evictions = 3 }, { maxbytes = 64 })
         local line = snapshot.encode(one)

@@ -45,15 +45,9 @@ end
 
 -- The minute before ------------------------------------------------------------------------------------------
 
--- A sum of values, and their variance.
-local function no_values() return { count = 0, sum = 0, squares = 0 } end
-
-local function add_value(values, value)
-    values.count, values.sum, values.squares = values.count + 1, values.sum + value, values.squares + value * value
-end
-
-local function variance(values)
-    return math.max(0, values.squares - values.sum ^ 2 / values.count) / (values.count - 1)
+-- The variance of so many values, by their sum and the sum of their squares.
+local function variance(count, sum, squares)
+    return math.max(0, squares - sum ^ 2 / count) / (count - 1)
 end
 
 -- The steps from `first` to `last` as one: seconds, gets, hits, requests and items at the end; a figure is nil unless
@@ -71,20 +65,23 @@ end
 -- What was usual in the first steps, those that began after since_s: { hit_ratio, hit_variance, reads, rate,
 -- rate_variance, hits_per_s, items (the fewest), step_s (the mean step) }; nil if too little was seen.
 local function usual_in(steps, last, since_s)
-    local ratios, rates, gets, hits, requests, items = no_values(), no_values(), 0, 0, 0, math.huge
-    local count, seconds = 0, 0
+    local gets, hits, ratios, ratio_sum, ratio_squares = 0, 0, 0, 0, 0
+    local requests, rates, rate_sum, rate_squares = 0, 0, 0, 0
+    local count, seconds, items = 0, 0, math.huge
     for i = 1, last do
         local step = steps[i]
         if not step.is_stall and step.time_s - step.seconds >= since_s then
             count, seconds = count + 1, seconds + step.seconds
             items = step.items and step.items < items and step.items or items
             if step.requests then
-                add_value(rates, step.requests / step.seconds)
-                requests = requests + step.requests
+                local rate = step.requests / step.seconds
+                requests, rates = requests + step.requests, rates + 1
+                rate_sum, rate_squares = rate_sum + rate, rate_squares + rate * rate
             end
             if step.hits and (step.gets or 0) > 0 then
-                add_value(ratios, step.hits / step.gets)
-                gets, hits = gets + step.gets, hits + step.hits
+                local ratio = step.hits / step.gets
+                gets, hits, ratios = gets + step.gets, hits + step.hits, ratios + 1
+                ratio_sum, ratio_squares = ratio_sum + ratio, ratio_squares + ratio * ratio
             end
         end
     end
@@ -92,11 +89,12 @@ local function usual_in(steps, last, since_s)
         return nil
     end
     local usual = { reads = gets, step_s = seconds / count, items = items < math.huge and items or nil }
-    if rates.count >= limits.incident_samples_least then
-        usual.rate, usual.rate_variance = requests / seconds, variance(rates)
+    if rates >= limits.incident_samples_least then
+        usual.rate, usual.rate_variance = requests / seconds, variance(rates, rate_sum, rate_squares)
     end
-    if ratios.count >= limits.incident_samples_least then
-        usual.hit_ratio, usual.hit_variance, usual.hits_per_s = hits / gets, variance(ratios), hits / seconds
+    if ratios >= limits.incident_samples_least then
+        usual.hit_ratio, usual.hit_variance = hits / gets, variance(ratios, ratio_sum, ratio_squares)
+        usual.hits_per_s = hits / seconds
     end
     return usual
 end
