@@ -16,11 +16,15 @@ describe("slatetop's fleet", function()
 
     -- As link.discover, in this process.
     local function discover(f)
-        local answer = f({
+        local answer = f()
+        return { take = function() return not is_slow and answer or nil end, close = function() end }
+    end
+
+    local function new()
+        return fleet.new({ open = open, discover = discover, ways = {
             read_file = function() return text, "No such file or directory" end,
             addresses = function() return { "127.0.0.2", "127.0.0.1" } end,
-        })
-        return { take = function() return not is_slow and answer or nil end, close = function() end }
+        } })
     end
 
     local function add(word) assert.truthy(watched:add(assert(address.parse(word)))) end
@@ -45,7 +49,7 @@ describe("slatetop's fleet", function()
 
     before_each(function()
         now_s, is_slow = 100, false
-        watched = fleet.new({ open = open, discover = discover })
+        watched = new()
         add("file:" .. PATH)
         write("1:1 # the first", "1:2")
         look()
@@ -96,7 +100,7 @@ describe("slatetop's fleet", function()
     end)
 
     it("keeps an address of a name while it answers", function()
-        watched = fleet.new({ open = open, discover = discover })
+        watched = new()
         add("tls://dns:pool:7")
         look()
         assert.equal("tls://1:7 tls://2:7", names())

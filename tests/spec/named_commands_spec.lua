@@ -5,7 +5,7 @@ local cli = require "slate.cli.main"
 
 -- Words after "slatectl" in sentences about slatectl.
 local PROSE <const> = { reached = true, reads = true, refuses = true, names = true, says = true, tells = true,
-    together = true, ["or"] = true, slatetop = true }
+    does = true, together = true, ["or"] = true, slatetop = true }
 
 local function is_command(name)
     for _, row in ipairs(cli.COMMANDS) do

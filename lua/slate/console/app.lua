@@ -38,7 +38,7 @@ function M.new(options, core)
     local app = setmetatable({ options = options, core = core, rows = {}, timeline = timeline.new(),
         ui = view_list.ui(), message = "", under_way = "", nobody = model.new(""), wall_s = 0, is_dirty = true,
         is_done = false, exit_code = options_of.EXIT.ok }, App)
-    app.fleet = fleet.new({ open = core.open_session, discover = core.link.discover })
+    app.fleet = fleet.of_core(core)
     return app
 end
 

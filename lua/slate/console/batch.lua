@@ -149,8 +149,7 @@ function Batch:complain(text)
     self.core.files.write_error(("slatetop: %s\n"):format(text))
 end
 
--- Writes a sample in the options' format. False when standard output takes no more: a reader that has gone is no error,
--- any other reason is.
+-- Writes a sample in the options' format. False when standard output takes no more.
 function Batch:put(model, wall_s, now_s)
     local options = self.options
     local frame = { model = model, wall_s = wall_s, now_s = now_s, interval_s = options.interval_s }
@@ -158,11 +157,8 @@ function Batch:put(model, wall_s, now_s)
     if options.csv and not self.has_heads then
         text, self.has_heads = M.csv_heads() .. text, true
     end
-    local ok, why, has_reader_gone = self.core.files.write_out(text)
-    if not ok and not has_reader_gone then
-        self:complain("cannot write: " .. why)
-        self.exit_code = EXIT.output
-    end
+    local ok, code = self.core.write_out(text)
+    self.exit_code = ok and self.exit_code or code
     return ok
 end
 
@@ -247,7 +243,7 @@ end
 -- Runs until every server has printed its snapshots or is given up.
 function Batch:run_servers()
     local core, options = self.core, self.options
-    local watched = fleet.new({ open = core.open_session, discover = core.link.discover })
+    local watched = fleet.of_core(core)
     for _, server in ipairs(options.servers) do
         if not watched:add(server) then
             self:complain("out of memory, or too many lists of servers")
@@ -311,7 +307,8 @@ function Batch:run_replay()
     return self.exit_code
 end
 
---- Prints snapshots; returns the exit code. core: of slate.console.app, and `link`, of slate.console.link.
+--- Prints snapshots; returns the exit code. core: of slate.console.app, and `write_out(text)`, which returns true, or
+--- false and the exit code.
 function M.run(options, core)
     local batch = setmetatable({ options = options, core = core, exit_code = EXIT.ok }, Batch)
     return options.replay and batch:run_replay() or batch:run_servers()

@@ -17,10 +17,17 @@ local LOOKUP_S <const> = 20 -- then a lookup is given up: the system tries sever
 local Fleet = {}
 Fleet.__index = Fleet
 
---- Starts with no server. about: `open(server)`, which returns a session; `discover`, of slate.console.link.
+--- Starts with no server. about: `open(server)`, which returns a session; for lookups `discover` (of
+--- slate.console.link) and `ways` (of slate.wire.lists).
 --- Fields: `sessions`, a list; `lists`, of { server, due_s, note (the mistake of the last lookup; nil: none) }.
 function M.new(about)
     return setmetatable({ about = about, sessions = {}, lists = {}, origins = {} }, Fleet)
+end
+
+--- A fleet without servers on this machine. core: of slate.console.app.
+function M.of_core(core)
+    return M.new({ open = core.open_session, discover = core.link.discover,
+        ways = { addresses = core.link.addresses, read_file = core.files.read } })
 end
 
 -- Adds a server that a list, or the operator (nil), names. A server named twice is watched once. False: there are too
@@ -57,8 +64,8 @@ end
 -- ---- lists ----
 
 -- In the child that looks a list up: its servers a line each, or "!" and a message.
-local function look_up(word)
-    return function(ways)
+local function look_up(word, ways)
+    return function()
         local list, message = lists.parse(word)
         local servers
         if list then
@@ -122,7 +129,8 @@ function Fleet:step_list(list, now_s)
         list.note = ("%s: no answer within %d s"):format(list.server.name, LOOKUP_S)
         list.due_s = now_s + RETRY_S
     else
-        list.lookup, list.due_s = self.about.discover(look_up(list.server.word)), now_s + LOOKUP_S
+        list.due_s = now_s + LOOKUP_S
+        list.lookup = self.about.discover(look_up(list.server.word, self.about.ways))
         if list.lookup then
             return false
         end

@@ -19,12 +19,21 @@ local function complain(text)
     files.write_error(("slatetop: %s\n"):format(text:gsub("[%c\x7f]", "?")))
 end
 
--- Obeys options that print and end; nil when the program goes on.
+-- Writes to standard output. True; or false and the exit code: a reader that has gone is no error.
+local function write_out(text)
+    local ok, why, has_reader_gone = files.write_out(text)
+    if not ok and not has_reader_gone then
+        complain("cannot write: " .. why)
+    end
+    return ok or false, (ok or has_reader_gone) and EXIT.ok or EXIT.output
+end
+
+-- Obeys options that print and end: the exit code; nil when the program goes on.
 local function print_and_leave(options)
     local text = options.help and options_of.help() or options.describe and options_of.describe()
         or options.version and ("slatetop %s\n"):format(build.version)
     if text then
-        return files.write_out(text) and EXIT.ok or EXIT.output
+        return select(2, write_out(text))
     end
 end
 
@@ -56,7 +65,7 @@ local function core_of(options)
     local tape_bytes = TAPES_BYTES // math.max(#options.servers, TAPES_LEAST)
     local about = { access = access, interval_s = options.interval_s, tape_bytes = tape_bytes, rules = rules,
         audit = options.audit_log or require("slate.base.places").path("audit", files.environment) }
-    return { term = term, files = files, link = link,
+    return { term = term, files = files, link = link, write_out = write_out,
         open_session = function(server) return session.new(server, about) end,
         open_replay = function(path) return session.replay(path, about) end }
 end

@@ -1,0 +1,185 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The running console without a terminal: what keys, the pointer and time do.
+require "support.world" -- its interpreter has slate.console.cells
+for _, name in ipairs({ "link", "files" }) do -- modules in C that only slatetop has: nothing here uses them
+    package.loaded["slate.console." .. name] = package.loaded["slate.console." .. name] or {}
+end
+local app_of = require "slate.console.app"
+local options = require "slate.console.options"
+local screens = require "screens"
+local tape = require "slate.console.tape"
+
+describe("slatetop's app", function()
+    local app, term, texts, errors, environment
+
+    -- A session whose model has seen a server.
+    local function session_of(server)
+        local one = screens.model("memcached-1.6.18")
+        one.server = server.name
+        local session = { address = server.name, server = server, model = one, tape = tape.new(), record_name = "",
+            polled = function() end, step = function() end, finish = function() end, due_s = function() end,
+            retry_s = function() end, close = function(self) self.is_closed = true end }
+        session.changes = { begun = {}, words = function() return "" end, take_news = function() end,
+            trial_left_s = function() end, is_busy = function() end, accept_trial = function() end,
+            propose = function() return nil, "nothing to undo" end,
+            begin = function(self, ...) table.insert(self.begun, { ... }) return true end }
+        function session.want(_, wants) session.wants = wants end
+        function session.record_to(_, path) session.record, session.record_name = {}, path return true end
+        function session.record_end() session.record = nil end
+        function session.watch_stream(_, stream, why)
+            session.watch = stream and { log = { stream = stream, note = why or "", lines = {}, shown = 0, lost = 0 } }
+        end
+        session.tape:add(one.now, { at_s = 12, reply_ms = 0.4, wall_s = 1002 })
+        return session
+    end
+
+    local function open(line)
+        local words = {}
+        for word in line:gmatch("%S+") do
+            words[#words + 1] = word
+        end
+        local files = { environment = function(name) return environment[name] end,
+            read = function(path) return texts[path], "No such file or directory", texts[path] == nil end,
+            replace = function(path, text) texts[path] = text return true end,
+            write_error = function(text) errors = errors .. text end }
+        app = app_of.new(assert(options.parse(words, files)), { term = term, files = files,
+            link = { now_s = function() return 12 end }, open_session = session_of })
+        assert(app:start())
+        app:step(12.1, 1002)
+        return app
+    end
+
+    local function press(...)
+        for _, key in ipairs({ ... }) do
+            app:key(key, 12.2)
+            app:draw(12.2)
+        end
+    end
+
+    local function screen()
+        return screens.text(app.grid)
+    end
+
+    local function assert_shows(text)
+        assert.truthy(screen():find(text, 1, true), screen())
+    end
+
+    before_each(function()
+        texts, errors, environment = {}, "", { HOME = "/home/me" }
+        term = { open = function() return true end, size = function() return 80, 24 end, is_ascii = function() end,
+            show = function() end, set_theme = function() return true end, set_mouse = function() end }
+    end)
+
+    it("shows its server, and goes from view to view by keys and clicks", function()
+        open("cache7")
+        press("2")
+        assert_shows("[2 Classes]")
+        press("tab", "backtab", "7")
+        assert_shows("[7 Fleet]")
+        app:pointer("click", 1, 1, 12.2)
+        app:draw(12.2)
+        assert_shows("[1 Overview]")
+        press("X")
+        assert_shows("X does nothing in Overview: F1 lists the keys")
+        press("f1")
+        assert_shows("keys: ")
+        press("escape", "q")
+        assert.is_true(app.is_done)
+    end)
+
+    it("acts on the server under the cursor of Fleet", function()
+        open("a b")
+        app:draw(12.2)
+        assert_shows("2 servers, 2 up")
+        press("s", "down")
+        assert.equal("b:11211", app.open.address)
+        press("m", "up", "u")
+        assert_shows("a:11211: nothing to undo")
+        press("enter")
+        assert_shows("slatetop  a:11211")
+        app:step(12.3, 1002)
+        assert.is_true(app.fleet.sessions[2].wants.inquiries.config, "a marked server tells its settings")
+    end)
+
+    it("sends a reviewed change by a capital S alone", function()
+        open("a")
+        press("t", "enter", "s")
+        assert.same({}, app.open.changes.begun)
+        press("S")
+        local begun = app.open.changes.begun[1]
+        assert.same({ "change", "slab_automove" }, { begun[1], begun[2][1].name })
+        assert.is_false(app.ui.review.is_open)
+    end)
+
+    for words, why in pairs({ ["-r a"] = "read-only: nothing was sent", a = "no room for all that would be sent" }) do
+        it("says why it sends nothing: " .. why, function()
+            open(words)
+            term.size = function() return words == "a" and 39 or 80, 24 end
+            press("t", "S")
+            assert.truthy(app.message:find(why, 1, true), app.message)
+            assert.same({}, app.open.changes.begun)
+        end)
+    end
+
+    it("pauses, and comes back to live", function()
+        open("a")
+        press("space")
+        assert_shows("PAUSED")
+        press("t")
+        assert_shows("this is the past")
+        press("}")
+        assert_shows("no event there")
+        press(".")
+        assert_shows("live 1s")
+    end)
+
+    it("marks a moment, and asks before it records", function()
+        open("a")
+        press("D")
+        assert_shows("marked: d shows what changes")
+        press("R")
+        assert_shows("R again: yes")
+        assert.is_nil(app.open.record)
+        press("R")
+        assert.truthy(app.open.record_name:find("^slatetop%-a%-11211%-%d+%-%d+%.jsonl$"), app.open.record_name)
+        assert_shows("rec")
+        press("R")
+        assert.is_nil(app.open.record)
+    end)
+
+    it("watches one stream after the other, and then none", function()
+        open("a")
+        press("8", "w")
+        assert.equal("evictions", app.open.watch.log.stream)
+        press("w", "w")
+        assert.truthy(app.open.watch.log.note:find("crashes when a store of the binary protocol fails", 1, true))
+        press("w", "w", "w")
+        assert.is_nil(app.open.watch)
+        assert_shows("nothing is watched")
+    end)
+
+    it("saves the operator's choices, if they changed", function()
+        local path = "/home/me/.local/state/slate/slatetop"
+        open("a")
+        app:save_choices()
+        assert.is_nil(texts[path])
+        press("T")
+        app:save_choices()
+        assert.truthy(texts[path]:find("theme = light", 1, true))
+        texts[path] = "theme = pink\n"
+        open("a")
+        app:draw(12.2)
+        assert_shows("slatetop:1: theme can't be 'pink': starting with the defaults")
+    end)
+
+    it("drops a server that left its file, and keeps marks and the cursor on theirs", function()
+        open("a b c")
+        press("s", "G", "m")
+        app.fleet.origins[2] = { list = { server = { is_list = "file" } }, has_left = true }
+        local gone = app.fleet.sessions[2]
+        press("g")
+        app:step(12.3, 1002)
+        assert.is_true(gone.is_closed)
+        assert.same({ [2] = true }, app.ui.fleet.marked)
+    end)
+end)
