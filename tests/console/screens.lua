@@ -8,8 +8,11 @@
 ---     local grid = screens.grid("views.classes", screens.frame(model), 80, 24)
 ---     assert.is_nil(screens.difference("Classes", 80, 24, grid))
 local cells = require "slate.console.cells"
+local fleet_rows = require "slate.console.fleet_rows"
+local latency = require "slate.console.latency"
 local model = require "slate.console.model"
 local snapshot = require "slate.facts.snapshot"
+local view_list = require "slate.console.view_list"
 
 local M = {}
 
@@ -117,34 +120,19 @@ function M.look(server, refreshes)
     return made
 end
 
--- frame and ui --------------------------------------------------------------------------------
+-- the frame -----------------------------------------------------------------------------------
 
 --- The frame of a model, as unit tests have it. fields: replace some.
 function M.frame(of, fields)
-    local has_rows, fleet_rows = pcall(require, "slate.console.fleet_rows")
     local frame = { model = of, live = of, moment_s = 1002, loaded_ratio = 1, fleet_note = "", under_way = "",
         audit_path = "/home/me/audit.log", now_s = 12.4, interval_s = 1, retry_s = 0, wall_s = 1002, message = "",
         is_past = false, is_replay = false, plays = false, is_recorded = false,
-        probes = require("slate.console.latency").new(),
-        servers = has_rows
-            and fleet_rows.compare({ fleet_rows.row(1, { model = of, now_s = 12.4, interval_s = 1 }, 0) }) or {} }
+        probes = latency.new(),
+        servers = fleet_rows.compare({ fleet_rows.row(1, { model = of, now_s = 12.4, interval_s = 1 }, 0) }) }
     for name, value in pairs(fields or {}) do
         frame[name] = value
     end
     return frame
-end
-
---- The operator's choices, at first. view: the index of the open view; modules: of views and overlays whose part is
--- needed (default: all views).
-function M.ui(view, modules)
-    local ui = { view = view or 1, class_is_open = false }
-    for _, name in ipairs(modules or require("slate.console.view_list")) do
-        local module = type(name) == "table" and name or require("slate.console." .. name)
-        if module.state then
-            ui[(type(name) == "table" and name.name:lower() or name):match("[^.]+$")] = module.state()
-        end
-    end
-    return ui
 end
 
 -- reading -------------------------------------------------------------------------------------
@@ -153,7 +141,7 @@ end
 -- screen gives it. ui: optional, the view's first state.
 function M.grid(view, frame, width, height, ui)
     local grid = cells.new(width, height, false)
-    require("slate.console." .. view).draw(frame, ui or M.ui(1, { view }), grid,
+    require("slate.console." .. view).draw(frame, ui or view_list.ui(), grid,
         cells.area(2, 0, height - 4, width))
     return grid
 end

@@ -4,7 +4,6 @@ require "support.world" -- its interpreter has slate.console.cells
 local cells = require "slate.console.cells"
 local help = require "slate.console.overlay.help"
 local keys = require "slate.console.keys"
-local propose = require "slate.console.propose"
 local review = require "slate.console.review"
 local screen = require "slate.console.screen"
 local screens = require "screens"
@@ -61,24 +60,6 @@ local function slated()
     screens.take_details(model, SLATED, 13, 12)
     return model
 end
-
-describe("the screens of Tune, help and review", function()
-    local frame = screens.frame(screens.look("memcached-1.6.18", 20))
-    local OPEN <const> = {
-        Tune = function(ui) ui.view = view_list.index("tune") end, help = help.open,
-        review = function(ui) review.open(ui, propose.move(frame, 12, 4).plan) end,
-    }
-    for name, open in pairs(OPEN) do
-        for _, size in ipairs({ { 80, 24 }, { 160, 50 } }) do
-            it(("%s at %dx%d are as they were reviewed"):format(name, size[1], size[2]), function()
-                local ui, grid = view_list.ui(), cells.new(size[1], size[2], false)
-                open(ui)
-                screen.draw(frame, ui, grid)
-                assert.is_nil(screens.difference(name, size[1], size[2], grid, 0, size[2] - 1))
-            end)
-        end
-    end
-end)
 
 describe("Tune", function()
     it("chooses new values, and reviews them together", function()

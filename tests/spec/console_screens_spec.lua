@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Every view at two sizes, compared cell by cell with its reviewed screen; a change of layout is a diff there.
+-- SCREENS=update writes the files anew.
+require "support.world"
+local cells = require "slate.console.cells"
+local propose = require "slate.console.propose"
+local review = require "slate.console.review"
+local screen = require "slate.console.screen"
+local screens = require "screens"
+local view_list = require "slate.console.view_list"
+
+local SIZES <const> = { { 80, 24 }, { 160, 50 } }
+
+describe("a screen", function()
+    local frame = screens.frame(screens.look("memcached-1.6.18", 20))
+
+    local function compare(name, prepare)
+        for _, size in ipairs(SIZES) do
+            local ui, grid = view_list.ui(), cells.new(size[1], size[2], false)
+            prepare(ui)
+            screen.draw(frame, ui, grid)
+            assert.is_nil(screens.difference(name, size[1], size[2], grid, 0, size[2] - 1))
+        end
+    end
+
+    for index, view in ipairs(view_list.LIST) do
+        it(("of %s is as it was reviewed"):format(view.title), function()
+            compare(view.title, function(ui) view_list.open(ui, index) end)
+        end)
+    end
+
+    it("with help, and with a review, is as it was reviewed", function()
+        compare("help", function(ui) ui.help.is_open = true end)
+        compare("review", function(ui) review.open(ui, propose.move(frame, 12, 4).plan) end)
+    end)
+
+    it("is drawn at any size, of any server, live or not", function()
+        for _, server in ipairs({ "memcached-1.4.25", "memcached-1.6.45-extstore", "memcached-1.6.45-proxy",
+            "slated-0.1" }) do
+            local of = screens.model(server)
+            if server == "slated-0.1" then
+                screens.take_details(of, "slated-0.1-second", 12, 12)
+            end
+            for _, one in ipairs({ screens.frame(of), screens.frame(require("slate.console.model").new("x")) }) do
+                for index = 1, #view_list.LIST do
+                    for _, size in ipairs({ { 10, 3 }, { 60, 15 }, { 250, 60 } }) do
+                        local ui, grid = view_list.ui(), cells.new(size[1], size[2], false)
+                        view_list.open(ui, index)
+                        screen.draw(one, ui, grid)
+                        assert.is_true(#screens.text(grid) > 0)
+                    end
+                end
+            end
+        end
+    end)
+end)
