@@ -1,15 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The actions of keys and of the pointer in the running console. What changes a server goes through
---- slate.console.sending, what moves in time through slate.console.past.
+--- slate.console.sending, what moves in time through slate.console.past. Modules that the first screen does not need
+--- are loaded when they are used.
 local cells = require "slate.console.cells"
 local keys = require "slate.console.keys"
 local past = require "slate.console.past"
-local propose = require "slate.console.propose"
-local question = require "slate.console.question"
 local screen = require "slate.console.screen"
 local sending = require "slate.console.sending"
 local view_list = require "slate.console.view_list"
-local watch_log = require "slate.console.watch_log"
 
 local M = {}
 
@@ -70,13 +68,14 @@ local function next_stream(app, now_s)
         app:report("a recording has no streams", now_s)
         return
     end
-    local now, next_name = session.watch and session.watch.log.stream, watch_log.STREAMS[1]
-    for i, name in ipairs(watch_log.STREAMS) do
+    local streams = require("slate.console.watch_log").STREAMS
+    local now, next_name = session.watch and session.watch.log.stream, streams[1]
+    for i, name in ipairs(streams) do
         if name == now then
-            next_name = watch_log.STREAMS[i + 1]
+            next_name = streams[i + 1]
         end
     end
-    local change = { name = "watch", value = next_name }
+    local question, change = require "slate.console.question", { name = "watch", value = next_name }
     local fault = next_name and question.ask(session.model, "slate.judge.attention", "watch_automove",
         { change = change })[1]
     session:watch_stream(next_name, fault and fault.text)
@@ -106,7 +105,7 @@ local ACTIONS <const> = {
     theme = function(app, now_s) set_theme(app, app.theme % #cells.themes + 1, now_s) end,
     redraw = function(app) app.core.term.redraw() end,
     suspend = function(app) app.core.term.suspend() end,
-    automove = function(app, now_s) return propose.automove(app:frame(now_s)) end,
+    automove = function(app, now_s) return require("slate.console.propose").automove(app:frame(now_s)) end,
     accept_trial = sending.accept_trial,
     undo = function(app, now_s) sending.propose(app, "undo", now_s) end,
     redo = function(app, now_s) sending.propose(app, "redo", now_s) end,

@@ -7,14 +7,10 @@
 local actions = require "slate.console.actions"
 local cells = require "slate.console.cells"
 local fleet = require "slate.console.fleet"
-local fleet_rows = require "slate.console.fleet_rows"
-local health = require "slate.console.health"
-local marked = require "slate.console.marked"
 local model = require "slate.console.model"
 local options_of = require "slate.console.options"
 local past = require "slate.console.past"
 local places = require "slate.base.places"
-local remembered = require "slate.console.remembered"
 local screen = require "slate.console.screen"
 local sending = require "slate.console.sending"
 local server_facts = require "slate.console.server"
@@ -96,15 +92,22 @@ local function show_until_key(app, text)
     app.message_until_s = math.huge
 end
 
--- Takes the choices of the last run. If the file has a mistake, the screen says so, and none is taken.
+-- Choices as the text of their file.
+local function remembered_text(classes, theme)
+    return require("slate.console.remembered").text(classes, theme)
+end
+
+-- Takes the choices of the last run. If the file has a mistake, the screen says so, and none is taken. Without a file
+-- the module is not loaded.
 local function load_remembered(app)
-    local options, files, theme = app.options, app.core.files, nil
+    local options, files = app.options, app.core.files
     local path = places.path("remembered", files.environment)
+    local text, theme, problem, is_missing
     app.remembered_path = not options.no_state and path or nil
     if app.remembered_path then
-        local text, problem, is_missing = settings_file.read(files, path)
+        text, problem, is_missing = settings_file.read(files, path)
         if text then
-            theme, problem = remembered.read(text, path, app.ui.classes)
+            theme, problem = require("slate.console.remembered").read(text, path, app.ui.classes)
         end
         if problem and not is_missing then -- without the folder of the path, which may be as wide as the screen
             local folder = path:match("^.*/")
@@ -116,7 +119,7 @@ local function load_remembered(app)
         show_until_key(app, options.unread)
     end
     app.theme = options.theme or theme or 1
-    app.remembered = remembered.text(app.ui.classes, app.theme)
+    app.first = { theme = app.theme, text = text and remembered_text(app.ui.classes, app.theme) }
 end
 
 -- Opens the recording, or the servers.
@@ -182,7 +185,7 @@ function App:draw(now_s)
     -- While the past is shown, the rows stay if each server has one.
     local is_late = not self.timeline.is_past or #self.rows ~= #self.fleet.sessions
     if is_late and (self:shows_fleet() or view_list.is_open(self.ui, "palette")) then
-        self.rows = fleet_rows.all(self.fleet.sessions, now_s, self.options.interval_s)
+        self.rows = require("slate.console.fleet_rows").all(self.fleet.sessions, now_s, self.options.interval_s)
     end
     actions.follow_row(self, false)
     screen.draw(self:frame(now_s), self.ui, self.grid)
@@ -197,9 +200,9 @@ local function step_session(app, session, is_marked, now_s)
     local wants = { inquiries = {}, unhurried = {}, curves_first = {}, orders = {} }
     if is_open and not app.timeline.is_past then -- a paused screen keeps its answers
         wants = screen.wants(app.ui)
-        health.wants(session.model, now_s, wants)
+        require("slate.console.health").wants(session.model, now_s, wants)
     end
-    for _, name in ipairs(is_marked and marked.INQUIRIES or {}) do
+    for _, name in ipairs(is_marked and require("slate.console.marked").INQUIRIES or {}) do
         wants.inquiries[name] = true
     end
     session:want(wants, now_s)
@@ -274,13 +277,18 @@ end
 --- Saves the choices if they changed. A console without changes leaves no file, and does not undo another console's
 --- choices.
 function App:save_choices()
-    local text = remembered.text(self.ui.classes, self.theme)
-    if self.remembered_path and text ~= self.remembered then
-        local ok, problem = self.core.files.replace(self.remembered_path, text)
-        if not ok then
-            self.core.files.write_error(("slatetop: cannot remember what you chose in %s: %s\n"):format(
-                self.remembered_path, problem))
-        end
+    if not self.remembered_path then
+        return
+    end
+    local first = self.first.text or remembered_text(view_list.module("classes").state(), self.first.theme)
+    local text = remembered_text(self.ui.classes, self.theme)
+    local ok, problem = true, nil
+    if text ~= first then
+        ok, problem = self.core.files.replace(self.remembered_path, text)
+    end
+    if not ok then
+        self.core.files.write_error(("slatetop: cannot remember what you chose in %s: %s\n"):format(
+            self.remembered_path, problem))
     end
 end
 

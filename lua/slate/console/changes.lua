@@ -4,8 +4,6 @@
 --- end. The rules are in slate.act.acting; this hands it the model and replies, and hands out its lines.
 ---
 --- It belongs to one session, so a trial goes on while another server is on the screen. Times are of slate.base.clock.
-local acting = require "slate.act.acting"
-local change = require "slate.console.change"
 local clock = require "slate.base.clock"
 local server = require "slate.console.server"
 
@@ -57,8 +55,8 @@ end
 -- Calls a method. If it fails, every change and trial ends, the news has the reason, and so has the second result.
 local function call(changes, method, ...)
     local model = changes.model
-    changes.acting = changes.acting or acting.new({ server = model.server, observer = model.observer,
-        record = record_of(changes.audit_path) })
+    changes.acting = changes.acting or require("slate.act.acting").new({ server = model.server,
+        observer = model.observer, record = record_of(changes.audit_path) })
     local results = table.pack(pcall(changes.acting[method], changes.acting, ...))
     if results[1] then
         take_notes(changes)
@@ -90,7 +88,7 @@ function Changes:begin(kind, plan, terms)
         return nil, "no connection: nothing was sent"
     end
     for _, one in ipairs(kind == "change" and plan or {}) do
-        local why = change.why_not(model, one)
+        local why = require("slate.console.change").why_not(model, one)
         if why then
             return nil, why
         end

@@ -6,7 +6,6 @@ local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local question = require "slate.console.question"
 local server = require "slate.console.server"
-local view = require "slate.judge.view"
 
 local M = {}
 
@@ -92,7 +91,7 @@ local function add_hits(add, model)
 end
 
 local function add_others(add, model)
-    local open, most = view.connections(model.now)
+    local open, most = require("slate.judge.view").connections(model.now)
     if open and most then
         add("good", ("%d of %d connections"):format(open, most))
     end

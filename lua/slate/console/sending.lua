@@ -1,8 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Changes of the console: from the review to the server, and back.
-local changes_of = require "slate.console.changes"
-local marked = require "slate.console.marked"
-local review = require "slate.console.review"
+--- Changes of the console: from the review to the server, and back. Modules that the first screen does not need are
+--- loaded when they are used.
 local units = require "slate.base.units"
 local view_list = require "slate.console.view_list"
 
@@ -30,6 +28,7 @@ end
 -- Sends the change to each marked server that has other values. When one refuses now, those before it are changed and
 -- the others are not.
 local function send_to_marked(app, now_s)
+    local marked = require "slate.console.marked"
     local one, sent = app.ui.review, 0
     local changed, why = marked.check(app:frame(now_s), app.ui, one.plan)
     if not changed then
@@ -88,8 +87,9 @@ function M.review(app, plan, now_s)
         app:report(app.replay and "a recording can't be changed" or PAST, now_s)
         return
     end
+    local marked = require "slate.console.marked"
     local is_for_marked = app:shows_fleet() and marked.count(app.ui) > 0 and marked.takes(plan)
-    review.open(app.ui, plan, "change", nil, is_for_marked)
+    require("slate.console.review").open(app.ui, plan, "change", nil, is_for_marked)
 end
 
 --- Opens the review of the plan that takes the last change back (kind "undo"), or makes it again ("redo").
@@ -107,7 +107,7 @@ function M.propose(app, kind, now_s)
     elseif app.timeline.is_past then
         app:report(PAST, now_s)
     else
-        review.open(app.ui, taken.changes, kind, taken.title)
+        require("slate.console.review").open(app.ui, taken.changes, kind, taken.title)
     end
 end
 
@@ -140,7 +140,7 @@ function M.leave(app)
         app.core.files.write_error(("slatetop: %s: %s\n"):format(session.model.server, text))
     end
     local now_s = link.now_s()
-    local until_s = now_s + changes_of.LEAVE_S
+    local until_s = now_s + require("slate.console.changes").LEAVE_S
     for _, session in ipairs(app.fleet.sessions) do
         local changes = session.changes
         local had_trial = changes:has_trial()
