@@ -6,16 +6,6 @@ local settings_change = require "slate.facts.settings_change"
 
 local M = {}
 
---- The parts of the settings that are the same for every server: a list of { name, label, term }.
-function M.all()
-    local list = {}
-    for i, row in ipairs(settings.ROWS) do
-        list[i] = { name = row.name, label = row.label, term = row.term or row.name }
-    end
-    list[#list + 1] = settings.row("lru_tune")
-    return list
-end
-
 -- Settings that `stats settings` does not show, or not completely.
 local SHOWN_ELSEWHERE <const> = { policy = true, class_policy = true, geometry = true, slab_geometry_rate = true,
     sample_rate = true }

@@ -24,10 +24,10 @@ local LABEL_X <const>, NOW_X <const>, NEW_X <const>, SOURCE_X <const>, NOTE_X <c
 local NARROW_WIDTH <const>, NARROW_NEW_X <const>, NARROW_NOW_WIDTH <const> = 60, 30, 8
 local PANEL_ROWS <const>, SCREEN_ROWS <const>, TYPED_BYTES <const> = 8, 10, 159
 
---- cursor: a row; names: of the rows last drawn; wanted: new values by name, not yet sent; while one is typed: edits,
---- typed and typed_why (why `typed` was refused; "" after the next key).
+--- cursor: a row; rows: those last drawn; wanted: new values by name, not yet sent; while one is typed: edits, typed
+--- and typed_why (why `typed` was refused; "" after the next key).
 function M.state()
-    return { cursor = 1, top = 1, names = {}, wanted = {}, edits = false, typed = "", typed_why = "" }
+    return { cursor = 1, top = 1, rows = {}, wanted = {}, edits = false, typed = "", typed_why = "" }
 end
 
 --- Drops all wanted values, after they were sent, or when another server is opened.
@@ -45,10 +45,7 @@ local function rows_of(frame, ui)
             end
         end
     end
-    tune.cursor, tune.names = keys.step(tune.cursor, 0, #rows), {}
-    for i, row in ipairs(rows) do
-        tune.names[i] = row.name
-    end
+    tune.cursor, tune.rows = keys.step(tune.cursor, 0, #rows), rows
     return rows
 end
 
@@ -64,10 +61,10 @@ for _, name in ipairs(settings.TUNE) do
     IS_LRU[name] = true
 end
 
--- The change of a setting. class_policy is for the class under the cursor in Classes.
-local function change_of(ui, name, value)
-    local of_class = name == "class_policy" and (" %d"):format(ui.classes.cursor or 0) or ""
-    return { name = name, value = value .. of_class }
+-- The change of a row to a value (default: the wanted one). class_policy is for the class under the cursor in Classes.
+local function change_of(ui, row, value)
+    local of_class = row.name == "class_policy" and (" %d"):format(ui.classes.cursor or 0) or ""
+    return { name = row.name, value = (value or ui.tune.wanted[row.name]) .. of_class }
 end
 
 -- The one change that sets the four values of lru tune: together they cannot be in each other's way.
@@ -85,7 +82,7 @@ local function plan_of(ui, rows)
     local plan, lru = {}, {}
     for _, row in ipairs(rows) do
         local changes = IS_LRU[row.name] and lru or plan
-        changes[#changes + 1] = is_changed(ui, row) and change_of(ui, row.name, ui.tune.wanted[row.name]) or nil
+        changes[#changes + 1] = is_changed(ui, row) and change_of(ui, row) or nil
     end
     if #lru > 0 then
         table.insert(plan, 1, #lru > 1 and lru_change(ui, rows) or lru[1])
@@ -192,7 +189,7 @@ local function draw_panel(frame, ui, grid, area, row)
     local left = cells.area(area.y + 1, area.x, area.height - 2, area.width)
     grid:rule(area.y, area.x, area.width, row.label)
     if changed then
-        local forecast = change.forecast(model, change_of(ui, row.name, ui.tune.wanted[row.name]))
+        local forecast = change.forecast(model, change_of(ui, row))
         put_text(grid, left, cells.STRONG, change.forecast_of(forecast, "expects"))
     end
     put_whole_row(grid, left, row, changed)
@@ -274,7 +271,7 @@ local function why_unsound(frame, ui, row)
     if typed == row.now then
         return nil
     elseif not IS_LRU[row.name] then
-        return change.why_not(frame.model, change_of(ui, row.name, typed))
+        return change.why_not(frame.model, change_of(ui, row, typed))
     end
     local number = tonumber(typed)
     if not (number and number >= row.least and number <= row.most) then
@@ -312,8 +309,8 @@ M.click = list.click "tune"
 --- The terms of the settings last drawn, and which is under the cursor.
 function M.terms(ui)
     local terms = {}
-    for i, name in ipairs(ui.tune.names) do
-        terms[i] = change.term(name)
+    for i, row in ipairs(ui.tune.rows) do
+        terms[i] = change.term(row.name)
     end
     return terms, ui.tune.cursor
 end
@@ -323,10 +320,9 @@ function M.wants(ui, wants)
     for _, name in ipairs({ "moves", "whatif", "geometry" }) do
         wants.inquiries[name] = true
     end
-    local name = ui.tune.names[ui.tune.cursor]
-    local wanted = name and ui.tune.wanted[name]
-    if wanted then
-        change.add_wants(change_of(ui, name, wanted), wants)
+    local row = ui.tune.rows[ui.tune.cursor]
+    if row and is_changed(ui, row) then
+        change.add_wants(change_of(ui, row), wants)
     end
 end
 
