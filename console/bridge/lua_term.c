@@ -148,6 +148,12 @@ static int term_call_pointer(lua_State *L) {
     return 3;
 }
 
+/* catch_interrupts(): without a terminal, signal() has those that end the program */
+static int term_call_catch_interrupts(lua_State *L) {
+    lua_pushboolean(L, term_catch_interrupts());
+    return 1;
+}
+
 /* signal() -> "winch", "int" (for all that end the program), or nil */
 static int term_call_signal(lua_State *L) {
     int number = term_signal();
@@ -172,6 +178,7 @@ static const luaL_Reg functions[] = {
     {"is_gone", term_call_is_gone},
     {"key", term_call_key},
     {"pointer", term_call_pointer},
+    {"catch_interrupts", term_call_catch_interrupts},
     {"signal", term_call_signal},
     {NULL, NULL},
 };

@@ -411,6 +411,12 @@ bool term_is_gone(void) {
     return poll(&polled, 1, 0) > 0 && (polled.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
+bool term_catch_interrupts(void) {
+    struct sigaction action = {.sa_handler = term_on_loop_signal, .sa_flags = SA_RESTART};
+    return pipe2(term.signal_pipe, O_CLOEXEC | O_NONBLOCK) == 0 &&
+           sigaction(SIGINT, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0;
+}
+
 int term_signal_fd(void) {
     return term.signal_pipe[0];
 }

@@ -71,6 +71,8 @@ uint32_t term_key(void);
 /* True when the terminal is gone: every read reports the end. */
 bool term_is_gone(void);
 
+/* Without a terminal: SIGINT and SIGTERM become signals of term_signal. False with errno. */
+bool term_catch_interrupts(void);
 int term_signal_fd(void);
 /* The next signal seen: SIGINT, SIGTERM, SIGHUP or SIGWINCH; 0 when none waits. */
 int term_signal(void);

@@ -186,6 +186,10 @@ uint32_t term_key(void) {
     return word != NULL ? key_of(word) : KEY_NONE;
 }
 
+bool term_catch_interrupts(void) {
+    return true;
+}
+
 int term_signal_fd(void) {
     return -1;
 }

@@ -179,6 +179,11 @@ describe("slatetop in a terminal", function()
     assert.truthy(output:find("use %-b"))
   end)
 
+  it("ends batch mode with 130 when a signal interrupts it", function()
+    local _, code = tui.run(("timeout --preserve-status 1 %s -b -n 1000 %s"):format(tui.slatetop, server.address))
+    assert.equal(130, code)
+  end)
+
   it("prints its version and its options", function()
     local output, code = tui.run(tui.slatetop .. " --version")
     assert.equal(0, code)

@@ -10,7 +10,7 @@ local tape = require "slate.console.tape"
 local EXIT <const> = options.EXIT
 
 describe("slatetop's batch mode", function()
-    local out, errors, now_s, can_write, sessions
+    local out, errors, now_s, can_write, sessions, signal
 
     -- A server with a figure a second; dead: it does not answer.
     local function session_of(server)
@@ -50,10 +50,11 @@ describe("slatetop's batch mode", function()
         local link = { now_s = function() return now_s end, wall_s = function() return 1000 + now_s end,
             wait = function() now_s = now_s + 0.5 return now_s, 1000 + now_s end }
         return batch.run(assert(options.parse(words, files)), { files = files, link = link, write_out = write_out,
-            term = { signal = function() end }, open_session = session_of, open_replay = replay_of })
+            term = { catch_interrupts = function() end, signal = function() return signal end },
+            open_session = session_of, open_replay = replay_of })
     end
 
-    before_each(function() out, errors, now_s, can_write, sessions = "", "", 0.5, true, {} end)
+    before_each(function() out, errors, now_s, can_write, sessions, signal = "", "", 0.5, true, {}, nil end)
 
     it("prints as many snapshots of each server as it should, with rates, and closes the server", function()
         assert.equal(EXIT.ok, run("-b -n 3 a b"))
@@ -66,6 +67,12 @@ describe("slatetop's batch mode", function()
         assert.equal(EXIT.no_server, run("-b a dead"))
         assert.equal("slatetop: cannot connect\n", errors)
         assert.truthy(out:find("items, ", 1, true))
+    end)
+
+    it("ends when a signal interrupts it", function()
+        signal = "int"
+        assert.equal(EXIT.interrupted, run("-b -n 3 a"))
+        assert.equal("", out)
     end)
 
     it("ends when it cannot write", function()

@@ -257,6 +257,7 @@ function Batch:run_servers()
             return EXIT.output
         end
     end
+    core.term.catch_interrupts()
     local now_s, wall_s = core.link.now_s(), core.link.wall_s()
     self.states, self.first_limit_s = {}, now_s + FIRST_REPLY_S + options.interval_s
     while not self:turn(watched, now_s, wall_s) do

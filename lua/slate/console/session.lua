@@ -136,13 +136,6 @@ function Session:record_end()
     end
 end
 
---- The last complete snapshot as a line of a recording, without the newline; nil before the first.
-function Session:line(wall_s)
-    if self.texts then
-        return require("slate.facts.record_line").whole(self.texts, about_line(self, wall_s))
-    end
-end
-
 --- Takes a sample of the recording.
 function Session:load_sample(one)
     local wall_s = one.time_s

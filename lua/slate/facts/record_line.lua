@@ -78,22 +78,12 @@ function M.drop_known(one, known)
     return known
 end
 
---- For slatetop: a snapshot as a whole line. texts: the server's answers by group of `stats` ("", "slabs", "items",
+--- For slatetop: the next line of a recording. texts: the server's answers by group of `stats` ("", "slabs", "items",
 -- "settings"); about: as for slate.facts.snapshot.build.
-function M.whole(texts, about)
-    return snapshot.encode(snapshot.build(texts, about))
-end
-
---- For slatetop: the next line of a recording.
 function Chain:next(texts, about)
     local one = snapshot.build(texts, about)
     self.settings = M.drop_known(one, self.settings)
     return self:encode(one)
-end
-
---- For slatetop: the last snapshot that was read, as a whole line; nil before the first.
-function Chain:shown()
-    return self.last and snapshot.encode(self.last)
 end
 
 return M
