@@ -108,7 +108,7 @@ local KEYS <const> = {
 }
 
 local OWN <const> = "rules" -- the label of findings by an operator's own rules
-local MOST_SENTENCES <const> = 14 -- as in console/brain/brain.h
+local MOST_SENTENCES <const> = 14
 
 -- Memory held beyond the limit comes back: on slated with fewer classes, on memcached with a page moved to the pool,
 -- which has a row in the view of pages.
