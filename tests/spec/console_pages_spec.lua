@@ -48,7 +48,7 @@ describe("the map of pages", function()
     it("begins on the class that starves", function()
         local ui, frame = new_ui(), changed(function(classes)
             classes[3].free_chunks = 3 * classes[3].chunks_per_page
-            classes[12].evicted = classes[12].evicted + 100
+            classes[12].evicted = classes[12].evicted + 6000
         end)
         screens.go_on(frame.model, 2)
         drawn(frame, ui)

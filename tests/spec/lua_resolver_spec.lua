@@ -101,7 +101,7 @@ describe("servers of a file", function()
         local recording = '{"schema":"slate/snapshot/1","time_s":%d,"server":"\\u001b]0;x\\u0007","general":{},'
             .. '"classes":[]}\n'
         server.write_file(ctl.folder .. "/day", recording:format(1) .. recording:format(2))
-        for words, want in pairs({ ["file:" .. ctl.folder .. "/fleet"] = "'ho?]0;x?st???1m:1' is not",
+        for words, want in pairs({ ["file:" .. ctl.folder .. "/fleet"] = "'ho?]0;x?st??1m:1' is not",
             ["--replay " .. ctl.folder .. "/day"] = "?]0;x?" }) do
             local told = tui.batch(ctl.folder, "-b -n 1 " .. words)
             assert.falsy(told:find("[%z\1-\9\11-\31\127]"), told)

@@ -11,6 +11,7 @@ local Alarms = {}
 Alarms.__index = Alarms
 Alarms.__name = "slate.console.alarms"
 
+--- No alarm is raised yet.
 function M.new()
     return setmetatable({ states = {} }, Alarms)
 end

@@ -9,6 +9,7 @@ local fleet = require "slate.console.fleet"
 local health = require "slate.console.health"
 local json = require "slate.base.json"
 local metrics = require("slate.console.model").METRICS
+local printable = require("slate.wire.request").printable
 local server_facts = require "slate.console.server"
 local snapshot = require "slate.facts.snapshot"
 local timeline = require "slate.console.timeline"
@@ -146,7 +147,7 @@ local Batch = {}
 Batch.__index = Batch
 
 function Batch:complain(text)
-    self.core.files.write_error(("slatetop: %s\n"):format(text))
+    self.core.files.write_error(("slatetop: %s\n"):format(printable(text)))
 end
 
 -- Writes a sample in the options' format. False when standard output takes no more.
@@ -286,7 +287,7 @@ function Batch:run_replay()
     while session:loaded_ratio() < 1 do
         session:step(0)
     end
-    local line, tape = timeline.new(), session.tape
+    local line, tape = timeline.new(true), session.tape
     line:hold(tape)
     if options.at_s then
         line:seek_from_start(tape, options.at_s)

@@ -7,6 +7,8 @@
 local address = require "slate.console.address"
 local lists = require "slate.wire.lists"
 
+local printable = require("slate.wire.request").printable
+
 local M = {}
 
 local MOST_SERVERS <const>, MOST_LISTS <const> = 128, 8
@@ -136,7 +138,7 @@ function Fleet:step_list(list, now_s)
         end
         list.note, list.due_s = "cannot start the look-up of a list of servers", now_s + RETRY_S
     end
-    list.note = list.note and list.note:gsub("%c", "?") -- it may quote words of a file
+    list.note = list.note and printable(list.note) -- it may quote words of a file
     return true
 end
 

@@ -26,6 +26,7 @@ function M.word(tone)
     return TONES[tone or "plain"].word
 end
 
+--- The mark of a tone, which says the same without colour.
 function M.mark(tone)
     return TONES[tone or "plain"].mark
 end

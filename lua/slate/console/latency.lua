@@ -4,7 +4,7 @@ local M = {}
 
 --- A log keeps so many.
 M.SAMPLES = 600
---- Upper limits of the counts, in microseconds; one more count has no limit.
+-- Upper limits of the counts, in microseconds; one more count has no limit.
 M.LIMITS_US = { 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000 }
 
 local Log = {}

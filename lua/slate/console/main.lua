@@ -4,6 +4,7 @@ local build = require "slate.console.build"
 local files = require "slate.console.files"
 local link = require "slate.console.link"
 local options_of = require "slate.console.options"
+local printable = require("slate.wire.request").printable
 local term = require "slate.console.term"
 
 local M = {}
@@ -16,7 +17,7 @@ local TAPES_BYTES <const>, TAPES_LEAST <const> = 192 << 20, 8
 
 -- Control characters of a file or a server do not reach the terminal.
 local function complain(text)
-    files.write_error(("slatetop: %s\n"):format(text:gsub("[%c\x7f]", "?")))
+    files.write_error(("slatetop: %s\n"):format(printable(text)))
 end
 
 -- Writes to standard output. True; or false and the exit code: a reader that has gone is no error.

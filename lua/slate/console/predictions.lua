@@ -15,6 +15,7 @@ local Predictions = {}
 Predictions.__index = Predictions
 Predictions.__name = "slate.console.predictions"
 
+--- No predictions, and no orders.
 function M.new()
     return setmetatable({ wanted = {}, requested = 0, stamp = 0 }, Predictions)
 end

@@ -28,11 +28,11 @@ local function inputs(model, about)
 end
 
 -- The results of module.name(...); or nil and the error's words. A module that has failed judges no more.
-local function call(model, module, name, ...)
+local function call(model, judge, name, ...)
     if model.failure then
         return nil, model.failure
     end
-    local results = table.pack(pcall(function(...) return require(module)[name](...) end, ...))
+    local results = table.pack(pcall(function(...) return require(judge)[name](...) end, ...))
     if not results[1] then
         return nil, tostring(results[2])
     end
@@ -42,8 +42,8 @@ end
 --- The sentences of a judge's function (observer, replies) -> list. about (optional): class_id; is_past (a missing
 -- answer will not come); change ({ from, to, pages } or { name, value }) and outlook (the server's prediction of it, a
 -- text).
-function M.ask(model, module, name, about)
-    local sentences, problem = call(model, module, name, model.observer, inputs(model, about or {}))
+function M.ask(model, judge, name, about)
+    local sentences, problem = call(model, judge, name, model.observer, inputs(model, about or {}))
     if type(sentences) ~= "table" then
         return { { tone = "bad", text = "not judged: " .. (problem or "an answer without sentences") } }
     end

@@ -19,6 +19,7 @@ local M = { name = "review", scope = "review" }
 local BOX_WIDTH <const>, LABEL_WIDTH <const>, VALUE_BYTES <const> = 76, 12, 15
 local POOL <const> = 0
 
+--- A closed review.
 function M.state()
     return { is_open = false, is_seen = false }
 end
@@ -35,6 +36,7 @@ function M.open(ui, plan, kind, title, is_for_marked)
         field = #plan == 1 and plan[1].pages and 3 or 1 }
 end
 
+--- Adds the answers that the review reads.
 function M.wants(ui, wants)
     change.add_settings(wants)
     for _, one in ipairs(ui.review.plan) do

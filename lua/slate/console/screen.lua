@@ -7,7 +7,7 @@ local view_list = require "slate.console.view_list"
 
 local M = {}
 
---- The smallest screen that is drawn; on a smaller one, one line says so.
+-- The smallest screen that is drawn; on a smaller one, one line says so.
 M.LEAST_WIDTH, M.LEAST_HEIGHT = 40, 10
 
 local WIDE_BAR_FROM <const> = 110 -- columns, from which on the key bar names all keys of a command

@@ -7,6 +7,7 @@ local connection = require "slate.console.connection"
 local link = require "slate.console.link"
 local model = require "slate.console.model"
 local poller = require "slate.console.poller"
+local printable = require("slate.wire.request").printable
 local recording = require "slate.console.recording"
 local tape = require "slate.console.tape"
 local watch = require "slate.console.watch"
@@ -64,10 +65,11 @@ function M.replay(path, about)
         reader:close()
         return nil, ("%s is not a recording: %s"):format(path, problem or "it is empty")
     end
-    local session = setmetatable({ address = first.server or "", is_replay = true, reader = reader,
+    local address = printable(first.server or "") -- a recording may hold anything
+    local session = setmetatable({ address = address, is_replay = true, reader = reader,
         alarms = alarms.new(), bad_lines = bad_lines, tape = tape.new(REPLAY_TAPE_SAMPLES, REPLAY_TAPE_BYTES),
         -- the screen shows moments, by their own models
-        model = model.new(first.server or "", { samples = 1, rules = about.rules }) }, Session)
+        model = model.new(address, { samples = 1, rules = about.rules }) }, Session)
     session.model:set_link("up", "", first.time_s)
     session:load_sample(first)
     return session

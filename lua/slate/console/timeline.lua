@@ -8,7 +8,7 @@ local model = require "slate.console.model"
 
 local M = {}
 
---- Samples before the moment: for 100 s, and for the widest graph.
+-- Samples before the moment: for 100 s, and for the widest graph.
 M.LEAST, M.MOST = 110, 400
 
 local JUDGED <const>, EVERY <const> = 20, 5
@@ -19,9 +19,10 @@ Timeline.__index = Timeline
 Timeline.__name = "slate.console.timeline"
 
 --- A timeline that is live. Fields: is_past (the screen shows sample `index`; else the newest), wall_s (the time of day
--- of this sample), plays (steps by itself, at the pace of the samples; due_s: the time of the next step).
-function M.new()
-    return setmetatable({ is_past = false, plays = false }, Timeline)
+-- of this sample), plays (steps by itself, at the pace of the samples; due_s: the time of the next step). judges_all:
+-- every sample is judged, for a caller who may take the time.
+function M.new(judges_all)
+    return setmetatable({ is_past = false, plays = false, judges_all = judges_all }, Timeline)
 end
 
 --- Goes back to live; forgets the moment.
@@ -112,7 +113,7 @@ end
 
 local function feed(timeline, tape, index)
     local back = timeline.index - index
-    local is_unjudged = back > JUDGED and back % EVERY ~= 0
+    local is_unjudged = not timeline.judges_all and back > JUDGED and back % EVERY ~= 0
     local one, about = tape:read(index, is_unjudged and model.CLASS_FIELDS or nil)
     if one then
         about.is_unjudged = is_unjudged

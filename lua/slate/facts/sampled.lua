@@ -25,10 +25,10 @@ local function number_of(name, text)
     return type(value) == "number" and value or nil
 end
 
--- Appends a point, if it is beyond the last one and a ratio.
+-- Appends a point; without a ratio it is left out.
 local function add_point(points, at, text)
-    local ratio, last = number_of("", text), points[#points]
-    if at and at > (last and last[1] or 0) and ratio and ratio >= 0 and ratio <= 1 then
+    local ratio = number_of("", text)
+    if at and ratio and ratio >= 0 and ratio <= 1 then
         points[#points + 1] = { at, ratio }
     end
 end
@@ -37,6 +37,16 @@ end
 local function add_band(point, at, band)
     if point and point[1] == at and band then
         point[3], point[4] = math.max(0, point[2] - band), math.min(1, point[2] + band)
+    end
+end
+
+-- Sorts points; of two at one place the first one in the sorted list stays.
+local function ascend(points)
+    table.sort(points, function(a, b) return a[1] < b[1] end)
+    for i = #points, 2, -1 do
+        if points[i][1] == points[i - 1][1] then
+            table.remove(points, i)
+        end
     end
 end
 
@@ -70,6 +80,8 @@ function M.parse_curve(lines)
         local band = curve[("band_x%g"):format(size[1])]
         add_band(size, size[1], band)
     end
+    ascend(curve.points)
+    ascend(curve.sizes)
     curve.used_bytes = curve.used_bytes or curve.bytes
     return curve
 end

@@ -116,7 +116,7 @@ function KEYS.held(one)
     if one.over.is_by_classes then
         return one.now.slated and "5" or nil
     end
-    return not one.now.slated and one.now.settings.slab_reassign ~= false and "3" or nil
+    return not one.now.slated and (one.now.settings or {}).slab_reassign ~= false and "3" or nil
 end
 
 -- Few hits have the key of slatectl doctor's advice: a class that starves comes first; a curve helps only if the server
@@ -136,7 +136,7 @@ end
 
 -- Adds a sentence if the server cannot move pages, or does not.
 local function add_automove(list, one, starves)
-    if one.now.settings.slab_reassign == false then
+    if (one.now.settings or {}).slab_reassign == false then
         list[#list + 1] = { text = "slab_reassign is off: pages stay where they are until a restart", tone = "warn" }
     elseif starves and view.automove_mode(one.now) == "off" then
         list[#list + 1] = { text = "automove is off, so only you move pages", tone = "warn", key = "t" }
@@ -395,7 +395,7 @@ function M.automove_reasons(one, replies)
     end
     if not one.now then
         add("Nothing is known about the server yet.")
-    elseif one.now.settings.slab_reassign == false then
+    elseif (one.now.settings or {}).slab_reassign == false then
         add("Pages cannot move: the server runs with slab_reassign off. Start it with -o slab_reassign.", "bad")
     elseif one.now.slated then
         of_slated(add, one, replies)
