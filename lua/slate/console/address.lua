@@ -5,6 +5,9 @@ local lists = require "slate.wire.lists"
 
 local M = {}
 
+--- Servers that a console watches at most.
+M.MOST_SERVERS = 128
+
 local ADDRESS_BYTES <const>, SOCKET_PATH_BYTES <const> = 255, 107
 local DEFAULT <const> = "127.0.0.1"
 

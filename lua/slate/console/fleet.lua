@@ -11,7 +11,7 @@ local printable = require("slate.wire.request").printable
 
 local M = {}
 
-local MOST_SERVERS <const>, MOST_LISTS <const> = 128, 8
+local MOST_SERVERS <const>, MOST_LISTS <const> = address.MOST_SERVERS, 8
 local AGAIN_S <const> = { dns = 60, file = 2 }
 local RETRY_S <const> = 5
 local LOOKUP_S <const> = 20 -- then a lookup is given up: the system tries several name servers, 5 s each

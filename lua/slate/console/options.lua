@@ -9,7 +9,6 @@ local settings_file = require "slate.console.settings_file"
 
 local M = {}
 
-M.MOST_SERVERS = 128
 local LEAST_S <const>, MOST_S <const>, MOST_SNAPSHOTS <const> = 0.1, 3600, 1000000
 local CREDENTIALS_BYTES <const>, TLS_PATH_BYTES <const> = 249, 511
 local MOUSE <const> = { "auto", "yes", "no" }
@@ -29,8 +28,8 @@ local EXIT_ROWS <const> = {
 
 -- Takes a server or a list of servers by its address.
 local function add_address(options, text)
-    if #options.servers == M.MOST_SERVERS then
-        return nil, ("at most %d servers: '%.80s' is too many"):format(M.MOST_SERVERS, text)
+    if #options.servers == address.MOST_SERVERS then
+        return nil, ("at most %d servers: '%.80s' is too many"):format(address.MOST_SERVERS, text)
     end
     local server, problem = address.parse(text)
     options.servers[#options.servers + 1] = server
