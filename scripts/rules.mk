@@ -9,7 +9,7 @@ $B/bin/slatectl: scripts/slatectl Makefile
 ##@ check and hand out
 lint: ## layers, circles, luacheck, shellcheck and the man pages
 	@$(MAKE_J) all && scripts/lint $B
-analyze: $(POLICY_INC) $(EXPORTER_INC) $(EXPLAIN_INC) $(BRAIN_INC) ## gcc -fanalyzer, cppcheck, and clang's warnings
+analyze: $(POLICY_INC) $(EXPORTER_INC) $(EXPLAIN_INC) $(MODULES_INC) ## gcc -fanalyzer, cppcheck, and clang's warnings
 	@scripts/bootstrap ci && scripts/analyze $B
 pictures: all ## the pictures of the README anew, from the real programs (two minutes; wants tmux, gnuplot)
 	@scripts/pictures/make $B man/pictures

@@ -101,10 +101,11 @@ static struct client *link_check_client(lua_State *L) {
 static void link_copy_field(lua_State *L, const char *field, char *out, size_t out_bytes) {
     lua_getfield(L, 1, field);
     const char *text = lua_isnil(L, -1) ? "" : lua_tostring(L, -1);
-    if (text == NULL || strlen(text) >= out_bytes) {
+    if (text != NULL && strlen(text) < out_bytes) {
+        strcpy(out, text);
+    } else {
         luaL_error(L, "the %s of the server is too long", field);
     }
-    strcpy(out, text);
     lua_pop(L, 1);
 }
 

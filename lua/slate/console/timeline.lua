@@ -18,9 +18,9 @@ local Timeline = {}
 Timeline.__index = Timeline
 Timeline.__name = "slate.console.timeline"
 
---- A timeline that is live. Fields: is_past (the screen shows sample `index`; else the newest), wall_s (the time of day
--- of this sample), plays (steps by itself, at the pace of the samples; due_s: the time of the next step). judges_all:
--- every sample is judged, for a caller who may take the time.
+--- A timeline that is live. judges_all: every sample is judged, for a caller that need not be quick. Fields: is_past
+-- (the screen shows sample `index`; else the newest), wall_s (the time of day of this sample), plays (steps by itself,
+-- at the pace of the samples; due_s: the time of the next step).
 function M.new(judges_all)
     return setmetatable({ is_past = false, plays = false, judges_all = judges_all }, Timeline)
 end
