@@ -66,10 +66,10 @@ for _, list in ipairs({ M.METRICS, M.CLASS_METRICS }) do
     end
 end
 
---- The statistics of a class that graphs and means are made from.
-M.CLASS_FIELDS = { "id", "chunk_size", "total_pages" }
+--- Those that are rates; and the statistics of a class that graphs and means are made from.
+M.CLASS_RATES, M.CLASS_FIELDS = {}, { "id", "chunk_size", "total_pages" }
 for _, row in ipairs(M.CLASS_METRICS) do
-    M.CLASS_FIELDS[#M.CLASS_FIELDS + 1] = row.source
+    M.CLASS_RATES[#M.CLASS_RATES + 1], M.CLASS_FIELDS[#M.CLASS_FIELDS + 1] = row.source and row, row.source
 end
 
 --- The words of a class's state (of slate.judge.view) on the screen.
@@ -130,9 +130,10 @@ local function compute_rates(model, span_s)
     local gets, hits = metrics.gets or 0, metrics.hits or -1
     metrics.hit_ratio = gets > 0 and hits >= 0 and math.min(hits / gets, 1) or nil
     for id, class in pairs(model.classes) do
-        local was, rates = model.classes_before[id] or {}, {}
-        for _, row in ipairs(M.CLASS_METRICS) do
-            rates[row.name] = row.source and rate(rise(was[row.source], class[row.source]), span_s)
+        local before_it, rates = model.classes_before[id] or {}, {}
+        for _, row in ipairs(M.CLASS_RATES) do
+            local was, is = before_it[row.source], class[row.source]
+            rates[row.name] = was and is and (is >= was and (is - was) / span_s or M.RESET) or nil
         end
         model.class_metrics[id] = rates
     end

@@ -12,7 +12,7 @@ local M = {}
 --- An hour, at a sample a second.
 M.HOUR_SAMPLES = 3600
 
-local BLOCK_SAMPLES <const> = 64
+local BLOCK_SAMPLES <const> = 128
 local TIMES <const> = "<ddd" -- the time of day, the steady time, reply_ms
 local CHANGES_AT <const> = string.packsize(TIMES) + 1
 local NAN <const>, STRING_BYTES <const>, LAYOUT_BYTES <const> = 0 / 0, 40, 80

@@ -53,60 +53,70 @@ end
 -- The steps from `first` to `last` as one: seconds, gets, hits, requests and items at the end; a figure is nil unless
 -- each step has it.
 local function together(steps, first, last)
-    local whole = { seconds = 0, gets = 0, hits = 0, requests = 0, items = steps[last].items }
+    local seconds, gets, hits, requests = 0, 0, 0, 0
     for i = first, last do
-        for _, name in ipairs({ "seconds", "gets", "hits", "requests" }) do
-            whole[name] = whole[name] and steps[i][name] and whole[name] + steps[i][name]
-        end
+        local step = steps[i]
+        seconds, gets = seconds + step.seconds, gets and step.gets and gets + step.gets
+        hits = hits and step.hits and hits + step.hits
+        requests = requests and step.requests and requests + step.requests
     end
-    return whole
+    return { seconds = seconds, gets = gets, hits = hits, requests = requests, items = steps[last].items }
 end
 
--- What was usual in the first steps, those that began after since_s: { hit_ratio, hit_variance, reads, rate,
--- rate_variance, hits_per_s, items (the fewest), step_s (the mean step) }; nil if too little was seen.
-local function usual_in(steps, last, since_s)
-    local gets, hits, ratios, ratio_sum, ratio_squares = 0, 0, 0, 0, 0
-    local requests, rates, rate_sum, rate_squares = 0, 0, 0, 0
-    local count, seconds, items = 0, 0, math.huge
-    for i = 1, last do
-        local step = steps[i]
-        if not step.is_stall and step.time_s - step.seconds >= since_s then
-            count, seconds = count + 1, seconds + step.seconds
-            items = step.items and step.items < items and step.items or items
-            if step.requests then
-                local rate = step.requests / step.seconds
-                requests, rates = requests + step.requests, rates + 1
-                rate_sum, rate_squares = rate_sum + rate, rate_squares + rate * rate
-            end
-            if step.hits and (step.gets or 0) > 0 then
-                local ratio = step.hits / step.gets
-                gets, hits, ratios = gets + step.gets, hits + step.hits, ratios + 1
-                ratio_sum, ratio_squares = ratio_sum + ratio, ratio_squares + ratio * ratio
-            end
-        end
-    end
+-- What was usual, by sums over steps: { hit_ratio, hit_variance, reads, rate, rate_variance, hits_per_s, items (the
+-- fewest), step_s (the mean step) }; nil if too little was seen.
+local function usual_of(sums)
+    local count, seconds, rates, ratios = sums.count, sums.seconds, sums.rates, sums.ratios
     if count < limits.incident_samples_least or seconds < limits.course_before_s then
         return nil
     end
-    local usual = { reads = gets, step_s = seconds / count, items = items < math.huge and items or nil }
+    local usual = { reads = sums.gets, step_s = seconds / count, items = sums.items < math.huge and sums.items or nil }
     if rates >= limits.incident_samples_least then
-        usual.rate, usual.rate_variance = requests / seconds, variance(rates, rate_sum, rate_squares)
+        usual.rate = sums.requests / seconds
+        usual.rate_variance = variance(rates, sums.rate_sum, sums.rate_squares)
     end
     if ratios >= limits.incident_samples_least then
-        usual.hit_ratio, usual.hit_variance = hits / gets, variance(ratios, ratio_sum, ratio_squares)
-        usual.hits_per_s = hits / seconds
+        usual.hit_ratio, usual.hits_per_s = sums.hits / sums.gets, sums.hits / seconds
+        usual.hit_variance = variance(ratios, sums.ratio_sum, sums.ratio_squares)
     end
     return usual
 end
 
+local function add_sums(sums, step)
+    sums.count, sums.seconds = sums.count + 1, sums.seconds + step.seconds
+    if step.items and step.items < sums.items then
+        sums.items = step.items
+    end
+    if step.requests then
+        local rate = step.requests / step.seconds
+        sums.requests, sums.rates = sums.requests + step.requests, sums.rates + 1
+        sums.rate_sum, sums.rate_squares = sums.rate_sum + rate, sums.rate_squares + rate * rate
+    end
+    if step.hits and (step.gets or 0) > 0 then
+        local ratio = step.hits / step.gets
+        sums.gets, sums.hits, sums.ratios = sums.gets + step.gets, sums.hits + step.hits, sums.ratios + 1
+        sums.ratio_sum, sums.ratio_squares = sums.ratio_sum + ratio, sums.ratio_squares + ratio * ratio
+    end
+end
+
+-- What was usual before the last 0, 1, … WINDOW_STEPS steps, of the steps that began after since_s.
+local function usual_by_count(steps, since_s)
+    local sums, by_count = { count = 0, seconds = 0, items = math.huge, gets = 0, hits = 0, ratios = 0, ratio_sum = 0,
+        ratio_squares = 0, requests = 0, rates = 0, rate_sum = 0, rate_squares = 0 }, {}
+    for i, step in ipairs(steps) do
+        if not step.is_stall and step.time_s - step.seconds >= since_s then
+            add_sums(sums, step)
+        end
+        by_count[#steps - i] = #steps - i <= WINDOW_STEPS and usual_of(sums) or nil
+    end
+    return by_count
+end
+
 -- What was usual before the last `count` steps, as far back as an incident of this name was not found already.
 local function usual_before(self, count, name)
-    local known, since_s = self.known[count], self.begins_s[name] or -math.huge
-    if not known or known.since_s ~= since_s then -- most names have the same
-        known = { since_s = since_s, usual = usual_in(self.steps, #self.steps - count, since_s) }
-        self.known[count] = known
-    end
-    return known.usual
+    local since_s = self.begins_s[name] or -math.huge -- most names have the same
+    self.known[since_s] = self.known[since_s] or usual_by_count(self.steps, since_s)
+    return self.known[since_s][count]
 end
 
 -- The last seconds, and the time before: of the steps seen, else all since the server's start, by its counters. Both as
@@ -247,7 +257,7 @@ local function find_stall(self, last, step, news)
     local stalled_s = was and step.seconds * (1 - is / was) or 0
     if stalled_s >= limits.stall_least_s then
         local one = begin(self, "stall", last.time_s, step.time_s, usual)
-        one.stalled_s, one.is_open, step.is_stall = stalled_s, false, true
+        one.stalled_s, one.is_open, step.is_stall, self.known = stalled_s, false, true, {}
         one.cost_hits = usual.hits_per_s and usual.hits_per_s * stalled_s
         news[#news + 1] = M.title(one)
     end
