@@ -238,6 +238,10 @@ describe("a change before it is sent", function()
         assert.same({ { from = 4, to = 12, pages = 2 } }, propose.move(frame, 12, 4).plan)
         assert.same({ { from = 4, to = 0, pages = 1 } }, propose.move(frame, nil, 4).plan)
         assert.equal(4, propose.move(frame, 12).plan[1].from)
+        local moves = { { from = 4, to = 12, pages = 2 }, { from = 4, to = 22, pages = 1 } }
+        frame.model.observer.plan = function() return { advised = moves } end
+        assert.same(moves, propose.move(frame).plan)
+        frame.model.observer.plan = function() return { advised = {} } end
         assert.truthy(propose.move(frame).text:find("no class is starving"))
         assert.same({ { name = "slab_automove", value = "1" } }, propose.automove(frame).plan)
         frame.model.now = nil

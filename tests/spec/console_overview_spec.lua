@@ -136,7 +136,7 @@ describe("the overview's classes", function()
         overview.command(frame, ui, "down")
         overview.command(frame, ui, "open_class")
         assert.same({ 22, false, 12 }, { ui.classes.cursor, ui.class_is_open, receiver() })
-        model.worst, ui = nil, view_list.ui()
+        model.observer.plan, ui = function() return { advised = {} } end, view_list.ui()
         draw(model, 80, 24, nil, ui)
         assert.equal("no class is starving: choose one in the class table (2) and press m there",
             overview.command(frame, ui, "move_pages").text)

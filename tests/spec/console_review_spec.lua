@@ -58,6 +58,32 @@ describe("a review", function()
         assert.is_true(one.shows("ROLE read: nothing can be sent") and not one.shows("capital S"))
     end)
 
+    it("of a plan has a step a row, the effect of each and of all, and gives up a step by a key", function()
+        local one = console()
+        one.frame = screens.frame(screens.look("memcached-1.6.18", 20))
+        review.open(one.ui, { { from = 4, to = 12, pages = 3 }, { from = 4, to = 22, pages = 20 },
+            { from = 4, to = 12, pages = 1 } })
+        one.draw()
+        for _, text in ipairs({ "Plan of moves: review", "▶ 4 → 12   [   3]  slabs reassign 4 12 × 3 ",
+            "  4 → 12   [   1]  slabs reassign 4 12  ", "3 moves; it stops at the first that fails",
+            "up to 131K items of class 4", "rRemove" }) do
+            assert(one.shows(text), text .. "\n" .. one.text)
+        end
+        local sum, points = one.text:match("expects +(%S+) points of hits"), 0
+        for step in one.text:gmatch("slabs reassign [%d ×]+([+-][%d.]+) %(") do
+            points = points + tonumber(step)
+        end
+        assert.near(points, tonumber(sum), 0.2)
+        one.press("down", "2", "+")
+        assert.equal(3, one.ui.review.plan[2].pages)
+        one.press("r")
+        assert.same({ 12, 12 }, { one.ui.review.plan[1].to, one.ui.review.plan[2].to })
+        one.press("r")
+        assert.is_true(one.shows("Move pages: review") and one.shows("slabs reassign 4 12 × 3"))
+        one.press("r")
+        assert.equal(1, #one.ui.review.plan)
+    end)
+
     it("changes its fields by keys", function()
         local one = console()
         local plan = propose.move(one.frame, 12, 4).plan
@@ -134,11 +160,13 @@ describe("a review", function()
         one.draw(20, 4)
         assert.is_false(one.ui.review.is_seen)
         one.draw(80, 12)
-        assert.is_true(not one.ui.review.is_seen and one.shows("S needs a higher window to send"))
+        assert.is_true(not one.ui.review.is_seen and one.shows("S needs a larger window to send"))
         local sizes = { "sizes 96" }
         for size = 104, 4000, 96 do
             sizes[#sizes + 1] = ("%d"):format(size)
         end
+        assert.truthy(sizes_that_show(console(), { { from = 4, to = 12, pages = 3 }, { from = 4, to = 12, pages = 1 },
+            { from = 4, to = 22, pages = 2 } }) > 30)
         assert.truthy(sizes_that_show(console("slated-0.1"), { { name = "geometry",
             value = table.concat(sizes, ",") } }) > 30) -- a list without a blank
     end)

@@ -183,6 +183,27 @@ describe("the review of a move of pages", function()
         assert.truthy(told(read(12), { from = 5, to = 3, pages = 1 }, "expects"):find("it costs hits", 1, true))
         assert.truthy(told(read(12), { from = 5, to = 3, pages = 1 }, "WARNING"))
     end)
+
+    it("is of moves that are sent together the sum of all, and who gives twice loses more by the second", function()
+        local one, move = read(12), { from = 3, to = 5, pages = 1 }
+        local alone = prediction.of_moves(one, nil, { move })
+        local sum, each = prediction.of_moves(one, nil, { move, move })
+        assert.equal(alone.lost_per_s, each[1].lost_per_s)
+        assert.is_true(each[2].lost_per_s > each[1].lost_per_s)
+        assert.near(each[1].hit_ratio_change + each[2].hit_ratio_change, sum.hit_ratio_change, 1e-9)
+        assert.near(each[1].least + each[2].least, sum.least, 1e-9)
+    end)
+
+    it("has a sentence for each of several moves, and one for the items that a class loses by all", function()
+        local one, texts = watched({ age = 600 }, 400), {}
+        for _, sentence in ipairs(prediction.change(one, { changes = { { from = 3, to = 5, pages = 1 },
+            { from = 3, to = 5, pages = 2 } } })) do
+            texts[sentence.label] = texts[sentence.label] or {}
+            table.insert(texts[sentence.label], sentence.text)
+        end
+        assert.same({ 2, 1 }, { #texts.step, #texts["may lose"] })
+        assert.same({ "class 3 is left with one page: it will evict nearly all it has" }, texts.WARNING)
+    end)
 end)
 
 describe("the pages of a move that somebody chose", function()

@@ -322,7 +322,7 @@ describe("several classes that starve", function()
         assert.truthy(advice[1]:find(command, 1, true), advice[1])
         assert.truthy(of_doctor[1].todo:find(command, 1, true), of_doctor[1].todo)
         assert.truthy(advice[2]:find("^classes %d+, %d+ starve, too: slatectl advise pages has the plan$"), advice[2])
-        assert.equal(advice[2], of_doctor[2].what)
+        assert.equal(advice[2], of_doctor[2].what .. ": slatectl advise pages has the plan")
         assert.equal("slatectl advise pages", of_doctor[2].todo)
     end)
 

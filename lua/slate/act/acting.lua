@@ -235,8 +235,8 @@ function Acting:begin(kind, changes, who, is_up, terms, curves)
     end
     local before = self.observer.past:since(clock.steady_s() - limits.lately_s)
     local run = self:start(kind, list, taken and taken.of, shown.title(list))
-    run.predicted = #list == 1 and list[1].kind == "move" and self.observer.now
-        and prediction.of_change(self.observer, curves, shown.change(list[1])) or nil
+    run.predicted = self.observer.now and shown.moves(list)
+        and prediction.of_moves(self.observer, curves, shown.moves(list)) or nil
     if terms.minutes > 0 then
         run.guards, run.minutes = bounds.guards_of_terms(terms.evictions_pct, terms.hit_points), terms.minutes
         run.before = before

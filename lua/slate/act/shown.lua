@@ -36,6 +36,18 @@ function M.change(step)
     return { name = step.name, value = row and settings.shown(row, step.value) or step.value }
 end
 
+--- The changes of steps that all move pages; nil if one does not.
+function M.moves(list)
+    local moves = {}
+    for i, step in ipairs(list) do
+        if step.kind ~= "move" then
+            return nil
+        end
+        moves[i] = M.change(step)
+    end
+    return moves
+end
+
 local function why_not_moved(one, who, change)
     local ok, message = require("slate.facts.store").needs_slab(who, "pages that move")
     if ok and change.from == move.POOL then
@@ -118,7 +130,7 @@ end
 function M.title(list)
     local step = list[1]
     if #list > 1 then
-        return #list .. " changes"
+        return M.moves(list) and #list .. " moves of pages" or #list .. " changes"
     elseif step.kind == "move" then
         return steps.words(step)
     elseif step.kind == "geometry" then

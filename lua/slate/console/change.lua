@@ -64,11 +64,15 @@ local function outlook(model, change)
     return one and (one.would_be_made and "" or "no gain: ") .. one.words or "waiting for the server's prediction"
 end
 
---- Sentences on the change, of slate.judge.prediction.change, by their labels in this order: "WARNING", "automove",
---- "expects", "may lose", "undo", those that apply.
+--- Sentences on the change, of slate.judge.prediction.change, those that apply.
 function M.forecast(model, change)
     return question.ask(model, "slate.judge.prediction", "change",
         { change = change, outlook = outlook(model, change) })
+end
+
+--- Sentences on moves that are sent together.
+function M.forecast_of_moves(model, moves)
+    return question.ask(model, "slate.judge.prediction", "change", { changes = moves })
 end
 
 --- The forecast with this label, as text; nil if there is none.
@@ -86,6 +90,15 @@ local function add(wants, ...)
     end
 end
 
+local function has(list, one)
+    for _, value in ipairs(list) do
+        if value == one then
+            return true
+        end
+    end
+    return false
+end
+
 --- Adds the inquiries by which the server's settings are known.
 function M.add_settings(wants)
     add(wants, "settings", "config", "policies")
@@ -95,7 +108,9 @@ end
 function M.add_wants(change, wants)
     if change.pages then
         add(wants, "class_curves", "curve")
-        table.move({ change.from, change.to }, 1, 2, #wants.curves_first + 1, wants.curves_first)
+        for _, id in ipairs({ change.from, change.to }) do
+            wants.curves_first[#wants.curves_first + 1] = not has(wants.curves_first, id) and id or nil
+        end
         return
     end
     add(wants, "whatif", "curve", "geometry")

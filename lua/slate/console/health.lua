@@ -146,16 +146,12 @@ local function is_due(model, name, now_s)
     return not at_s or now_s - at_s >= JUDGED_EVERY_S
 end
 
--- Adds the curves of the starving class and its donor: the gain of a move is computed from them. Views and reviews that
--- need other curves come first.
+-- Adds the curves of the classes of the plan: its gain is computed from them. Views and reviews that need other curves
+-- come first.
 local function want_curves(model, now_s, wants)
-    local worst = model.worst and model.worst.id
-    if not (worst and model.now.slated and #wants.curves_first == 0 and is_due(model, "class_curves", now_s)) then
-        return
-    end
-    local donor = question.donor(model, worst)
-    if donor then
-        wants.unhurried.class_curves, wants.curves_first = true, { donor, worst }
+    if model.worst and model.now.slated and #wants.curves_first == 0 and is_due(model, "class_curves", now_s) then
+        wants.curves_first = question.plan_classes(model)
+        wants.unhurried.class_curves = #wants.curves_first > 0 or nil
     end
 end
 

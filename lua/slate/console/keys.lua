@@ -121,6 +121,7 @@ row("next_field", "review", "down tab j enter", "Next field", "next field")
 row("previous_field", "review", "up backtab k", nil, "previous field")
 row("less", "review", "left - h", "Less", "smaller value; or type digits")
 row("more", "review", "right + l", "More", "larger value; or type digits")
+row("remove", "review", "r", "Remove", "take the step out of the plan")
 row("help", "review", "f1 ?", "Keys", "the keys of a review")
 row("cancel", "review", "escape q ctrl-c", "Cancel", "close the review, send nothing")
 

@@ -23,14 +23,21 @@ local function largest(now, except)
     return found
 end
 
+-- The intent that opens the review of all moves that are advised.
+local function plan(model)
+    local moves = question.plan(model)
+    return moves[1] and { kind = "review", plan = moves }
+        or say("no class is starving: choose one in the class table (2) and press m there")
+end
+
 --- The intent that opens the review of a move of pages between two classes. to nil: to the pool; from nil: from the
---- class that can give best.
+--- class that can give best; both nil: all moves that are advised.
 function M.move(frame, to, from)
     local model, pages = frame.model, nil
     if not model.now then
         return UNKNOWN
     elseif not to and not from then
-        return say("no class is starving: choose one in the class table (2) and press m there")
+        return plan(model)
     end
     if not from then
         from, pages = question.donor(model, to)

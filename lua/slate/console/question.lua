@@ -5,7 +5,7 @@
 -- subject in a word) }; absent fields have no such thing.
 local M = {}
 
-local LONG_WINDOW_S <const> = 100
+local LONG_WINDOW_S <const>, WHOLE_CACHE <const> = 100, 0
 -- Replies that modules read as text.
 local REPLIES <const> = { "settings", "moves", "automove", "whatif", "memory", "curve" }
 -- More replies, of which a cached result may be made.
@@ -17,11 +17,11 @@ local function inputs(model, about)
     local input = { page_moves_per_s = model:mean("page_moves", LONG_WINDOW_S),
         page_moves_over_s = model:covered_s(LONG_WINDOW_S), gets_per_s = model:mean("gets", LONG_WINDOW_S),
         is_past = about.is_past or false, rules = model.rules, class_id = about.class_id, change = about.change,
-        outlook = about.outlook }
+        changes = about.changes, outlook = about.outlook }
     for _, name in ipairs(REPLIES) do
         input[name] = answers:text(name)
     end
-    if about.change or model.worst then -- the question is about a move
+    if about.change or about.changes or model.worst then -- the question is about a move
         input.curves = answers:curves()
     end
     return input
@@ -40,8 +40,8 @@ local function call(model, judge, name, ...)
 end
 
 --- The sentences of a judge's function (observer, replies) -> list. about (optional): class_id; is_past (a missing
--- answer will not come); change ({ from, to, pages } or { name, value }) and outlook (the server's prediction of it, a
--- text).
+-- answer will not come); change ({ from, to, pages } or { name, value }), changes (a list of moves that are sent
+-- together) and outlook (the server's prediction of the change, a text).
 function M.ask(model, judge, name, about)
     local sentences, problem = call(model, judge, name, model.observer, inputs(model, about or {}))
     if type(sentences) ~= "table" then
@@ -112,6 +112,21 @@ function M.donor(model, class_id)
         local ok, from, pages = pcall(model.observer.donor_for, model.observer, class_id)
         return ok and from or nil, pages
     end
+end
+
+--- The moves that slate.judge.page_plan advises, the first class in need first: a list of { from, to, pages }.
+function M.plan(model)
+    local plan = model.now and call(model, "slate.judge.relief", "plan", model.observer, model.answers:curves())
+    return plan and plan.advised or {}
+end
+
+--- The classes on whose curves the plan rests.
+function M.plan_classes(model)
+    local ids = {}
+    for _, id in ipairs(call(model, "slate.judge.relief", "wanted", model.observer) or {}) do
+        ids[#ids + 1] = id ~= WHOLE_CACHE and id or nil
+    end
+    return ids
 end
 
 --- How many pages to move from a chosen class to another, or to the pool (0).

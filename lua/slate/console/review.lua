@@ -5,7 +5,7 @@
 -- ui.review: is_open; kind ("change", "undo" or "redo"); is_for_marked (the change goes to all marked servers); is_seen
 -- (the last drawing showed all lines to be sent: else none may be sent); plan; title (of the change that an undo takes
 -- back); terms { minutes (0: no trial), evictions_pct, hit_points }; field (the index of the one that keys change);
--- is_typing (the next digit continues the number).
+-- is_typing (the next digit continues the number). Several moves of pages are a plan: each is a field, its pages.
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local health = require "slate.console.health"
@@ -16,7 +16,7 @@ local settings_shown = require "slate.facts.settings_shown"
 
 local M = { name = "review", scope = "review" }
 
-local BOX_WIDTH <const>, LABEL_WIDTH <const>, VALUE_BYTES <const> = 76, 12, 15
+local BOX_WIDTH <const>, LABEL_WIDTH <const>, VALUE_BYTES <const>, LINE_WIDTH <const> = 76, 12, 15, 29
 local POOL <const> = 0
 
 --- A closed review.
@@ -51,24 +51,45 @@ local LABELS <const> = { from = "from", to = "to", pages = "pages", value = "val
 local MOST <const> = { from = 999, to = 999, pages = 1000000, minutes = 1440, evictions_pct = 9999, hit_points = 100 }
 local LEAST <const> = { pages = 1 }
 
--- The fields of a review, in their order. An undo has none: its values are fixed.
-local function fields_of(review)
-    local fields, one = {}, review.plan[1]
-    if review.kind ~= "change" then
-        return fields
-    elseif #review.plan == 1 then
-        fields = one.pages and { "from", "to", "pages" } or { "value" }
+local function moves_only(plan)
+    for _, one in ipairs(plan) do
+        if not one.pages then
+            return false
+        end
     end
-    fields[#fields + 1] = "minutes"
-    if review.terms.minutes > 0 then
-        table.move({ "evictions_pct", "hit_points" }, 1, 2, #fields + 1, fields)
-    end
-    return fields
+    return true
 end
 
--- The table that holds a field.
-local function holder_of(review, field)
-    return review.terms[field] and review.terms or review.plan[1]
+-- True if each step is a field.
+local function has_steps(review)
+    return review.kind == "change" and #review.plan > 1 and moves_only(review.plan)
+end
+
+-- The fields of a review, in their order: { name, of (the table that holds it) }. An undo has none: its values are
+-- fixed.
+local function fields_of(review)
+    local fields = {}
+    local function add_names(of, ...)
+        for _, name in ipairs({ ... }) do
+            fields[#fields + 1] = { name = name, of = of }
+        end
+    end
+    if review.kind ~= "change" then
+        return fields
+    elseif has_steps(review) then
+        for _, one in ipairs(review.plan) do
+            add_names(one, "pages")
+        end
+    elseif #review.plan == 1 and review.plan[1].pages then
+        add_names(review.plan[1], "from", "to", "pages")
+    elseif #review.plan == 1 then
+        add_names(review.plan[1], "value")
+    end
+    add_names(review.terms, "minutes")
+    if review.terms.minutes > 0 then
+        add_names(review.terms, "evictions_pct", "hit_points")
+    end
+    return fields
 end
 
 -- The next class with pages in the direction of step; the pool counts as a destination.
@@ -100,28 +121,35 @@ local function step_value(model, one, step)
     return row and settings_shown.step(row, value, step) .. behind or one.value
 end
 
-local function step_field(review, model, field, step)
-    local holder = holder_of(review, field)
-    if field == "value" then
-        holder.value = step_value(model, holder, step)
-    elseif field == "from" or field == "to" then
-        holder[field] = step_class(model.now, holder[field], step, field == "to")
+local function step_field(model, field, step)
+    local name, of = field.name, field.of
+    if name == "value" then
+        of.value = step_value(model, of, step)
+    elseif name == "from" or name == "to" then
+        of[name] = step_class(model.now, of[name], step, name == "to")
     else
-        holder[field] = math.max(LEAST[field] or 0, math.min(holder[field] + step, MOST[field]))
+        of[name] = math.max(LEAST[name] or 0, math.min(of[name] + step, MOST[name]))
     end
 end
 
 -- Takes a typed digit or point.
 local function type_into(review, field, typed)
-    local holder = holder_of(review, field)
-    if field == "value" then
-        local before = review.is_typing and holder.value or ""
-        if #before < VALUE_BYTES and not holder.value:find(" ") then
-            holder.value = before .. typed
+    local name, of = field.name, field.of
+    if name == "value" then
+        local before = review.is_typing and of.value or ""
+        if #before < VALUE_BYTES and not of.value:find(" ") then
+            of.value = before .. typed
         end
     elseif typed ~= "." then
-        local wanted = (review.is_typing and holder[field] * 10 or 0) + tonumber(typed)
-        holder[field] = wanted <= MOST[field] and wanted or tonumber(typed)
+        local wanted = (review.is_typing and of[name] * 10 or 0) + tonumber(typed)
+        of[name] = wanted <= MOST[name] and wanted or tonumber(typed)
+    end
+end
+
+-- Takes the step under the cursor out of the plan; the last one stays.
+local function remove_step(review)
+    if has_steps(review) and review.plan[review.field] then
+        table.remove(review.plan, review.field)
     end
 end
 
@@ -137,10 +165,12 @@ function M.command(frame, ui, command, key)
         return
     elseif is_typed then
         type_into(review, fields[review.field], key)
+    elseif command == "remove" then
+        remove_step(review)
     elseif command == "next_field" or command == "previous_field" then
         review.field = (review.field + (command == "next_field" and 0 or -2)) % #fields + 1
     elseif command == "less" or command == "more" then
-        step_field(review, frame.live, fields[review.field], command == "more" and 1 or -1)
+        step_field(frame.live, fields[review.field], command == "more" and 1 or -1)
     end
     review.is_typing = is_typed
     review.field = math.min(review.field, #fields_of(review)) -- the fields of a trial come and go
@@ -148,8 +178,9 @@ end
 
 -- the sheet: its lines from the top -----------------------------------------------------------
 --
--- A line: { label, style, text }, or { field, label, text (its note), value, is_current }. is_spare: left out, as blank
--- lines are, if the sheet is too long for the screen. needed: the part of the text that must be seen before it is sent.
+-- A line: { label, style, text }, or { label, text (its note), value, is_current } of a field. is_spare: left out, as
+-- blank lines are, if the sheet is too long for the screen. needed: the part of the text that must be seen before it is
+-- sent.
 
 local function add(sheet, label, style, text, needed)
     if text and text ~= "" then
@@ -164,12 +195,29 @@ end
 
 -- Adds the fields of the change (above the commands) or of the trial (below them).
 local function add_fields(sheet, frame, ui, of_trial)
-    for i, field in ipairs(fields_of(ui.review)) do
-        if (ui.review.terms[field] ~= nil) == of_trial then
-            local value = holder_of(ui.review, field)[field]
-            sheet[#sheet + 1] = { field = field, label = LABELS[field], value = value,
-                is_current = i == ui.review.field, text = notes.of(frame, ui, field, value) }
+    local review = ui.review
+    for i, field in ipairs(fields_of(review)) do
+        if (field.of == review.terms) == of_trial and not (has_steps(review) and review.plan[i]) then
+            local value = field.of[field.name]
+            sheet[#sheet + 1] = { label = LABELS[field.name], value = value, is_current = i == review.field,
+                text = notes.of(frame, ui, field.name, value) }
         end
+    end
+end
+
+-- Adds a row for each step of a plan: its classes, its pages, what is sent, and what it brings.
+local function add_steps(sheet, frame, review, forecast)
+    local brings = {}
+    for _, sentence in ipairs(forecast) do
+        brings[#brings + 1] = sentence.label == "step" and sentence.text or nil
+    end
+    add(sheet, "move", cells.DIALOG, ("pages  %-" .. LINE_WIDTH .. "s points of hits"):format("will send"))
+    for i, one in ipairs(review.plan) do
+        local sent = change.lines(frame.live, one)[1]
+        local needed = ("%s%s"):format(sent.line, sent.times > 1 and " × " .. sent.times or "")
+        sheet[#sheet + 1] = { label = ("%d → %d"):format(one.from, one.to), value = one.pages,
+            is_current = i == review.field, needed = needed,
+            text = needed .. (" "):rep(LINE_WIDTH - cells.width_of(needed)) .. " " .. (brings[i] or "-") }
     end
 end
 
@@ -197,8 +245,11 @@ local function add_fleet(sheet, frame, ui)
 end
 
 -- Adds the commands and the server, or why they can't be sent; true when they may be sent.
-local function add_plan(sheet, frame, ui)
+local function add_plan(sheet, frame, ui, forecasts)
     local review, model = ui.review, frame.live
+    if has_steps(review) then
+        add_steps(sheet, frame, review, forecasts[1])
+    end
     for _, one in ipairs(review.is_for_marked and {} or review.plan) do
         local may_repeat = review.kind ~= "change" and not one.pages
         local why = not may_repeat and change.why_not(model, one)
@@ -207,9 +258,12 @@ local function add_plan(sheet, frame, ui)
             return false
         end
     end
-    add_lines(sheet, model, review.plan)
+    if not has_steps(review) then
+        add_lines(sheet, model, review.plan)
+    end
     if #review.plan > 1 then
-        add(sheet, "", cells.DIALOG, ("%d changes; it stops at the first that fails"):format(#review.plan))
+        add(sheet, "", cells.DIALOG, ("%d %s; it stops at the first that fails"):format(#review.plan,
+            moves_only(review.plan) and "moves" or "changes"))
     end
     if review.is_for_marked then
         return add_fleet(sheet, frame, ui)
@@ -220,11 +274,15 @@ end
 
 -- Adds the forecasts. With several servers they are for one of them, which is named.
 local function add_effects(sheet, review, model, forecasts)
+    local last
     for _, sentences in ipairs(forecasts) do
         for _, sentence in ipairs(sentences) do
-            if sentence.label ~= "undo" then -- add_undo adds it
-                local name = review.is_for_marked and sentence.label == "expects" and model.server .. ": " or ""
-                add(sheet, sentence.label, health.style(sentence.tone, cells.DIALOG), name .. sentence.text)
+            local label = sentence.label
+            if label ~= "undo" and label ~= "step" then -- others add them
+                local name = review.is_for_marked and label == "expects" and model.server .. ": " or ""
+                local style = health.style(sentence.tone, cells.DIALOG)
+                add(sheet, label ~= last and label or "", style, name .. sentence.text)
+                last = label
             end
         end
     end
@@ -238,7 +296,7 @@ end
 local function add_undo(sheet, frame, review, forecasts)
     if review.kind == "change" then
         add(sheet, "undo", cells.DIALOG, review.is_for_marked and "open a server and press u: that takes it back there"
-            or #review.plan == 1 and change.forecast_of(forecasts[1], "undo")
+            or #forecasts == 1 and change.forecast_of(forecasts[1], "undo")
             or "u sets all the old values again; items that are gone stay gone")
     end
     if review.terms.minutes > 0 then
@@ -250,12 +308,22 @@ local function add_undo(sheet, frame, review, forecasts)
         .is_spare = true
 end
 
--- The whole sheet, and whether the plan may be sent.
-local function sheet_of(frame, ui)
-    local sheet, review, model, forecasts = {}, ui.review, frame.live, {}
-    for i, one in ipairs(review.plan) do
+-- The forecast of each change; moves of pages have one together.
+local function forecasts_of(model, plan)
+    if moves_only(plan) then
+        return { change.forecast_of_moves(model, plan) }
+    end
+    local forecasts = {}
+    for i, one in ipairs(plan) do
         forecasts[i] = change.forecast(model, one)
     end
+    return forecasts
+end
+
+-- The whole sheet, and whether the plan may be sent.
+local function sheet_of(frame, ui)
+    local sheet, review, model = {}, ui.review, frame.live
+    local forecasts = forecasts_of(model, review.plan)
     add_blank(sheet)
     add_fields(sheet, frame, ui, false)
     if review.kind ~= "change" then
@@ -264,7 +332,7 @@ local function sheet_of(frame, ui)
     if #review.plan == 1 or review.kind ~= "change" then
         add_blank(sheet)
     end
-    local is_allowed = add_plan(sheet, frame, ui)
+    local is_allowed = add_plan(sheet, frame, ui, forecasts)
     add_blank(sheet)
     add_effects(sheet, review, model, forecasts)
     add_fields(sheet, frame, ui, true)
@@ -276,14 +344,17 @@ end
 -- drawing -------------------------------------------------------------------------------------
 
 local function rows_of(line, width)
-    return line.text and not line.field and cells.rows_of(line.text, width - LABEL_WIDTH) or 1
+    return line.text and not line.value and cells.rows_of(line.text, width - LABEL_WIDTH) or 1
 end
 
+-- True if all that must be seen is seen.
 local function draw_field(grid, y, area, line)
-    grid:text(y, area.x, cells.DIALOG, ("%s %-8s"):format(line.is_current and "▶" or " ", line.label))
+    grid:text(y, area.x, cells.DIALOG, (line.is_current and "▶ " or "  ") .. line.label)
     local x = grid:text(y, area.x + LABEL_WIDTH - 1, cells.STRONG | (line.is_current and cells.SELECTED or 0),
         ("[%4s]"):format(line.value)) + 2
-    grid:text_fit(y, x, area.x + area.width - x, cells.DIALOG, line.text)
+    local room = area.x + area.width - x
+    grid:text_fit(y, x, room, cells.DIALOG, line.text)
+    return not line.needed or cells.width_of(line.needed) <= room
 end
 
 -- Draws the sheet from the top, without the last row, as far as there is room. True if all that must be seen is seen.
@@ -292,11 +363,12 @@ local function draw_sheet(grid, area, sheet, is_compact)
     for _, line in ipairs(sheet) do
         local room, rows = y_end - y, rows_of(line, area.width)
         if not (is_compact and line.is_spare) then
-            if line.needed and cells.rows_of(line.needed, area.width - LABEL_WIDTH) > room then
+            if line.needed and (line.value and room < 1
+                or not line.value and cells.rows_of(line.needed, area.width - LABEL_WIDTH) > room) then
                 is_seen = false
             end
-            if room > 0 and line.field then
-                draw_field(grid, y, area, line)
+            if room > 0 and line.value then
+                is_seen = draw_field(grid, y, area, line) and is_seen
             elseif room > 0 and line.text then
                 grid:text(y, area.x, cells.DIALOG, ("  %-9s"):format(line.label))
                 grid:paragraph(cells.area(y, area.x + LABEL_WIDTH, room, area.width - LABEL_WIDTH), line.style,
@@ -312,7 +384,8 @@ local HEADINGS <const> = { redo = "Redo: review", undo = "Undo: review" }
 
 local function heading_of(review)
     local one = review.plan[1]
-    return HEADINGS[review.kind] or #review.plan > 1 and "Changes: review" or one.pages and "Move pages: review"
+    return HEADINGS[review.kind] or has_steps(review) and "Plan of moves: review"
+        or #review.plan > 1 and "Changes: review" or one.pages and "Move pages: review"
         or one.name == "slab_automove" and "Automove: review" or change.label(one.name)
 end
 
@@ -322,7 +395,7 @@ local function verdict_of(frame, is_allowed, is_seen)
     elseif not is_allowed then
         return "Esc cancels.   Change the fields until it can be sent", cells.WARN
     elseif not is_seen then
-        return "S needs a higher window to send.   Esc cancels", cells.WARN
+        return "S needs a larger window to send.   Esc cancels", cells.WARN
     end
     return "capital S sends it.   Esc cancels.   Enter never sends", cells.STRONG
 end

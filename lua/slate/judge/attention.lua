@@ -127,11 +127,11 @@ function KEYS.hits(one, starves)
 end
 
 local function key_of(finding, one, starves)
-    local key = finding.is_further and "2" or KEYS[finding.name]
+    local key = KEYS[finding.name] or finding.is_further and "2"
     if type(key) == "function" then
         return key(one, starves)
     end
-    return key
+    return key or nil
 end
 
 -- Adds a sentence if the server cannot move pages, or does not.

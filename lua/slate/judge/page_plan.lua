@@ -261,20 +261,13 @@ local function mark(self, plan)
     end
 end
 
--- The sums of the changes, leasts and mosts of all advised moves: one load makes all of their errors, so these add up.
--- nil if one has no prediction, or none is advised.
+-- The sum of the predictions of all advised moves; nil if one has none, or none is advised.
 local function sum_of(plan)
-    local sum = { hit_ratio_change = 0, least = 0, most = 0, hits_per_s = 0, lost_per_s = 0 }
-    for _, move in ipairs(plan.advised) do
-        if not move.made then
-            return nil
-        end
-        for name in pairs(sum) do
-            sum[name] = sum[name] + move.made[name]
-        end
-        sum.seen_s = move.made.seen_s
+    local list = {}
+    for i, move in ipairs(plan.advised) do
+        list[i] = move.made
     end
-    return sum.seen_s and sum or nil
+    return #list > 0 and #list == #plan.advised and verdict.sum(list) or nil
 end
 
 local function make(one, curves)

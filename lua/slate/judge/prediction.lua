@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Before a change is sent: its likely gain, its unwanted effects, and what undo restores. Pure.
 --
--- A change is { from, to, pages } (class ids; to 0: the pool) or { name, value }, as in the record of changes.
+-- A change is { from, to, pages } (class ids; to 0: the pool) or { name, value }, as in the record of changes. Moves
+-- that are sent together are judged together: a class that gives twice loses more by the second move.
 --
 -- Also: the worth of a page to each class, and the effect of other chunk sizes.
 local answers = require "slate.facts.answers"
@@ -46,6 +47,17 @@ local function against_giving(from, to, pages)
     end
 end
 
+-- Each class that gives pages in these moves, in their order, with all its pages: { from, pages }.
+local function donors_of(moves)
+    local list, by_id = {}, {}
+    for _, move in ipairs(moves) do
+        local one = by_id[move.from] or { from = move.from, pages = 0 }
+        list[#list + 1] = not by_id[move.from] and one or nil
+        by_id[move.from], one.pages = one, one.pages + move.pages
+    end
+    return list
+end
+
 -- The items that a move may lose: those on the pages, less those that fit into the class's free chunks.
 local function losses(one, change)
     local class, row = snapshot.by_id(one.now)[change.from], view.row_of(one.rows, change.from)
@@ -65,25 +77,45 @@ function M.caution(one, change)
     return from and against_giving(from, view.row_of(one.rows, change.to), change.pages)
 end
 
---- The prediction of a move (slate.judge.verdict), or nil and why there is none. curves: sampled ones by class id, nil
--- if none were requested; a curve that is absent has been requested, and slated has not answered yet.
-function M.of_change(one, curves, change)
-    for _, id in ipairs(one.now.slated and curves and { 0, change.from, change.to } or {}) do
-        if not curves[id] then
-            return nil, "waiting for the server's curves of the classes"
+--- The prediction of moves that are sent together (slate.judge.verdict), and a list of those of each; or nil and why
+-- there is none. curves: sampled ones by class id, nil if none were requested; a curve that is absent has been
+-- requested, and slated has not answered yet.
+function M.of_moves(one, curves, moves)
+    local list, given = {}, {}
+    for i, move in ipairs(moves) do
+        for _, id in ipairs(one.now.slated and curves and { 0, move.from, move.to } or {}) do
+            if not curves[id] then
+                return nil, "waiting for the server's curves of the classes"
+            end
         end
+        local why
+        list[i], why = verdict.predicted_move(one, move.from, move.to, move.pages, curves, given[move.from])
+        if not list[i] then
+            return nil, why
+        end
+        given[move.from] = (given[move.from] or 0) + move.pages
     end
-    return verdict.predicted_move(one, change.from, change.to, change.pages, curves)
+    return verdict.sum(list), list
 end
 
-local function of_move(add, one, replies, change)
-    local made, why = M.of_change(one, replies.curves, change)
-    add("WARNING", M.caution(one, change) or made and verdict.promise(made) == "loss"
+local function of_moves(add, one, replies, moves)
+    local made, each = M.of_moves(one, replies.curves, moves)
+    local cautions, given = 0, {}
+    for i, move in ipairs(moves) do
+        given[move.from] = (given[move.from] or 0) + move.pages
+        local caution = M.caution(one, { from = move.from, to = move.to, pages = given[move.from] })
+        add("WARNING", caution, "bad")
+        cautions = cautions + (caution and 1 or 0)
+        add("step", #moves > 1 and (made and verdict.points_words(each[i]) or "-"))
+    end
+    add("WARNING", cautions == 0 and made and verdict.promise(made) == "loss"
         and "it is predicted to cost more hits than it brings", "bad")
     local mode = view.automove_mode(one.now)
     add("automove", mode and mode ~= "off" and "is on and may take the pages back (t changes it)", "warn")
-    add("expects", made and verdict.prediction_words(made) or why)
-    add("may lose", losses(one, change))
+    add("expects", made and verdict.prediction_words(made) or each)
+    for _, donor in ipairs(donors_of(moves)) do
+        add("may lose", losses(one, donor))
+    end
     add("undo", "u moves the pages back, but not the items that were lost")
 end
 
@@ -165,10 +197,11 @@ function SETTINGS.geometry(add, _, replies)
     add("undo", "u reverts to the sizes before; items evicted on the way are gone")
 end
 
---- Sentences on a change: a list of { label = "WARNING" | "automove" | "expects" | "may lose" | "undo", text, tone =
--- "bad" | "warn" | nil }, in this order. one: of slate.judge.view; replies: as texts (curve, whatif), outlook (the
--- server's prediction for other chunk sizes), curves (of the classes of a move by id, as lists of { bytes, hit_ratio };
--- nil: not requested) and the change.
+--- Sentences on a change: a list of { label = "WARNING" | "step" | "automove" | "expects" | "may lose" | "undo", text,
+-- tone = "bad" | "warn" | nil }, in this order; each of several moves has a "step": the points of hits that it brings.
+-- one: of slate.judge.view; replies: as texts (curve, whatif), outlook (the
+-- server's prediction for other chunk sizes), curves (of the classes of moves by id, as lists of { bytes, hit_ratio };
+-- nil: not requested) and the change, or changes: a list of moves that are sent together.
 function M.change(one, replies)
     local list = {}
     local function add(label, text, tone)
@@ -177,10 +210,11 @@ function M.change(one, replies)
         end
     end
     local change = replies.change
+    local moves = replies.changes or change.pages and { change }
     if not one.now then
         return list
-    elseif change.pages then
-        of_move(add, one, replies, change)
+    elseif moves then
+        of_moves(add, one, replies, moves)
     elseif SETTINGS[change.name] then
         SETTINGS[change.name](add, one, replies, change.value)
     else

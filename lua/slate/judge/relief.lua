@@ -42,8 +42,7 @@ function M.in_need(one, curves)
     end
 end
 
---- The curves on which the plan rests, by class id, 0 for the whole cache: slated is queried for these. Empty if no
--- class is in need.
+--- The classes on whose curves the plan rests; 0 is the whole cache. Empty if no class is in need.
 function M.wanted(one)
     local ids, is_there = {}, {}
     local function add(id)
@@ -110,9 +109,9 @@ function M.further(ids, is_advised)
         return nil
     end
     local names, is_one = (#ids == 1 and "class " or "classes ") .. table.concat(ids, ", "), #ids == 1
-    return is_advised and ("%s %s, too: slatectl advise pages has the plan"):format(names,
-        is_one and "starves" or "starve") or ("%s %s items early, too, and pages would bring %s nothing"):format(names,
-        is_one and "evicts" or "evict", is_one and "it" or "them")
+    return is_advised and ("%s %s, too"):format(names, is_one and "starves" or "starve")
+        or ("%s %s items early, too, and pages would bring %s nothing"):format(names, is_one and "evicts" or "evict",
+            is_one and "it" or "them")
 end
 
 --- The remedy if a move is not advised: words that continue the sentence of M.no_use, and the command to type.
@@ -167,7 +166,8 @@ function M.advice(one, rows, curves)
         end
         is_named[move.is_advised] = is_named[move.is_advised] or not move.refuses
     end
-    sentences[#sentences + 1] = M.further(further[true], true)
+    local too = M.further(further[true], true)
+    sentences[#sentences + 1] = too and too .. ": slatectl advise pages has the plan"
     sentences[#sentences + 1] = M.further(further[false], false)
     if one.rates and not one.rates.reset and not view.knows_starving(one.now, one.rates, rows) then
         sentences[#sentences + 1] = view.STARVING_UNKNOWN

@@ -174,6 +174,19 @@ function M.move_predicted(donor, receiver, pages, reads_per_s, seen_s, given)
     }
 end
 
+--- The sum of predictions for moves that are made together: one load makes all of their errors, so their leasts and
+-- mosts add up.
+function M.sum(list)
+    local sum = { hit_ratio_change = 0, least = 0, most = 0, hits_per_s = 0, lost_per_s = 0 }
+    for _, made in ipairs(list) do
+        for name in pairs(sum) do
+            sum[name] = sum[name] + made[name]
+        end
+    end
+    sum.seen_s = list[1].seen_s
+    return sum
+end
+
 --- The promise of a prediction: "gain" or "loss" if the least and the most leave no doubt, else "unsure".
 function M.promise(made)
     return made.least > 0 and "gain" or made.most < 0 and "loss" or "unsure"
@@ -188,9 +201,14 @@ local function points(ratio)
     return text == "-0.0" and "+0.0" or text
 end
 
+--- A predicted change and its bounds in points: "+2.1 (+0.9 to +3.0)".
+function M.points_words(made)
+    return ("%s (%s to %s)"):format(points(made.hit_ratio_change), points(made.least), points(made.most))
+end
+
 --- A predicted change and its bounds in words.
 function M.change_words(made)
-    return ("%s points of hits (%s to %s)"):format(points(made.hit_ratio_change), points(made.least), points(made.most))
+    return (M.points_words(made):gsub(" ", " points of hits ", 1))
 end
 
 --- A prediction in words.

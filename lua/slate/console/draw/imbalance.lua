@@ -64,11 +64,9 @@ function M.under_cursor(model, ui)
     return one and one.class.id or nil
 end
 
---- The class that gets pages: the one under the cursor, if the operator chose it; else the class in need, or nil.
-function M.receiver(model, ui)
-    local in_need = model:in_need()
-    local is_chosen = ui.overview.shown > 0 and row_of(M.rows(model), ui.classes.cursor)
-    return is_chosen and ui.classes.cursor or in_need and in_need.id or nil
+--- The class under the cursor, if the operator chose it; else nil.
+function M.chosen(model, ui)
+    return ui.overview.shown > 0 and row_of(M.rows(model), ui.classes.cursor) and ui.classes.cursor or nil
 end
 
 --- Moves the cursor by so many rows, if there are any.

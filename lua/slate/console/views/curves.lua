@@ -253,7 +253,7 @@ function M.command(frame, ui, command)
         end
         view_list.open_class(ui, at.cursor)
     elseif command == "move_pages" then
-        return propose.move(frame, at.cursor > 0 and at.cursor or (frame.model:in_need() or {}).id)
+        return propose.move(frame, at.cursor > 0 and at.cursor or nil)
     end
 end
 

@@ -257,7 +257,7 @@ end
 function M.command(frame, ui, command)
     local model, by = frame.model, keys.move_rows(command, SCREEN_STEP)
     if command == "move_pages" then
-        return propose.move(frame, imbalance.receiver(model, ui))
+        return propose.move(frame, imbalance.chosen(model, ui))
     elseif by ~= 0 then
         imbalance.move_cursor(model, ui, by)
     elseif command == "open_class" and imbalance.under_cursor(model, ui) then
