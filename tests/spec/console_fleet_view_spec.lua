@@ -5,6 +5,7 @@ local fleet = require "slate.console.views.fleet"
 local fleet_rows = require "slate.console.fleet_rows"
 local fleet_table = require "slate.console.draw.fleet_table"
 local model = require "slate.console.model"
+local question = require "slate.console.question"
 local screens = require "screens"
 
 -- The frame of some models, each a server.
@@ -40,9 +41,70 @@ describe("slatetop's Fleet", function()
         local frame = frame_of({ one, dead })
         frame.servers[2].retry_s = 14
         local text = drawn(frame)
-        assert.truthy(text:find("!>cache9:11211 +DOWN refused, next try in 2 s"), text)
+        assert.truthy(text:find("!> cache9:11211 +down: refused, next try in 2 s"), text)
         assert.truthy(text:find("2 servers, 1 up", 1, true), text)
     end)
+
+    it("shows the order by an arrow at the head", function()
+        local frame, ui = frame_of({ one }), fleet.state()
+        assert.truthy(drawn(frame, ui):find("STATE▼", 1, true))
+        fleet.click({ fleet = ui }, "sort", fleet_table.column_of("hit_ratio").index)
+        assert.truthy(drawn(frame, ui):find("HIT%▲", 1, true))
+    end)
+
+    it("shows the cursor, marks, and where a change would go", function()
+        local ui = fleet.state()
+        local frame = frame_of({ one, model.new("cache9:11211") })
+        ui.marked, ui.cursor = { true }, 2
+        for _, height in ipairs({ 24, 15 }) do
+            local text = drawn(frame, ui, 80, height)
+            screens.shows(text, "! ◆cache7:11211", "!> cache9:11211", "◆ 1 marked: t, u and :set go to it; m unmarks")
+        end
+        ui.marked = { true, true }
+        screens.shows(drawn(frame, ui), "!>◆cache9:11211", "◆ 2 marked: t, u and :set go to them; m unmarks")
+    end)
+
+    it("shows the port of every server, and the end of a path", function()
+        for name, shown in pairs({ ["tls://cache-production-7.example.com:11217"] = "tls://cache-produc…:11217",
+            ["/a/very/long/path/of/a/socket/one.sock"] = "…ath/of/a/socket/one.sock" }) do
+            local text = drawn(frame_of({ model.new(name) }))
+            assert.truthy(text:find("!> " .. shown, 1, true), text)
+        end
+    end)
+
+    -- The only finding on a server; nil: none.
+    local function found(of, finding)
+        local findings = question.findings(of)
+        table.move({ finding }, 1, math.max(#findings, 1), 1, findings)
+    end
+
+    -- By a state: what happens to a model that has seen a server.
+    for state, happens in pairs({
+        ["starves 1"] = function() end,
+        ["down: refused, next try in 2 s"] = function(of) of:set_link("down", "refused", 1050) end,
+        ["stalled: no answer for 9s"] = function(of) of.at_s = 3.4 end,
+        ["measuring"] = function(of) of.before = nil end,
+        ["restarted 3s ago"] = function(of)
+            of.rows, of.now.time_s = {}, 100
+            of.observer.incidents.lately = function(_, name) return name == "restart" and { to_s = 97 } or nil end
+        end,
+        ["ok"] = function(of)
+            of.rows = {}
+            found(of)
+        end,
+        ["hits are few"] = function(of)
+            of.rows = {}
+            found(of, { text = "hits are few", tone = "warn" })
+        end,
+    }) do
+        it("has the state of a server: " .. state, function()
+            local of = screens.look("memcached-1.6.18", 20)
+            happens(of)
+            local frame = frame_of({ of })
+            frame.servers[1].retry_s = 14
+            assert.truthy(drawn(frame):find("[ ]" .. state .. "\n"), drawn(frame))
+        end)
+    end
 
     it("says what it waits for while no server is known", function()
         local frame = frame_of({ one })
@@ -81,8 +143,10 @@ describe("the order of slatetop's servers", function()
     end
 
     it("is worst first: down, bad, odd, evicting", function()
-        assert.equal("6 5 4 3 2 1", order({ { evictions_per_s = 1 }, { evictions_per_s = 9 },
-            { is_odd = true, far = 4 }, { is_odd = true, far = 9 }, { tone = "bad" }, { is_up = false } }))
+        local list = { { evictions_per_s = 1 }, { evictions_per_s = 9 }, { is_odd = true, far = 4 },
+            { is_odd = true, far = 9 }, { tone = "bad" }, { is_up = false } }
+        assert.equal("6 5 4 3 2 1", order(list))
+        assert.equal("1 2 3 4 5 6", order(list, { is_ascending = true }))
     end)
 
     it("follows a column, the unknown last in either direction", function()
@@ -101,9 +165,9 @@ describe("the order of slatetop's servers", function()
         fleet.command(frame, ui, "sort_reverse")
         assert.is_false(at.is_ascending)
         fleet.command(frame, ui, "sort_previous")
-        assert.is_nil(at.sort)
+        assert.equal("STATE", fleet_table.sort_column(at).head)
         fleet.command(frame, ui, "sort_previous")
-        assert.equal(#fleet_table.COLUMNS, at.sort)
+        assert.equal("MS", fleet_table.sort_column(at).head)
         fleet.click(ui, "sort", 7)
         fleet.click(ui, "sort", 7)
         assert.same({ 7, false }, { at.sort, at.is_ascending })
@@ -133,5 +197,21 @@ describe("the order of slatetop's servers", function()
         local rows = fleet_rows.compare(rows_of(list))
         assert.same({ true, "hit_ratio", false }, { rows[7].is_odd, rows[7].odd, rows[1].is_odd })
         assert.equal("!", fleet_table.column_of("far").text(rows[7]):sub(1, 1))
+    end)
+
+    it("compares no server before its fifth minute, and no age where nothing is evicted", function()
+        local function odd(last)
+            local list = {}
+            for i = 1, 6 do
+                list[i] = { hit_ratio = 0.9, age_s = 900, evictions_per_s = 10, uptime_s = 9000 }
+            end
+            list[7] = last
+            local rows = fleet_rows.compare(rows_of(list))
+            return rows[7].is_odd, rows[7].odd
+        end
+        assert.same({ true, "hit_ratio" }, { odd({ hit_ratio = 0.2, uptime_s = 300 }) })
+        assert.same({ false }, { odd({ hit_ratio = 0.2, uptime_s = 299 }) })
+        assert.same({ true, "age_s" }, { odd({ hit_ratio = 0.9, age_s = 9, evictions_per_s = 10, uptime_s = 9000 }) })
+        assert.is_false(odd({ hit_ratio = 0.9, age_s = 9, evictions_per_s = 0, uptime_s = 9000 }))
     end)
 end)

@@ -3,6 +3,7 @@
 -- slate.judge.attention). Functions of models.
 local attention = require "slate.judge.attention"
 local cells = require "slate.console.cells"
+local figure = require "slate.console.figure"
 local fleet_table = require "slate.console.draw.fleet_table"
 local health = require "slate.console.health"
 local model = require "slate.console.model"
@@ -37,16 +38,45 @@ local function version_of(now)
     return now and (now.slated and "s" or server_facts.is_proxy(now) and "p" or "") .. server_facts.version(now) or ""
 end
 
+-- How many classes starve.
+local function starving_of(of)
+    local count = 0
+    for _, class in pairs(of.rows) do
+        count = count + (class.state == "starving" and 1 or 0)
+    end
+    return count
+end
+
+-- The state of a server in few words. line: its worst line of health.
+local function state_of(frame, line)
+    local of = frame.model
+    local restart, starving = of.observer and of.observer.incidents:lately("restart"), starving_of(of)
+    if of.link == "down" then
+        return "down: " .. of.link_note
+    elseif not of.now or of.link == "connecting" then
+        return "connecting"
+    elseif health.is_stale(frame) then
+        return ("stalled: no answer for %s"):format(figure.age(of:age_s(frame.now_s) // 1))
+    elseif not of.before then
+        return "measuring"
+    elseif starving > 0 then
+        return "starves " .. starving
+    elseif restart then
+        return ("restarted %s ago"):format(figure.age((of.now.time_s - restart.to_s) // 1))
+    end
+    return (line.tone == "bad" or line.tone == "warn") and line.text or "ok"
+end
+
 --- The row of one server. frame: its model, now_s and interval_s. Fields: `server` (its index in the fleet), `model`,
 --- `name`, `is_up` (has current figures), `tone` and `words` (the worst line of health, or why the server is down),
---- `retry_s` (of the frame), and those of fleet_table.COLUMNS as far as they are known; `hits` and `evictions`, their
---- newest samples.
+--- `state` (in few words: "ok", "starves 3"), `retry_s` (of the frame), and those of fleet_table.COLUMNS as far as
+--- they are known; `hits` and `evictions`, their newest samples.
 function M.row(server, frame, retry_s)
     local of, line = frame.model, health.lines(frame)[1]
     local now = of.now
     local row = { server = server, model = of, name = of.server, version = version_of(now), tone = line.tone,
-        words = line.text, retry_s = retry_s, hits = { n = 0 }, evictions = { n = 0 }, is_odd = false,
-        is_up = now ~= nil and not health.is_stale(frame) }
+        words = line.text, state = state_of(frame, line), retry_s = retry_s, hits = { n = 0 },
+        evictions = { n = 0 }, is_odd = false, is_up = now ~= nil and not health.is_stale(frame) }
     if now then
         row.uptime_s = now.general.uptime
         row.connections, row.reply_ms = of:metric("connections"), of.reply_ms
@@ -63,7 +93,7 @@ function M.compare(rows)
     local compared = {}
     for i, row in ipairs(rows) do
         compared[i] = row.is_up and { hit_ratio = known(row.hit_ratio), age_s = row.age_s,
-            evictions_per_s = known(row.evictions_per_s) } or {}
+            evictions_per_s = known(row.evictions_per_s), uptime_s = row.uptime_s } or {}
     end
     for i, found in ipairs(attention.compare_servers(compared)) do
         rows[i].far, rows[i].odd, rows[i].is_odd = found.far, found.by, found.is_outlier or false

@@ -178,7 +178,8 @@ function M.rows(members)
     for i, one in ipairs(members) do
         rows[i] = row_of(one)
         figures[i] = { hit_ratio = rows[i].hit_ratio or rows[i].hit_ratio_total,
-            evictions_per_s = rows[i].evictions_per_s, age_s = one.observer and one.observer.youngest_s }
+            evictions_per_s = rows[i].evictions_per_s, age_s = one.observer and one.observer.youngest_s,
+            uptime_s = rows[i].uptime_s }
     end
     for i, found in ipairs(attention.compare_servers(figures)) do
         if found.is_outlier then

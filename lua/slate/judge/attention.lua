@@ -23,7 +23,9 @@ end
 -- Which servers of a fleet are unlike the others: by hits, by how long items live, by evictions. Pure.
 --
 -- The distance of a server from the median is in robust deviations (1.4826 times the median of the distances: for a
--- bell curve the standard deviation), so that an outlier does not hide itself. Only worse figures count.
+-- bell curve the standard deviation), so that an outlier does not hide itself. Only worse figures count. A server that
+-- started within limits.new_s is not compared, nor the age of one that does not evict: a cache that fills has no usual
+-- figures yet, and age alone is no trouble.
 
 local DEVIATION_BY_MEDIAN <const> = 1.4826
 
@@ -46,10 +48,19 @@ local function median(values)
     return #values % 2 == 1 and values[half + 1] or (values[half] + values[half + 1]) / 2
 end
 
+-- The value of a figure of a server, larger for a worse one; nil if it is not compared.
+local function worse_of(one, figure)
+    local value = one[figure.name]
+    local is_new = (one.uptime_s or limits.new_s) < limits.new_s
+    if value and not is_new and (figure.name ~= "age_s" or (one.evictions_per_s or 0) > 0) then
+        return figure.worse(value)
+    end
+end
+
 local function compare(servers, found, figure)
     local values, distances = {}, {}
     for _, one in ipairs(servers) do
-        values[#values + 1] = one[figure.name] and figure.worse(one[figure.name])
+        values[#values + 1] = worse_of(one, figure)
     end
     if #values < limits.outlier_servers_least then
         return
@@ -60,7 +71,8 @@ local function compare(servers, found, figure)
     end
     local deviation = math.max(DEVIATION_BY_MEDIAN * median(distances), figure.floor)
     for i, one in ipairs(servers) do
-        local far = one[figure.name] and (figure.worse(one[figure.name]) - middle) / deviation
+        local worse = worse_of(one, figure)
+        local far = worse and (worse - middle) / deviation
         if far and not (found[i].far and far <= found[i].far) then
             found[i] = { far = math.max(far, 0), by = figure.name, middle = figure.back(middle),
                 is_outlier = far >= limits.outlier_deviations }
@@ -68,9 +80,9 @@ local function compare(servers, found, figure)
     end
 end
 
---- servers: a list of { hit_ratio, age_s, evictions_per_s }, each absent if unknown; empty for a server that does not
--- answer. Returns for each server { far (deviations to the worse side, 0 for none), by (the name of its worst figure),
--- middle (the median of that figure), is_outlier }; empty if nothing could be compared. Cost: O(n log n).
+--- servers: a list of { hit_ratio, age_s, evictions_per_s, uptime_s }, each absent if unknown; empty for a server
+-- that does not answer. Returns for each server { far (deviations to the worse side, 0 for none), by (the name of its
+-- worst figure), middle (the median of that figure), is_outlier }; empty if nothing could be compared.
 function M.compare_servers(servers)
     local found = {}
     for i in ipairs(servers) do

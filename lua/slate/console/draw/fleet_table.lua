@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The table of servers: the text of each figure, the order of the rows, and how they are drawn. Rows are of
 -- slate.console.fleet_rows. The table's part of ui is { cursor (index in the fleet; nil: the first row), top, marked (a
--- set of such indices), sort (number of a column; nil: worst first), is_ascending }.
+-- set of such indices), sort (number of a column; nil: that of STATE, worst first), is_ascending }.
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
 
 local M = {}
 
-local HOST_LEAST <const>, HOST_MOST <const>, WORDS_LEAST <const>, FAR_MOST <const> = 12, 34, 30, 999
+local HOST_LEAST <const>, HOST_ENOUGH <const>, HOST_MOST <const>, FAR_MOST <const> = 12, 21, 34, 999
+local MARKS_WIDTH <const>, STATE_LEAST <const>, WORDS_LEAST <const> = 3, 17, 24
 M.TREND = 12 -- samples of a trend
 local TRENDS_WIDTH <const> = 2 * (M.TREND + 1)
 
@@ -43,17 +44,19 @@ M.COLUMNS = {
         "distance from the pool's median in robust deviations, and the column that it is about" },
     { "CONN", "conn", 6, 11, "connections", figure.count, "open connections" },
     { "MS", "ms", 5, 7, "reply_ms", figure.count, "time of one refresh in ms" },
+    { "STATE", "state", STATE_LEAST, 0, "state", function(row) return row.state end,
+        "ok, or what is wrong; sorted by it, the worst server is first: down, in bad health, odd, evicting" },
 }
 for i, column in ipairs(M.COLUMNS) do
     column.index = i
     column.head, column.name, column.width, column.rank, column.field, column.text, column.meaning =
         table.unpack(column, 1, 7)
     local form = column.text
-    if form ~= odd_text and i > 2 then
+    if form ~= odd_text and i > 2 and i < #M.COLUMNS then
         column.text = text_by(form, column.field)
     end
 end
-local HOST <const> = M.COLUMNS[1]
+local HOST <const>, STATE <const> = M.COLUMNS[1], M.COLUMNS[#M.COLUMNS]
 
 --- The column of a field of rows.
 function M.column_of(field)
@@ -94,16 +97,23 @@ local function by_column(column, is_ascending)
     end
 end
 
---- A copy of the rows, worst first (down, then bad health and outliers, then evictions), or by the chosen column.
+--- The column by which rows are sorted.
+function M.sort_column(ui)
+    return M.COLUMNS[ui.sort] or STATE
+end
+
+--- A copy of the rows by the chosen column; by STATE, the worst is first (down, then bad health and outliers, then
+--- evictions).
 function M.sorted(rows, ui)
     local list = table.move(rows, 1, #rows, 1, {})
-    local is_before = ui.sort and by_column(M.COLUMNS[ui.sort], ui.is_ascending) or by_worst
+    local column, is_ascending = M.sort_column(ui), ui.is_ascending or false
+    local is_before = column ~= STATE and by_column(column, is_ascending) or by_worst
     table.sort(list, function(a, b)
         local first = is_before(a, b)
         if first == nil then
             return a.server < b.server
         end
-        return first
+        return first ~= (column == STATE and is_ascending)
     end)
     return list
 end
@@ -120,14 +130,17 @@ end
 
 -- ---- drawing ----
 
--- The columns that fit behind the host, each with its right end; the host gets the width that is left, up to a bound.
-local function layout_of(area)
-    local shown, used = {}, 2
+-- The columns that fit between the host and the state, each with its right end; the state gets the width that is left.
+local function layout_of(rows, area)
+    local shown, used, longest = {}, MARKS_WIDTH, HOST_LEAST
     for i, column in ipairs(M.COLUMNS) do
-        shown[i] = column ~= HOST and column or nil
+        shown[i] = column ~= HOST and column ~= STATE and column or nil
         used = used + column.width + 1
     end
-    while area.width - used < HOST_LEAST do
+    for _, row in ipairs(rows) do
+        longest = math.max(longest, cells.width_of(row.name))
+    end
+    while area.width - used < math.min(longest, HOST_ENOUGH) do
         local last
         for _, column in pairs(shown) do
             last = (not last or column.rank > last.rank) and column or last
@@ -137,66 +150,79 @@ local function layout_of(area)
         end
         shown[last.index], used = nil, used - last.width - 1
     end
-    local layout = { host = math.min(area.width - used, HOST_MOST), ends = {} }
-    local x = area.x + 2 + layout.host
+    local layout = { host = math.max(math.min(area.width - used, longest, HOST_MOST), HOST_LEAST), ends = {} }
+    local x = area.x + MARKS_WIDTH + layout.host
     for i = 2, #M.COLUMNS do
         if shown[i] then
             x = x + shown[i].width + 1
             layout.ends[#layout.ends + 1] = { column = shown[i], x = x }
         end
     end
-    layout.x, layout.has_trends = x, area.x + area.width - x > TRENDS_WIDTH
+    layout.x, layout.has_trends = x, area.x + area.width - x > TRENDS_WIDTH + STATE_LEAST + 1
+    layout.state_x = x + (layout.has_trends and TRENDS_WIDTH or 0) + 2
     return layout
 end
 
 local function draw_heads(ui, layout, grid, area)
+    local sorted = M.sort_column(ui)
     local function style_of(column)
-        return ui.sort == column.index and cells.STRONG or cells.HEADER
+        return sorted == column and cells.STRONG or cells.HEADER
+    end
+    local function draw_arrow(column, x)
+        if sorted == column then
+            grid:text(area.y, x, cells.STRONG, ui.is_ascending and "▲" or "▼")
+        end
     end
     grid:head(area.y, area.x, area.width, "")
-    grid:text(area.y, area.x + 2, style_of(HOST), HOST.head)
-    grid:hot(cells.area(area.y, area.x, 1, layout.host + 2), "sort", HOST.index)
+    draw_arrow(HOST, grid:text(area.y, area.x + MARKS_WIDTH, style_of(HOST), HOST.head))
+    grid:hot(cells.area(area.y, area.x, 1, layout.host + MARKS_WIDTH), "sort", HOST.index)
     for _, one in ipairs(layout.ends) do
         local column = one.column
         grid:text_right(area.y, one.x, style_of(column), column.head)
+        draw_arrow(column, one.x)
         grid:hot(cells.area(area.y, one.x - column.width, 1, column.width), "sort", column.index)
     end
+    draw_arrow(STATE, grid:text(area.y, layout.state_x, style_of(STATE), STATE.head))
+    grid:hot(cells.area(area.y, layout.state_x, 1, area.x + area.width - layout.state_x), "sort", STATE.index)
     if layout.has_trends then
         grid:text_fit(area.y, layout.x + 1, M.TREND, cells.HEADER, "HIT%, trend")
         grid:text_fit(area.y, layout.x + M.TREND + 2, M.TREND, cells.HEADER, "EV/s, trend")
     end
 end
 
--- Draws a host, or the end of a long path: the end says more than the beginning.
+-- Draws a host. Of a long path the end says most; of another long name the beginning and the port.
 local function draw_host(name, grid, y, x, width)
     local excess = cells.width_of(name) - width
-    if name:sub(1, 1) == "/" and excess > 0 and excess + 1 < #name then
-        x = grid:text(y, x, cells.STRONG, "…")
-        grid:text_fit(y, x, width - 1, cells.STRONG, name:sub(excess + 2))
-    else
+    local port = name:sub(1, 1) ~= "/" and name:match(":%d+$") or ""
+    if excess <= 0 or excess + #port + 1 >= #name then
         grid:text_fit(y, x, width, cells.STRONG, name)
+        return
+    end
+    local kept = port ~= "" and name:sub(1, #name - #port - excess - 1) or ""
+    grid:text(y, x, cells.STRONG, kept .. "…" .. (port ~= "" and port or name:sub(excess + 2)))
+end
+
+-- Draws the state, from a column on; where there is room, behind it the worst line of health.
+local function draw_state(row, now_s, grid, y, x, x_end)
+    local style = (not row.is_up or row.tone == "bad") and cells.BAD or row.tone == "warn" and cells.WARN or cells.PLAIN
+    local wait_s = row.model.link == "down" and math.max(row.retry_s - now_s, 0) or 0
+    local text = row.state .. (wait_s > 0 and (", next try in %d s"):format(math.ceil(wait_s)) or "")
+    grid:text_fit(y, x, x_end - x, style, text)
+    x = x + cells.width_of(text) + 2
+    if row.is_up and row.words ~= row.state and x_end - x >= WORDS_LEAST then
+        grid:text_fit(y, x, x_end - x, cells.DIM, row.words)
     end
 end
 
--- Why a server is down, and when it is tried again.
-local function down_words(row, now_s)
-    if row.model.link ~= "down" then
-        return row.words
-    end
-    local wait_s = math.max(row.retry_s - now_s, 0)
-    return ("DOWN %s%s"):format(row.words, wait_s > 0 and (", next try in %d s"):format(math.ceil(wait_s)) or "")
-end
-
-local function draw_row(row, is_marked, layout, now_s, grid, y, area)
+local function draw_row(row, is_marked, is_current, layout, now_s, grid, y, area)
     local x_end = area.x + area.width
     local is_bad, is_warned = not row.is_up or row.tone == "bad", row.tone == "warn"
     grid:text(y, area.x, is_bad and cells.BAD or is_warned and cells.WARN or cells.PLAIN,
         is_bad and "!" or is_warned and "●" or " ")
-    grid:text(y, area.x + 1, cells.STRONG, is_marked and "◆" or " ")
-    draw_host(row.name, grid, y, area.x + 2, layout.host)
-    if not row.is_up then
-        local x = area.x + 3 + layout.host
-        grid:text_fit(y, x, x_end - x, cells.BAD, down_words(row, now_s))
+    grid:text(y, area.x + 1, cells.STRONG, (is_current and ">" or " ") .. (is_marked and "◆" or " "))
+    draw_host(row.name, grid, y, area.x + MARKS_WIDTH, layout.host)
+    if not row.is_up then -- it has no figures: the words take the row
+        draw_state(row, now_s, grid, y, area.x + MARKS_WIDTH + layout.host + 1, x_end)
         return
     end
     for _, one in ipairs(layout.ends) do
@@ -208,27 +234,22 @@ local function draw_row(row, is_marked, layout, now_s, grid, y, area)
     if layout.has_trends then
         grid:graph(cells.area(y, x + 1, 1, M.TREND), cells.GRAPH, row.hits, 0)
         grid:graph(cells.area(y, x + M.TREND + 2, 1, M.TREND), cells.GRAPH, row.evictions, 0)
-        x = x + TRENDS_WIDTH
     end
-    if x_end - x > WORDS_LEAST then
-        grid:text_fit(y, x + 2, x_end - x - 2, row.tone == "bad" and cells.BAD or cells.DIM, row.words)
-    end
+    draw_state(row, now_s, grid, y, layout.state_x, x_end)
 end
 
 --- Draws heads and sorted rows; if there is room, also the trends of hits and evictions, and words. Marks the row under
 --- the cursor and scrolls to it.
 function M.draw(rows, ui, now_s, grid, area)
-    local layout = layout_of(area)
+    local layout = layout_of(rows, area)
     draw_heads(ui, layout, grid, area)
     local height, at = math.max(area.height - 1, 0), M.row_at(rows, ui)
     ui.top = keys.top(ui.top, at, height, #rows)
     for i = ui.top, math.min(ui.top + height - 1, #rows) do
         local row, y = rows[i], area.y + 1 + i - ui.top
-        local is_marked = ui.marked[row.server]
-        draw_row(row, is_marked, layout, now_s, grid, y, area)
+        draw_row(row, ui.marked[row.server], i == at, layout, now_s, grid, y, area)
         grid:hot(cells.area(y, area.x, 1, area.width), "row", row.server)
         if i == at then
-            grid:text(y, area.x + 1, cells.STRONG, is_marked and "◆" or ">")
             grid:select(y, area.x, area.width)
         end
     end

@@ -12,7 +12,7 @@ local M = {
     name = "Fleet",
     scope = "fleet",
     open = "view_fleet",
-    shown = { "fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions", "fleet.age",
+    shown = { "fleet.state", "fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions", "fleet.age",
         "connections", "reply_ms", "fleet.proxy" },
 }
 
@@ -65,9 +65,9 @@ end
 -- The last line: what is wrong with a list of servers, or a hint on keys.
 local function draw_hint(frame, ui, grid, y, width)
     local count = marked.count(ui)
-    local hint = count == 0 and "keys act on the server under the cursor: Enter opens it, m marks it"
-        or ("◆ %d marked: t, or :set NAME VALUE, opens one review for all of them"):format(count)
-    local has_note = frame.fleet_note ~= ""
+    local hint = count == 0 and "keys act on the row under the cursor; Enter opens it; m marks it, steps down"
+        or ("◆ %d marked: t, u and :set go to %s; m unmarks"):format(count, count == 1 and "it" or "them")
+    local has_note = frame.fleet_note ~= "" and count == 0
     grid:text_fit(y, 0, width, has_note and cells.WARN or cells.DIM, has_note and frame.fleet_note or hint)
 end
 
@@ -83,11 +83,16 @@ function M.draw(frame, ui, grid, area)
     local foot = has_foot and POOL_ROWS - 1 + said or 1
     fleet_table.draw(rows, ui.fleet, frame.now_s, grid, cells.area(area.y, area.x, area.height - foot, area.width))
     local y = area.y + area.height - foot
-    if not has_foot then
+    if not has_foot and marked.count(ui) > 0 then
+        draw_hint(frame, ui, grid, y, area.width)
+        return
+    elseif not has_foot then
         draw_pool(rows, note ~= "" and "; " .. note or "", grid, y, area.width)
         return
     end
-    grid:rule(y, area.x, area.width, ui.fleet.sort and "pool" or "pool: worst first")
+    local sorted = fleet_table.sort_column(ui.fleet)
+    grid:rule(y, area.x, area.width, sorted.field == "state" and not ui.fleet.is_ascending and "pool: worst first"
+        or "pool")
     draw_pool(rows, "", grid, y + 1, area.width)
     grid:paragraph(cells.area(y + 2, 0, SAID_ROWS_MOST, area.width), style, text)
     draw_hint(frame, ui, grid, y + 2 + said, area.width)
@@ -101,19 +106,18 @@ local function move_cursor(frame, ui, step)
     end
 end
 
--- Chooses the order: by a column, or 0 for worst first.
 local function sort_by(ui, number)
-    ui.sort = number > 0 and number or nil
-    ui.is_ascending = ui.sort and fleet_table.COLUMNS[number].is_up or false
+    ui.sort, ui.is_ascending = number, fleet_table.COLUMNS[number].is_up or false
 end
 
 function M.command(frame, ui, command)
-    local fleet, orders = ui.fleet, #fleet_table.COLUMNS + 1
+    local fleet, columns = ui.fleet, #fleet_table.COLUMNS
+    local sorted = fleet_table.sort_column(fleet).index
     move_cursor(frame, fleet, keys.move_rows(command, SCREEN_ROWS))
     if command == "sort_next" then
-        sort_by(fleet, ((fleet.sort or 0) + 1) % orders)
+        sort_by(fleet, sorted % columns + 1)
     elseif command == "sort_previous" then
-        sort_by(fleet, ((fleet.sort or 0) - 1) % orders)
+        sort_by(fleet, (sorted - 2) % columns + 1)
     elseif command == "sort_reverse" then
         fleet.is_ascending = not fleet.is_ascending
     elseif command == "mark_server" and fleet.cursor then
@@ -128,7 +132,7 @@ function M.click(ui, kind, value)
     local fleet = ui.fleet
     if kind == "row" then
         fleet.cursor = value
-    elseif kind == "sort" and fleet.sort == value then
+    elseif kind == "sort" and fleet_table.sort_column(fleet).index == value then
         fleet.is_ascending = not fleet.is_ascending
     elseif kind == "sort" then
         sort_by(fleet, value)
