@@ -39,10 +39,27 @@ describe("slatetop's fleet", function()
     end)
     screen:go({ "g", "m" }, "2 marked")
     set("slab_automove_window 30")
-    screen:wait("1 of them has the value already")
+    screen:wait("1 marked server has the value already")
     screen:wait("20 on 1")
     screen:press("Escape")
     screen:step_until_gone("will send")
+  end)
+
+  it("takes back one change on all servers that are marked", function()
+    screen = tui.open(folder, ("-d 0.3 %s %s"):format(one.socket, two.socket), 110, 30)
+    screen:wait("2 servers, 2 up")
+    one:ask("config set slab_automove_window 15\r\n")
+    screen:go({ "m", "m" }, "2 marked")
+    set("slab_automove_window 20")
+    screen:go({}, { "to 2 marked servers", "2 marked servers" }, "S")
+    for _, server in ipairs({ one, two }) do
+      tui.step_until(function() return server:setting("slab_automove_window") == "20" end)
+    end
+    screen:go("8", { "automove window 10 s → 20 s", "automove window 15 s → 20 s", "SERVER" }, "7", "2 marked")
+    screen:go("u", { "Undo: review, to 2 marked servers", "automove window 10", "automove window 15" }, "S")
+    tui.step_until(function()
+      return one:setting("slab_automove_window") == "15" and two:setting("slab_automove_window") == "10"
+    end)
   end)
 
   it("acts on the row under the cursor, not on the server opened last", function()

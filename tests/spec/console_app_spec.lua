@@ -93,12 +93,81 @@ describe("slatetop's app", function()
         assert_shows("2 servers, 2 up")
         press("s", "down")
         assert.equal("b:11211", app.open.address)
-        press("m", "up", "u")
+        press("up", "u")
         assert_shows("a:11211: nothing to undo")
-        press("enter")
+        press("down", "m", "up", "enter")
         assert_shows("slatetop  a:11211")
         app:step(12.3, 1002)
         assert.is_true(app.fleet.sessions[2].wants.inquiries.config, "a marked server tells its settings")
+    end)
+
+    -- The servers to which lines went, and what they were.
+    local function sent()
+        local list = {}
+        for _, session in ipairs(app.fleet.sessions) do
+            for _, begun in ipairs(session.changes.begun) do
+                list[#list + 1] = ("%s %s %s"):format(session.address, begun[1], begun[2][1].value)
+            end
+        end
+        return table.concat(list, "; ")
+    end
+
+    it("sends to the marked servers of Fleet, and not to the one under the cursor", function()
+        open("a b c")
+        local now = app.fleet.sessions[1].model.now
+        press("s", "m", "m") -- the cursor is on c
+        app.fleet.sessions[1].model.now = nil -- a server without figures is not shown in the review
+        press("t")
+        assert_shows("refused   a:11211: no connection")
+        assert_shows("to 2 marked servers ─")
+        assert.equal("b:11211", app.open.address)
+        press("escape")
+        app.fleet.sessions[1].model.now = now
+        assert_shows("2 marked: t, u and :set go to them")
+        press("t")
+        assert_shows("Automove: review, to 2 marked servers ─")
+        assert.equal("a:11211", app.open.address)
+        press("S")
+        assert.truthy(sent():find("^a:11211 change %w+; b:11211 change %w+$"), sent())
+        assert.equal(app.fleet.sessions[1].changes.begun[1][3].group, app.fleet.sessions[2].changes.begun[1][3].group)
+        assert_shows("sent to 2 marked servers: 8 shows the outcomes; u takes it back")
+        assert.equal("c:11211", app.open.address)
+    end)
+
+    it("takes back the last change to many servers, on those that are marked and got it", function()
+        open("a b c d")
+        local function has(place, id, group)
+            app.fleet.sessions[place].changes.propose = function()
+                return { title = "change " .. id, id = id, group = group,
+                    changes = { { name = "slab_automove", value = tostring(id) } } }
+            end
+        end
+        has(1, 11, 11) has(2, 7) has(3, 12, 11) has(4, 13, 11)
+        press("s", "m", "m", "m", "u")
+        assert_shows("Undo: review, to 2 marked servers ─")
+        press("escape", "8", "u")
+        assert_shows("Undo: review, to 2 marked servers ─")
+        press("S", "7")
+        assert.equal("a:11211 undo 11; c:11211 undo 12", sent())
+        press("g", "m", "down", "m", "u") -- b alone is marked
+        assert_shows("to 1 marked server ─")
+        press("S", "g", "down", "m", "G", "u") -- none is: d is under the cursor
+        assert_shows("Undo: review, to d:11211 ─")
+    end)
+
+    it("shows the events of all servers, those of the moment that is shown", function()
+        open("a b")
+        for i, session in ipairs(app.fleet.sessions) do
+            session.model:note("you", 1000 + 2 * i, "event " .. i)
+        end
+        press("8")
+        assert_shows("SERVER  WHAT")
+        assert.truthy(screen():find("you      b:11211 event 2\n[%d:]+ you      a:11211 event 1"), screen())
+        assert_shows("slatetop  2 servers")
+        press("1", "8")
+        assert_shows("you      event 1")
+        press("7", "8", "space")
+        assert.truthy(screen():find("event 1", 1, true) and not screen():find("event 2", 1, true), screen())
     end)
 
     it("sends a reviewed change by a capital S alone", function()

@@ -65,8 +65,8 @@ describe("slatetop's Fleet", function()
     end)
 
     it("shows the port of every server, and the end of a path", function()
-        for name, shown in pairs({ ["tls://cache-production-7.example.com:11217"] = "tls://cache-produc…:11217",
-            ["/a/very/long/path/of/a/socket/one.sock"] = "…ath/of/a/socket/one.sock" }) do
+        for name, shown in pairs({ ["tls://cache-production-7.example.com:11217"] = "tls://cache-pr…:11217",
+            ["/a/very/long/path/of/a/socket/one.sock"] = "…of/a/socket/one.sock" }) do
             local text = drawn(frame_of({ model.new(name) }))
             assert.truthy(text:find("!> " .. shown, 1, true), text)
         end

@@ -40,8 +40,8 @@ describe("a review", function()
         local one = console()
         review.open(one.ui, propose.move(one.frame, 12, 4).plan)
         one.press("3")
-        for _, text in ipairs({ "slabs reassign 4 12 × 3, one after the other", "to cache7:11211", "capital S sends it",
-            "up to 16383 items of class 4", "SSend" }) do
+        for _, text in ipairs({ "slabs reassign 4 12 × 3, one after the other", "Move pages: review, to cache7:11211 ─",
+            "capital S sends it", "up to 16383 items of class 4", "SSend" }) do
             assert(one.shows(text), text)
         end
         assert.is_false(one.shows("F5Move"))
@@ -199,18 +199,22 @@ describe("a change to marked servers", function()
     it("goes to those with other values, unless one refuses", function()
         local one, servers = fleet("memcached-1.6.18", "memcached-1.6.45")
         assert.equal(2, marked.count(one.ui))
-        assert.same({ nil, "all marked servers have these values already" }, { marked.check(one.frame, one.ui, PLAN) })
-        assert.same({ 2, 0 }, { marked.check(one.frame, one.ui, { { name = "verbosity", value = "1" } }) })
+        local function why_not(plan)
+            local targets, why = marked.targets(one.frame, one.ui, { plan = plan or PLAN })
+            return why, targets and #targets
+        end
+        assert.same({ "all marked servers have these values already" }, { why_not() })
+        assert.same({ 0, 2 }, { why_not({ { name = "verbosity", value = "1" } }) })
         assert.equal("has", marked.answer(servers[1].model, PLAN))
         servers[2].model:set_link("down", "gone", 1000)
-        assert.equal("c2: no connection", select(2, marked.check(one.frame, one.ui, PLAN)))
+        assert.equal("c2: no connection", (why_not()))
         servers[2].model:set_link("up", "", 1000)
         servers[2].model.now.role = "read"
-        assert.equal("c2: its role is read, and changes need admin", select(2, marked.check(one.frame, one.ui, PLAN)))
+        assert.equal("c2: its role is read, and changes need admin", (why_not()))
         one, servers = fleet("slated-0.1")
-        assert.equal("c1: its settings have not arrived yet", select(2, marked.check(one.frame, one.ui, PLAN)))
+        assert.equal("c1: its settings have not arrived yet", (why_not()))
         one.ui.fleet.marked = { [NOWHERE] = true }
-        assert.truthy(select(2, marked.check(one.frame, one.ui, PLAN)):find("already"))
+        assert.truthy(why_not():find("already"))
         assert.equal("refuses", marked.answer(servers[1].model, PLAN))
     end)
 
@@ -233,13 +237,36 @@ describe("a change to marked servers", function()
         assert.equal("0 on 2, 1 on 1", marked.now(one.frame, one.ui, "verbosity"))
         review.open(one.ui, { { name = "verbosity", value = "1" } }, nil, nil, true)
         one.draw()
-        assert.is_true(one.shows("to 2 marked servers; 1 of them has the value already"))
+        assert.is_true(one.shows("verbosity, to 2 marked servers ─"))
+        assert.is_true(one.shows("to c1, c2") and one.shows("1 marked server has the value already"))
         assert.is_true(one.shows("0 on 2, 1 on 1"))
         set(2, "1")
         one.draw()
-        assert.is_true(one.shows("to 1 marked server; 2 of them have the value already"))
+        assert.is_true(one.shows("to 1 marked server ─") and one.shows("2 marked servers have the value already"))
         servers[1].model:set_link("down", "gone", 1000)
         one.draw()
         assert.is_true(one.shows("refused") and one.shows("c1: no connection") and not one.shows("capital S"))
+    end)
+
+    it("shows what an undo sends to each of them, and leaves out those that did not get the change", function()
+        local one, servers = fleet("memcached-1.6.18", "memcached-1.6.18", "memcached-1.6.18", "memcached-1.6.18")
+        local function back(value) return { { name = "verbosity", value = value } } end
+        review.open(one.ui, back("0"), "undo", "set verbosity to 2", true)
+        one.ui.review.taken = { [servers[1].model] = back("0"), [servers[2].model] = back("1"),
+            [servers[4].model] = back("0") }
+        one.draw()
+        assert.is_true(one.shows("Undo: review, to 3 marked servers ─") and one.shows("set verbosity to 2"))
+        local text = one.text:gsub("[^%w%s,]", "")
+        assert.truthy(text:find("verbosity 0 +\n +to c1, c4 .*verbosity 1 +\n +to c2 "), one.text)
+        one.draw(60, 15)
+        assert.is_true(one.ui.review.is_seen)
+    end)
+
+    it("shows the end of an address that its title cannot hold", function()
+        local one = console()
+        one.frame.live.server = "/" .. ("long/"):rep(20) .. "one.sock"
+        review.open(one.ui, propose.move(one.frame, 12, 4).plan)
+        one.draw()
+        assert.is_true(one.shows("long/one.sock ─┐"))
     end)
 end)

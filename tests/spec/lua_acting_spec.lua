@@ -168,6 +168,21 @@ describe("a change from slatetop", function()
         assert.same({ "-1", "-1 61" }, { entries(console)[1].was, entries(console)[1].back })
     end)
 
+    it("to several servers is one on record, and known as one when it is taken back", function()
+        local group, consoles = { fleet = true }, { new_console(new_server()), new_console(new_server()) }
+        local terms = { minutes = 0, evictions_pct = 20, hit_points = 1, group = group }
+        local first, last
+        for i, console in ipairs(consoles) do
+            console.text = consoles[1].text -- one file
+            console.begin({ { name = "slab_automove", value = "2" } }, terms)
+            first, last = last or console.acting:propose_undo(), console.acting:propose_undo()
+            assert.same({ i, 1 }, { last.id, entries(console)[i].fleet })
+        end
+        assert.equal(first.group, last.group)
+        consoles[2].begin({ { name = "slab_automove", value = "1" } })
+        assert.is_nil(consoles[2].acting:propose_undo().group)
+    end)
+
     it("of several settings is one plan and one undo, and stops at the first that fails", function()
         local server = new_server()
         local console = new_console(server)

@@ -41,6 +41,7 @@ function Acting:context()
     local server, who = self.server, self.who
     return {
         who = who, server = { name = server }, record = self.record, command = self.run and self.run.command,
+        group = self.run and self.run.group,
         print_note = function(_, text) self:note("alarm", text) end,
         snapshot = function(_, client)
             return snapshot.take(client, { server = server, slated = who.slated, settings = true })
@@ -81,11 +82,11 @@ end
 -- a plan --------------------------------------------------------------------------------------
 
 -- Adds a change to the list of changes to take back, or to do again.
-local function remember(list, entries, title)
+local function remember(list, entries, title, group)
     if #entries == 0 then
         return nil
     end
-    local one = { title = title, entries = entries }
+    local one = { title = title, entries = entries, group = group }
     list[#list + 1] = one
     if #list > UNDO_MOST then
         table.remove(list, 1)
@@ -179,13 +180,13 @@ function Acting:end_run()
     local text, is_complete = results[1], results[2]
     self.run = nil
     if run.kind == "change" or run.kind == "redo" then
-        self:end_change(run, is_complete, remember(self.undo, run.done, run.title))
+        self:end_change(run, is_complete, remember(self.undo, run.done, run.title, run.group))
     elseif is_complete then
         forget(self.undo, run.taken)
         if run.kind == "trial" then
             text = ("trial reverted, %s: %s"):format(self.trial.why, text)
         else
-            remember(self.redo, run.done, run.taken.title)
+            remember(self.redo, run.done, run.taken.title, run.group)
         end
         self.trial = self.trial and self.trial.entry ~= run.taken and self.trial or nil
     end
@@ -201,11 +202,11 @@ function Acting:end_run()
     self.is_changed = true
 end
 
--- Begins a run. taken: the change that the run takes back, or does again.
-function Acting:start(kind, list, taken, title)
+-- Begins a run. taken: the change that the run takes back, or does again. group: of the terms.
+function Acting:start(kind, list, taken, title, group)
     self:end_outcome()
     local run = { kind = kind, steps = list, taken = taken, title = title, done = {}, at = 1, progress = title,
-        began_s = clock.steady_s(), command = {} }
+        began_s = clock.steady_s(), command = {}, group = group }
     self.run = run
     self:note("you", PREFIXES[kind] .. title)
     run.talk = talk.new(function(client) return self:carry_out(client, run) end)
@@ -214,8 +215,8 @@ end
 
 --- Begins `changes` (of slate.act.shown), which passed their checks; or undoes or repeats the last proposal.
 -- kind: "change", "undo" or "redo". who: of the server; is_up: there is a connection. terms: minutes, evictions_pct and
--- hit_points of a trial, minutes 0 for none. curves: for the prediction of a move, as slate.judge.prediction takes
--- them. True; or nil and a message, and nothing is sent.
+-- hit_points of a trial, minutes 0 for none; group, { fleet = true }, is one table for all servers of a change. curves:
+-- for the prediction of a move, as slate.judge.prediction takes them. True; or nil and a message, and nothing is sent.
 function Acting:begin(kind, changes, who, is_up, terms, curves)
     if self.run then
         return nil, "one change at a time: the last one is still under way"
@@ -234,7 +235,7 @@ function Acting:begin(kind, changes, who, is_up, terms, curves)
         return nil, "nothing to send"
     end
     local before = self.observer.past:since(clock.steady_s() - limits.lately_s)
-    local run = self:start(kind, list, taken and taken.of, shown.title(list))
+    local run = self:start(kind, list, taken and taken.of, shown.title(list), terms.group)
     run.predicted = self.observer.now and shown.moves(list)
         and prediction.of_moves(self.observer, curves, shown.moves(list)) or nil
     if terms.minutes > 0 then
@@ -268,15 +269,17 @@ function Acting:propose(of, title)
     if not list then
         return nil, message
     end
-    self.proposed = { of = of, steps = list, title = title, changes = {} }
+    self.proposed = { of = of, steps = list, title = title, changes = {}, group = of.entries[1].fleet or of.group,
+        id = of.entries[#of.entries].id }
     for i, step in ipairs(list) do
         self.proposed.changes[i] = shown.change(step)
     end
     return self.proposed
 end
 
---- The last change to the server that was not taken back, made here or by another program: { title, changes }; or nil
--- and a message. `begin` of kind undo takes it back.
+--- The last change to the server that was not taken back, made here or by another program: { title, changes, group
+-- (equal for servers that got one change together; nil: this one got it alone), id (on record) }; or nil and a message.
+-- `begin` of kind undo takes it back.
 function Acting:propose_undo()
     local last = audit.last_undoable(self.record and self.record.read() or "", self.server)
     local own = self:own_change(last)

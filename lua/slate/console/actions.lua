@@ -14,35 +14,15 @@ local M = {}
 local WHEEL_ROWS <const> = 3
 local NO_KEY <const> = utf8.char(0xFFFD) -- in place of a code without a name
 
--- Shows another server; each server has its own past. A pause goes on at the same time of day. Choices made for the
--- previous server are forgotten.
-local function choose_server(app, place)
-    local session, timeline = app.fleet.sessions[place] or app.open, app.timeline
-    if session == app.open then
-        return
-    end
-    local paused_s = timeline.is_past and timeline.wall_s
-    app.open = session
-    local classes = rawget(app.ui, "classes")
-    if classes then
-        classes.cursor, classes.top = nil, 1
-    end
-    sending.forget_choices(app.ui)
-    timeline:go_live()
-    if paused_s then
-        timeline:seek(session.tape, paused_s)
-    end
-end
-
---- In Fleet, keys act on the row under the cursor: its server becomes the open one. is_held: the cursor stays on that
---- server, wherever its row goes.
+--- In Fleet, keys act on the row under the cursor, whose server becomes the open one; those of changes on the marked
+--- rows, if there are any. is_held: the cursor stays on that server, wherever its row goes.
 function M.follow_row(app, is_held)
     if not app:shows_fleet() or view_list.is_open(app.ui, "review") then
         return
     end
     local selected = view_list.module("fleet").selected(app.rows, app.ui)
     if selected then
-        choose_server(app, selected)
+        sending.choose_server(app, selected)
         app.ui.fleet.cursor = is_held and selected or app.ui.fleet.cursor
     end
 end
@@ -105,7 +85,10 @@ local ACTIONS <const> = {
     theme = function(app, now_s) set_theme(app, app.theme % #cells.themes + 1, now_s) end,
     redraw = function(app) app.core.term.redraw() end,
     suspend = function(app) app.core.term.suspend() end,
-    automove = function(app, now_s) return require("slate.console.propose").automove(app:frame(now_s)) end,
+    automove = function(app, now_s)
+        sending.aim(app)
+        return require("slate.console.propose").automove(app:frame(now_s))
+    end,
     accept_trial = sending.accept_trial,
     undo = function(app, now_s) sending.propose(app, "undo", now_s) end,
     redo = function(app, now_s) sending.propose(app, "redo", now_s) end,
@@ -121,7 +104,7 @@ local INTENTS <const> = {
     review = function(app, intent, now_s) sending.review(app, intent.plan, now_s) end,
     say = function(app, intent, now_s) app:report(intent.text or intent[1], now_s) end,
     open_server = function(app, intent)
-        choose_server(app, intent.server)
+        sending.choose_server(app, intent.server)
         app.ui.fleet.cursor = intent.server
         view_list.open(app.ui, 1)
         app.timeline:go_live()

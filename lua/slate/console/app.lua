@@ -54,6 +54,11 @@ end
 
 -- ---- the frame ----
 
+--- True if the screen shows figures or events of all servers.
+function App:shows_all()
+    return self:shows_fleet() or self.ui.view == view_list.index("events") and self.ui.from == "fleet"
+end
+
 --- Why changes cannot be sent, in two words; nil: they can.
 function App:locked()
     if self.options.read_only then
@@ -184,7 +189,7 @@ function App:draw(now_s)
     end
     -- While the past is shown, the rows stay if each server has one.
     local is_late = not self.timeline.is_past or #self.rows ~= #self.fleet.sessions
-    if is_late and (self:shows_fleet() or view_list.is_open(self.ui, "palette")) then
+    if is_late and (self:shows_all() or view_list.is_open(self.ui, "palette")) then
         self.rows = require("slate.console.fleet_rows").all(self.fleet.sessions, now_s, self.options.interval_s)
     end
     actions.follow_row(self, false)
@@ -207,7 +212,7 @@ local function step_session(app, session, is_marked, now_s)
     end
     session:want(wants, now_s)
     session:finish(now_s, app.wall_s)
-    if session.has_news and (is_open or app:shows_fleet()) then
+    if session.has_news and (is_open or app:shows_all()) then
         -- A single server's news are drawn at once. Several answer together, so their news wait.
         local due_s = #app.fleet.sessions > 1 and now_s + GATHER_S or now_s
         app.draw_s = math.min(app.draw_s or due_s, due_s)

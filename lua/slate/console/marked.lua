@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Servers that are marked in the fleet: one reviewed change goes to all of them. ui.fleet.marked: a set of their
---- indices.
+--- Servers that are marked in the fleet: one reviewed change goes to all of them, or is taken back on all of them.
+--- ui.fleet.marked: a set of their indices.
 local change = require "slate.console.change"
 local inquiries = require "slate.console.inquiries"
 local server = require "slate.console.server"
@@ -74,21 +74,28 @@ local function marked_models(frame, ui)
     return models
 end
 
---- How many of the marked servers a plan changes, and how many have its values already; or nil and a sentence: one
---- refuses, or none would change.
-function M.check(frame, ui, plan)
-    local count = { changes = 0, has = 0 }
+--- The marked servers that a review changes, a list of { model, changes }, and how many have its values already; or
+--- nil and a sentence: one refuses, or none would change. review: its plan, and taken, by model the changes of an undo.
+function M.targets(frame, ui, review)
+    local targets, count = {}, 0
     for _, model in ipairs(marked_models(frame, ui)) do
-        local answer, why = M.answer(model, plan)
+        local changes, answer, why = review.plan, nil, nil
+        if not review.taken then
+            answer, why = M.answer(model, changes)
+        elseif review.taken[model] then
+            changes, why = review.taken[model], why_no_change(model)
+            answer = why and "refuses" or "changes"
+        end
         if answer == "refuses" then
             return nil, ("%s: %s"):format(model.server, why)
         end
-        count[answer] = count[answer] + 1
+        targets[#targets + 1] = answer == "changes" and { model = model, changes = changes } or nil
+        count = count + (answer == "has" and 1 or 0)
     end
-    if count.changes == 0 then
+    if #targets == 0 then
         return nil, "all marked servers have these values already"
     end
-    return count.changes, count.has
+    return targets, count
 end
 
 --- The values of a setting on the marked servers: "20", or "10 on 2, 20 on 1" of them; "-" when no server reports it.

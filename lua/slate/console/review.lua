@@ -4,8 +4,9 @@
 --
 -- ui.review: is_open; kind ("change", "undo" or "redo"); is_for_marked (the change goes to all marked servers); is_seen
 -- (the last drawing showed all lines to be sent: else none may be sent); plan; title (of the change that an undo takes
--- back); terms { minutes (0: no trial), evictions_pct, hit_points }; field (the index of the one that keys change);
--- is_typing (the next digit continues the number). Several moves of pages are a plan: each is a field, its pages.
+-- back); taken (of an undo on marked servers: the changes, by model); terms { minutes (0: no trial), evictions_pct,
+-- hit_points }; field (the index of the one that keys change); is_typing (the next digit continues the number). Several
+-- moves of pages are a plan: each is a field, its pages.
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local health = require "slate.console.health"
@@ -13,10 +14,12 @@ local explain = require "slate.console.overlay.explain"
 local marked = require "slate.console.marked"
 local notes = require "slate.console.review_notes"
 local settings_shown = require "slate.facts.settings_shown"
+local units = require "slate.base.units"
 
 local M = { name = "review", scope = "review" }
 
 local BOX_WIDTH <const>, LABEL_WIDTH <const>, VALUE_BYTES <const>, LINE_WIDTH <const> = 76, 12, 15, 29
+local NAMES_MOST <const> = 12
 local POOL <const> = 0
 
 --- A closed review.
@@ -221,27 +224,51 @@ local function add_steps(sheet, frame, review, forecast)
     end
 end
 
-local function add_lines(sheet, model, plan)
-    for i, one in ipairs(plan) do
-        for n, sent in ipairs(change.lines(model, one)) do
-            local needed = sent.times == 1 and sent.line or ("%s × %d,"):format(sent.line, sent.times)
-            add(sheet, i == 1 and n == 1 and "will send" or "", cells.STRONG,
-                needed .. (sent.times == 1 and "" or " one after the other"), needed)
+-- The lines that a plan sends to a server: a list of { needed, rest }.
+local function lines_of(model, plan)
+    local list = {}
+    for _, one in ipairs(plan) do
+        for _, sent in ipairs(change.lines(model, one)) do
+            list[#list + 1] = sent.times == 1 and { needed = sent.line, rest = "" }
+                or { needed = ("%s × %d,"):format(sent.line, sent.times), rest = " one after the other" }
         end
+    end
+    return list
+end
+
+local function add_lines(sheet, lines)
+    for i, line in ipairs(lines) do
+        add(sheet, i == 1 and "will send" or "", cells.STRONG, line.needed .. line.rest, line.needed)
     end
 end
 
--- Adds how many marked servers get the change, or which one refuses. True: it may be sent.
+-- Adds the lines for marked servers, once for those that get the same; or which one refuses. True: it may be sent.
 local function add_fleet(sheet, frame, ui)
-    local changed, unchanged = marked.check(frame, ui, ui.review.plan)
-    local text = unchanged
-    if changed then
-        text = ("to %d marked server%s"):format(changed, changed == 1 and "" or "s")
-        text = text .. (unchanged > 0 and ("; %d of them ha%s the value already"):format(unchanged,
-            unchanged == 1 and "s" or "ve") or "")
+    local targets, unchanged = marked.targets(frame, ui, ui.review)
+    local groups = {}
+    for _, target in ipairs(targets or {}) do
+        local lines, key = lines_of(target.model, target.changes), ""
+        for _, line in ipairs(lines) do
+            key = key .. line.needed .. "\n"
+        end
+        local group = groups[key] or { lines = lines, names = {} }
+        groups[#groups + 1], groups[key] = not groups[key] and group or nil, group
+        group.names[#group.names + 1] = target.model.server
     end
-    add(sheet, changed and "" or "refused", changed and cells.DIALOG or cells.BAD, text, text)
-    return changed ~= nil
+    for _, group in ipairs(groups) do
+        local more = #group.names - NAMES_MOST
+        local names = "to " .. table.concat(group.names, ", ", 1, math.min(#group.names, NAMES_MOST))
+            .. (more > 0 and (" and %d more"):format(more) or "")
+        add_lines(sheet, group.lines)
+        add(sheet, "", cells.DIALOG, names, names)
+    end
+    if not targets then
+        add(sheet, "refused", cells.BAD, unchanged, unchanged)
+    elseif unchanged > 0 then
+        add(sheet, "", cells.DIALOG, ("%s ha%s the value already"):format(units.plural(unchanged, "marked server"),
+            unchanged == 1 and "s" or "ve"))
+    end
+    return targets ~= nil
 end
 
 -- Adds the commands and the server, or why they can't be sent; true when they may be sent.
@@ -258,18 +285,17 @@ local function add_plan(sheet, frame, ui, forecasts)
             return false
         end
     end
-    if not has_steps(review) then
-        add_lines(sheet, model, review.plan)
+    local is_allowed = true
+    if review.is_for_marked then
+        is_allowed = add_fleet(sheet, frame, ui)
+    elseif not has_steps(review) then
+        add_lines(sheet, lines_of(model, review.plan))
     end
     if #review.plan > 1 then
         add(sheet, "", cells.DIALOG, ("%d %s; it stops at the first that fails"):format(#review.plan,
             moves_only(review.plan) and "moves" or "changes"))
     end
-    if review.is_for_marked then
-        return add_fleet(sheet, frame, ui)
-    end
-    add(sheet, "", cells.DIALOG, "to " .. model.server).is_spare = true
-    return true
+    return is_allowed
 end
 
 -- Adds the forecasts. With several servers they are for one of them, which is named.
@@ -295,7 +321,8 @@ end
 
 local function add_undo(sheet, frame, review, forecasts)
     if review.kind == "change" then
-        add(sheet, "undo", cells.DIALOG, review.is_for_marked and "open a server and press u: that takes it back there"
+        add(sheet, "undo", cells.DIALOG, review.is_for_marked
+            and "u in Fleet takes it back on all of them, while they are marked"
             or #forecasts == 1 and change.forecast_of(forecasts[1], "undo")
             or "u sets all the old values again; items that are gone stay gone")
     end
@@ -382,11 +409,19 @@ end
 
 local HEADINGS <const> = { redo = "Redo: review", undo = "Undo: review" }
 
-local function heading_of(review)
-    local one = review.plan[1]
-    return HEADINGS[review.kind] or has_steps(review) and "Plan of moves: review"
+-- The title: what is reviewed, and where it goes; of an address that is too long, the end.
+local function heading_of(frame, ui, width)
+    local review = ui.review
+    local one, to = review.plan[1], frame.live.server
+    if review.is_for_marked then
+        local targets = marked.targets(frame, ui, review)
+        to = units.plural(targets and #targets or marked.count(ui), "marked server")
+    end
+    local what = (HEADINGS[review.kind] or has_steps(review) and "Plan of moves: review"
         or #review.plan > 1 and "Changes: review" or one.pages and "Move pages: review"
-        or one.name == "slab_automove" and "Automove: review" or change.label(one.name)
+        or one.name == "slab_automove" and "Automove: review" or change.label(one.name)) .. ", to "
+    local excess = cells.width_of(what .. to) - width
+    return what .. (excess > 0 and "…" .. to:sub(excess + 2) or to)
 end
 
 local function verdict_of(frame, is_allowed, is_seen)
@@ -416,7 +451,7 @@ function M.draw(frame, ui, grid)
     local is_compact = height > most
     height = math.min(height, most)
     local box = cells.area((grid.height - height) // 2, (grid.width - width) // 2, height, width)
-    grid:box(box, heading_of(review))
+    grid:box(box, heading_of(frame, ui, width - 6))
     if not frame.live.now then
         return
     end

@@ -232,7 +232,7 @@ function M.draw(frame, ui, grid)
         return
     end
     local view, name = view_list.current(ui)
-    draw_title(frame, name == "fleet", grid)
+    draw_title(frame, name == "fleet" or name == "events" and view.is_of_fleet(frame, ui), grid)
     draw_tabs(ui, grid)
     local area = cells.area(2, 0, grid.height - 4, grid.width)
     view.draw(frame, ui, grid, area)

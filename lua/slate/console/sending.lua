@@ -11,7 +11,7 @@ local PAST <const> = "this is the past: . returns to live, where it can be chang
 
 -- Shows news of a session; names the server if others are on the screen, too.
 local function show_news(app, session, news, now_s)
-    local is_named = session and not app.replay and (session ~= app.open or app:shows_fleet())
+    local is_named = session and not app.replay and (session ~= app.open or app:shows_all())
     app:report(is_named and ("%s: %s"):format(session.model.server, news) or news, now_s)
 end
 
@@ -25,30 +25,78 @@ function M.forget_choices(ui)
     end
 end
 
--- Sends the change to each marked server that has other values. When one refuses now, those before it are changed and
--- the others are not.
+--- Shows another server; each server has its own past. A pause goes on at the same time of day. Choices made for the
+--- previous server are forgotten.
+function M.choose_server(app, place)
+    local session, timeline = app.fleet.sessions[place] or app.open, app.timeline
+    if session == app.open then
+        return
+    end
+    local paused_s = timeline.is_past and timeline.wall_s
+    app.open = session
+    local classes = rawget(app.ui, "classes")
+    if classes then
+        classes.cursor, classes.top = nil, 1
+    end
+    M.forget_choices(app.ui)
+    timeline:go_live()
+    if paused_s then
+        timeline:seek(session.tape, paused_s)
+    end
+end
+
+-- The sessions that keys of changes are for: in Fleet and its events the marked ones, if there are any; else the open
+-- one, which there is the one under Fleet's cursor.
+local function receivers(app)
+    local list = {}
+    for i, session in ipairs(app:shows_all() and app.fleet.sessions or {}) do
+        list[#list + 1] = app.ui.fleet.marked[i] and session or nil
+    end
+    return #list > 0 and list or { app.open }, #list > 0
+end
+
+--- Makes a marked server the open one, if any is marked: a review shows its figures. taken: of the review, or nil. True
+--- if the next change is for marked servers.
+function M.aim(app, taken)
+    local _, is_for_marked = receivers(app)
+    local first
+    for i, session in ipairs(is_for_marked and app.fleet.sessions or {}) do
+        if app.ui.fleet.marked[i] and session.model.now and (not taken or taken[session.model]) then
+            first = (session == app.open or not first) and i or first
+        end
+    end
+    M.choose_server(app, first)
+    return is_for_marked
+end
+
+-- Sends the change, or its undo, to each marked server that it changes. When one refuses now, those before it are
+-- changed and the others are not.
 local function send_to_marked(app, now_s)
-    local marked = require "slate.console.marked"
-    local one, sent = app.ui.review, 0
-    local changed, why = marked.check(app:frame(now_s), app.ui, one.plan)
-    if not changed then
+    local one, sent, by_model = app.ui.review, 0, {}
+    local targets, why = require("slate.console.marked").targets(app:frame(now_s), app.ui, one)
+    if not targets then
         app:report(why, now_s) -- nothing has been sent
         return
     end
-    for i, session in ipairs(app.fleet.sessions) do
-        if app.ui.fleet.marked[i] and marked.answer(session.model, one.plan) ~= "has" then
-            local ok, problem = session.changes:begin("change", one.plan, one.terms)
+    for _, target in ipairs(targets) do
+        by_model[target.model] = target
+    end
+    one.terms.group = { fleet = true }
+    for _, session in ipairs(app.fleet.sessions) do
+        local target = by_model[session.model]
+        if target then
+            local ok, problem = session.changes:begin(one.kind, target.changes, one.terms)
             if not ok then
-                app:report(("sent to %d of %d marked servers; %s: %s"):format(sent, changed, session.model.server,
+                app:report(("sent to %d of %d marked servers; %s: %s"):format(sent, #targets, session.model.server,
                     problem), now_s)
                 break
             end
             sent = sent + 1
         end
     end
-    if sent == changed then
-        app:report(("sent to %s: Events (8) of each shows the outcome"):format(units.plural(sent, "marked server")),
-            now_s)
+    if sent == #targets then
+        app:report(("sent to %s: 8 shows the outcomes%s"):format(units.plural(sent, "marked server"),
+            one.kind == "undo" and "" or "; u takes it back"), now_s)
     end
     one.is_open = false
     M.forget_choices(app.ui)
@@ -87,33 +135,62 @@ function M.review(app, plan, now_s)
         app:report(app.replay and "a recording can't be changed" or PAST, now_s)
         return
     end
-    local marked = require "slate.console.marked"
-    local is_for_marked = app:shows_fleet() and marked.count(app.ui) > 0 and marked.takes(plan)
+    local is_for_marked = M.aim(app)
+    if is_for_marked and not require("slate.console.marked").takes(plan) then
+        app:report("pages and the policy of a class are changed on one server: Enter opens it", now_s)
+        return
+    end
     require("slate.console.review").open(app.ui, plan, "change", nil, is_for_marked)
 end
 
---- Opens the review of the plan that takes the last change back (kind "undo"), or makes it again ("redo").
+-- The proposal of the last change to any of the sessions, and the changes of all that got it, by model; nil and why
+-- without one.
+local function last_of(sessions, kind)
+    local proposed, last, why, by_model = {}, nil, nil, {}
+    for i, session in ipairs(sessions) do
+        proposed[i], why = session.changes:propose(kind)
+        if proposed[i] and not (last and (last.id or 0) >= (proposed[i].id or 0)) then
+            last = proposed[i]
+        end
+    end
+    for i, session in ipairs(sessions) do
+        local one = proposed[i]
+        if one and (one == last or one.group and one.group == last.group) then
+            by_model[session.model] = one.changes
+        end
+    end
+    return last, last and by_model or why
+end
+
+--- Opens the review of the plan that takes the last change back (kind "undo"), or makes it again ("redo"): in Fleet on
+--- all marked servers that got it.
 function M.propose(app, kind, now_s)
-    local session = app.open
+    local sessions, is_for_marked = receivers(app)
     local taken, why
-    if session and not app.replay then
-        taken, why = session.changes:propose(kind)
+    if app.open and not app.replay then
+        taken, why = last_of(sessions, kind)
     end
     if not taken and not why then
         app:report(kind == "undo" and "a recording can't be changed"
             or "no change was undone from here that could be made again", now_s)
     elseif not taken then
-        show_news(app, session, why, now_s)
+        show_news(app, sessions[#sessions], why, now_s)
     elseif app.timeline.is_past then
         app:report(PAST, now_s)
     else
-        require("slate.console.review").open(app.ui, taken.changes, kind, taken.title)
+        M.aim(app, why)
+        require("slate.console.review").open(app.ui, taken.changes, kind, taken.title, is_for_marked)
+        app.ui.review.taken = is_for_marked and why or nil
     end
 end
 
---- Ends the trial; its change stays.
+--- Ends the trial, in Fleet those of all marked servers; its change stays.
 function M.accept_trial(app, now_s)
-    if not (app.open and app.open.changes:accept_trial()) then
+    local has_trial = false
+    for _, session in ipairs(app.open and receivers(app) or {}) do
+        has_trial = session.changes and session.changes:accept_trial() or has_trial
+    end
+    if not has_trial then
         show_news(app, app.open, "no trial is under way", now_s)
     end
 end

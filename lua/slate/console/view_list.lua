@@ -60,8 +60,9 @@ function M.current(ui)
     return M.module(name), name
 end
 
---- Goes to a view.
+--- Goes to a view. ui.from: the name of the view before.
 function M.open(ui, index)
+    ui.from = index ~= ui.view and M.LIST[ui.view].name or ui.from
     ui.view, ui.class_is_open = index, false
 end
 

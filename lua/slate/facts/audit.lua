@@ -287,18 +287,19 @@ end
 --- Records a change that was made, and gives its entry an id. A failure is only printed, because the change stands.
 -- Returns the id. context: as for note_outcome, and command, a table that all changes of one command share, with the
 -- id of the first, is_run for a run of a policy, and is_unrecorded after a failure; and fleet, which may be absent:
--- true for the first entry of a change to a fleet; it becomes that entry's id, for the others.
+-- true for the first entry of a change to a fleet; it becomes that entry's id, for the others. group: a table
+-- with fleet, in place of the context, for contexts that make one change at the same time.
 function M.note(context, entry)
-    local record, command = record_of(context), context.command or {}
+    local record, command, group = record_of(context), context.command or {}, context.group or context
     entry.server, entry[command.is_run and "run" or "with"] = context.server.name, command.first
-    entry.fleet = not entry.undoes and context.fleet or nil
+    entry.fleet = not entry.undoes and group.fleet or nil
     local ok, problem = record.append(function(text) return M.number(entry, text, record.who) end)
     if not ok then
         entry.id, entry.fleet = nil, nil
         command.is_unrecorded = true
         context:print_note("the change is made, but not on record: " .. problem)
     end
-    context.fleet = entry.fleet or context.fleet -- later entries belong to the same change
+    group.fleet = entry.fleet or group.fleet -- later entries belong to the same change
     command.first = command.first or entry.id
     return entry.id
 end

@@ -34,13 +34,13 @@ M.COLUMNS = {
         "version of memcached, behind a p as a proxy, or slated's own behind an s" },
     { "UP", "up", 6, 10, "uptime_s", figure.age, "time since the server started", is_up = true },
     { "MEM", "mem", 6, 8, "limit_bytes", figure.bytes, "memory that items may take" },
-    { "FILL%", "fill", 5, 5, "fill_ratio", figure.percent, "share of that memory that items take" },
+    { "FILL%", "fill", 5, 6, "fill_ratio", figure.percent, "share of that memory that items take" },
     { "GET/s", "gets", 6, 3, "gets_per_s", figure.count, "keys requested a second, over 10 s" },
     { "HIT%", "hit", 5, 1, "hit_ratio", figure.percent, "share of them that were found", is_up = true },
     { "EV/s", "ev", 6, 2, "evictions_per_s", figure.count, "live items thrown out for memory a second, over 10 s" },
     { "AGE", "age", 6, 4, "age_s", figure.age, "youngest LRU tail of the classes that evict, else of all",
         is_up = true },
-    { "ODD", "odd", 9, 6, "far", odd_text,
+    { "ODD", "odd", 9, 5, "far", odd_text,
         "distance from the pool's median in robust deviations, and the column that it is about" },
     { "CONN", "conn", 6, 11, "connections", figure.count, "open connections" },
     { "MS", "ms", 5, 7, "reply_ms", figure.count, "time of one refresh in ms" },
@@ -190,8 +190,8 @@ local function draw_heads(ui, layout, grid, area)
     end
 end
 
--- Draws a host. Of a long path the end says most; of another long name the beginning and the port.
-local function draw_host(name, grid, y, x, width)
+--- Draws a host. Of a long path the end says most; of another long name the beginning and the port.
+function M.draw_host(name, grid, y, x, width)
     local excess = cells.width_of(name) - width
     local port = name:sub(1, 1) ~= "/" and name:match(":%d+$") or ""
     if excess <= 0 or excess + #port + 1 >= #name then
@@ -220,7 +220,7 @@ local function draw_row(row, is_marked, is_current, layout, now_s, grid, y, area
     grid:text(y, area.x, is_bad and cells.BAD or is_warned and cells.WARN or cells.PLAIN,
         is_bad and "!" or is_warned and "●" or " ")
     grid:text(y, area.x + 1, cells.STRONG, (is_current and ">" or " ") .. (is_marked and "◆" or " "))
-    draw_host(row.name, grid, y, area.x + MARKS_WIDTH, layout.host)
+    M.draw_host(row.name, grid, y, area.x + MARKS_WIDTH, layout.host)
     if not row.is_up then -- it has no figures: the words take the row
         draw_state(row, now_s, grid, y, area.x + MARKS_WIDTH + layout.host + 1, x_end)
         return

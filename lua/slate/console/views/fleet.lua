@@ -12,8 +12,8 @@ local M = {
     name = "Fleet",
     scope = "fleet",
     open = "view_fleet",
-    shown = { "fleet.state", "fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions", "fleet.age",
-        "connections", "reply_ms", "fleet.proxy" },
+    shown = { "fleet.state", "fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions",
+        "fleet.age", "connections", "reply_ms", "fleet.proxy" },
 }
 
 local POOL_ROWS <const>, SAID_ROWS_MOST <const>, SCREEN_ROWS <const>, FOOT_FROM_HEIGHT <const> = 4, 3, 15, 12
