@@ -168,6 +168,13 @@ describe("slatetop's app", function()
         assert_shows("you      event 1")
         press("7", "8", "space")
         assert.truthy(screen():find("event 1", 1, true) and not screen():find("event 2", 1, true), screen())
+        for _, session in ipairs(app.fleet.sessions) do
+            for i = 1, 200 do
+                session.model:note("you", 1010, "later " .. i)
+            end
+        end
+        press(".", "G") -- the newest 256
+        assert.truthy(screen():find("b:11211 later 145\n+F1Help"), screen())
     end)
 
     it("sends a reviewed change by a capital S alone", function()

@@ -17,7 +17,7 @@ function M.state()
 end
 
 local KIND_X <const>, TEXT_X <const>, SCREEN_ROWS <const>, WATCH_FROM_HEIGHT <const> = 9, 18, 15, 6
-local HOST_MOST <const> = 21
+local HOST_MOST <const>, ALL_MOST <const> = 21, 256
 local STYLES <const> = { alarm = cells.BAD, you = cells.STRONG }
 
 --- True if the view shows the events of all servers.
@@ -25,7 +25,7 @@ function M.is_of_fleet(frame, ui)
     return ui.from == "fleet" and #frame.servers > 1
 end
 
--- How many events each of the servers has, up to the moment shown, and their sum.
+-- How many events each of the servers has, up to the moment shown, and how many the view shows of all.
 local function counts_of(frame)
     local counts, sum = {}, 0
     for i, row in ipairs(frame.servers) do
@@ -36,7 +36,7 @@ local function counts_of(frame)
         end
         counts[i], sum = count, sum + count
     end
-    return counts, sum
+    return counts, math.min(sum, ALL_MOST) -- a redraw looks at every server for each event
 end
 
 -- The newest events of all servers, and the names of their servers.
