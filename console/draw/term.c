@@ -2,6 +2,8 @@
 #define NCURSES_WIDECHAR 1
 #include "draw/term.h"
 
+#include "draw/dress.h"
+
 #include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +17,7 @@
 #include <sys/mman.h>
 #include <ncursesw/term.h> /* <term.h> would find slatetop's */
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -23,6 +26,9 @@
 
 static struct {
     bool is_open, is_ascii, has_colour, has_mouse;
+    bool is_light; /* the background: the theme default then has the colours of light */
+    unsigned theme;
+    uint64_t background_until_ms; /* the terminal may tell its background till then; 0: not asked */
     int tty_fd;   /* the terminal, while standard output is redirected */
     int frame_fd; /* memory file that collects a frame; -1: none, frames go out in parts */
     char *frame;
@@ -94,64 +100,6 @@ static void term_release_signals(void) {
 
 /* ---- themes ---- */
 
-/* One of the first eight colours, and a better one of 256; -1: the terminal's own. */
-struct ink {
-    short of_8, of_256;
-};
-struct dress {
-    attr_t attributes;
-    struct ink foreground, background;
-};
-#define OWN {-1, -1}
-#define PLAIN {A_NORMAL, OWN, OWN}
-/* colour-blind: blue, orange and vermillion of Okabe and Ito, which everybody can distinguish. */
-static const struct dress dresses[THEME_COUNT - 1][STYLE_COUNT] = {
-    {[STYLE_PLAIN] = PLAIN,
-     [STYLE_DIM] = {A_DIM, OWN, OWN},
-     [STYLE_STRONG] = {A_BOLD, OWN, OWN},
-     [STYLE_TITLE] = {A_NORMAL, {COLOR_WHITE, 255}, {COLOR_BLUE, 24}},
-     [STYLE_HEADER] = {A_NORMAL, {COLOR_CYAN, 44}, OWN},
-     [STYLE_KEYBAR] = {A_NORMAL, {COLOR_BLACK, 16}, {COLOR_CYAN, 44}},
-     [STYLE_GRAPH] = {A_NORMAL, {COLOR_CYAN, 38}, OWN},
-     [STYLE_GOOD] = {A_NORMAL, {COLOR_GREEN, 34}, OWN},
-     [STYLE_WARN] = {A_BOLD, {COLOR_YELLOW, 220}, OWN},
-     [STYLE_BAD] = {A_BOLD, {COLOR_RED, 203}, OWN},
-     [STYLE_DIALOG] = PLAIN},
-    {[STYLE_PLAIN] = PLAIN,
-     [STYLE_DIM] = {A_NORMAL, {COLOR_BLACK, 242}, OWN},
-     [STYLE_STRONG] = {A_BOLD, OWN, OWN},
-     [STYLE_TITLE] = {A_NORMAL, {COLOR_WHITE, 255}, {COLOR_BLUE, 25}},
-     [STYLE_HEADER] = {A_UNDERLINE, {COLOR_BLUE, 25}, OWN},
-     [STYLE_KEYBAR] = {A_NORMAL, {COLOR_WHITE, 255}, {COLOR_BLUE, 25}},
-     [STYLE_GRAPH] = {A_NORMAL, {COLOR_BLUE, 32}, OWN},
-     [STYLE_GOOD] = {A_NORMAL, {COLOR_GREEN, 28}, OWN},
-     [STYLE_WARN] = {A_BOLD, {COLOR_MAGENTA, 130}, OWN},
-     [STYLE_BAD] = {A_BOLD, {COLOR_RED, 160}, OWN},
-     [STYLE_DIALOG] = PLAIN},
-    {[STYLE_PLAIN] = PLAIN,
-     [STYLE_DIM] = {A_DIM, OWN, OWN},
-     [STYLE_STRONG] = {A_BOLD, OWN, OWN},
-     [STYLE_TITLE] = {A_NORMAL, {COLOR_WHITE, 255}, {COLOR_BLUE, 25}},
-     [STYLE_HEADER] = {A_NORMAL, {COLOR_CYAN, 74}, OWN},
-     [STYLE_KEYBAR] = {A_NORMAL, {COLOR_BLACK, 16}, {COLOR_CYAN, 74}},
-     [STYLE_GRAPH] = {A_NORMAL, {COLOR_CYAN, 74}, OWN},
-     [STYLE_GOOD] = {A_NORMAL, {COLOR_BLUE, 32}, OWN},
-     [STYLE_WARN] = {A_BOLD, {COLOR_YELLOW, 214}, OWN},
-     [STYLE_BAD] = {A_BOLD | A_UNDERLINE, {COLOR_MAGENTA, 166}, OWN},
-     [STYLE_DIALOG] = PLAIN},
-    {[STYLE_PLAIN] = {A_NORMAL, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}},
-     [STYLE_DIM] = {A_NORMAL, {COLOR_WHITE, 252}, {COLOR_BLACK, 16}},
-     [STYLE_STRONG] = {A_BOLD, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}},
-     [STYLE_TITLE] = {A_BOLD, {COLOR_BLACK, 16}, {COLOR_WHITE, 231}},
-     [STYLE_HEADER] = {A_BOLD | A_UNDERLINE, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}},
-     [STYLE_KEYBAR] = {A_BOLD, {COLOR_BLACK, 16}, {COLOR_WHITE, 231}},
-     [STYLE_GRAPH] = {A_NORMAL, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}},
-     [STYLE_GOOD] = {A_NORMAL, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}},
-     [STYLE_WARN] = {A_BOLD, {COLOR_BLACK, 16}, {COLOR_YELLOW, 226}},
-     [STYLE_BAD] = {A_BOLD, {COLOR_WHITE, 231}, {COLOR_RED, 160}},
-     [STYLE_DIALOG] = {A_NORMAL, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}}},
-};
-
 /* Without colour, bold and reverse carry the same distinctions; words and marks always do. */
 static const attr_t mono_attributes[STYLE_COUNT] = {
     [STYLE_DIM] = A_DIM,          [STYLE_STRONG] = A_BOLD,    [STYLE_TITLE] = A_REVERSE,
@@ -160,16 +108,19 @@ static const attr_t mono_attributes[STYLE_COUNT] = {
 };
 
 bool term_set_theme(unsigned theme) {
-    bool has_colour = term.has_colour && theme < THEME_COUNT - 1;
+    bool has_colour = term.has_colour && theme < DRESS_COUNT;
+    unsigned dressed = theme == DRESS_DEFAULT && term.is_light ? DRESS_LIGHT : theme;
+    term.theme = theme;
     for (int style = 0; style < STYLE_COUNT; style++) {
         term.pairs[style] = 0;
         term.attributes[style] = mono_attributes[style];
         if (has_colour) {
-            const struct dress *dress = &dresses[theme][style];
+            const struct dress *dress = &dresses[dressed][style];
             bool is_rich = COLORS >= 256;
             short foreground = is_rich ? dress->foreground.of_256 : dress->foreground.of_8;
             short background = is_rich ? dress->background.of_256 : dress->background.of_8;
-            term.attributes[style] = dress->attributes;
+            term.attributes[style] = (dress->attributes & DRESS_BOLD ? A_BOLD : A_NORMAL) |
+                                     (dress->attributes & DRESS_UNDERLINE ? A_UNDERLINE : A_NORMAL);
             if (foreground >= 0 || background >= 0) {
                 init_pair((short)(style + 1), foreground, background);
                 term.pairs[style] = (short)(style + 1);
@@ -183,6 +134,43 @@ void term_set_mouse(bool is_on) {
     term.has_mouse = is_on;
     mousemask(is_on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
     mouseinterval(0);
+}
+
+/* ---- the background ---- */
+
+/* After the first frame; a later answer would change colours under the reader's eyes. */
+enum { BACKGROUND_MS = 50 };
+
+static uint64_t term_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Takes the background from COLORFGBG, such as "0;15", and asks the terminal for it (OSC 11). Only
+ * terminals of 256 colours are asked: others may print the question. */
+static void term_ask_background(void) {
+    const char *colours = getenv("COLORFGBG");
+    const char *last = colours != NULL ? strrchr(colours, ';') : NULL;
+    long background = last != NULL ? strtol(last + 1, NULL, 10) : 0;
+    term.is_light = background == 7 || background > 8;
+    term.background_until_ms = 0;
+    if (term.has_colour && COLORS >= 256) {
+        term.background_until_ms = UINT64_MAX;
+        fputs("\033]11;?\033\\", stdout);
+        fflush(stdout);
+    }
+}
+
+/* Takes the terminal's answer, "11;rgb:ffff/ffff/ffff"; anything else does nothing. */
+static void term_take_background(const char *answer) {
+    unsigned red, green, blue;
+    if (term_now_ms() >= term.background_until_ms ||
+        sscanf(answer, "11;rgb:%2x%*[0-9a-f]/%2x%*[0-9a-f]/%2x", &red, &green, &blue) != 3) {
+        return;
+    }
+    term.is_light = 299 * red + 587 * green + 114 * blue > 127 * 1000;
+    term_set_theme(term.theme);
 }
 
 /* ---- opening and closing ---- */
@@ -228,9 +216,10 @@ bool term_open(const struct term_options *options, char *why, size_t why_bytes) 
         start_color();
         use_default_colors();
     }
-    term_set_theme(options->theme);
     raw();
     noecho();
+    term_ask_background();
+    term_set_theme(options->theme);
     nonl();
     keypad(stdscr, TRUE);
     nodelay(stdscr, TRUE);
@@ -331,6 +320,9 @@ void term_show(const struct cells *cells) {
     if (is_caught) {
         term_release_output();
     }
+    if (term.background_until_ms == UINT64_MAX) {
+        term.background_until_ms = term_now_ms() + BACKGROUND_MS;
+    }
 }
 
 void term_redraw(void) {
@@ -391,9 +383,55 @@ static uint32_t term_from_curses(wint_t code) {
     return KEY_NONE + 0xffff; /* a key that slatetop does not know */
 }
 
-uint32_t term_key(void) {
+/* Reads a string of the terminal up to its end, BEL or ESC \, and keeps its begin. */
+static void term_take_string(void) {
+    char text[40];
+    size_t bytes = 0;
+    wint_t code;
+    while (get_wch(&code) == OK && code != 7 && code != KEY_ESCAPE) {
+        if (bytes < sizeof text - 1) {
+            text[bytes++] = (char)code;
+        }
+    }
+    text[bytes] = '\0';
+    if (code == KEY_ESCAPE) {
+        get_wch(&code); /* the backslash */
+    }
+    term_take_background(text);
+}
+
+/* After an escape: reads the rest of a sequence that ncurses does not know, such as ESC [ 1 ~ under
+ * a wrong TERM. False: the operator pressed Esc. */
+static bool term_skip_sequence(void) {
     wint_t code;
     int kind = get_wch(&code);
+    if (kind == KEY_CODE_YES) {
+        ungetch((int)code);
+    } else if (kind == OK && code != '[' && code != 'O' && code != ']') {
+        unget_wch((wchar_t)code);
+    }
+    if (kind != OK || (code != '[' && code != 'O' && code != ']')) {
+        return false;
+    }
+    timeout(ESCDELAY); /* the rest may be on its way */
+    if (code == ']') {
+        term_take_string();
+    } else if (get_wch(&code) == OK && code == '[') {
+        get_wch(&code); /* the console of Linux sends ESC [ [ A for F1 */
+    } else {
+        while (code >= 0x20 && code < 0x40 && get_wch(&code) == OK) {
+        }
+    }
+    nodelay(stdscr, TRUE);
+    return true;
+}
+
+uint32_t term_key(void) {
+    wint_t code;
+    int kind;
+    do {
+        kind = get_wch(&code);
+    } while (kind == OK && code == KEY_ESCAPE && term_skip_sequence());
     if (kind == ERR) {
         return KEY_NONE;
     }

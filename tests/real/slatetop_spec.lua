@@ -47,6 +47,30 @@ describe("slatetop in a terminal", function()
     assert.is_true(screen:line_is_restored())
   end)
 
+  it("takes an escape sequence that it does not know for no key", function()
+    open(nil, nil, nil, "TERM=xterm-256color")
+    screen:wait("live 1s")
+    -- Home and End of another terminal, F1 of the console of Linux, a function key, an answer of the terminal; then 2.
+    for _, sequence in ipairs { "\27[1~", "\27[4~", "\27[[A", "\27O2x", "\27]11;rgb:0000/0000/0000\27\\", "\27[99;99z" } do
+      screen:tmux(("set-buffer '%s'"):format(sequence))
+      screen:tmux("paste-buffer")
+    end
+    screen:press("2")
+    local text = screen:wait("[2 Classes]")
+    assert.is_nil(text:find("PAUSED", 1, true) or text:find("does nothing", 1, true), text)
+  end)
+
+  it("takes the colours of the light theme where COLORFGBG says that the background is white", function()
+    for _, case in ipairs { { "'0;15'", "48;5;25m" }, { "'15;0'", "48;5;24m" } } do
+      open(nil, nil, nil, "COLORFGBG=" .. case[1])
+      screen:wait("live 1s")
+      local coloured = screen:tmux("capture-pane -p -e")
+      assert.truthy(coloured:find(case[2], 1, true), coloured)
+      screen:close()
+    end
+    screen = nil
+  end)
+
   it("follows the window's size, and leaves no stray cell however often it changes", function()
     local path = folder .. "/rec.jsonl"
     assert.equal(0, select(2, tui.run(("%s -b -n 3 -d 0.1 -w %s %s"):format(tui.slatetop, path, server.address))))
