@@ -18,7 +18,9 @@ describe("slatetop's app", function()
         one.server = server.name
         local session = { address = server.name, server = server, model = one, tape = tape.new(), record_name = "",
             polled = function() end, step = function() end, finish = function() end, due_s = function() end,
-            retry_s = function() end, close = function(self) self.is_closed = true end }
+            retry_s = function() end,
+            hurry = function(self, now_s) self.hurried_s = now_s return true end,
+            close = function(self) self.is_closed = true end }
         session.changes = { begun = {}, words = function() return "" end, take_news = function() end,
             trial_left_s = function() end, is_busy = function() end, accept_trial = function() end,
             propose = function() return nil, "nothing to undo" end,
@@ -86,6 +88,30 @@ describe("slatetop's app", function()
         press("escape", "q")
         assert.is_true(app.is_done)
     end)
+
+    it("connects at once by a key, which the line on the lost link names", function()
+        open("a")
+        app.open.model:set_link("down", "cannot connect: refused", 1002)
+        app:draw(12.2)
+        assert_shows("cannot connect: refused; C connects now")
+        press("C")
+        assert.equal(12.2, app.open.hurried_s)
+        assert_shows("connecting to a:11211")
+    end)
+
+    for name, lose in pairs({ stalled = function() app.open.model.at_s = 2 end,
+        down = function() app.open.model:set_link("down", "refused", 1002) end }) do
+        it(("sends nothing to a server that is %s, and says so in the review"):format(name), function()
+            open("a")
+            press("t")
+            lose()
+            app:draw(12.2)
+            assert_shows("Nothing can be sent now")
+            press("S")
+            assert.truthy(app.message:find("does not answer: nothing was sent", 1, true), app.message)
+            assert.same({}, app.open.changes.begun)
+        end)
+    end
 
     it("acts on the server under the cursor of Fleet", function()
         open("a b")

@@ -64,6 +64,12 @@ local function next_stream(app, now_s)
     end
 end
 
+local function reconnect(app, now_s)
+    local is_begun = app.open and app.open:hurry(now_s)
+    app:report(is_begun and "connecting to " .. app.open.model.server or "no server is down, or it is tried right now",
+        now_s)
+end
+
 local function step_view(by)
     return function(app)
         view_list.open(app.ui, (app.ui.view - 1 + by) % #view_list.LIST + 1)
@@ -81,7 +87,7 @@ local ACTIONS <const> = {
     quit = function(app) app.is_done = true end,
     help = open_overlay "help", palette = open_overlay "palette", why = open_overlay "why",
     explain = open_overlay "explain", next_view = step_view(1), previous_view = step_view(-1),
-    mouse = toggle_mouse, streams = next_stream,
+    mouse = toggle_mouse, streams = next_stream, reconnect = reconnect,
     theme = function(app, now_s) set_theme(app, app.theme % #cells.themes + 1, now_s) end,
     redraw = function(app) app.core.term.redraw() end,
     suspend = function(app) app.core.term.suspend() end,

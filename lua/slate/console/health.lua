@@ -42,18 +42,28 @@ function M.is_stale(frame)
     return age_s ~= nil and (frame.model.link ~= "up" or age_s > frame.interval_s * 2 + 0.5)
 end
 
-local function add_link(add, frame)
+--- Why a server gets no command now, in a sentence; nil: it answers.
+function M.why_unreachable(frame)
     local model = frame.model
     local age_s = model:age_s(frame.now_s)
     local age = figure.age(age_s and age_s // 1)
     if model.link == "down" then
-        add("bad", model.now and ("figures are %s old: %s"):format(age, model.link_note) or model.link_note)
+        return model.now and ("figures are %s old: %s"):format(age, model.link_note) or model.link_note
+    elseif M.is_stale(frame) then
+        return ("the server does not answer: figures are %s old"):format(age)
+    end
+end
+
+local function add_link(add, frame)
+    local model = frame.model
+    if model.link == "down" then
+        add("bad", M.why_unreachable(frame), "C")
     elseif model.link == "connecting" then
         add("warn", "connecting to " .. model.server)
     elseif not model.now then
         add("warn", "waiting for the first reply of " .. model.server)
     elseif M.is_stale(frame) then
-        add("bad", ("the server does not answer: figures are %s old"):format(age))
+        add("bad", M.why_unreachable(frame))
     end
 end
 

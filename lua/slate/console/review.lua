@@ -274,6 +274,11 @@ end
 -- Adds the commands and the server, or why they can't be sent; true when they may be sent.
 local function add_plan(sheet, frame, ui, forecasts)
     local review, model = ui.review, frame.live
+    local unreachable = not review.is_for_marked and health.why_unreachable(frame)
+    if unreachable then
+        add(sheet, "refused", cells.BAD, unreachable)
+        return false
+    end
     if has_steps(review) then
         add_steps(sheet, frame, review, forecasts[1])
     end
@@ -428,7 +433,8 @@ local function verdict_of(frame, is_allowed, is_seen)
     if frame.locked then
         return ("Esc closes.   %s: nothing can be sent"):format(frame.locked), cells.WARN
     elseif not is_allowed then
-        return "Esc cancels.   Change the fields until it can be sent", cells.WARN
+        return health.why_unreachable(frame) and "Esc cancels.   Nothing can be sent now"
+            or "Esc cancels.   Change the fields until it can be sent", cells.WARN
     elseif not is_seen then
         return "S needs a larger window to send.   Esc cancels", cells.WARN
     end

@@ -184,7 +184,8 @@ local function draw_line(frame, ui, grid)
     elseif frame.under_way ~= "" then
         draw_wrapped(grid, frame.under_way)
     elseif frame.model.link == "down" then
-        grid:text_fit(grid.height - 2, 0, grid.width, cells.BAD, frame.model.link_note)
+        grid:text_fit(grid.height - 2, 0, grid.width, cells.BAD,
+            frame.model.link_note .. (frame.is_replay and "" or "; C connects now"))
     end
 end
 

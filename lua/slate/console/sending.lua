@@ -116,6 +116,8 @@ function M.send(app, now_s)
         why = "this screen has no room for all that would be sent: nothing was sent"
     elseif one.is_for_marked then
         send_to_marked(app, now_s)
+    elseif require("slate.console.health").why_unreachable(app:frame(now_s)) then
+        why = "the server does not answer: nothing was sent"
     else
         local ok, problem = app.open.changes:begin(one.kind, one.plan, one.terms)
         if ok then

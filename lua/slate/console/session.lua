@@ -106,6 +106,15 @@ function Session:retry_s()
     return client and client:state() == "down" and client:retry_s() or nil
 end
 
+--- Tries to connect at once; false: the link is not down, or a try is under way.
+function Session:hurry(now_s)
+    local is_down = self:retry_s() ~= nil
+    if is_down then
+        self.connection.client:hurry(now_s)
+    end
+    return is_down
+end
+
 -- recordings --------------------------------------------------------------------------------------
 
 local function about_line(session, wall_s)
