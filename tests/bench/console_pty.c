@@ -4,6 +4,7 @@
  *   console_pty paint RUNS WIDTH HEIGHT COMMAND ...    ms from the start to the first 200 bytes, median and worst
  *   console_pty key RUNS WIDTH HEIGHT COMMAND ...      ms from a key to its change, median and worst; the worst in two
  *                                                      parts: the console ran, and waited for a processor
+ *   console_pty back RUNS WIDTH HEIGHT COMMAND ...     the same for steps back in time, once the console is quiet
  *   console_pty bytes SECONDS WIDTH HEIGHT COMMAND ... bytes a second of the class table, and the most within a tenth of one
  *   console_pty resize RUNS WIDTH HEIGHT COMMAND ...   random sizes; fails when the console ends
  *
@@ -21,6 +22,8 @@
 #include <unistd.h>
 
 enum { RUNS_MOST = 1000, SETTLE_MS = 2000, QUIET_MS = 60, FIRST_BYTES = 200, SLICE_MS = 100 };
+
+static const char LEFT[] = "\033OD"; /* of xterm, once the program has set the keypad */
 
 static int terminal;
 static pid_t console;
@@ -127,19 +130,22 @@ static void pty_paint(int count, char **command, unsigned short width, unsigned 
 }
 
 /* Between refreshes, so that the next bytes are the answer to the key. */
-static void pty_key(int count, char **command, unsigned short width, unsigned short height) {
+static void pty_key(int count, const char *keys[2], double quiet_ms, char **command, unsigned short width,
+                    unsigned short height) {
     static double runs[RUNS_MOST];
     double worst_ms = 0, ran_most_ms = 0;
     struct spent of_worst = {0, 0};
     pty_start(command, width, height);
-    pty_read(SETTLE_MS, 0);
+    do {
+        pty_read(SETTLE_MS, 0);
+    } while (quiet_ms > QUIET_MS && pty_read(quiet_ms, 0) > 0);
     for (int i = 0; i < count; i++) {
         while (pty_read(QUIET_MS, 0) > 0) {
             /* until no more bytes come */
         }
         struct spent before = pty_cpu_spent();
         double begun_ms = pty_now_ms();
-        if (write(terminal, i % 2 == 0 ? "2" : "1", 1) != 1) {
+        if (write(terminal, keys[i % 2], strlen(keys[i % 2])) < 1) {
             break;
         }
         pty_read(5000, 1);
@@ -198,14 +204,16 @@ static int pty_resize(int count, char **command, unsigned short width, unsigned 
 int main(int argc, char **argv) {
     int count = argc > 5 ? atoi(argv[2]) : 0;
     if (count < 1 || count > RUNS_MOST) {
-        fprintf(stderr, "usage: console_pty paint|key|bytes|resize COUNT WIDTH HEIGHT COMMAND ...\n");
+        fprintf(stderr, "usage: console_pty paint|key|back|bytes|resize COUNT WIDTH HEIGHT COMMAND ...\n");
         return 64;
     }
     unsigned short width = (unsigned short)atoi(argv[3]), height = (unsigned short)atoi(argv[4]);
     if (strcmp(argv[1], "paint") == 0) {
         pty_paint(count, argv + 5, width, height);
     } else if (strcmp(argv[1], "key") == 0) {
-        pty_key(count, argv + 5, width, height);
+        pty_key(count, (const char *[]){"2", "1"}, QUIET_MS, argv + 5, width, height);
+    } else if (strcmp(argv[1], "back") == 0) {
+        pty_key(count, (const char *[]){LEFT, LEFT}, SETTLE_MS, argv + 5, width, height);
     } else if (strcmp(argv[1], "bytes") == 0) {
         bytes(count, argv + 5, width, height);
     } else {

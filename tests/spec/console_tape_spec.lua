@@ -236,6 +236,25 @@ describe("a timeline", function()
         end
     end)
 
+    it("steps back as it would come there anew, and feeds few samples for it", function()
+        local stepped, fed, slow = timeline.new(), 0, 0
+        local counted = setmetatable({ read = function(_, ...) fed = fed + 1 return made:read(...) end },
+            { __index = made })
+        stepped:hold(made)
+        for index = 200, 150, -1 do
+            fed = 0
+            local shown, anew = stepped:model(counted, live, 80), timeline.new()
+            slow = slow + (fed >= 4 and 1 or 0)
+            anew:step(made, index - 200)
+            local other = anew:model(made, live, 80)
+            assert.is_nil(difference(other:series("gets"), shown:series("gets")))
+            assert.equal(other:mean("gets", 100), shown:mean("gets", 100))
+            assert.equal(#other.observer.rows, #shown.observer.rows)
+            stepped:step(made, -1)
+        end
+        assert.equal(4, slow, "the first step back is slow, and one in twenty")
+    end)
+
     it("judges a moment as the live screen did", function()
         local past, other, line = tape.new(), model.new("x"), timeline.new()
         local fixture = screens.look("memcached-1.6.18", 0)

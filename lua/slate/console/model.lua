@@ -97,6 +97,32 @@ function Model:lend_answers(from)
     self.answers = from and from.answers or self.own_answers
 end
 
+-- A copy of a table and of all tables in it; those that `known` has become what it has.
+local function copy_of(value, known)
+    if type(value) ~= "table" then
+        return value
+    elseif not known[value] then
+        local copy = setmetatable({}, getmetatable(value))
+        known[value] = copy
+        for key, one in next, value do
+            copy[key] = copy_of(one, known)
+        end
+    end
+    return known[value]
+end
+
+--- A model of its own in the same state, without events. Both have the same answers, and the same snapshots.
+function Model:copy()
+    local shared = { [self.events] = {} }
+    for _, name in ipairs({ "now", "before", "classes", "classes_before", "answers", "own_answers", "rules" }) do
+        local one = self[name]
+        shared[one or shared] = one
+    end
+    local copy = copy_of(self, shared)
+    copy.events_total, copy.page_events = 0, 0
+    return copy
+end
+
 -- rates ---------------------------------------------------------------------------------------
 
 -- The increase of a counter: nil when either side is unknown, RESET when it fell.
@@ -216,12 +242,12 @@ local function drop_event(model)
     model.page_events = model.page_events - (dropped.kind == "pages" and 1 or 0)
 end
 
---- Appends an event.
-function Model:note(kind, wall_s, text)
+--- Appends an event. is_incident: of slate.judge.incident.
+function Model:note(kind, wall_s, text, is_incident)
     if #self.events == EVENTS_MOST then
         drop_event(self)
     end
-    self.events[#self.events + 1] = { wall_s = wall_s, kind = kind, text = text }
+    self.events[#self.events + 1] = { wall_s = wall_s, kind = kind, text = text, is_incident = is_incident }
     self.events_total = self.events_total + 1
     self.page_events = self.page_events + (kind == "pages" and 1 or 0)
 end
@@ -231,7 +257,7 @@ function Model:copy_events(from, until_s)
     self.events, self.events_total, self.page_events = {}, 0, 0
     for _, event in ipairs(from.events) do
         if event.wall_s <= until_s then
-            self:note(event.kind, event.wall_s, event.text)
+            self:note(event.kind, event.wall_s, event.text, event.is_incident)
         end
     end
 end
@@ -290,13 +316,13 @@ end
 -- a snapshot ----------------------------------------------------------------------------------
 
 -- Judges the snapshot. A module that fails ends all judging.
-local function judge(model, wall_s)
+local function judge(model, wall_s, is_unplanned)
     if model.failure then
         return
     end
     local ok, problem = pcall(function()
         model.observer = model.observer or require("slate.judge.view").observer()
-        model.observer:observe(model.now)
+        model.observer:observe(model.now, is_unplanned)
     end)
     model.rows, model.worst = {}, nil
     if not ok then
@@ -308,7 +334,7 @@ local function judge(model, wall_s)
         model.worst = row.is_worst and row or model.worst
     end
     for i = 1, math.min(#model.observer.news, NEWS_MOST) do
-        model:note("alarm", wall_s, model.observer.news[i])
+        model:note("alarm", wall_s, model.observer.news[i], true)
     end
 end
 
@@ -340,7 +366,7 @@ end
 --- Takes a complete snapshot, which belongs to the model from now on. about: at_s (of the steady clock; must not go
 -- backwards: it becomes the snapshot's time_s), reply_ms, wall_s (the time of day). A restart or a reset of the
 -- counters makes the rates of that one sample RESET and writes an event. is_unjudged: for graphs only; then classes
--- need CLASS_FIELDS alone.
+-- need CLASS_FIELDS alone. is_unplanned: of slate.judge.view's observer.
 function Model:take(now, about)
     self.before, self.now, self.at_before_s, self.at_s = self.now, now, self.at_s, about.at_s
     self.reply_ms, self.wall_s, now.time_s = about.reply_ms, about.wall_s, about.at_s
@@ -349,7 +375,7 @@ function Model:take(now, about)
     forget_other_classes(self)
     read_gauges(self)
     if not about.is_unjudged then
-        judge(self, about.wall_s)
+        judge(self, about.wall_s, about.is_unplanned)
     end
     record_sample(self)
 end

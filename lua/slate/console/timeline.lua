@@ -2,8 +2,9 @@
 --- The time that the screen shows: live, or a sample of the past.
 --
 -- The moment shown is a model like the live one, fed from the tape with the samples before it, so views need not know
--- that it is past. A step of one sample on costs one sample; any other step feeds a new model. Only the last samples
--- are judged one by one, for judging costs most: before, one in EVERY.
+-- that it is past. A step of one sample on costs one sample; any other step feeds a new model. A step back keeps copies
+-- of that model on its way, and so the next ones begin at the nearest copy. Only the last samples are judged one by
+-- one, for judging costs most: before, one in EVERY. Page moves are planned for the copies and for the moment alone.
 local model = require "slate.console.model"
 
 local M = {}
@@ -11,7 +12,7 @@ local M = {}
 -- Samples before the moment: for 100 s, and for the widest graph.
 M.LEAST, M.MOST = 110, 400
 
-local JUDGED <const>, EVERY <const> = 20, 5
+local JUDGED <const>, EVERY <const>, KEPT_EVERY <const> = 20, 5, 4
 local PAUSE_MOST_S <const>, PAUSE_LEAST_S <const>, END_PAUSE_S <const> = 5, 0.001, 1
 
 local Timeline = {}
@@ -22,12 +23,12 @@ Timeline.__name = "slate.console.timeline"
 -- (the screen shows sample `index`; else the newest), wall_s (the time of day of this sample), plays (steps by itself,
 -- at the pace of the samples; due_s: the time of the next step).
 function M.new(judges_all)
-    return setmetatable({ is_past = false, plays = false, judges_all = judges_all }, Timeline)
+    return setmetatable({ is_past = false, plays = false, judges_all = judges_all, kept = {} }, Timeline)
 end
 
 --- Goes back to live; forgets the moment.
 function Timeline:go_live()
-    self.is_past, self.plays, self.moment, self.held_index = false, false, nil, nil
+    self.is_past, self.plays, self.moment, self.held_index, self.kept = false, false, nil, nil, {}
 end
 
 -- Goes to a sample, within the tape.
@@ -68,13 +69,18 @@ function Timeline:seek_from_start(tape, seconds)
     end
 end
 
---- Moves to the next (1) or previous (-1) event; false when there is none.
+--- The past: { from_s, to_s }, the times of day of its first and its last sample. The tape is not empty.
+function Timeline.span(_, tape)
+    return { from_s = tape:wall_s(tape.first), to_s = tape:wall_s(tape.last) }
+end
+
+--- Moves to the next (1) or previous (-1) event of the past; false when there is none.
 function Timeline:to_event(tape, live, direction)
     self:hold(tape)
-    local here_s, found_s = (self.wall_s or 0) // 1, nil
+    local here_s, first_s, found_s = (self.wall_s or 0) // 1, tape:wall_s(tape.first) // 1, nil
     for _, event in ipairs(live.events) do
         local ahead_s = (event.wall_s // 1 - here_s) * direction
-        if ahead_s > 0 and (not found_s or ahead_s <= (found_s - here_s) * direction) then
+        if ahead_s > 0 and event.wall_s >= first_s and (not found_s or ahead_s <= (found_s - here_s) * direction) then
             found_s = event.wall_s // 1
         end
     end
@@ -112,14 +118,36 @@ function Timeline:next_s()
 end
 
 local function feed(timeline, tape, index)
-    local back = timeline.index - index
-    local is_unjudged = not timeline.judges_all and back > JUDGED and back % EVERY ~= 0
+    local back, is_quick = timeline.index - index, not timeline.judges_all
+    local is_unjudged = is_quick and back > JUDGED and back % EVERY ~= 0
     local one, about = tape:read(index, is_unjudged and model.CLASS_FIELDS or nil)
     if one then
-        about.is_unjudged = is_unjudged
+        local is_kept = timeline.keeps and back < JUDGED and index % KEPT_EVERY == 0
+        about.is_unjudged, about.is_unplanned = is_unjudged, is_quick and back > 0 and not is_kept
         timeline.moment:take(one, about)
         timeline.moment_index = index
+        timeline.kept[index] = is_kept and timeline.moment:copy() or nil
     end
+end
+
+-- Makes the model from which the moment can be fed soonest; returns the last sample that it has.
+local function begin_moment(timeline, tape, live, depth)
+    local kept, from = timeline.kept, nil
+    for index in pairs(kept) do
+        if math.abs(timeline.index - index) > JUDGED + KEPT_EVERY then
+            kept[index] = nil
+        elseif timeline.depth >= depth and index <= timeline.index and index > (from or 0) then
+            from = index
+        end
+    end
+    if from then
+        timeline.moment, timeline.moment_index = kept[from]:copy(), from
+        return from
+    end
+    timeline.keeps = not timeline.judges_all and timeline.moment_index == timeline.index + 1
+    timeline.moment, timeline.depth = model.new(live.server, { samples = depth + 1, rules = live.rules }), depth
+    timeline.kept = {}
+    return math.max(timeline.index - depth - JUDGED, tape.first) - 1 -- so that copies are as deep
 end
 
 --- The model to show, with room for graphs of `width` samples; the live one while there is no past.
@@ -132,8 +160,7 @@ function Timeline:model(tape, live, width)
     local is_deep = self.moment and self.depth >= depth
     local from = is_deep and self.moment_index or -1
     if from ~= self.index and from + 1 ~= self.index then
-        self.moment, self.depth = model.new(live.server, { samples = depth + 1, rules = live.rules }), depth
-        from = math.max(self.index - depth, tape.first) - 1
+        from = begin_moment(self, tape, live, depth)
     end
     for index = from + 1, self.index do
         feed(self, tape, index)

@@ -234,8 +234,9 @@ function M.observer()
 end
 
 --- Takes the next snapshot of the server. A restart or a reset of the counters clears the history, and so does a clock
--- that was set back: earlier samples would lie in the future.
-function Observer:observe(now)
+-- that was set back: earlier samples would lie in the future. is_unplanned: makes no plan of page moves, which costs
+-- most; the rows lack what comes of it.
+function Observer:observe(now, is_unplanned)
     local before = self.now
     local rates = before and snapshot.rates(before, now) or nil
     local is_set_back = before and now.time_s < before.time_s
@@ -249,7 +250,9 @@ function Observer:observe(now)
     self.news = self.incidents:add(now)
     self.now, self.before, self.rates = now, before, rates
     self.rows = M.classes(now, before, rates, self.judge)
-    self:plan()
+    if not is_unplanned then
+        self:plan()
+    end
     self.reports_classes = snapshot.reports_classes(now)
     self.knows_starving = M.knows_starving(now, rates, self.rows)
     self.youngest_s = starving.youngest_s(self.rows)
