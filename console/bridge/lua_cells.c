@@ -12,7 +12,7 @@ static const char *const style_names[STYLE_COUNT] = {
 };
 
 /* In the order of enum hot_kind. */
-static const char *const hot_names[] = {"nothing", "key", "view", "sort", "row", NULL};
+static const char *const hot_names[] = {"nothing", "key", "view", "sort", "row", "time", NULL};
 
 struct cells *lua_cells_check(lua_State *L, int at) {
     return *(struct cells **)luaL_checkudata(L, at, CELLS_TYPE);

@@ -62,7 +62,8 @@ enum hot_kind {
     HOT_KEY,     /* value: a key */
     HOT_VIEW,    /* value: the view's index in view_list */
     HOT_SORT,    /* value: a column */
-    HOT_ROW      /* value: the row's class id or index */
+    HOT_ROW,     /* value: the row's class id or index */
+    HOT_TIME     /* the line of the past */
 };
 struct hotspot {
     struct rect area;

@@ -160,6 +160,9 @@ function M.key(app, key, now_s)
     M.follow_row(app, true)
     local scope = screen.scope(ui)
     local command, overlay = keys.command(key, scope), overlay_of(ui, scope)
+    if app.timeline.is_past and scope == view_list.current(ui).scope then
+        command = keys.command(key, "past") or command
+    end
     if overlay == "review" and command == "send" then
         sending.send(app, now_s)
     elseif overlay == "review" and command == "help" then
@@ -193,6 +196,8 @@ function M.pointer(app, act, y, x, now_s)
         M.key(app, screen.clicked_keys[value], now_s)
     elseif kind == "view" then
         view_list.open(app.ui, value)
+    elseif kind == "time" then
+        app.timeline:seek(app.open.tape, require("slate.console.scrubber").wall_s(x))
     elseif kind == "sort" or kind == "row" then
         local view = view_list.current(app.ui)
         if view.click then

@@ -81,6 +81,7 @@ function App:frame(now_s)
         retry_s = open and open:retry_s() or 0, wall_s = self.wall_s,
         moment_s = line.is_past and line.wall_s or self.wall_s, locked = self:locked(),
         trial_left_s = open and open.changes and open.changes:trial_left_s(now_s),
+        past = line.is_past and line:span(open.tape) or nil,
         is_past = line.is_past, is_replay = self.replay ~= nil, plays = line.plays,
         is_recorded = open ~= nil and open.record ~= nil,
         loaded_ratio = self.replay and self.replay:loaded_ratio() or 1,
@@ -213,8 +214,9 @@ local function step_session(app, session, is_marked, now_s)
     session:want(wants, now_s)
     session:finish(now_s, app.wall_s)
     if session.has_news and (is_open or app:shows_all()) then
-        -- A single server's news are drawn at once. Several answer together, so their news wait.
-        local due_s = #app.fleet.sessions > 1 and now_s + GATHER_S or now_s
+        -- A single server's news are drawn at once. Several answer together, so their news wait; so do those of a
+        -- recording that is loaded, which loads the faster.
+        local due_s = (#app.fleet.sessions > 1 or session.reader) and now_s + GATHER_S or now_s
         app.draw_s = math.min(app.draw_s or due_s, due_s)
     end
     session.has_news = false

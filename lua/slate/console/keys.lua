@@ -27,12 +27,13 @@ local GROUPS <const> = {
     lines = words(VIEWS .. " help columns"),
 }
 
---- The rows in the order of the key bar and of the help: { command, scopes, keys, bar, help }. scopes: a set; keys: a
---- list; bar: the label in the key bar, or nil.
+--- The rows in the order of the key bar and of the help: { command, scopes, keys, bar, help, past }. scopes: a set;
+--- keys: a list; bar: the label in the key bar, or nil; past: the label there while the past is shown, where "" is that
+--- of the next row, and false is none (default: bar). The scope "past" lies over that of the view then.
 M.rows = {}
 local by_scope, by_command = {}, {}
 
-local function row(command, scopes, keys, bar, help)
+local function row(command, scopes, keys, bar, help, past)
     scopes = type(scopes) == "table" and scopes or GROUPS[scopes] or words(scopes)
     local list = {}
     for key in keys:gmatch("%S+") do
@@ -43,7 +44,8 @@ local function row(command, scopes, keys, bar, help)
         end
     end
     by_command[command] = by_command[command] or list[1]
-    M.rows[#M.rows + 1] = { command = command, scopes = scopes, keys = list, bar = bar, help = help }
+    M.rows[#M.rows + 1] = { command = command, scopes = scopes, keys = list, bar = bar, help = help,
+        past = past }
 end
 
 row("help", "views", "f1 h", "Help", "this list of keys")
@@ -72,44 +74,46 @@ row("page_down", "lists", "page_down ctrl-f", nil, "down a screen")
 row("top", "lists", "home g", nil, "first row")
 row("bottom", "lists", "end G", nil, "last row")
 row("open_server", "fleet", "enter", "Open", "open the server under the cursor")
-row("mark_server", "fleet", "m", "Mark", "mark or unmark: t, u and :set go to marked servers")
+row("mark_server", "fleet", "m", "Mark", "mark or unmark: t, u and :set go to marked servers", false)
 row("filter", "classes", "f4 \\ /", "Filter", "show some classes: ev>0 size>=1000, or a number")
 row("open_class", "overview classes pages curves", "enter", "Class", "all figures of the class under the cursor")
 row("close_class", "class", "escape backspace", "Back", "back to where it was opened")
 row("next_class", "class", "n", "Next", "the next class")
 row("previous_class", "class", "N", nil, "the class before it")
-row("mark_source", "classes pages", "f", "From", "mark this class as the source; again to unmark")
+row("mark_source", "classes pages", "f", "From", "mark this class as the source; again to unmark", false)
 row("more_pages", "pages", "+ =", nil, "mark one page more of the source")
 row("fewer_pages", "pages", "-", nil, "mark one page less")
 row("cell_mode", "pages", "o", "Cells", "cells show how full or how old a page is")
 row("move_pages", "overview classes pages class curves", "f5 m", "Move",
-    "move pages here: opens the review, sends nothing")
-row("review", "sizes", "f5 m enter", "Change", "change to these sizes: opens the review, sends nothing")
+    "move pages here: opens the review, sends nothing", false)
+row("review", "sizes", "f5 m enter", "Change", "change to these sizes: opens the review, sends nothing", false)
 row("sort_next", "classes fleet", "f6 s >", "Sort", "sort by the next column")
 row("sort_previous", "classes fleet", "<", nil, "sort by the previous column")
 row("sort_reverse", "classes fleet", "r I", nil, "turn the order round")
-row("review", "tune", "f7 t", "Review", "review all new values: opens the review, sends nothing")
-row("more", "tune", "+ =", "More", "the next value, in the column NEW only")
-row("less", "tune", "-", "Less", "the value before, in the column NEW only")
-row("edit", "tune", "enter e", "Type", "type the new value")
+row("review", "tune", "f7 t", "Review", "review all new values: opens the review, sends nothing", false)
+row("more", "tune", "+ =", "More", "the next value, in the column NEW only", false)
+row("less", "tune", "-", "Less", "the value before, in the column NEW only", false)
+row("edit", "tune", "enter e", "Type", "type the new value", false)
 row("reset", "tune", "r", nil, "forget the new value of this row")
-row("automove", views_without("tune"), "f7 t", "Automove", "automove mode: opens the review, sends nothing")
-row("undo", "views", "f8 u", "Undo", "undo the last change: opens the review first")
+row("automove", views_without("tune"), "f7 t", "Automove", "automove mode: opens the review, sends nothing", false)
+row("undo", "views", "f8 u", "Undo", "undo the last change: opens the review first", false)
 row("redo", "views", "ctrl-r", nil, "redo the change undone last: opens the review")
 row("accept_trial", "views", "K", nil, "keep the change on trial: it does not go back")
 row("columns", "classes", "c", nil, "choose the columns and their order")
 row("window", "classes", "a", nil, "rates over 1, 10 or 100 s")
 row("idle_rows", "classes", "z", nil, "hide or show classes without traffic")
 row("record", "views", "f9 R", nil, "record to a file, or stop recording")
-row("pause", "views", "space", "Pause", "pause and go on; sampling never stops")
-row("time_back", "views", "left", nil, "back in time by a sample")
-row("time_on", "views", "right", nil, "on in time by a sample")
-row("minute_back", "views", "[", nil, "back by a minute")
-row("minute_on", "views", "]", nil, "on by a minute")
-row("event_before", "views", "{", nil, "to the event before")
-row("event_after", "views", "}", nil, "to the event after")
-row("live", "views", ".", nil, "to now, or to the end of the recording")
-row("streams", "events", "w", "Watch", "watch the next stream of the server, or none")
+row("pause", "views", "space", "Pause", "pause and go on; sampling never stops", "Go on")
+row("time_back", "views", "left", nil, "back in time by a sample", "")
+row("time_on", "views", "right", nil, "on in time by a sample", "Step")
+row("minute_back", "views", "[", nil, "back by a minute", "")
+row("minute_on", "views", "]", nil, "on by a minute", "Minute")
+row("event_before", "views", "{", nil, "to the event before", "")
+row("event_after", "views", "}", nil, "to the event after", "Event")
+row("first_sample", "past", "home", nil, "to the oldest moment", "")
+row("last_sample", "past", "end", nil, "to the newest moment", "Ends")
+row("live", "views", ".", nil, "to now, or to the end of the recording", "Now")
+row("streams", "events", "w", "Watch", "watch the next stream of the server, or none", false)
 row("theme", "views", "T", nil, "the next theme of colours")
 row("mouse", "views", "M", nil, "use the mouse, or leave it to the terminal")
 row("reconnect", "views", "C", nil, "connect now to a server that is down")
@@ -163,6 +167,20 @@ row("cancel", "help", "escape q h ? f1", "Close", "close the help")
 --- The command of a key in a scope; nil: the key means nothing there.
 function M.command(key, scope)
     return by_scope[scope] and by_scope[scope][key]
+end
+
+--- The rows of the key bar in a scope. In the past those of time come first, and none that changes a server is there.
+function M.bar(scope, is_past)
+    local of_time, others = {}, {}
+    for _, one in ipairs(M.rows) do
+        local is_here = one.scopes[scope] or is_past and one.scopes.past
+        if is_here and is_past and one.past then
+            of_time[#of_time + 1] = one
+        elseif is_here and one.bar and not (is_past and one.past == false) then
+            others[#others + 1] = one
+        end
+    end
+    return table.move(others, 1, #others, #of_time + 1, of_time)
 end
 
 --- The first key of a command; nil: it has none.

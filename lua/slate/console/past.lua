@@ -73,10 +73,15 @@ local function to_event(direction)
     end
 end
 
+local function seek_to(wall_s)
+    return function(app) app.timeline:seek(app.open.tape, wall_s) end
+end
+
 -- Commands that need a past.
 local OF_TIME <const> = {
     pause = toggle_pause, time_back = step_by(-1), time_on = step_by(1), minute_back = seek_by(-60),
     minute_on = seek_by(60), event_before = to_event(-1), event_after = to_event(1),
+    first_sample = seek_to(-math.huge), last_sample = seek_to(math.huge),
     live = function(app)
         if app.replay then
             app.timeline:seek(app.open.tape, math.huge)

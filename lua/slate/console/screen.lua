@@ -12,6 +12,7 @@ M.LEAST_WIDTH, M.LEAST_HEIGHT = 40, 10
 
 local WIDE_BAR_FROM <const> = 110 -- columns, from which on the key bar names all keys of a command
 local MESSAGE_ROWS <const> = 3
+local ARROWS <const> = { left = "←", right = "→" } -- in a narrow key bar
 local is_open = view_list.is_open
 
 -- the title ---------------------------------------------------------------------------------------
@@ -109,15 +110,20 @@ local function draw_tabs(ui, grid)
     end
 end
 
--- The keys of the bar in a scope: { shown, label, key, width }; the last one, which leaves, always has room.
-local function bar_of(scope, is_wide)
-    local bar = {}
-    for _, row in ipairs(keys.rows) do
-        if row.bar and row.scopes[scope] then
-            local shown = is_wide and keys.names(row) or keys.label(keys.bar_key(row))
-            bar[#bar + 1] = { shown = shown, label = (is_wide and " " or "") .. row.bar, key = keys.bar_key(row),
-                width = cells.width_of(shown) + cells.width_of(row.bar) + (is_wide and 3 or 1) }
-        end
+-- The keys of the bar in a scope: { shown, label, key, width, gap }; the last one, which leaves, always has room. A key
+-- without a label of its own stands close to the next one.
+local function bar_of(frame, ui, is_wide)
+    local bar, scope = {}, M.scope(ui)
+    local is_past = frame.is_past and scope == view_list.current(ui).scope
+    for i, row in ipairs(keys.bar(scope, is_past)) do
+        local key = keys.bar_key(row)
+        local label = is_past and not (frame.plays and row.bar) and row.past or row.bar
+        local shown = is_wide and keys.names(row) or is_past and ARROWS[key] or keys.label(key)
+        local gap = label == "" and (#keys.label(key) == 1 or ARROWS[key]) and 0 or 1
+        label = is_wide and label ~= "" and " " .. label or label
+        gap = is_wide and (label == "" and 1 or 2) or gap
+        bar[i] = { shown = shown, label = label, key = key, gap = gap,
+            width = cells.width_of(shown) + cells.width_of(label) + gap }
     end
     return bar
 end
@@ -125,18 +131,18 @@ end
 --- The keys that a click can press, by the values of their spots in the last drawing.
 M.clicked_keys = {}
 
-local function draw_keys(scope, grid)
+local function draw_keys(frame, ui, grid)
     local y, x, is_wide = grid.height - 1, 0, grid.width >= WIDE_BAR_FROM
     grid:fill(cells.area(y, 0, 1, grid.width), " ", cells.KEYBAR)
-    local bar = bar_of(scope, is_wide)
+    local bar = bar_of(frame, ui, is_wide)
     local reserved = bar[#bar] and bar[#bar].width - 1 or 0
     M.clicked_keys = {}
     for i, one in ipairs(bar) do
         if i == #bar or x + one.width + reserved <= grid.width then
             local from = x
-            x = grid:text(y, grid:text(y, x, cells.STRONG, one.shown), cells.KEYBAR, one.label) + (is_wide and 2 or 1)
+            x = grid:text(y, grid:text(y, x, cells.STRONG, one.shown), cells.KEYBAR, one.label) + one.gap
             M.clicked_keys[i] = one.key
-            grid:hot(cells.area(y, from, 1, x - from - 1), "key", i)
+            grid:hot(cells.area(y, from, 1, x - from - one.gap), "key", i)
         end
     end
 end
@@ -183,6 +189,8 @@ local function draw_line(frame, ui, grid)
         draw_wrapped(grid, frame.message)
     elseif frame.under_way ~= "" then
         draw_wrapped(grid, frame.under_way)
+    elseif frame.past then
+        require("slate.console.scrubber").draw(frame, grid)
     elseif frame.model.link == "down" then
         grid:text_fit(grid.height - 2, 0, grid.width, cells.BAD,
             frame.model.link_note .. (frame.is_replay and "" or "; C connects now"))
@@ -246,7 +254,7 @@ function M.draw(frame, ui, grid)
         end
     end
     draw_line(frame, ui, grid)
-    draw_keys(M.scope(ui), grid)
+    draw_keys(frame, ui, grid)
 end
 
 return M

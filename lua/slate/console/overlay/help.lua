@@ -10,9 +10,11 @@ local M = { name = "help", scope = "help" }
 local COLUMN_WIDTH <const>, NAMES_WIDTH <const>, SEARCHED_BYTES <const>, SCREEN_ROWS <const> = 78, 18, 39, 15
 
 -- The other places with keys of their own, below those of a view.
-local DIALOGS <const> = { { "review", "in a review" }, { "palette", "while typing a command" },
-    { "filter", "while typing a filter" }, { "columns", "in the list of columns" }, { "explain", "in an explanation" },
-    { "value", "while typing a value" }, { "why", "in the reasons" }, { "help", "in this list" } }
+local DIALOGS <const> = { { "review", "in a review" },
+    { "palette", "while typing a command" }, { "filter", "while typing a filter" },
+    { "columns", "in the list of columns" }, { "explain", "in an explanation" },
+    { "value", "while typing a value" }, { "why", "in the reasons" }, { "past", "in the past" },
+    { "help", "in this list" } }
 
 --- is_searched: the searched text is being typed; searched: only lines with this text are shown; top: the first line.
 function M.state()
