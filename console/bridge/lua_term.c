@@ -68,6 +68,12 @@ static int term_call_resize(lua_State *L) {
     return 0;
 }
 
+/* copy(text): to the clipboard of the terminal */
+static int term_call_copy(lua_State *L) {
+    term_copy(luaL_checkstring(L, 1));
+    return 0;
+}
+
 /* set_theme(index) -> whether the terminal has colours; the first index is 1 */
 static int term_call_set_theme(lua_State *L) {
     lua_pushboolean(L, term_set_theme((unsigned)luaL_checkinteger(L, 1) - 1));
@@ -172,6 +178,7 @@ static const luaL_Reg functions[] = {
     {"redraw", term_call_redraw},
     {"suspend", term_call_suspend},
     {"resize", term_call_resize},
+    {"copy", term_call_copy},
     {"set_theme", term_call_set_theme},
     {"set_mouse", term_call_set_mouse},
     {"is_ascii", term_call_is_ascii},

@@ -267,6 +267,24 @@ void term_size(int *width, int *height) {
     getmaxyx(stdscr, *height, *width);
 }
 
+void term_copy(const char *text) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *at = (const unsigned char *)text;
+    size_t left = strlen(text);
+    fputs("\033]52;c;", stdout);
+    while (left > 0) {
+        unsigned bits = (unsigned)at[0] << 16 | (left > 1 ? (unsigned)at[1] << 8 : 0) |
+                        (left > 2 ? (unsigned)at[2] : 0);
+        for (unsigned i = 0; i < 4; i++) {
+            putchar(i <= left ? digits[bits >> (18 - 6 * i) & 63] : '=');
+        }
+        at += left > 2 ? 3 : left;
+        left -= left > 2 ? 3 : left;
+    }
+    putchar('\a');
+    fflush(stdout);
+}
+
 /* Converts a cell for ncurses. */
 static void term_to_curses(const struct cell *cell, cchar_t *out) {
     wchar_t glyph[2] = {(wchar_t)cell->glyph, L'\0'};

@@ -53,6 +53,10 @@ void term_suspend(void);
 /* Follows a changed window size. */
 void term_resize(void);
 
+/* Hands a text to the clipboard of the terminal (OSC 52); most terminals take it, some ask first.
+ */
+void term_copy(const char *text);
+
 /* Changes the colours; false when the terminal has none. */
 bool term_set_theme(unsigned theme);
 /* While slatetop has the mouse, the terminal's own selection needs Shift. */

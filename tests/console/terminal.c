@@ -137,6 +137,10 @@ bool term_set_theme(unsigned theme) {
     return theme < THEME_COUNT;
 }
 
+void term_copy(const char *text) {
+    (void)text;
+}
+
 void term_set_mouse(bool is_on) {
     (void)is_on;
 }

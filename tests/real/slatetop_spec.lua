@@ -61,6 +61,20 @@ describe("slatetop in a terminal", function()
     assert.is_nil(text:find("PAUSED", 1, true) or text:find("does nothing", 1, true), text)
   end)
 
+  it("copies the name of a hot key into the clipboard of the terminal", function()
+    open()
+    screen:tmux("set-option -s set-clipboard on")
+    local client = server:connect()
+    for _ = 1, 3000 do assert(client:get("key42")) end
+    for i = 1, 100 do assert(client:get("key" .. i)) end
+    client:close()
+    screen:press("9")
+    screen:wait("key: key42")
+    screen:press("y")
+    screen:wait("copied, if the terminal takes OSC 52: key42")
+    assert.equal("key42", screen:tmux("show-buffer"))
+  end)
+
   it("takes the colours of the light theme where COLORFGBG says that the background is white", function()
     for _, case in ipairs { { "'0;15'", "48;5;25m" }, { "'15;0'", "48;5;24m" } } do
       open(nil, nil, nil, "COLORFGBG=" .. case[1])

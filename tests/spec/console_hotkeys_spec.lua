@@ -53,6 +53,44 @@ describe("the view of hot keys", function()
         shows(drawn(frame, nil, 130, 10), "█sure ░maybe", "15.0-35.0       -          - ████░░░░░")
     end)
 
+    it("sorts by requests or by bytes, and shows the keys with a text in their names", function()
+        local ui = { hotkeys = view.state() }
+        local frame = answered("requests 1000; bytes 9000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 0; "
+            .. "1:bytes 100; 2:key page:1; 2:requests 200; 2:error 0; 2:bytes 8000;")
+        view.command(frame, ui, "sort_next")
+        shows(drawn(frame, ui), "  1 user:1", "  2 page:1")
+        view.command(frame, ui, "sort_next")
+        shows(drawn(frame, ui), "  1 page:1", "  2 user:1")
+        view.command(frame, ui, "filter")
+        for key in ("user"):gmatch(".") do
+            view.edit(ui.hotkeys, nil, key)
+        end
+        view.edit(ui.hotkeys, "accept", "enter")
+        shows(drawn(frame, ui), " NR KEY with 'user'", "  1 user:1", "key: user:1")
+        ui.hotkeys.filter = "none"
+        shows(drawn(frame, ui), "no hot key has 'none' in its name")
+    end)
+
+    it("opens one key, whose item the server tells by me", function()
+        local ui, wants = { hotkeys = view.state() }, { inquiries = {} }
+        local frame = answered("requests 1000; seconds 10.0; 1:key a%C3%BC; 1:requests 300; 1:error 0;")
+        local answers = frame.model.answers
+        drawn(frame, ui)
+        view.command(frame, ui, "open_key")
+        view.wants(ui, wants)
+        assert.same({ "aü", true }, { wants.item_key, wants.inquiries.item })
+        shows(drawn(frame, ui), "waiting for the server")
+        for _, case in ipairs({ { "ME aü exp=-1 la=5 cas=7 fetch=no cls=3 size=120\r\n",
+            "class 3, 120B with header and key, never expires, last used 5s ago, cas 7" },
+            { "EN\r\n", "no item has this key now" }, { "ERROR\r\n", "needs memcached 1.6" } }) do
+            answers:take("item", case[1], { at_s = 13, is_stats = case[1]:find("^ME ") ~= nil })
+            shows(drawn(frame, ui, 160), case[2])
+        end
+        assert.same({ kind = "copy", text = "a%C3%BC" }, view.command(frame, ui, "copy_key"))
+        view.command(frame, ui, "close_key")
+        shows(drawn(frame, ui), "key: a%C3%BC")
+    end)
+
     it("takes a click on a row", function()
         local ui = { hotkeys = view.state() }
         local kind, row = screens.grid("views.hotkeys", answered(), 80, 24, ui):hot_at(10, 40)
@@ -63,7 +101,9 @@ end)
 
 describe("an answer that is not there", function()
     for _, case in ipairs({
-        { "needs slated on memcached: %s", "memcached-1.6.18", "needs slated; on memcached, slatectl hotkeys" },
+        { "needs slated in a recording of memcached: %s", "memcached-1.6.18",
+            "needs slated; on memcached, slatectl hotkeys", is_replay = true, is_past = true },
+        { "may be counted on memcached: %s", "memcached-1.6.18", "9 counts every read for ten seconds" },
         { "may be on its way: %s", "slated-0.1", "waiting for the server" },
         { "may be refused: %s", "slated-0.1", "the server refuses: CLIENT_ERROR not allowed", refusal = true },
         { "is not recorded: %s", "slated-0.1", "the past does not hold this; . returns to live", is_past = true },

@@ -40,8 +40,25 @@ local function toggle_mouse(app, now_s)
         or "mouse off: the terminal has it", now_s)
 end
 
--- Switches to the next stream, and after the last to none; drops the previous stream's events. A stream that may crash
--- the server is refused: versions of memcached have such faults.
+-- Why a stream may not be watched: versions of memcached have faults that would crash the server; nil: it may.
+local function why_unwatched(session, stream)
+    local fault = require("slate.console.question").ask(session.model, "slate.judge.attention", "watch_automove",
+        { change = { name = "watch", value = stream } })[1]
+    return fault and fault.text
+end
+
+local function count_keys(app, now_s)
+    local session = app.open
+    local now = session and session.model.now
+    if not now or app.replay or now.slated then
+        app:report(now and now.slated and "slated reports its hot keys: there is nothing to count"
+            or "there is no server whose keys could be counted", now_s)
+    elseif not (session.key_count and session.key_count.connection) then
+        session:count_keys(why_unwatched(session, "fetchers"))
+    end
+end
+
+-- Switches to the next stream, and after the last to none; drops the previous stream's events.
 local function next_stream(app, now_s)
     local session = app.open
     if not session or app.replay then
@@ -55,10 +72,7 @@ local function next_stream(app, now_s)
             next_name = streams[i + 1]
         end
     end
-    local question, change = require "slate.console.question", { name = "watch", value = next_name }
-    local fault = next_name and question.ask(session.model, "slate.judge.attention", "watch_automove",
-        { change = change })[1]
-    session:watch_stream(next_name, fault and fault.text)
+    session:watch_stream(next_name, next_name and why_unwatched(session, next_name))
     if not next_name then
         app:report("nothing is watched", now_s)
     end
@@ -87,7 +101,7 @@ local ACTIONS <const> = {
     quit = function(app) app.is_done = true end,
     help = open_overlay "help", palette = open_overlay "palette", why = open_overlay "why",
     explain = open_overlay "explain", next_view = step_view(1), previous_view = step_view(-1),
-    mouse = toggle_mouse, streams = next_stream, reconnect = reconnect,
+    mouse = toggle_mouse, streams = next_stream, reconnect = reconnect, count_keys = count_keys,
     theme = function(app, now_s) set_theme(app, app.theme % #cells.themes + 1, now_s) end,
     redraw = function(app) app.core.term.redraw() end,
     suspend = function(app) app.core.term.suspend() end,
@@ -114,6 +128,10 @@ local INTENTS <const> = {
         app.ui.fleet.cursor = intent.server
         view_list.open(app.ui, 1)
         app.timeline:go_live()
+    end,
+    copy = function(app, intent, now_s)
+        app.core.term.copy(intent.text)
+        app:report("copied, if the terminal takes OSC 52: " .. intent.text, now_s)
     end,
     command = function(app, intent, now_s) run_command(app, intent.command, now_s) end,
     theme = function(app, intent, now_s) set_theme(app, intent.theme, now_s) end,
@@ -169,6 +187,8 @@ function M.key(app, key, now_s)
         ACTIONS.help(app)
     elseif overlay then
         apply(app, view_list.module(overlay).command(app:frame(now_s), ui, command, key), now_s)
+    elseif scope == "filter" and rawget(ui, "hotkeys") and ui.hotkeys.edits_filter then
+        view_list.module("hotkeys").edit(ui.hotkeys, command, key)
     elseif scope == "filter" then
         require("slate.console.draw.class_table").edit(ui.classes, command, key)
     elseif scope == "value" then

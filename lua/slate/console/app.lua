@@ -86,7 +86,7 @@ function App:frame(now_s)
         is_recorded = open ~= nil and open.record ~= nil,
         loaded_ratio = self.replay and self.replay:loaded_ratio() or 1,
         mark = self.mark, servers = self.rows, fleet_note = self.fleet:note(), probes = open and open.probes,
-        watch = open and open.watch and open.watch.log, message = self.message,
+        watch = open and open.watch and open.watch.log, key_count = open and open.key_count, message = self.message,
     }
 end
 

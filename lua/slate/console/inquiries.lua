@@ -23,6 +23,7 @@ M.LIST = {
     { name = "whatif", command = "stats whatif", of = "slated" },
     { name = "memory", command = "stats memory", of = "slated" },
     { name = "hotkeys", command = "stats hotkeys 64", of = "slated" },
+    { name = "item", of = "all" }, -- one key's data, by `me`
     { name = "predictions", of = "slated" }, -- for orders of chunk sizes: "slabs geometry ... dry"
 }
 

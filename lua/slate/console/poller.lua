@@ -79,6 +79,12 @@ end
 local SENDERS <const> = {
     class_curves = send_curves,
     predictions = send_predictions,
+    item = function(poller, connection, now_s)
+        connection:send("me " .. poller.wants.item_key, "line", now_s, function(text)
+            poller.model.answers:take("item", text, { at_s = poller.now_s, is_stats = text:find("^ME ") ~= nil })
+            poller.has_news = true
+        end)
+    end,
     pages = function(poller, connection, now_s)
         local line = ("stats pages %d %d"):format(poller.model.answers.list.next, PAGES_A_PART)
         connection:send(line, "stats", now_s, answer(poller, "pages"))

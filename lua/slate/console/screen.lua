@@ -169,13 +169,15 @@ end
 
 -- The line that is typed: its name, text, and why it was refused; nil when none is.
 local function typed_line(ui)
-    local classes, tune = rawget(ui, "classes"), rawget(ui, "tune")
+    local classes, tune, hot = rawget(ui, "classes"), rawget(ui, "tune"), rawget(ui, "hotkeys")
     if is_open(ui, "help") and ui.help.is_searched then
         return "search", ui.help.searched
     elseif is_open(ui, "palette") then
         return "", ui.palette.typed, ui.palette.why
     elseif classes and classes.edits_filter then
         return "filter", classes.typed, classes.typed_why
+    elseif hot and hot.edits_filter then
+        return "filter", hot.filter
     elseif tune and tune.edits then
         return "new value", tune.typed, tune.typed_why
     end
@@ -193,7 +195,7 @@ local function draw_line(frame, ui, grid)
         require("slate.console.scrubber").draw(frame, grid)
     elseif frame.model.link == "down" then
         grid:text_fit(grid.height - 2, 0, grid.width, cells.BAD,
-            frame.model.link_note .. (frame.is_replay and "" or "; C connects now"))
+            (frame.is_replay and "" or "C connects now; ") .. frame.model.link_note)
     end
 end
 
@@ -201,10 +203,11 @@ end
 
 --- The scope that gets a key: the uppermost overlay, a line that is typed, or the view.
 function M.scope(ui)
-    local classes, tune = rawget(ui, "classes"), rawget(ui, "tune")
+    local classes, tune, hot = rawget(ui, "classes"), rawget(ui, "tune"), rawget(ui, "hotkeys")
     return is_open(ui, "help") and (ui.help.is_searched and "filter" or "help")
         or is_open(ui, "palette") and "palette" or is_open(ui, "review") and "review"
-        or classes and classes.edits_filter and "filter" or tune and tune.edits and "value"
+        or (classes and classes.edits_filter or hot and hot.edits_filter) and "filter"
+        or tune and tune.edits and "value"
         or is_open(ui, "why") and "why" or is_open(ui, "columns") and "columns"
         or is_open(ui, "explain") and "explain" or view_list.current(ui).scope
 end

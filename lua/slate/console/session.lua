@@ -189,6 +189,16 @@ function Session:watch_stream(stream, why)
     self.has_news = true
 end
 
+--- Counts the hot keys of a server that reports none, for ten seconds. why: the reason not to, or nil.
+function Session:count_keys(why)
+    local key_count = require "slate.console.key_count"
+    if self.key_count then
+        self.key_count:close()
+    end
+    self.key_count = why and key_count.refuse(why) or key_count.start(self.server, self.access, self.model)
+    self.has_news = true
+end
+
 --- Reads what has come, and hands it to the model.
 function Session:step(now_s)
     if self.connection then
@@ -200,6 +210,9 @@ function Session:step(now_s)
     self.has_news = self.watch and self.watch:step(now_s) or self.poller and self.poller.has_news or self.has_news
     if self.poller then
         self.poller.has_news = false
+    end
+    if self.key_count and self.key_count:step(now_s) then
+        self.has_news = true
     end
 end
 
@@ -227,6 +240,7 @@ function Session:polled(list)
     if self.connection then
         list[#list + 1] = self.connection.client
         list[#list + 1] = self.watch and self.watch:polled() or nil
+        list[#list + 1] = self.key_count and self.key_count:polled() or nil
     end
 end
 
@@ -241,12 +255,16 @@ function Session:due_s()
     end
     local due_s = earlier(self.connection.client:due_s(), self.poller:due_s(self.connection))
     due_s = earlier(due_s, self.changes:due_s())
+    due_s = earlier(due_s, self.key_count and self.key_count:due_s())
     return earlier(due_s, self.watch and self.watch:due_s())
 end
 
 function Session:close()
     self:record_end()
     self:watch_stream(nil)
+    if self.key_count then
+        self.key_count:close()
+    end
     if self.connection then
         self.connection:close()
     elseif self.reader then

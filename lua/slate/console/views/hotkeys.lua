@@ -5,6 +5,7 @@ local cells = require "slate.console.cells"
 local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
 local hotkeys = require "slate.facts.hotkeys"
+local item_facts = require "slate.facts.item"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
 
@@ -12,13 +13,14 @@ local M = {
     name = "Keys",
     scope = "hotkeys",
     open = "view_hotkeys",
-    inquiries = { "hotkeys" },
+    inquiries = { "hotkeys" }, -- and "item" of the opened key
     shown = { "sample_rate", "gets", "ops" },
 }
 
---- The view's part of ui.
+--- The view's part of ui. by: the figure that sorts (nil: as the server does); filter: a part of the names that are
+-- shown; shown: the keys as last drawn; opened: the key whose item is shown, since opened_s.
 function M.state()
-    return { cursor = 1, top = 1 }
+    return { cursor = 1, top = 1, filter = "", shown = {} }
 end
 
 -- Columns behind the key: their heads, where they end, and their styles.
@@ -29,6 +31,7 @@ local COLUMNS <const> = {
 local NUMBER_WIDTH <const>, KEY_LEAST <const>, BAR_X <const> = 4, 16, 39
 local BAR_LEAST <const>, BAR_FROM_WIDTH <const> = 12, 90 -- a narrower screen has no bar
 local NOTES_FROM_HEIGHT <const>, SCREEN_ROWS <const> = 8, 15
+local FILTER_BYTES <const> = 60
 local NAMED_MOST <const> = 10 -- so many keys are summed up in the notes
 
 -- Where the columns behind the key begin, and how wide the bar is.
@@ -59,8 +62,8 @@ local function bounds_text(share)
     return share.most and figure.percent(share.least) .. "-" .. figure.percent(share.most) or "-"
 end
 
-local function draw_head(grid, area, layout)
-    grid:head(area.y, area.x, area.width, " NR KEY")
+local function draw_head(grid, area, layout, filter)
+    grid:head(area.y, area.x, area.width, " NR KEY" .. (filter ~= "" and (" with '%s'"):format(filter) or ""))
     for _, column in ipairs(COLUMNS) do
         put(grid, area.y, layout, column, cells.HEADER, column.head)
     end
@@ -74,8 +77,7 @@ local function draw_bar(grid, y, x, width, share)
     grid:fill(cells.area(y, x + sure, 1, most - sure), "░", cells.GRAPH)
 end
 
-local function draw_key(grid, y, layout, hot, number)
-    local key = hot.keys[number]
+local function draw_key(grid, y, layout, hot, key, number)
     local requests, bytes = share_of(hot, key, "requests"), share_of(hot, key, "bytes")
     local texts = { figure.count(requests.per_s), bounds_text(requests), figure.bytes(bytes.per_s), bounds_text(bytes) }
     grid:text(y, 0, cells.DIM, ("%3d"):format(number))
@@ -88,45 +90,166 @@ local function draw_key(grid, y, layout, hot, number)
     end
 end
 
--- Draws what the first keys have together, and the whole name of the key under the cursor.
-local function draw_notes(grid, y, width, hot, cursor)
+-- The requests that the shares are of, and those that a count did not see.
+local function sample_words(hot)
+    local requests, seconds = figure.count(hot.requests), figure.count(hot.seconds)
+    if not hot.is_counted then
+        return ("%s requests of the last %s s"):format(requests, seconds)
+    end
+    return ("%s requests in %s s, %s"):format(requests, seconds, hot.lost == 0 and "all counted"
+        or hot.lost and figure.count(hot.lost) .. " of them lost and taken to be like the others"
+        or "counted; this server does not tell of lost ones")
+end
+
+-- The item of the opened key in words, or why it is not known.
+local function item_words(frame, at)
+    local answers = frame.model.answers
+    local state, refusal = answers:state("item")
+    if not M.wire_key(at.opened) then
+        return "its name has bytes that me does not take"
+    elseif state == "none" or answers:at_s("item") < at.opened_s then
+        return "waiting for the server"
+    elseif state == "refused" then
+        return refusal:find("^EN") and "no item has this key now: its readers miss"
+            or "the server does not know me: it needs memcached 1.6 or slated"
+    end
+    local words = {}
+    for word in answers:text("item"):gmatch("%S+") do
+        words[#words + 1] = word
+    end
+    table.remove(words, 1)
+    local item = item_facts.parse(words)
+    return ("class %s, %s with header and key, %s, last used %s ago, cas %s; who asks: not told"):format(
+        item.class or "-", item.size_bytes and figure.bytes(item.size_bytes) .. "B" or "-",
+        item.expires_in_s and "expires in " .. figure.age(item.expires_in_s) or "never expires",
+        figure.age(item.idle_s), item.cas or "-")
+end
+
+-- Draws what the first keys have together, and the key under the cursor: its whole name, or its item.
+local function draw_notes(frame, grid, y, width, hot, at)
     local least, most = 0, 0
     for i = 1, math.min(#hot.keys, NAMED_MOST) do
         local share = share_of(hot, hot.keys[i], "requests")
         least, most = least + (share.least or 0), most + (share.most or 0)
     end
     grid:text_fit(y, 0, width, cells.PLAIN,
-        ("%s requests of the last %s s; the first keys, ten at most, have %s to %s %% of them"):format(
-            figure.count(hot.requests), figure.count(hot.seconds), figure.percent(least),
-            figure.percent(math.min(most, 1))))
-    grid:text_fit(y + 1, 0, width, cells.STRONG, "key: " .. hot.keys[cursor].key)
+        ("%s; the first keys, ten at most, have %s to %s %% of them"):format(sample_words(hot),
+            figure.percent(least), figure.percent(math.min(most, 1))))
+    if at.opened then
+        grid:text_fit(y + 1, 0, width, cells.STRONG, at.opened .. ": " .. item_words(frame, at))
+    else
+        grid:text_fit(y + 1, 0, width, cells.STRONG, "key: " .. at.shown[at.cursor].key)
+    end
+end
+
+-- The keys in the order and with the names that the operator chose.
+local function shown_keys(hot, at)
+    if at.by and hot.sorted_by ~= at.by then
+        hotkeys.sort(hot.keys, at.by, #hot.keys)
+        hot.sorted_by = at.by
+    end
+    local shown = {}
+    for _, one in ipairs(hot.keys) do
+        if one.key:find(at.filter, 1, true) then
+            shown[#shown + 1] = one
+        end
+    end
+    return shown
+end
+
+-- How the count stands, in a sentence, and its style.
+local function count_words(frame, count)
+    if not count then
+        return "memcached reports no hot keys. 9 counts every read for ten seconds, by watch fetchers on a connection "
+            .. "of its own. Meanwhile memcached may take 1.1 to 1.4 times the processor time for a get; reads that its "
+            .. "log drops are told.", cells.PLAIN
+    elseif count.note ~= "" then
+        return count.note .. (count.connection and "" or "; 9 counts again"), cells.WARN
+    end
+    return ("counting: %s reads so far, %d s left"):format(figure.count(count.counter.requests),
+        math.max(0, math.ceil(count.until_s - frame.now_s))), cells.PLAIN
+end
+
+-- The hot keys; or draws why there are none.
+local function hot_of(frame, grid, area)
+    local now, count = frame.model.now, frame.key_count
+    if not now or now.slated or frame.is_replay then
+        return detail.is_ready(frame, "hotkeys", grid, area) and frame.model.answers:parsed("hotkeys") or nil
+    elseif count and count.hot then
+        if not count.hot.is_counted then
+            hotkeys.sort(count.hot.keys, "requests", #count.hot.keys)
+            count.hot.is_counted, count.hot.sorted_by = true, "requests"
+        end
+        return count.hot
+    end
+    local words, style = count_words(frame, count)
+    grid:paragraph(area, style, words)
 end
 
 function M.draw(frame, ui, grid, area)
-    if not detail.is_ready(frame, "hotkeys", grid, area) then
+    local hot, at = hot_of(frame, grid, area), ui.hotkeys
+    at.shown = hot and shown_keys(hot, at) or {}
+    if not hot then
         return
     end
-    local hot = frame.model.answers:parsed("hotkeys")
-    local at, count, layout = ui.hotkeys, #hot.keys, layout_of(area.width)
+    local count, layout = #at.shown, layout_of(area.width)
     local notes = area.height >= NOTES_FROM_HEIGHT and 2 or 0
     local rows = area.height - 1 - notes
-    draw_head(grid, area, layout)
+    draw_head(grid, area, layout, at.filter)
     if count == 0 then
-        grid:text_fit(area.y + 1, 0, area.width, cells.DIM,
-            "no key is hot: sampling is off, or none was requested more than by chance")
+        grid:text_fit(area.y + 1, 0, area.width, cells.DIM, at.filter ~= ""
+            and ("no hot key has '%s' in its name: / changes that"):format(at.filter)
+            or hot.is_counted and "no key is hot: none was read more than by chance; 9 counts again"
+            or "no key is hot: sampling is off, or none was requested more than by chance")
         return
     end
     at.cursor = keys.step(at.cursor, 0, count)
     list.draw(grid, cells.area(area.y + 1, 0, rows, area.width), at, at.cursor, count, function(y, number)
-        draw_key(grid, y, layout, hot, number)
+        draw_key(grid, y, layout, hot, at.shown[number], number)
     end)
     if notes > 0 then
-        draw_notes(grid, area.y + area.height - notes, area.width, hot, at.cursor)
+        draw_notes(frame, grid, area.y + area.height - notes, area.width, hot, at)
     end
 end
 
-function M.command(_, ui, command)
-    ui.hotkeys.cursor = keys.step(ui.hotkeys.cursor, keys.move_rows(command, SCREEN_ROWS), hotkeys.MOST)
+--- The key as a command takes it; nil: it has bytes that a command of text cannot have.
+function M.wire_key(shown)
+    local raw = shown:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
+    return not raw:find("[%c ]") and raw or nil
+end
+
+--- The item of the opened key.
+function M.wants(ui, wants)
+    wants.item_key = ui.hotkeys.opened and M.wire_key(ui.hotkeys.opened)
+    wants.inquiries.item = wants.item_key and true
+end
+
+function M.command(frame, ui, command)
+    local at, rows = ui.hotkeys, keys.move_rows(command, SCREEN_ROWS)
+    if command == "filter" then
+        at.edits_filter = true
+    elseif command == "sort_next" then
+        at.by = at.by == "requests" and "bytes" or "requests"
+        return { kind = "say", text = "by " .. at.by }
+    elseif command == "open_key" and at.shown[at.cursor] then
+        at.opened, at.opened_s = at.shown[at.cursor].key, frame.now_s
+    elseif command == "copy_key" and at.shown[at.cursor] then
+        return { kind = "copy", text = at.shown[at.cursor].key }
+    elseif command == "close_key" or rows ~= 0 then
+        at.opened = nil
+    end
+    at.cursor = keys.step(at.cursor, rows, math.max(#at.shown, 1))
+end
+
+--- A key while the filter is typed, which holds at once.
+function M.edit(at, command, key)
+    if command == "accept" or command == "cancel" then
+        at.edits_filter = false
+        at.filter = command == "accept" and at.filter or ""
+    else
+        at.filter = keys.typed(at.filter, FILTER_BYTES, command, key) or at.filter
+    end
+    at.opened, at.cursor = nil, 1
 end
 
 M.click = list.click "hotkeys"
