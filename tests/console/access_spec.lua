@@ -29,7 +29,8 @@ describe("slatetop and roles", function()
   it("offers no change to a user who may only read, and gives the reason", function()
     open("reader")
     screen:wait("ROLE read")
-    screen:go("t", "ROLE read: nothing can be sent", "S", "ROLE read, and changes need admin: nothing was sent",
+    screen:go({ "t", "Enter" }, "ROLE read: nothing can be sent", "S",
+      "ROLE read, and changes need admin: nothing was sent",
       { "Escape", "4" }, "ROLE read: nothing can be sent")
     assert.equal("0", server:setting("slab_automove"))
     assert.truthy(server:ask("stats slated\r\n"):find("role_refusals 0\r\n", 1, true), "nothing was tried")
@@ -41,7 +42,7 @@ describe("slatetop and roles", function()
     assert.equal(69, code)
     assert.truthy(output:find("refuses the password", 1, true), output)
     open("admin")
-    screen:go("t", "capital S sends it", "S", "→ utility")
+    screen:go({ "t", "Enter" }, "capital S sends it", "S", "→ utility")
     assert.equal("utility", server:setting("slab_automove"))
   end)
 end)

@@ -77,7 +77,7 @@ describe("slatetop's fleet", function()
     screen:wait("│   " .. second.socket) -- the box names its server
     screen:press("Escape")
     screen:step_until_gone("why automove")
-    screen:go("t", "will send slabs automove 0", "S")
+    screen:go({ "t", "g", "Enter" }, "will send slabs automove 0", "S")
     screen:step_until_gone("will send")
     tui.step_until(function() return second:setting("slab_automove") == "0" end)
     assert.not_equal("0", first:setting("slab_automove"))

@@ -41,10 +41,10 @@ describe("slatetop with other servers", function()
       local table_shown = screen:wait("  1184")
       assert.truthy(table_shown:find("192", 1, true))
       for i, view in ipairs(VIEWS) do screen:go(tostring(i), "[" .. view .. "]") end
-      screen:go({ "1", "t" }, "Automove: review")
+      screen:go({ "1", "t", "Enter" }, "Automove: review")
       if moves then
         screen:wait("slabs automove 1")
-        screen:go("S", "→ 1", "u", "Undo: review", "S", "→ 0")
+        screen:go("S", "→ ratio", "u", "Undo: review", "S", "→ off")
       else
         screen:wait("-o slab_reassign")
         screen:press("S", "Escape")
@@ -145,7 +145,7 @@ describe("slatetop with other servers", function()
       open(arguments)
       screen:wait("live 0.2s")
       if arguments == "--read-only" then
-        screen:go({ "t", "S" }, "read-only: nothing was sent")
+        screen:go({ "t", "Enter", "S" }, "read-only: nothing was sent")
       end
       local letters = { "Enter", "Escape", "Tab", "Up", "Down", "Left", "Right", "F1", "F4", "F5", "F6", "F7", "F8",
         "BSpace", "Home", "End", "PPage", "NPage", "Space" }

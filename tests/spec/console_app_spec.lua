@@ -103,7 +103,7 @@ describe("slatetop's app", function()
         down = function() app.open.model:set_link("down", "refused", 1002) end }) do
         it(("sends nothing to a server that is %s, and says so in the review"):format(name), function()
             open("a")
-            press("t")
+            press("t", "enter")
             lose()
             app:draw(12.2)
             assert_shows("Nothing can be sent now")
@@ -143,14 +143,14 @@ describe("slatetop's app", function()
         local now = app.fleet.sessions[1].model.now
         press("s", "m", "m") -- the cursor is on c
         app.fleet.sessions[1].model.now = nil -- a server without figures is not shown in the review
-        press("t")
+        press("t", "enter")
         assert_shows("refused   a:11211: no connection")
         assert_shows("to 2 marked servers ─")
         assert.equal("b:11211", app.open.address)
         press("escape")
         app.fleet.sessions[1].model.now = now
         assert_shows("2 marked: t, u and :set go to them")
-        press("t")
+        press("t", "enter")
         assert_shows("Automove: review, to 2 marked servers ─")
         assert.equal("a:11211", app.open.address)
         press("S")
@@ -205,7 +205,7 @@ describe("slatetop's app", function()
 
     it("sends a reviewed change by a capital S alone", function()
         open("a")
-        press("t", "enter", "s")
+        press("t", "enter", "enter", "s")
         assert.same({}, app.open.changes.begun)
         press("S")
         local begun = app.open.changes.begun[1]
@@ -217,7 +217,7 @@ describe("slatetop's app", function()
         it("says why it sends nothing: " .. why, function()
             open(words)
             term.size = function() return words == "a" and 39 or 80, 24 end
-            press("t", "S")
+            press("t", "enter", "S")
             assert.truthy(app.message:find(why, 1, true), app.message)
             assert.same({}, app.open.changes.begun)
         end)

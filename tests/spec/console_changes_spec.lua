@@ -243,7 +243,11 @@ describe("a change before it is sent", function()
         assert.same(moves, propose.move(frame).plan)
         frame.model.observer.plan = function() return { advised = {} } end
         assert.truthy(propose.move(frame).text:find("no class is starving"))
-        assert.same({ { name = "slab_automove", value = "1" } }, propose.automove(frame).plan)
+        assert.same({ kind = "pick", name = "slab_automove", at = "ratio" }, propose.automove(frame))
+        for mode, at in pairs({ [1] = "ratio", [2] = "eviction", utility = "utility" }) do
+            frame.model.now.settings.slab_automove = mode
+            assert.equal(at, propose.automove(frame).at) -- never off
+        end
         frame.model.now = nil
         assert.equal("say", propose.move(frame, 12, 4).kind)
         assert.equal("say", propose.automove(frame).kind)

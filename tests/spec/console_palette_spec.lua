@@ -62,8 +62,10 @@ describe("the palette", function()
         assert.equal("classes", ui.palette.typed)
         for text, line in pairs({ ["sort "] = "sort age", ["theme l"] = "theme light", ["class "] = "class 12",
             ["filter ev>0 si"] = "filter ev>0 size>", ["set slab_auto"] = "set slab_automove ",
-            ["set slab_automove "] = "set slab_automove 0",
+            ["set slab_automove "] = "set slab_automove off",
             ["set slab_automove_ratio 0.7"] = "set slab_automove_ratio 0.7", memory = "overview",
+            log = "events of the server",
+            settings = "tune", hot = "hot keys", keys = "hot keys", config = "tune",
             pol = "set class_policy " }) do
             assert(offered(text)[line], text)
         end
@@ -93,7 +95,7 @@ describe("the palette", function()
         assert.same({ "theme", "mono" }, { typed("theme mono\n").kind, cells.themes[typed("theme mono\n").theme] })
         assert.is_nil(typed("class 12\n"))
         assert.same({ true, 12 }, { ui.class_is_open, ui.focus })
-        assert.same({ kind = "review", plan = { { name = "slab_automove", value = "2" } } },
+        assert.same({ kind = "review", plan = { { name = "slab_automove", value = "eviction" } } },
             typed("set slab_automove 2\n"))
         ui = view_list.ui()
         ui.view = view_list.index("fleet")

@@ -2,11 +2,14 @@
 -- Tune, the list of keys and the reasons of automove in slatetop, drawn and used.
 require "support.world" -- its interpreter has slate.console.cells
 local cells = require "slate.console.cells"
+local change = require "slate.console.change"
 local help = require "slate.console.overlay.help"
 local keys = require "slate.console.keys"
+local picker = require "slate.console.overlay.picker"
 local review = require "slate.console.review"
 local screen = require "slate.console.screen"
 local screens = require "screens"
+local settings_shown = require "slate.facts.settings_shown"
 local tune = require "slate.console.views.tune"
 local view_list = require "slate.console.view_list"
 local why = require "slate.console.overlay.why"
@@ -66,17 +69,54 @@ describe("Tune", function()
         local one = console(screens.model("memcached-1.6.18"))
         assert.truthy(one.press("t").text:find("no new value is chosen"))
         one.press("+")
-        assert.is_true(one.shows("*automove mode       0             1                       undo: 0"))
+        assert.is_true(one.shows("*automove mode       off           ratio                   undo: off"))
         one.press("down", "-")
-        assert.same({ { name = "slab_automove", value = "1" }, { name = "slab_automove_ratio", value = "0.75" } },
+        assert.same({ { name = "slab_automove", value = "ratio" }, { name = "slab_automove_ratio", value = "0.75" } },
             one.press("t").plan)
         one.press("r")
-        assert.same({ { name = "slab_automove", value = "1" } }, one.press("t").plan)
+        assert.same({ { name = "slab_automove", value = "ratio" } }, one.press("t").plan)
         assert.truthy(one.press("down", "+").text:find("needs memcached 1.6.34"))
         one.frame.is_past = true
         assert.truthy(one.press("up", "+").text:find("this is the past"))
         tune.forget(one.ui)
         assert.equal("say", one.press("t").kind)
+    end)
+
+    it("has a list of the values by Enter, a line each with its effect, and takes one as the new value", function()
+        local model = slated()
+        model.answers:take("config", "STAT slab_automove:value utility\r\nSTAT policy:value s3fifo\r\n"
+            .. "STAT slab_automove:choices off|ratio|eviction|random|lra|lrc|utility|lua:NAME\r\n"
+            .. "STAT policy:choices slru|lru|sieve|s3fifo\r\n", { at_s = 12, is_stats = true })
+        local one = console(model)
+        local function pick(...)
+            for _, key in ipairs({ ... }) do
+                picker.command(one.frame, one.ui, keys.command(key, "picker"))
+            end
+            one.draw()
+        end
+        one.press("enter")
+        one.draw()
+        assert.is_true(one.shows("ratio      a page a second at most, to the class whose items die youngest"))
+        pick("home", "down", "enter")
+        assert.same({ false, "ratio" }, { one.ui.picker.is_open, one.ui.tune.wanted.slab_automove })
+        one.press("enter")
+        pick("end", "enter") -- a part must be typed
+        assert.same({ true, "lua:" }, { one.ui.tune.edits, one.ui.tune.typed })
+        assert.equal("ratio", one.ui.tune.wanted.slab_automove)
+        one.press("escape", "down", "down", "down", "down", "enter")
+        one.draw()
+        assert.is_true(one.shows("● s3fifo     items not read while they are new go early"))
+        pick("up", "escape")
+        assert.same({ false, nil }, { one.ui.picker.is_open, one.ui.tune.wanted.policy })
+    end)
+
+    it("says the effect of every value of every list", function()
+        for _, row in ipairs(change.rows(slated(), 12)) do
+            for _, value in ipairs(row.choices ~= "" and settings_shown.values(row) or {}) do
+                local words = settings_shown.value_words(row.name, value)
+                assert(words ~= "" or row.name:find("^ext_"), row.name .. " " .. value)
+            end
+        end
     end)
 
     it("sends the four values of the LRU at once when two change", function()

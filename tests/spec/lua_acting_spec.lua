@@ -143,18 +143,18 @@ describe("a change from slatetop", function()
     it("is done when the server shows the new value, on record, and taken back", function()
         local server = new_server()
         local console = new_console(server)
-        assert.equal("automove mode 0 → 2", console.begin({ { name = "slab_automove", value = "2" } }))
+        assert.equal("automove mode off → eviction", console.begin({ { name = "slab_automove", value = "2" } }))
         local entry = entries(console)[1]
         assert.same({ 1, "set", "here", "me", "slab_automove", "0", "2" },
             { entry.id, entry.what, entry.server, entry.who, entry.name, entry.was, entry.is })
         local said, proposed = console.undo()
-        assert.equal("automove mode 2 → 0", said)
-        assert.same({ { name = "slab_automove", value = "0" } }, proposed.changes)
+        assert.equal("automove mode eviction → off", said)
+        assert.same({ { name = "slab_automove", value = "off" } }, proposed.changes)
         assert.equal(1, entries(console)[2].undoes)
         assert.equal("slabs automove 2; slabs automove 0", server:sent())
         assert.truthy(console.undo():find("nothing to undo", 1, true))
         assert.truthy(console.acting:propose_redo())
-        assert.equal("automove mode 0 → 2", console.begin({}, nil, "redo"))
+        assert.equal("automove mode off → eviction", console.begin({}, nil, "redo"))
         assert.is_nil(entries(console)[3].undoes)
     end)
 
@@ -343,7 +343,7 @@ describe("undo in slatetop", function()
             .. record('"id":6,"what":"new thing"')
             .. record('"id":7,"what":"set","name":"a","was":"1","is":"2","undoes":{}')
             .. '{"schema":"slate/audit/1","id":8,"what":"geometry","is":"x"}\n{"id":9}\nnonsense\n[]\n7\n'
-        assert.equal("automove mode 1 → 0", (console.undo()))
+        assert.equal("automove mode ratio → off", (console.undo()))
         assert.equal(1, #audit.entries(console.text:match("^[^\n]*\n")))
     end)
 end)
@@ -401,10 +401,10 @@ describe("a trial in slatetop", function()
         local console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
         pass(console, 59)
         assert.is_true(is_on())
-        assert.equal("trial, back in 0:01 unless kept (K): set automove mode to 1", console.acting:words())
+        assert.equal("trial, back in 0:01 unless kept (K): set automove mode to ratio", console.acting:words())
         pass(console, 1)
         assert.is_false(is_on())
-        assert.equal("trial reverted, 1 min are over: automove mode 1 → 0", console.acting.news)
+        assert.equal("trial reverted, 1 min are over: automove mode ratio → off", console.acting.news)
         assert.is_nil(console.acting.trial)
     end)
 
@@ -472,7 +472,7 @@ describe("the result of a change from slatetop", function()
         for _ = 1, 15 do console.second() end
         console.begin({ { name = "slab_automove", value = "1" } })
         for _ = 1, 10 do console.second(1000, 950) end
-        assert.equal("automove mode 0 → 1: hits 90.0% -> 95.0%, evictions as before; u undoes",
+        assert.equal("automove mode off → ratio: hits 90.0% -> 95.0%, evictions as before; u undoes",
             console.acting:words())
         for _ = 1, 55 do console.second(1000, 950) end
         assert.equal("", console.acting:words())

@@ -122,6 +122,13 @@ local run_command
 -- By kind: what a view, an overlay or a command requests.
 local INTENTS <const> = {
     review = function(app, intent, now_s) sending.review(app, intent.plan, now_s) end,
+    pick = function(app, intent, now_s)
+        if sending.is_live(app, now_s) then
+            view_list.module("picker").open(app.ui, intent.name, intent.at, function(value)
+                return { kind = "review", plan = { { name = intent.name, value = value } } }
+            end)
+        end
+    end,
     say = function(app, intent, now_s) app:report(intent.text or intent[1], now_s) end,
     open_server = function(app, intent)
         sending.choose_server(app, intent.server)

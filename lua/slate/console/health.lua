@@ -108,7 +108,7 @@ local function add_others(add, model)
     end
     -- While a class starves, a warning already says that automove is off.
     local automove = model.observer and model.observer.automove or ""
-    if automove ~= "" and not (model:in_need() and automove:find("^0 ")) then
+    if automove ~= "" and not (model:in_need() and automove:find("^off:")) then
         add("good", "automove " .. automove)
     end
     if (model.reply_ms or 0) > SLOW_REPLY_MS then

@@ -23,8 +23,8 @@ end
 
 local GROUPS <const> = {
     views = words(VIEWS),
-    lists = words(VIEWS .. " help"),
-    lines = words(VIEWS .. " help columns"),
+    lists = words(VIEWS .. " help picker"),
+    lines = words(VIEWS .. " help columns picker"),
 }
 
 --- The rows in the order of the key bar and of the help: { command, scopes, keys, bar, help, past }. scopes: a set;
@@ -99,9 +99,10 @@ row("sort_reverse", "classes fleet", "r I", nil, "turn the order round")
 row("review", "tune", "f7 t", "Review", "review all new values: opens the review, sends nothing", false)
 row("more", "tune", "+ =", "More", "the next value, in the column NEW only", false)
 row("less", "tune", "-", "Less", "the value before, in the column NEW only", false)
-row("edit", "tune", "enter e", "Type", "type the new value", false)
+row("choose", "tune", "enter", "Choose", "choose the new value from a list, or type it", false)
+row("edit", "tune", "e", nil, "type the new value")
 row("reset", "tune", "r", nil, "forget the new value of this row")
-row("automove", views_without("tune"), "f7 t", "Automove", "automove mode: opens the review, sends nothing", false)
+row("automove", views_without("tune"), "f7 t", "Automove", "automove modes, to choose one and review it", false)
 row("undo", "views", "f8 u", "Undo", "undo the last change: opens the review first", false)
 row("redo", "views", "ctrl-r", nil, "redo the change undone last: opens the review")
 row("accept_trial", "views", "K", nil, "keep the change on trial: it does not go back")
@@ -150,6 +151,9 @@ row("back", "filter", "backspace", nil, "take back a character")
 row("accept", "value", "enter", "Take", "take the new value; nothing is sent")
 row("cancel", "value", "escape ctrl-c", "Cancel", "keep the old one")
 row("back", "value", "backspace", nil, "take back a character of the value")
+
+row("accept", "picker", "enter", "Take", "take the value; nothing is sent")
+row("cancel", "picker", "escape q ctrl-c", "Cancel", "take nothing")
 
 row("toggle", "columns", "space", "Show", "always, never, or while there is room")
 row("earlier", "columns", "< left", "Left", "move the column to the left")

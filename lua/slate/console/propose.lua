@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The proposals of keys: moves of pages and modes of automove, as plans to be reviewed.
+local automove = require "slate.facts.automove"
 local question = require "slate.console.question"
 
 local M = {}
@@ -50,18 +51,18 @@ function M.move(frame, to, from)
     return { kind = "review", plan = { { from = from, to = to, pages = pages or question.pages(model, from, to) } } }
 end
 
---- The intent that opens the review of automove's mode: off, or on in the mode of `slatectl advise automove`.
+--- The intent that opens the list of automove's modes, on the one in force, or on the one to switch it on with.
 function M.automove(frame)
     local now = frame.model.now
     if not now then
         return UNKNOWN
     end
-    local mode = (now.settings or {}).slab_automove
-    if mode == nil then
+    local mode = automove.of((now.settings or {}).slab_automove)
+    if not mode then
         return say("this server does not report an automove setting")
     end
-    local value = mode ~= 0 and mode ~= "off" and "0" or now.slated and "utility" or "1"
-    return { kind = "review", plan = { { name = "slab_automove", value = value } } }
+    local at = mode.name ~= "off" and mode.name or now.slated and "utility" or "ratio"
+    return { kind = "pick", name = "slab_automove", at = at }
 end
 
 return M

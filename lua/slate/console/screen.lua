@@ -209,6 +209,7 @@ function M.scope(ui)
         or (classes and classes.edits_filter or hot and hot.edits_filter) and "filter"
         or tune and tune.edits and "value"
         or is_open(ui, "why") and "why" or is_open(ui, "columns") and "columns"
+        or is_open(ui, "picker") and "picker"
         or is_open(ui, "explain") and "explain" or view_list.current(ui).scope
 end
 
@@ -222,7 +223,7 @@ function M.wants(ui)
     if view.wants then
         view.wants(ui, wants)
     end
-    for _, overlay in ipairs({ "palette", "review", "why" }) do
+    for _, overlay in ipairs({ "palette", "review", "why", "picker" }) do
         if is_open(ui, overlay) then
             view_list.module(overlay).wants(ui, wants)
         end
@@ -231,7 +232,7 @@ function M.wants(ui)
 end
 
 -- From the lowest to the uppermost.
-local DRAWN <const> = { "explain", "why", "columns", "review", "palette", "help" }
+local DRAWN <const> = { "explain", "why", "columns", "picker", "review", "palette", "help" }
 
 --- Draws the screen.
 function M.draw(frame, ui, grid)

@@ -131,10 +131,17 @@ function M.send(app, now_s)
     end
 end
 
---- Opens the review of a plan of a view; or says why it cannot be.
-function M.review(app, plan, now_s)
+--- True if what is shown can be changed; else the screen says why not.
+function M.is_live(app, now_s)
     if app.timeline.is_past then
         app:report(app.replay and "a recording can't be changed" or PAST, now_s)
+    end
+    return not app.timeline.is_past
+end
+
+--- Opens the review of a plan of a view; or says why it cannot be.
+function M.review(app, plan, now_s)
+    if not M.is_live(app, now_s) then
         return
     end
     local is_for_marked = M.aim(app)

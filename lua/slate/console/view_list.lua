@@ -20,6 +20,7 @@ local MODULES <const> = {
     explain = function() return require "slate.console.overlay.explain" end,
     why = function() return require "slate.console.overlay.why" end,
     columns = function() return require "slate.console.overlay.columns" end,
+    picker = function() return require "slate.console.overlay.picker" end,
     review = function() return require "slate.console.review" end,
     palette = function() return require "slate.console.overlay.palette" end,
     help = function() return require "slate.console.overlay.help" end,

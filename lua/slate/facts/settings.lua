@@ -14,6 +14,22 @@ local NEEDS_SLATED <const> = "needs slated"
 local NO_FLASH <const> = "slated has no storage on flash"
 local U32_MOST <const> = 4294967295
 
+local POLICIES <const> = {
+    slru = "memcached's: hot, warm and cold queues", lru = "the item that was not read for longest goes first",
+    bag = "lru in bags, with less work at a hit", fifo = "the oldest item goes first, read or not",
+    clock = "fifo, and an item that was read gets one more round",
+    clock2 = "fifo, and an item gets a round more for each read, up to 3",
+    clock3 = "fifo, and an item gets a round more for each read, up to 7",
+    sieve = "a hand takes the first item that was not read since it came by",
+    s3fifo = "items not read while they are new go early",
+    s3skip = "s3fifo; for items that are read only right after they were stored",
+    s3wide = "s3fifo; for items that are read again only after a while",
+    s3loop = "s3fifo; for loops and scans that come again",
+    tinylfu = "of a new and an old item the one with fewer reads goes",
+    none = "evicts nothing: a full cache refuses stores",
+    s3auto = "the one of s3fifo, s3skip, s3wide and s3loop that misses least",
+}
+
 --- The rows, in the order of slatetop's Tune view:
 --
 --     name      our own, or of `stats settings`
@@ -23,12 +39,14 @@ local U32_MOST <const> = 4294967295
 --               of a number, which is whole if the step is, unless is_broken; slated reports its own limits
 --     choices   "a|b", of texts; slated reports its own choices
 --     shown     from the server's texts to the screen's; sent: from the server's texts to the command's
+--     about     the effect of each choice, in words, by the screen's text; of automove: slate.facts.automove
 --     unit      of a number of bytes: the unit on the screen
 --     from      the first 1.6.x of memcached that can change it
 --     stock, slated
 --               why it cannot change on memcached, on slated
 M.ROWS = {
-    { name = "slab_automove", label = "automove mode", words = "slabs automove", choices = "0|1|2" },
+    { name = "slab_automove", label = "automove mode", words = "slabs automove", choices = "0|1|2",
+        shown = { ["0"] = "off", ["1"] = "ratio", ["2"] = "eviction" } },
     { name = "slab_automove_ratio", label = "automove ratio", words = "slabs automove ratio", least = 0.01, most = 1,
         step = 0.05 },
     -- Beyond these bounds 1.6.34 to 1.6.44 crash.
@@ -36,12 +54,15 @@ M.ROWS = {
         most = 1800, step = 5, from = 34 },
     { name = "slab_automove_freeratio", label = "automove freeratio", words = "slabs automove freeratio", least = 0,
         most = 1, step = 0.005, from = 34 },
-    { name = "policy", label = "eviction policy", words = "evict policy",
+    { name = "policy", label = "eviction policy", words = "evict policy", about = POLICIES,
         stock = NEEDS_SLATED .. "; lru mode is the choice here" },
-    { name = "class_policy", label = "policy of one class", term = "policy", words = "evict policy",
+    { name = "class_policy", label = "policy of one class", term = "policy", words = "evict policy", about = POLICIES,
         stock = NEEDS_SLATED },
     { name = "geometry", label = "chunk sizes", term = "growth_factor", words = "slabs geometry",
-        stock = NEEDS_SLATED .. "; or a restart with -f, -n, -o slab_sizes" },
+        stock = NEEDS_SLATED .. "; or a restart with -f, -n, -o slab_sizes",
+        about = { auto = "the server fits the sizes to the items", ["factor N"] = "each size is N times the one before",
+            ["sizes N,N"] = "these sizes", pause = "the change under way waits", resume = "the change goes on",
+            revert = "the sizes before the last change" } },
     { name = "slab_geometry_rate", label = "geometry rate %/s", least = 2, most = 100, step = 2, is_broken = true,
         stock = NEEDS_SLATED },
     { name = "hot_lru_pct", label = "lru hot %", least = 1, most = 80, step = 5 },
@@ -50,12 +71,15 @@ M.ROWS = {
     { name = "warm_max_factor", label = "lru warm age factor", least = 0.01, most = 1000, step = 0.5 },
     { name = "lru_segmented", label = "lru mode", words = "lru mode", choices = "no|yes",
         shown = { no = "flat", yes = "segmented" }, sent = { no = "flat", yes = "segmented" },
-        slated = "follows the policy" },
+        slated = "follows the policy",
+        about = { flat = "one queue a class: the item that was not read for longest goes first",
+            segmented = "hot, warm and cold queues: items read once do not push out others" } },
     { name = "temporary_ttl", label = "lru temp_ttl s", term = "temp_lru", words = "lru temp_ttl", least = -1,
         most = 2147483647, step = 10, shown = { ["-1"] = "off" } },
     { name = "maxbytes", label = "memory limit MiB", term = "memory.limit", words = "cache_memlimit", least = 8 * MIB,
         most = 1000000000 * MIB, step = 16 * MIB, unit = MIB },
     { name = "lru_crawler", label = "crawler", words = "lru_crawler", choices = "no|yes",
+        about = { no = "expired items stay until somebody meets them", yes = "a thread frees expired items" },
         sent = { no = "disable", yes = "enable" } },
     { name = "lru_crawler_sleep", label = "crawler sleep us", words = "lru_crawler sleep", least = 0, most = 1000000,
         step = 100 },
@@ -64,6 +88,7 @@ M.ROWS = {
     { name = "sample_rate", label = "sample rate", least = 0, most = 1, step = 0.01, stock = NEEDS_SLATED },
     { name = "verbosity", label = "verbosity", words = "verbosity", least = 0, most = 2, step = 1 },
     { name = "detail_enabled", label = "stats by prefix", words = "stats detail", choices = "no|yes",
+        about = { no = "nothing is counted by prefix", yes = "counts requests by the prefix of the key" },
         sent = { no = "off", yes = "on" } },
     -- The settings of storage on flash are last: slatetop leaves them out on a server without it.
     { name = "ext_item_size", label = "flash item size", words = "extstore item_size", least = 1, most = MIB,

@@ -71,23 +71,42 @@ function M.list(who, replies, class_id)
 end
 
 local ORDERS <const> = "auto|factor 1.08|factor 1.15|factor 1.25|pause|resume|revert"
+local FORMS <const> = "auto|factor N|sizes N,N|pause|resume|revert"
 
 --- The effect of a value of a setting, in words; "" if there is no text.
 function M.value_words(name, shown)
+    local about = (settings.row(name) or {}).about or {}
     local mode = name == "slab_automove" and require("slate.facts.automove").of(shown)
-    return mode and mode.words or ""
+    return mode and mode.words or about[shown] or about[shown:match("^%S*")] or ""
 end
 
-local function next_choice(choices, is_automove, shown, by)
+--- The values to choose from, a list; a part that must be typed is "NAME" or "N". Empty for a number. one: of `list`.
+function M.values(one)
+    local values = {}
+    for value in (one.form == "text" and FORMS or one.choices):gmatch("[^|]+") do
+        values[#values + 1] = value
+    end
+    return values
+end
+
+--- A typed value by the name that the screen shows: "ratio" for "1".
+function M.named(name, typed)
+    local shown = (settings.row(name) or {}).shown
+    return shown and shown[typed] or typed
+end
+
+--- What a chosen value has before the part that must be typed: "lua:", "factor "; nil if nothing must be.
+function M.typed_after(value)
+    return value:match("^(.-)N[AME,N]*$")
+end
+
+local function next_choice(choices, shown, by)
     local list, at = {}, nil
     for choice in choices:gmatch("[^|]+") do
         if not choice:find("NAME", 1, true) then -- lua:NAME must be typed
             list[#list + 1] = choice
             at = choice == shown and #list or at
         end
-    end
-    if not at and is_automove and shown:find("^[012]$") then
-        at = tonumber(shown) + 1 -- slated lists its modes by name, but shows these by number
     end
     if #list == 0 then
         return shown
@@ -98,7 +117,7 @@ end
 --- The shown value one step up or down, within the limits, or the next or previous choice. one: of `list`.
 function M.step(one, shown, by)
     if one.form ~= "number" then
-        return next_choice(one.form == "text" and ORDERS or one.choices, one.name == "slab_automove", shown, by)
+        return next_choice(one.form == "text" and ORDERS or one.choices, shown, by)
     end
     local next_one = math.min(math.max((tonumber(shown) or one.least) + by * one.step, one.least), one.most)
     return (one.step >= 1 and "%.0f" or one.step >= 0.01 and "%.2f" or "%.3f"):format(next_one)

@@ -257,7 +257,8 @@ function Observer:observe(now, is_unplanned)
     self.knows_starving = M.knows_starving(now, rates, self.rows)
     self.youngest_s = starving.youngest_s(self.rows)
     self.over = starving.held_over(now, before)
-    self.automove = automove.reported((now.settings or {}).slab_automove)
+    local mode = (now.settings or {}).slab_automove
+    self.automove = automove.reported((automove.of(mode) or {}).name or mode)
 end
 
 --- The plan of page moves (of slate.judge.page_plan) by these curves, or by the last ones; the states of the rows

@@ -11,6 +11,7 @@ local class_table = require "slate.console.draw.class_table"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
 local marked = require "slate.console.marked"
+local settings_shown = require "slate.facts.settings_shown"
 local view_list = require "slate.console.view_list"
 
 local M = { name = "palette", scope = "palette" }
@@ -126,7 +127,7 @@ function RUN.set(frame, ui, argument)
     if name == "class_policy" and class_id and not value:find(" ") then
         value = ("%s %d"):format(value, class_id)
     end
-    local one = { name = name, value = value }
+    local one = { name = name, value = settings_shown.named(name, value) }
     local is_for_marked = is_in_fleet(ui) and marked.count(ui) > 0 -- the review checks each server
     local why = not is_for_marked and change.why_not(frame.model, one)
     return why and say("%s", why) or { kind = "review", plan = { one } }

@@ -21,6 +21,8 @@ M.WORDS = {
     { name = "class", help = "all figures of a class", command = "open_class" },
     { name = "server", help = "open a server of the fleet", command = "open_server" },
 }
+-- More names of views, by their commands.
+local ALSO <const> = { view_hotkeys = "keys, hot", view_events = "log", view_tune = "settings, config" }
 local IS_WORD, REPLACED <const> = {}, { palette = true }
 for _, word in ipairs(M.WORDS) do
     IS_WORD[word.name] = true
@@ -59,7 +61,9 @@ end
 
 -- Adds the line "BEFORE NAME AFTER" when its name or help fits. after: " " or ">" if the line goes on.
 local function add(choices, before, name, after, help, command)
-    local fit = fit_of(choices.typed, name, help)
+    local also = ALSO[command] or ""
+    local fit = #choices.typed > 1 and (", " .. also):find(", " .. choices.typed:lower(), 1, true) and BEGINS
+        or fit_of(choices.typed, name, help)
     if fit then
         choices[#choices + 1] = { line = before .. name .. after, help = help, command = command, fit = fit,
             place = #choices, goes_on = after ~= "" }

@@ -36,12 +36,15 @@ function M.state()
     return { top = 1, shown = 0 }
 end
 
-function M.terms()
-    local terms, current = {}, 1
-    for i, name in ipairs(ALL) do
-        terms[i], current = name, name == "hit_ratio" and i or current
+-- The terms of a class's row; that of the first is explained first if the operator chose a row.
+local OF_CLASS <const> = { "class.life", "class.page_share", "class.eviction_share", "class.state" }
+
+function M.terms(ui)
+    local terms, current = table.move(ALL, 1, #ALL, 1, {}), 1
+    for i, name in ipairs(terms) do
+        current = name == "hit_ratio" and i or current
     end
-    return terms, current
+    return table.move(OF_CLASS, 1, #OF_CLASS, #terms + 1, terms), ui.classes.cursor and #ALL + 1 or current
 end
 
 -- ---- health ----

@@ -8,6 +8,7 @@ local explain = require "slate.console.overlay.explain"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
 local moves = require "slate.facts.moves"
+local picker = require "slate.console.overlay.picker"
 local question = require "slate.console.question"
 local server = require "slate.console.server"
 local settings = require "slate.facts.settings"
@@ -238,7 +239,13 @@ local function change_value(frame, ui, row, command)
         return say("this is the past: . returns to live, where it can be changed")
     elseif row.refusal then
         return say("%s: %s", row.label, row.refusal)
-    elseif command == "edit" then
+    elseif command == "choose" and settings_shown.values(row)[1] then
+        picker.open(ui, row.name, tune.wanted[row.name] or row.now, function(value)
+            local before = settings_shown.typed_after(value)
+            tune.wanted[row.name] = not before and value or tune.wanted[row.name]
+            tune.edits, tune.typed, tune.typed_why = before ~= nil, before or "", ""
+        end)
+    elseif command == "choose" or command == "edit" then
         tune.edits, tune.typed, tune.typed_why = true, "", ""
     else
         tune.wanted[row.name] = settings_shown.step(row, tune.wanted[row.name] or row.now or "",
@@ -253,14 +260,14 @@ function M.command(frame, ui, command)
     end
     tune.cursor = keys.step(tune.cursor, keys.move_rows(command, SCREEN_ROWS), #rows)
     local row = rows[tune.cursor]
-    if command == "less" or command == "more" or command == "edit" then
+    if command == "less" or command == "more" or command == "choose" or command == "edit" then
         return change_value(frame, ui, row, command)
     elseif command == "reset" then
         tune.wanted[row.name] = nil
     elseif command == "review" then
         local plan = plan_of(ui, rows)
         return #plan > 0 and { kind = "review", plan = plan }
-            or say("no new value is chosen: - and + choose one, Enter types one")
+            or say("no new value is chosen: Enter chooses one")
     end
 end
 
@@ -286,7 +293,7 @@ local function take_typed(frame, ui)
         if tune.typed_why ~= "" then
             return -- typing goes on, with the reason above
         end
-        tune.wanted[row.name] = tune.typed
+        tune.wanted[row.name] = settings_shown.named(row.name, tune.typed)
     end
     tune.edits = false
 end

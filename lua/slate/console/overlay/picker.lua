@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The values of a setting to choose from, a line each with its effect: of a row of Tune, or the modes of automove.
+--- Nothing is sent: the value becomes a new value of Tune, or opens its review.
+local cells = require "slate.console.cells"
+local change = require "slate.console.change"
+local keys = require "slate.console.keys"
+local settings_shown = require "slate.facts.settings_shown"
+
+local M = { name = "picker", scope = "picker" }
+
+local WIDTH <const>, VALUE_X <const>, WORDS_X <const> = 80, 4, 15
+
+function M.state()
+    return { is_open = false }
+end
+
+--- Opens the values of a setting. at: the one under the cursor; take: a function of the value that is taken, which
+--- returns an intent or nil.
+function M.open(ui, name, at, take)
+    ui.picker = { is_open = true, name = name, at = at, take = take }
+end
+
+function M.wants(_, wants)
+    change.add_settings(wants)
+end
+
+-- The row of the setting, its values, and the index of the one under the cursor. slated reports values on request.
+local function values_of(frame, ui)
+    local row = change.row(frame.live, ui.picker.name, ui.classes.cursor)
+    local values, cursor = row and settings_shown.values(row) or {}, 1
+    for i, value in ipairs(values) do
+        cursor = value == ui.picker.at and i or cursor
+    end
+    return row, values, cursor
+end
+
+function M.draw(frame, ui, grid)
+    local row, values, cursor = values_of(frame, ui)
+    local width, count = math.min(grid.width, WIDTH), #values
+    local rows = math.min(count, grid.height - 5)
+    local y, x = math.max((grid.height - rows - 2) // 2, 0), (grid.width - width) // 2
+    local top = keys.top(1, cursor, rows, count)
+    grid:box(cells.area(y, x, rows + 2, width), change.label(ui.picker.name))
+    for i = top, math.min(top + rows - 1, count) do
+        local value, line = values[i], y + 1 + i - top
+        grid:text(line, x + 2, cells.STRONG, value == row.now and "●" or " ")
+        grid:text_fit(line, x + VALUE_X, WORDS_X - VALUE_X - 1, cells.STRONG, value)
+        grid:text_fit(line, x + WORDS_X, width - WORDS_X - 2, cells.DIALOG,
+            settings_shown.value_words(row.name, value))
+        if i == cursor then
+            grid:select(line, x + 1, width - 2)
+        end
+    end
+end
+
+function M.command(frame, ui, command)
+    local picker, _, values, cursor = ui.picker, values_of(frame, ui)
+    picker.at = values[keys.step(cursor, keys.move_rows(command, #values), #values)]
+    picker.is_open = command ~= "cancel" and command ~= "accept"
+    return command == "accept" and picker.at and picker.take(picker.at) or nil
+end
+
+return M
