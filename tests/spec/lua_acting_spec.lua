@@ -413,11 +413,11 @@ describe("a trial in slatetop", function()
         local none <const> = { minutes = 10, evictions_pct = 0, hit_points = 2 }
         -- In each of so many seconds: gets, hits, evictions, items dropped by moves, stores refused.
         for _, case in ipairs({ { bound, { 4, 1000, 900, 500 } },
-            { bound, { 14, 1000, 900, 500 }, "ev went from 100 to" },
+            { bound, { 14, 1000, 900, 500 }, "evictions 100 -> " },
             { bound, { 60, 1000, 900, 115 } }, { none, { 60, 1000, 900, 5000 } },
-            { bound, { 10, 1000, 900, 100, 9790 }, "loss went from 100 to" }, { none, { 10, 1000, 900, 100, 9790 } },
-            { bound, { 10, 1000, 900, 100, 0, 1 }, "oom went from 0 to 1," }, { none, { 10, 1000, 900, 100, 0, 1 } },
-            { bound, { 60, 1000, 885 } }, { bound, { 30, 1000, 850 }, "hit went from 90.0% to" },
+            { bound, { 10, 1000, 900, 100, 9790 }, "lost items 100 -> " }, { none, { 10, 1000, 900, 100, 9790 } },
+            { bound, { 10, 1000, 900, 100, 0, 1 }, "refused stores 0 -> 1/s," }, { none, { 10, 1000, 900, 100, 0, 1 } },
+            { bound, { 60, 1000, 885 } }, { bound, { 30, 1000, 850 }, "hits 90.0 -> " },
             { bound, { 60, 0, 0 } } }) do
             local console, is_on = begin(case[1])
             pass(console, table.unpack(case[2]))

@@ -239,7 +239,10 @@ describe("move", function()
         assert.equal("moved", result.state)
         assert.is_nil(result.items_lost)
         assert.equal(22, result.items_evicted_at_most)
-        assert.truthy(words:find("; at most 22 older items evicted", 1, true), words)
+        assert.truthy(words:find("; at most 22 older items evicted for them", 1, true), words)
+        result.items_rescued = 22
+        assert.truthy(move.words({ src = 4, dst = 12, pages = 1 }, result):find(
+            "; 22 items moved over; at most as many older ones evicted for them", 1, true))
         for _, pair in ipairs({ { nil, 30 }, { 10, nil }, { 30, 10 } }) do
             result, words = verified_on_memcached(pair[1], pair[2])
             assert.is_nil(result.items_lost)

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
+local attention = require "slate.judge.attention"
 local relief = require "slate.judge.relief"
 local snapshot = require "slate.facts.snapshot"
 local snapshots = require "support.snapshots"
@@ -49,6 +50,25 @@ describe("view", function()
         local advised = advice(rows)
         assert.equal(1, #advised)
         assert.truthy(advised[1]:find("slatectl move 3 5 1 --dry-run", 1, true))
+    end)
+
+    it("calls a class with pages and no item empty, takes its pages first, and says how many are spare", function()
+        local list = {}
+        for t = 0, 12 do
+            -- memcached lists no figures of items of such a class
+            local four = t < 6 and snapshots.full(9, 0, { get_hits = 500 * t, age = 900 }) or { chunk_size = 1000,
+                chunks_per_page = 1000, total_pages = 9, total_chunks = 9000, used_chunks = 0, free_chunks = 9000 }
+            list[#list + 1] = make(1000 + t, { [4] = four,
+                [16] = snapshots.full(10, 0, { get_hits = 30 * t, age = 900, used_chunks = 4500, free_chunks = 5500 }),
+                [17] = snapshots.full(2, 300 * t, { get_hits = 2000 * t, cmd_set = 300 * t, age = 7 }) },
+                { cmd_get = 6000 * t, get_hits = 2500 * t, get_misses = 3500 * t, evictions = 300 * t })
+        end
+        local one = snapshots.seen(list)
+        assert.equal("empty", one.rows[1].state)
+        assert.same({ "idle" }, one.rows[1].flags)
+        assert.equal(4, (one:donor_for(17))) -- class 16 was advised before the flush
+        assert.equal("+ press f to give: class 4 is empty, 9 spare pages",
+            attention.hint(one, { class_id = 4 })[1].text)
     end)
 
     it("calls no class idle that has just got pages, or fills its free chunks within a minute", function()

@@ -488,7 +488,7 @@ describe("a guard", function()
             return view.overview({ general = {}, settings = {} }, { general = { evictions_per_s = 40,
                 get_hits_per_s = 700, get_misses_per_s = 300, slab_reassign_evictions_nomem_per_s = dropped_per_s } })
         end
-        assert.equal("loss went from 40 to 9830, beyond loss+50%",
+        assert.equal("lost items 40 -> 9830/s, over the bound of +50 %",
             bounds.first_guard_crossed(bounds.default_guards(), overview(0), overview(9790)))
         assert.is_nil(bounds.first_guard_crossed(bounds.default_guards(), overview(0), overview(10)))
     end)
@@ -497,14 +497,14 @@ describe("a guard", function()
         local before = { evictions_per_s = 1000, item_loss_per_s = 1000, hit_ratio = 0.66 }
         local by_default, by_terms = bounds.default_guards(), bounds.guards_of_terms(20, 1)
         local named = { assert(bounds.parse_guard("ev+50%")) }
-        for _, case in ipairs({ { by_default, 0.69 }, { by_terms, 0.69 }, { by_terms, 0.665, false, "ev+20%" },
-            { by_default, 0.665, false, "ev+50%" }, { by_default, nil, false, "ev+50%" },
-            { named, 0.69, false, "ev+50%" }, { by_default, 0.69, true, "ev+50%" }, { named, 0.69, true },
+        for _, case in ipairs({ { by_default, 0.69 }, { by_terms, 0.69 }, { by_terms, 0.665, false, "+20 %" },
+            { by_default, 0.665, false, "+50 %" }, { by_default, nil, false, "+50 %" },
+            { named, 0.69, false, "+50 %" }, { by_default, 0.69, true, "+50 %" }, { named, 0.69, true },
             { by_default, 0.665, true } }) do
             local guards, hit_ratio, is_over, words = table.unpack(case, 1, 4)
             local sentence = bounds.first_guard_crossed(guards, before, { evictions_per_s = 1800,
                 item_loss_per_s = 1800, hit_ratio = hit_ratio }, is_over)
-            assert.equal(words and "ev went from 1000 to 1800, beyond " .. words or nil, sentence)
+            assert.equal(words and "evictions 1000 -> 1800/s, over the bound of " .. words or nil, sentence)
         end
     end)
 
@@ -516,7 +516,7 @@ describe("a guard", function()
         assert.is_true(crossed("ev+20%", calm, busy))
         assert.is_false(crossed("ev+50%", calm, busy))
         assert.is_true(crossed("ev+29", calm, busy))
-        assert.equal("ev went from 100 to 34501, beyond ev+50%",
+        assert.equal("evictions 100 -> 34501/s, over the bound of +50 %",
             bounds.first_guard_crossed({ assert(bounds.parse_guard("ev+50%")) }, calm, { evictions_per_s = 34501 }))
         assert.is_false(crossed("ev+20%", busy, calm))
         assert.is_true(crossed("hit-2", calm, busy))

@@ -154,7 +154,7 @@ describe("slatectl fleet apply", function()
         local code, out, err = run_with_mood(servers[2],
             "fleet apply plan.json --for 3s --interval 100ms --guard hit-5 " .. names())
         assert.equal(1, code)
-        assert.truthy(err:find(("2 of 3, %s: put back: hit went from "):format(servers[2].address), 1, true), err)
+        assert.truthy(err:find(("2 of 3, %s: put back: hits "):format(servers[2].address), 1, true), err)
         assert.truthy(out:find(("\nstopped at %s; 1 of 3 servers changed; slatectl fleet undo 1 takes all of "
             .. "it back\n"):format(servers[2].address), 1, true), out)
         assert.truthy(out:find(servers[3].address .. " +not begun"), out)

@@ -481,13 +481,14 @@ function M.words(plan, result)
     parts[#parts + 1] = ("%s has %s (was %d)"):format(class_name(plan.dst),
         plural(result.dst_pages_after, "page"), result.dst_pages_before)
     if result.items_rescued then
-        parts[#parts + 1] = plural(result.items_rescued, "item") .. " copied to other pages"
+        parts[#parts + 1] = plural(result.items_rescued, "item") .. " moved over"
     end
     if result.items_lost then
         parts[#parts + 1] = plural(result.items_lost, "item") .. " lost"
     elseif result.items_evicted_at_most then
-        parts[#parts + 1] = result.items_evicted_at_most == 0 and "no item evicted"
-            or "at most " .. plural(result.items_evicted_at_most, "older item") .. " evicted"
+        local most = result.items_evicted_at_most
+        parts[#parts + 1] = most == 0 and "no item evicted" or ("at most %s evicted for them"):format(
+            most == result.items_rescued and "as many older ones" or plural(most, "older item"))
     end
     if result.busy_retries > 0 then
         parts[#parts + 1] = plural(result.busy_retries, "busy retry", "busy retries")

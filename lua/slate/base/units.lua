@@ -41,6 +41,12 @@ function M.plural(n, one, many)
     return ("%.0f %s"):format(n, n == 1 and one or many or one .. "s")
 end
 
+--- Classes by their ids: "class 4", "classes 4 and 17", "classes 4, 16 and 17".
+function M.classes(ids)
+    local list = #ids > 1 and table.concat(ids, ", ", 1, #ids - 1) .. " and " .. ids[#ids] or ids[1]
+    return (#ids > 1 and "classes " or "class ") .. list
+end
+
 --- A count, whole up to 99999, then in thousands: 1234567 -> "1235K", 12345678 -> "12.3M". Six characters at most.
 function M.count(n)
     if not n then

@@ -158,7 +158,10 @@ end
 -- By the state of a class (of slate.judge.view): the meaning of its row, and the tone, given the row, the observer, the
 -- known curves and whether keys can change anything.
 local HINTS <const> = {
-    empty = function(row) return ("class %d has no pages"):format(row.id) end,
+    empty = function(row, _, _, has_keys)
+        return row.pages == 0 and ("class %d has no pages"):format(row.id) or ("+ %sclass %d is empty, %s"):format(
+            has_keys and "press f to give: " or "", row.id, units.plural(row.free_pages // 1, "spare page"))
+    end,
     unknown = function(row, one)
         return (one.rates and not one.rates.reset and "class %d: this server does not report its evictions"
             or "class %d: rates need a second sample"):format(row.id)

@@ -133,12 +133,13 @@ end
 
 local FIGURES <const> = {
     hit = { get = function(overview) return overview.hit_ratio and overview.hit_ratio * 100 end, is_low_bad = true,
-        write = function(points) return ("%.1f%%"):format(points) end },
+        write = function(points) return ("%.1f"):format(points) end, words = "hits", unit = " %", step = " points" },
     ev = { get = function(overview) return overview.evictions_per_s end, write = units.rate,
-        share_from = limits.guard_evictions_least_per_s },
+        words = "evictions", share_from = limits.guard_evictions_least_per_s },
     loss = { get = function(overview) return overview.item_loss_per_s end, write = units.rate,
-        share_from = limits.guard_evictions_least_per_s }, -- evictions, and items that page moves drop
-    oom = { get = function(overview) return overview.out_of_memory_per_s end, write = units.rate },
+        words = "lost items", share_from = limits.guard_evictions_least_per_s }, -- evictions, and items that page moves drop
+    oom = { get = function(overview) return overview.out_of_memory_per_s end, write = units.rate,
+        words = "refused stores" },
 }
 
 --- Reads a guard: "ev+20%", "ev+100", "hit-2" (points). Returns { name, sign, amount, is_share, text }, or nil and a
@@ -151,7 +152,7 @@ function M.parse_guard(text)
         return nil, ("'%s' guards the good direction: write %s%s%s"):format(text, name,
             sign == "-" and "+" or "-", amount)
     end
-    return { name = name, amount = tonumber(amount), is_share = percent == "%", text = text }
+    return { name = name, sign = sign, amount = tonumber(amount), is_share = percent == "%", text = text }
 end
 
 -- Two guards, of evictions and of losses. Neither counts as crossed while hits are up by a point.
@@ -202,7 +203,8 @@ local function beyond(guard, before, now)
     local room = guard.is_share and was * guard.amount / 100 or guard.amount
     local worse = figure.is_low_bad and was - is or is - was
     return worse > room and not (guard.is_share and is <= (figure.share_from or 0))
-        and ("%s went from %s to %s, beyond %s"):format(guard.name, figure.write(was), figure.write(is), guard.text)
+        and ("%s %s -> %s%s, over the bound of %s%g%s"):format(figure.words, figure.write(was), figure.write(is),
+            figure.unit or "/s", guard.sign, guard.amount, guard.is_share and " %" or figure.step or "/s")
 end
 
 --- The first of several guards that is crossed: its sentence, or nil. before, now: { hit_ratio, evictions_per_s,

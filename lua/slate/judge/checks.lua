@@ -151,8 +151,8 @@ function CHECKS.idle_pages(about, add)
     end
     if pages > 0 and evicting then -- a fault only where their move is advised
         local helps = about.plan.advised[1] ~= nil
-        add(helps and "warning" or "note", ("%s lie idle in class %s while others evict"):format(
-            units.plural(pages // 1, "page"), table.concat(ids, ", ")),
+        add(helps and "warning" or "note", ("%s lie idle in %s while others evict"):format(
+            units.plural(pages // 1, "page"), units.classes(ids)),
             helps and "slatectl advise pages" or "slatectl advise automove", "class.free")
     end
 end

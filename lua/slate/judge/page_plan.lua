@@ -61,10 +61,10 @@ local function state_of(one, curves)
     return self
 end
 
--- The rows of the classes that may give pages to `to`, less the pages that they give already. A class that pages would
--- help itself gives none.
+-- The rows of the classes that may give pages to `to`, less the pages that they give already: those without items
+-- alone, if there are any. A class that pages would help itself gives none.
 local function donors_of(self, to)
-    local donors = {}
+    local donors, empty = {}, {}
     for _, row in ipairs(self.one.rows) do
         local given = self.given[row.id] or 0
         local is_in_need = starving.is_short(row) and (self.gain_of_page[row.id] or 1) > 0
@@ -72,9 +72,11 @@ local function donors_of(self, to)
             and row.pages - given >= 2 and (not self.never_evicts or starving.free_pages(row) - given >= 1) then
             donors[#donors + 1] = given == 0 and row or setmetatable({ pages = row.pages - given,
                 free_pages = math.max(0, (row.free_pages or 0) - given) }, { __index = row })
+            local donor = donors[#donors]
+            empty[#empty + 1] = row.used_ratio == 0 and starving.has_spare(starving.free_pages(donor)) and donor or nil
         end
     end
-    return donors
+    return #empty > 0 and empty or donors
 end
 
 -- The most pages that a donor may give: its free ones, else half of those that it has.

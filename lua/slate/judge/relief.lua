@@ -108,7 +108,7 @@ function M.further(ids, is_advised)
     if #ids == 0 then
         return nil
     end
-    local names, is_one = (#ids == 1 and "class " or "classes ") .. table.concat(ids, ", "), #ids == 1
+    local names, is_one = units.classes(ids), #ids == 1
     return is_advised and ("%s %s, too"):format(names, is_one and "starves" or "starve")
         or ("%s %s items early, too, and pages would bring %s nothing"):format(names, is_one and "evicts" or "evict",
             is_one and "it" or "them")

@@ -111,11 +111,12 @@ end
 --- The words in place of "no class starves" where that is not known.
 M.STARVING_UNKNOWN = "which class starves is not known: this server does not report evictions by class"
 
--- The state of a class in one word: "empty" (no pages), "unknown" (no rates, or pages not reported), "starving",
+-- The state of a class in one word: "empty" (no pages, or no item in them: memcached lists no evictions of such a
+-- class), "unknown" (no rates, or pages not reported), "starving",
 -- "no_gain" (its items live short lives, but pages would bring nothing), "evicting" (as a full cache does), "spare"
 -- (evicts nothing and has pages of free chunks to give) or "calm".
 local function state_of(row)
-    if row.pages == 0 then
+    if row.pages == 0 or row.used_ratio == 0 then
         return "empty"
     elseif not (row.pages and row.evicted_per_s) then
         return "unknown"
@@ -152,7 +153,7 @@ local function add_flags(rows)
         elseif row.lives_short then
             row.flags[#row.flags + 1] = "no_gain"
         end
-        if row.evicted_per_s == 0 and (row.free_pages or 0) >= limits.idle_pages and not row.is_filling then
+        if (row.evicted_per_s == 0 or row.used_ratio == 0) and (row.free_pages or 0) >= limits.idle_pages and not row.is_filling then
             row.flags[#row.flags + 1] = "idle"
         end
     end

@@ -6,6 +6,7 @@ local figure = require "slate.console.figure"
 local model = require "slate.console.model"
 local question = require "slate.console.question"
 local server = require "slate.console.server"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -19,12 +20,23 @@ function M.word(row)
     return model.STATE_WORDS[row and row.state or "unknown"]
 end
 
+-- The pages of a class without items; nil for a class with items, or without pages.
+local function empty_pages(row)
+    return row and row.state == "empty" and row.pages > 0 and row.pages or nil
+end
+
+--- The word, and the pages of a class without items: "empty, 9 spare pages".
+function M.words(row)
+    local pages = empty_pages(row)
+    return M.word(row) .. (pages and ", " .. units.plural(pages, "spare page") or "")
+end
+
 function M.mark(row)
-    return row and MARKS[row.state] or " "
+    return row and MARKS[empty_pages(row) and "spare" or row.state] or " "
 end
 
 function M.style(row)
-    return row and STYLES[row.state] or cells.PLAIN
+    return row and STYLES[empty_pages(row) and "spare" or row.state] or cells.PLAIN
 end
 
 function M.starves(row)

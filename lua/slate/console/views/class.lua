@@ -223,7 +223,7 @@ function M.draw(frame, ui, grid, area)
         column:line(cells.DIM, ("class %d: the server does not list it (Esc goes back)"):format(id))
         return
     end
-    column:rule(("class %d: %s%s"):format(id, class_state.word(model:row(id)),
+    column:rule(("class %d: %s%s"):format(id, class_state.words(model:row(id)),
         ui.classes.source and ("   from: class %d ◀"):format(ui.classes.source) or ""))
     local text, style = class_state.hint(frame, id)
     column:line(style, text)

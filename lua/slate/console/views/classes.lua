@@ -37,7 +37,7 @@ end
 -- The class under the cursor: figures, then its evictions, hits and pages over time.
 local function draw_detail(model, id, grid, area)
     local one, row = model:class(id), model:row(id)
-    grid:rule(area.y, area.x, area.width, ("class %d: %s"):format(id, class_state.word(row)))
+    grid:rule(area.y, area.x, area.width, ("class %d: %s"):format(id, class_state.words(row)))
     grid:text(area.y + 1, area.x, cells.PLAIN, ("%s of %s bytes; whole pages free: %s"):format(class_state.pages(one),
         figure.exact(one.chunk_size), class_state.free_pages(one)))
     grid:text(area.y + 2, area.x, cells.PLAIN, class_state.segments(one))

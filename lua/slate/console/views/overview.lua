@@ -198,8 +198,8 @@ local function draw_memory(model, grid, area)
     end
     grid:text(y, bar_x, cells.PLAIN, (" of %s, slack %s"):format(bytes(limit), bytes(slack)))
     local sums, lines = sums_of(model), {}
-    lines[1] = ("pages %6s in %s classes, pool %s   free chunks %s   items %s"):format(count(sums.pages),
-        count(sums.classes), count(general.slab_global_page_pool), bytes(sums.free_bytes), count(general.curr_items))
+    lines[1] = ("pages %6s in %s, pool %s   free chunks %s   items %s"):format(count(sums.pages),
+        sums.classes and units.plural(sums.classes, "class", "classes") or "- classes", count(general.slab_global_page_pool), bytes(sums.free_bytes), count(general.curr_items))
     lines[2] = ("conns %6s of %s   threads %s   hash %s   up %s"):format(count(general.curr_connections),
         count(general.max_connections), count(general.threads), bytes(general.hash_bytes), figure.age(general.uptime))
     for i = 1, math.min(area.height - 2, #lines) do

@@ -125,7 +125,7 @@ local function draw_selection(frame, ui, grid, area)
     else
         local summary = page_summary.of(frame.model, id)
         grid:rule(area.y, 0, area.width, ("class %d%s: %s"):format(id, summary.is_exact and "" or ", estimated",
-            class_state.word(frame.model:row(id))))
+            class_state.words(frame.model:row(id))))
         if y < y_end then
             grid:text_fit(y, 0, area.width, cells.PLAIN, pages_words(summary, area.width))
             y = y + 1
