@@ -171,10 +171,19 @@ local function path_of(name, width, height)
     return ("%sscreens/%s-%dx%d.txt"):format(ROOT, name, width, height)
 end
 
+-- A reviewed screen as text; one that is to be written for the first time is blank.
+local function text_of(path, height)
+    local file = io.open(path, "rb")
+    if not file and os.getenv("SCREENS") == "update" then
+        return ("\n"):rep(height)
+    end
+    return file and file:close() and contents(path) or error("no reviewed screen " .. path)
+end
+
 -- The rows of a reviewed screen: { text, styles } each, the first at 0.
 local function reviewed(name, width, height)
     local rows, y = {}, -1
-    for line in contents(path_of(name, width, height)):gmatch("([^\n]*)\n") do
+    for line in text_of(path_of(name, width, height), height):gmatch("([^\n]*)\n") do
         if line:find("^~") then
             rows[y].styles = line:sub(2)
         else

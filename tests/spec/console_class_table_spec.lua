@@ -152,6 +152,22 @@ describe("the view of classes", function()
         end
     end)
 
+    it("has the class under the cursor beside the table from 160 columns on, with its curve if sampled", function()
+        local of = screens.look("slated-0.1", 20)
+        screens.take_details(of, "slated-0.1-second", 12, 12)
+        ui.classes.cursor = 12
+        local text = draw(of, ui, 160, 50)
+        screens.shows(text, "class 12: evicting", "items by segment", "─ rates ─", "─ evictions/s ─", "─ hits/s ─",
+            "─ pages ─", "LRU model of class 12")
+        local wants = { inquiries = {}, curves_first = {} }
+        classes.wants(ui, wants)
+        assert.same({ 12 }, wants.curves_first)
+        assert.is_false(shows(draw(of, ui, 159, 50), "LRU model"))
+        wants = { inquiries = {}, curves_first = {} }
+        classes.wants(ui, wants) -- a small screen asks for nothing
+        assert.same({ inquiries = {}, curves_first = {} }, wants)
+    end)
+
     it("keeps a typed filter that is none, with the reason, until it is one", function()
         local function type_text(text)
             for character in text:gmatch(".") do

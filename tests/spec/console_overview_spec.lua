@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatetop's first screen.
 require "support.world"
+local cells = require "slate.console.cells"
+local screen = require "slate.console.screen"
 local screens = require "screens"
 local overview = require "slate.console.views.overview"
 local view_list = require "slate.console.view_list"
@@ -28,7 +30,7 @@ describe("the overview", function()
         local text = draw(screens.look("memcached-1.4.25", 2))
         for _, words in ipairs({ "! BAD   class 12 starves: it evicts 100 items a second, which live 7s, while\n",
             "        class 4 has 7 free pages: press m\n", "hit %               75.0", "ops/s                300",
-            "items    48M", "of 64M", "conns     10 of -", "class 12: 1.6 % of the pages, 100 % of the evictions",
+            "items   48 MiB", "of 64 MiB", "conns     10 of -", "class 12: 1.6 % of the pages, 100 % of the evictions",
             "!>12   1184     1    1.6% █               100% █████████████", "     7s  STARVING",
             "evictions/s          100      100     100     100" }) do
             assert.truthy(shows(text, words), words)
@@ -62,6 +64,35 @@ describe("the overview", function()
         assert.truthy(shows(draw(model), "400+"))
     end)
 
+    it("has the graphs of the classes that evict most beside it from 240 columns on", function()
+        local model = screens.look("memcached-1.6.18", 20)
+        local text = draw(model, 250, 60)
+        for _, id in ipairs({ 12, 22, 4 }) do
+            screens.shows(text, ("class %d, evictions/s"):format(id), ("class %d, hits/s"):format(id))
+        end
+        assert.is_false(shows(draw(model, 239, 60), "class 22, evictions/s"))
+    end)
+
+    it("has heads and a title that do not overlap at 60 columns", function()
+        local text = draw(screens.look("slated-0.1", 20), 60, 20)
+        screens.shows(text, "PAGES  % PAGES    % EVICTED    LIFE  STATE", " more: press 2 ")
+        screens.shows(draw(screens.look("memcached-1.6.18", 20), 60, 15), "─ classes ─", " more: press 2 ")
+    end)
+
+    it("says between which values the graph of hits lies", function()
+        screens.shows(draw(screens.look("memcached-1.6.18", 20)), "77.8   76-78 ")
+    end)
+
+    it("says once that no server answers at the start, and what to look at", function()
+        local down = require("slate.console.model").new("cache7:11211")
+        down:set_link("down", "cannot connect", 1000)
+        local grid = cells.new(80, 24, false)
+        screen.draw(screens.frame(down), view_list.ui(), grid)
+        local _, count = screens.text(grid):gsub("cannot connect", "")
+        assert.equal(1, count)
+        screens.shows(screens.text(grid), "is it the right port? start with slatetop HOST:PORT")
+    end)
+
     it("is measuring before the second refresh, and empty before the first", function()
         local model = require("slate.console.model").new("cache7:11211")
         assert.truthy(shows(draw(model), "connecting to cache7:11211"))
@@ -75,7 +106,7 @@ describe("the overview", function()
 
     it("takes the values on flash off the memory, and shows no zero for what is not reported", function()
         local text = draw(screens.look("memcached-1.6.45-extstore", 0))
-        local used_mib = tonumber(text:match("items +([%d.]+)M"))
+        local used_mib = tonumber(text:match("items +([%d.]+) MiB"))
         assert.truthy(used_mib and used_mib < 64)
         local model = require("slate.console.model").new("x")
         model:set_link("up", "", 1000)

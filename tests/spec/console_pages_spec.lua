@@ -41,7 +41,7 @@ describe("the map of pages", function()
 
     it("has a cell a page, the fullest first, and begins on the first class", function()
         local ui = new_ui()
-        shows(drawn(slated(), ui), "EXACT: a cell is 1 page", "   13    1480B    18 █████████████████▒\n")
+        shows(drawn(slated(), ui), "EXACT: a cell is 1 page", "   13   1480 B    18 █████████████████▒\n")
         assert.equal(2, ui.pages.cursor)
     end)
 
@@ -65,7 +65,7 @@ describe("the map of pages", function()
         local grid = screens.grid("views.pages", frame, 80, 24, new_ui())
         local text = screens.text(grid)
         assert.truthy(tonumber(text:match("a cell is (%d+)")) > 60000 / (20 * 59))
-        shows(text, "13    1480B 60000 ██", "·")
+        shows(text, "13   1480 B 60000 ██", "·")
         assert.equal(0, grid.clipped)
     end)
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Every view at two sizes, compared cell by cell with its reviewed screen; a change of layout is a diff there.
+-- Every view at two sizes, and at a large one of two more servers, compared cell by cell with its reviewed screen; a
+-- change of layout is a diff there.
 -- SCREENS=update writes the files anew.
 require "support.world"
 local cells = require "slate.console.cells"
@@ -14,18 +15,36 @@ local SIZES <const> = { { 80, 24 }, { 160, 50 } }
 describe("a screen", function()
     local frame = screens.frame(screens.look("memcached-1.6.18", 20))
 
+    local function compare_one(of, name, size, prepare)
+        local ui, grid = view_list.ui(), cells.new(size[1], size[2], false)
+        prepare(ui)
+        screen.draw(of, ui, grid)
+        assert.is_nil(screens.difference(name, size[1], size[2], grid, 0, size[2] - 1))
+    end
+
     local function compare(name, prepare)
         for _, size in ipairs(SIZES) do
-            local ui, grid = view_list.ui(), cells.new(size[1], size[2], false)
-            prepare(ui)
-            screen.draw(frame, ui, grid)
-            assert.is_nil(screens.difference(name, size[1], size[2], grid, 0, size[2] - 1))
+            compare_one(frame, name, size, prepare)
         end
     end
 
     for index, view in ipairs(view_list.LIST) do
         it(("of %s is as it was reviewed"):format(view.title), function()
             compare(view.title, function(ui) view_list.open(ui, index) end)
+        end)
+    end
+
+    for _, server in ipairs({ "memcached-1.6.45", "slated-0.1" }) do
+        it("of every view is as it was reviewed at 250x60, of " .. server, function()
+            local of = screens.look(server, 20)
+            if server == "slated-0.1" then
+                screens.take_details(of, "slated-0.1-second", 12, 12)
+            end
+            for index, view in ipairs(view_list.LIST) do
+                compare_one(screens.frame(of), server .. "-" .. view.title, { 250, 60 }, function(ui)
+                    view_list.open(ui, index)
+                end)
+            end
         end)
     end
 

@@ -136,8 +136,8 @@ describe("the doctor on the memory of the process", function()
         local finding = of({ process_limit = 200 << 20, items_limit = 120 << 20, items_requested = 200 << 20,
             items = 120 << 20 })
         assert.equal("note", finding.severity)
-        assert.equal("items may take 120M of the 200M given to them: the process is limited to 200M, and its other "
-            .. "parts take the remainder", finding.what)
+        assert.equal("items may take 120 MiB of the 200 MiB given to them: the process is limited to 200 MiB, and its "
+            .. "other parts take the remainder", finding.what)
         for _, none in ipairs({ { 0, 120, 120 }, { 200, 120, 0 }, { 200, 190, 190 } }) do
             assert.is_nil(of({ process_limit = none[1] << 20, items_requested = 200 << 20, items_limit = none[2] << 20,
                 items = none[3] << 20 }))

@@ -60,7 +60,8 @@ describe("memory beyond the limit", function()
     it("has its figures and its remedy", function()
         local finding, shown = told(8, 39, 39, { classes = 39 })
         assert.equal("critical", finding.severity)
-        assert.equal("the server holds 39M of memory, 388% more than its limit of 8M: each of 39 classes keeps a page",
+        assert.equal("the server holds 39 MiB of memory, 388% more than its limit of 8 MiB: each of 39 classes "
+            .. "keeps a page",
             finding.what)
         assert.truthy(finding.todo:find("slatectl geometry auto", 1, true), finding.todo)
         assert.equal("BAD    " .. finding.what, shown)

@@ -67,7 +67,7 @@ describe("whether more memory helps", function()
 
     it("is given as the least memory that brings a point beyond chance", function()
         local answer = memory(EVICTS, 0.7, 0.8, 0.86, 0.9)
-        assert.equal("memory is short: 16M more (25 %) would bring 1.9 points of hits, by its curve", answer.text)
+        assert.equal("memory is short: 16 MiB more (25 %) would bring 1.9 points of hits, by its curve", answer.text)
         assert.is_true(answer.is_short)
         assert.equal("more memory would bring little: twice as much brings 0.9 points of hits ± 0.1",
             memory(EVICTS, 0.7, 0.8, 0.809, 0.9).text)
@@ -121,7 +121,7 @@ describe("whether more memory helps", function()
         assert.truthy(memory(CALM, 0.5, 0.6, 0.8, 0.9).text:find("^nothing is evicted"))
         assert.is_nil(memory(EVICTS))
         local general = { limit_maxbytes = 128 << 20, evictions = 0 }
-        local unfilled = "the cache is not full yet, it has 64M of 128M: more memory would bring nothing"
+        local unfilled = "the cache is not full yet, it has 64 MiB of 128 MiB: more memory would bring nothing"
         assert.equal(unfilled, memory({ evicts = false, general = general }, 0.5, 0.6, 0.8, 0.9).text)
         local client = { stats = function(_, group)
             return group == "whatif" and whatif_of(0, 0) or { "STAT bytes 67108864", "STAT reads 0" }

@@ -7,6 +7,13 @@ describe("units", function()
         assert.equal("1184", units.bytes(1184))
         assert.equal("10.8K", units.bytes(11104))
         assert.equal("64M", units.bytes(64 << 20))
+        for bytes, words in pairs({ [96] = "96 B",
+            [11104] = "10.8 KiB", [64 << 20] = "64 MiB", [3 << 29] = "1.5 GiB" }) do
+            assert.equal(words, units.bytes_in_words(bytes))
+        end
+        assert.equal("-", units.bytes_in_words(nil))
+        assert.equal("class 4", units.classes({ 4 }))
+        assert.equal("classes 4, 16 and 17", units.classes({ 4, 16, 17 }))
         assert.equal("1.5G", units.bytes(3 << 29))
         assert.equal("99999", units.count(99999))
         assert.equal("1235K", units.count(1234567))

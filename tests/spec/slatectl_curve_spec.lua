@@ -124,7 +124,7 @@ describe("slatectl curve", function()
     end)
 
     it("says why more memory brings nothing: the cache is not full yet", function()
-        local why = "\nthe cache is not full yet, it has 64M of 128M: more memory would bring nothing\n"
+        local why = "\nthe cache is not full yet, it has 64 MiB of 128 MiB: more memory would bring nothing\n"
         local unfilled = "STAT limit_maxbytes 134217728\r\nSTAT evictions 0"
         local _, out = run(TOLD, "", unfilled)
         assert.truthy(out:find("memory +64M of 128M\n") and out:find(why, 1, true), out)

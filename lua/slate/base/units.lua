@@ -36,6 +36,12 @@ function M.bytes(n)
     return short(value, BYTES_WHOLE_FROM) .. unit
 end
 
+--- Bytes in running text, where a count may stand beside them: "96 B", "616 KiB", "57.1 MiB".
+function M.bytes_in_words(n)
+    local value, unit = scaled(n or 0, 1024, 1023.5)
+    return not n and "-" or ("%s %s"):format(short(value, BYTES_WHOLE_FROM), unit == "" and "B" or unit .. "iB")
+end
+
 --- A whole number with its noun: plural(1, "page") is "1 page", plural(2, "class", "classes") "2 classes".
 function M.plural(n, one, many)
     return ("%.0f %s"):format(n, n == 1 and one or many or one .. "s")

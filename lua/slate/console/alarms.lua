@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Events for the beginning and end of states that the overview shows only while they last: a class starves; the server
 --- holds more memory than its limit. A state counts after it has lasted: figures at a bound come and go before.
-local figure = require "slate.console.figure"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -56,7 +56,8 @@ function Alarms:follow(model)
     end
     local over = model.observer and model.observer.over
     if turns(self, "memory", over and over.is_much or false, now_s) then
-        local held, limit = figure.bytes(over and over.held_bytes), figure.bytes(over and over.limit_bytes)
+        local held = units.bytes_in_words(over and over.held_bytes)
+        local limit = units.bytes_in_words(over and over.limit_bytes)
         model:note("alarm", wall_s, over and over.is_much and ("%s of memory held, the limit is %s"):format(held, limit)
             or ("memory is within its limit again: %s of %s"):format(held, limit))
     end

@@ -42,6 +42,11 @@ function M.exact(value)
     return value and value >= 0 and value <= 99999999 and ("%d"):format(value // 1) or M.count(value)
 end
 
+--- The size of a chunk in bytes, the same on every screen, in six characters: 1184, 11104, 1M.
+function M.chunk(bytes)
+    return bytes and bytes >= 1e6 and M.bytes(bytes) or M.exact(bytes)
+end
+
 --- The time of day: 13:58:40.
 function M.clock(wall_s)
     return os.date("%H:%M:%S", wall_s // 1)

@@ -133,11 +133,12 @@ end
 
 local FIGURES <const> = {
     hit = { get = function(overview) return overview.hit_ratio and overview.hit_ratio * 100 end, is_low_bad = true,
-        write = function(points) return ("%.1f"):format(points) end, words = "hits", unit = " %", step = " points" },
+        write = function(points) return ("%.1f"):format(points) end,
+        words = "hits", unit = " %", step = " points" },
     ev = { get = function(overview) return overview.evictions_per_s end, write = units.rate,
         words = "evictions", share_from = limits.guard_evictions_least_per_s },
     loss = { get = function(overview) return overview.item_loss_per_s end, write = units.rate,
-        words = "lost items", share_from = limits.guard_evictions_least_per_s }, -- evictions, and items that page moves drop
+        words = "lost items", share_from = limits.guard_evictions_least_per_s }, -- by evictions and page moves
     oom = { get = function(overview) return overview.out_of_memory_per_s end, write = units.rate,
         words = "refused stores" },
 }

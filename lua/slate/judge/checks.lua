@@ -80,8 +80,8 @@ function CHECKS.held(about, add)
     end
     local severity = over.is_falling and "note" or over.over_ratio >= limits.held_critical_ratio and "critical"
         or "warning"
-    add(severity, ("the server holds %s of memory, %s more than its limit of %s%s"):format(units.bytes(over.held_bytes),
-        units.percent(over.over_ratio), units.bytes(over.limit_bytes),
+    add(severity, ("the server holds %s of memory, %s more than its limit of %s%s"):format(
+        units.bytes_in_words(over.held_bytes), units.percent(over.over_ratio), units.bytes_in_words(over.limit_bytes),
         over.is_by_classes and (": each of %d classes keeps a page"):format(over.classes)
             or over.is_falling and ", and gives it back" or ""), against_held(about, over), "memory.held")
 end
@@ -96,8 +96,8 @@ function CHECKS.process(about, add)
     local is_less = (process.process_limit or 0) > 0 and limit < wanted * (1 - limits.process_share_ratio)
     if is_less and process.items >= limit then
         add("note", ("items may take %s of the %s given to them: the process is limited to %s, and its other parts "
-            .. "take the remainder"):format(units.bytes(limit), units.bytes(wanted),
-            units.bytes(process.process_limit)),
+            .. "take the remainder"):format(units.bytes_in_words(limit), units.bytes_in_words(wanted),
+            units.bytes_in_words(process.process_limit)),
             "raise process_memory, or lower what connections may take (-c, read_buf_mem_limit): "
             .. "slatectl stats memory")
     end
@@ -380,7 +380,7 @@ function CHECKS.storage_holes(about, add)
         local under = about.settings.ext_compact_under
         local waits = under and seen.pages_free >= under
         add("note", ("%s of the storage on flash in use is holes: %s of deleted and replaced values"):format(
-            units.percent(seen.fragmented_ratio), units.bytes(seen.fragmented_bytes)), waits
+            units.percent(seen.fragmented_ratio), units.bytes_in_words(seen.fragmented_bytes)), waits
             and ("compaction begins below %s, and %.0f are free: slatectl set ext_compact_under %.0f begins now")
                 :format(units.plural(under, "free page"), seen.pages_free, seen.pages_free + 1)
             or "compaction is under way; if holes still grow, start the server with more -o ext_threads",

@@ -124,8 +124,8 @@ function M.instead(one, move, memory, policy)
         return "its items are hardly ever read",
             ("store less of what class %d keeps, or for a shorter time"):format(move.to)
     elseif memory and memory.is_short then
-        return ("%s more memory would bring %.1f points"):format(units.bytes(memory.bytes_more), memory.gain * 100),
-            "slatectl advise memory"
+        return ("%s more memory would bring %.1f points"):format(units.bytes_in_words(memory.bytes_more),
+            memory.gain * 100), "slatectl advise memory"
     elseif policy and policy.is_better then
         return ("the policy %s would bring %.1f points"):format(policy.best, policy.difference * 100),
             "slatectl advise policy"
@@ -242,8 +242,8 @@ function M.unfilled(general, bytes)
     if not (bytes and limit) or bytes >= limit or (general.evictions or 0) > 0 then
         return nil
     end
-    return ("the cache is not full yet, it has %s of %s: more memory would bring nothing"):format(units.bytes(bytes),
-        units.bytes(limit))
+    return ("the cache is not full yet, it has %s of %s: more memory would bring nothing"):format(
+        units.bytes_in_words(bytes), units.bytes_in_words(limit))
 end
 
 --- The sentence about memory while a class starves.
@@ -272,7 +272,7 @@ function M.memory(curve, about)
     elseif found then
         found.is_short = true
         found.text = ("memory is short: %s more (%.0f %%) would bring %.1f points of hits, by its curve"):format(
-            units.bytes(found.bytes_more), (found.times - 1) * 100, found.gain * 100)
+            units.bytes_in_words(found.bytes_more), (found.times - 1) * 100, found.gain * 100)
         return found
     end
     return { text = ("%s: twice as much brings %.1f points of hits ± %.1f"):format(

@@ -153,7 +153,8 @@ local function add_flags(rows)
         elseif row.lives_short then
             row.flags[#row.flags + 1] = "no_gain"
         end
-        if (row.evicted_per_s == 0 or row.used_ratio == 0) and (row.free_pages or 0) >= limits.idle_pages and not row.is_filling then
+        local evicts_none = row.evicted_per_s == 0 or row.used_ratio == 0
+        if evicts_none and (row.free_pages or 0) >= limits.idle_pages and not row.is_filling then
             row.flags[#row.flags + 1] = "idle"
         end
     end

@@ -127,7 +127,7 @@ end
 
 local TEXTS <const> = {
     count = figure.count, delta = figure.delta, age = figure.age, share = figure.percent,
-    exact = function(value) return value and value >= 1e6 and figure.bytes(value) or figure.exact(value) end,
+    exact = figure.chunk,
 }
 
 --- A value of a column as text, at most as wide as the column.

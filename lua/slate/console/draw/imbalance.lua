@@ -93,7 +93,7 @@ local function draw_row(grid, area, one, most)
     local y, x, half, starves = area.y, area.x, half_of(area), class_state.starves(one.row)
     local style = starves and cells.BAD or cells.PLAIN
     grid:text(y, x, style, ("%s %2d"):format(starves and "!" or " ", one.class.id))
-    grid:text_right(y, x + 11, style, figure.bytes(one.class.chunk_size))
+    grid:text_right(y, x + 11, style, figure.chunk(one.class.chunk_size))
     grid:text_right(y, x + 17, cells.PLAIN, figure.count(one.class.total_pages))
     draw_bar(grid, y, x + BARS_X, half, cells.GRAPH, one.page_ratio, most)
     draw_bar(grid, y, x + BARS_X + half, half, starves and cells.BAD or cells.WARN, one.eviction_ratio, most)
@@ -129,23 +129,39 @@ local function draw_rows(model, ui, grid, area, rows, most)
     end
 end
 
+--- Draws the classes that evict most, below each other: their evictions and hits over time.
+function M.draw_worst(model, grid, area, most)
+    local rows = M.rows(model)
+    local height, half = area.height // math.min(math.max(#rows, 1), most), area.width // 2
+    for i = 1, math.min(#rows, most) do
+        local id, y = rows[i].class.id, area.y + (i - 1) * height
+        for side, name in ipairs({ "evictions", "hits" }) do
+            local plot = cells.area(y + 1, area.x + (side - 1) * half + 7, height - 1, half - 8)
+            grid:rule(y, plot.x - 7, half - 1, ("class %d, %s/s"):format(id, name))
+            local top = grid:graph(plot, cells.GRAPH, model:class_series(id, name, plot.width), 0)
+            grid:text_right(plot.y, plot.x - 1, cells.DIM, figure.count(top))
+            grid:text_right(plot.y + plot.height - 1, plot.x - 1, cells.DIM, "0")
+        end
+    end
+end
+
 --- Draws the classes, with a heading. Writes into ui.overview: shown, how many rows are drawn, and top, the first one.
 function M.draw(frame, ui, grid, area)
     local rows, most = M.rows(frame.model)
     ui.overview.shown = 0
-    grid:rule(area.y, area.x, area.width, title_of(rows))
+    local y, x, half, room = area.y + 1, area.x, half_of(area), area.height - 2
+    local more = #rows > room and ("%d more: press 2 "):format(#rows - room) or ""
+    local title = title_of(rows)
+    grid:rule(area.y, x, area.width, #title + #more + 4 <= area.width and title or "classes")
     if #rows == 0 or area.width < LEAST_WIDTH or area.height < 3 then
         return
     end
-    local y, x, half, room = area.y + 1, area.x, half_of(area), area.height - 2
     grid:text(y, x, cells.HEADER, "  CL   SIZE PAGES")
-    grid:text(y, x + BARS_X, cells.HEADER, "SHARE OF PAGES")
-    grid:text(y, x + BARS_X + half, cells.HEADER, "OF EVICTIONS, 10 s")
+    grid:text(y, x + BARS_X, cells.HEADER, half > #"SHARE OF PAGES" and "SHARE OF PAGES" or "% PAGES")
+    grid:text(y, x + BARS_X + half, cells.HEADER, half >= #"OF EVICTIONS, 10 s" and "OF EVICTIONS, 10 s" or "% EVICTED")
     grid:text(y, x + area.width - TAIL_WIDTH + 2, cells.HEADER, "LIFE  STATE")
     draw_rows(frame.model, ui, grid, cells.area(y + 1, x, room, area.width), rows, most)
-    if #rows > room then
-        grid:text_right(area.y, x + area.width - 1, cells.HEADER, ("%d more: press 2 "):format(#rows - room))
-    end
+    grid:text_right(area.y, x + area.width - 1, cells.HEADER, more)
 end
 
 return M

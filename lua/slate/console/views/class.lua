@@ -46,14 +46,14 @@ end
 function Column:line(style, text)
     local y = self:next_line()
     if y then
-        self.grid:text_fit(y, 0, self.width, style, text)
+        self.grid:text_fit(y, self.x, self.width, style, text)
     end
 end
 
 function Column:rule(title)
     local y = self:next_line()
     if y then
-        self.grid:rule(y, 0, self.width, title)
+        self.grid:rule(y, self.x, self.width, title)
     end
     return y
 end
@@ -75,21 +75,21 @@ local function draw_facts(model, column, class)
 end
 
 local function draw_rates(model, column, id)
-    local grid, has_means = column.grid, column.width >= 60
-    local spark_x, y = has_means and 38 or 21, column:rule("rates")
-    grid:text_right(y, 20, cells.HEADER, " now")
+    local grid, x, has_means = column.grid, column.x, column.width >= 60
+    local spark_x, y = x + (has_means and 38 or 21), column:rule("rates")
+    grid:text_right(y, x + 20, cells.HEADER, " now")
     if has_means then
-        grid:text_right(y, 28, cells.HEADER, " 10 s")
-        grid:text_right(y, 36, cells.HEADER, " 100 s")
+        grid:text_right(y, x + 28, cells.HEADER, " 10 s")
+        grid:text_right(y, x + 36, cells.HEADER, " 100 s")
     end
     for _, rate in ipairs(RATES) do
-        local name, width = rate[1], column.width - spark_x
+        local name, width = rate[1], x + column.width - spark_x
         y = column:next_line()
-        grid:text(y, 0, cells.PLAIN, rate[2])
-        grid:text_right(y, 20, cells.STRONG, figure.count(model:class_metric(id, name)))
+        grid:text(y, x, cells.PLAIN, rate[2])
+        grid:text_right(y, x + 20, cells.STRONG, figure.count(model:class_metric(id, name)))
         if has_means then
-            grid:text_right(y, 28, cells.PLAIN, figure.count(model:class_mean(id, name, 10)))
-            grid:text_right(y, 36, cells.PLAIN, figure.count(model:class_mean(id, name, 100)))
+            grid:text_right(y, x + 28, cells.PLAIN, figure.count(model:class_mean(id, name, 10)))
+            grid:text_right(y, x + 36, cells.PLAIN, figure.count(model:class_mean(id, name, 100)))
         end
         grid:graph(cells.area(y, spark_x, 1, width), cells.GRAPH, model:class_series(id, name, width), 0)
     end
@@ -215,9 +215,24 @@ local function draw_stats(frame, ui, column, class)
     end
 end
 
+local function column_of(grid, area)
+    local column = { grid = grid, x = area.x, y = area.y, y_end = area.y + area.height, width = area.width }
+    return setmetatable(column, Column)
+end
+
+--- Draws the first parts of a class, for a view with room beside its table: state, facts and rates. Returns the area
+-- below them.
+function M.draw_beside(frame, grid, area, id)
+    local column, class = column_of(grid, area), frame.model:class(id)
+    column:rule(("class %d: %s"):format(id, class_state.words(frame.model:row(id))))
+    draw_facts(frame.model, column, class)
+    draw_rates(frame.model, column, id)
+    return cells.area(column.y, area.x, column.y_end - column.y, area.width)
+end
+
 function M.draw(frame, ui, grid, area)
     local model, id = frame.model, ui.focus
-    local column = setmetatable({ grid = grid, y = area.y, y_end = area.y + area.height, width = area.width }, Column)
+    local column = column_of(grid, area)
     local class = model:class(id)
     if not class then
         column:line(cells.DIM, ("class %d: the server does not list it (Esc goes back)"):format(id))

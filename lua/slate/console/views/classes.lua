@@ -13,8 +13,10 @@ local view_list = require "slate.console.view_list"
 local M = { name = "Classes", scope = "classes", open = "view_classes", shown = { "class.state", "starving" },
     state = class_table.state }
 
+local WIDE_FROM <const> = 160 -- columns, from which on the class under the cursor stands beside the table
 local DETAIL_ROWS <const>, DETAIL_MOST <const>, SCREEN_STEP <const> = 13, 24, 15
 local LONGEST_WINDOW_S <const> = 100
+local GRAPHS <const> = { { "evictions", "evictions/s" }, { "hits", "hits/s" }, { "pages", "pages" } }
 
 -- "3 classes by EV/s ▼   rates over 10 s (a)   filter: ev>0"
 local function status_words(model, ui)
@@ -45,22 +47,53 @@ local function draw_detail(model, id, grid, area)
         .. "%s expired unread; %s refused for want of memory"):format(figure.count(one.evicted),
         figure.count(one.evicted_unfetched), figure.count(one.expired_unfetched), figure.count(one.outofmemory)))
     local third, y, height = area.width // 3, area.y + 4, area.height - 4
-    for i, graph in ipairs({ { "evictions", "evictions/s" }, { "hits", "hits/s" }, { "pages", "pages" } }) do
+    for i, graph in ipairs(GRAPHS) do
         local x = area.x + (i - 1) * third
         local width = i < 3 and third or area.x + area.width - x
         draw_graph(grid, cells.area(y, x, height, width), graph[2], model:class_series(id, graph[1], width - 8))
     end
 end
 
+-- The class under the cursor beside the table: what the view of a class has first, its graphs over each other, and its
+-- curve if the server samples one.
+local function draw_beside(frame, grid, area, id)
+    local left = require("slate.console.views.class").draw_beside(frame, grid, area, id)
+    local curve = frame.model.answers:parsed("curve")
+    local count = #GRAPHS + (curve and 1 or 0)
+    local height = left.height // count
+    for i, graph in ipairs(GRAPHS) do
+        draw_graph(grid, cells.area(left.y + (i - 1) * height, left.x, height, left.width), graph[2],
+            frame.model:class_series(id, graph[1], left.width - 8))
+    end
+    if curve then
+        require("slate.console.views.curves").draw_curve(grid, cells.area(left.y + #GRAPHS * height, left.x,
+            left.height - #GRAPHS * height, left.width), curve, frame.model.answers:class_curve(id), id)
+    end
+end
+
+--- The curve of the class under the cursor, where the last drawing had room for it.
+function M.wants(ui, wants)
+    if ui.classes.is_wide then
+        wants.inquiries.curve, wants.inquiries.class_curves = true, true
+        wants.curves_first[1] = ui.classes.cursor
+    end
+end
+
 function M.draw(frame, ui, grid, area)
-    local model, foot, detail = frame.model, area.height >= 8 and 2 or 1, 0
-    if area.height >= 34 and area.width >= 100 then
+    local model, foot, detail, beside = frame.model, area.height >= 8 and 2 or 1, 0, 0
+    ui.classes.is_wide = area.width >= WIDE_FROM and area.height >= 24
+    if ui.classes.is_wide then
+        beside = area.width * 2 // 5
+    elseif area.height >= 34 and area.width >= 100 then
         local spare = area.height - foot - #class_table.rows(model, ui.classes) - 3
         detail = math.max(DETAIL_ROWS, math.min(spare, DETAIL_MOST))
     end
     local height = area.height - foot - detail
-    class_table.draw(model, ui.classes, grid, cells.area(area.y, area.x, height, area.width))
+    class_table.draw(model, ui.classes, grid, cells.area(area.y, area.x, height, area.width - beside))
     local id = ui.classes.cursor
+    if beside > 0 and id then
+        draw_beside(frame, grid, cells.area(area.y, area.x + area.width - beside + 1, height, beside - 1), id)
+    end
     if detail > 0 and id then
         draw_detail(model, id, grid, cells.area(area.y + height, area.x, detail, area.width))
     end

@@ -10,6 +10,7 @@ local list = require "slate.console.draw.list"
 local propose = require "slate.console.propose"
 local question = require "slate.console.question"
 local sampled = require "slate.facts.sampled"
+local units = require "slate.base.units"
 local view_list = require "slate.console.view_list"
 
 local M = {
@@ -68,8 +69,8 @@ local function can_draw(curve)
     return first and first[1] > 0 and last[1] > first[1] and (curve.bytes or 0) > 0
 end
 
--- Draws the curve of the class under the cursor, its own; without one that of the whole cache.
-local function draw_curve(grid, area, whole, own, id)
+--- Draws the curve of a class, its own; without one that of the whole cache.
+function M.draw_curve(grid, area, whole, own, id)
     local curve = own and can_draw(own) and own or whole
     if not can_draw(curve) then
         grid:rule(area.y, area.x, area.width, "miss % by memory")
@@ -79,7 +80,7 @@ local function draw_curve(grid, area, whole, own, id)
     end
     grid:rule(area.y, area.x, area.width, ("LRU model of %s: miss %s %% at %s"):format(
         curve == own and ("class %d"):format(id) or "the whole cache",
-        figure.percent(curve.lru_hit_ratio and 1 - curve.lru_hit_ratio), figure.bytes(curve.bytes)))
+        figure.percent(curve.lru_hit_ratio and 1 - curve.lru_hit_ratio), units.bytes_in_words(curve.bytes)))
     if area.width >= READS_FROM_WIDTH then
         grid:text_right(area.y, area.x + area.width, cells.HEADER, (" %s sampled reads "):format(
             figure.count(curve.reads)))
@@ -228,7 +229,7 @@ function M.draw(frame, ui, grid, area)
     local answers = frame.model.answers
     local curve, whatif = answers:parsed("curve"), answers:parsed("whatif")
     local graph = area.height >= 40 and area.height // 2 or area.height >= 16 and 8 or area.height
-    draw_curve(grid, cells.area(area.y, 0, graph, area.width), curve, answers:class_curve(ui.curves.cursor),
+    M.draw_curve(grid, cells.area(area.y, 0, graph, area.width), curve, answers:class_curve(ui.curves.cursor),
         ui.curves.cursor)
     local y, rows = area.y + graph, area.height - graph
     if rows >= 8 then

@@ -48,7 +48,7 @@ local function draw_pool(rows, note, grid, y, width)
     grid:text_fit(y, 0, width, up < #rows and cells.WARN or cells.PLAIN,
         ("%s, %d up: %s gets/s, hits %s%%, %s evictions/s, %s memory%s"):format(units.plural(#rows, "server"), up,
             figure.count(sums.gets_per_s), figure.percent(requested > 0 and found / requested or nil),
-            figure.count(sums.evictions_per_s), figure.bytes(sums.limit_bytes), note))
+            figure.count(sums.evictions_per_s), units.bytes_in_words(sums.limit_bytes), note))
 end
 
 -- The words of the server under the cursor, and how it differs from the others, with their style.

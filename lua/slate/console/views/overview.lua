@@ -25,6 +25,7 @@ local FEW_LINES <const>, MIDDLE_LINES <const> = 3, 5 -- of FEW, on a screen of 2
 local SCALE_X <const>, SCALE_WIDTH <const> = 43, 8 -- the graphs' scales, after the means
 local MEMORY_ROWS <const>, MARK_WIDTH <const> = 4, 8 -- "! BAD   "
 local SCREEN_STEP <const> = 5
+local WORST_FROM <const>, WORST_WIDTH <const>, WORST_MOST <const> = 240, 100, 6 -- graphs of classes on a wide screen
 
 local M = { name = "Overview", scope = "overview", open = "view_overview", inquiries = { "moves", "memory" },
     shown = { "starving", "lost_by_moves", "slab_automove", "memory.items", "memory.limit", "memory.held",
@@ -69,6 +70,10 @@ end
 local function health_lines(frame, is_tall)
     local lines, drawn = health.lines(frame), {}
     local has_fault = lines[1].tone == "bad" or lines[1].tone == "warn"
+    if frame.model.link == "down" and not frame.model.now then
+        lines[1].text = lines[1].text .. "; is it the right port? start with slatetop HOST:PORT; C connects now"
+        lines[1].key = nil
+    end
     local has_keys = not (frame.is_past or frame.is_replay)
     for _, line in ipairs(lines) do
         if is_tall or not has_fault or line.tone ~= "good" then
@@ -104,12 +109,13 @@ local function draw_history(model, grid, area, name)
     return low, grid:graph(area, cells.GRAPH, values, low), is_cut, known
 end
 
--- The value at the top of a graph, with a "+" when a spike is higher.
+-- The value at the top of a graph, with a "+" when a spike is higher; of the hit ratio also the value at its bottom.
 local function draw_spark(model, grid, area, name, has_scale)
-    local _, high, is_cut, known = draw_history(model, grid, area, name)
+    local low, high, is_cut, known = draw_history(model, grid, area, name)
     if has_scale and known > 0 then
-        grid:text(area.y, area.x - SCALE_WIDTH + 1, cells.DIM,
-            ("%5s%s"):format(figure.metric(METRICS[name], high), is_cut and "+" or ""))
+        local ends = name == "hit_ratio" and ("%.0f-%.0f "):format(100 * low, 100 * high)
+        grid:text_right(area.y, area.x - 1, cells.DIM,
+            ends or ("%5s%s"):format(figure.metric(METRICS[name], high), is_cut and "+" or " "))
     end
 end
 
@@ -188,18 +194,19 @@ local function draw_memory(model, grid, area)
     if not now or area.height < 2 then
         return
     end
-    local general, count, bytes = now.general, figure.count, figure.bytes
+    local general, count, bytes = now.general, figure.count, units.bytes_in_words
     local limit, items = general.limit_maxbytes, server.item_bytes(now)
     local slack = question.waste(model).slack_bytes
-    local bar_x, bar = grid:text(y, x, cells.PLAIN, ("items %6s "):format(bytes(items))), area.width - 36
+    local bar_x, bar = grid:text(y, x, cells.PLAIN, ("items %8s "):format(bytes(items))), area.width - 42
     if bar >= 10 and (limit or 0) > 0 then
         grid:bar(y, bar_x, bar, (items or 0) / limit, (slack or 0) / limit)
         bar_x = bar_x + bar
     end
     grid:text(y, bar_x, cells.PLAIN, (" of %s, slack %s"):format(bytes(limit), bytes(slack)))
     local sums, lines = sums_of(model), {}
-    lines[1] = ("pages %6s in %s, pool %s   free chunks %s   items %s"):format(count(sums.pages),
-        sums.classes and units.plural(sums.classes, "class", "classes") or "- classes", count(general.slab_global_page_pool), bytes(sums.free_bytes), count(general.curr_items))
+    local in_classes = sums.classes and units.plural(sums.classes, "class", "classes") or "- classes"
+    lines[1] = ("pages %6s in %s, pool %s   free chunks %s   items %s"):format(count(sums.pages), in_classes,
+        count(general.slab_global_page_pool), bytes(sums.free_bytes), count(general.curr_items))
     lines[2] = ("conns %6s of %s   threads %s   hash %s   up %s"):format(count(general.curr_connections),
         count(general.max_connections), count(general.threads), bytes(general.hash_bytes), figure.age(general.uptime))
     for i = 1, math.min(area.height - 2, #lines) do
@@ -225,6 +232,11 @@ end
 -- Sections from the top; each takes the rows that it needs.
 function M.draw(frame, ui, grid, area)
     local model, y, left = frame.model, area.y, area.height
+    if area.width >= WORST_FROM and left >= 30 then
+        local x = area.width - WORST_WIDTH
+        imbalance.draw_worst(model, grid, cells.area(y, x + 1, left, WORST_WIDTH - 1), WORST_MOST)
+        area = cells.area(y, area.x, left, x)
+    end
     local function take(rows)
         y, left = y + rows, left - rows
         return cells.area(y - rows, 0, rows, area.width)
