@@ -66,7 +66,7 @@ for _, list in ipairs({ M.METRICS, M.CLASS_METRICS }) do
     end
 end
 
---- Those that are rates; and the statistics of a class that graphs and means are made from.
+-- Those that are rates; and the statistics of a class that graphs and means are made from.
 M.CLASS_RATES, M.CLASS_FIELDS = {}, { "id", "chunk_size", "total_pages" }
 for _, row in ipairs(M.CLASS_METRICS) do
     M.CLASS_RATES[#M.CLASS_RATES + 1], M.CLASS_FIELDS[#M.CLASS_FIELDS + 1] = row.source and row, row.source
