@@ -260,7 +260,7 @@ describe("the doctor on storage on flash", function()
 
     it("finds a quarter of holes, and whether compaction is to take them", function()
         local holes = { extstore_pages_used = 60, extstore_pages_free = 40, extstore_bytes_fragmented = 15 << 20 }
-        finds("^storage_holes note: 25%% of .* 15M .* ext_compact_under 41 begins now", holes)
+        finds("^storage_holes note: 25%% of .* 15 MiB .* ext_compact_under 41 begins now", holes)
         finds("compaction is under way", holes, nil, { ext_compact_under = 41 })
         assert.equal("", findings(with(holes, { extstore_bytes_fragmented = 14 << 20 })))
         assert.equal("", findings(with(holes, { extstore_pages_used = 40, extstore_pages_free = 60 })))
