@@ -51,7 +51,7 @@ local QUESTIONS <const> = {
     { "What is in class 12?", "keys --class TAKER --top 5", "ITEMS +BYTES +MEAN +UNREAD", "2 Enter",
         "page%w* of %d+ chunks of" },
     { "Where does the memory go?", "waste --top 8", "wasted: %d+%.%d%% of the memory in use", "1",
-        "items +%S+ %[.*%] of 24M, slack" },
+        "items +%S+ MiB %[.*%] of 24 MiB, slack" },
     { "Which class do values of 1,500 bytes go to, and how does it do?", "fit 1500",
         "VALUE +ITEM +CLASS.*\n +1500 +1%d%d%d +%d+ +%d+ +%d+%.%d%%" },
     { "Would other chunk sizes save memory?", "advise sizes", "best sizes +%d+ +%d+%.%d%%", "5",
