@@ -177,7 +177,7 @@ describe("slated's sampled keys", function()
         for _ = 1, GETS do assert(rig.connection:receive("*l") == "END") end
         wait_for(function()
             hot = stats("hotkeys")
-            return hot["1:key"]
+            return hot["1:key"] and tonumber(hot.requests) == GETS -- the burst may last for more than one look
         end)
         assert.equal(GETS, tonumber(hot.requests))
         assert.truthy(tonumber(hot.noted) > 0 and tonumber(hot.noted) < GETS, hot.noted)
