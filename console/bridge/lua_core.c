@@ -45,10 +45,12 @@ static const luaL_Reg libraries[] = {
 /* Functions of the base library that read files, or write to the terminal of the screen. */
 static const char *const withheld[] = {"dofile", "loadfile", "print"};
 
-/* The only functions of other libraries that stay. */
+/* The only functions of other libraries that stay: slate.base.sandbox needs those of debug. */
+enum { ALLOWED_MOST = 4 };
 static const struct {
-    const char *library, *functions[2];
-} allowed[] = {{LUA_DBLIBNAME, {"sethook", "getmetatable"}}, {LUA_OSLIBNAME, {"clock", "date"}}};
+    const char *library, *functions[ALLOWED_MOST];
+} allowed[] = {{LUA_DBLIBNAME, {"sethook", "getmetatable", "getlocal", "getupvalue"}},
+               {LUA_OSLIBNAME, {"clock", "date"}}};
 
 /* ---- the clock of slate.base.clock ---- */
 
@@ -158,10 +160,10 @@ static int core_require_module(lua_State *L) {
 }
 
 /* Replaces a library by a table of some of its functions. */
-static void core_limit_library(lua_State *L, const char *library, const char *const functions[2]) {
+static void core_limit_library(lua_State *L, const char *library, const char *const functions[ALLOWED_MOST]) {
     lua_getglobal(L, library);
-    lua_createtable(L, 0, 2);
-    for (int i = 0; i < 2 && functions[i] != NULL; i++) {
+    lua_createtable(L, 0, ALLOWED_MOST);
+    for (int i = 0; i < ALLOWED_MOST && functions[i] != NULL; i++) {
         lua_getfield(L, -2, functions[i]);
         lua_setfield(L, -2, functions[i]);
     }

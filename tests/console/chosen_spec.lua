@@ -21,6 +21,12 @@ describe("choices in slatetop", function()
     return text
   end
 
+  local function write(path, text)
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+  end
+
   before_each(function()
     folder = tui.make_folder()
     server = tui.start_server("build/bin/slated", folder, "-o no_slab_automove")
@@ -110,6 +116,22 @@ describe("choices in slatetop", function()
     assert.equal(select(2, heads:gsub(",", "")), select(2, row:gsub(",", "")))
     output, code = tui.batch(folder, "-j --csv -p " .. path)
     assert.equal(64, code, output)
+  end)
+
+  it("says which line of a damaged recording is the first that is no snapshot", function()
+    local path = folder .. "/damaged.jsonl"
+    write(path, "{\n{}\n")
+    local output, code = tui.batch(folder, "-b -p " .. path)
+    assert.equal(64, code, output)
+    assert.truthy(output:find("damaged.jsonl is not a recording: line 1 is not a snapshot: ", 1, true), output)
+  end)
+
+  it("holds an operator's rule to the texts that it may make, as slatectl does", function()
+    local path = folder .. "/rules.lua"
+    write(path, "return { rules = { { name = 'hog', check = function() local s = 'x' while true do s = s .. s end end } } }")
+    local output, code = tui.batch(folder, "-b -n 2 -d 0.1 " .. server.socket, "SLATE_RULES=" .. path)
+    assert.equal(0, code, output)
+    assert.truthy(output:find("rule hog is switched off: makes a text of more than 64 KiB", 1, true), output)
   end)
 
   it("ends with 69 when one of several servers is dead, and prints the others", function()

@@ -92,7 +92,7 @@ describe("slatetop's batch mode", function()
             assert.equal(dkjson.null, one.figures[1].unread)
         end
         assert.same({ 18.0, 20.0, 22.0 }, times)
-        assert.equal("slatetop: 1 lines of file are no snapshots and were skipped\n", errors)
+        assert.equal("slatetop: 1 line of file skipped: no snapshots, or changes since one\n", errors)
         out = ""
         run("-j -p file --at 3")
         assert.equal(16, dkjson.decode(out).time_s)

@@ -13,6 +13,7 @@ local printable = require("slate.wire.request").printable
 local server_facts = require "slate.console.server"
 local snapshot = require "slate.facts.snapshot"
 local timeline = require "slate.console.timeline"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -303,7 +304,8 @@ function Batch:run_replay()
         end
     end
     if session.bad_lines > 0 then
-        self:complain(("%d lines of %s are no snapshots and were skipped"):format(session.bad_lines, options.replay))
+        self:complain(("%s of %s skipped: no snapshots, or changes since one"):format(
+            units.plural(session.bad_lines, "line"), options.replay))
     end
     session:close()
     return self.exit_code

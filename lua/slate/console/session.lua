@@ -56,14 +56,15 @@ function M.replay(path, about)
     if not reader then
         return nil, why
     end
-    local bad_lines, first, problem = 0, reader:next(), nil
+    local bad_lines, problem = 0, "it is empty"
+    local first, wrong = reader:next()
     while first == false do
-        bad_lines = bad_lines + 1
-        first, problem = reader:next()
+        bad_lines, problem = bad_lines + 1, bad_lines == 0 and wrong or problem
+        first, wrong = reader:next()
     end
     if not first then
         reader:close()
-        return nil, ("%s is not a recording: %s"):format(path, problem or "it is empty")
+        return nil, ("%s is not a recording: %s"):format(path, problem)
     end
     local address = printable(first.server or "") -- a recording may hold anything
     local session = setmetatable({ address = address, is_replay = true, reader = reader,

@@ -74,7 +74,8 @@ end
 function M.draw(frame, ui, grid, area)
     local rows, note = fleet_table.sorted(frame.servers, ui.fleet), frame.fleet_note
     if #rows == 0 then
-        grid:text_fit(area.y, 0, area.width, cells.WARN, note ~= "" and note or "looking up the list of servers")
+        grid:text_fit(area.y, 0, area.width, cells.WARN, frame.is_replay and "a recording has one server, and no fleet"
+            or note ~= "" and note or "looking up the list of servers")
         return
     end
     local text, style = selected_words(rows[fleet_table.row_at(rows, ui.fleet)])
