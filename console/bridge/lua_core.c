@@ -160,7 +160,8 @@ static int core_require_module(lua_State *L) {
 }
 
 /* Replaces a library by a table of some of its functions. */
-static void core_limit_library(lua_State *L, const char *library, const char *const functions[ALLOWED_MOST]) {
+static void core_limit_library(lua_State *L, const char *library,
+                               const char *const functions[ALLOWED_MOST]) {
     lua_getglobal(L, library);
     lua_createtable(L, 0, ALLOWED_MOST);
     for (int i = 0; i < ALLOWED_MOST && functions[i] != NULL; i++) {

@@ -128,7 +128,8 @@ describe("choices in slatetop", function()
 
   it("holds an operator's rule to the texts that it may make, as slatectl does", function()
     local path = folder .. "/rules.lua"
-    write(path, "return { rules = { { name = 'hog', check = function() local s = 'x' while true do s = s .. s end end } } }")
+    write(path, "return { rules = { { name = 'hog', check = function() "
+      .. "local s = 'x' while true do s = s .. s end end } } }")
     local output, code = tui.batch(folder, "-b -n 2 -d 0.1 " .. server.socket, "SLATE_RULES=" .. path)
     assert.equal(0, code, output)
     assert.truthy(output:find("rule hog is switched off: makes a text of more than 64 KiB", 1, true), output)
