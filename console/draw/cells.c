@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static const uint32_t spark_glyphs[8] = {0x2581, 0x2582, 0x2583, 0x2584,
                                          0x2585, 0x2586, 0x2587, 0x2588};
@@ -26,14 +25,6 @@ static const struct {
 
 const char *const cells_themes[THEME_COUNT] = {"default", "light", "colour-blind", "high-contrast",
                                                "mono"};
-
-unsigned cells_theme_named(const char *name) {
-    unsigned theme = 0;
-    while (theme < THEME_COUNT && strcasecmp(cells_themes[theme], name) != 0) {
-        theme++;
-    }
-    return theme;
-}
 
 static uint32_t cells_to_ascii(uint32_t glyph) {
     if (glyph < 0x7f) {

@@ -30,8 +30,6 @@ enum style {
 /* The names of the themes, which are sets of colours for styles. */
 enum { THEME_COUNT = 5 };
 extern const char *const cells_themes[THEME_COUNT];
-/* The index of a theme in cells_themes; THEME_COUNT when the name is unknown. */
-unsigned cells_theme_named(const char *name);
 
 enum { CELL_SELECTED = 0x80 }; /* or'ed into the style of a cell: the row under the cursor */
 

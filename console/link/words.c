@@ -32,13 +32,6 @@ void words_vprintf(char *out, size_t out_bytes, const char *format, va_list ap) 
     }
 }
 
-void words_printf(char *out, size_t out_bytes, const char *format, ...) {
-    va_list ap;
-    va_start(ap, format);
-    words_vprintf(out, out_bytes, format, ap);
-    va_end(ap);
-}
-
 void words_make_plain(char *text) {
     for (char *at = text; *at != '\0'; at++) {
         bool is_wide = (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] >= 0x80 &&

@@ -6,9 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* As snprintf; no argument may point into out. */
-__attribute__((format(printf, 3, 4))) void words_printf(char *out, size_t out_bytes,
-                                                        const char *format, ...);
+/* As vsnprintf; no argument may point into out. */
 __attribute__((format(printf, 3, 0))) void words_vprintf(char *out, size_t out_bytes,
                                                          const char *format, va_list ap);
 

@@ -226,8 +226,7 @@ describe("a server", function()
         assert.same({ "slated", "0.1.0" }, { server.software(one), server.version(one) })
         assert.same({ "memcached", "1.6.18" }, { server.software(screens.model("memcached-1.6.18").now),
             server.version(screens.model("memcached-1.6.18").now) })
-        assert.same({ true, false, true }, { server.may_change({}), server.may_change({ role = "read" }),
-            server.has_slabs({ store = "slab" }) })
+        assert.same({ true, false }, { server.may_change({}), server.may_change({ role = "read" }) })
     end)
 
     it("of any version has the same figures", function()

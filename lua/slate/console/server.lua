@@ -22,11 +22,6 @@ function M.may_change(now)
     return not now.role or now.role == "admin"
 end
 
---- True if there are classes of chunk sizes with movable pages: not in slated's heap and blocks.
-function M.has_slabs(now)
-    return not now.store or now.store == "slab"
-end
-
 --- True if memcached writes to flash. Its settings for flash are there without flash, too.
 function M.has_extstore(now)
     return now.general.extstore_limit_maxbytes ~= nil

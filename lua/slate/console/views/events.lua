@@ -4,6 +4,7 @@
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
+local watch_log = require "slate.console.watch_log"
 
 local M = {
     name = "Events",
@@ -107,7 +108,7 @@ end
 -- Draws the stream: of how many lines, how many of them the server dropped, and the newest ones.
 local function draw_watch(watch, grid, area)
     grid:rule(area.y, area.x, area.width, ("watch %s: %s lines, %s %% lost"):format(watch.stream,
-        figure.count(watch.shown), figure.percent(watch.lost > 0 and watch.lost / (watch.lost + watch.shown) or 0)))
+        figure.count(watch.shown), figure.percent(watch_log.lost_ratio(watch))))
     local inside = cells.area(area.y + 1, area.x, area.height - 1, area.width)
     if watch.note ~= "" then
         grid:paragraph(inside, cells.WARN, watch.note)
