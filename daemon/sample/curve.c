@@ -24,9 +24,16 @@ enum { EXPIRY_VISITS = 8 };
 enum { GROUPS = 16 };
 /* A rate rises by this factor at least, since the curve then begins anew. */
 enum { RAISE_LEAST = 4 };
+/* The share of compulsory misses is averaged over so many misses that chance makes it wrong by at
+ * most this much of all reads, in one standard error; over MISSES_LEAST at least. */
+#define COMPULSORY_ERROR 0.005
+/* of twice a fading mean less the mean of that mean, for each miss that a mean is made from */
+#define TREND_VARIANCE 1.25
+enum { MISSES_LEAST = 64 };
 
 struct curve_of_class {
     float reads, first_reads;
+    float new_keys;             /* read or stored for the first time */
     float hits_now;             /* the cache's hits of sampled keys since curve_expect */
     float surplus;              /* expected less sampled hits of the cache */
     float group_misses[GROUPS]; /* the cache's */
@@ -39,6 +46,11 @@ struct curve {
     uint32_t      below;
     uint64_t      now;
     bool partial; /* since curve_expect the counts began anew */
+    /* Means over the cache's misses of late: the share that any memory would have missed; and the
+     * mean of this mean, which is older. Their difference shows the trend (R. G. Brown, Smoothing,
+     * Forecasting and Prediction, 1963): while a cache is young, fewer and fewer keys are new. */
+    double compulsory_ratio, compulsory_ratio_older;
+    double misses, misses_most; /* misses that the means are made from, and the most that count */
     double forgotten; /* dead keys that made room for others; faded like the reads */
     uint32_t      root[CURVE_CLASSES];
     struct curve_of_class *classes;
@@ -175,6 +187,7 @@ void curve_fade(struct curve *c, double factor) {
         struct curve_of_class *k = &c->classes[i];
         k->reads *= (float)factor;
         k->first_reads *= (float)factor;
+        k->new_keys *= (float)factor;
         k->hits_now *= (float)factor;
         k->surplus *= (float)factor;
         for (unsigned g = 0; g < GROUPS; g++) {
@@ -231,6 +244,7 @@ void curve_restart(struct curve *c) {
         c->partial = c->partial || c->classes[i].hits_now > 0;
     }
     curve_fade(c, 0);
+    c->misses = 0;
 }
 
 /* The sample has no history of the keys that join it, nor of the bytes between their uses. */
@@ -250,6 +264,32 @@ void curve_set_below(struct curve *c, uint32_t below) {
     }
 }
 
+/* Of a class, or of all. */
+struct totals {
+    double reads, first_reads, surplus, missed, misses[GROUPS];
+};
+
+static struct totals curve_totals(const struct curve *c, unsigned class_id) {
+    struct totals t = {0};
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        const struct curve_of_class *k =
+            class_id == CURVE_ALL || class_id == i ? curve_of_class(c, i) : NULL;
+        for (unsigned g = 0; k != NULL && g < GROUPS; g++) {
+            t.misses[g] += (double)k->group_misses[g];
+            t.missed += (double)k->group_misses[g];
+        }
+        t.reads += k != NULL ? (double)k->reads : 0;
+        t.first_reads += k != NULL ? (double)k->first_reads : 0;
+        t.surplus += k != NULL ? (double)k->surplus : 0;
+    }
+    return t;
+}
+
+double curve_miss_ratio(const struct curve *c) {
+    struct totals t = curve_totals(c, CURVE_ALL);
+    return fmin(t.missed / fmax(t.reads + t.surplus, 1), 1);
+}
+
 void curve_expect(struct curve *c, const double class_hits[CURVE_CLASSES]) {
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         struct curve_of_class *k = curve_of_class(c, i);
@@ -261,6 +301,10 @@ void curve_expect(struct curve *c, const double class_hits[CURVE_CLASSES]) {
         }
     }
     c->partial = false;
+    double miss_ratio = curve_miss_ratio(c);
+    /* the variance of a share is a fourth at most */
+    c->misses_most =
+        miss_ratio * miss_ratio / 4 * TREND_VARIANCE / (COMPULSORY_ERROR * COMPULSORY_ERROR);
     curve_reassign_place(c);
 }
 
@@ -317,6 +361,18 @@ static unsigned curve_entry_step(const struct curve *c, uint32_t i, struct curve
     return (unsigned)curve_step((double)since / sample_rate(c->below) + use.bytes);
 }
 
+/* A larger cache stores a key less often, so its copy may have expired where the cache hits: that
+ * takes back what it saves elsewhere. */
+static void curve_note_compulsory(struct curve *c, bool hit, bool largest_hits) {
+    if (hit) {
+        c->compulsory_ratio += !largest_hits / fmax(c->misses, 1);
+        return;
+    }
+    c->misses = fmin(c->misses + 1, fmax(c->misses_most, MISSES_LEAST));
+    c->compulsory_ratio += (!largest_hits - c->compulsory_ratio) / c->misses;
+    c->compulsory_ratio_older += (c->compulsory_ratio - c->compulsory_ratio_older) / c->misses;
+}
+
 void curve_read(struct curve *c, struct curve_use use, bool hit, uint32_t now_s) {
     curve_kill_expired(c, now_s);
     uint32_t known = *curve_find(c, use.hash);
@@ -326,13 +382,18 @@ void curve_read(struct curve *c, struct curve_use use, bool hit, uint32_t now_s)
     struct curve_of_class *k = curve_count_read(c, use.class_id);
     if (k != NULL) {
         k->first_reads += known == 0;
+        k->new_keys += known == 0;
         *(hit ? &k->hits_now : &k->group_misses[sample_slot(use.hash, GROUPS)]) += 1;
     }
     struct curve_copies copies = curve_copies_stored(use.expires_s);
+    bool largest_hits = false;
     if (known != 0 && c->entries[known].bytes != 0) {
         copies = c->entries[known].copies;
-        curve_copies_read(&copies, curve_entry_step(c, known, use), use.expires_s, now_s,
-                          k != NULL ? k->at : NULL);
+        largest_hits = curve_copies_read(&copies, curve_entry_step(c, known, use), use.expires_s,
+                                         now_s, k != NULL ? k->at : NULL);
+    }
+    if (!hit || known != 0) {
+        curve_note_compulsory(c, hit, largest_hits);
     }
     /* making room may have changed which link leads to the key */
     curve_place_last(c, curve_find(c, use.hash), use, copies);
@@ -342,6 +403,10 @@ void curve_store(struct curve *c, struct curve_use use, uint32_t now_s) {
     curve_kill_expired(c, now_s);
     uint32_t *link = curve_find(c, use.hash);
     if (sample_takes(use.hash, c->below) && (*link != 0 || curve_make_room(c, use.hash))) {
+        struct curve_of_class *k = *link == 0 ? curve_of_class(c, use.class_id) : NULL;
+        if (k != NULL) {
+            k->new_keys += 1;
+        }
         curve_place_last(c, curve_find(c, use.hash), use, curve_copies_stored(use.expires_s));
     }
 }
@@ -361,26 +426,6 @@ void curve_gone(struct curve *c, uint64_t hash) {
 }
 
 /* --- results --- */
-
-/* Of a class, or of all. */
-struct totals {
-    double reads, first_reads, surplus, misses[GROUPS];
-};
-
-static struct totals curve_totals(const struct curve *c, unsigned class_id) {
-    struct totals t = {0};
-    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        const struct curve_of_class *k =
-            class_id == CURVE_ALL || class_id == i ? curve_of_class(c, i) : NULL;
-        for (unsigned g = 0; k != NULL && g < GROUPS; g++) {
-            t.misses[g] += (double)k->group_misses[g];
-        }
-        t.reads += k != NULL ? (double)k->reads : 0;
-        t.first_reads += k != NULL ? (double)k->first_reads : 0;
-        t.surplus += k != NULL ? (double)k->surplus : 0;
-    }
-    return t;
-}
 
 double curve_reads(const struct curve *c, unsigned class_id) {
     return curve_totals(c, class_id).reads;
@@ -427,24 +472,49 @@ double curve_all_hit_ratio(const struct curve *c, const double bytes[CURVE_CLASS
     return curve_ratio(c, CURVE_ALL, curve_all_hits(c, bytes, factor));
 }
 
+double curve_reads_a_key(const struct curve *c, unsigned class_id) {
+    struct totals t = curve_totals(c, class_id);
+    double squares = 0;
+    for (unsigned g = 0; g < GROUPS; g++) {
+        squares += (t.misses[g] - t.missed / GROUPS) * (t.misses[g] - t.missed / GROUPS);
+    }
+    return fmax(squares * GROUPS / (GROUPS - 1) / fmax(t.missed, 1), 1);
+}
+
+double curve_compulsory_ratio(const struct curve *c, double *error) {
+    *error = 0.5;
+    if (c->misses < 1) {
+        return 0.5;
+    }
+    double trend = c->compulsory_ratio - c->compulsory_ratio_older,
+           ratio = fmin(fmax(c->compulsory_ratio + trend, 0), 1),
+           chance = curve_reads_a_key(c, CURVE_ALL) * TREND_VARIANCE / c->misses *
+                    fmax(ratio * (1 - ratio), 1 / c->misses);
+    *error = fmin(sqrt(chance + trend * trend), 0.5); /* the trend may end, or be twice that */
+    return ratio;
+}
+
+double curve_taking(const struct curve *c, unsigned class_id, double bytes) {
+    const struct curve_of_class *k = curve_of_class(c, class_id);
+    return k != NULL
+               ? (double)k->new_keys +
+                     fmax(curve_hits_within(k, CURVE_UNBOUNDED) - curve_hits_within(k, bytes), 0)
+               : 0;
+}
+
 /* The error of a ratio that comes from misses: those of one key are not independent. Hits that a
  * smaller cache would not have come from keys with shorter distances, so of more reads each. */
 static double curve_error_of_misses(const struct curve *c, unsigned class_id, double hit_ratio,
                                     double factor) {
     struct totals t = curve_totals(c, class_id);
-    double reads = t.reads + t.surplus, sum = 0, squares = 0;
-    for (unsigned g = 0; g < GROUPS; g++) {
-        sum += t.misses[g];
-    }
-    for (unsigned g = 0; g < GROUPS; g++) {
-        squares += (t.misses[g] - sum / GROUPS) * (t.misses[g] - sum / GROUPS);
-    }
+    double reads = t.reads + t.surplus, then = (1 - hit_ratio) * reads,
+           apart = fabs(then - t.missed) / fmin(factor, 1);
     if (reads < 1) {
         return 1;
     }
-    double a_key = fmax(squares * GROUPS / (GROUPS - 1) / fmax(sum, 1), 1),
-           then = (1 - hit_ratio) * reads, apart = fabs(then - sum) / fmin(factor, 1);
-    return sqrt(a_key * fmax(hit_ratio * hit_ratio * fmin(then, sum) + apart, 1)) / reads;
+    return sqrt(curve_reads_a_key(c, class_id) *
+                fmax(hit_ratio * hit_ratio * fmin(then, t.missed) + apart, 1)) /
+           reads;
 }
 
 /* Sampled keys that so many bytes hold: all items of a class are of one size. */
@@ -462,12 +532,20 @@ double curve_error(const struct curve *c, unsigned class_id, double bytes, doubl
     return fmin(sqrt(misses * misses + distances * distances), 1);
 }
 
-double curve_all_error(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
+double curve_distance_error(const struct curve *c, const double bytes[CURVE_CLASSES]) {
     double keys = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        keys += curve_keys_within(c, i, bytes[i] * factor);
+        keys += curve_keys_within(c, i, bytes[i]);
     }
-    double off = 1 / sqrt(fmax(keys, 1)),
+    return 1 / sqrt(fmax(keys, 1));
+}
+
+double curve_all_error(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
+    double then[CURVE_CLASSES];
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        then[i] = bytes[i] * factor;
+    }
+    double off = curve_distance_error(c, then),
            misses =
                curve_error_of_misses(c, CURVE_ALL, curve_all_hit_ratio(c, bytes, factor), factor),
            distances = (curve_all_hit_ratio(c, bytes, factor * (1 + off)) -

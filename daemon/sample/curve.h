@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 enum { CURVE_CLASSES = 256, CURVE_ALL = 0 };
+#define CURVE_UNBOUNDED 1e18 /* bytes: as much memory as keys can use */
 
 struct curve;
 /* NULL: out of memory, or not 1 to 2^31 - 1 keys and 1 to 255 classes. */
@@ -69,6 +70,19 @@ double curve_hit_ratio(const struct curve *, unsigned class_id, double bytes);
  * sampled hits behind it. */
 double curve_all_hits(const struct curve *, const double bytes[CURVE_CLASSES], double factor);
 double curve_all_hit_ratio(const struct curve *, const double bytes[CURVE_CLASSES], double factor);
+/* The share of the reads that missed in the cache itself, as the sample has it. */
+double curve_miss_ratio(const struct curve *);
+/* The share of the cache's misses of late that are compulsory: any memory would have missed, since
+ * the key was new or had expired. error: the standard error, from the number of misses and from how
+ * fast the share changes. */
+double curve_compulsory_ratio(const struct curve *, double *error);
+/* The sampled requests by which a class with so many bytes takes memory: for new keys, and reads
+ * that miss and would hit with more. */
+double curve_taking(const struct curve *, unsigned class_id, double bytes);
+/* How many sampled misses count as one, since those of a key are not independent: at least 1. */
+double curve_reads_a_key(const struct curve *, unsigned class_id);
+/* The standard error of reuse distances of about so many bytes, as a ratio. */
+double curve_distance_error(const struct curve *, const double bytes[CURVE_CLASSES]);
 /* The standard errors of these ratios in `factor` times the bytes of today, as other samples of the
  * keys would differ. The number of hits is known, so one part comes from the misses: those of
  * today, and those that the other size has more or fewer. The other part comes from the distances,

@@ -44,18 +44,19 @@ struct curve_copies curve_copies_stored(uint32_t expires_s) {
     return (struct curve_copies){.expires_s = {expires_s}, .to = {CURVE_STEPS}};
 }
 
-void curve_copies_read(struct curve_copies *c, unsigned step, uint32_t expires_s, uint32_t now_s,
+bool curve_copies_read(struct curve_copies *c, unsigned step, uint32_t expires_s, uint32_t now_s,
                        float *hits) {
     struct ranges r = {.count = 0};
     if (step > 0) {
         copies_add_range(&r, step, expires_s);
     }
     unsigned from = step;
+    bool hit = false;
     for (unsigned i = 0; from < CURVE_STEPS; i++) {
         if (c->to[i] > from) {
-            bool expired = copies_are_expired(c->expires_s[i], now_s);
-            copies_add_range(&r, c->to[i], expired ? expires_s : c->expires_s[i]);
-            if (!expired && hits != NULL) {
+            hit = !copies_are_expired(c->expires_s[i], now_s);
+            copies_add_range(&r, c->to[i], hit ? c->expires_s[i] : expires_s);
+            if (hit && hits != NULL) {
                 hits[from] += 1;
                 if (c->to[i] < CURVE_STEPS) {
                     hits[c->to[i]] -= 1;
@@ -71,6 +72,7 @@ void curve_copies_read(struct curve_copies *c, unsigned step, uint32_t expires_s
         c->expires_s[i] = r.expires_s[i];
         c->to[i] = r.to[i];
     }
+    return hit;
 }
 
 bool curve_copies_expired(const struct curve_copies *c, uint32_t now_s) {

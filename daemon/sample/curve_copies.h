@@ -23,8 +23,8 @@ struct curve_copies curve_copies_stored(uint32_t expires_s);
 /* The key is read, and stored where the read misses: in caches below `step`, which have evicted it,
  * and where the copy has expired. Adds 1 to hits[s] where sizes from s on hit, and subtracts 1
  * where sizes from s on miss, unless `hits` (CURVE_STEPS of them) is NULL. expires_s: of a copy
- * that is stored now. */
-void curve_copies_read(struct curve_copies *, unsigned step, uint32_t expires_s, uint32_t now_s,
+ * that is stored now. Returns whether the largest size hits. */
+bool curve_copies_read(struct curve_copies *, unsigned step, uint32_t expires_s, uint32_t now_s,
                        float *hits);
 /* Whether the copies of all sizes have expired. */
 bool curve_copies_expired(const struct curve_copies *, uint32_t now_s);

@@ -15,21 +15,20 @@ enum {
 };
 static const double curve_fade_factor = 0.8;
 
-const double shadow_factor[SHADOW_SIZES] = {0.5, 2, 4};
-/* how many times the nodes of today's size the miniature of each size has */
-static const double factor_nodes[SHADOW_SIZES] = {0.7, 2, 2};
+/* how many times the nodes of today's size the miniature of half the size has */
+static const double half_nodes = 0.7;
 
 /* --- memory --- */
 
 static uint32_t shadow_curve_keys(uint32_t nodes) {
     return nodes * CURVE_FACTOR < CURVE_KEYS_MAX ? nodes * CURVE_FACTOR : CURVE_KEYS_MAX;
 }
-static uint32_t shadow_size_nodes(uint32_t nodes, unsigned size) {
-    return (uint32_t)(nodes * factor_nodes[size]);
+static uint32_t shadow_half_nodes(uint32_t nodes) {
+    return (uint32_t)(nodes * half_nodes);
 }
 
-/* The memory for this number of nodes at today's size. A miniature of another size may change to
- * any policy, so each counts as the costliest policy. */
+/* The memory for this number of nodes at today's size. The miniature of half the size may change to
+ * any policy, so it counts as the costliest policy. */
 static size_t shadow_memory_for(uint32_t nodes, unsigned classes) {
     size_t bytes = sizeof(struct shadow) +
                    (size_t)nodes * SHADOW_RECENT_FACTOR * sizeof(struct recent) +
@@ -38,10 +37,7 @@ static size_t shadow_memory_for(uint32_t nodes, unsigned classes) {
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         bytes += mini_memory(evict_policies[i], nodes);
     }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        bytes += mini_memory(&evict_s3fifo, shadow_size_nodes(nodes, i));
-    }
-    return bytes;
+    return bytes + mini_memory(&evict_s3fifo, shadow_half_nodes(nodes));
 }
 
 static unsigned shadow_classes_for(size_t memory_bytes) {
@@ -72,9 +68,9 @@ static bool shadow_make_minis(struct shadow *s) {
     bool made = true;
     for (unsigned i = 0; made && i < shadow_mirrors(s); i++) {
         bool is_size = i >= s->policies;
-        s->mirror[i].mini = mini_create(
-            is_size ? s->running : evict_policies[i], s->tuning,
-            is_size ? shadow_size_nodes(s->nodes_max, i - s->policies) : s->nodes_max, 1);
+        s->mirror[i].mini =
+            mini_create(is_size ? s->running : evict_policies[i], s->tuning,
+                        is_size ? shadow_half_nodes(s->nodes_max) : s->nodes_max, 1);
         made = s->mirror[i].mini != NULL;
     }
     return made;
@@ -132,10 +128,9 @@ size_t shadow_memory(const struct shadow *s) {
 /* --- facts about the cache --- */
 
 static uint64_t shadow_share_bytes(const struct shadow *s, uint64_t cache_bytes,
-                                   const struct share_classes *classes, double factor,
-                                   uint32_t below) {
-    double bytes = share_at(s->curve, classes, (double)cache_bytes, factor, sample_rate(s->below)) *
-                   sample_rate(below);
+                                   const struct share_classes *classes, double factor) {
+    double rate = sample_rate(s->below),
+           bytes = share_at(s->curve, classes, (double)cache_bytes, factor, rate) * rate;
     return bytes > 1 ? (uint64_t)bytes : 1;
 }
 
@@ -198,17 +193,14 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         s->apart[i] = share_apart(classes, i, sample_rate(below));
     }
-    uint64_t today = shadow_share_bytes(s, cache_bytes, classes, 1, below);
+    uint64_t today = shadow_share_bytes(s, cache_bytes, classes, 1),
+             half = shadow_share_bytes(s, cache_bytes, classes, 0.5);
     for (unsigned i = 0; i < shadow_mirrors(s); i++) {
         struct mirror *m = &s->mirror[i];
-        bool     is_size = i >= s->policies;
-        uint32_t lower = shadow_mirror_below(s, i);
-        mini_set_bytes_max(m->mini, is_size
-                                        ? shadow_share_bytes(s, cache_bytes, classes,
-                                                             shadow_factor[i - s->policies], lower)
-                                        : today);
+        bool is_size = i >= s->policies;
+        mini_set_bytes_max(m->mini, is_size ? half : today);
         if (fewer) {
-            mini_drop_above(m->mini, lower);
+            mini_drop_above(m->mini, below);
         }
         if (is_size && running != s->running) {
             mini_switch(m->mini, running);
@@ -304,16 +296,13 @@ struct shadow_counts shadow_rising(const struct shadow *s, unsigned policy) {
     return mini_counts_result(&s->mirror[policy].rising);
 }
 unsigned shadow_ahead(const struct shadow *s, unsigned policy) { return s->mirror[policy].ahead; }
-struct shadow_counts shadow_size(const struct shadow *s, unsigned size) {
-    return mini_counts_result(&s->mirror[s->policies + size].past);
+struct shadow_counts shadow_half(const struct shadow *s) {
+    return mini_counts_result(&s->mirror[s->policies].past);
 }
 
-double shadow_share_factor(const struct shadow *s, unsigned size) {
-    unsigned at = s->policies + size;
-    double own = (double)mini_bytes_max(s->mirror[s->own].mini) / sample_rate(s->below),
-           other = (double)mini_bytes_max(s->mirror[at].mini) /
-                   sample_rate(shadow_mirror_below(s, at));
-    return other / (own * shadow_factor[size]);
+double shadow_half_factor(const struct shadow *s) {
+    return (double)mini_bytes_max(s->mirror[s->policies].mini) /
+           (0.5 * (double)mini_bytes_max(s->mirror[s->own].mini));
 }
 
 struct shadow_counts shadow_real(const struct shadow *s) {

@@ -1,17 +1,17 @@
 /* Predictions for another policy or size of the cache: miniature caches of every policy at today's
- * size, of today's policy at other sizes, and miss-ratio curves. The sampled keys feed all of them.
+ * size, of today's policy with half the memory, and miss-ratio curves, which tell what more memory
+ * brings (sample/growth.h). The sampled keys feed all of them.
  *
- * Each miniature (sample/mini.h) has the sampling rate's share of the memory. The miniature of four
- * times the size runs at half the rate, so that none has more than twice the keys of today's size.
- * The hits of one miniature alone are as wrong as the sample is small, since a hot key is in the
- * sample or is not. So miniatures are compared, read by read, with `own`, the miniature of today's
- * policy at today's size: how many reads missed in own and hit in the other (better), and the other
- * way round (worse). Own's misses with these differences scale the hit ratio that the cache really
- * has. Counts are kept by windows of a quarter of a turnover of the cache. A window counts
- * SHADOW_FADE times as much as the next one, or SHADOW_SIZES_FADE times where sizes are compared.
- * The miniatures know no classes: sample/class_share.h computes the memory for items when every
- * class retains a page, and the classes for which the sample is too small. After a change of the
- * rate all counts are scaled as if the new rate had been from the start.
+ * Each miniature (sample/mini.h) has the sampling rate's share of the memory. The hits of one
+ * miniature alone are as wrong as the sample is small, since a hot key is in the sample or is not.
+ * So miniatures are compared, read by read, with `own`, the miniature of today's policy at today's
+ * size: how many reads missed in own and hit in the other (better), and the other way round
+ * (worse). Own's misses with these differences scale the hit ratio that the cache really has.
+ * Counts are kept by windows of a quarter of a turnover of the cache. A window counts SHADOW_FADE
+ * times as much as the next one, or SHADOW_SIZES_FADE times where sizes are compared. The
+ * miniatures know no classes: sample/class_share.h computes the memory for items when every class
+ * retains a page, and the classes for which the sample is too small. After a change of the rate all
+ * counts are scaled as if the new rate had been from the start.
  *
  * Memory: shadow_memory, all of it taken at the start; only a policy's ghosts and sketch are
  * allocated when they are needed, but that sum includes them. Counts by class take an eighth of it;
@@ -26,14 +26,12 @@
 #include "sample/stream.h"
 
 enum {
-    SHADOW_SIZES = 3, /* half, twice and four times the memory */
     SHADOW_NODES_MIN = 128,
     SHADOW_NODES_MAX = 16384,
 };
 #define SHADOW_FADE 0.7
 /* The same for sizes, whose predictions are not urgent: some five turnovers. */
 #define SHADOW_SIZES_FADE 0.95
-extern const double shadow_factor[SHADOW_SIZES];
 
 struct shadow;
 /* For as many keys at today's size as fit into `memory_bytes`, from SHADOW_NODES_MIN to
@@ -81,13 +79,13 @@ bool     shadow_window_due(const struct shadow *);
 void shadow_window_end(struct shadow *, const double class_hits[CURVE_CLASSES]);
 uint64_t shadow_windows(const struct shadow *); /* windows that have ended */
 
-/* The counts of a policy, by index in evict_policies, and of a size, by index in shadow_factor; as
- * of the end of the last window. */
+/* The counts of a policy, by index in evict_policies, and of half the memory; as of the end of the
+ * last window. */
 struct shadow_counts shadow_policy(const struct shadow *, unsigned policy);
-struct shadow_counts shadow_size(const struct shadow *, unsigned size);
-/* The factor between that miniature's memory and own's times shadow_factor: the effect of classes
- * and idle chunks (sample/class_share.h). */
-double shadow_share_factor(const struct shadow *, unsigned size);
+struct shadow_counts shadow_half(const struct shadow *);
+/* The factor between that miniature's memory and half of own's: the effect of classes and idle
+ * chunks (sample/class_share.h). */
+double shadow_half_factor(const struct shadow *);
 /* The same for the cache itself: the difference of own, which knows no classes, from the cache. */
 struct shadow_counts shadow_real(const struct shadow *);
 /* The counts of a policy since the last window in which it was no better than own: so a change of

@@ -5,7 +5,6 @@
 
 enum {
     SHADOW_RECENT_FACTOR = 2, /* keys of which something is known, for each node */
-    SHADOW_LARGEST_SHIFT = 1, /* the largest miniature's rate is lower by this power of two */
 };
 /* Facts about a recent key, since a record of a miss has no size. */
 enum recent_state {
@@ -28,7 +27,7 @@ struct mirror {
 };
 
 struct shadow {
-    struct mirror  mirror[SHADOW_POLICIES_MAX + SHADOW_SIZES]; /* policies, then sizes */
+    struct mirror mirror[SHADOW_POLICIES_MAX + 1]; /* policies, then half the memory */
     unsigned       policies, own;
     const struct evict_policy *running;
     const struct evict_tuning *tuning; /* the caller's */
@@ -46,11 +45,6 @@ struct shadow {
 };
 
 static inline unsigned shadow_mirrors(const struct shadow *s) {
-    return s->policies + SHADOW_SIZES;
-}
-/* Which keys a miniature has: those whose hashes are below this. */
-static inline uint32_t shadow_mirror_below(const struct shadow *s, unsigned mirror) {
-    bool is_largest = mirror == shadow_mirrors(s) - 1;
-    return s->below >> (is_largest ? SHADOW_LARGEST_SHIFT : 0);
+    return s->policies + 1;
 }
 #endif

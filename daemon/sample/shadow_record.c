@@ -21,12 +21,6 @@ static struct mini_class_counts *shadow_class_counts(struct shadow *s, unsigned 
     return k;
 }
 
-/* How many of the miniatures have the key: all, or all but the largest, which is the last. */
-static unsigned shadow_mirrors_with(const struct shadow *s, uint64_t hash) {
-    unsigned largest = shadow_mirrors(s) - 1;
-    return largest + sample_takes(hash, shadow_mirror_below(s, largest));
-}
-
 /* A get, and the set after it if the item's bytes are known. */
 static bool shadow_play_read(struct mini *m, struct mini_item item, uint32_t now_s) {
     return item.bytes != 0 ? mini_request(m, item, now_s) : mini_read(m, item.hash, now_s);
@@ -55,7 +49,7 @@ static void shadow_record_read(struct shadow *s, struct mini_item item, unsigned
         k->reads += 1;
         k->own_misses += !own;
     }
-    for (unsigned i = 0, n = shadow_mirrors_with(s, hash); i < n; i++) {
+    for (unsigned i = 0; i < shadow_mirrors(s); i++) {
         bool other = apart || i == s->own ? own : shadow_play_read(s->mirror[i].mini, item, now_s);
         mini_counts_note(&s->mirror[i].now, hash, own, other);
         if (k != NULL && i < s->policies && other != own) {
@@ -93,7 +87,7 @@ static void shadow_record_store(struct shadow *s, const struct sample_record *r,
         return;
     }
     struct mini_item item = {.hash = r->hash, .bytes = r->bytes, .expires_s = r->expires_s};
-    for (unsigned i = 0, n = apart ? 0 : shadow_mirrors_with(s, r->hash); i < n; i++) {
+    for (unsigned i = 0; !apart && i < shadow_mirrors(s); i++) {
         (waited ? mini_fill : mini_store)(s->mirror[i].mini, item, now_s);
     }
     if (waited) {

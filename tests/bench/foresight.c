@@ -18,6 +18,8 @@
 #include "simulate/simulate_sizes.h"
 #include "simulate/trace.h"
 
+enum { SIZES = 3 };
+static const unsigned size_point[SIZES] = {PREDICTION_HALF, PREDICTION_NOW + 1, PREDICTION_NOW + 2};
 enum { SAMPLES_MAX = 16, TURN_REQUESTS = 32, REQUESTS_A_S = 10000, SALT_BYTES = 2 };
 
 /* A ratio over the last windows, weighted like the samples. */
@@ -29,7 +31,7 @@ struct faded {
 struct sample {
     struct side    side;
     uint64_t       windows;
-    struct faded   real[SHADOW_SIZES];
+    struct faded   real[SIZES];
 };
 
 struct error {
@@ -38,10 +40,10 @@ struct error {
 };
 
 struct bench {
-    struct side   sizes[SHADOW_SIZES];
+    struct side   sizes[SIZES];
     struct sample samples[SAMPLES_MAX];
     unsigned      sample_count;
-    struct error  errors[SHADOW_SIZES];
+    struct error  errors[SIZES];
     const struct simulate_sizes *ttls; /* NULL: nothing expires */
     char         *zeroes;
     int64_t       shown_s;
@@ -62,7 +64,7 @@ static void foresight_end_window(struct faded *f, const struct side *of) {
 
 /* The band of a prediction, if there is one. */
 static void foresight_judge_band(struct error *e, const struct prediction *t, unsigned size, double real) {
-    unsigned point = shadow_factor[size] < 1 ? size : size + 1; /* the present size is between them */
+    unsigned point = size_point[size];
     if (t->enough) {
         e->made += 1;
         e->band += t->band[point];
@@ -79,14 +81,14 @@ static void foresight_compare(struct bench *b, struct sample *s) {
         return;
     }
     s->windows = facts.windows;
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+    for (unsigned i = 0; i < SIZES; i++) {
         foresight_end_window(&s->real[i], &b->sizes[i]);
         if (foresight_evicts(&s->side)) {
             struct error *e = &b->errors[i];
             double real = s->real[i].hits / s->real[i].reads;
             e->real += real;
-            e->predicted += facts.at_size[i];
-            e->off += fabs(facts.at_size[i] - real);
+            e->predicted += log.made.hit_ratio[size_point[i]];
+            e->off += fabs(log.made.hit_ratio[size_point[i]] - real);
             e->points += 1;
             foresight_judge_band(e, &log.made, i, real);
         }
@@ -99,7 +101,7 @@ static void foresight_tick(struct bench *b, uint64_t requests) {
         clock_shift(at_s - b->shown_s);
         b->shown_s = at_s;
     }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+    for (unsigned i = 0; i < SIZES; i++) {
         side_tend(&b->sizes[i], requests * 1000000 / REQUESTS_A_S);
     }
     for (unsigned i = 0; i < b->sample_count; i++) {
@@ -137,7 +139,7 @@ static uint64_t foresight_replay(struct bench *b, const char *path, const struct
             key[i] = key_make(text[i], bytes + SALT_BYTES);
             side_play(&b->samples[i].side, &key[i], b->zeroes, value_bytes, dies_s);
         }
-        for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        for (unsigned i = 0; i < SIZES; i++) {
             side_play(&b->sizes[i], &key[0], b->zeroes, value_bytes, dies_s);
         }
         if (requests % TURN_REQUESTS == 0) {
@@ -155,15 +157,15 @@ static void foresight_report(const struct bench *b) {
     printf("{\"keys\":%llu,\"rate\":%.6f,\"windows\":%llu,\"memory_bytes\":%llu,\"hit_ratio\":%.4f,\"sizes\":[", (unsigned long long)f.keys,
            f.rate, (unsigned long long)f.windows, (unsigned long long)f.memory_bytes,
            (double)b->samples[0].side.hits / (double)b->samples[0].side.reads);
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+    for (unsigned i = 0; i < SIZES; i++) {
         const struct error *e = &b->errors[i];
         double points = e->points > 0 ? e->points : 1;
         double made = e->made > 0 ? e->made : 1;
         printf("%s{\"factor\":%g,\"real\":%.4f,\"predicted\":%.4f,\"error\":%.4f,\"told\":%.0f,"
                "\"band\":%.4f,\"within\":%.4f}",
-               i > 0 ? "," : "", shadow_factor[i], e->real / points, e->predicted / points,
+               i > 0 ? "," : "", prediction_factor[size_point[i]], e->real / points, e->predicted / points,
                e->off / points, e->made, e->band / made, e->within / made);
-        off += e->off / points / (SHADOW_SIZES + 1); /* today's is known, without error */
+        off += e->off / points / (SIZES + 1); /* today's is known, without error */
     }
     printf("],\"error\":%.4f}\n", off);
 }
@@ -183,8 +185,8 @@ int main(int argc, char **argv) {
     b.sample_count = (unsigned)atoi(argv[6]) < SAMPLES_MAX ? (unsigned)atoi(argv[6]) : SAMPLES_MAX;
     clock_start();
     clock_pause();
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        b.sizes[i] = side_make(mebibytes * shadow_factor[i], evict_find(argv[5]), 0, true);
+    for (unsigned i = 0; i < SIZES; i++) {
+        b.sizes[i] = side_make(mebibytes * prediction_factor[size_point[i]], evict_find(argv[5]), 0, true);
     }
     b.zeroes = calloc(1, cache_item_bytes_max(b.sizes[0].cache));
     for (unsigned i = 0; i < b.sample_count; i++) {

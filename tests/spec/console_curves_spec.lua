@@ -28,7 +28,7 @@ describe("the view of curves", function()
     it("has the miss ratio of now, called a model, and a scale around it", function()
         shows(drawn(answered()), "LRU model of the whole cache: miss 25.1 % at 64 MiB", "  56.9 ██▇", "^now 64M",
             "^128M",
-            "s3fifo hit 77.4 % over 5 turnovers; its miniatures x0.5 76.7, x2 84.3, x4 94.3")
+            "s3fifo hit 77.4 % over 5 turnovers; expected at x0.5 76.7, x2 84.3, x4 94.3")
     end)
 
     it("has the policies, today's first, with unknown figures called so", function()
@@ -74,7 +74,7 @@ describe("the view of curves", function()
         ["without today's size"] = "STAT reads 9\r\nSTAT point:50 0.2\r\nSTAT point:100 0.5\r\nEND\r\n",
     }) do
         it("says that the reads are too few for a curve " .. what, function()
-            shows(drawn(answered({ curve = text })), "too few sampled reads yet", "not compared yet")
+            shows(drawn(answered({ curve = text })), "too few sampled reads yet", "not known yet")
         end)
     end
 

@@ -245,7 +245,7 @@ describe("the review of a setting", function()
             told(one, { name = "maxbytes", value = "96" }, "expects", asked))
         asked.curve = asked.curve:gsub("END", "STAT hit_ratio_x0.5 0.5\r\nSTAT hit_ratio_x1 0.8\r\n"
             .. "STAT hit_ratio_x2 0.9\r\nEND")
-        assert.equal("hit ratio 80.0% → 90.0%, by miniatures of its policy",
+        assert.equal("hit ratio 80.0% → 90.0%, by predictions of its policy",
             told(one, { name = "maxbytes", value = "96" }, "expects", asked))
         assert.is_nil(told(watched({}, 0), { name = "maxbytes", value = "96" }, "expects", asked), "needs slated")
         assert.equal("a lower limit evicts until it is met", told(one, { name = "maxbytes", value = "32" }, "WARNING"))

@@ -113,7 +113,7 @@ describe("slated's sampled keys", function()
         end
         slatectl_until("curve -o chart.txt", "HITS, S3FIFO", "HITS, LRU MODEL", "x0%.5", "miniature caches of s3fifo")
         local chart = command.read_file(ctl.folder .. "/chart.txt")
-        for _, words in ipairs({ "Miss ratio", "LRU model", "s3fifo, by miniatures" }) do
+        for _, words in ipairs({ "Miss ratio", "LRU model", "s3fifo, expected" }) do
             assert.truthy(chart:find(words, 1, true), chart)
         end
         assert.matches("^server,time_s,class,policy,memory_bytes,hit_ratio,least,most\n", slatectl_until("curve --csv",

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const double prediction_factor[PREDICTION_POINTS] = {0.5, 1, 2, 4};
-enum { POINT_NOW = 1 };
+const double prediction_factor[PREDICTION_POINTS] = {0.125, 0.25, 0.5, 1, 2, 4, 8};
 
 /* 19 of 20 values of a normal distribution lie within so many deviations. */
 #define BAND_DEVIATIONS 1.96
@@ -27,13 +26,54 @@ static double prediction_model_error(const struct shadow *s, double hit_ratio) {
     return sqrt(off * off + chance * chance);
 }
 
-/* The memory that, for example, half the pages are to a cache of classes is computed from the LRU's
- * curves, as if all classes shrank by the same factor (sample/class_share.h). Pages will be divided
- * otherwise. So the result may be wrong by as much as this correction: by that many octaves of
- * memory, but at most one, and one octave is worth the difference between the predictions of this
- * size and of the next one towards today's. */
-static double prediction_size_error(const struct shadow *s, unsigned size, double octave_worth) {
-    return fmin(fabs(log2(shadow_share_factor(s, size))), 1) * fabs(octave_worth);
+/* Half the memory, by its miniature. The memory that half the pages are to a cache of classes is
+ * computed from the LRU's curves, as if all classes shrank by the same factor
+ * (sample/class_share.h). Pages will be divided otherwise. So the result may be wrong by as much as
+ * this correction: by that many octaves of memory, but at most one, and one octave is worth the
+ * difference to today. */
+static void prediction_fill_half(const struct shadow *s, double longer, struct prediction *t) {
+    struct shadow_counts k = shadow_half(s);
+    double hit_ratio = shadow_hit_ratio(&k, longer),
+           octaves = fmin(fabs(log2(shadow_half_factor(s))), 1);
+    t->hit_ratio[PREDICTION_HALF] = hit_ratio;
+    t->band[PREDICTION_HALF] =
+        prediction_band(shadow_error(&k, longer), prediction_model_error(s, longer),
+                        octaves * fabs(longer - hit_ratio));
+}
+
+/* Still less memory: as much less as the LRU's curves lose. */
+static void prediction_fill_less(const struct shadow *s, const struct share_classes *classes,
+                                 double cache_bytes, struct prediction *t) {
+    const struct curve *c = shadow_curve(s);
+    double half = t->hit_ratio[PREDICTION_HALF], band = t->band[PREDICTION_HALF], by_lru = 0;
+    for (unsigned point = PREDICTION_HALF + 1; point-- > 0;) {
+        double then[CURVE_CLASSES];
+        growth_divide(c, classes, cache_bytes * prediction_factor[point], then);
+        double hit_ratio = curve_all_hit_ratio(c, then, 1);
+        if (point == PREDICTION_HALF) {
+            by_lru = hit_ratio;
+            continue;
+        }
+        t->hit_ratio[point] = fmin(fmax(half + hit_ratio - by_lru, 0), half);
+        t->band[point] = hypot(band, prediction_band(curve_all_error(c, then, 1), 0, 0));
+    }
+}
+
+/* More memory: of the misses that some memory would have saved, the policy saves the share that the
+ * LRU saves. So the lead that one of both has over the other shrinks by this share. It may also be
+ * gone, or twice as large. */
+static void prediction_fill_more(const struct shadow *s, const struct share_classes *classes,
+                                 double cache_bytes, double lately, struct prediction *t) {
+    double now[CURVE_CLASSES];
+    growth_divide(shadow_curve(s), classes, cache_bytes, now);
+    double lead = fabs(lately - curve_all_hit_ratio(shadow_curve(s), now, 1));
+    for (unsigned point = PREDICTION_NOW + 1; point < PREDICTION_POINTS; point++) {
+        double error, then_bytes = cache_bytes * prediction_factor[point];
+        struct growth g = growth_saved(shadow_curve(s), classes, cache_bytes, then_bytes);
+        double gain = growth_gain(shadow_curve(s), &g, 1 - lately, &error);
+        t->hit_ratio[point] = fmin(t->hit_ratio[PREDICTION_NOW] + gain, 1);
+        t->band[point] = prediction_band(error, lead * (1 - g.saved), 0);
+    }
 }
 
 static void prediction_print_lack(struct prediction *t, double reads, uint32_t keys,
@@ -63,21 +103,15 @@ static void prediction_fill_policies(const struct shadow *s, double lately, stru
     }
 }
 
-void prediction_make(const struct shadow *s, double lately, double longer, struct prediction *t) {
-    *t = (struct prediction){.reads = shadow_size(s, 0).reads};
+void prediction_make(const struct shadow *s, const struct share_classes *classes,
+                     double cache_bytes, double lately, double longer, struct prediction *t) {
+    *t = (struct prediction){.reads = shadow_half(s).reads};
     prediction_print_lack(t, t->reads, shadow_fill(s).nodes, shadow_windows(s));
     t->enough = t->lacks[0] == '\0';
-    double off = prediction_model_error(s, longer);
-    t->hit_ratio[POINT_NOW] = longer;
-    for (unsigned size = 0; size < SHADOW_SIZES; size++) {
-        unsigned point = size < POINT_NOW ? size : size + 1,
-                 nearer = point < POINT_NOW ? point + 1 : point - 1;
-        struct shadow_counts k = shadow_size(s, size);
-        t->hit_ratio[point] = shadow_hit_ratio(&k, longer);
-        t->band[point] = prediction_band(
-            shadow_error(&k, longer), off,
-            prediction_size_error(s, size, t->hit_ratio[point] - t->hit_ratio[nearer]));
-    }
+    t->hit_ratio[PREDICTION_NOW] = longer;
+    prediction_fill_half(s, longer, t);
+    prediction_fill_less(s, classes, cache_bytes, t);
+    prediction_fill_more(s, classes, cache_bytes, lately, t);
     prediction_fill_policies(s, lately, t);
 }
 
@@ -114,7 +148,7 @@ static bool prediction_find_policy(const struct prediction *t, const struct evic
 void prediction_log_changed(struct prediction_log *l, const struct prediction_change *change) {
     struct prediction_change c = *change;
     bool sizes = c.bytes_was != c.bytes_is, policies = c.policy_was != c.policy_is;
-    c.before = l->made.hit_ratio[POINT_NOW];
+    c.before = l->made.hit_ratio[PREDICTION_NOW];
     /* there is no prediction of both changes at once */
     l->waits = l->made.enough && sizes != policies &&
                (sizes ? prediction_find_size(&l->made, (double)c.bytes_is / (double)c.bytes_was,

@@ -10,6 +10,7 @@
  * Memory: some 1 KiB. */
 #ifndef SLATE_CONTROL_SAMPLING_PREDICTION_H
 #define SLATE_CONTROL_SAMPLING_PREDICTION_H
+#include "sample/growth.h"
 #include "sample/shadow.h"
 
 enum {
@@ -19,7 +20,9 @@ enum {
     PREDICTION_SETTLE = 8,         /* windows after a change before hits are counted */
     PREDICTION_SETTLE_SMALLER = 4, /* the same after memory was taken: one turnover */
     PREDICTION_MEASURE = 8,        /* windows over which hits are counted */
-    PREDICTION_POINTS = SHADOW_SIZES + 1,
+    PREDICTION_POINTS = 7,
+    PREDICTION_HALF = 2, /* the points of half the memory and of today's */
+    PREDICTION_NOW = 3,
     PREDICTION_WORDS_BYTES = 128,
 };
 /* Parts of today's memory, ascending; 1 is today's memory. */
@@ -34,8 +37,10 @@ struct prediction {
     double band[PREDICTION_POINTS];     /* half the width of the band */
     double policy_hit_ratio[SHADOW_POLICIES_MAX], policy_band[SHADOW_POLICIES_MAX];
 };
-/* lately, longer: the real hit ratio of the windows over which policies, and sizes, are counted. */
-void prediction_make(const struct shadow *, double lately, double longer, struct prediction *);
+/* cache_bytes: the limit, of which classes have some. lately, longer: the real hit ratio of the
+ * windows over which policies, and sizes, are counted. */
+void prediction_make(const struct shadow *, const struct share_classes *, double cache_bytes,
+                     double lately, double longer, struct prediction *);
 /* Half the width of a band, from three standard errors: of the sample, of the miniatures themselves
  * and of the size which a miniature stands for. */
 double prediction_band(double deviation, double model_error, double size_error);

@@ -177,17 +177,16 @@ static uint64_t whatif_records_most(uint32_t keys, uint32_t keys_few) {
     return keys < keys_few ? WHATIF_RECORDS_FEW_KEYS : WHATIF_RECORDS_A_S;
 }
 
-/* Halves the rate until a second has no more records than it may have. The counts are scaled as if
+/* Lowers the rate until a second has no more records than it may have. The counts are scaled as if
  * the lower rate had held from the start. A sample has few keys here if half of them would be few
  * for a rise of the rate: so no fall causes a rise, and no rise a fall. */
 static void whatif_lower_rate(struct whatif *w) {
     unsigned steps = w->steps;
-    uint32_t keys = shadow_fill(w->shadow).nodes;
-    while (w->records > whatif_records_most(keys, 2 * KEYS_FEW) &&
-           w->steps <= STEPS_MAX - STEPS_AN_OCTAVE) {
-        w->steps += STEPS_AN_OCTAVE;
-        w->records /= 2;
-        keys /= 2;
+    double keys = shadow_fill(w->shadow).nodes, step = exp2(-1.0 / STEPS_AN_OCTAVE);
+    while (w->records > whatif_records_most((uint32_t)keys, 2 * KEYS_FEW) && w->steps < STEPS_MAX) {
+        w->steps++;
+        w->records = (uint64_t)((double)w->records * step);
+        keys *= step;
     }
     if (steps != w->steps) {
         whatif_settle_rate(w);
@@ -302,13 +301,15 @@ static void whatif_count_window(struct whatif *w, struct window_reads *to) {
 
 static void whatif_end_window(struct whatif *w) {
     struct window_reads reads;
+    struct share_classes classes;
     whatif_count_window(w, &reads);
+    whatif_classes_bytes(w, &classes);
     lock_take(&w->lock);
     shadow_window_end(w->shadow, reads.class_hits);
     whatif_add_reads(&w->lately, SHADOW_FADE, reads.hits, reads.misses);
     whatif_add_reads(&w->longer, SHADOW_SIZES_FADE, reads.hits, reads.misses);
-    prediction_make(w->shadow, reads_hit_ratio(&w->lately), reads_hit_ratio(&w->longer),
-                    &w->predictions.made);
+    prediction_make(w->shadow, &classes, (double)whatif_cache_bytes(w), reads_hit_ratio(&w->lately),
+                    reads_hit_ratio(&w->longer), &w->predictions.made);
     if (prediction_log_window(&w->predictions, reads.hits, reads.misses)) {
         prediction_change_words(&w->predictions.change, w->compared);
     }

@@ -65,8 +65,7 @@ struct whatif_facts {
     uint64_t records, dropped;
     uint64_t memory_bytes, memory_most_bytes, limit_bytes;
     const struct evict_policy *running;
-    /* the cache's own hit ratio over more windows; predictions at the sizes of shadow_factor */
-    double   hit_ratio_longer, at_size[SHADOW_SIZES];
+    double hit_ratio_longer;      /* over more windows */
     char why[AUTO_WHY_BYTES];     /* the reason of the last decision of s3auto */
     char changed[AUTO_WHY_BYTES]; /* why s3auto changed the policy last; empty: it never did */
     uint64_t changes;
@@ -82,10 +81,11 @@ struct whatif_point {
     uint64_t bytes;
     double hit_ratio, band;
 };
-/* A curve under the LRU, of today's memory and at sizes from 1/8 to 8 times today's. In a cache
- * that is not full, all classes grow by one factor until the limit. */
+/* A curve under the LRU, of today's memory and at sizes from 1/8 to 8 times today's. The
+ * curve of the whole cache is of its limit, and beyond it as sample/growth.h has it. */
 struct whatif_curve {
     double reads, first_reads; /* sampled reads; those of new keys, or -1 (curve_first_reads) */
+    double compulsory_ratio;   /* of all reads (curve_compulsory_ratio); NAN: not known */
     /* memory of today: of a class its pages, of the whole cache its limit; and pages with a class
      */
     uint64_t bytes, used_bytes;

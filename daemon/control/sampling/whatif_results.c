@@ -37,10 +37,6 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
         f->keys = shadow_fill(w->shadow).nodes;
         f->memory_bytes =
             sizeof *w + sizeof *w->hot + samples.ring_bytes + shadow_memory(w->shadow);
-        for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-            struct shadow_counts t = shadow_size(w->shadow, i);
-            f->at_size[i] = shadow_hit_ratio(&t, f->hit_ratio_longer);
-        }
     }
     lock_release(&w->lock);
 }
@@ -71,6 +67,27 @@ unsigned whatif_policies(struct whatif *w, unsigned class_id,
     return n;
 }
 
+/* A point of the whole cache's curve. The cache's own misses are counted, so the misses of the
+ * sample are scaled to them. */
+static struct whatif_point whatif_point_of_all(const struct whatif *w,
+                                               const struct share_classes *k, double now_bytes,
+                                               double factor) {
+    const struct curve *c = shadow_curve(w->shadow);
+    double smaller[CURVE_CLASSES], gain_error = 0;
+    double sampled = curve_miss_ratio(c), missed = 1 - reads_hit_ratio(&w->lately),
+           scale = sampled > 0 && w->lately.misses > 0 ? missed / sampled : 1;
+    growth_divide(c, k, now_bytes * fmin(factor, 1), smaller);
+    double miss_ratio = fmin(scale * (1 - curve_all_hit_ratio(c, smaller, 1)), 1);
+    if (factor > 1) {
+        struct growth g = growth_saved(c, k, now_bytes, now_bytes * factor);
+        double error, compulsory = missed * curve_compulsory_ratio(c, &error);
+        growth_gain(c, &g, missed, &gain_error);
+        miss_ratio -= g.saved * fmax(miss_ratio - compulsory, 0);
+    }
+    return (struct whatif_point){.hit_ratio = 1 - miss_ratio,
+                                 .band = hypot(curve_all_error(c, smaller, 1), gain_error)};
+}
+
 bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
     struct share_classes classes;
     bool all = class_id == SLAB_CLASS_NONE;
@@ -86,16 +103,17 @@ bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
     c->reads = curve != NULL ? curve_reads(curve, class_id) : 0;
     c->first_reads = curve != NULL ? curve_first_reads(curve, class_id) : -1;
     bool known = c->reads >= READS_MIN && used > 0 && shadow_has_classes(w->shadow, &classes);
+    double error, missed = 1 - reads_hit_ratio(&w->lately);
+    c->compulsory_ratio = known ? missed * curve_compulsory_ratio(curve, &error) : NAN;
     for (int i = -1; known && i < WHATIF_POINTS; i++) {
         double factor = i < 0 ? 1 : exp2((i - WHATIF_POINTS / 2) * 3.0 / (WHATIF_POINTS / 2));
-        double ratio = all ? curve_all_hit_ratio(curve, classes.bytes, factor * now / used)
-                           : curve_hit_ratio(curve, class_id, now * factor),
-               error = all ? curve_all_error(curve, classes.bytes, factor * now / used)
-                           : curve_error(curve, class_id, now, factor);
         struct whatif_point *to = i < 0 ? &c->now : &c->points[i];
-        *to = (struct whatif_point){.bytes = (uint64_t)(now * factor),
-                                    .hit_ratio = ratio,
-                                    .band = prediction_band(error, 0, 0)};
+        *to =
+            all ? whatif_point_of_all(w, &classes, now, factor)
+                : (struct whatif_point){.hit_ratio = curve_hit_ratio(curve, class_id, now * factor),
+                                        .band = curve_error(curve, class_id, now, factor)};
+        to->bytes = (uint64_t)(now * factor);
+        to->band = prediction_band(to->band, 0, 0);
     }
     lock_release(&w->lock);
     return known;

@@ -66,27 +66,36 @@ enum { HOT_SHOWN = 20 };
       "half of the band around lru_hit_ratio: 19 of 20 are meant to be true within it; " \
       "band:BYTES lines give it for other sizes")
 
-/* Rows of the whole cache under its own policy, from miniature caches of other sizes, once the
- * sample is large enough. */
+/* Rows of the whole cache under its own policy, once the sample is large enough: of half the memory
+ * from a miniature cache, of more from the curves. */
 #define SIZES_STATS(X) \
-    X(hit_ratio_x0.5, gauge, ratio, RATIO4, f.at_size[0], \
+    X(hit_ratio_x0.5, gauge, ratio, RATIO4, log.made.hit_ratio[PREDICTION_HALF], \
       "hit ratio to expect with half the memory") \
     X(hit_ratio_x1, gauge, ratio, RATIO4, f.hit_ratio_longer, \
       "hit ratio with today's memory, over some five turnovers of the cache, as the others") \
-    X(hit_ratio_x2, gauge, ratio, RATIO4, f.at_size[1], \
+    X(hit_ratio_x2, gauge, ratio, RATIO4, log.made.hit_ratio[PREDICTION_NOW + 1], \
       "hit ratio to expect with twice the memory") \
-    X(hit_ratio_x4, gauge, ratio, RATIO4, f.at_size[2], \
+    X(hit_ratio_x4, gauge, ratio, RATIO4, log.made.hit_ratio[PREDICTION_NOW + 2], \
       "hit ratio to expect with four times the memory") \
-    X(band_x0.5, gauge, ratio, RATIO4, log.made.band[0], \
+    X(hit_ratio_x8, gauge, ratio, RATIO4, log.made.hit_ratio[PREDICTION_NOW + 3], \
+      "hit ratio to expect with eight times the memory") \
+    X(band_x0.5, gauge, ratio, RATIO4, log.made.band[PREDICTION_HALF], \
       "half of the band around hit_ratio_x0.5: 19 of 20 predictions are meant to come " \
       "true within it") \
-    X(band_x2, gauge, ratio, RATIO4, log.made.band[2], "half of the band around hit_ratio_x2") \
-    X(band_x4, gauge, ratio, RATIO4, log.made.band[3], "half of the band around hit_ratio_x4")
+    X(band_x2, gauge, ratio, RATIO4, log.made.band[PREDICTION_NOW + 1], \
+      "half of the band around hit_ratio_x2") \
+    X(band_x4, gauge, ratio, RATIO4, log.made.band[PREDICTION_NOW + 2], \
+      "half of the band around hit_ratio_x4") \
+    X(band_x8, gauge, ratio, RATIO4, log.made.band[PREDICTION_NOW + 3], \
+      "half of the band around hit_ratio_x8")
 
 /* Rows shown for the whole cache only. */
 #define CACHE_STATS(X) \
     X(lacks, text, reason, TEXT, log.made.enough ? "nothing" : log.made.lacks, \
       "missing part of the sample, without which there is no hit_ratio_x and no band_x") \
+    X(compulsory_ratio, gauge, ratio, COUNTED4, c.compulsory_ratio, \
+      "share of all reads that any memory would miss: of new keys, and of keys that had expired; " \
+      "of late; absent while the curve has no points") \
     X(predictions, counter, changes, U64, log.came, \
       "predictions of a change of the memory limit or the policy that were compared with the hit " \
       "ratio that came; stats audit has each") \

@@ -10,7 +10,7 @@
 -- - Sampled reads, as many as the curve has between both sizes; a key has several of them, as the curve's band shows.
 -- - The counted hit ratio is not the curve's. Either the difference stays with the other memory, or it goes, as it
 --   would at no memory and at all memory; that is the likelier, the more the memory changes.
--- - The curve is the LRU's. The server's miniatures of the running policy say how far that may be off.
+-- - The curve is the LRU's. The server's predictions of the running policy say how far that may be off.
 -- - Whether free chunks are filled meanwhile.
 --
 -- A gain comes when the pages are filled, by the items that the class would have evicted. It is that of the seconds in
@@ -151,7 +151,7 @@ local function beyond_chance(difference, error_ratio)
     return (difference < 0 and -1 or 1) * sqrt(max(0, difference ^ 2 - error_ratio ^ 2))
 end
 
--- How far the miniatures of the running policy differ from the LRU's curve in their change from today's memory to half
+-- How far predictions of the running policy differ from the LRU's curve in their change from today's memory to half
 -- of it, or to twice; 0 if the server does not report both. whole: the curve of the whole cache, or nil.
 local function policy_apart(whole, times)
     local here, there

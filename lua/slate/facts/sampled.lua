@@ -55,8 +55,9 @@ end
 -- sampled; sizes are of the whole cache only. bytes: of a class its pages, of the whole cache its limit, of which
 -- classes have used_bytes. 19 of 20 hit ratios should come between the least and the most, which today's size lacks.
 -- first_reads: of keys that were never used before, so that no memory makes them hits. The whole cache's curve also has
--- lacks (a text: what the sample has too few of), predictions (the number compared with the hit ratio after a change)
--- and predictions_within (the number that came true).
+-- compulsory_ratio (the share of such reads, and of those of expired keys, in all reads), lacks (a text: what the
+-- sample has too few of), predictions (the number compared with the hit ratio after a change) and predictions_within
+-- (the number that came true).
 function M.parse_curve(lines)
     local curve = { points = {}, sizes = {} }
     for _, line in ipairs(lines) do
@@ -261,7 +262,8 @@ function M.first_reads(curve)
     return ratio, 2 * ratio > 1 - hits
 end
 
---- A sentence about first reads; nil if they are not known, or none, or while no hits are known to compare them with.
+--- A sentence about first reads, or these and reads of expired keys if the server reports both; nil if they are not
+-- known, or none, or while no hits are known to compare them with.
 function M.first_reads_words(curve)
     local ratio, is_young = M.first_reads(curve)
     local hits = curve.measured_hit_ratio or curve.lru_hit_ratio or 0
@@ -269,15 +271,15 @@ function M.first_reads_words(curve)
         return is_young and "nearly all reads were first reads: the sample is too young" or nil
     end
     local misses = 1 - hits
-    return ratio and ratio > 0 and ("%.1f of %.1f points of misses are first reads: no memory brings them%s"):format(
-        100 * math.min(ratio, misses), 100 * misses,
+    local unsaved = curve.compulsory_ratio or ratio or 0
+    return unsaved > 0 and ("%.1f of %.1f points of misses are %s: no memory brings them%s"):format(
+        100 * math.min(unsaved, misses), 100 * misses,
+        curve.compulsory_ratio and "of new or expired keys" or "first reads",
         is_young and "; the sample is too young to tell what more memory would bring" or "") or nil
 end
 
 --- The gain of hit ratio with this multiple of the memory, by the curve of M.points; then its standard error, from the
--- server's bands (beyond its sizes also from the LRU model's) or the number of reads, and with more memory from first
--- reads: no memory brings these, but the next reads of their keys may hit, as far as they miss. nil if the sample is
--- too small.
+-- server's bands (beyond its sizes also from the LRU model's) or the number of reads. nil if the sample is too small.
 function M.gain_at(curve, times)
     local shifts = shifts_of(curve)
     if not curve.bytes or #shifts == 0 and #curve.points < 2 then
@@ -287,9 +289,7 @@ function M.gain_at(curve, times)
     local there = ratio_at(curve, shifts, curve.bytes * times)
     local by_sizes, by_model = M.error_at(curve, times), error_of_model(curve, curve.bytes * times, there)
     local is_beyond = by_sizes and (times < curve.sizes[1][1] or times > curve.sizes[#curve.sizes][1])
-    local first = math.min(times > 1 and M.first_reads(curve) or 0, 1 - there)
-    return there - here, math.sqrt((by_sizes or by_model) ^ 2 + (is_beyond and by_model or 0) ^ 2
-        + (first / BAND_DEVIATIONS) ^ 2)
+    return there - here, math.sqrt((by_sizes or by_model) ^ 2 + (is_beyond and by_model or 0) ^ 2)
 end
 
 --- Queries a server for its curve, of the whole cache or of one class. With `sizes`, curve.policy is their policy,

@@ -218,11 +218,11 @@ end
 
 -- memory --------------------------------------------------------------------------------------
 
---- The hit ratio over the bytes of memory, as slate.facts.sampled has it, and its source: miniatures of the policy in
+--- The hit ratio over the bytes of memory, as slate.facts.sampled has it, and its source: predictions of the policy in
 -- use if there are any, else the LRU model. nil before enough was sampled.
 function M.points(curve)
     local by_policy = #curve.sizes >= 2 and curve.bytes
-    return sampled.points(curve), by_policy and "miniatures of " .. (curve.policy or "its policy") or BY_LRU
+    return sampled.points(curve), by_policy and "predictions of " .. (curve.policy or "its policy") or BY_LRU
 end
 
 -- The smallest step of memory with a gain that is large and sure enough: { times, bytes_more, gain }; nil: no step has.

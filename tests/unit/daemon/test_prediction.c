@@ -12,8 +12,8 @@ static const double no_hits[CURVE_CLASSES];
 
 static struct prediction_log made(double half, double now, double twice, double four, double band) {
     struct prediction_log l = {.made = {.enough = true,
-                                        .hit_ratio = {half, now, twice, four},
-                                        .band = {band, 0, band, 2 * band}}};
+                                        .hit_ratio = {0, half / 2, half, now, twice, four, 1},
+                                        .band = {band, band, band, 0, band, 2 * band, 2 * band}}};
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX; i++) {
         l.made.policy_hit_ratio[i] = 0.01 * i;
         l.made.policy_band[i] = 0.001;
@@ -76,8 +76,9 @@ TEST(test_the_changes_that_are_reported) {
         double      expected;
         const char *claim;
     } rows[] = {{1000, 1414, 0, false, true, 0.6, "a size between two lies between them, by the logarithm"},
-                {100, 401, 0, false, false, 0, "of more than four times the memory nothing is told, and the change before is overtaken"},
-                {100, 49, 0, false, false, 0, "nor of less than half of it"},
+                {100, 801, 0, false, false, 0, "of more than eight times the memory nothing is told, and the change before is overtaken"},
+                {100, 12, 0, false, false, 0, "nor of less than an eighth of it"},
+                {100, 25, 0, false, true, 0.2, "a quarter of it has a prediction"},
                 {64, 64, 3, false, true, 0.03, "a policy is told by its miniature"},
                 {64, 128, 3, false, false, 0, "of both at once nothing is"},
                 {64, 128, 0, true, false, 0, "nor while the sample has not enough"}};
@@ -126,26 +127,26 @@ TEST(test_a_small_sample_reports_its_lack) {
     struct share_classes k;
     struct shadow *s = sample_of(64, 0, &k);
     struct prediction t;
-    prediction_make(s, 0.5, 0.5, &t);
+    prediction_make(s, &k, 64.0 * MIB, 0.5, 0.5, &t);
     is_str(t.lacks, "0 of 4 quarters of a turnover were seen", "no window");
     for (unsigned i = 0; i < PREDICTION_WINDOWS_MIN; i++) {
         shadow_window_end(s, no_hits);
     }
-    prediction_make(s, 0.5, 0.5, &t);
+    prediction_make(s, &k, 64.0 * MIB, 0.5, 0.5, &t);
     is_str(t.lacks, "0 of 1000 sampled reads were seen", "no read");
     read_keys(s, 10);
-    prediction_make(s, 0.5, 0.5, &t);
+    prediction_make(s, &k, 64.0 * MIB, 0.5, 0.5, &t);
     ok(!t.enough && strcmp(t.lacks, "10 of 64 keys are in the sample") == 0, "few keys: %s", t.lacks);
     read_keys(s, 100);
-    prediction_make(s, 0.5, 0.5, &t);
+    prediction_make(s, &k, 64.0 * MIB, 0.5, 0.5, &t);
     ok(t.enough && t.lacks[0] == '\0', "then it has enough");
     shadow_forget_sizes(s);
-    prediction_make(s, 0.5, 0.5, &t);
+    prediction_make(s, &k, 64.0 * MIB, 0.5, 0.5, &t);
     ok(!t.enough, "and not when the cache is of another size");
     shadow_destroy(&s);
 }
 
-/* The half band of twice the memory. The miniature hits all but the first read of each key; the cache does as well, or misses every
+/* The half band of half the memory. The miniature hits all but the first read of each key; the cache does as well, or misses every
  * other read. */
 static double band_told(bool cache_misses_more) {
     struct share_classes k;
@@ -161,9 +162,9 @@ static double band_told(bool cache_misses_more) {
     for (unsigned i = 0; i < PREDICTION_WINDOWS_MIN; i++) {
         shadow_window_end(s, no_hits);
     }
-    prediction_make(s, 0.9, 0.9, &t);
+    prediction_make(s, &k, 64.0 * MIB, 0.9, 0.9, &t);
     shadow_destroy(&s);
-    return t.enough ? t.band[2] : -1;
+    return t.enough ? t.band[PREDICTION_HALF] : -1;
 }
 
 TEST(test_the_band_is_as_wide_as_the_miniature_is_off_today) {
@@ -187,15 +188,45 @@ static double half_band_told(unsigned others) {
     }
     shadow_window_end(s, no_hits);
     double today = 1 - KEYS / (double)READS; /* all but the first read of each key */
-    prediction_make(s, today, today, &t);
+    prediction_make(s, &k, (double)(PAGES * MIB), today, today, &t);
     shadow_destroy(&s);
-    return t.enough && t.hit_ratio[0] < 0.8 ? t.band[0] : -1;
+    return t.enough && t.hit_ratio[PREDICTION_HALF] < 0.8 ? t.band[PREDICTION_HALF] : -1;
 }
 
 TEST(test_the_band_of_half_the_memory_is_wider_where_classes_keep_pages) {
     double alone = half_band_told(0), beside = half_band_told(7);
     ok(alone > 0 && alone < 0.1, "where one class has all pages, half of them are half the memory: %.4f", alone);
     ok(beside > 2 * alone, "where others keep a page each, how much less is left may be reckoned wrong: %.4f", beside);
+}
+
+/* Half of the band of a prediction for so many times the memory, of a cache whose keys need four times its memory. Its LRU hits a quarter
+ * of the reads, its policy so many. */
+static double more_band_told(unsigned point, double hit_ratio) {
+    enum { PAGES = 8, KEYS = 335, ITEM_BYTES = 100000, READS = 40000, WINDOWS = 8 };
+    struct share_classes k;
+    struct shadow *s = sample_of(PAGES, 0, &k);
+    struct prediction t;
+    const double hits[CURVE_CLASSES] = {[3] = READS / 4.0 / WINDOWS};
+    for (uint64_t i = 0, x = 1; i < READS; i++) {
+        uint64_t key = tap_random(&x) % KEYS;
+        if (i % 4 != 0) {
+            read_key(s, key, 0, SAMPLE_MISS);
+        }
+        read_key(s, key, ITEM_BYTES, i % 4 != 0 ? SAMPLE_STORE : SAMPLE_HIT);
+        if (i % (READS / WINDOWS) == READS / WINDOWS - 1) {
+            shadow_window_end(s, hits);
+        }
+    }
+    prediction_make(s, &k, (double)(PAGES * MIB), hit_ratio, hit_ratio, &t);
+    shadow_destroy(&s);
+    return t.enough ? t.band[point] : -1;
+}
+
+TEST(test_the_band_of_more_memory_is_wider_where_the_policy_leads_the_lru) {
+    double even = more_band_told(PREDICTION_NOW + 1, 0.25), ahead = more_band_told(PREDICTION_NOW + 1, 0.5);
+    ok(even > 0 && ahead > 2 * even, "the lead with twice the memory may be reckoned wrong: %.3f, and without one %.3f", ahead, even);
+    double no_miss = more_band_told(PREDICTION_POINTS - 1, 0.5);
+    ok(no_miss > 0 && no_miss < even, "where no key is evicted neither policy leads: %.3f", no_miss);
 }
 
 int main(void) {

@@ -110,17 +110,15 @@ static struct shadow *run(const struct evict_policy *running, double rate, size_
 static void test_near_full_simulations(uint64_t seed) {
     enum { SAMPLES = 4 };
     const struct evict_policy *running = &evict_s3fifo;
-    double real = miss_ratio(running, 1, seed), error = 0, policy_missed[POLICIES] = {0}, size_missed[SHADOW_SIZES] = {0};
+    double real = miss_ratio(running, 1, seed), policy_missed[POLICIES] = {0}, half_missed = 0;
     for (salt = 0; salt < SAMPLES; salt++) {
         struct shadow *s = run(running, 0.2, 16 << 20, seed);
         for (unsigned i = 0; i < POLICIES; i++) {
             struct shadow_counts t = shadow_policy(s, i);
             policy_missed[i] += (1 - shadow_hit_ratio(&t, 1 - real)) / SAMPLES;
         }
-        for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-            struct shadow_counts t = shadow_size(s, i);
-            size_missed[i] += (1 - shadow_hit_ratio(&t, 1 - real)) / SAMPLES;
-        }
+        struct shadow_counts half = shadow_half(s);
+        half_missed += (1 - shadow_hit_ratio(&half, 1 - real)) / SAMPLES;
         if (salt == 0) {
             struct shadow_counts whole = shadow_policy(s, 0),
                                  in_class = shadow_class_policy(s, CLASS, 0);
@@ -136,12 +134,8 @@ static void test_near_full_simulations(uint64_t seed) {
         double truth = miss_ratio(evict_policies[i], 1, seed);
         ok(fabs(policy_missed[i] - truth) <= 0.02, "%s: predicted to miss %.4f, misses %.4f", evict_policies[i]->name, policy_missed[i], truth);
     }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        double truth = miss_ratio(running, shadow_factor[i], seed);
-        error += fabs(size_missed[i] - truth) / SHADOW_SIZES;
-        ok(fabs(size_missed[i] - truth) <= 0.03, "%.1f times the memory: predicted to miss %.4f, misses %.4f", shadow_factor[i], size_missed[i], truth);
-    }
-    ok(error <= 0.02, "sizes are off by %.4f in the mean", error);
+    double truth = miss_ratio(running, 0.5, seed);
+    ok(fabs(half_missed - truth) <= 0.03, "half the memory: predicted to miss %.4f, misses %.4f", half_missed, truth);
 }
 
 TEST(test_own_is_the_measure) {
@@ -242,11 +236,11 @@ TEST(test_windows_count_alike_at_any_rate) {
     struct shadow *s = watching(&evict_lru, 100, 0);
     tell_misses(s, 8000, 300);
     shadow_window_end(s, no_hits);
-    struct shadow_counts before = shadow_size(s, SHADOW_SIZES - 1), policy = shadow_policy(s, 0),
+    struct shadow_counts before = shadow_half(s), policy = shadow_policy(s, 0),
                          in_class = shadow_class_policy(s, CLASS, 0);
     set(s, 100 * ITEM_BYTES, 0, &evict_lru, sample_hash_below(0.125));
-    struct shadow_counts after = shadow_size(s, SHADOW_SIZES - 1);
-    ok(before.better > 0 && fabs(after.reads - before.reads / 8) < 1 && fabs(after.better - before.better / 8) < 1,
+    struct shadow_counts after = shadow_half(s);
+    ok(before.reads > 0 && fabs(after.reads - before.reads / 8) < 1 && fabs(after.own_misses - before.own_misses / 8) < 1,
        "at an eighth of the rate %.0f reads count as %.0f would, had it been so from the start", before.reads, after.reads);
     ok(fabs(shadow_policy(s, 0).own_misses - policy.own_misses / 8) < 1 && fabs(shadow_class_policy(s, CLASS, 0).reads - in_class.reads / 8) < 1,
        "likewise for policies, and by class");
@@ -270,7 +264,7 @@ TEST(test_a_class_apart_counts_as_at_present) {
         }
     }
     shadow_window_end(s, no_hits);
-    struct shadow_counts half = shadow_size(s, 0);
+    struct shadow_counts half = shadow_half(s);
     is(shadow_fill(s).nodes, 0, "its items take no memory from others");
     ok(half.better <= 0 && half.worse <= 0 && half.reads > 0 && fabs(half.own_misses - half.reads / 2) < 1, "its reads hit and miss as in the cache, at any size");
     shadow_destroy(&s);
@@ -298,12 +292,12 @@ TEST(test_another_tuning_is_counted_anew) {
     set(s, 100 * ITEM_BYTES, 0, &evict_s3fifo, UINT32_MAX);
     tell_misses(s, 600, 150);
     shadow_window_end(s, no_hits);
-    ok(shadow_policy(s, 0).reads > 0 && shadow_size(s, 1).reads > 0, "reads are counted");
+    ok(shadow_policy(s, 0).reads > 0 && shadow_half(s).reads > 0, "reads are counted");
     ok(!shadow_note_tuning(s) && shadow_policy(s, 0).reads > 0, "and kept while the tuning is the same");
     own.promote_hits = 1;
     ok(shadow_note_tuning(s), "a change of the tuning is noted");
     struct shadow_counts policy = shadow_policy(s, 0), rising = shadow_rising(s, 0),
-                         size = shadow_size(s, 1);
+                         size = shadow_half(s);
     ok(policy.reads <= 0 && rising.reads <= 0 && size.reads <= 0, "earlier counts are forgotten");
     ok(!shadow_note_tuning(s), "once");
     shadow_destroy(&s);
@@ -322,7 +316,7 @@ static void tell_mortal(struct shadow *s, uint64_t hash, bool hit, uint32_t expi
 
 /* One and a half times as many keys as the cache holds come in a round, each every 150 s: the LRU misses all, twice the memory misses none.
  * */
-static struct shadow_counts twice_the_memory_in_rounds(uint32_t ttl_s, bool touched) {
+static double hits_of_twice_the_memory_in_rounds(uint32_t ttl_s, bool touched) {
     enum { HELD = 100, ROUND = 150, ROUNDS = 6 };
     struct shadow *s = watching(&evict_lru, HELD, 0);
     for (uint32_t n = 0; n < ROUNDS * ROUND; n++) {
@@ -335,9 +329,9 @@ static struct shadow_counts twice_the_memory_in_rounds(uint32_t ttl_s, bool touc
         }
     }
     shadow_window_end(s, no_hits);
-    struct shadow_counts t = shadow_size(s, 1);
+    double hit_ratio = curve_hit_ratio(shadow_curve(s), CLASS, 2 * HELD * ITEM_BYTES);
     shadow_destroy(&s);
-    return t;
+    return hit_ratio;
 }
 
 TEST(test_more_memory_keeps_nothing_that_expires) {
@@ -352,8 +346,8 @@ TEST(test_more_memory_keeps_nothing_that_expires) {
                 {100, false, 0, 0, "but nothing of what expires before"},
                 {100, true, 0.8, 1, "unless a touch has it live longer"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct shadow_counts t = twice_the_memory_in_rounds(rows[i].ttl_s, rows[i].touched);
-        ok(t.reads > 0 && t.better >= rows[i].least * t.reads && t.better <= rows[i].most * t.reads, "%s: %.0f of %.0f reads", rows[i].claim, t.better, t.reads);
+        double hit_ratio = hits_of_twice_the_memory_in_rounds(rows[i].ttl_s, rows[i].touched);
+        ok(hit_ratio >= rows[i].least && hit_ratio <= rows[i].most, "%s: %.3f of the reads", rows[i].claim, hit_ratio);
     }
 }
 

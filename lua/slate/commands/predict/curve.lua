@@ -12,10 +12,10 @@ local POINTS_STEP <const> = 4 -- tables show each fourth of slated's 17 points, 
 
 -- Explains below the tables why three hit ratios of one server need not agree.
 local NOTE <const> = [[
-The server counts its hits lately itself, and those of x1 over about five turnovers of the cache. The other rows of that
-table come from miniature caches of %s; 19 of 20 are meant to come true within the band. The LRU model comes from the
-memory of the keys used between two reads of a sampled key, and from its expiry. Compare rows within a table, not across
-the two.
+The server counts its hits lately itself, and those of x1 over about five turnovers of the cache. Of the other rows of
+that table, less memory comes from miniature caches of %s; more memory comes from the curves of the classes and from the
+misses that more memory can save. 19 of 20 are meant to come true within the band. The LRU model comes from the memory
+of the keys used between two reads of a sampled key, and from its expiry. Compare rows within a table.
 ]]
 
 -- The way to a curve for the operator of a memcached.
@@ -139,7 +139,7 @@ local function draw(context, curve, class, path)
         curves = { { label = "LRU model", points = misses_of(curve.points, 1) } },
     }
     if #curve.sizes > 0 then
-        series.curves[2] = { label = ("%s, by miniatures"):format(curve.policy),
+        series.curves[2] = { label = ("%s, expected"):format(curve.policy),
             points = misses_of(curve.sizes, curve.bytes) }
     end
     local chart = require "slate.chart.draw"

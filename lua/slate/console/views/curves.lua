@@ -88,20 +88,19 @@ function M.draw_curve(grid, area, whole, own, id)
     draw_graph(grid, cells.area(area.y + 1, area.x, area.height - 1, area.width), curve)
 end
 
--- Draws the hit ratios of the cache itself, and of miniatures of its policy with other memory. They are no points of
--- the curve, which is the LRU's.
-local function draw_miniatures(grid, y, width, curve, policy)
+-- Draws the hit ratios of the cache itself, and those to expect with other memory. They are no points of the curve,
+-- which is the LRU's.
+local function draw_sizes(grid, y, width, curve, policy)
     local hit = {}
     for _, size in ipairs(curve.sizes) do
         hit[size[1]] = size[2]
     end
     if not hit[1] then
-        grid:text_fit(y, 0, width, cells.DIM,
-            "miniature caches of its policy with other memory: not compared yet")
+        grid:text_fit(y, 0, width, cells.DIM, "what its policy would hit with other memory: not known yet")
         return
     end
     grid:text_fit(y, 0, width, cells.PLAIN,
-        ("%s hit %s %% over 5 turnovers; its miniatures x0.5 %s, x2 %s, x4 %s"):format(policy or "its policy",
+        ("%s hit %s %% over 5 turnovers; expected at x0.5 %s, x2 %s, x4 %s"):format(policy or "its policy",
             figure.percent(hit[1]), figure.percent(hit[0.5]), figure.percent(hit[2]), figure.percent(hit[4])))
 end
 
@@ -233,7 +232,7 @@ function M.draw(frame, ui, grid, area)
         ui.curves.cursor)
     local y, rows = area.y + graph, area.height - graph
     if rows >= 8 then
-        draw_miniatures(grid, y, area.width, curve, whatif and whatif.totals.policy)
+        draw_sizes(grid, y, area.width, curve, whatif and whatif.totals.policy)
         local used = 1 + draw_answers(frame, grid, y + 1, area.width)
         draw_tables(frame, ui.curves, grid, cells.area(y + used, 0, rows - used, area.width))
     end
