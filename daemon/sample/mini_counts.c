@@ -8,6 +8,8 @@ void mini_counts_scale(struct mini_counts *t, double by) {
     t->own_misses *= by;
     t->better *= by;
     t->worse *= by;
+    t->older_lead *= by;
+    t->older_reads *= by;
     for (unsigned g = 0; g < MINI_COUNTS_GROUPS; g++) {
         t->lead[g] *= by;
     }
@@ -28,6 +30,8 @@ void mini_counts_add(struct mini_counts *past, const struct mini_counts *now, do
     past->own_misses += now->own_misses;
     past->better += now->better;
     past->worse += now->worse;
+    past->older_lead += past->better - past->worse;
+    past->older_reads += past->reads;
     for (unsigned g = 0; g < MINI_COUNTS_GROUPS; g++) {
         past->lead[g] += now->lead[g];
     }
@@ -60,6 +64,10 @@ double shadow_error(const struct shadow_counts *t, double real_hit_ratio) {
     return fmax(t->deviation, 1) * shadow_scale(t, real_hit_ratio);
 }
 
+double shadow_lag(const struct shadow_counts *t, double real_hit_ratio) {
+    return fabs(t->trend) * shadow_scale(t, real_hit_ratio);
+}
+
 /* The variance of better - worse, estimated from the differences between groups of keys; at least
  * the variance of independent reads. */
 static double mini_counts_variance(const struct mini_counts *t) {
@@ -72,8 +80,13 @@ static double mini_counts_variance(const struct mini_counts *t) {
 }
 
 struct shadow_counts mini_counts_result(const struct mini_counts *t) {
-    return (struct shadow_counts){t->reads, t->own_misses, t->better, t->worse,
-                                  sqrt(mini_counts_variance(t))};
+    double before = t->older_reads > 0 ? t->older_lead / t->older_reads * t->reads : 0;
+    return (struct shadow_counts){t->reads,
+                                  t->own_misses,
+                                  t->better,
+                                  t->worse,
+                                  sqrt(mini_counts_variance(t)),
+                                  t->better - t->worse - before};
 }
 
 struct shadow_counts mini_class_counts_result(const struct mini_class_counts *k, unsigned policy) {

@@ -10,6 +10,8 @@ struct shadow_counts {
     double reads, own_misses, better, worse;
     /* standard deviation of better less worse, as other samples of the keys would give it */
     double deviation;
+    /* better less worse, less what the mean of earlier times would have it */
+    double trend;
 };
 /* How much of the hit ratio a sampled read stands for, given today's real one. */
 double shadow_scale(const struct shadow_counts *, double real_hit_ratio);
@@ -17,6 +19,8 @@ double shadow_scale(const struct shadow_counts *, double real_hit_ratio);
 double shadow_hit_ratio(const struct shadow_counts *, double real_hit_ratio);
 /* The standard error of shadow_hit_ratio, as far as it comes from the sample of the keys. */
 double shadow_error(const struct shadow_counts *, double real_hit_ratio);
+/* How far shadow_hit_ratio lags behind a difference that grows or shrinks evenly. */
+double shadow_lag(const struct shadow_counts *, double real_hit_ratio);
 
 /* The keys are divided into so many groups by their hash. The error of the sum follows from the
  * differences between groups: a hot key causes many of the reads at which two policies differ, and
@@ -25,6 +29,9 @@ enum { MINI_COUNTS_GROUPS = 16 };
 struct mini_counts {
     double reads, own_misses, better, worse;
     double lead[MINI_COUNTS_GROUPS]; /* better less worse */
+    /* Sums of better less worse, and of reads, as of the end of each window: the mean of the means,
+     * which is older (R. G. Brown, Smoothing, Forecasting and Prediction, 1963). */
+    double older_lead, older_reads;
 };
 /* Floats, since there is one for each class. */
 struct mini_class_counts {

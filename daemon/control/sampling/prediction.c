@@ -12,9 +12,9 @@ const double prediction_factor[PREDICTION_POINTS] = {0.125, 0.25, 0.5, 1, 2, 4, 
 
 /* --- predictions --- */
 
-double prediction_band(double deviation, double model_error, double size_error) {
+double prediction_band(double deviation, double model_error, double apart_error) {
     return BAND_DEVIATIONS *
-           sqrt(deviation * deviation + model_error * model_error + size_error * size_error);
+           sqrt(deviation * deviation + model_error * model_error + apart_error * apart_error);
 }
 
 /* A miniature has no classes, no partitions and no page moves. The cache's own hits are sampled,
@@ -92,7 +92,8 @@ static void prediction_print_lack(struct prediction *t, double reads, uint32_t k
 
 double prediction_policy_band(const struct shadow *s, const struct shadow_counts *k,
                               double lately) {
-    return prediction_band(shadow_error(k, lately), prediction_model_error(s, lately), 0);
+    return prediction_band(shadow_error(k, lately), prediction_model_error(s, lately),
+                           shadow_lag(k, lately));
 }
 
 static void prediction_fill_policies(const struct shadow *s, double lately, struct prediction *t) {

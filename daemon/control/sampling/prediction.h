@@ -42,8 +42,8 @@ struct prediction {
 void prediction_make(const struct shadow *, const struct share_classes *, double cache_bytes,
                      double lately, double longer, struct prediction *);
 /* Half the width of a band, from three standard errors: of the sample, of the miniatures themselves
- * and of the size which a miniature stands for. */
-double prediction_band(double deviation, double model_error, double size_error);
+ * and of the size or the time that a miniature is apart from. */
+double prediction_band(double deviation, double model_error, double apart_error);
 /* The same for the difference of a policy (shadow_policy) from today's. */
 double prediction_policy_band(const struct shadow *, const struct shadow_counts *, double lately);
 

@@ -199,6 +199,16 @@ TEST(test_the_band_of_half_the_memory_is_wider_where_classes_keep_pages) {
     ok(beside > 2 * alone, "where others keep a page each, how much less is left may be reckoned wrong: %.4f", beside);
 }
 
+TEST(test_the_band_of_a_policy_is_as_wide_as_its_mean_lags) {
+    struct share_classes k;
+    struct shadow *s = sample_of(64, 0, &k);
+    struct shadow_counts t = {.reads = 10000, .own_misses = 5000, .better = 1000, .deviation = 100, .trend = -300};
+    ok(prediction_policy_band(s, &t, 0.5) > 1.96 * 0.03, "a lead that shrinks: %.4f", prediction_policy_band(s, &t, 0.5));
+    t.trend = 0;
+    ok(prediction_policy_band(s, &t, 0.5) < 1.96 * 0.03, "one that stays: %.4f", prediction_policy_band(s, &t, 0.5));
+    shadow_destroy(&s);
+}
+
 /* Half of the band of a prediction for so many times the memory, of a cache whose keys need four times its memory. Its LRU hits a quarter
  * of the reads, its policy so many. */
 static double more_band_told(unsigned point, double hit_ratio) {

@@ -247,6 +247,28 @@ TEST(test_windows_count_alike_at_any_rate) {
     shadow_destroy(&s);
 }
 
+/* Another policy hits so many more of a thousand reads than today's, and in each window so many more again. */
+static void add_windows(struct mini_counts *past, unsigned count, double lead, double growth) {
+    for (unsigned i = 0; i < count; i++) {
+        const struct mini_counts now = {.reads = 1000, .own_misses = 500, .better = lead + i * growth};
+        mini_counts_add(past, &now, SHADOW_FADE);
+    }
+}
+
+TEST(test_a_lead_that_grows_evenly_is_ahead_of_its_mean_by_the_lag) {
+    struct mini_counts past = {0};
+    add_windows(&past, 30, 0, 10);
+    struct shadow_counts grown = mini_counts_result(&past);
+    double behind = 0.5 + 0.29 - shadow_hit_ratio(&grown, 0.5);
+    ok(behind > 0.02 && fabs(shadow_lag(&grown, 0.5) - behind) < 0.001, "the mean is %.4f behind the last window: %.4f", behind, shadow_lag(&grown, 0.5));
+    mini_counts_scale(&past, 0.125);
+    struct shadow_counts fewer = mini_counts_result(&past);
+    ok(fabs(shadow_lag(&fewer, 0.5) - behind) < 0.001, "at any rate: %.4f", shadow_lag(&fewer, 0.5));
+    add_windows(&past, 30, 290, 0);
+    struct shadow_counts even = mini_counts_result(&past);
+    ok(shadow_lag(&even, 0.5) < 0.001, "but not once the lead stays: %.4f", shadow_lag(&even, 0.5));
+}
+
 /* A hundredth of the keys says nothing about a class with ten items. */
 TEST(test_a_class_apart_counts_as_at_present) {
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
