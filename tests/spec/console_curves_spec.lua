@@ -26,8 +26,8 @@ describe("the view of curves", function()
     end)
 
     it("has the miss ratio of now, called a model, and a scale around it", function()
-        shows(drawn(answered()), "LRU model of the whole cache: miss 25.1 % at 64 MiB", "  56.9 ██▇", "^now 64M",
-            "^128M",
+        shows(drawn(answered()), "LRU model of the whole cache: miss 25.1 % at 64 MiB", "  56.9 ██▇", "^now 64 MiB",
+            "^128 MiB",
             "s3fifo hit 77.4 % over 5 turnovers; expected at x0.5 76.7, x2 84.3, x4 94.3")
     end)
 

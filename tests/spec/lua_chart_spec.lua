@@ -163,7 +163,7 @@ describe("the chart", function()
     end)
 
     it("lines are shaded between the least and the most of their points", function()
-        local figure = chart.curves({ title = "t", x_label = "x", y_label = "y", tic = tostring, curves = {
+        local figure = chart.curves({ title = "t", x_label = "x", y_label = "y", curves = {
             { label = "a", points = { { 1, 0.5, 0.4, 0.625 }, { 2, 0.25 } } },
             { label = "b", points = { { 1, 0.1 } } } } })
         local script = gnuplot.script(figure, { terminal = "svg", output = "x" })
@@ -171,6 +171,21 @@ describe("the chart", function()
         assert.equal(1, select(2, script:gsub("using 1:3:4 with filledcurves", "")))
         assert.equal(0.625 * 1.05, figure.panels[1].y.max)
         assert.equal(1, select(2, require("slate.chart.html_panels").page(figure):gsub(' shade" d="M', "")))
+    end)
+
+    it("bytes on an axis have their unit, and other sizes have none", function()
+        local series = { title = "t", x_label = "memory", y_label = "y", in_bytes = true,
+            curves = { { points = { { 1 << 26, 0.5 }, { 1 << 30, 0.25 } } } } }
+        assert.same({ { 1 << 26, "64 MiB" }, { 1 << 30, "1 GiB" } }, chart.curves(series).panels[1].x.ticks)
+        series.in_bytes = false
+        assert.equal("67.1M", chart.curves(series).panels[1].x.ticks[1][2])
+        local sizes = require("slate.chart.kinds.sizes").figure(list, { source = "sizehist",
+            sizes = { { bytes = 96, items = 10 }, { bytes = 5000, items = 1 } } })
+        local html = require("slate.chart.html_panels").page(sizes)
+        for _, words in ipairs({ ">256 B<", ">4 KiB<", " B to [%d.]+ B: 10 items" }) do
+            assert.truthy(html:find(words), words)
+        end
+        assert.truthy(require("slate.chart.text").draw(sizes, { width = 80, height = 24 }):find("256 B", 1, true))
     end)
 
     it("sizes counts every item once, from a histogram where there is one", function()

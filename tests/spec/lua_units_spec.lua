@@ -37,6 +37,17 @@ describe("units", function()
         assert.equal("<0.1", units.share(0.0001))
     end)
 
+    it("writes bytes without a unit in the columns of slatetop alone", function()
+        local pipe = assert(io.popen([[grep -rlE 'units\.bytes\b' lua/slate]]))
+        assert.equal("lua/slate/console/figure.lua\n", pipe:read("a"))
+        pipe:close()
+    end)
+
+    it("writes the size of a chunk exactly", function()
+        assert.same({ "96", "11104", "1048576", "-" }, { units.chunk(96), units.chunk(11104), units.chunk(1 << 20),
+            units.chunk(nil) })
+    end)
+
     it("writes a dash for an unknown figure, never a zero", function()
         for _, show in ipairs({ units.bytes, units.count, units.rate, units.percent, units.share, units.age }) do
             assert.equal("-", show(nil))

@@ -108,13 +108,14 @@ describe("slatectl curve", function()
         local code, out, err = run(TOLD)
         assert.equal(0, code, err)
         for _, pattern in ipairs({
-            "memory +64M\n", "sampled +12034 reads; 2270 keys, 0%.480%% of all\n", "hits lately +72%.01%%, counted\n",
+            "memory +64 MiB\n", "sampled +12034 reads; 2270 keys, 0%.480%% of all\n",
+            "hits lately +72%.01%%, counted\n",
             "first reads +10%.0 of 28%.0 points of misses are first reads: no memory brings them\n",
             "predictions +1 of 2 earlier ones came true within the band %(19 of 20 expected%)\n",
             "\nTIMES +MEMORY +HITS, S3FIFO +95%% BAND +POINTS\n",
-            "\nx0%.5 +32M +63%.10%% +61%.02 to 65%.18%% +%-8%.19\n", "\nx1 +64M +71%.29%% +counted *\n",
-            "\nx2 +128M +79%.00%% +77%.00 to 81%.00%% +%+7%.71\n",
-            "\nx4 +256M +99%.00%% +95%.00 to 100%.00%% +%+27%.71\n",
+            "\nx0%.5 +32 MiB +63%.10%% +61%.02 to 65%.18%% +%-8%.19\n", "\nx1 +64 MiB +71%.29%% +counted *\n",
+            "\nx2 +128 MiB +79%.00%% +77%.00 to 81%.00%% +%+7%.71\n",
+            "\nx4 +256 MiB +99%.00%% +95%.00 to 100%.00%% +%+27%.71\n",
         }) do
             assert.truthy(out:find(pattern), pattern .. "\n" .. out)
         end
@@ -122,14 +123,14 @@ describe("slatectl curve", function()
         out = select(2, run((TOLD:gsub("predictions 2", "predictions 0"):gsub("within 1", "within 0"))))
         assert.truthy(out:find("\npredictions +none compared yet: that takes a change of the memory or "), out)
         out = select(2, run((TOLD:gsub("STAT [%w.]*band.-\n", ""):gsub("STAT predictions.-\n", ""))))
-        assert.truthy(out:find("\nx2 +128M +79%.00%% +%- +%+7%.71\n") and not out:find("predictions", 1, true), out)
+        assert.truthy(out:find("\nx2 +128 MiB +79%.00%% +%- +%+7%.71\n") and not out:find("predictions", 1, true), out)
     end)
 
     it("says why more memory brings nothing: the cache is not full yet", function()
         local why = "\nthe cache is not full yet, it has 64 MiB of 128 MiB: more memory would bring nothing\n"
         local unfilled = "STAT limit_maxbytes 134217728\r\nSTAT evictions 0"
         local _, out = run(TOLD, "", unfilled)
-        assert.truthy(out:find("memory +64M of 128M\n") and out:find(why, 1, true), out)
+        assert.truthy(out:find("memory +64 MiB of 128 MiB\n") and out:find(why, 1, true), out)
         _, out = run(TOLD, "--json", unfilled)
         assert.same({ 134217728, false }, { dkjson.decode(out).bytes_limit, dkjson.decode(out).full })
         for name in pairs(dkjson.decode(out)) do assert.is_nil(name:find("[.:]"), name) end

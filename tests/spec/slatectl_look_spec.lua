@@ -176,7 +176,7 @@ for _, kind in ipairs(server.both()) do
             local found = document("fit 600000 2000000")
             assert.same({ "chain", "refused" }, { found.values[1].fits, found.values[2].fits })
             local text = ctl.succeed("fit 100 600000 2000000 --interval 20ms")
-            assert.truthy(text:find("chained: over any chunk\n.*over item_size_max, 1M\n"), text)
+            assert.truthy(text:find("chained: over any chunk\n.*over item_size_max, 1 MiB\n"), text)
             for line in text:gmatch("[^\n]+") do assert.is_true(#line <= 80, line) end
             assert.same({ 64, 64 }, { (ctl.run("fit")), (ctl.run("fit 12k")) })
         end)

@@ -22,8 +22,8 @@ local function short(value, whole_from)
     return (text:gsub("%.0$", ""))
 end
 
---- Bytes in binary units: 96 -> "96", 1184 -> "1184", 67108864 -> "64M".
--- Chunk sizes are kept exact up to 9999. Absent (nil) is "-". Six characters at most.
+--- Bytes for a column of six characters, as slatetop has them: 96 -> "96", 1184 -> "1184", 67108864 -> "64M". Absent
+-- (nil) is "-". All other texts have M.bytes_in_words.
 function M.bytes(n)
     if not n then
         return "-"
@@ -36,10 +36,15 @@ function M.bytes(n)
     return short(value, BYTES_WHOLE_FROM) .. unit
 end
 
---- Bytes in running text, where a count may stand beside them: "96 B", "616 KiB", "57.1 MiB".
+--- Bytes: "96 B", "616 KiB", "57.1 MiB". Absent (nil) is "-".
 function M.bytes_in_words(n)
     local value, unit = scaled(n or 0, 1024, 1023.5)
     return not n and "-" or ("%s %s"):format(short(value, BYTES_WHOLE_FROM), unit == "" and "B" or unit .. "iB")
+end
+
+--- The size of a chunk, which is exact everywhere: "1184", "11104". Absent (nil) is "-".
+function M.chunk(bytes)
+    return bytes and ("%.0f"):format(bytes) or "-"
 end
 
 --- A whole number with its noun: plural(1, "page") is "1 page", plural(2, "class", "classes") "2 classes".

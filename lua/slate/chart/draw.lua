@@ -2,7 +2,7 @@
 --- Charts: figures, drawn with gnuplot as a picture, without gnuplot as text.
 --
 -- A figure is { title, note, panels, columns }: one or more panels, below each other or in columns. A panel has a kind,
--- axes x and y { label, min, max, log, ticks = list of { value, text } }, and the fields of its kind:
+-- axes x and y { label, min, max, log, in_bytes, ticks = list of { value, text } }, and the fields of its kind:
 --
 --     stack      at (x of each sample), gaps, series of { label, values, grey, colour }: areas of steps, from 0 up
 --     lines      series of { label, points = list of { x, y or false, least, most } }; points = true marks each; the
@@ -15,7 +15,7 @@
 local failure = require "slate.base.failure"
 local gnuplot = require "slate.chart.gnuplot"
 local shell = require "slate.base.shell"
-local trimmed = require("slate.base.units").trimmed
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -51,7 +51,7 @@ function M.run(script, program)
         return nil, "pictures need gnuplot, which is not installed (Debian: apt install gnuplot-nox); "
             .. "charts as text do not", "missing"
     end
-    local whole = trimmed(output)
+    local whole = units.trimmed(output)
     local reason = whole:match("line %d+: ([^\n]+)") or whole:match("^.*\n(.*)$") or whole
     reason = reason ~= "" and reason or "status " .. tostring(status)
     return nil, "gnuplot failed: " .. reason, "chart"
@@ -108,21 +108,22 @@ function M.terminal_for(path)
 end
 
 --- A figure of curves over a size, one for each name, in the given order.
--- series: { title, note, x_label, y_label, tic = function(x) -> text, curves = list of { label, points }, sizes = list
+-- series: { title, note, x_label, y_label, in_bytes (x is bytes), curves = list of { label, points }, sizes = list
 -- of the sizes with a tic (all that were tried), marks }. Points are marked: values between them are unknown.
 function M.curves(series)
     local least, most, ticks, seen = math.huge, 0, {}, {}
+    local words = series.in_bytes and units.bytes_in_words or units.count
     for _, curve in ipairs(series.curves) do
         for _, point in ipairs(curve.points) do
             least, most = math.min(least, point[1]), math.max(most, point[1])
             if not seen[point[1]] and not series.sizes then
                 seen[point[1]] = true
-                ticks[#ticks + 1] = { point[1], series.tic(point[1]) }
+                ticks[#ticks + 1] = { point[1], words(point[1]) }
             end
         end
     end
     for i, size in ipairs(series.sizes or {}) do
-        ticks[i] = { size, series.tic(size) }
+        ticks[i] = { size, words(size) }
     end
     table.sort(ticks, function(a, b) return a[1] < b[1] end)
     local far = most / math.max(least, 1e-300) >= 8 -- over a smaller range a linear axis shows more
@@ -135,8 +136,8 @@ function M.curves(series)
     return {
         title = series.title, note = series.note,
         panels = { { kind = "lines", points = true, series = series.curves, marks = series.marks,
-            x = { label = series.x_label, log = far, ticks = ticks, min = far and least / 1.08 or least,
-                max = far and most * 1.08 or math.max(most, least + 1) },
+            x = { label = series.x_label, log = far, ticks = ticks, in_bytes = series.in_bytes,
+                min = far and least / 1.08 or least, max = far and most * 1.08 or math.max(most, least + 1) },
             y = { label = series.y_label, min = 0, max = highest > 0 and highest * 1.05 or 1 } } },
     }
 end

@@ -135,21 +135,6 @@ local function add_limit(lines, limit)
     add(lines, "set yrange [0:%s<*]", number(limit.value * 1.08))
 end
 
--- Tics of a log axis at 1, 2 and 5 times powers of ten; over many decades at these powers alone.
-local function add_log_tics(lines, least, most)
-    local parts, factors = {}, most / least > 5000 and { 1 } or { 1, 2, 5 }
-    for power = math.floor(math.log(least, 10)), math.ceil(math.log(most, 10)) do
-        for _, factor in ipairs(factors) do
-            local value = factor * 10.0 ^ power
-            if value >= least and value <= most then
-                parts[#parts + 1] = ("%s %s"):format(quoted(in_thousands(value)), number(value))
-            end
-        end
-    end
-    add(lines, "set xrange [%s:%s]", number(least), number(most))
-    add(lines, "set xtics (%s) nomirror out", table.concat(parts, ", "))
-end
-
 -- kinds: each adds blocks and returns the parts of the plot command --------------------------------
 
 local kinds = {}
@@ -219,7 +204,7 @@ function kinds.histogram(lines, panel, name, pixels)
         rows[i] = ("%s %s %s"):format(number(bar[1]), number(bar[2]), number(bar[3]))
     end
     add(lines, "set yrange [0:%s]", number(highest * 1.05))
-    add_log_tics(lines, panel.bars[1][1] / 1.2, panel.bars[#panel.bars][2] * 1.2)
+    add(lines, "set xrange [%s:%s]", number(panel.bars[1][1] / 1.2), number(panel.bars[#panel.bars][2] * 1.2))
     for _, limit in ipairs(panel.limits) do
         if limit >= panel.bars[1][1] / 1.2 and limit <= panel.bars[#panel.bars][2] * 1.2 then
             add(lines,

@@ -7,6 +7,7 @@
 local extent = require "slate.chart.extent"
 local gnuplot = require "slate.chart.gnuplot"
 local html = require "slate.chart.html"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -73,19 +74,8 @@ local function even_ticks(axis, most)
     return list
 end
 
--- Powers of ten, or of two if those of ten are too few.
-local function log_ticks(axis)
-    local list = {}
-    local base = axis.max / axis.min >= 100 and 10 or 2
-    for power = math.ceil(math.log(axis.min, base) - 1e-9), math.floor(math.log(axis.max, base) + 1e-9) do
-        list[#list + 1] = { base ^ power, M.number(base ^ power) }
-    end
-    return list
-end
-
 local function x_ticks(axis)
-    return axis.ticks or axis.start_s and clock_ticks(axis) or axis.log and log_ticks(axis)
-        or even_ticks(axis, MOST_X_TICKS)
+    return axis.ticks or axis.start_s and clock_ticks(axis) or even_ticks(axis, MOST_X_TICKS)
 end
 
 local function add_x_ticks(parts, axis)
@@ -141,6 +131,7 @@ local function values_of(panel, series, about)
         data.start_s, data.span_s = axis.start_s, axis.max * axis.unit_s
     else
         data.label, data.log, data.min, data.max = html.clean(axis.label), axis.log or false, axis.min, axis.max
+        data.in_bytes = axis.in_bytes
     end
     return ('<script type="application/json" class="values">%s</script>'):format(html.json(data))
 end
@@ -303,15 +294,16 @@ end
 
 function kinds.histogram(panel, figure)
     local bars = panel.bars
-    panel.x = { label = panel.x.label, log = true, min = bars[1][1] / 1.1, max = bars[#bars][2] * 1.1 }
+    panel.x = { label = panel.x.label, log = true, ticks = panel.x.ticks, min = bars[1][1] / 1.1,
+        max = bars[#bars][2] * 1.1 }
     panel.y = with_top(panel.y, extent.highest_bar(panel))
     local shapes, edges = {}, {}
     for _, bar in ipairs(bars) do
         local from, to = SIDE * fraction(panel.x, bar[1]), SIDE * fraction(panel.x, bar[2])
         local height = SIDE * fraction(panel.y, bar[3])
         add(shapes, '<rect class="c5" x="%.1f" y="%.1f" width="%.1f" height="%.1f" data-tip="%s"/>', from,
-            SIDE - height, math.max(to - from - 2, 1), height, escape(("%s to %s bytes: %s %s"):format(M.number(bar[1]),
-                M.number(bar[2]), M.number(bar[3]), panel.y.label)))
+            SIDE - height, math.max(to - from - 2, 1), height, escape(("%s to %s: %s %s"):format(
+                units.bytes_in_words(bar[1]), units.bytes_in_words(bar[2]), M.number(bar[3]), panel.y.label)))
     end
     for _, limit in ipairs(panel.limits) do
         if limit >= panel.x.min and limit <= panel.x.max then

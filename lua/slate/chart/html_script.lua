@@ -52,6 +52,12 @@ local SCRIPT <const> = [[
     while (Math.abs(value) >= 10000 && i < 4) { value /= 1000; i++; }
     return String(Number(value.toPrecision(4))) + steps[i];
   }
+  /* Bytes, as the ticks of an axis have them. */
+  function bytes(value) {
+    var steps = ["B", "KiB", "MiB", "GiB", "TiB"], i = 0;
+    while (value >= 1023.5 && i < 4) { value /= 1024; i++; }
+    return String(Number(value.toFixed(value < 999.95 ? 1 : 0))) + " " + steps[i];
+  }
   /* What stands at a position from 0 to 1: the last point before it, or for curves of points the nearest. */
   function at(xs, x, nearest) {
     var low = 0, high = xs.length - 1, middle;
@@ -66,7 +72,7 @@ local SCRIPT <const> = [[
       return new Date((data.start_s + x * data.span_s) * 1000).toISOString().substr(11, 8) + " UTC";
     }
     var value = data.log ? data.min * Math.pow(data.max / data.min, x) : data.min + x * (data.max - data.min);
-    return data.label + ": " + number(value);
+    return data.label + ": " + (data.in_bytes ? bytes : number)(value);
   }
   function tell(plot, x, pointer_x, pointer_y) {
     var data = plot.slate_values, cross = document.createElement("div"), first = data.series[0], sum = 0;

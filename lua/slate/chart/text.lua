@@ -101,17 +101,7 @@ local function x_ticks(x, width)
     if x.ticks then
         return x.ticks
     end
-    local ticks = {}
-    if x.log then
-        for exponent = math.ceil(math.log(x.min, 10) - 1e-9), math.floor(math.log(x.max, 10) + 1e-9) do
-            ticks[#ticks + 1] = { 10.0 ^ exponent, short(10.0 ^ exponent) }
-        end
-        if #ticks < 2 then
-            ticks = { { x.min, short(x.min) }, { x.max, short(x.max) } }
-        end
-        return ticks
-    end
-    local step = tic_step(x.max, math.max(2, width // 12))
+    local ticks, step = {}, tic_step(x.max, math.max(2, width // 12))
     for i = 0, math.floor(x.max / step + 1e-9) do
         ticks[#ticks + 1] = { i * step, short(i * step) }
     end
@@ -242,7 +232,7 @@ end
 
 function kinds.histogram(page, panel, top, height)
     local bars = panel.bars
-    local x = { label = panel.x.label, log = true, min = bars[1][1], max = bars[#bars][2] }
+    local x = { label = panel.x.label, log = true, ticks = panel.x.ticks, min = bars[1][1], max = bars[#bars][2] }
     local y = { min = 0, max = math.max(extent.highest_bar(panel), 1) }
     local plane = with_axes(page, { x = x, y = panel.y }, top, height, y)
     for _, bar in ipairs(bars) do

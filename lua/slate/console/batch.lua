@@ -29,8 +29,8 @@ local function overview(model)
             (i % METRICS_A_LINE == 0 or i == #metrics) and "\n" or "   ")
     end
     local general = now.general
-    lines[#lines + 1] = ("memory             %7s of %s, %s items, %s pages in the pool\n"):format(
-        figure.bytes(server_facts.item_bytes(now)), figure.bytes(general.limit_maxbytes),
+    lines[#lines + 1] = ("memory             %s of %s, %s items, %s pages in the pool\n"):format(
+        units.bytes_in_words(server_facts.item_bytes(now)), units.bytes_in_words(general.limit_maxbytes),
         figure.count(general.curr_items), figure.count(general.slab_global_page_pool))
     return table.concat(lines)
 end

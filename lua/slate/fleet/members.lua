@@ -154,8 +154,8 @@ local function row_of(one)
     end
     local over = starving.held_over(one.now, one.before)
     if over and over.is_much then
-        row.notes[#row.notes + 1] = ("holds %s of %s"):format(units.bytes(over.held_bytes),
-            units.bytes(over.limit_bytes))
+        row.notes[#row.notes + 1] = ("holds %s of %s"):format(units.bytes_in_words(over.held_bytes),
+            units.bytes_in_words(over.limit_bytes))
         row.badness = row.badness + OVER_LIMIT
     end
     if proxy.is_one(one.now) then

@@ -26,7 +26,7 @@ end
 -- `slatectl advise memory --price-per-gb P --price-per-miss Q`: the size that costs least.
 
 local function row_of(name, one)
-    return { name, units.bytes(one.bytes), units.percent(one.hit_ratio, 2), money.words(one.cost_of_memory),
+    return { name, units.bytes_in_words(one.bytes), units.percent(one.hit_ratio, 2), money.words(one.cost_of_memory),
         money.words(one.cost_of_misses), money.words(one.cost) }
 end
 
@@ -47,8 +47,9 @@ local function text_of(now, best, load)
         return ("leave the memory as it is: it costs %s a month, and no other size is surely cheaper")
             :format(money.words(now.cost))
     end
-    return ("%s would cost %s a month, %s less than now%s%s"):format(units.bytes(best.bytes), money.words(best.cost),
-        money.words(now.cost - best.cost), best.at_end and "; the curve ends there, and more may cost less still" or "",
+    return ("%s would cost %s a month, %s less than now%s%s"):format(units.bytes_in_words(best.bytes),
+        money.words(best.cost), money.words(now.cost - best.cost),
+        best.at_end and "; the curve ends there, and more may cost less still" or "",
         ":")
 end
 
@@ -62,7 +63,7 @@ local function by_price(context, client, options, curve)
     local load = { reads_per_s = reads_per_s, price_per_gb = options.price_per_gb,
         price_per_miss = options.price_per_miss }
     local now, best = money.cost(points, load, curve.bytes), money.cheapest(points, load, curve)
-    local least, most = units.bytes(best.least_bytes), units.bytes(best.most_bytes)
+    local least, most = units.bytes_in_words(best.least_bytes), units.bytes_in_words(best.most_bytes)
     local is_worth_it = reads_per_s > 0 and (now.bytes < best.least_bytes or now.bytes > best.most_bytes)
     return {
         facts = {
@@ -131,7 +132,8 @@ local function memory_without_curve(context, client, options)
     local evicted = general.evictions
     return {
         facts = {
-            { "memory", ("%s of %s in use"):format(units.bytes(general.bytes), units.bytes(general.limit_maxbytes)) },
+            { "memory", ("%s of %s in use"):format(units.bytes_in_words(general.bytes),
+                units.bytes_in_words(general.limit_maxbytes)) },
             { "evictions", evicted and ("%s since the start, %s/s now"):format(units.count(evicted),
                 units.rate(rates and rates.general.evictions_per_s)) or "not reported" },
         },
@@ -165,7 +167,7 @@ local function for_target(percent, target, most)
         return ("%g %% of hits are out of reach: the most memory that the curve covers brings %s"):format(percent,
             units.percent(most, 2))
     end
-    return ("%g %% of hits need about %s:"):format(percent, units.bytes(target)), set_memory(target)
+    return ("%g %% of hits need about %s:"):format(percent, units.bytes_in_words(target)), set_memory(target)
 end
 
 --- How much memory is worth having, by slate.judge.relief. Never more while a class starves: other classes have the
@@ -193,8 +195,8 @@ function M.memory(context, client, options)
     local judged = relief.memory(curve, about)
     local advice = {
         facts = {
-            { "memory", units.bytes(bytes) .. (curve.used_bytes < bytes
-                and (", %s of it in use"):format(units.bytes(curve.used_bytes)) or "") },
+            { "memory", units.bytes_in_words(bytes) .. (curve.used_bytes < bytes
+                and (", %s of it in use"):format(units.bytes_in_words(curve.used_bytes)) or "") },
             { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
                 or "not known yet" },
             { "twice of it", gain_in_words(curve, 2, here) },

@@ -145,7 +145,8 @@ local function options_of(settings, sizes)
 end
 
 local function row_of(name, what, judged)
-    return { name, judged.classes, units.percent(judged.waste_ratio, 1), units.bytes(judged.taken_bytes), what }
+    return { name, judged.classes, units.percent(judged.waste_ratio, 1), units.bytes_in_words(judged.taken_bytes),
+        what }
 end
 
 -- The commands for these sizes. order: the argument of `slatectl geometry` by which slated makes them.
@@ -195,8 +196,8 @@ local function sizes_text_of(now, judged, best, factor, factor_judged, by_itself
         return "leave the chunk sizes as they are: they are as good as the best ones" .. (by_itself and ""
             or ", which are")
     end
-    local words = ("other sizes would save %s of %s"):format(units.bytes(judged.taken_bytes - best.taken_bytes),
-        units.bytes(judged.taken_bytes))
+    local words = ("other sizes would save %s of %s"):format(
+        units.bytes_in_words(judged.taken_bytes - best.taken_bytes), units.bytes_in_words(judged.taken_bytes))
     if by_itself == "changes" then
         return words .. (": leave that to the server, which fits its sizes by itself (slab_geometry_auto) where it "
             .. "holds 2 % more items, and a page more")
@@ -206,7 +207,7 @@ local function sizes_text_of(now, judged, best, factor, factor_judged, by_itself
     end
     if judged.waste_ratio - factor_judged.waste_ratio >= limits.waste_gain_least_ratio then
         words = words .. (", -f %.2f alone %s"):format(factor,
-            units.bytes(judged.taken_bytes - factor_judged.taken_bytes))
+            units.bytes_in_words(judged.taken_bytes - factor_judged.taken_bytes))
     end
     return words .. (now.slated and "; slated changes them while it serves:" or "; memcached takes them at its start:")
 end
@@ -269,13 +270,13 @@ function M.sizes(context, client, options)
     local over = starving.held_over(now)
     local text = not by_itself and over and over.is_much and over.is_by_classes
         and ("%d classes keep a page each, which is more than the limit of %s: have fewer%s"):format(over.classes,
-            units.bytes(over.limit_bytes), now.slated and "; slated changes them while it serves:" or ":")
+            units.bytes_in_words(over.limit_bytes), now.slated and "; slated changes them while it serves:" or ":")
         or sizes_text_of(now, judged, best, factor, by_factor, by_itself)
     local unseen, unseen_most = fit.unseen_waste(histogram, fit.whole_sizes(best_sizes, chunk_max))
     return {
         facts = {
             { "items", ("%s, %s with their headers"):format(units.count(histogram.items),
-                units.bytes(histogram.item_bytes or histogram.bytes)) },
+                units.bytes_in_words(histogram.item_bytes or histogram.bytes)) },
             { "known from", histogram.source .. ": " .. histogram.why },
             { "other sizes", ("if item sizes change, the best sizes would waste %s on average, %s at most"):format(
                 units.percent(unseen), units.percent(unseen_most)) },

@@ -75,7 +75,8 @@ local function add_tiles(parts, story)
     add_tile(parts, "Sets a second", units.rate(f.whole.sets_per_s),
         ends(f.first.sets_per_s, f.last.sets_per_s, units.rate))
     add_tile(parts, "Items", units.count(f.items))
-    add_tile(parts, "Bytes of items", units.bytes(f.used_bytes), f.limit_bytes and "of " .. units.bytes(f.limit_bytes))
+    add_tile(parts, "Bytes of items", units.bytes_in_words(f.used_bytes),
+        f.limit_bytes and "of " .. units.bytes_in_words(f.limit_bytes))
     add_tile(parts, "Automove", story.automove and tostring(story.automove) or "unknown")
     add_tile(parts, "Connections", units.count(f.connections))
     add_tile(parts, "Up", units.age(f.uptime_s))
@@ -152,7 +153,7 @@ local function add_classes(parts, story)
         .. '<th title="how long an item stays before it is evicted">Life</th><th class="left">State</th></tr>\n'
     for _, class in ipairs(story.classes) do
         local moved = (class.pages or 0) - class.pages_before
-        add(parts, "<tr><td>%d</td><td>%s</td><td>%s</td>", class.id, escape(units.bytes(class.chunk_bytes)),
+        add(parts, "<tr><td>%d</td><td>%s</td><td>%s</td>", class.id, escape(units.chunk(class.chunk_bytes)),
             escape(moved == 0 and ("%d"):format(class.pages or 0) or ("%d → %d"):format(class.pages_before,
                 class.pages or 0)))
         share_cell(parts, class.page_share, 1, most)
@@ -251,7 +252,8 @@ local function add_fleet(parts, stories, figure)
             .. '<td>%s</td><td>%s</td><td>%s</td><td class="text%s">%s</td></tr>\n', i, escape(story.server),
             escape(percent(f.whole.hit_ratio)), escape(units.rate(f.whole.gets_per_s)),
             escape(units.rate(f.whole.sets_per_s)), escape(units.rate(f.whole.evictions_per_s)),
-            escape(units.count(f.items)), escape(units.bytes(f.used_bytes)), escape(units.bytes(f.limit_bytes)),
+            escape(units.count(f.items)), escape(units.bytes_in_words(f.used_bytes)),
+            escape(units.bytes_in_words(f.limit_bytes)),
             story.verdict.severity == "critical" and " bad"
                 or story.verdict.severity == "warning" and " warn" or "",
             escape(story.verdict.text))

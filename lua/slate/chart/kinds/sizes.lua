@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The sizes of items, with the limits of the classes.
 local time = require "slate.chart.kinds.time"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -78,6 +79,15 @@ local function bars_of(sizes, edges)
     return bars
 end
 
+-- Powers of four, and of two where these are few.
+local function ticks_of(bars)
+    local least, most, list = bars[1][1], bars[#bars][2], {}
+    for power = math.ceil(math.log(least, 2)), math.floor(math.log(most, 2)), most / least > 64 and 2 or 1 do
+        list[#list + 1] = { 2.0 ^ power, units.bytes_in_words(2.0 ^ power) }
+    end
+    return list
+end
+
 --- The figure, or nil and a message. histogram: of slate.facts.sizehist, or nil to use the mean size of each class.
 function M.figure(list, histogram)
     local last = list[#list]
@@ -86,14 +96,14 @@ function M.figure(list, histogram)
     if most == 0 then
         return nil, "there are no items, so there is nothing to draw"
     end
+    local bars = bars_of(sizes, edges_of(limits, least, most, histogram and BINS_A_DOUBLING or 0))
     return {
         title = time.title("Sizes of items", list),
         note = (histogram and "from stats " .. histogram.source
             or "of each class all items at their mean size: a recording has no more")
             .. "; lines: chunk sizes of classes that have pages",
-        panels = { { kind = "histogram", x = { label = "bytes of an item, header included", log = true },
-            y = { label = "items" }, limits = limits,
-            bars = bars_of(sizes, edges_of(limits, least, most, histogram and BINS_A_DOUBLING or 0)) } },
+        panels = { { kind = "histogram", x = { label = "size of an item, header included", log = true,
+            ticks = ticks_of(bars) }, y = { label = "items" }, limits = limits, bars = bars } },
     }
 end
 

@@ -41,7 +41,7 @@ local function set(context, parsed)
 end
 
 local function rows_of(seen)
-    local bytes, rate, percent = units.bytes, units.rate, units.percent
+    local bytes, rate, percent = units.bytes_in_words, units.rate, units.percent
     local pages = seen.pages and units.plural(seen.pages, "page") or "-"
     return {
         { "size", ("%s: %s of %s, %s free"):format(bytes(seen.limit_bytes), pages, bytes(seen.page_bytes),
@@ -72,13 +72,13 @@ local function out_text(context, document)
     context:out(context:pairs(rows_of(document.storage)), "\n")
     local rows = {}
     for i, bucket in ipairs(document.buckets) do
-        rows[i] = { bucket.name, bucket.pages, bucket.pages_free, units.bytes(bucket.used_bytes),
+        rows[i] = { bucket.name, bucket.pages, bucket.pages_free, units.bytes_in_words(bucket.used_bytes),
             units.percent(bucket.fill_ratio, 1), bucket.sparse_pages }
     end
     context:out(context:table(BUCKET_COLUMNS, rows), "SPARSE: less full than ext_max_frag\n\n")
     rows = {}
     for i, class in ipairs(document.classes) do
-        rows[i] = { class.id, class.chunk_bytes, units.count(class.items), units.bytes(class.requested_bytes),
+        rows[i] = { class.id, class.chunk_bytes, units.count(class.items), units.bytes_in_words(class.requested_bytes),
             units.age(class.age_s), class.is_written == nil and "-" or class.is_written and "yes" or "no" }
     end
     context:out("items in memory, with the headers of those on flash:\n", context:table(CLASS_COLUMNS, rows), "\n")

@@ -297,7 +297,7 @@ end
 local function out_simulation(context, rows)
     local cells = {}
     for i, row in ipairs(rows) do
-        cells[i] = { row.name, units.bytes(row.memory_bytes), units.bytes(row.held_bytes), row.pages,
+        cells[i] = { row.name, units.bytes_in_words(row.memory_bytes), units.bytes_in_words(row.held_bytes), row.pages,
             units.count(row.lost), units.percent(row.hit_ratio, 2), units.count(row.evicted) }
     end
     context:out_table("POLICY<|MEMORY|HELD|PAGES|LOST|HITS|EVICTED", cells)

@@ -11,7 +11,7 @@ local M = {}
 -- The columns: heading, the key for --sort, the field of a row with its value, the function that formats the value.
 local COLUMNS <const> = {
     { title = "CLASS", key = "id", field = "id", show = tostring },
-    { title = "SIZE", key = "size", field = "chunk_bytes", show = units.bytes },
+    { title = "SIZE", key = "size", field = "chunk_bytes", show = units.chunk },
     { title = "PAGES", key = "pages", field = "pages", show = units.count },
     { title = "USED", key = "used", field = "used_ratio", show = units.percent },
     { title = "ITEMS", key = "items", field = "items", show = units.count },

@@ -55,12 +55,12 @@ end
 
 local function note_of(one, about)
     if one.fits == "refused" then
-        return ("over item_size_max, %s"):format(units.bytes(about.item_most))
+        return ("over item_size_max, %s"):format(units.bytes_in_words(about.item_most))
     elseif one.fits == "chain" then
         return "chained: over any chunk"
     elseif one.fits == "unknown" then
         return about.largest and ("class not known: over the largest chunk listed, %s"):format(
-            units.bytes(about.largest)) or "class not known: no chunk size is listed"
+            units.bytes_in_words(about.largest)) or "class not known: no chunk size is listed"
     end
     return one.pages == 0 and "has no page yet" or one.note or ""
 end

@@ -63,7 +63,7 @@ local function out_keys(context, hot)
     local rows = {}
     for i, one in ipairs(hot.keys) do
         local cells = { figure_cells(one, "requests", hot.requests, hot.seconds, units.rate) }
-        table.move({ figure_cells(one, "bytes", hot.bytes, hot.seconds, units.bytes) }, 1, 4, 5, cells)
+        table.move({ figure_cells(one, "bytes", hot.bytes, hot.seconds, units.bytes_in_words) }, 1, 4, 5, cells)
         cells[9] = one.key
         rows[i] = cells
     end

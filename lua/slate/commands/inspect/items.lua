@@ -13,7 +13,7 @@ local COLUMNS <const> = {
     { "WARM", "warm", "number_warm", units.count },
     { "COLD", "cold", "number_cold", units.count },
     { "TEMP", "temp", "number_temp", units.count },
-    { "BYTES", "requested_bytes", "mem_requested", units.bytes },
+    { "BYTES", "requested_bytes", "mem_requested", units.bytes_in_words },
     { "AGE", "age_s", "age", units.age },
     { "EVICTED", "evicted", "evicted", units.count },
     { "UNREAD", "evicted_unread", "evicted_unfetched", units.count },

@@ -84,7 +84,8 @@ local function out_summary(context, prefixes, chosen, read, parsed, now_s)
         return
     end
     for i, row in ipairs(shown) do
-        cells[i] = { units.count(row.items), units.bytes(row.bytes), units.bytes(row.bytes // row.items),
+        cells[i] = { units.count(row.items), units.bytes_in_words(row.bytes),
+            units.bytes_in_words(row.bytes // row.items),
             units.percent(row.unread / row.items), units.percent(row.expiring / row.items),
             units.age(row.oldest_idle_s), row.prefix == "" and "(none)" or escaped(row.prefix):gsub("%%3A", ":") }
     end

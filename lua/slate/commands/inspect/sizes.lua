@@ -106,7 +106,7 @@ local function out_text(context, histogram, classes, every_size, has_chains, now
             rows or by_sizes(classes, histogram.sizes, has_chains), math.max(1, items or histogram.items))
     end
     context:out(("%s, %s with their headers; from %s: %s\n"):format(units.plural(histogram.items, "item"),
-        units.bytes(histogram.item_bytes or histogram.bytes), histogram.source, why))
+        units.bytes_in_words(histogram.item_bytes or histogram.bytes), histogram.source, why))
 end
 
 function M.run(context, parsed)

@@ -46,7 +46,7 @@ local function heading(o)
                 .. (not o.hit_ratio and o.hit_ratio_total and " since start" or ""),
             "gets/s " .. units.rate(o.get_per_s), "sets/s " .. units.rate(o.set_per_s),
             "evictions/s " .. units.rate(o.evictions_per_s), "pages moved " .. units.count(o.pages_moved))
-        .. line(("memory %s of %s (%s)"):format(units.bytes(o.used_bytes), units.bytes(o.limit_bytes),
+        .. line(("memory %s of %s (%s)"):format(units.bytes_in_words(o.used_bytes), units.bytes_in_words(o.limit_bytes),
                 units.percent(o.used_ratio)),
             "items " .. units.count(o.items), "conns " .. units.count(o.connections),
             known("CPU %s", o.cpu_ratio and units.percent(o.cpu_ratio)),

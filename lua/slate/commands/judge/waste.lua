@@ -4,6 +4,7 @@ local must = require("slate.base.failure").must
 local order = require "slate.base.order"
 local units = require "slate.base.units"
 
+local in_words <const> = units.bytes_in_words
 local M = {}
 
 local COLUMNS <const> = "CLASS|CHUNK|PAGES|ITEMS|SLACK|TAILS|FREE|WASTE"
@@ -23,24 +24,24 @@ end
 local function out_text(context, rows, total, count, unreported)
     local cells = {}
     for i, row in ipairs(rows) do
-        cells[i] = { row.id, units.bytes(row.chunk_bytes), row.pages, units.bytes(row.requested_bytes),
-            units.bytes(row.slack_bytes), units.bytes(row.tail_bytes), units.bytes(row.free_bytes),
+        cells[i] = { row.id, units.chunk(row.chunk_bytes), row.pages, in_words(row.requested_bytes),
+            in_words(row.slack_bytes), in_words(row.tail_bytes), in_words(row.free_bytes),
             units.percent(row.waste_ratio, 1) }
     end
     context:out(context:table(COLUMNS, cells), ("%d of %s, the most wasteful first\n\n"):format(#rows,
         units.plural(count, "class", "classes")))
     local held = total.page_bytes and total.page_bytes - total.free_bytes
     local lines = {
-        { "items", units.bytes(total.requested_bytes) .. share(total.requested_bytes, held) .. (total.header_bytes
-            and (", of that about %s headers"):format(units.bytes(total.header_bytes)) or "") },
-        { "chunk slack", units.bytes(total.slack_bytes) .. share(total.slack_bytes, held)
+        { "items", in_words(total.requested_bytes) .. share(total.requested_bytes, held) .. (total.header_bytes
+            and (", of that about %s headers"):format(in_words(total.header_bytes)) or "") },
+        { "chunk slack", in_words(total.slack_bytes) .. share(total.slack_bytes, held)
             .. ": the ends of chunks that hold an item" },
-        { "page tails", units.bytes(total.tail_bytes) .. share(total.tail_bytes, held)
+        { "page tails", in_words(total.tail_bytes) .. share(total.tail_bytes, held)
             .. ": the ends of pages, too short for a chunk" },
-        { "free chunks", units.bytes(total.free_bytes) .. ": only their class can use them, until the page moves" },
-        { "free pages", units.bytes(total.pool_bytes) .. ": any class may take them" },
+        { "free chunks", in_words(total.free_bytes) .. ": only their class can use them, until the page moves" },
+        { "free pages", in_words(total.pool_bytes) .. ": any class may take them" },
         { "besides", ("%s index, %s buffers of connections: outside the limit of %s"):format(
-            units.bytes(total.index_bytes), units.bytes(total.buffer_bytes), units.bytes(total.limit_bytes)) },
+            in_words(total.index_bytes), in_words(total.buffer_bytes), in_words(total.limit_bytes)) },
     }
     context:out(context:pairs(lines))
     if unreported > 0 then

@@ -45,8 +45,8 @@ end
 local function facts_of(curve)
     local limit = curve.bytes_limit
     local facts = {
-        { "memory", units.bytes(curve.used_bytes)
-            .. (limit and limit ~= curve.used_bytes and " of " .. units.bytes(limit) or "") },
+        { "memory", units.bytes_in_words(curve.used_bytes)
+            .. (limit and limit ~= curve.used_bytes and " of " .. units.bytes_in_words(limit) or "") },
         { "sampled", units.plural(curve.reads, "read") .. (curve.keys and curve.rate
             and ("; %s, %s of all"):format(units.plural(curve.keys, "key"), units.percent(curve.rate, 3)) or "") },
     }
@@ -74,7 +74,7 @@ local function size_rows(curve)
         now = size[1] == 1 and size[2] or now
     end
     for i, size in ipairs(curve.sizes) do
-        rows[i] = { ("x%g"):format(size[1]), units.bytes(math.floor(size[1] * curve.bytes)), share(size[2]),
+        rows[i] = { ("x%g"):format(size[1]), units.bytes_in_words(math.floor(size[1] * curve.bytes)), share(size[2]),
             size[1] == 1 and "counted" or band_of(size),
             size[1] == 1 and "" or now and ("%+.2f"):format(100 * (size[2] - now)) or "-" }
     end
@@ -101,7 +101,7 @@ local function out_text(context, curve)
     local rows = {}
     for i = 1, #curve.points, POINTS_STEP do
         local point = curve.points[i]
-        rows[#rows + 1] = { units.bytes(point[1]), share(point[2]), band_of(point) }
+        rows[#rows + 1] = { units.bytes_in_words(point[1]), share(point[2]), band_of(point) }
     end
     context:out("\n", context:table({ { title = "MEMORY" }, { title = "HITS, LRU MODEL" },
         { title = "95% BAND", left = true } }, rows))
@@ -134,7 +134,7 @@ local function draw(context, curve, class, path)
             class and (", class %d"):format(class) or ""),
         note = ("measured on %s that were sampled; shaded: the bands of 95 %%"):format(
             units.plural(curve.reads, "read")),
-        y_label = "miss ratio", x_label = class and "memory of the class" or "memory", tic = units.bytes,
+        y_label = "miss ratio", x_label = class and "memory of the class" or "memory", in_bytes = true,
         sizes = doublings(curve.bytes), marks = { { x = curve.bytes, label = "now" } },
         curves = { { label = "LRU model", points = misses_of(curve.points, 1) } },
     }

@@ -103,7 +103,7 @@ local function check(parsed)
 end
 
 local function show_size(row)
-    return row.objects and ("%d"):format(row.objects) or units.bytes(row.memory_bytes)
+    return row.objects and ("%d"):format(row.objects) or units.bytes_in_words(row.memory_bytes)
 end
 
 local function difference(ratio)
@@ -129,7 +129,7 @@ local function out_table(context, rows, baselines)
         cells[i] = { show_size(row), row.policy .. (row.best and " *" or ""), ("%.4f"):format(row.hit_ratio),
             ("%.4f"):format(row.miss_ratio) }
         if not row.objects then
-            table.insert(cells[i], 2, units.bytes(row.held_bytes))
+            table.insert(cells[i], 2, units.bytes_in_words(row.held_bytes))
         end
         local at = #cells[i]
         for b, name in ipairs(baselines) do
@@ -164,8 +164,7 @@ end
 local function draw(rows, parsed, terminal)
     local figure = require("slate.chart.draw").curves({
         title = "Miss ratio, " .. rows[1].trace:match("[^/]*$"), curves = simulate.curves(rows), y_label = "miss ratio",
-        x_label = rows[1].objects and "objects" or "memory",
-        tic = function(size) return rows[1].objects and ("%d"):format(size) or units.bytes(size) end,
+        x_label = rows[1].objects and "objects" or "memory", in_bytes = not rows[1].objects,
     })
     return require("slate.chart.picture").save(parsed.output, figure, {
         terminal = terminal, width = parsed.width, height = parsed.height,

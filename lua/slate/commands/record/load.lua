@@ -26,7 +26,7 @@ function M.evictions(client)
 end
 
 local function summary(tally, items, value_bytes)
-    local of = ("%s of values"):format(units.bytes(value_bytes))
+    local of = ("%s of values"):format(units.bytes_in_words(value_bytes))
     local words = { tally.stored == items and ("stored %s with %s"):format(units.plural(items, "item"), of)
         or ("stored %s of %s that were read, with %s"):format(units.count(tally.stored), units.count(items), of) }
     local function add(count, text)

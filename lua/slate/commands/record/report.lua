@@ -226,7 +226,7 @@ function M.run(context, parsed)
             bytes = #page })
     elseif parsed.output then
         context:print_note(("%s: %s of %s, %s"):format(parsed.output, units.plural(findings, "finding"),
-            units.plural(#stories, "server"), units.bytes(#page)))
+            units.plural(#stories, "server"), units.bytes_in_words(#page)))
     end
     return 0
 end

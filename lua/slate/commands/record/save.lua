@@ -32,7 +32,7 @@ local function summary(writer, tally)
         left[#left + 1] = units.count(tally.missing) .. " may be missing: items moved between the server's queues "
             .. "while it listed its keys"
     end
-    return ("%s, %s of values%s"):format(units.plural(writer.items, "item"), units.bytes(writer.value_bytes),
+    return ("%s, %s of values%s"):format(units.plural(writer.items, "item"), units.bytes_in_words(writer.value_bytes),
         #left > 0 and "; " .. table.concat(left, ", ") or "")
 end
 

@@ -40,7 +40,7 @@ local function draw_axis(grid, y, x, width, curve)
     local column_a_unit = (width - 1) / math.log(last / first)
     local now, free_from = (math.log(curve.bytes / first) * column_a_unit + 0.5) // 1, x
     for power = -3, 3 do
-        local text = (power == 0 and "^now " or "^") .. figure.bytes(curve.bytes * 2.0 ^ power)
+        local text = (power == 0 and "^now " or "^") .. units.bytes_in_words(curve.bytes * 2.0 ^ power)
         local at = x + now + (power * math.log(2) * column_a_unit + 0.5) // 1
         if at >= free_from and at + #text <= x + width then
             free_from = grid:text(y, at, power == 0 and cells.STRONG or cells.DIM, text) + 1

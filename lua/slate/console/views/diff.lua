@@ -6,6 +6,7 @@ local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
 local server = require "slate.console.server"
 local snapshot = require "slate.facts.snapshot"
+local units = require "slate.base.units"
 
 local M = {
     name = "Diff",
@@ -59,8 +60,8 @@ local function gauge_of(form, name)
     return function(one) return form(one.general[name]) end
 end
 local GAUGES <const> = {
-    { "items", gauge_of(figure.count, "curr_items") }, { "item bytes", gauge_of(figure.bytes, "bytes") },
-    { "memory", gauge_of(figure.bytes, "limit_maxbytes") },
+    { "items", gauge_of(figure.count, "curr_items") }, { "item bytes", gauge_of(units.bytes_in_words, "bytes") },
+    { "memory", gauge_of(units.bytes_in_words, "limit_maxbytes") },
     { "connections", gauge_of(figure.count, "curr_connections") },
     { "pool pages", gauge_of(figure.count, "slab_global_page_pool") }, { "automove", automove },
 }
