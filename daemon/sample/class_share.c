@@ -8,7 +8,7 @@ enum {
     ITEMS_MIN = 2,
 };
 
-static double share_sum(const double bytes[CURVE_CLASSES]) {
+double share_sum(const double bytes[CURVE_CLASSES]) {
     double sum = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         sum += bytes[i];
@@ -24,9 +24,7 @@ static double share_shrink(const struct share_classes *k, double factor, double 
     return share_sum(to);
 }
 
-/* The bytes of each class when all together have so many bytes; a page each if that would be
- * less. */
-static void share_divide(const struct share_classes *k, double bytes, double to[CURVE_CLASSES]) {
+void share_divide(const struct share_classes *k, double bytes, double to[CURVE_CLASSES]) {
     double low = 0, high = 1;
     for (unsigned i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
@@ -82,5 +80,5 @@ double share_at(const struct curve *c, const struct share_classes *k, double cac
         share_divide(k, all, then);
         return share_used_bytes(k, share_equal_factor(c, k, then, all / held), rate);
     }
-    return share_grown_bytes(k, cache_bytes, factor, rate);
+    return share_grown_bytes(k, fmax(cache_bytes, held), factor, rate);
 }

@@ -23,10 +23,15 @@ struct share_classes {
  * cache. */
 bool share_apart(const struct share_classes *, unsigned class_id, double rate);
 
+double share_sum(const double bytes[CURVE_CLASSES]);
+/* The bytes of each class when all together have so many, at most as today; a page each if that
+ * would be less. */
+void share_divide(const struct share_classes *, double bytes, double to[CURVE_CLASSES]);
+
 /* Bytes that items, without those of classes that stand apart, would have in `factor` times so many
- * bytes of cache. Free chunks of today stay free at any larger size. But if free chunks leave less
- * than half for items, they are not expected to stay. Cost: some hundred look-ups in every curve
- * when factor is below 1. */
+ * bytes of cache. Classes may hold more than that: a page each. Free chunks of today stay free at
+ * any larger size. But if free chunks leave less than half for items, they are not expected to
+ * stay. Cost: some hundred look-ups in every curve when factor is below 1. */
 double share_at(const struct curve *, const struct share_classes *, double cache_bytes,
                 double factor, double rate);
 #endif

@@ -17,20 +17,10 @@ static void growth_add(const struct curve *c, const struct share_classes *k, dou
     }
 }
 
-static double growth_held(const struct share_classes *k) {
-    double held = 0;
-    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        held += k->bytes[i];
-    }
-    return held;
-}
-
 void growth_divide(const struct curve *c, const struct share_classes *k, double bytes,
                    double to[CURVE_CLASSES]) {
-    double held = growth_held(k);
-    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        to[i] = held > 0 ? k->bytes[i] * fmin(bytes / held, 1) : 0;
-    }
+    double held = share_sum(k->bytes);
+    share_divide(k, fmin(bytes, held), to);
     while (held > 0 && held < bytes) {
         double more = fmin(held / STEPS_A_DOUBLING, bytes - held);
         growth_add(c, k, held, more, to);
@@ -56,7 +46,7 @@ struct growth growth_saved(const struct curve *c, const struct share_classes *k,
         return (struct growth){.saved = 1, .error = 0.5};
     }
     double saved = growth_hits_beyond(c, then, 1, base, savable),
-           alike = growth_hits_beyond(c, k->bytes, then_bytes / growth_held(k), base, savable),
+           alike = growth_hits_beyond(c, k->bytes, then_bytes / share_sum(k->bytes), base, savable),
            off = 1 + curve_distance_error(c, then),
            distances = (growth_hits_beyond(c, then, off, base, savable) -
                         growth_hits_beyond(c, then, 1 / off, base, savable)) /

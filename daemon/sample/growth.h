@@ -10,7 +10,8 @@
 #define SLATE_SAMPLE_GROWTH_H
 #include "sample/class_share.h"
 
-/* The bytes of each class when all together have so many. With less than today all shrink alike. */
+/* The bytes of each class when all together have so many. With less than today all shrink alike,
+ * but keep a page. */
 void growth_divide(const struct curve *, const struct share_classes *, double bytes,
                    double to[CURVE_CLASSES]);
 

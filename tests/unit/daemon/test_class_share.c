@@ -39,6 +39,7 @@ static void test_a_class_keeps_a_page(uint64_t x) {
     ok(near(bytes, 2 * MANY * PAGE * 0.05), "fewer pages than classes: one is left to it, and all count as a twentieth, %.2f pages", bytes / PAGE);
     ok(share_at(c, &k, 4 * MANY * PAGE, 0.75, 1) >= 3 * MANY * PAGE, "pages that nobody has yet are there first");
     ok(near(share_at(c, &k, 2 * MANY * PAGE, 2, 1), 4 * MANY * PAGE), "twice of it is twice");
+    ok(near(share_at(c, &k, MANY * PAGE, 1, 1), 2 * MANY * PAGE), "classes that hold more than the limit have it");
     curve_destroy(&c);
 }
 

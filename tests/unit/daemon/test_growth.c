@@ -41,6 +41,8 @@ TEST(test_the_class_that_evicts_gets_the_memory) {
        to[ENOUGH] / PAGE, PAGES);
     growth_divide(c, &k, 1.0 * PAGES * PAGE, to);
     ok(fabs(to[SHORT] - to[ENOUGH]) < 1 && fabs(to[SHORT] / PAGE - PAGES / 2.0) < 0.01, "with half of it both shrink alike");
+    growth_divide(c, &k, 1.0 * PAGE, to);
+    ok(fabs(to[SHORT] - PAGE) < 1 && fabs(to[ENOUGH] - PAGE) < 1, "but each keeps a page");
     struct growth twice = growth_saved(c, &k, 2.0 * PAGES * PAGE, 4.0 * PAGES * PAGE);
     ok(fabs(twice.saved - 2 / 3.0) < 0.1, "three quarters of the keys have room, two thirds of the misses are saved: %.3f", twice.saved);
     ok(twice.error > 0.1 && twice.error < 0.3, "were memory divided as it is, a third would be: %.3f of doubt", twice.error);
