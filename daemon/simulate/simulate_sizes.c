@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "base/random.h"
 
 #define BYTES_MAX 1073741824.0 /* 1 GiB */
@@ -11,16 +12,13 @@
 
 bool simulate_sizes_parse(const char *text, struct simulate_sizes *s) {
     double median_bytes = 0, sigma = 0;
-    int end = -1;
     bool drawn = text[0] == 'l';
-    if (drawn) {
-        sscanf(text, "l%15lf,%15lf%n", &median_bytes, &sigma, &end);
-    } else {
-        sscanf(text, "%15lf%n", &median_bytes, &end);
-    }
-    /* written so that not-a-number fails too */
-    if (end < 0 || text[end] != '\0' || !(median_bytes >= 0 && median_bytes <= BYTES_MAX) ||
-        !(sigma >= 0 && sigma <= SIGMA_MAX) || (drawn && median_bytes < 1)) {
+    text += drawn;
+    size_t length = number_decimal(text, &median_bytes);
+    bool is_read = drawn ? text[length] == ',' && number_real(text + length + 1, &sigma)
+                         : length > 0 && text[length] == '\0';
+    if (!is_read || median_bytes < drawn || median_bytes > BYTES_MAX || sigma < 0 ||
+        sigma > SIGMA_MAX) {
         return false;
     }
     s->drawn = drawn;

@@ -79,7 +79,7 @@ describe("the table of classes", function()
 
     it("shows the classes that pass a filter", function()
         for text, rows in pairs({ [""] = 3, ["ev>0"] = 2, ["size>=1000 pages=1"] = 2, ["12"] = 1, ["pages>1"] = 1,
-            ["size<200"] = 1, ["ev>1e9"] = 0, ["  ev>0   12 "] = 1, ["class<=12"] = 2, ["usedpct>50"] = 3 }) do
+            ["size<200"] = 1, ["ev>1000000000"] = 0, ["  ev>0   12 "] = 1, ["class<=12"] = 2, ["usedpct>50"] = 3 }) do
             ui.filter = text
             assert.truthy(class_filter.parse(text), text)
             assert.equal(rows, #class_table.rows(model, ui), text)
@@ -122,14 +122,14 @@ describe("the table of classes", function()
         assert.equal(22, ui.cursor)
         class_table.move_cursor(model, ui, -1000)
         assert.equal(4, ui.cursor)
-        ui.filter = "ev>1e9"
+        ui.filter = "ev>1000000000"
         class_table.draw(model, ui, grid, area)
         assert.is_nil(ui.cursor)
     end)
 
     it("says why it has no rows", function()
         local whole = view_list.ui()
-        whole.classes.filter = "ev>1e9"
+        whole.classes.filter = "ev>1000000000"
         assert.truthy(shows(draw(model, whole), "no class passes the filter"))
         local bare = model_facts.new("x")
         bare:take(screens.snapshot({ ["stats"] = "STAT pid 1\r\n" }), { at_s = 1, wall_s = 1 })

@@ -71,6 +71,7 @@ describe("slatetop's command line", function()
 
     for line, why in pairs({
         ["-d 0"] = "from 0.1 to 3600, not '0'", ["-d 1e9"] = "not '1e9'", ["-d nan"] = "not 'nan'",
+        ["-d 0x1p-1"] = "not '0x1p-1'", ["-d 1e0"] = "not '1e0'", ["--at 0x5 -p y"] = "not '0x5'",
         ["-n 0"] = "from 1 to 1000000", ["-n 3x"] = "not '3x'", ["-n"] = "option '-n' needs an argument",
         ["--bogus"] = "unknown option '--bogus'", ["--tls-c x"] = "unknown option '--tls-c'",
         ["-bX"] = "unknown option", ["--json=1"] = "unknown option", ["--replay=x a"] = "--replay takes no server",
@@ -99,19 +100,26 @@ describe("slatetop's command line", function()
             ["delay = 1\n\ncolour = red\n"] = "rc:3: there is no setting 'colour'",
             ["batch = yes\n"] = "rc:1: there is no setting", ["mono = perhaps\n"] = "rc:1: mono is yes or no",
             ["theme = pink\n"] = "rc:1: ", delay = "rc:1: a setting is 'name = value', not 'delay'",
-            ["joe:secret"] = "a setting is", ["a\0b"] = "rc is not a text", [("#"):rep(70000)] = "more than 64 KiB" })
-            do
+            ["joe:secret"] = "a setting is", ["a\0b"] = "cannot read rc: not a text",
+            [("#"):rep(70000)] = "more than 64 KiB" }) do
             local _, problem = with(text)
             assert.truthy(problem and problem:find(why, 1, true), problem)
         end
     end)
 
-    it("starts with the defaults when the usual file cannot be read, but not when it is wrong", function()
+    it("refuses to start without its settings, among them read-only, but for a text of its own", function()
         local rc = "/config/slate/slatetoprc"
-        local function with(text) return parse("-b", { [rc] = text }, { XDG_CONFIG_HOME = "/config" }) end
-        assert.truthy(with(false).unread:find("not a regular file: starting with the defaults", 1, true))
-        assert.is_nil(with(nil).unread)
-        assert.is_nil(with("").unread)
+        local function with(text, line)
+            return parse(line or "-b", { [rc] = text }, { XDG_CONFIG_HOME = "/config" })
+        end
+        for why, text in pairs({ ["not a regular file"] = false, ["not a text"] = "read-only = yes\n\0",
+            ["more than 64 KiB"] = "read-only = yes\n" .. ("#"):rep(70000) }) do
+            local got, problem = with(text)
+            assert.is_nil(got)
+            assert.equal(("cannot read %s: %s: its settings, such as read-only, are unknown"):format(rc, why), problem)
+            assert.is_true(with(text, "--help").help and with(text, "-V").version and with(text, "-D").describe)
+        end
+        assert.is_true(with(nil).batch and with("").batch)
         assert.truthy(select(2, with("theme = pink\n")):find("slatetoprc:1: ", 1, true))
     end)
 

@@ -170,14 +170,14 @@ describe("policy settings", function()
 
     it("have defaults and are given as name=value", function()
         assert.equal("0.5 3 none", select(2, try(SOURCE)))
-        assert.equal("1 16 5:10,7:3", select(2, try(SOURCE, { "share=1", "count=0x10", "text=5:10,7:3" })))
+        assert.equal("1 16 5:10,7:3", select(2, try(SOURCE, { "share=1", "count=16", "text=5:10,7:3" })))
     end)
 
     it("are refused with the permitted values", function()
         for given, said in pairs({
             nonsense = "'nonsense' is not a setting: write name=value", ["other=1"] = "(there are: count, share, text)",
-            ["share=2"] = "from 0 to 1, not 2", ["share=1e999"] = "from 0 to 1", ["share=nan"] = "a number, not 'nan'",
-            ["count=1.5"] = "a whole number, not '1.5'",
+            ["share=2"] = "from 0 to 1, not 2", ["share=1e-1"] = "a number, not '1e-1'",
+            ["share=nan"] = "a number, not 'nan'", ["count=1.5"] = "a whole number, not '1.5'", ["count=0x10"] = "a whole number, not '0x10'",
         }) do
             local moves, message = try(SOURCE, { given })
             assert.is_nil(moves)

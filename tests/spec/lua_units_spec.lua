@@ -68,6 +68,15 @@ describe("units", function()
         assert.equal("'3651d' is too long: a duration has at most 3650d", (select(2, units.parse_duration("3651d"))))
     end)
 
+    it("reads decimal numbers, and no others", function()
+        for text, number in pairs({ ["20"] = 20, [".5"] = 0.5, ["5."] = 5, ["-3"] = -3, ["007"] = 7 }) do
+            assert.equal(number, units.parse_decimal(text))
+        end
+        for _, bad in ipairs({ "", ".", "-", "1.2.3", " 1", "1 ", "+1", "0x10", "0x1p-1", "1e3", "inf", "nan" }) do
+            assert.is_nil(units.parse_decimal(bad), bad)
+        end
+    end)
+
     it("reads whole numbers within their range", function()
         assert.equal(12, units.parse_whole("12", 1, 63))
         assert.is_nil(units.parse_whole("1.5"))

@@ -58,7 +58,7 @@ local function read_value(name, row, text)
     if type(row.default) == "string" then
         return text
     end
-    local value = tonumber(text)
+    local value = find(text, "^%-?%d*%.?%d*$") and tonumber(text)
     if value and integer_or_float(row.default) == "integer" then
         value = tointeger(value)
     end

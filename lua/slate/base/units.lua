@@ -146,6 +146,11 @@ function M.parse_duration(text)
     return seconds
 end
 
+--- Reads a decimal number such as "20", "0.5" or "-3". nil for all else, "0x10", "1e3" and "nan" too.
+function M.parse_decimal(text)
+    return text:find("^%-?%d*%.?%d*$") and tonumber(text) or nil
+end
+
 --- Reads a whole number from `least` to `most` (both optional). Returns it, or nil and a message.
 function M.parse_whole(text, least, most)
     local n = text:match("^%-?%d+$") and math.tointeger(tonumber(text))

@@ -121,9 +121,6 @@ local function load_remembered(app)
             show_until_key(app, words .. ": starting with the defaults")
         end
     end
-    if options.unread then
-        show_until_key(app, options.unread)
-    end
     app.theme = options.theme or theme or 1
     app.first = { theme = app.theme, text = text and remembered_text(app.ui.classes, app.theme) }
 end

@@ -150,9 +150,6 @@ function M.run(words)
         complain(why)
         return EXIT.usage
     end
-    if options.unread then
-        complain(options.unread)
-    end
     if options.batch then
         return require("slate.console.batch").run(options, core)
     end

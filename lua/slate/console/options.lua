@@ -6,6 +6,7 @@ local cells = require "slate.console.cells"
 local names = require "slate.wire.names"
 local places = require "slate.base.places"
 local settings_file = require "slate.console.settings_file"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -67,7 +68,7 @@ local function add_servers(options, text)
 end
 
 local function number_of(text, least, most)
-    local number = tonumber(text)
+    local number = units.parse_decimal(text)
     return number and number >= least and number <= most and number or nil
 end
 
@@ -242,14 +243,18 @@ local function split(words, option, operand)
     end
 end
 
--- The path in --config: its file is read before the other options.
+local PRINTS <const> = { describe = true, help = true, version = true }
+
+-- The path in --config: its file is read before the other options. Then true if the words only print and end, for which
+-- no file is read.
 local function config_in(words)
-    local path
+    local path, only_prints
     split(words, function(row, argument)
         path = row and row.name == "config" and argument or path
+        only_prints = only_prints or row and PRINTS[row.name]
         return true
     end, function() return true end)
-    return path
+    return path, only_prints
 end
 
 -- Takes a setting of the file: its name is a long option's, and a switch takes yes or no.
@@ -263,20 +268,18 @@ local function take_setting(options, name, value)
     return value == "no", ("%s is yes or no, not '%.40s'"):format(name, value)
 end
 
--- Reads the file of settings: the given one, or else the usual one, which need not be there or be readable.
-local function read_config(options, given)
+-- Reads the file of settings: the given one, or else the usual one, which need not be there. A file that cannot be read
+-- may say read-only, so it ends the program.
+local function read_config(options, given, only_prints)
     local path = given or places.path("options", options.files.environment)
-    if not path then
+    if not path or only_prints then
         return true
     end
     local text, problem, is_missing = settings_file.read(options.files, path)
     if text then
         return settings_file.each(text, path, function(name, value) return take_setting(options, name, value) end)
-    elseif given then
-        return nil, problem
     end
-    options.unread = not is_missing and problem .. ": starting with the defaults" or nil
-    return true
+    return not given and is_missing or nil, problem .. ": its settings, such as read-only, are unknown"
 end
 
 local function read_words(options, words)
@@ -327,8 +330,8 @@ end
 --- place of those in the file. Returns the options, or nil and one sentence:
 ---
 --- `servers` (of slate.console.address; none only with `replay`), `interval_s`, `snapshots`, `theme` (index in
---- cells.themes; nil: none is named), `mouse` (auto, yes, no), `credentials` ("user password"), `unread` (why the usual
---- file is unreadable, and defaults hold), and those of ROWS by name: switches true or nil, arguments as written.
+--- cells.themes; nil: none is named), `mouse` (auto, yes, no), `credentials` ("user password"), and those of ROWS by
+--- name: switches true or nil, arguments as written.
 function M.parse(words, files)
     local options = { files = files, servers = {}, interval_s = 1, snapshots = 1, mouse = "auto" }
     local ok, problem = read_config(options, config_in(words))

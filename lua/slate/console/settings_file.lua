@@ -39,7 +39,7 @@ function M.read(files, path)
     if not text then
         return nil, ("cannot read %s: %s"):format(path, problem), is_missing
     elseif text:find("\0", 1, true) then
-        return nil, path .. " is not a text"
+        return nil, ("cannot read %s: not a text"):format(path)
     end
     return text
 end

@@ -123,6 +123,10 @@ TEST(sizes_follow_the_key) {
     }
     s.scale = 1;
     ok(simulate_sizes_parse("100", &s) && simulate_sizes_of(&s, 9, -1) == 100, "a fixed size is fixed");
+    static const char *const bad[] = {"", "l", "l,", "l300", "l300,", "l0,1", "l300,9", "-1", "2e9", "1x", "0x10", "inf", "nan", "l0x10,1"};
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ok(!simulate_sizes_parse(bad[i], &s), "'%s' is no size", bad[i]);
+    }
 }
 
 /* --- cells --- */

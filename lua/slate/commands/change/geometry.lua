@@ -13,7 +13,7 @@ local MAX_SIZES <const>, MAX_CLASSES <const> = 254, 255
 local VERBS <const> = {
     show = false, pause = false, resume = false, revert = false,
     factor = function(text)
-        local factor = tonumber(text or "")
+        local factor = units.parse_decimal(text or "")
         if factor and factor >= 1.01 and factor <= 100 then
             return text
         end
@@ -33,8 +33,7 @@ local VERBS <const> = {
         return text
     end,
     auto = function(text)
-        local classes = not text and 40 or math.tointeger(tonumber(text))
-        if classes and classes >= 2 and classes <= MAX_CLASSES then
+        if not text or units.parse_whole(text, 2, MAX_CLASSES) then
             return text or ""
         end
         return nil, ("geometry auto takes a number of classes from 2 to %d"):format(MAX_CLASSES)

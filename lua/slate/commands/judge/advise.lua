@@ -31,7 +31,7 @@ function M.declare(command)
         :convert(units.whole(2, 254))
     command:option("--hits", "With memory: the hit ratio to reach, in per cent."):argname("PERCENT")
         :convert(function(text)
-            local percent = tonumber(text)
+            local percent = units.parse_decimal(text)
             if percent and percent > 0 and percent <= 100 then
                 return percent
             end

@@ -2,6 +2,7 @@
 --- A filter of classes: terms with blanks between them, all of which a class must pass. A term is a column, one of
 -- < <= = >= > and a number ("ev>0"), or a class id alone. Pure.
 local columns = require "slate.console.draw.class_columns"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -16,7 +17,7 @@ local COMPARISONS <const> = {
 local function term_of(word)
     local name, comparison, number = word:match("^([^<>=]*)([<>=]+)([^<>=]*)$")
     local term = { column = columns.named(name or "class"), holds = COMPARISONS[comparison or "="],
-        bound = tonumber(number or word) }
+        bound = units.parse_decimal(number or word) }
     return term.column and term.holds and term.bound and math.abs(term.bound) < math.huge and term or nil
 end
 

@@ -12,6 +12,7 @@ local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
 local marked = require "slate.console.marked"
 local settings_shown = require "slate.facts.settings_shown"
+local units = require "slate.base.units"
 local view_list = require "slate.console.view_list"
 
 local M = { name = "palette", scope = "palette" }
@@ -101,7 +102,7 @@ function RUN.filter(_, ui, text)
 end
 
 function RUN.window(_, ui, seconds)
-    local window_s = tonumber(seconds)
+    local window_s = units.parse_whole(seconds)
     if window_s ~= 1 and window_s ~= 10 and window_s ~= 100 then
         return say("rates are over 1, 10 or 100 s, not '%.40s'", seconds)
     end

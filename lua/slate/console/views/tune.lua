@@ -13,6 +13,7 @@ local question = require "slate.console.question"
 local server = require "slate.console.server"
 local settings = require "slate.facts.settings"
 local settings_shown = require "slate.facts.settings_shown"
+local units = require "slate.base.units"
 
 local M = {
     name = "Tune",
@@ -280,7 +281,7 @@ local function why_unsound(frame, ui, row)
     elseif not IS_LRU[row.name] then
         return change.why_not(frame.model, change_of(ui, row, typed))
     end
-    local number = tonumber(typed)
+    local number = units.parse_decimal(typed)
     if not (number and number >= row.least and number <= row.most) then
         return ("%s takes a number from %.7g to %.10g"):format(row.label, row.least, row.most)
     end
