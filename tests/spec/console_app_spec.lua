@@ -156,8 +156,39 @@ describe("slatetop's app", function()
         press("S")
         assert.truthy(sent():find("^a:11211 change %w+; b:11211 change %w+$"), sent())
         assert.equal(app.fleet.sessions[1].changes.begun[1][3].group, app.fleet.sessions[2].changes.begun[1][3].group)
-        assert_shows("sent to 2 marked servers: 8 shows the outcomes; u takes it back")
+        assert_shows("0 of 2 marked servers took the change, 2 not yet; 8 shows each outcome, u takes")
         assert.equal("c:11211", app.open.address)
+    end)
+
+    it("says how many marked servers took a change, and which did not, and why", function()
+        open("a b c d e f")
+        local sessions = app.fleet.sessions
+        local function news_of(place, text, has_failed)
+            sessions[place].changes.take_news = function(self)
+                self.take_news = function() end
+                return text, has_failed
+            end
+        end
+        local function message()
+            app:step(12.3, 1002)
+            app:draw(12.3)
+            return (screen():match("\n([^\n]* marked servers? took .-)\n[^\n]*F1"):gsub("\n", " "))
+        end
+        sessions[5].changes.begin = function() return nil, "one change at a time" end
+        press("s", "m", "m", "m", "m", "m", "m", "t", "enter", "S")
+        news_of(1, "automove mode off → ratio")
+        assert.equal("1 of 6 marked servers took the change, 3 not yet; e:11211: one change at a time; "
+            .. "f:11211: not sent; 8 shows each outcome, u takes it back", message())
+        news_of(2, "not allowed", true)
+        news_of(3, "automove mode off → ratio")
+        news_of(4, "not allowed", true)
+        assert.equal("2 of 6 marked servers took the change; e:11211: one change at a time; f:11211: not sent; "
+            .. "b:11211, d:11211: not allowed; 8 shows each outcome, u takes it back", message())
+        news_of(1, "kept: it")
+        news_of(3, "kept: it")
+        app:step(12.4, 1002)
+        app:draw(12.4)
+        assert_shows("a:11211, c:11211: kept: it")
     end)
 
     it("takes back the last change to many servers, on those that are marked and got it", function()

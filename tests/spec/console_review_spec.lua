@@ -50,12 +50,47 @@ describe("a review", function()
         one.press("9")
         assert.is_true(one.shows("refused") and one.shows("class 4 has 64 pages, keeps its last one"))
         assert.is_false(one.shows("slabs reassign"))
+        assert.is_true(one.shows("Change the fields until it can be sent") and not one.shows("SSend"))
         one.ui.review.plan[1].pages = 3
-        one.draw(40, 10)
-        assert.is_true(one.shows("slabs reassign 4 12 × 3") and one.shows("capital S sends it"))
+        one.draw()
+        assert.is_true(one.shows("SSend"))
         one.frame.locked = "ROLE read"
         one.draw()
         assert.is_true(one.shows("ROLE read: nothing can be sent") and not one.shows("capital S"))
+        assert.is_false(one.shows("SSend"))
+    end)
+
+    it("shows on a small screen all that is changed and its cost, or why it is refused, or needs more rows", function()
+        local one = console()
+        one.frame = screens.frame(screens.look("memcached-1.6.18", 20))
+        review.open(one.ui, propose.move(one.frame, 12, 4).plan)
+        one.draw(60, 15)
+        for _, text in ipairs({ "slabs reassign 4 12 ×", "expects", "may lose", "capital S sends it", "SSend" }) do
+            assert(one.shows(text), text .. "\n" .. one.text)
+        end
+        one.draw(40, 10)
+        assert.is_true(one.shows("S needs 5 more rows.  Esc cancels") and not one.shows("SSend"))
+        assert.equal(review.UNSEEN, one.ui.review.refusal)
+        one.draw(40, 15)
+        assert.is_true(one.shows("may lose") and one.shows("SSend"))
+        review.open(one.ui, { { name = "slab_automove_ratio", value = "7" } })
+        one.draw(40, 10)
+        assert.is_true(one.shows("number from 0.01 to 1,") and one.shows('not "7"') and one.shows("Esc cancels"))
+        one.draw(30, 9)
+        assert.is_true(one.text == "need 40x10" .. ("\n"):rep(8) and one.ui.review.refusal ~= nil)
+    end)
+
+    it("says to change the fields only if that helps", function()
+        local one = console()
+        review.open(one.ui, { { name = "policy", value = "lru" } })
+        one.draw()
+        assert.is_true(one.shows("refused") and one.shows("Nothing can be sent now"))
+        review.open(one.ui, { { name = "slab_automove_ratio", value = "7" } })
+        one.draw()
+        assert.is_true(one.shows("Change the fields until it can be sent"))
+        review.open(one.ui, { { name = "slab_automove_ratio", value = "7" }, { name = "verbosity", value = "1" } })
+        one.draw()
+        assert.is_true(one.shows("refused") and one.shows("Nothing can be sent now"))
     end)
 
     it("of a plan has a step a row, the effect of each and of all, and gives up a step by a key", function()
@@ -130,13 +165,13 @@ describe("a review", function()
     local function sizes_that_show(one, plan)
         local seen = 0
         review.open(one.ui, plan)
-        assert.is_false(one.ui.review.is_seen)
+        assert.truthy(one.ui.review.refusal)
         for height = 1, 34, 3 do
             for width = 1, 76, 5 do
                 one.draw(width, height)
-                seen = seen + (one.ui.review.is_seen and 1 or 0)
+                seen = seen + (one.ui.review.refusal and 0 or 1)
                 local text = unwrapped(one.text)
-                for _, step in ipairs(one.ui.review.is_seen and plan or {}) do
+                for _, step in ipairs(one.ui.review.refusal and {} or plan) do
                     for _, sent in ipairs(change.lines(one.frame.live, step)) do
                         assert(text:find(unwrapped(sent.line), 1, true),
                             ("%s at %dx%d"):format(sent.line, width, height))
@@ -156,11 +191,12 @@ describe("a review", function()
         end
         assert.truthy(sizes_that_show(one, plan) > 30)
         one.draw()
-        assert.is_true(one.ui.review.is_seen and one.shows("8 changes; it stops at the first that fails"))
+        assert.is_true(not one.ui.review.refusal and one.shows("8 changes; it stops at the first that fails"))
         one.draw(20, 4)
-        assert.is_false(one.ui.review.is_seen)
+        assert.truthy(one.ui.review.refusal)
         one.draw(80, 12)
-        assert.is_true(not one.ui.review.is_seen and one.shows("S needs a larger window to send"))
+        assert.equal(review.UNSEEN, one.ui.review.refusal)
+        assert.truthy(one.text:find("S needs %d+ more rows%.  Esc cancels"), one.text)
         local sizes = { "sizes 96" }
         for size = 104, 4000, 96 do
             sizes[#sizes + 1] = ("%d"):format(size)
@@ -205,7 +241,7 @@ describe("a change to marked servers", function()
         end
         assert.same({ "all marked servers have these values already" }, { why_not() })
         assert.same({ 0, 2 }, { why_not({ { name = "verbosity", value = "1" } }) })
-        assert.equal("has", marked.answer(servers[1].model, PLAN))
+        assert.equal("has", marked.answer(one.frame, servers[1].model, PLAN))
         servers[2].model:set_link("down", "gone", 1000)
         assert.equal("c2: no connection", (why_not()))
         servers[2].model:set_link("up", "", 1000)
@@ -214,8 +250,40 @@ describe("a change to marked servers", function()
         one, servers = fleet("slated-0.1")
         assert.equal("c1: its settings have not arrived yet", (why_not()))
         one.ui.fleet.marked = { [NOWHERE] = true }
-        assert.truthy(why_not():find("already"))
-        assert.equal("refuses", marked.answer(servers[1].model, PLAN))
+        assert.equal("no server is marked", (why_not()))
+        assert.equal("refuses", (marked.answer(one.frame, servers[1].model, PLAN)))
+    end)
+
+    it("is refused by a stalled server, whatever value was read from it, and every refusing one is named", function()
+        local one, servers = fleet("memcached-1.6.18", "memcached-1.6.18", "memcached-1.6.18", "memcached-1.6.18",
+            "memcached-1.6.18")
+        local function refusal(review_of)
+            local targets, why, is_of_values = marked.targets(one.frame, one.ui, review_of or { plan = PLAN })
+            assert.is_nil(targets)
+            return why, is_of_values
+        end
+        servers[1].model.at_s = 3
+        assert.equal("c1: no answer for 9s", (refusal()))
+        servers[3].model:set_link("down", "gone", 1000)
+        servers[4].model.at_s = 3
+        assert.same({ "c1, c4: no answer for 9s; c3: no connection" }, { refusal() })
+        servers[2].model.at_s, servers[5].model.at_s = 3, 3
+        assert.equal("c1, c2, c4 and 1 more: no answer for 9s; c3: no connection", (refusal()))
+        assert.equal("c1: no answer for 9s", (refusal({ plan = PLAN, taken = { [servers[1].model] = PLAN } })))
+        review.open(one.ui, PLAN, nil, nil, true)
+        one.draw()
+        assert.is_true(one.shows("Nothing is sent while a marked server refuses") and not one.shows("SSend"))
+        assert.is_false(one.shows("value already") or one.shows("Change the fields"))
+    end)
+
+    it("says to change the fields when every refusing server would take other values", function()
+        local one, servers = fleet("memcached-1.6.18", "memcached-1.6.18")
+        review.open(one.ui, { { name = "slab_automove_ratio", value = "7" } }, nil, nil, true)
+        one.draw()
+        assert.is_true(one.shows("c1, c2: automove ratio") and one.shows("Change the fields until it can be sent"))
+        servers[2].model:set_link("down", "gone", 1000)
+        one.draw()
+        assert.is_false(one.shows("Change the fields"))
     end)
 
     it("is of settings, not of pages, nor of one class", function()
@@ -259,7 +327,7 @@ describe("a change to marked servers", function()
         local text = one.text:gsub("[^%w%s,]", "")
         assert.truthy(text:find("verbosity 0 +\n +to c1, c4 .*verbosity 1 +\n +to c2 "), one.text)
         one.draw(60, 15)
-        assert.is_true(one.ui.review.is_seen)
+        assert.is_nil(one.ui.review.refusal)
     end)
 
     it("shows the end of an address that its title cannot hold", function()

@@ -25,8 +25,8 @@ Acting.__name = "slate.act.acting"
 
 --- about: server (its name), observer (of slate.judge.view; the owner shows each snapshot to it) and record (of
 -- slate.facts.audit.file, with read, a function that returns the end of its text). Fields for the owner: notes, a list
--- of { kind = "you" | "alarm", text } to show and clear; news, the last outcome; run (a change is under way), trial and
--- outcome (the verdict of the last change is shown), nil when there is none.
+-- of { kind = "you" | "alarm", text } to show and clear; news, the last outcome; has_failed, of the last run; run (a
+-- change is under way), trial and outcome (the verdict of the last change is shown), nil when there is none.
 function M.new(about)
     return setmetatable({ server = about.server, observer = about.observer, record = about.record, undo = {}, redo = {},
         notes = {} }, Acting)
@@ -195,7 +195,7 @@ function Acting:end_run()
             ended_s = clock.steady_s(), id = run.done[#run.done].id, predicted = run.predicted,
             items_lost = lost_by(run.done) }
     end
-    self.news = text
+    self.news, self.has_failed = text, not is_complete
     if #run.steps > 1 or run.kind == "trial" then
         self:note(is_complete and "you" or "alarm", text)
     end

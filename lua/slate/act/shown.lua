@@ -59,13 +59,13 @@ local function why_not_moved(one, who, change)
     return not ok and message:gsub("; nothing was sent", "") or nil
 end
 
---- Why a change may not be sent to a server; nil if it may. one: of slate.judge.view; replies: as for
--- slate.facts.settings_shown.list.
+--- Why a change may not be sent to a server, and a code: "usage" if another value may; nil if it may. one: of
+-- slate.judge.view; replies: as for slate.facts.settings_shown.list.
 function M.why_not(one, who, replies, change)
     if not one.now then
-        return "nothing is known about the server yet"
+        return "nothing is known about the server yet", "no"
     elseif change.pages then
-        return why_not_moved(one, who, change)
+        return why_not_moved(one, who, change), "usage"
     end
     local id = change.name == "class_policy" and tonumber(change.value:match(" (%d+)$") or 0)
     if id then
@@ -74,7 +74,7 @@ function M.why_not(one, who, replies, change)
             is_there = is_there or class.id == id
         end
         if not is_there then
-            return ("this server has no class %d"):format(id)
+            return ("this server has no class %d"):format(id), "no"
         end
     end
     return settings_shown.check_shown(who, replies, change.name, change.value)

@@ -35,11 +35,11 @@ function M.term(name)
     return (settings.row(name) or {}).term or name
 end
 
---- Why a change may not be sent to the server now: a sentence; nil if it may.
+--- Why a change may not be sent to the server now: a sentence, and a code of slate.act.shown; nil if it may.
 function M.why_not(model, change)
     local now = model.now
     if not now then
-        return "nothing is known about the server yet"
+        return "nothing is known about the server yet", "no"
     end
     return shown.why_not(model.observer, server.who(now), model.answers:replies(now), change)
 end

@@ -50,6 +50,7 @@ local function take_notes(changes)
         notes[i] = nil
     end
     changes.news, changes.acting.news = changes.acting.news or changes.news, nil
+    changes.has_failed = changes.acting.has_failed
 end
 
 -- Calls a method. If it fails, every change and trial ends, the news has the reason, and so has the second result.
@@ -63,7 +64,7 @@ local function call(changes, method, ...)
         return table.unpack(results, 2, results.n)
     end
     changes.acting = nil -- the next change begins with a new one
-    changes.news = "given up: " .. tostring(results[2])
+    changes.news, changes.has_failed = "given up: " .. tostring(results[2]), true
     model:note("alarm", clock.time_s(), changes.news)
     return nil, changes.news
 end
@@ -163,11 +164,11 @@ function Changes:words()
     return has(self, "run", "trial", "outcome") and call(self, "words") or ""
 end
 
---- The last outcome, once; nil when there is no new one.
+--- The last outcome, once, and true if the change was not made as a whole; nil when there is no new one.
 function Changes:take_news()
     local news = self.news
     self.news = nil
-    return news
+    return news, self.has_failed
 end
 
 --- When `step` has its next work, by slate.base.clock; nil if there is none.

@@ -2,6 +2,8 @@
 --- Servers that are marked in the fleet: one reviewed change goes to all of them, or is taken back on all of them.
 --- ui.fleet.marked: a set of their indices.
 local change = require "slate.console.change"
+local figure = require "slate.console.figure"
+local health = require "slate.console.health"
 local inquiries = require "slate.console.inquiries"
 local server = require "slate.console.server"
 
@@ -10,7 +12,7 @@ local M = {}
 --- The inquiries to each marked server, by which a change is checked.
 M.INQUIRIES = { "settings", "config", "policies" }
 
-local VALUES_SHOWN <const> = 3
+local VALUES_SHOWN <const>, NAMES_SHOWN <const> = 3, 3
 
 --- How many servers are marked.
 function M.count(ui)
@@ -36,11 +38,33 @@ local function is_same(a, b)
     return a == b or tonumber(a) ~= nil and tonumber(a) == tonumber(b) -- "0.5" is "0.50"
 end
 
--- Why no change may go to a server now; nil if one may.
-local function why_no_change(model)
+--- Names in a sentence, so many at most: "c1, c2 and 3 more".
+function M.names(list, most)
+    local more = #list - most
+    return table.concat(list, ", ", 1, math.min(#list, most)) .. (more > 0 and (" and %d more"):format(more) or "")
+end
+
+--- The news of servers, each text once: "c2, c3: no connection; c4: its role is read". list: of { name, text }.
+function M.news(list)
+    local texts, names = {}, {}
+    for _, one in ipairs(list) do
+        texts[#texts + 1] = not names[one.text] and one.text or nil
+        names[one.text] = names[one.text] or {}
+        table.insert(names[one.text], one.name)
+    end
+    for i, text in ipairs(texts) do
+        texts[i] = ("%s: %s"):format(M.names(names[text], NAMES_SHOWN), text)
+    end
+    return table.concat(texts, "; ")
+end
+
+-- Why no change may go to a server now; nil if one may. frame: with now_s and interval_s.
+local function why_no_change(frame, model)
     local now = model.now
     if not now or model.link ~= "up" then
         return "no connection"
+    elseif health.is_stale({ model = model, now_s = frame.now_s, interval_s = frame.interval_s }) then
+        return "no answer for " .. figure.age(model:age_s(frame.now_s) // 1)
     elseif not server.may_change(now) then
         return ("its role is %s, and changes need admin"):format(now.role)
     elseif not model.answers:text("config") and not inquiries.why_not("config", now) then
@@ -48,19 +72,22 @@ local function why_no_change(model)
     end
 end
 
---- What a plan does on one server: "changes" it, it has ("has") the values already, or it "refuses", with why.
-function M.answer(model, plan)
-    local why, answer = why_no_change(model), "has"
+--- What a plan does on one server: "changes" it, it has ("has") the values already, or it "refuses", with why, and true
+--- if it would take other values.
+function M.answer(frame, model, plan)
+    local why, answer = why_no_change(frame, model), "has"
+    local code
     if why then
         return "refuses", why
     end
     for _, one in ipairs(plan) do
         local row = change.row(model, one.name)
         if not (row and row.now and is_same(row.now, one.value)) then
-            why, answer = change.why_not(model, one), "changes"
+            why, code = change.why_not(model, one)
             if why then
-                return "refuses", why
+                return "refuses", why, code == "usage"
             end
+            answer = "changes"
         end
     end
     return answer
@@ -75,25 +102,29 @@ local function marked_models(frame, ui)
 end
 
 --- The marked servers that a review changes, a list of { model, changes }, and how many have its values already; or
---- nil and a sentence: one refuses, or none would change. review: its plan, and taken, by model the changes of an undo.
+--- nil, a sentence (which refuse, and why; or none would change), and true if other values may be sent. review: its
+--- plan, and taken, by model the changes of an undo.
 function M.targets(frame, ui, review)
-    local targets, count = {}, 0
+    local targets, refused, count, is_of_values = {}, {}, 0, true
     for _, model in ipairs(marked_models(frame, ui)) do
-        local changes, answer, why = review.plan, nil, nil
+        local changes, answer, why, takes_others = review.plan, nil, nil, nil
         if not review.taken then
-            answer, why = M.answer(model, changes)
+            answer, why, takes_others = M.answer(frame, model, changes)
         elseif review.taken[model] then
-            changes, why = review.taken[model], why_no_change(model)
+            changes, why = review.taken[model], why_no_change(frame, model)
             answer = why and "refuses" or "changes"
         end
         if answer == "refuses" then
-            return nil, ("%s: %s"):format(model.server, why)
+            refused[#refused + 1] = { name = model.server, text = why }
+            is_of_values = is_of_values and takes_others
         end
         targets[#targets + 1] = answer == "changes" and { model = model, changes = changes } or nil
         count = count + (answer == "has" and 1 or 0)
     end
-    if #targets == 0 then
-        return nil, "all marked servers have these values already"
+    if #refused > 0 then
+        return nil, M.news(refused), is_of_values
+    elseif #targets == 0 then
+        return nil, count > 0 and "all marked servers have these values already" or "no server is marked", count > 0
     end
     return targets, count
 end

@@ -2,11 +2,11 @@
 --- The review of a plan: its exact commands, the server, the expected gain, the possible cost, and the limits of undo.
 --- Only a capital S in this dialog sends.
 --
--- ui.review: is_open; kind ("change", "undo" or "redo"); is_for_marked (the change goes to all marked servers); is_seen
--- (the last drawing showed all lines to be sent: else none may be sent); plan; title (of the change that an undo takes
--- back); taken (of an undo on marked servers: the changes, by model); terms { minutes (0: no trial), evictions_pct,
--- hit_points }; field (the index of the one that keys change); is_typing (the next digit continues the number). Several
--- moves of pages are a plan: each is a field, its pages.
+-- ui.review: is_open; kind ("change", "undo" or "redo"); is_for_marked (the change goes to all marked servers); refusal
+-- (why S sends nothing, by the last drawing, which must show the whole change and its cost; nil: S sends the plan);
+-- plan; title (of the change that an undo takes back); taken (of an undo on marked servers: the changes, by model);
+-- terms { minutes (0: no trial), evictions_pct, hit_points }; field (the index of the one that keys change); is_typing
+-- (the next digit continues the number). Several moves of pages are a plan: each is a field, its pages.
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local health = require "slate.console.health"
@@ -20,11 +20,13 @@ local M = { name = "review", scope = "review" }
 
 local BOX_WIDTH <const>, LABEL_WIDTH <const>, VALUE_BYTES <const>, LINE_WIDTH <const> = 76, 12, 15, 29
 local NAMES_MOST <const> = 12
+--- The refusal of a review that no drawing has shown.
+M.UNSEEN = "this screen has no room for all that would be sent"
 local POOL <const> = 0
 
 --- A closed review.
 function M.state()
-    return { is_open = false, is_seen = false }
+    return { is_open = false }
 end
 
 --- Opens the review of a plan with its first number ready for typing. kind: nil for a change; title: of the change that
@@ -34,7 +36,7 @@ function M.open(ui, plan, kind, title, is_for_marked)
     for i, one in ipairs(plan) do
         copy[i] = { from = one.from, to = one.to, pages = one.pages, name = one.name, value = one.value }
     end
-    ui.review = { is_open = true, is_seen = false, kind = kind or "change", title = title, plan = copy,
+    ui.review = { is_open = true, refusal = M.UNSEEN, kind = kind or "change", title = title, plan = copy,
         is_for_marked = is_for_marked, terms = { minutes = 0, evictions_pct = 20, hit_points = 1 },
         field = #plan == 1 and plan[1].pages and 3 or 1 }
 end
@@ -182,8 +184,8 @@ end
 -- the sheet: its lines from the top -----------------------------------------------------------
 --
 -- A line: { label, style, text }, or { label, text (its note), value, is_current } of a field. is_spare: left out, as
--- blank lines are, if the sheet is too long for the screen. needed: the part of the text that must be seen before it is
--- sent.
+-- blank lines are, if the sheet is too long for the screen. needed: the part of the text that must be seen before the
+-- plan is sent; "" of a field: its value.
 
 local function add(sheet, label, style, text, needed)
     if text and text ~= "" then
@@ -202,8 +204,10 @@ local function add_fields(sheet, frame, ui, of_trial)
     for i, field in ipairs(fields_of(review)) do
         if (field.of == review.terms) == of_trial and not (has_steps(review) and review.plan[i]) then
             local value = field.of[field.name]
-            sheet[#sheet + 1] = { label = LABELS[field.name], value = value, is_current = i == review.field,
-                text = notes.of(frame, ui, field.name, value) }
+            local is_current, of_plan = i == review.field, field.of ~= review.terms
+            sheet[#sheet + 1] = { label = LABELS[field.name], value = value, is_current = is_current,
+                text = notes.of(frame, ui, field.name, value),
+                needed = (of_plan or is_current or review.terms.minutes > 0) and "" or nil }
         end
     end
 end
@@ -242,9 +246,9 @@ local function add_lines(sheet, lines)
     end
 end
 
--- Adds the lines for marked servers, once for those that get the same; or which one refuses. True: it may be sent.
+-- Adds the lines for marked servers, once for those that get the same; or which refuse. Returns as add_plan.
 local function add_fleet(sheet, frame, ui)
-    local targets, unchanged = marked.targets(frame, ui, ui.review)
+    local targets, unchanged, is_of_values = marked.targets(frame, ui, ui.review)
     local groups = {}
     for _, target in ipairs(targets or {}) do
         local lines, key = lines_of(target.model, target.changes), ""
@@ -256,55 +260,50 @@ local function add_fleet(sheet, frame, ui)
         group.names[#group.names + 1] = target.model.server
     end
     for _, group in ipairs(groups) do
-        local more = #group.names - NAMES_MOST
-        local names = "to " .. table.concat(group.names, ", ", 1, math.min(#group.names, NAMES_MOST))
-            .. (more > 0 and (" and %d more"):format(more) or "")
+        local names = "to " .. marked.names(group.names, NAMES_MOST)
         add_lines(sheet, group.lines)
         add(sheet, "", cells.DIALOG, names, names)
     end
     if not targets then
-        add(sheet, "refused", cells.BAD, unchanged, unchanged)
+        return unchanged, is_of_values
     elseif unchanged > 0 then
         add(sheet, "", cells.DIALOG, ("%s ha%s the value already"):format(units.plural(unchanged, "marked server"),
             unchanged == 1 and "s" or "ve"))
     end
-    return targets ~= nil
 end
 
--- Adds the commands and the server, or why they can't be sent; true when they may be sent.
+-- Adds the commands and the servers. Returns why they can't be sent, and true if other values could be; nil: they can.
 local function add_plan(sheet, frame, ui, forecasts)
     local review, model = ui.review, frame.live
-    local unreachable = not review.is_for_marked and health.why_unreachable(frame)
-    if unreachable then
-        add(sheet, "refused", cells.BAD, unreachable)
-        return false
-    end
-    if has_steps(review) then
-        add_steps(sheet, frame, review, forecasts[1])
-    end
-    for _, one in ipairs(review.is_for_marked and {} or review.plan) do
-        local may_repeat = review.kind ~= "change" and not one.pages
-        local why = not may_repeat and change.why_not(model, one)
-        if why then
-            add(sheet, "refused", cells.BAD, why)
-            return false
-        end
-    end
-    local is_allowed = true
+    local why, is_of_values, code
     if review.is_for_marked then
-        is_allowed = add_fleet(sheet, frame, ui)
-    elseif not has_steps(review) then
-        add_lines(sheet, lines_of(model, review.plan))
+        why, is_of_values = add_fleet(sheet, frame, ui)
+        if why then
+            return why, is_of_values
+        end
+    else
+        why = health.why_unreachable(frame)
+        if why then
+            return why, false
+        elseif has_steps(review) then
+            add_steps(sheet, frame, review, forecasts[1])
+        end
+        for _, one in ipairs(review.plan) do
+            why, code = change.why_not(model, one)
+            if why and (review.kind == "change" or one.pages) then
+                return why, code == "usage"
+            end
+        end
+        add_lines(sheet, has_steps(review) and {} or lines_of(model, review.plan))
     end
     if #review.plan > 1 then
         add(sheet, "", cells.DIALOG, ("%d %s; it stops at the first that fails"):format(#review.plan,
             moves_only(review.plan) and "moves" or "changes"))
     end
-    return is_allowed
 end
 
--- Adds the forecasts. With several servers they are for one of them, which is named.
-local function add_effects(sheet, review, model, forecasts)
+-- Adds the forecasts. With several servers they are for one of them, which is named. must_be_seen: before it is sent.
+local function add_effects(sheet, review, model, forecasts, must_be_seen)
     local last
     for _, sentences in ipairs(forecasts) do
         for _, sentence in ipairs(sentences) do
@@ -312,7 +311,8 @@ local function add_effects(sheet, review, model, forecasts)
             if label ~= "undo" and label ~= "step" then -- others add them
                 local name = review.is_for_marked and label == "expects" and model.server .. ": " or ""
                 local style = health.style(sentence.tone, cells.DIALOG)
-                add(sheet, label ~= last and label or "", style, name .. sentence.text)
+                local text = name .. sentence.text
+                add(sheet, label ~= last and label or "", style, text, must_be_seen and text or nil)
                 last = label
             end
         end
@@ -352,7 +352,7 @@ local function forecasts_of(model, plan)
     return forecasts
 end
 
--- The whole sheet, and whether the plan may be sent.
+-- The whole sheet, and as add_plan.
 local function sheet_of(frame, ui)
     local sheet, review, model = {}, ui.review, frame.live
     local forecasts = forecasts_of(model, review.plan)
@@ -364,19 +364,29 @@ local function sheet_of(frame, ui)
     if #review.plan == 1 or review.kind ~= "change" then
         add_blank(sheet)
     end
-    local is_allowed = add_plan(sheet, frame, ui, forecasts)
+    local why, is_of_values = add_plan(sheet, frame, ui, forecasts)
+    add(sheet, "refused", cells.BAD, why, why)
     add_blank(sheet)
-    add_effects(sheet, review, model, forecasts)
+    add_effects(sheet, review, model, forecasts, why == nil)
     add_fields(sheet, frame, ui, true)
     add_undo(sheet, frame, review, forecasts)
     add_blank(sheet)
-    return sheet, is_allowed
+    return sheet, why, is_of_values
 end
 
 -- drawing -------------------------------------------------------------------------------------
 
 local function rows_of(line, width)
     return line.text and not line.value and cells.rows_of(line.text, width - LABEL_WIDTH) or 1
+end
+
+-- The rows of a sheet in its box.
+local function height_of(sheet, width, is_compact)
+    local rows = 3
+    for _, line in ipairs(sheet) do
+        rows = rows + (is_compact and line.is_spare and 0 or rows_of(line, width - 4))
+    end
+    return rows
 end
 
 -- True if all that must be seen is seen.
@@ -386,30 +396,31 @@ local function draw_field(grid, y, area, line)
         ("[%4s]"):format(line.value)) + 2
     local room = area.x + area.width - x
     grid:text_fit(y, x, room, cells.DIALOG, line.text)
-    return not line.needed or cells.width_of(line.needed) <= room
+    return (line.needed or "") == "" or cells.width_of(line.needed) <= room
 end
 
--- Draws the sheet from the top, without the last row, as far as there is room. True if all that must be seen is seen.
+-- Draws the sheet from the top, without the last row, as far as there is room. Returns how many rows what must be seen
+-- lacks, and whether a row is too narrow for it.
 local function draw_sheet(grid, area, sheet, is_compact)
-    local y, y_end, is_seen = area.y, area.y + area.height - 1, true
+    local y, y_end, lacking_rows, is_narrow = area.y, area.y + area.height - 1, 0, false
     for _, line in ipairs(sheet) do
-        local room, rows = y_end - y, rows_of(line, area.width)
         if not (is_compact and line.is_spare) then
-            if line.needed and (line.value and room < 1
-                or not line.value and cells.rows_of(line.needed, area.width - LABEL_WIDTH) > room) then
-                is_seen = false
+            local room = y_end - y
+            if line.needed then
+                local rows = line.value and 1 or cells.rows_of(line.needed, area.width - LABEL_WIDTH)
+                lacking_rows = math.max(lacking_rows, rows - room)
             end
             if room > 0 and line.value then
-                is_seen = draw_field(grid, y, area, line) and is_seen
+                is_narrow = not draw_field(grid, y, area, line) or is_narrow
             elseif room > 0 and line.text then
                 grid:text(y, area.x, cells.DIALOG, ("  %-9s"):format(line.label))
                 grid:paragraph(cells.area(y, area.x + LABEL_WIDTH, room, area.width - LABEL_WIDTH), line.style,
                     line.text)
             end
-            y = math.min(y + rows, math.max(y_end, y))
+            y = y + rows_of(line, area.width)
         end
     end
-    return is_seen
+    return lacking_rows, is_narrow
 end
 
 local HEADINGS <const> = { redo = "Redo: review", undo = "Undo: review" }
@@ -429,41 +440,46 @@ local function heading_of(frame, ui, width)
     return what .. (excess > 0 and "…" .. to:sub(excess + 2) or to)
 end
 
-local function verdict_of(frame, is_allowed, is_seen)
-    if frame.locked then
-        return ("Esc closes.   %s: nothing can be sent"):format(frame.locked), cells.WARN
-    elseif not is_allowed then
-        return health.why_unreachable(frame) and "Esc cancels.   Nothing can be sent now"
-            or "Esc cancels.   Change the fields until it can be sent", cells.WARN
-    elseif not is_seen then
-        return "S needs a larger window to send.   Esc cancels", cells.WARN
-    end
-    return "capital S sends it.   Esc cancels.   Enter never sends", cells.STRONG
+-- The words for a plan that is refused: what the operator can do.
+local function refused_words(review, is_of_values)
+    local first = fields_of(review)[1]
+    return is_of_values and first and first.of ~= review.terms and "Change the fields until it can be sent"
+        or review.is_for_marked and "Nothing is sent while a marked server refuses" or "Nothing can be sent now"
 end
 
---- Draws the review, and notes in ui.review.is_seen whether all lines to send were drawn.
+-- Why S sends nothing (nil: it sends), and the words and the style of the last row. lacking_rows, is_narrow: of
+-- draw_sheet; why, is_of_values: of add_plan.
+local function verdict_of(frame, review, lacking_rows, is_narrow, why, is_of_values)
+    if frame.locked then
+        return frame.locked, ("Esc closes.   %s: nothing can be sent"):format(frame.locked), cells.WARN
+    elseif lacking_rows > 0 or is_narrow then
+        return why or M.UNSEEN, ("%s needs %s.  Esc cancels"):format(why and "The reason" or "S",
+            lacking_rows > 0 and units.plural(lacking_rows, "more row") or "more columns"), cells.WARN
+    elseif why then
+        return why, "Esc cancels.   " .. refused_words(review, is_of_values), cells.WARN
+    end
+    return nil, "capital S sends it.   Esc cancels.   Enter never sends", cells.STRONG
+end
+
+--- Draws the review, and notes in ui.review.refusal why S sends nothing.
 function M.draw(frame, ui, grid)
     local review = ui.review
     local width, most = math.min(grid.width, BOX_WIDTH), grid.height - 3
-    local sheet, is_allowed, height = {}, false, 3
+    local sheet, why, is_of_values = {}, nil, nil
     if frame.live.now then
-        sheet, is_allowed = sheet_of(frame, ui)
-        for _, line in ipairs(sheet) do
-            height = height + rows_of(line, width - 4)
-        end
-    else
-        height = most
+        sheet, why, is_of_values = sheet_of(frame, ui)
     end
-    local is_compact = height > most
-    height = math.min(height, most)
+    local is_compact = height_of(sheet, width) > most
+    local height = frame.live.now and math.min(height_of(sheet, width, is_compact), most) or most
     local box = cells.area((grid.height - height) // 2, (grid.width - width) // 2, height, width)
     grid:box(box, heading_of(frame, ui, width - 6))
     if not frame.live.now then
         return
     end
     local inside = cells.area(box.y + 1, box.x + 2, height - 2, width - 4)
-    review.is_seen = draw_sheet(grid, inside, sheet, is_compact)
-    local verdict, style = verdict_of(frame, is_allowed, review.is_seen)
+    local lacking_rows, is_narrow = draw_sheet(grid, inside, sheet, is_compact)
+    local verdict, style
+    review.refusal, verdict, style = verdict_of(frame, review, lacking_rows, is_narrow, why, is_of_values)
     grid:text_fit(inside.y + inside.height - 1, inside.x + 2, inside.width - 2, style, verdict)
 end
 

@@ -115,15 +115,16 @@ end
 local function bar_of(frame, ui, is_wide)
     local bar, scope = {}, M.scope(ui)
     local is_past = frame.is_past and scope == view_list.current(ui).scope
-    for i, row in ipairs(keys.bar(scope, is_past)) do
+    for _, row in ipairs(keys.bar(scope, is_past)) do
         local key = keys.bar_key(row)
         local label = is_past and not (frame.plays and row.bar) and row.past or row.bar
         local shown = is_wide and keys.names(row) or is_past and ARROWS[key] or keys.label(key)
         local gap = label == "" and (#keys.label(key) == 1 or ARROWS[key]) and 0 or 1
         label = is_wide and label ~= "" and " " .. label or label
         gap = is_wide and (label == "" and 1 or 2) or gap
-        bar[i] = { shown = shown, label = label, key = key, gap = gap,
-            width = cells.width_of(shown) + cells.width_of(label) + gap }
+        local sends_nothing = row.command == "send" and ui.review.refusal
+        bar[#bar + 1] = not sends_nothing and { shown = shown, label = label, key = key, gap = gap,
+            width = cells.width_of(shown) + cells.width_of(label) + gap } or nil
     end
     return bar
 end
@@ -238,7 +239,7 @@ local DRAWN <const> = { "explain", "why", "columns", "picker", "review", "palett
 function M.draw(frame, ui, grid)
     grid:clear()
     if is_open(ui, "review") then
-        ui.review.is_seen = false
+        ui.review.refusal = view_list.module("review").UNSEEN
     end
     if grid.width < M.LEAST_WIDTH or grid.height < M.LEAST_HEIGHT then
         grid:text(0, 0, cells.STRONG, ("need %dx%d"):format(M.LEAST_WIDTH, M.LEAST_HEIGHT))

@@ -69,35 +69,46 @@ function M.aim(app, taken)
     return is_for_marked
 end
 
+-- Shows how many marked servers took the last change for them, and each that did not, with why: app.sent { servers,
+-- waits (the set of sessions whose outcome has not come), waiting (their number), refused (a list of { name, text }),
+-- hint }.
+local function show_sent(app, now_s)
+    local sent = app.sent
+    local took = sent.servers - sent.waiting - #sent.refused
+    app:report(("%d of %s took the change%s%s; 8 shows each outcome%s"):format(took,
+        units.plural(sent.servers, "marked server"), sent.waiting > 0 and (", %d not yet"):format(sent.waiting) or "",
+        #sent.refused > 0 and "; " .. require("slate.console.marked").news(sent.refused) or "", sent.hint), now_s)
+end
+
 -- Sends the change, or its undo, to each marked server that it changes. When one refuses now, those before it are
 -- changed and the others are not.
 local function send_to_marked(app, now_s)
-    local one, sent, by_model = app.ui.review, 0, {}
+    local one, by_model, problem = app.ui.review, {}, nil
     local targets, why = require("slate.console.marked").targets(app:frame(now_s), app.ui, one)
     if not targets then
-        app:report(why, now_s) -- nothing has been sent
+        app:report(why .. ": nothing was sent", now_s)
         return
     end
     for _, target in ipairs(targets) do
         by_model[target.model] = target
     end
     one.terms.group = { fleet = true }
+    app.sent = { servers = #targets, waits = {}, waiting = 0, refused = {},
+        hint = one.kind == "undo" and "" or ", u takes it back" }
     for _, session in ipairs(app.fleet.sessions) do
         local target = by_model[session.model]
-        if target then
-            local ok, problem = session.changes:begin(one.kind, target.changes, one.terms)
-            if not ok then
-                app:report(("sent to %d of %d marked servers; %s: %s"):format(sent, #targets, session.model.server,
-                    problem), now_s)
-                break
+        if target and problem then
+            table.insert(app.sent.refused, { name = session.model.server, text = "not sent" })
+        elseif target then
+            app.sent.waits[session], problem = session.changes:begin(one.kind, target.changes, one.terms)
+            if problem then
+                table.insert(app.sent.refused, { name = session.model.server, text = problem })
+            else
+                app.sent.waiting = app.sent.waiting + 1
             end
-            sent = sent + 1
         end
     end
-    if sent == #targets then
-        app:report(("sent to %s: 8 shows the outcomes%s"):format(units.plural(sent, "marked server"),
-            one.kind == "undo" and "" or "; u takes it back"), now_s)
-    end
+    show_sent(app, now_s)
     one.is_open = false
     M.forget_choices(app.ui)
 end
@@ -112,12 +123,12 @@ function M.send(app, now_s)
         why = locked .. ", and changes need admin: nothing was sent"
     elseif not app.open or app.replay then
         why = "a recording can't be changed: nothing was sent"
-    elseif not one.is_seen then
-        why = "this screen has no room for all that would be sent: nothing was sent"
+    elseif not one.is_for_marked and require("slate.console.health").why_unreachable(app:frame(now_s)) then
+        why = "the server does not answer: nothing was sent"
+    elseif one.refusal then
+        why = one.refusal .. ": nothing was sent"
     elseif one.is_for_marked then
         send_to_marked(app, now_s)
-    elseif require("slate.console.health").why_unreachable(app:frame(now_s)) then
-        why = "the server does not answer: nothing was sent"
     else
         local ok, problem = app.open.changes:begin(one.kind, one.plan, one.terms)
         if ok then
@@ -206,11 +217,23 @@ end
 
 --- Shows the outcomes of changes.
 function M.show_outcomes(app, now_s)
+    local sent, list, is_of_sent = app.sent, {}, false
     for _, session in ipairs(app.fleet.sessions) do
-        local news = session.changes:take_news()
-        if news then
-            show_news(app, session, news, now_s)
+        local news, has_failed = session.changes:take_news()
+        local of_sent = news and sent and sent.waits[session]
+        if of_sent then
+            sent.waits[session], sent.waiting, is_of_sent = nil, sent.waiting - 1, true
         end
+        if news and (has_failed or not of_sent) then
+            table.insert(of_sent and sent.refused or list, { name = session.model.server, text = news, of = session })
+        end
+    end
+    if is_of_sent then
+        show_sent(app, now_s)
+    elseif #list == 1 then
+        show_news(app, list[1].of, list[1].text, now_s)
+    elseif #list > 1 then
+        app:report(require("slate.console.marked").news(list), now_s)
     end
     local words = app.open and app.open.changes and app.open.changes:words() or ""
     if words ~= app.under_way then

@@ -14,14 +14,14 @@ local SHOWN_ELSEWHERE <const> = { policy = true, class_policy = true, geometry =
 function M.check_shown(who, replies, name, shown)
     local row = settings.row(name)
     if not row then
-        return ("there is no setting %s"):format(name)
+        return ("there is no setting %s"):format(name), "unsupported"
     end
     local values, traits = settings.values(replies)
-    local is, why = settings_change.check(row, settings.text(row, shown), who, values, traits, row.label)
+    local is, why, code = settings_change.check(row, settings.text(row, shown), who, values, traits, row.label)
     if not is then
-        return why
+        return why, code
     elseif not SHOWN_ELSEWHERE[name] and settings.same(name, is, settings.value(values, name, is)) then
-        return ("%s is %s already: choose another value"):format(row.label, shown)
+        return ("%s is %s already: choose another value"):format(row.label, shown), "usage"
     end
 end
 
