@@ -46,6 +46,23 @@ describe("a model", function()
         assert.is_nil(one:class_metric(200, "pages"))
     end)
 
+    it("has no rate while it is uncertain when figures were true, then one since the last that were certain", function()
+        local one = model.new("x")
+        local function take_late(at_s, gets, error_s)
+            take(one, at_s, "memcached-1.6.18", "second", function(now)
+                now.general.cmd_get, now.time_error_s = gets, error_s
+            end)
+            return one:metric("gets")
+        end
+        take_late(10, 1000, 0)
+        near(100, take_late(11, 1100, 0))
+        assert.is_nil(take_late(12.5, 1200, 0.5))
+        assert.is_truthy(one:metric("connections"))
+        near(100, take_late(15, 1500, 0))
+        near(100, take_late(16, 1600, 0.25))
+        assert.same({ n = 4, 100, nil, 100, 100 }, one:series("gets", 4))
+    end)
+
     it("says that a counter was reset, and leaves a gap in graphs", function()
         local one = screens.model("memcached-1.6.18")
         take(one, 13, "memcached-1.6.18", "second", function(now, classes)

@@ -177,7 +177,8 @@ describe("policy settings", function()
         for given, said in pairs({
             nonsense = "'nonsense' is not a setting: write name=value", ["other=1"] = "(there are: count, share, text)",
             ["share=2"] = "from 0 to 1, not 2", ["share=1e-1"] = "a number, not '1e-1'",
-            ["share=nan"] = "a number, not 'nan'", ["count=1.5"] = "a whole number, not '1.5'", ["count=0x10"] = "a whole number, not '0x10'",
+            ["share=nan"] = "a number, not 'nan'", ["count=1.5"] = "a whole number, not '1.5'",
+            ["count=0x10"] = "a whole number, not '0x10'",
         }) do
             local moves, message = try(SOURCE, { given })
             assert.is_nil(moves)

@@ -100,6 +100,38 @@ describe("rates", function()
         end
     end)
 
+    -- A snapshot that a server of this uptime sent; 1000 gets a second.
+    local function sent(uptime_s, earlier, sent_s, received_s)
+        local one = make(0, {}, { uptime = uptime_s, cmd_get = 1000 * uptime_s })
+        snapshot.set_time(one, earlier, sent_s, received_s)
+        return one
+    end
+
+    it("are of the time at which the figures were true, which the server's uptime tells of a late reply", function()
+        local first = sent(100, nil, 10, 10.002)
+        assert.near(10.001, first.time_s, 1e-9)
+        assert.near(0.001, first.time_error_s, 1e-9)
+        local on_its_way = sent(101, first, 11, 14) -- the reply was late, the server was not
+        assert.is_true(on_its_way.time_s > 11 and on_its_way.time_s < 11.6, on_its_way.time_s)
+        local stopped = sent(104, first, 11, 14) -- the server was late
+        assert.is_true(stopped.time_s > 13.4 and stopped.time_s <= 14, stopped.time_s)
+        assert.near(1000, snapshot.rates(first, stopped).general.cmd_get_per_s, 250)
+        assert.is_nil(snapshot.rates(first, on_its_way).general.cmd_get_per_s, "between 11 and 12 s, since 10 s")
+        assert.near(1000, snapshot.rates(first, sent(104, on_its_way, 14, 14)).general.cmd_get_per_s, 1)
+        local restarted = sent(3, first, 11, 14)
+        assert.same({ 12.5, 1.5 }, { restarted.time_s, restarted.time_error_s })
+        assert.is_true(snapshot.rates(first, restarted).reset)
+    end)
+
+    it("are known over a way that is always slow", function()
+        local first = sent(100, nil, 10, 10.8)
+        assert.near(1000, snapshot.rates(first, sent(101, first, 11, 11.8)).general.cmd_get_per_s, 1)
+    end)
+
+    it("have an error of time that JSON has not", function()
+        assert.is_nil(snapshot.encode(sent(100, nil, 10, 11)):find("error", 1, true))
+    end)
+
     it("need time to have passed", function()
         local rates, message = snapshot.rates(before, before)
         assert.is_nil(rates)

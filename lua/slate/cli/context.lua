@@ -164,9 +164,11 @@ end
 
 --- Takes a snapshot with settings over a client from `open`.
 function Context:snapshot(client)
-    return require("slate.facts.snapshot").take(client, {
-        server = self.server.name, slated = self.who and self.who.slated, settings = true,
+    local one, message, code = require("slate.facts.snapshot").take(client, {
+        server = self.server.name, slated = self.who and self.who.slated, settings = true, before = self.taken,
     })
+    self.taken = one or self.taken
+    return one, message, code
 end
 
 --- A snapshot of the server, over a connection of its own; or nil, message, code.
@@ -181,6 +183,9 @@ function Context:observe()
     return now, message, code
 end
 
+-- So many more samples follow the last one while the time of its figures is too uncertain for rates.
+local LATE_MOST <const> = 3
+
 --- Takes two snapshots `interval_s` apart, for rates; only one if interval_s is 0. Samples between them are for the
 -- judge of starving classes. Returns the later one, the earlier one, the rates, the judge and the observer of all of
 -- them (these four nil for a single one); or nil, message, code.
@@ -194,19 +199,22 @@ function Context:pair(client, interval_s)
     observer:observe(before)
     local samples, step_s = starving.samples_in(interval_s)
     local taken = 0
-    while taken < samples do
+    local snapshot <const> = require "slate.facts.snapshot"
+    while taken < samples or after and not snapshot.is_timed(before, after) and taken < samples + LATE_MOST do
         require("slate.base.clock").sleep(step_s)
         after, message, code = self:snapshot(client)
         if not after then
             return nil, message, code
         end
-        observer:observe(after)
         taken = taken + 1
-        if not interval_s and not starving.has_to_observe(observer) then
-            break
+        if snapshot.is_timed(observer.now, after) then
+            observer:observe(after)
+            if not interval_s and not starving.has_to_observe(observer) then
+                break
+            end
         end
     end
-    return after, before, require("slate.facts.snapshot").rates(before, after), observer.judge, observer
+    return after, before, snapshot.rates(before, after), observer.judge, observer
 end
 
 --- True if a standard stream of ours (1 or 2) is a terminal.

@@ -349,7 +349,7 @@ end
 
 -- The rates since the snapshot before.
 local function take_rates(model, span_s, wall_s)
-    if span_s <= 0 then
+    if span_s <= 0 or not model.is_timed then
         forget_rates(model)
     elseif snapshot.is_restart(model.before, model.now) then
         forget_rates(model, M.RESET)
@@ -363,18 +363,22 @@ local function take_rates(model, span_s, wall_s)
     end
 end
 
---- Takes a complete snapshot, which belongs to the model from now on. about: at_s (of the steady clock; must not go
--- backwards: it becomes the snapshot's time_s), reply_ms, wall_s (the time of day). A restart or a reset of the
+--- Takes a complete snapshot, which belongs to the model from now on. One whose reply came too late to know its time
+-- makes no rates and is not judged; the next rates are since the one before it. about: at_s (of the steady clock; must
+-- not go backwards: it becomes the snapshot's time_s), reply_ms, wall_s (the time of day). A restart or a reset of the
 -- counters makes the rates of that one sample RESET and writes an event. is_unjudged: for graphs only; then classes
 -- need CLASS_FIELDS alone. is_unplanned: of slate.judge.view's observer.
 function Model:take(now, about)
-    self.before, self.now, self.at_before_s, self.at_s = self.now, now, self.at_s, about.at_s
+    if self.is_timed ~= false then
+        self.before, self.at_before_s, self.classes_before = self.now, self.at_s, self.classes or {}
+    end
     self.reply_ms, self.wall_s, now.time_s = about.reply_ms, about.wall_s, about.at_s
-    self.classes_before, self.classes, self.class_metrics = self.classes or {}, snapshot.by_id(now), {}
+    self.now, self.at_s, self.classes, self.class_metrics = now, about.at_s, snapshot.by_id(now), {}
+    self.is_timed = not self.before or snapshot.is_timed(self.before, now)
     take_rates(self, self.before and self.at_s - self.at_before_s or 0, about.wall_s)
     forget_other_classes(self)
     read_gauges(self)
-    if not about.is_unjudged then
+    if self.is_timed and not about.is_unjudged then
         judge(self, about.wall_s, about.is_unplanned)
     end
     record_sample(self)

@@ -22,7 +22,7 @@ Poller.__index = Poller
 Poller.__name = "slate.console.poller"
 
 --- about: interval_s, model (whose answers it fills), server (its name), take (a function of a complete snapshot, a
--- table of its replies' texts by group, and { at_s, reply_ms }).
+-- table of its replies' texts by group, and { sent_s, received_s }).
 function M.new(about)
     return setmetatable({ interval_s = about.interval_s, model = about.model, server = about.server, take = about.take,
         next_s = 0, generation = 0, refreshes = 0, wants = { inquiries = {}, unhurried = {}, curves_first = {} },
@@ -140,7 +140,7 @@ local function complete(poller, refresh)
     one.settings, one.role, one.store = one.settings or before.settings, one.role or before.role,
         one.store or before.store
     poller.has_answered = true
-    poller.take(one, refresh.texts, { at_s = refresh.at_s, reply_ms = (link.now_s() - refresh.sent_s) * 1000 })
+    poller.take(one, refresh.texts, { sent_s = refresh.sent_s, received_s = link.now_s() })
 end
 
 -- Takes the reply of one group; the last completes the refresh.
@@ -152,7 +152,6 @@ local function take_group(poller, refresh, group, text, is_stats)
     end
     refresh.texts[group] = is_stats and text or nil
     if group == "" then
-        refresh.at_s = poller.now_s
         poller.refusal = not is_stats and refusal_of(text) or nil
     end
     if group == refresh.last then

@@ -9,6 +9,7 @@ local model = require "slate.console.model"
 local poller = require "slate.console.poller"
 local printable = require("slate.wire.request").printable
 local recording = require "slate.console.recording"
+local snapshot = require "slate.facts.snapshot"
 local tape = require "slate.console.tape"
 local watch = require "slate.console.watch"
 
@@ -23,11 +24,13 @@ Session.__name = "slate.console.session"
 
 -- Takes a complete snapshot of the server.
 local function take(session, one, texts, about)
-    local wall_s = link.wall_s()
+    snapshot.set_time(one, session.model.now, about.sent_s, about.received_s)
+    local wall_s = link.wall_s() - (about.received_s - one.time_s)
+    local times = { at_s = one.time_s, reply_ms = (about.received_s - about.sent_s) * 1000, wall_s = wall_s }
     session.texts = texts
     session:follow_link(wall_s) -- the server answers: the screen must say so
-    session.model:take(one, { at_s = about.at_s, reply_ms = about.reply_ms, wall_s = wall_s })
-    session.tape:add(one, { at_s = about.at_s, reply_ms = about.reply_ms, wall_s = wall_s })
+    session.model:take(one, times)
+    session.tape:add(one, times)
     session.alarms:follow(session.model)
     if session.record and session.poller:is_steady() then -- a recording needs even intervals
         session:write_line(wall_s)

@@ -13,7 +13,7 @@ local M = {}
 M.HOUR_SAMPLES = 3600
 
 local BLOCK_SAMPLES <const> = 128
-local TIMES <const> = "<ddd" -- the time of day, the steady time, reply_ms
+local TIMES <const> = "<dddd" -- the time of day, the steady time, its error, reply_ms
 local CHANGES_AT <const> = string.packsize(TIMES) + 1
 local NAN <const>, STRING_BYTES <const>, LAYOUT_BYTES <const> = 0 / 0, 40, 80
 local BARE <const> = { "server", "version", "slated", "role", "store", "pages_free", "pages_limit", "general", "totals",
@@ -93,7 +93,8 @@ function Tape:add(one, about)
     local changes = block and #block < BLOCK_SAMPLES and block.code:encode(self.newest, bare)
     block = changes and block or begin_block(self, bare)
     take_settings(self, one.settings)
-    local sample = string.pack(TIMES, about.wall_s, about.at_s, about.reply_ms or NAN) .. (changes or "")
+    local times = string.pack(TIMES, about.wall_s, about.at_s, one.time_error_s or 0, about.reply_ms or NAN)
+    local sample = times .. (changes or "")
     block[#block + 1] = sample
     grow(self, block, #sample + STRING_BYTES)
     self.newest, self.last = bare, self.last + 1
@@ -165,9 +166,9 @@ function Tape:read(number, fields)
         return nil
     end
     local one, sample = wind(self, number)
-    local wall_s, at_s, reply_ms = string.unpack(TIMES, sample)
+    local wall_s, at_s, error_s, reply_ms = string.unpack(TIMES, sample)
     one = fields and part_of(one, fields) or change.copy_of(one)
-    one.time_s = at_s
+    one.time_s, one.time_error_s = at_s, error_s > 0 and error_s or nil
     for _, settings in ipairs(self.settings) do
         one.settings = settings.from <= number and settings.of or one.settings
     end

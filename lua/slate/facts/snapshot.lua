@@ -4,7 +4,9 @@
 -- One snapshot is one table and one line of JSON, schema "slate/snapshot/1":
 --
 --     schema    "slate/snapshot/1"
---     time_s    seconds since 1970 of the observer's clock, a float
+--     time_s    seconds since 1970 of the observer's clock, a float: when the figures were true
+--     time_error_s
+--               how far time_s may be from that; not in JSON, absent in recordings
 --     server    the address of the server
 --     version   the version that the server reports ("1.6.45")
 --     slated    slated's own version; absent on memcached
@@ -30,6 +32,7 @@ local M = {}
 M.SCHEMA = "slate/snapshot/1"
 
 local CLASS_MOST <const>, TIME_END_S <const> = 255, 1e11
+local UPTIME_ERROR_S <const>, ERROR_RATIO <const> = 1, 1 / 4
 local KEY_ORDER <const> = {
     "schema", "time_s", "server", "version", "slated", "role", "store", "pages_limit", "pages_free", "id", "general",
     "settings", "classes", "totals", "changes",
@@ -70,9 +73,30 @@ function M.build(groups, about)
     return one
 end
 
+--- Sets the time of a snapshot and its error: its figures are of a moment between the request and the last reply, as
+-- long after an earlier snapshot as the server's uptime says, which is in whole seconds. before: that one, or nil.
+function M.set_time(one, before, sent_s, received_s)
+    local was_s, is_s = before and before.server == one.server and before.general.uptime, one.general.uptime
+    if was_s and is_s and is_s >= was_s then
+        local about_s, error_s = before.time_s + is_s - was_s, UPTIME_ERROR_S + (before.time_error_s or 0)
+        local least_s, most_s = math.max(sent_s, about_s - error_s), math.min(received_s, about_s + error_s)
+        if least_s <= most_s then
+            sent_s, received_s = least_s, most_s
+        end
+    end
+    one.time_s, one.time_error_s = (sent_s + received_s) / 2, (received_s - sent_s) / 2
+end
+
+--- True if the time between two snapshots is known to a quarter, so that rates mean something. Replies that are equally
+-- late err by the same.
+function M.is_timed(before, after)
+    local error_s = math.abs((after.time_error_s or 0) - (before.time_error_s or 0))
+    return error_s <= (after.time_s - before.time_s) * ERROR_RATIO
+end
+
 --- Takes a snapshot of a server in one round trip.
--- options: server (name to record), slated (as found by identify), settings (true to request them too); nil
--- for none.
+-- options: server (name to record), slated (as found by identify), settings (true to request them too), before (an
+-- earlier snapshot of the server); nil for none.
 -- Returns the snapshot, or nil, message, code.
 function M.take(client, options)
     failure.wants_table(client, "snapshot.take(client, options) wants a client of client.connect")
@@ -81,6 +105,8 @@ function M.take(client, options)
     if options.settings then
         wanted[4] = "settings"
     end
+    local time_s <const> = require("slate.base.clock").time_s
+    local sent_s = time_s()
     local groups, refused, code = client:stats_groups(wanted)
     if not groups then
         return nil, refused, code
@@ -88,15 +114,21 @@ function M.take(client, options)
     if refused[""] then
         return nil, table.unpack(refused[""], 1, 2)
     end
-    local time_s = require("slate.base.clock").time_s()
-    return M.build(groups, { time_s = time_s, server = options.server, slated = options.slated })
+    local one = M.build(groups, { server = options.server, slated = options.slated })
+    M.set_time(one, options.before, sent_s, time_s())
+    return one
 end
 
 --- One line of JSON, without the newline. Keys always come in the same order.
 function M.encode(snapshot)
     local json = require "slate.base.json"
-    json.array(snapshot.classes)
-    return json.encode(snapshot, KEY_ORDER)
+    local written = {}
+    for name, value in pairs(snapshot) do
+        written[name] = value
+    end
+    written.time_error_s = nil
+    json.array(written.classes)
+    return json.encode(written, KEY_ORDER)
 end
 
 --- True if a number can be the time of a snapshot.
@@ -291,7 +323,8 @@ end
 -- Returns { interval_s =, reset =, general = { evictions_per_s =, ... }, classes = a list of { id =,
 -- evicted_per_s =, ... }, refused_stores_per_s =, refused_connections_per_s = }; NAME_per_s is of counter NAME.
 -- A counter that is missing on either side has no rate. After a restart or `stats reset` no rate is known at all and
--- `reset` is true. Returns nil and a message if no time has passed.
+-- `reset` is true; none is known either if the time between the two is not. Returns nil and a message if no time has
+-- passed.
 function M.rates(before, after)
     failure.wants_table(before, "snapshot.rates(before, after) wants two snapshots")
     failure.wants_table(after, "snapshot.rates(before, after) wants two snapshots")
@@ -300,7 +333,7 @@ function M.rates(before, after)
         return nil, "the two snapshots are not in order of time"
     end
     local result = { interval_s = interval_s, reset = M.is_reset(before, after), general = {}, classes = {} }
-    if result.reset then
+    if result.reset or not M.is_timed(before, after) then
         return result
     end
     for _, one in ipairs({ before, after }) do -- recordings and slatetop's reader have these figures
