@@ -78,6 +78,21 @@ describe("answers", function()
         assert.is_true(#steps > 0)
     end)
 
+    it("have one table of curves until the next curve comes, so that one plan of page moves suffices", function()
+        local one = slated(12).answers
+        local curves = one:curves()
+        assert.is_true(#curves[12] > 0)
+        one:take("moves", "STAT mode off\r\nEND\r\n", { at_s = 13, is_stats = true })
+        assert.equal(curves, one:curves())
+        one:take("class_curves", "END\r\n", { at_s = 14, is_stats = true, class_id = 12 })
+        assert.are_not.equal(curves, one:curves())
+        assert.equal(0, #(one:curves()[12] or {}))
+        one:forget_class(13)
+        assert.is_nil(one:curves()[13])
+        one:forget()
+        assert.is_nil(one:curves())
+    end)
+
     it("have every statistic of the class in focus, in the server's order", function()
         local one = slated(12).answers
         local list, names = one:class(), {}

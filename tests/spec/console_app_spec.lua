@@ -254,6 +254,28 @@ describe("slatetop's app", function()
         end)
     end
 
+    it("shows a whole refresh at once, and gathers its pieces, and those of several servers, into one frame", function()
+        open("a")
+        app:draw(12.2)
+        app.open.has_news = true
+        app:step(12.5, 1002)
+        local draw_s = app.draw_s
+        app.open.has_news = true
+        app:step(12.52, 1002)
+        assert.same({ false, draw_s, true }, { app.is_dirty, app.draw_s, draw_s < 12.56 })
+        app.open.has_sample = true
+        app:step(12.53, 1002)
+        assert.is_true(app.is_dirty)
+        app:draw(12.53)
+        app:step(13, 1003) -- a second has passed: the title has a clock
+        assert.is_true(not app.is_dirty and app.draw_s > 13 and app.draw_s < 13.06)
+        open("a b")
+        app:draw(12.2)
+        app.fleet.sessions[2].has_sample, app.fleet.sessions[2].has_news = true, true
+        app:step(12.3, 1002)
+        assert.is_true(not app.is_dirty and app.draw_s > 12.3 and app.draw_s < 12.36)
+    end)
+
     it("pauses, and comes back to live", function()
         open("a")
         press("space")

@@ -78,6 +78,12 @@ describe("stats", function()
         assert.is_nil(stats.flat({}).evictions)
     end)
 
+    it("leaves out figures of classes that are no counts", function()
+        local slabs = "STAT 3:chunk_size 0\r\nSTAT 3:total_pages 1.5\r\nSTAT 3:used_chunks -1\r\nSTAT 3:get_hits 7x\r\n"
+            .. "STAT 3:cmd_set 18446744073709551615\r\nSTAT 3:free_chunks\r\nSTAT 3:total_chunks 9\r\n"
+        assert.same({ { id = 3, total_chunks = 9 } }, (stats.classes(slabs, {})))
+    end)
+
     it("lists a class that has items but is missing from slabs", function()
         local classes = stats.classes({}, lines("STAT items:9:evicted 4"))
         assert.same({ { id = 9, evicted = 4 } }, classes)

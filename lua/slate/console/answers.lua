@@ -26,6 +26,7 @@ function Answers:take(name, text, about)
     local one = { at_s = about.at_s, state = about.is_stats and "known" or "refused",
         count = (last and last.count or 0) + 1 }
     self.of[name] = one
+    self.curves_known = name ~= "curve" and name ~= "class_curves" and self.curves_known or nil
     if not about.is_stats then
         one.refusal = stats.printable(text):match("^[^\r\n]*")
     elseif name == "class_curves" then
@@ -61,13 +62,14 @@ end
 --- Drops all answers: the server may be another one now.
 function Answers:forget()
     self.of, self.curves_of, self.groups, self.list = {}, {}, {}, page_summary.list()
+    self.curves_known = nil
     self.predictions = predictions.new()
     self.total = self.total + 1
 end
 
 --- Drops the answers about a class: they were about another class with its id.
 function Answers:forget_class(id)
-    self.curves_of[id] = nil
+    self.curves_of[id], self.curves_known = nil, nil
     if self.class_id == id then
         self.groups, self.of.class = {}, nil
     end
@@ -124,18 +126,23 @@ function Answers:class_curve(id)
     return one and one.parsed
 end
 
+local function all_curves(answers)
+    local sampled, curves = require "slate.facts.sampled", {}
+    curves[0] = answers:is_known("curve") and sampled.as_points(answers:parsed("curve")) or nil
+    for id in pairs(answers.curves_of) do
+        curves[id] = sampled.as_points(answers:class_curve(id))
+    end
+    return curves
+end
+
 --- All known curves as judging modules take them, by class; 0 is all of the cache. nil: the server refuses curves, or
--- nothing was requested.
+-- nothing was requested. The same table until the next answer with a curve.
 function Answers:curves()
     if self:state("class_curves") == "refused" or not next(self.of) then
         return nil
     end
-    local sampled, curves = require "slate.facts.sampled", {}
-    curves[0] = self:is_known("curve") and sampled.as_points(self:parsed("curve")) or nil
-    for id in pairs(self.curves_of) do
-        curves[id] = sampled.as_points(self:class_curve(id))
-    end
-    return curves
+    self.curves_known = self.curves_known or all_curves(self)
+    return self.curves_known
 end
 
 --- The list of pages (of slate.console.page_summary); nil: unknown.

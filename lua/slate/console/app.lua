@@ -193,30 +193,39 @@ function App:draw(now_s)
     actions.follow_row(self, false)
     screen.draw(self:frame(now_s), self.ui, self.grid)
     term.show(self.grid)
-    self.is_dirty, self.draw_s = false, nil
+    self.is_dirty, self.draw_s, self.is_drawn = false, nil, true
 end
 
--- Steps one server. One that is marked in the fleet also gets the inquiries about settings.
-local function step_session(app, session, is_marked, now_s)
-    session:step(now_s)
-    local is_open = session == app.open
+-- Answers of a refresh come in several pieces, and those of several servers together: one frame shows them all.
+local function draw_soon(app, now_s)
+    app.draw_s = math.min(app.draw_s or math.huge, now_s + GATHER_S)
+end
+
+-- What the screen needs of a server. One that is marked in the fleet also gets the inquiries about settings.
+local function wants_of(app, session, is_marked, now_s)
     local wants = { inquiries = {}, unhurried = {}, curves_first = {}, orders = {} }
-    if is_open and not app.timeline.is_past then -- a paused screen keeps its answers
+    if session == app.open and not app.timeline.is_past then -- a paused screen keeps its answers
         wants = screen.wants(app.ui)
         require("slate.console.health").wants(session.model, now_s, wants)
     end
     for _, name in ipairs(is_marked and require("slate.console.marked").INQUIRIES or {}) do
         wants.inquiries[name] = true
     end
-    session:want(wants, now_s)
-    session:finish(now_s, app.wall_s)
-    if session.has_news and (is_open or app:shows_all()) then
-        -- A single server's news are drawn at once. Several answer together, so their news wait; so do those of a
-        -- recording that is loaded, which loads the faster.
-        local due_s = (#app.fleet.sessions > 1 or session.reader) and now_s + GATHER_S or now_s
-        app.draw_s = math.min(app.draw_s or due_s, due_s)
+    return wants
+end
+
+local function step_session(app, session, is_marked, now_s)
+    session:step(now_s)
+    if app.is_drawn then -- what was drawn decides what the next screen needs
+        session:want(wants_of(app, session, is_marked, now_s), now_s)
     end
-    session.has_news = false
+    session:finish(now_s, app.wall_s)
+    if session.has_sample and #app.fleet.sessions == 1 then
+        app.is_dirty = true -- a whole refresh
+    elseif session.has_news and (session == app.open or app:shows_all()) then
+        draw_soon(app, now_s)
+    end
+    session.has_news, session.has_sample = false, false
 end
 
 -- Drops servers that left their lists. Rows, marks and the cursor hold places, so they change.
@@ -242,6 +251,10 @@ end
 --- Does all that is due at a time: servers, outcomes of changes, time that plays. wall_s: the time of day.
 function App:step(now_s, wall_s)
     self.wall_s = wall_s
+    if now_s // 1 ~= self.tick_s then
+        self.tick_s = now_s // 1
+        draw_soon(self, now_s)
+    end
     if self.message ~= "" and now_s >= self.message_until_s then
         self.message, self.is_dirty = "", true
     end
@@ -254,6 +267,7 @@ function App:step(now_s, wall_s)
     for i, session in ipairs(self.fleet.sessions) do
         step_session(self, session, self.ui.fleet.marked[i], now_s)
     end
+    self.is_drawn = false
     sending.show_outcomes(self, now_s)
     if self.open and self.timeline:tick(self.open.tape, now_s) then
         self.is_dirty = true

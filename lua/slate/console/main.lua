@@ -102,11 +102,10 @@ local function take_keys(app, now_s)
 end
 
 local function take_turns(app)
-    local now_s, wall_s, shown_s = link.now_s(), link.wall_s(), nil
+    local now_s, wall_s = link.now_s(), link.wall_s()
     app.wall_s = wall_s
     while not app.is_done do
-        if app.is_dirty or app.draw_s and now_s >= app.draw_s or wall_s // 1 ~= shown_s then
-            shown_s = wall_s // 1
+        if app.is_dirty or app.draw_s and now_s >= app.draw_s then
             app:draw(now_s)
         end
         now_s, wall_s = link.wait(app:polled(), app:due_s(now_s))

@@ -173,7 +173,9 @@ local function send_refresh(poller, connection, now_s)
     refresh.sent_s = link.now_s() -- many round trips are shorter than a turn of the loop
     poller.is_waiting, poller.refreshes = refresh.last ~= nil, poller.refreshes + 1
     local is_quick = poller.refreshes <= QUICK_REFRESHES and poller.interval_s > QUICK_S
-    poller.next_s = now_s + (is_quick and QUICK_S or poller.interval_s)
+    -- All servers refresh at the same times, so that one frame shows them all; the first time is half an interval
+    -- away at least.
+    poller.next_s = is_quick and now_s + QUICK_S or (now_s / poller.interval_s + 1.5) // 1 * poller.interval_s
 end
 
 -- when --------------------------------------------------------------------------------------------

@@ -229,18 +229,18 @@ local function class_of(classes, id)
     return classes[id]
 end
 
--- Adds the statistics of a reply's classes. pattern: finds an id, a name, the digits of a value, and what is after
--- them.
+-- Adds the statistics of a reply's classes. pattern: finds an id, a name, and a value of digits alone; lines with other
+-- values, as -1 for an unknown one, are left out.
 local function add_classes(classes, text, pattern)
     local last_id, class
-    for id, name, digits, rest in text:gmatch(pattern) do
+    for id, name, digits in text:gmatch(pattern) do
         class = id == last_id and class or class_of(classes, id)
         last_id = id
-        local figure = rest == "" and tonumber(digits)
-        if not figure or figure >= CLASS_BEYOND or NEVER_ZERO[name] or TEXT[name] then
-            figure = M.class_figure(name, number_of(name, digits .. rest))
+        local figure = tonumber(digits)
+        if figure >= CLASS_BEYOND or NEVER_ZERO[name] then
+            figure = M.class_figure(name, figure)
         end
-        class[name] = figure and figure >= 0 and figure or nil
+        class[name] = figure
     end
 end
 
@@ -250,9 +250,9 @@ end
 -- Returns the classes as a list sorted by id, and a table of the values that belong to no class.
 function M.classes(slabs, items)
     local classes, totals, list = {}, {}, {}
-    slabs = M.text_of(slabs)
-    add_classes(classes, slabs, "STAT (%d+):(%S+) ?(%d*)([^\r\n]*)")
-    add_classes(classes, M.text_of(items), "STAT items:(%d+):(%S+) ?(%d*)([^\r\n]*)")
+    slabs, items = M.text_of(slabs) .. "\n", M.text_of(items) .. "\n"
+    add_classes(classes, slabs, "STAT (%d+):(%S+) (%d+)\r?\n")
+    add_classes(classes, items, "STAT items:(%d+):(%S+) (%d+)\r?\n")
     for name, text in slabs:gmatch("STAT (%a%S*) ?([^\r\n]*)") do
         local number = number_of(name, text)
         totals[name] = is_count(number) and number or nil

@@ -45,11 +45,15 @@ local function refused_pages(self, row)
     return math.max(1, math.tointeger(math.ceil(bytes / PAGE_BYTES)) or 1)
 end
 
+local function never_evicts(one)
+    return one.now and (one.now.settings or {}).evictions == "off" or false
+end
+
 -- What is known while a plan is made: the rows as donors that have given the pages of earlier moves.
 local function state_of(one, curves)
     local seen, _, seen_s = verdict.figures_seen(one, curves)
     local self = { one = one, curves = curves, seen = seen, seen_s = seen_s, given = {}, gain_of_page = {}, was = {},
-        never_evicts = one.now and (one.now.settings or {}).evictions == "off" }
+        never_evicts = never_evicts(one) }
     for _, row in ipairs(one.rows) do
         local class = self.seen and self.seen.by_id[row.id]
         if (row.pages_delta or 0) <= 0 then -- else pages came: the advice is a new one
@@ -222,13 +226,17 @@ local function move_to(self, to)
     return move
 end
 
--- The rows of the classes in need, in the order in which they get pages: those that refuse stores, then by the hits
--- that a page brings, else by evictions.
-local function rows_in_need(self)
+local function rows_in_need(one)
     local rows = {}
-    for _, row in ipairs(self.one.rows) do
+    for _, row in ipairs(one.rows) do
         rows[#rows + 1] = (refuses(row) or starving.is_short(row)) and row or nil
     end
+    return rows
+end
+
+-- Sorts rows in need in the order in which they get pages: those that refuse stores, then by the hits that a page
+-- brings, else by evictions.
+local function sort_needs(self, rows)
     local function rank(row)
         return refuses(row) and row.out_of_memory_per_s * 1e9
             or self.gain_of_page[row.id] or row.mean_evicted_per_s or 0
@@ -246,8 +254,8 @@ local function rank_of(move, first)
 end
 
 -- Writes the judgement into the rows: a class starves only if pages would help it.
-local function mark(self, plan)
-    for _, row in ipairs(self.one.rows) do
+local function mark(one, plan)
+    for _, row in ipairs(one.rows) do
         if row.starves ~= nil then
             row.lives_short = starving.is_short(row)
             row.starves, row.advised, row.is_worst = false, nil, nil
@@ -273,9 +281,9 @@ local function sum_of(plan)
 end
 
 local function make(one, curves)
-    local self, plan = state_of(one, curves), { stuck = {} }
-    plan.never_evicts = self.never_evicts
-    for _, row in ipairs(rows_in_need(self)) do
+    local rows, plan = rows_in_need(one), { stuck = {}, never_evicts = never_evicts(one) }
+    local self = rows[1] and state_of(one, curves) -- the figures of ten seconds cost more than all else
+    for _, row in ipairs(self and sort_needs(self, rows) or {}) do
         local move = move_to(self, row)
         plan[#plan + 1] = move
         plan.stuck[#plan.stuck + 1] = not move and refuses(row) and row or nil
@@ -292,7 +300,7 @@ local function make(one, curves)
     end
     one.first_in_need = plan[1] and plan[1].to
     plan.sum = sum_of(plan)
-    mark(self, plan)
+    mark(one, plan)
     return plan
 end
 
@@ -324,7 +332,7 @@ function M.move(one, id, curves)
     end
     for _, row in ipairs(one.rows or {}) do
         if row.id == id then
-            return move_to(plan.state, row)
+            return move_to(plan.state or state_of(one, curves), row)
         end
     end
 end

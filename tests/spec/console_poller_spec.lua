@@ -1,0 +1,48 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- When slatetop requests the statistics of a server.
+require "support.world"
+local now_s = 0
+package.loaded["slate.console.link"] = { now_s = function() return now_s end, wall_s = function() return now_s end }
+local poller = require "slate.console.poller"
+local screens = require "screens"
+
+describe("the poller of a server", function()
+    -- Goes on with an answer to each line until a time; returns the times of the refreshes.
+    local function refreshes_of(one, from_s, until_s)
+        local times, waiting = {}, {}
+        local connection = { generation = 1, is_up = function() return true end, flush = function() end,
+            send = function(_, line, _, _, take)
+                times[#times + 1] = line == "stats" and now_s or nil
+                waiting[#waiting + 1] = take
+                return true
+            end }
+        now_s = from_s
+        while now_s <= until_s do
+            one:step(connection, now_s)
+            for _, take in ipairs(waiting) do
+                take("END\r\n", true)
+            end
+            waiting = {}
+            now_s = one:due_s(connection)
+        end
+        return times
+    end
+
+    it("refreshes at the times of all other servers, once the first rates are known", function()
+        for _, case in ipairs({ { 1, 7.31, { 9, 10, 11 } }, { 1, 7.87, { 9, 10, 11 } }, { 2, 7.5, { 10, 12, 14 } } }) do
+            local interval_s, from_s, wanted = table.unpack(case)
+            local one = poller.new({ interval_s = interval_s, model = screens.model("slated-0.1"), server = "a",
+                take = function() end })
+            local times = refreshes_of(one, from_s, from_s + 7)
+            local later = {}
+            for i, time_s in ipairs(times) do
+                if i <= 4 then
+                    assert.is_true(math.abs(time_s - from_s - (i - 1) * 0.2) < 1e-9, time_s)
+                elseif i <= 7 then
+                    later[#later + 1] = time_s
+                end
+            end
+            assert.same(wanted, later)
+        end
+    end)
+end)
