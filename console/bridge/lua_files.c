@@ -1,5 +1,6 @@
 #include "bridge/lua_files.h"
 
+#include "bridge/lua_type.h"
 #include "link/poll_clock.h"
 
 #include <errno.h>
@@ -403,17 +404,9 @@ static const luaL_Reg functions[] = {
     {NULL, NULL},
 };
 
-static void files_make_type(lua_State *L, const char *type, const luaL_Reg *methods) {
-    luaL_newmetatable(L, type);
-    luaL_setfuncs(L, methods, 0);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -2, "__index");
-    lua_pop(L, 1);
-}
-
 int lua_files_open(lua_State *L) {
-    files_make_type(L, LINES_TYPE, lines_methods);
-    files_make_type(L, WRITER_TYPE, writer_methods);
+    lua_type_make(L, LINES_TYPE, lines_methods);
+    lua_type_make(L, WRITER_TYPE, writer_methods);
     luaL_newlib(L, functions);
     return 1;
 }

@@ -1,5 +1,6 @@
 #include "bridge/lua_link.h"
 
+#include "bridge/lua_type.h"
 #include "draw/term.h"
 #include "link/poll_clock.h"
 #include "link/client.h"
@@ -365,18 +366,10 @@ static const luaL_Reg functions[] = {
     {"wall_s", link_call_wall_s},     {NULL, NULL},
 };
 
-static void link_make_type(lua_State *L, const char *type, const luaL_Reg *methods) {
-    luaL_newmetatable(L, type);
-    luaL_setfuncs(L, methods, 0);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -2, "__index");
-    lua_pop(L, 1);
-}
-
 int lua_link_open(lua_State *L) {
-    link_make_type(L, CLIENT_TYPE, client_methods);
-    link_make_type(L, ACCESS_TYPE, access_methods);
-    link_make_type(L, LOOKUP_TYPE, lookup_methods);
+    lua_type_make(L, CLIENT_TYPE, client_methods);
+    lua_type_make(L, ACCESS_TYPE, access_methods);
+    lua_type_make(L, LOOKUP_TYPE, lookup_methods);
     luaL_newlib(L, functions);
     return 1;
 }

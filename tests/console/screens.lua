@@ -13,6 +13,7 @@ local latency = require "slate.console.latency"
 local model = require "slate.console.model"
 local snapshot = require "slate.facts.snapshot"
 local view_list = require "slate.console.view_list"
+require "slate.console.view_modules"
 
 local M = {}
 

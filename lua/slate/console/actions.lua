@@ -53,7 +53,7 @@ local function count_keys(app, now_s)
     if not now or app.replay or now.slated then
         app:report(now and now.slated and "slated reports its hot keys: there is nothing to count"
             or "there is no server whose keys could be counted", now_s)
-    elseif not (session.key_count and session.key_count.connection) then
+    elseif not (session.key_count and session.key_count:is_under_way()) then
         session:count_keys(why_unwatched(session, "fetchers"))
     end
 end

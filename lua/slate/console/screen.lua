@@ -4,6 +4,7 @@ local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
 local view_list = require "slate.console.view_list"
+require "slate.console.view_modules"
 
 local M = {}
 

@@ -1,30 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The views in the order of their keys, and the open one. The view of one class has no key of its own: other views
---- and close it. A view's module is loaded when it is first shown: loading all would delay the first paint.
+--- open and close it.
 local M = {}
 
-local MODULES <const> = {
-    overview = function() return require "slate.console.views.overview" end,
-    classes = function() return require "slate.console.views.classes" end,
-    pages = function() return require "slate.console.views.pages" end,
-    tune = function() return require "slate.console.views.tune" end,
-    sizes = function() return require "slate.console.views.sizes" end,
-    curves = function() return require "slate.console.views.curves" end,
-    fleet = function() return require "slate.console.views.fleet" end,
-    events = function() return require "slate.console.views.events" end,
-    hotkeys = function() return require "slate.console.views.hotkeys" end,
-    diff = function() return require "slate.console.views.diff" end,
-    latency = function() return require "slate.console.views.latency" end,
-    class = function() return require "slate.console.views.class" end,
-    -- overlays
-    explain = function() return require "slate.console.overlay.explain" end,
-    why = function() return require "slate.console.overlay.why" end,
-    columns = function() return require "slate.console.overlay.columns" end,
-    picker = function() return require "slate.console.overlay.picker" end,
-    review = function() return require "slate.console.review" end,
-    palette = function() return require "slate.console.overlay.palette" end,
-    help = function() return require "slate.console.overlay.help" end,
-}
+local modules -- by the name of a part of `ui`: a function that loads the view or overlay
+
+--- Sets them. The views know this module, so that it does not know them: slate.console.view_modules does.
+function M.set_modules(functions)
+    modules = functions
+end
 
 --- The views: a list of { name, title, open (the command that goes to it) }.
 M.LIST = {
@@ -52,7 +36,7 @@ end
 
 --- The module of a view or an overlay, by the name of its part of `ui`.
 function M.module(name)
-    return MODULES[name]()
+    return modules[name]()
 end
 
 --- The view on the screen: its module and its name.
@@ -75,7 +59,7 @@ end
 --- The operator's choices on all screens, as at a start. The part of a view or overlay is made when it is first used.
 function M.ui()
     return setmetatable({ view = 1, class_is_open = false }, { __index = function(ui, name)
-        local part = MODULES[name] and M.module(name).state()
+        local part = modules[name] and M.module(name).state()
         rawset(ui, name, part)
         return part
     end })
