@@ -59,8 +59,11 @@ describe("a model", function()
         assert.is_nil(take_late(12.5, 1200, 0.5))
         assert.is_truthy(one:metric("connections"))
         near(100, take_late(15, 1500, 0))
-        near(100, take_late(16, 1600, 0.25))
+        near(100, take_late(16, 1600, 0.1))
         assert.same({ n = 4, 100, nil, 100, 100 }, one:series("gets", 4))
+        near(100, take_late(20, 2000, 0.4))
+        assert.is_nil(take_late(20.5, 2100, 0)) -- known better than the one before: the next rate is since this one
+        near(100, take_late(21.5, 2200, 0))
     end)
 
     it("says that a counter was reset, and leaves a gap in graphs", function()

@@ -349,32 +349,45 @@ end
 
 -- The rates since the snapshot before.
 local function take_rates(model, span_s, wall_s)
-    if span_s <= 0 or not model.is_timed then
+    if span_s <= 0 then
         forget_rates(model)
     elseif snapshot.is_restart(model.before, model.now) then
         forget_rates(model, M.RESET)
         model.history:begin_life()
     else
-        compute_rates(model, span_s)
+        if model.is_timed then
+            compute_rates(model, span_s)
+        else
+            forget_rates(model)
+        end
         if model.metrics.ops == M.RESET then
             model:note("server", wall_s, 'the counters went back: someone sent "stats reset"')
         end
-        note_changes(model, wall_s)
+        if model.is_base then
+            note_changes(model, wall_s)
+        end
     end
 end
 
+-- Judges whether the time since the snapshot before is known well enough for rates (is_timed), and whether the next
+-- rates are since this snapshot (is_base): not if the time of the one before is known better.
+local function judge_time(model, before, now)
+    model.is_timed = not before or snapshot.is_restart(before, now) or snapshot.is_timed(before, now)
+    model.is_base = model.is_timed or (now.time_error_s or 0) < (before.time_error_s or 0)
+end
+
 --- Takes a complete snapshot, which belongs to the model from now on. One whose reply came too late to know its time
--- makes no rates and is not judged; the next rates are since the one before it. about: at_s (of the steady clock; must
--- not go backwards: it becomes the snapshot's time_s), reply_ms, wall_s (the time of day). A restart or a reset of the
--- counters makes the rates of that one sample RESET and writes an event. is_unjudged: for graphs only; then classes
--- need CLASS_FIELDS alone. is_unplanned: of slate.judge.view's observer.
+-- makes no rates and is not judged; the next rates are since one whose time is known. about: at_s (of the steady
+-- clock; must not go backwards: it becomes the snapshot's time_s), reply_ms, wall_s (the time of day). A restart or a
+-- reset of the counters makes the rates of that one sample RESET and writes an event. is_unjudged: for graphs only;
+-- then classes need CLASS_FIELDS alone. is_unplanned: of slate.judge.view's observer.
 function Model:take(now, about)
-    if self.is_timed ~= false then
+    if self.is_base ~= false then
         self.before, self.at_before_s, self.classes_before = self.now, self.at_s, self.classes or {}
     end
     self.reply_ms, self.wall_s, now.time_s = about.reply_ms, about.wall_s, about.at_s
     self.now, self.at_s, self.classes, self.class_metrics = now, about.at_s, snapshot.by_id(now), {}
-    self.is_timed = not self.before or snapshot.is_timed(self.before, now)
+    judge_time(self, self.before, now)
     take_rates(self, self.before and self.at_s - self.at_before_s or 0, about.wall_s)
     forget_other_classes(self)
     read_gauges(self)

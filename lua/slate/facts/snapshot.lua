@@ -32,7 +32,7 @@ local M = {}
 M.SCHEMA = "slate/snapshot/1"
 
 local CLASS_MOST <const>, TIME_END_S <const> = 255, 1e11
-local UPTIME_ERROR_S <const>, ERROR_RATIO <const> = 1, 1 / 4
+local UPTIME_ERROR_S <const>, ERROR_RATIO <const> = 1, 1 / 10
 local KEY_ORDER <const> = {
     "schema", "time_s", "server", "version", "slated", "role", "store", "pages_limit", "pages_free", "id", "general",
     "settings", "classes", "totals", "changes",
@@ -87,7 +87,7 @@ function M.set_time(one, before, sent_s, received_s)
     one.time_s, one.time_error_s = (sent_s + received_s) / 2, (received_s - sent_s) / 2
 end
 
---- True if the time between two snapshots is known to a quarter, so that rates mean something. Replies that are equally
+--- True if the time between two snapshots is known to a tenth, so that rates mean something. Replies that are equally
 -- late err by the same.
 function M.is_timed(before, after)
     local error_s = math.abs((after.time_error_s or 0) - (before.time_error_s or 0))
