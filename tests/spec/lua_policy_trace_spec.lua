@@ -48,7 +48,7 @@ describe("slatectl policy simulate", function()
         assert.truthy(err:find("^slatectl: lines of the trace that were skipped: 1; [^\n]+\n"
             .. "slatectl: more than its memory was held, [^\n]+\n$"), err) -- printed by one of the processes alone
         assert.truthy(out:find("^POLICY +MEMORY +HELD +PAGES +LOST"), out)
-        assert.truthy(out:find("\nburst +8M +12M +0 +0"), out)
+        assert.truthy(out:find("\nburst +8 MiB +12 MiB +0 +0"), out)
     end)
 
     it("reports the error of a trace", function()
