@@ -24,7 +24,7 @@
 -- expected slope, halfway between a tenth and the slope of the whole cache's curve. The result is their median.
 --
 -- A least and a most enclose 19 of 20 outcomes.
-local ipairs = ipairs
+local ipairs, setmetatable = ipairs, setmetatable
 local abs, exp, log, max, min, sqrt = math.abs, math.exp, math.log, math.max, math.min, math.sqrt
 local unpack = table.unpack
 
@@ -107,43 +107,57 @@ local function expected_slope(whole)
     return sqrt(SLOPE * max(SLOPE_LEAST / 2, share / log(2)))
 end
 
--- Slopes that a class may have, in ascending order, and the logarithms of their weights, from the expected slope.
-local function slopes_of(hit_ratio, whole)
-    local slopes, weights, sum = {}, {}, 0
-    local center, least = min(expected_slope(whole), hit_ratio), min(SLOPE_LEAST, hit_ratio / 5)
+-- The powers that a class may have, in ascending order, and their weights. center: the expected slope.
+local function weighted_powers(hit_ratio, center)
+    local powers, weights, sum, least = {}, {}, 0, min(SLOPE_LEAST, hit_ratio / 5)
     for i = 1, SLOPES do
-        slopes[i] = least * (hit_ratio / least) ^ ((i - 1) / (SLOPES - 1))
-        weights[i] = -0.5 * (log(slopes[i] / center) / APART) ^ 2
-        sum = sum + exp(weights[i])
-    end
-    weights[SLOPES] = log(exp(weights[SLOPES]) + sum * ALIKE / (1 - ALIKE))
-    return slopes, weights
-end
-
--- Returns the median of values in ascending order, and the bounds of the middle 19 of 20 parts of their weight.
--- weights: logarithms, one for each value.
-local function middle(values, weights)
-    local most, sum, below, at = max(unpack(weights)), 0, 0, {}
-    for i in ipairs(values) do
-        weights[i] = exp(weights[i] - most)
+        powers[i] = (hit_ratio / least) ^ ((i - SLOPES) / (SLOPES - 1))
+        weights[i] = exp(-0.5 * (log(powers[i] * hit_ratio / center) / APART) ^ 2)
         sum = sum + weights[i]
     end
-    for i, value in ipairs(values) do
-        at[i] = { (below + weights[i] / 2) / sum, value }
-        below = below + weights[i]
+    weights[SLOPES] = weights[SLOPES] + sum * ALIKE / (1 - ALIKE)
+    return powers, weights, sum / (1 - ALIKE)
+end
+
+-- The powers with this share of the weight below them, as { lower, upper, part of the way between }.
+local function power_at(powers, weights, sum, share)
+    local below, last_at = 0, 0
+    for i, weight in ipairs(weights) do
+        local at = (below + weight / 2) / sum
+        if at >= share then
+            return { powers[max(i - 1, 1)], powers[i], i > 1 and (share - last_at) / (at - last_at) or 0 }
+        end
+        below, last_at = below + weight, at
     end
-    return M.between(at, 0.5), M.between(at, DOUBT_SHARE), M.between(at, 1 - DOUBT_SHARE)
+    return { powers[#powers], powers[#powers], 0 }
+end
+
+local POWERS <const> = setmetatable({}, { __mode = "k" }) -- by class: a plan asks for the worth of many page counts
+
+-- The powers of a class at the median, and at the bounds of the middle 19 of 20 parts of their weight.
+local function powers_of(class)
+    local hit_ratio = class.get_hits_per_s / (class.get_hits_per_s + class.misses_per_s)
+    local known, whole = POWERS[class], class.whole_curve
+    if not known or known.hit_ratio ~= hit_ratio or known.whole ~= whole then
+        local powers, weights, sum = weighted_powers(hit_ratio, min(expected_slope(whole), hit_ratio))
+        known = { hit_ratio = hit_ratio, whole = whole, power_at(powers, weights, sum, 0.5),
+            power_at(powers, weights, sum, DOUBT_SHARE), power_at(powers, weights, sum, 1 - DOUBT_SHARE) }
+        POWERS[class] = known
+    end
+    return known
 end
 
 -- The change of hits a second if a class has `pages` and not `held`, at most most_per_s, if the class has no curve: the
--- results of `middle`.
+-- median, the least and the most.
 local function hits_by_slopes(class, held, pages, most_per_s)
-    local hit_ratio, changes = class.get_hits_per_s / (class.get_hits_per_s + class.misses_per_s), {}
-    local slopes, weights = slopes_of(hit_ratio, class.whole_curve)
-    for i, slope in ipairs(slopes) do
-        changes[i] = min(most_per_s, class.get_hits_per_s * abs(growth_of(pages / held, slope / hit_ratio)))
+    local function change_of(at)
+        local lower, upper, part = unpack(at)
+        local from = min(most_per_s, class.get_hits_per_s * abs(growth_of(pages / held, lower)))
+        local to = min(most_per_s, class.get_hits_per_s * abs(growth_of(pages / held, upper)))
+        return from + (to - from) * part
     end
-    return middle(changes, weights)
+    local powers = powers_of(class)
+    return change_of(powers[1]), change_of(powers[2]), change_of(powers[3])
 end
 
 -- A difference less what chance makes of it: figures that differ by a standard error may be the same.
@@ -221,13 +235,15 @@ function M.gain(class, pages)
     if class.evicted_per_s == 0 or class.get_hits_per_s == 0 or pages <= 0 then
         return 0, 0, 0 -- the class does not fill the pages that it has, or is not read
     end
-    local cases, filled = {}, 0
+    local cases, filled = has_curve(class) and {}, 0
     for second = JUDGED_FROM_S, JUDGED_TO_S - 1 do
         local more = min(pages, class.evicted_per_s * (second + 0.5) / max(class.chunks_per_page, 1))
-        cases[#cases + 1] = { held, held + more }
         filled = filled + more / pages / (JUDGED_TO_S - JUDGED_FROM_S)
+        if cases then
+            cases[#cases + 1] = { held, held + more }
+        end
     end
-    if has_curve(class) then
+    if cases then
         return hits_by_curve(class, cases, class.misses_per_s)
     end
     local won, least, most = hits_by_slopes(class, held, held + pages, class.misses_per_s)
