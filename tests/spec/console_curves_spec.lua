@@ -42,7 +42,7 @@ describe("the view of curves", function()
     end)
 
     it("has the value of a page, and what follows from it", function()
-        shows(drawn(answered()), "hits/s by curves", "  12    11   28.0   80.8     +2.1      -50",
+        shows(drawn(answered()), "hits/s  BETTER POLICY", "  12    11   28.0   80.8     +2.1      -50",
             "no class starves: no move is advised")
     end)
 

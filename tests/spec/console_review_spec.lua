@@ -36,6 +36,21 @@ local function console(fixture)
 end
 
 describe("a review", function()
+    it("has the whole effect of a new value in words, at 80 columns too", function()
+        local one = console()
+        for _, mode in ipairs(require("slate.facts.automove").MODES) do
+            if mode.name:find("%a$") then
+                review.open(one.ui, { { name = "slab_automove", value = mode.name } })
+                one.draw()
+                local words = {}
+                for line in one.text:gmatch("│ +(.-) *│") do
+                    words[#words + 1] = line
+                end
+                screens.shows(table.concat(words, " "), "then      " .. mode.words)
+            end
+        end
+    end)
+
     it("shows exactly the lines to be sent, their receiver, cost and confirmation", function()
         local one = console()
         review.open(one.ui, propose.move(one.frame, 12, 4).plan)

@@ -91,8 +91,8 @@ local function step_view(by)
 end
 
 local function open_overlay(name)
-    return function(app)
-        view_list.module(name).open(app.ui, (view_list.current(app.ui)))
+    return function(app, now_s)
+        view_list.module(name).open(app.ui, (view_list.current(app.ui)), app:frame(now_s))
     end
 end
 

@@ -205,9 +205,10 @@ local function add_fields(sheet, frame, ui, of_trial)
         if (field.of == review.terms) == of_trial and not (has_steps(review) and review.plan[i]) then
             local value = field.of[field.name]
             local is_current, of_plan = i == review.field, field.of ~= review.terms
-            sheet[#sheet + 1] = { label = LABELS[field.name], value = value, is_current = is_current,
-                text = notes.of(frame, ui, field.name, value),
+            local note, effect = notes.of(frame, ui, field.name, value)
+            sheet[#sheet + 1] = { label = LABELS[field.name], value = value, is_current = is_current, text = note,
                 needed = (of_plan or is_current or review.terms.minutes > 0) and "" or nil }
+            add(sheet, "then", cells.DIALOG, effect)
         end
     end
 end

@@ -34,8 +34,7 @@ local function of_value(frame, ui, value)
         local class_id = name == "class_policy" and tonumber(value:match(" (%d+)$")) or nil
         now = (change.row(frame.live, name, class_id) or {}).now
     end
-    local words = settings_shown.value_words(name, value)
-    return ("now %s%s%s"):format(now or "-", words ~= "" and "; then " or "", words)
+    return "now " .. (now or "-"), settings_shown.value_words(name, value)
 end
 
 local function always(text)
@@ -54,7 +53,7 @@ local NOTES <const> = {
     hit_points = always("goes back when the hit ratio falls by more; 0: never"),
 }
 
---- The note of a field of the review (see review.lua), with its value.
+--- The note of a field of the review (see review.lua), with its value; of a setting's value also its effect.
 function M.of(frame, ui, field, value)
     return NOTES[field](frame, ui, value)
 end

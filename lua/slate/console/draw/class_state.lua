@@ -43,6 +43,16 @@ function M.starves(row)
     return row ~= nil and row.state == "starving"
 end
 
+--- What `terms` of a view returns with a class under the cursor: the class's own state first. Nothing is said of a
+-- class that is not known.
+function M.terms(frame, id)
+    local row = frame.model:row(id)
+    if not row then
+        return {}, 1
+    end
+    return { M.starves(row) and "starving" or "state." .. row.state, "class.state" }, 1, (M.hint(frame, id))
+end
+
 --- The meaning of the class's row and the key that helps, in a sentence, and its style.
 function M.hint(frame, id)
     if frame.model.link == "down" then -- old figures show no fault that one could mend now

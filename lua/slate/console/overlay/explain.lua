@@ -15,23 +15,31 @@ function M.state()
     return { is_open = false, terms = {}, current = 1, top = 1 }
 end
 
---- The terms that a view shows, in reading order, and the index of the one under the cursor.
-function M.terms_of(view, ui)
-    local terms, current = {}, nil
+--- The terms that a view shows, in reading order; the index of the one under the cursor; and what is said of the row
+--- there, or nil.
+function M.terms_of(view, ui, frame)
+    local terms, current, words = {}, nil, nil
     if view.terms then
-        terms, current = view.terms(ui)
+        terms, current, words = view.terms(ui, frame)
     end
-    return table.move(view.shown, 1, #view.shown, #terms + 1, terms), current or 1
+    local is_there = {}
+    for _, list in ipairs({ terms, view.shown }) do
+        for _, term in ipairs(list) do
+            terms[#terms + 1] = list ~= terms and not is_there[term] and term or nil
+            is_there[term] = true
+        end
+    end
+    return terms, current or 1, words
 end
 
 --- Opens the overlay at the figure under the cursor.
-function M.open(ui, view)
-    local terms, current = M.terms_of(view, ui)
-    ui.explain = { is_open = true, terms = terms, current = current, top = 1 }
+function M.open(ui, view, frame)
+    local terms, current, words = M.terms_of(view, ui, frame)
+    ui.explain = { is_open = true, terms = terms, current = current, top = 1, words = words }
 end
 
 local function step(explain, by)
-    explain.current, explain.top = (explain.current - 1 + by) % #explain.terms + 1, 1
+    explain.current, explain.top, explain.words = (explain.current - 1 + by) % #explain.terms + 1, 1, nil
 end
 
 function M.command(_, ui, command)
@@ -59,6 +67,9 @@ function M.draw(_, ui, grid)
     local explain = ui.explain
     local term, parts = explain.terms[explain.current], {}
     local entry = M.entry(term) or {} -- a test checks that every term has one
+    if explain.words then
+        parts[1] = { mark = "here", mark_style = cells.HEADER, style = cells.STRONG, text = explain.words }
+    end
     for _, part in ipairs(PARTS) do
         local text = entry[part[1]] or ""
         text = type(text) == "table" and table.concat(text, ", ") or text

@@ -13,7 +13,7 @@ local server = require "slate.console.server"
 local view_list = require "slate.console.view_list"
 
 local M = { name = "Class", scope = "class", open = "open_class",
-    shown = { "class.state", "class.age", "class.pages", "class.hot", "class.warm", "class.cold", "class.hits",
+    shown = { "class.age", "rates", "class.pages", "class.hot", "class.warm", "class.cold", "class.hits",
         "class.sets", "class.ev", "class.unread", "class.oom", "policy", "automove.gain", "automove.loss", "moves.why",
         "class.evicted_time", "reclaimed", "crawler_reclaimed", "direct_reclaims", "tailrepairs" },
     inquiries = { "class", "moves", "automove", "policies", "evictions" } }
@@ -24,6 +24,10 @@ local RATES <const> = { { "hits", "hits/s" }, { "sets", "sets/s" }, { "evictions
     { "unread", "unread ev/s" }, { "out_of_memory", "no memory/s" }, { "pages", "pages" } }
 
 local WORTH <const> = { "gain", "gain_doubt", "loss", "loss_doubt", "average" }
+
+function M.terms(ui, frame)
+    return class_state.terms(frame, ui.focus)
+end
 
 --- top: the first line of the stats that is shown.
 function M.state()

@@ -10,7 +10,7 @@ local keys = require "slate.console.keys"
 local propose = require "slate.console.propose"
 local view_list = require "slate.console.view_list"
 
-local M = { name = "Classes", scope = "classes", open = "view_classes", shown = { "class.state", "starving" },
+local M = { name = "Classes", scope = "classes", open = "view_classes", shown = { "rates" },
     state = class_table.state }
 
 local WIDE_FROM <const> = 160 -- columns, from which on the class under the cursor stands beside the table
@@ -150,13 +150,14 @@ function M.command(frame, ui, command)
     return run and run(frame, ui)
 end
 
---- Every column, that of the order first.
-function M.terms(ui)
-    local terms, current = {}, 1
-    for i, column in ipairs(columns.LIST) do
-        terms[i], current = "class." .. column.name, column == ui.classes.sort and i or current
+--- The state of the class under the cursor, then the column of the order, then every column.
+function M.terms(ui, frame)
+    local terms, current, words = class_state.terms(frame, ui.classes.cursor)
+    terms[#terms + 1] = ui.classes.sort.name and "class." .. ui.classes.sort.name or nil
+    for _, column in ipairs(columns.LIST) do
+        terms[#terms + 1] = column ~= ui.classes.sort and "class." .. column.name or nil
     end
-    return terms, current
+    return terms, current, words
 end
 
 --- A second click on the same head turns the order round.

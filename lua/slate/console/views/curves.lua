@@ -2,6 +2,7 @@
 --- Curves: the miss ratio with other amounts of memory, the value of a page for each class, and the hit ratio of other
 -- eviction policies. All from sampled keys.
 local cells = require "slate.console.cells"
+local class_state = require "slate.console.draw.class_state"
 local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
@@ -18,8 +19,9 @@ local M = {
     scope = "curves",
     open = "view_curves",
     inquiries = { "curve", "class_curves", "whatif" },
-    shown = { "curve.lru_hit_ratio", "curve.hit_ratio_x1", "whatif.hit_ratio", "whatif.difference", "hit_ratio",
-        "policy", "sample_rate" },
+    shown = { "curve.lru_hit_ratio", "curve.hit_ratio_x1", "whatif.hit_ratio", "whatif.difference", "class.class",
+        "class.pages", "curve.read_share", "curve.class_hit_ratio", "curve.page_worth", "curve.better_policy",
+        "hit_ratio", "policy", "sample_rate" },
 }
 
 --- cursor: id of a class, 0: the cache as a whole; top: the first row of the classes that is shown.
@@ -27,10 +29,15 @@ function M.state()
     return { cursor = 0, top = 1 }
 end
 
+--- The class under the cursor; first of all the curve, if it is that of the whole cache.
+function M.terms(ui, frame)
+    return class_state.terms(frame, ui.curves.cursor)
+end
+
 local AXIS_WIDTH <const>, SCREEN_ROWS <const>, READS_FROM_WIDTH <const> = 7, 10, 80
-local WORTH_WIDTH <const>, POLICY_LEAST <const>, POLICY_MOST <const> = 58, 52, 63 -- no policy's text is wider
+local WORTH_WIDTH <const>, POLICY_LEAST <const>, POLICY_MOST <const> = 67, 52, 63 -- no policy's text is wider
 local TONES <const> = { good = cells.GOOD, note = cells.DIM, warn = cells.WARN, bad = cells.BAD }
-local PAGE_FIGURES_WIDTH <const>, BETTER_LEAST <const> = 43, 15
+local POLICY_X <const>, POLICY_WIDTH <const> = 51, 15
 
 -- the curve -----------------------------------------------------------------------------------
 
@@ -168,9 +175,9 @@ local function draw_worth(grid, y, area, worth)
     grid:text(y, area.x + 1, cells.PLAIN, ("%3d %5s %6s %6s %8s %8s"):format(worth.id, figure.count(worth.pages),
         figure.percent(worth.read_share), figure.percent(worth.hit_ratio), signed(worth.gain, "+"),
         signed(worth.loss, "-")))
-    local room = area.width - PAGE_FIGURES_WIDTH
-    if room >= BETTER_LEAST and worth.policy then
-        grid:text_fit(y, area.x + PAGE_FIGURES_WIDTH, room, cells.GOOD, ("%s %+.1f pt"):format(worth.policy,
+    local room = area.width - POLICY_X
+    if room >= POLICY_WIDTH and worth.policy then
+        grid:text_fit(y, area.x + POLICY_X, room, cells.GOOD, ("%s %+.1f pt"):format(worth.policy,
             worth.policy_gain * 100))
     end
 end
@@ -196,7 +203,10 @@ end
 local function draw_classes(frame, at, grid, area)
     local worths, rows = question.worth(frame.model), area.height - 2
     local cursor = place_of(worths, at.cursor)
-    grid:head(area.y, area.x, area.width, "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s by curves")
+    grid:head(area.y, area.x, area.width, "  CL PAGES READS%   HIT%  +1 PAGE  -1 PAGE hits/s")
+    if area.width >= POLICY_X + POLICY_WIDTH then
+        grid:text(area.y, area.x + POLICY_X, cells.HEADER, "BETTER POLICY")
+    end
     list.draw(grid, cells.area(area.y + 1, area.x, rows, area.width), at, cursor, #worths, function(y, i)
         draw_worth(grid, y, area, worths[i])
         grid:text(y, area.x, cells.STRONG, i == cursor and ">" or "")

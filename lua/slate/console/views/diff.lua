@@ -12,8 +12,9 @@ local M = {
     name = "Diff",
     scope = "diff",
     open = "view_diff",
-    shown = { "gets", "hit_ratio", "sets", "evictions", "out_of_memory", "page_moves", "curr_items", "memory.items",
-        "memory.limit", "connections", "memory.pool", "slab_automove" },
+    shown = { "diff.change", "class.class", "class.size", "class.pages", "class.age", "gets", "hit_ratio", "sets",
+        "evictions", "out_of_memory", "page_moves", "curr_items", "memory.items", "memory.limit", "connections",
+        "memory.pool", "slab_automove" },
 }
 
 function M.state()

@@ -10,7 +10,8 @@ local M = {
     name = "Events",
     scope = "events",
     open = "view_events",
-    shown = { "page_moves", "starving", "slab_automove", "ping_pong", "memory.limit", "lost_by_moves" },
+    shown = { "event", "incident", "fleet.server", "page_moves", "starving", "slab_automove", "ping_pong",
+        "memory.limit", "lost_by_moves" },
 }
 
 function M.state()

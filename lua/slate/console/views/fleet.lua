@@ -12,8 +12,8 @@ local M = {
     name = "Fleet",
     scope = "fleet",
     open = "view_fleet",
-    shown = { "fleet.state", "fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions",
-        "fleet.age", "connections", "reply_ms", "fleet.proxy" },
+    shown = { "fleet.odd", "fleet.server", "fleet.version", "uptime", "memory.limit", "fleet.fill", "gets",
+        "hit_ratio", "evictions", "fleet.age", "connections", "reply_ms", "rates", "fleet.proxy" },
 }
 
 local POOL_ROWS <const>, SAID_ROWS_MOST <const>, SCREEN_ROWS <const>, FOOT_FROM_HEIGHT <const> = 4, 3, 15, 12
@@ -60,6 +60,13 @@ local function selected_words(row)
     local column = fleet_table.column_of(row.odd)
     return ("%s is far from the pool: %s %s, %.1f deviations from the median; %s"):format(row.name, column.head,
         column.text(row), row.far, row.words), style
+end
+
+--- The state of the server under the cursor.
+function M.terms(ui, frame)
+    local rows = fleet_table.sorted(frame.servers, ui.fleet)
+    local row = rows[fleet_table.row_at(rows, ui.fleet)]
+    return { "fleet.state" }, 1, row and (selected_words(row))
 end
 
 -- The last line: what is wrong with a list of servers, or a hint on keys.

@@ -14,7 +14,7 @@ local M = {
     scope = "hotkeys",
     open = "view_hotkeys",
     inquiries = { "hotkeys" }, -- and "item" of the opened key
-    shown = { "sample_rate", "gets", "ops" },
+    shown = { "hotkeys.key", "hotkeys.requests", "hotkeys.share", "hotkeys.read_bytes", "sample_rate", "gets", "ops" },
 }
 
 --- The view's part of ui. by: the figure that sorts (nil: as the server does); filter: a part of the names that are

@@ -2,6 +2,7 @@
 --- Overview: health in words first, then rates with their past, then memory; larger screens add graphs, the busiest
 -- classes and the last events.
 local cells = require "slate.console.cells"
+local class_state = require "slate.console.draw.class_state"
 local events = require "slate.console.views.events"
 local figure = require "slate.console.figure"
 local health = require "slate.console.health"
@@ -37,15 +38,20 @@ function M.state()
     return { top = 1, shown = 0 }
 end
 
--- The terms of a class's row; that of the first is explained first if the operator chose a row.
-local OF_CLASS <const> = { "class.life", "class.page_share", "class.eviction_share", "class.state" }
+-- The terms of a class's row, behind that of its state.
+local OF_CLASS <const> = { "class.life", "class.page_share", "class.eviction_share", "class.class", "class.size",
+    "class.pages", "hit_ratio", "rates" }
 
-function M.terms(ui)
-    local terms, current = table.move(ALL, 1, #ALL, 1, {}), 1
-    for i, name in ipairs(terms) do
-        current = name == "hit_ratio" and i or current
+--- The class under the cursor first, its state before all; without classes the hit ratio.
+function M.terms(ui, frame)
+    local id = imbalance.under_cursor(frame.model, ui)
+    local terms, current, words = class_state.terms(frame, id)
+    current = id and current or #OF_CLASS - 1 -- hit_ratio
+    table.move(OF_CLASS, 1, #OF_CLASS, #terms + 1, terms)
+    for _, name in ipairs(ALL) do
+        terms[#terms + 1] = name ~= "hit_ratio" and name or nil
     end
-    return table.move(OF_CLASS, 1, #OF_CLASS, #terms + 1, terms), ui.classes.cursor and #ALL + 1 or current
+    return terms, current, words
 end
 
 -- ---- health ----

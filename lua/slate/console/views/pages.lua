@@ -19,8 +19,8 @@ local M = {
     scope = "pages",
     open = "view_pages",
     inquiries = { "pages", "moves", "curve", "class_curves" },
-    shown = { "class.pages", "class.free", "memory.pool", "moves.why", "moves.rescues", "lost_by_moves", "starving",
-        "ping_pong" },
+    shown = { "pages.map", "class.pages", "class.free", "memory.pool", "moves.why", "moves.rescues", "lost_by_moves",
+        "starving", "ping_pong" },
 }
 
 --- cursor: id of a class, or of the pool; nil: the worst class. marked: how many pages of the source class to move.
@@ -33,6 +33,14 @@ function M.wants(ui, wants)
     for _, id in ipairs({ ui.classes.source or page_map.POOL, ui.pages.cursor or page_map.POOL }) do
         wants.curves_first[#wants.curves_first + 1] = id ~= page_map.POOL and id or nil
     end
+end
+
+--- The class under the cursor, or the pool.
+function M.terms(ui, frame)
+    if ui.pages.cursor == page_map.POOL then
+        return { "memory.pool" }
+    end
+    return class_state.terms(frame, ui.pages.cursor)
 end
 
 local PANEL_LEAST <const>, PANEL_MOST <const>, PANEL_FROM_HEIGHT <const>, SELECTION_FROM_HEIGHT <const> = 3, 14, 14, 8

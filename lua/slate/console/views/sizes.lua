@@ -15,7 +15,8 @@ local M = {
     scope = "sizes",
     open = "view_sizes",
     inquiries = { "sizehist", "stock_sizes", "geometry", "predictions" },
-    shown = { "class.waste", "class.size", "growth_factor", "mem_requested", "geometry.state", "geometry.waste" },
+    shown = { "sizes.items", "sizes.choice", "class.waste", "class.size", "growth_factor", "mem_requested",
+        "geometry.state", "geometry.waste" },
 }
 
 function M.state()

@@ -19,7 +19,7 @@ local M = {
     name = "Tune",
     scope = "tune",
     open = "view_tune",
-    shown = { "whatif.hit_ratio", "whatif.difference", "moves.failed" },
+    shown = { "setting", "whatif.hit_ratio", "whatif.difference", "moves.failed" },
 }
 
 local LABEL_X <const>, NOW_X <const>, NEW_X <const>, SOURCE_X <const>, NOTE_X <const> = 1, 21, 35, 50, 59
@@ -205,7 +205,7 @@ local function draw_panel(frame, ui, grid, area, row)
         put_text(grid, left, cells.PLAIN, entry.meaning)
         put_text(grid, left, cells.DIM, entry["do"])
     end
-    grid:text_fit(area.y + area.height - 1, area.x, area.width, cells.HEADER,
+    grid:text_fit(area.y + area.height - 1, area.x, area.width, cells.DIM,
         frame.locked and frame.locked .. ": nothing can be sent"
         or "- + or Enter choose a new value; t reviews all of them, and sends nothing")
 end
