@@ -140,7 +140,8 @@ describe("an explanation", function()
             local frame = full_frame("memcached-1.6.18")
             local grid, ui = draw(frame, name, SIZES[2])
             screens.shows(table.concat(explain.terms_of(view_list.current(ui), ui, frame), " "), "rates")
-            local rule = screens.text(grid):match("─ rates [^\n]*"):gsub("^─ rates ", ""):gsub("%d+ samples.*", "")
+            local rule = screens.text(grid):match("─ rates [^\n]*100 s[^\n]*"):gsub("^─ rates ", "")
+                :gsub("%d+ samples.*", ""):gsub("   .*", "")
             for words in rule:gsub("─", "|"):gmatch("[^|]+") do
                 assert.truthy(names[words:match("^ *(.-) *$")], words)
             end

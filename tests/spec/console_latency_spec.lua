@@ -49,7 +49,7 @@ describe("the view of latency", function()
         shows(screens.text(screens.grid("views.latency", frame, 80, 24)), "version: the last 101",
             "half within 40us, 90 % within 40us, 99 % within 150us, longest 2.5ms",
             "      20us to 50us      94  ████", "     50us to 100us       0\n",
-            "        2ms to 5ms       1  █\n", "whole refreshes, all statistics in one round trip: the last 2")
+            "        2ms to 5ms       1  █\n", "whole refreshes, each in one round trip: the last 2")
     end)
 
     for _, case in ipairs({

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Every view at two sizes, and at a large one of two more servers, compared cell by cell with its reviewed screen; a
+-- Every view at three sizes, and at a large one of two more servers, compared cell by cell with its reviewed screen; a
 -- change of layout is a diff there.
 -- SCREENS=update writes the files anew.
 require "support.world"
 local cells = require "slate.console.cells"
+local keys = require "slate.console.keys"
 local propose = require "slate.console.propose"
 local review = require "slate.console.review"
 local screen = require "slate.console.screen"
 local screens = require "screens"
 local view_list = require "slate.console.view_list"
 
-local SIZES <const> = { { 80, 24 }, { 160, 50 } }
+local SIZES <const> = { { 60, 15 }, { 80, 24 }, { 160, 50 } }
 
 describe("a screen", function()
     local frame = screens.frame(screens.look("memcached-1.6.18", 20))
@@ -45,8 +46,33 @@ describe("a screen", function()
                     view_list.open(ui, index)
                 end)
             end
+            compare_one(screens.frame(of), server .. "-Class", { 250, 60 }, function(ui)
+                view_list.open_class(ui, 12)
+            end)
         end)
     end
+
+    it("of one class, and of the zoomed graphs of the worst ones, is as it was reviewed", function()
+        compare("Class", function(ui) view_list.open_class(ui, 12) end)
+        compare("zoom", function(ui) ui.overview.is_zoomed = true end)
+    end)
+
+    it("has a panel that z zooms, and z brings back", function()
+        local ui = view_list.ui()
+        local function shows_after(key, words)
+            local view, grid = view_list.current(ui), cells.new(160, 50, false)
+            view.command(frame, ui, keys.command(key, view.scope))
+            screen.draw(frame, ui, grid)
+            screens.shows(screens.text(grid), words)
+            assert.equal(0, grid.clipped)
+        end
+        shows_after("z", "─ class 12, hits/s ─")
+        shows_after("z", "─ health ─")
+        view_list.open(ui, view_list.index("classes"))
+        shows_after("k", "─ sizes: 193 to 1184 B")
+        shows_after("z", "every stat: value, change a second")
+        shows_after("z", "3 classes by EV/s")
+    end)
 
     it("with help, and with a review, is as it was reviewed", function()
         compare("help", function(ui) ui.help.is_open = true end)

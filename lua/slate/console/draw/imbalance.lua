@@ -3,6 +3,7 @@
 -- and how long an item lives there. The class that evicts most is first, so that a class with one page of a hundred and
 -- most of the evictions is seen at once. The cursor is that of the table of classes.
 local cells = require "slate.console.cells"
+local class_charts = require "slate.console.draw.class_charts"
 local class_state = require "slate.console.draw.class_state"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
@@ -136,11 +137,8 @@ function M.draw_worst(model, grid, area, most)
     for i = 1, math.min(#rows, most) do
         local id, y = rows[i].class.id, area.y + (i - 1) * height
         for side, name in ipairs({ "evictions", "hits" }) do
-            local plot = cells.area(y + 1, area.x + (side - 1) * half + 7, height - 1, half - 8)
-            grid:rule(y, plot.x - 7, half - 1, ("class %d, %s/s"):format(id, name))
-            local top = grid:graph(plot, cells.GRAPH, model:class_series(id, name, plot.width), 0)
-            grid:text_right(plot.y, plot.x - 1, cells.DIM, figure.count(top))
-            grid:text_right(plot.y + plot.height - 1, plot.x - 1, cells.DIM, "0")
+            class_charts.draw_graph(grid, cells.area(y, area.x + (side - 1) * half, height, half),
+                ("class %d, %s/s"):format(id, name), model:class_series(id, name, half - 8))
         end
     end
 end

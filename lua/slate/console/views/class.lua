@@ -2,6 +2,7 @@
 --- One class: its state in words, rates over three windows with their past, automove's opinion and moves, the ages of
 -- its evicted items, and every stat of it that the server has.
 local cells = require "slate.console.cells"
+local class_charts = require "slate.console.draw.class_charts"
 local class_state = require "slate.console.draw.class_state"
 local class_table = require "slate.console.draw.class_table"
 local detail = require "slate.console.detail"
@@ -15,7 +16,7 @@ local view_list = require "slate.console.view_list"
 local M = { name = "Class", scope = "class", open = "open_class",
     shown = { "class.age", "rates", "class.pages", "class.hot", "class.warm", "class.cold", "class.hits",
         "class.sets", "class.ev", "class.unread", "class.oom", "policy", "automove.gain", "automove.loss", "moves.why",
-        "class.evicted_time", "reclaimed", "crawler_reclaimed", "direct_reclaims", "tailrepairs" },
+        "sizes.items", "curve.lru_hit_ratio", "class.evicted_time", "reclaimed", "crawler_reclaimed", "direct_reclaims", "tailrepairs" },
     inquiries = { "class", "moves", "automove", "policies", "evictions" } }
 
 local STAT_WIDTH <const>, MOVES_SHOWN_MOST <const>, SCREEN_STEP <const> = 39, 8, 5
@@ -24,6 +25,13 @@ local RATES <const> = { { "hits", "hits/s" }, { "sets", "sets/s" }, { "evictions
     { "unread", "unread ev/s" }, { "out_of_memory", "no memory/s" }, { "pages", "pages" } }
 
 local WORTH <const> = { "gain", "gain_doubt", "loss", "loss_doubt", "average" }
+
+--- The charts, where the last drawing had room for them.
+function M.wants(ui, wants)
+    if ui.class.is_wide then
+        class_charts.add_wants(wants, ui.focus)
+    end
+end
 
 function M.terms(ui, frame)
     return class_state.terms(frame, ui.focus)
@@ -66,15 +74,23 @@ end
 local function policy_words(model, id)
     local policies = model.answers:parsed("policies")
     local policy = policies and (policies.of_class[id] or policies.active)
-    return policy and "   policy " .. policy or ""
+    return policy and "; policy " .. policy or ""
 end
 
 local function draw_facts(model, column, class)
-    column:line(cells.PLAIN, ("%s of %s B, %s free; %s items, the oldest %s"):format(class_state.pages(class),
-        figure.exact(class.chunk_size), class_state.free_pages(class), figure.count(class.number),
-        figure.age(server.tail_age_s(class))))
+    local pages = ("%s of %s B, %s free"):format(class_state.pages(class), figure.exact(class.chunk_size),
+        class_state.free_pages(class))
+    local items = ("%s items, the oldest %s%s"):format(figure.count(class.number),
+        figure.age(server.tail_age_s(class)), policy_words(model, class.id))
+    if #pages + 2 + #items <= column.width then
+        pages, items = pages .. "; " .. items, nil
+    end
+    column:line(cells.PLAIN, pages)
+    if items then
+        column:line(cells.PLAIN, items)
+    end
     if column.y_end - column.y >= 12 then
-        column:line(cells.PLAIN, class_state.segments(class) .. policy_words(model, class.id))
+        column:line(cells.PLAIN, class_state.segments(class))
     end
 end
 
@@ -195,7 +211,7 @@ local function draw_stats(frame, ui, column, class)
     local is_known = answers:is_known("class") and answers.class_id == class.id
     local is_recorded = not is_known and (frame.is_past or frame.is_replay)
     local head_y = column:rule(is_recorded and "stats of the class that are recorded"
-        or "every stat of the class: value, change a second")
+        or "every stat: value, change a second")
     if not is_recorded and not detail.is_ready(frame, "class", grid, cells.area(column.y, 0, rows, width)) then
         return
     end
@@ -236,16 +252,21 @@ end
 
 function M.draw(frame, ui, grid, area)
     local model, id = frame.model, ui.focus
-    local column = column_of(grid, area)
-    local class = model:class(id)
+    local class, beside = model:class(id), class_charts.width(area)
+    local column = column_of(grid, cells.area(area.y, area.x, area.height, area.width - beside))
     if not class then
         column:line(cells.DIM, ("class %d: the server does not list it (Esc goes back)"):format(id))
         return
     end
     column:rule(("class %d: %s%s"):format(id, class_state.words(model:row(id)),
         ui.classes.source and ("   from: class %d ◀"):format(ui.classes.source) or ""))
+    ui.class.is_wide = beside > 0
+    if beside > 0 then
+        class_charts.draw(frame, grid, cells.area(area.y, column.width + 1, area.height, beside - 1), id)
+    end
     local text, style = class_state.hint(frame, id)
-    column:line(style, text)
+    column.y = column.y + grid:paragraph(cells.area(column.y, column.x, column.y_end - column.y, column.width), style,
+        text)
     draw_facts(model, column, class)
     if area.height >= 16 then
         draw_rates(model, column, id)

@@ -2,6 +2,7 @@
 --- Classes: one row a slab class, sorted and filtered, with the pages to move under the cursor; tall screens show the
 -- class under the cursor in detail below.
 local cells = require "slate.console.cells"
+local class_charts = require "slate.console.draw.class_charts"
 local class_state = require "slate.console.draw.class_state"
 local class_table = require "slate.console.draw.class_table"
 local columns = require "slate.console.draw.class_columns"
@@ -10,30 +11,20 @@ local keys = require "slate.console.keys"
 local propose = require "slate.console.propose"
 local view_list = require "slate.console.view_list"
 
-local M = { name = "Classes", scope = "classes", open = "view_classes", shown = { "rates" },
+local M = { name = "Classes", scope = "classes", open = "view_classes", shown = { "rates", "sizes.items", "curve.lru_hit_ratio" },
     state = class_table.state }
 
-local WIDE_FROM <const> = 160 -- columns, from which on the class under the cursor stands beside the table
 local DETAIL_ROWS <const>, DETAIL_MOST <const>, SCREEN_STEP <const> = 13, 24, 15
 local LONGEST_WINDOW_S <const> = 100
-local GRAPHS <const> = { { "evictions", "evictions/s" }, { "hits", "hits/s" }, { "pages", "pages" } }
 
 -- "3 classes by EV/s ▼   rates over 10 s (a)   filter: ev>0"
 local function status_words(model, ui)
     local words = { ("%d classes by %s %s"):format(#class_table.rows(model, ui), ui.sort.head,
         ui.is_ascending and "▲" or "▼"), ("rates over %d s (a)"):format(ui.window_s) }
-    words[#words + 1] = ui.hides_idle and "idle hidden (z)" or nil
+    words[#words + 1] = ui.hides_idle and "idle hidden (i)" or nil
     words[#words + 1] = ui.filter ~= "" and "filter: " .. ui.filter or nil
     words[#words + 1] = ui.source and ("from: class %d ◀"):format(ui.source) or nil
     return table.concat(words, "   ")
-end
-
-local function draw_graph(grid, area, title, values)
-    grid:rule(area.y, area.x, area.width - 1, title)
-    local plot = cells.area(area.y + 1, area.x + 7, area.height - 1, area.width - 8)
-    local top = grid:graph(plot, cells.GRAPH, values, 0)
-    grid:text_right(plot.y, plot.x - 1, cells.DIM, figure.count(top))
-    grid:text_right(plot.y + plot.height - 1, plot.x - 1, cells.DIM, "0")
 end
 
 -- The class under the cursor: figures, then its evictions, hits and pages over time.
@@ -47,44 +38,23 @@ local function draw_detail(model, id, grid, area)
         .. "%s expired unread; %s refused for want of memory"):format(figure.count(one.evicted),
         figure.count(one.evicted_unfetched), figure.count(one.expired_unfetched), figure.count(one.outofmemory)))
     local third, y, height = area.width // 3, area.y + 4, area.height - 4
-    for i, graph in ipairs(GRAPHS) do
+    class_charts.draw_past(model, grid, id, function(i)
         local x = area.x + (i - 1) * third
-        local width = i < 3 and third or area.x + area.width - x
-        draw_graph(grid, cells.area(y, x, height, width), graph[2], model:class_series(id, graph[1], width - 8))
-    end
+        return cells.area(y, x, height, i < 3 and third or area.x + area.width - x)
+    end)
 end
 
--- The class under the cursor beside the table: what the view of a class has first, its graphs over each other, and its
--- curve if the server samples one.
-local function draw_beside(frame, grid, area, id)
-    local left = require("slate.console.views.class").draw_beside(frame, grid, area, id)
-    local curve = frame.model.answers:parsed("curve")
-    local count = #GRAPHS + (curve and 1 or 0)
-    local height = left.height // count
-    for i, graph in ipairs(GRAPHS) do
-        draw_graph(grid, cells.area(left.y + (i - 1) * height, left.x, height, left.width), graph[2],
-            frame.model:class_series(id, graph[1], left.width - 8))
-    end
-    if curve then
-        require("slate.console.views.curves").draw_curve(grid, cells.area(left.y + #GRAPHS * height, left.x,
-            left.height - #GRAPHS * height, left.width), curve, frame.model.answers:class_curve(id), id)
-    end
-end
-
---- The curve of the class under the cursor, where the last drawing had room for it.
+--- The charts of the class under the cursor, where the last drawing had room for them.
 function M.wants(ui, wants)
     if ui.classes.is_wide then
-        wants.inquiries.curve, wants.inquiries.class_curves = true, true
-        wants.curves_first[1] = ui.classes.cursor
+        class_charts.add_wants(wants, ui.classes.cursor)
     end
 end
 
 function M.draw(frame, ui, grid, area)
-    local model, foot, detail, beside = frame.model, area.height >= 8 and 2 or 1, 0, 0
-    ui.classes.is_wide = area.width >= WIDE_FROM and area.height >= 24
-    if ui.classes.is_wide then
-        beside = area.width * 2 // 5
-    elseif area.height >= 34 and area.width >= 100 then
+    local model, foot, detail, beside = frame.model, area.height >= 8 and 2 or 1, 0, class_charts.width(area)
+    ui.classes.is_wide = beside > 0
+    if beside == 0 and area.height >= 34 and area.width >= 100 then
         local spare = area.height - foot - #class_table.rows(model, ui.classes) - 3
         detail = math.max(DETAIL_ROWS, math.min(spare, DETAIL_MOST))
     end
@@ -92,7 +62,9 @@ function M.draw(frame, ui, grid, area)
     class_table.draw(model, ui.classes, grid, cells.area(area.y, area.x, height, area.width - beside))
     local id = ui.classes.cursor
     if beside > 0 and id then
-        draw_beside(frame, grid, cells.area(area.y, area.x + area.width - beside + 1, height, beside - 1), id)
+        local left = require("slate.console.views.class").draw_beside(frame, grid,
+            cells.area(area.y, area.x + area.width - beside + 1, height, beside - 1), id)
+        class_charts.draw(frame, grid, left, id)
     end
     if detail > 0 and id then
         draw_detail(model, id, grid, cells.area(area.y + height, area.x, detail, area.width))

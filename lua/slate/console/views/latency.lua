@@ -104,7 +104,7 @@ end
 
 local function draw_refreshes(frame, grid, area)
     local summary = latency.of(refreshes_us(frame, REFRESHES_MOST))
-    grid:rule(area.y, area.x, area.width, ("whole refreshes, all statistics in one round trip: the last %d"):format(
+    grid:rule(area.y, area.x, area.width, ("whole refreshes, each in one round trip: the last %d"):format(
         summary.count))
     if summary.count == 0 then
         grid:text_fit(area.y + 1, area.x, area.width, cells.DIM, why_none(frame))

@@ -27,13 +27,15 @@ local SCALE_X <const>, SCALE_WIDTH <const> = 43, 8 -- the graphs' scales, after 
 local MEMORY_ROWS <const>, MARK_WIDTH <const> = 4, 8 -- "! BAD   "
 local SCREEN_STEP <const> = 5
 local WORST_FROM <const>, WORST_WIDTH <const>, WORST_MOST <const> = 240, 100, 6 -- graphs of classes on a wide screen
+local GRAPH_LEAST <const> = 5 -- rows of a graph that fills the screen with others
 
 local M = { name = "Overview", scope = "overview", open = "view_overview", inquiries = { "moves", "memory" },
     shown = { "starving", "lost_by_moves", "slab_automove", "memory.items", "memory.limit", "memory.held",
         "memory.slack", "memory.pages", "memory.pool", "memory.free_chunks", "curr_items", "threads", "memory.hash",
         "uptime" } }
 
---- top: the first class shown; shown: how many rows of classes the last drawing had.
+--- top: the first class shown; shown: how many rows of classes the last drawing had; is_zoomed: the graphs of classes
+-- are alone on the screen.
 function M.state()
     return { top = 1, shown = 0 }
 end
@@ -161,8 +163,10 @@ local function draw_rates(model, grid, area)
         grid:text_right(y, x + 33, cells.HEADER, " 10 s")
         grid:text_right(y, x + 41, cells.HEADER, " 100 s")
         grid:text_right(y, spark_x - 1, cells.HEADER, " top ")
-        grid:text_fit(y, spark_x + 1, x + area.width - spark_x - 1, cells.HEADER,
-            units.plural(samples, "sample") .. ", newest right")
+        local words = units.plural(samples, "sample") .. ", newest right"
+        if spark_x + 1 + #words <= x + area.width then
+            grid:text(y, spark_x + 1, cells.HEADER, words)
+        end
     end
     local names = lines <= MIDDLE_LINES and FEW or ALL
     for i = 1, math.min(lines, #ALL) do
@@ -238,7 +242,11 @@ end
 -- Sections from the top; each takes the rows that it needs.
 function M.draw(frame, ui, grid, area)
     local model, y, left = frame.model, area.y, area.height
-    if area.width >= WORST_FROM and left >= 30 then
+    ui.overview.shown = 0
+    if ui.overview.is_zoomed then
+        imbalance.draw_worst(model, grid, area, area.height // GRAPH_LEAST)
+        return
+    elseif area.width >= WORST_FROM and left >= 30 then
         local x = area.width - WORST_WIDTH
         imbalance.draw_worst(model, grid, cells.area(y, x + 1, left, WORST_WIDTH - 1), WORST_MOST)
         area = cells.area(y, area.x, left, x)
@@ -263,7 +271,6 @@ function M.draw(frame, ui, grid, area)
         draw_graph(model, grid, cells.area(at.y, 0, 7, half), "evictions")
         draw_graph(model, grid, cells.area(at.y, half, 7, area.width - half), "hit_ratio")
     end
-    ui.overview.shown = 0
     if left >= 4 then
         imbalance.draw(frame, ui, grid, take(left - (left >= 12 and 5 or 0)))
     end
@@ -279,6 +286,8 @@ function M.command(frame, ui, command)
     local model, by = frame.model, keys.move_rows(command, SCREEN_STEP)
     if command == "move_pages" then
         return propose.move(frame, imbalance.chosen(model, ui))
+    elseif command == "zoom" then
+        ui.overview.is_zoomed = not ui.overview.is_zoomed
     elseif by ~= 0 then
         imbalance.move_cursor(model, ui, by)
     elseif command == "open_class" and imbalance.under_cursor(model, ui) then

@@ -47,8 +47,8 @@ local function by_class(now)
     return histogram
 end
 
--- The sizes of items, their source in words, and whether they are estimated; nil while they are not known.
-local function histogram_of(frame, now)
+--- The sizes of items, their source in words, and whether they are estimated; nil while they are not known.
+function M.histogram_of(frame, now)
     local live, tracked = frame.model.answers:parsed("sizehist"), frame.model.answers:parsed("stock_sizes")
     if live or tracked then
         return live or tracked, live and "EXACT, of live items" or "as the server tracks them"
@@ -164,7 +164,7 @@ function M.draw(frame, ui, grid, area)
         grid:text_fit(area.y, 0, area.width, cells.DIM, why)
         return
     end
-    local histogram, source, is_estimated = histogram_of(frame, now)
+    local histogram, source, is_estimated = M.histogram_of(frame, now)
     if not histogram then
         detail.is_ready(frame, "sizehist", grid, area)
         return

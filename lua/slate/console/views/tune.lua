@@ -23,7 +23,7 @@ local M = {
 }
 
 local LABEL_X <const>, NOW_X <const>, NEW_X <const>, SOURCE_X <const>, NOTE_X <const> = 1, 21, 35, 50, 59
-local NARROW_WIDTH <const>, NARROW_NEW_X <const>, NARROW_NOW_WIDTH <const> = 60, 30, 8
+local NARROW_WIDTH <const>, NARROW_NEW_X <const>, NARROW_NOW_WIDTH <const> = 72, 30, 8
 local PANEL_ROWS <const>, SCREEN_ROWS <const>, TYPED_BYTES <const> = 8, 10, 159
 
 --- cursor: a row; rows: those last drawn; wanted: new values by name, not yet sent; while one is typed: edits, typed
@@ -116,7 +116,7 @@ local function draw_row(ui, grid, area, y, row)
     grid:text_fit(y, area.x + LABEL_X, NOW_X - LABEL_X - 1, style, row.label)
     grid:text_fit(y, area.x + NOW_X, is_narrow and NARROW_NOW_WIDTH or NEW_X - NOW_X - 1, style, row.now or "-")
     grid:text_fit(y, area.x + new_x, is_narrow and area.width - new_x - 1 or SOURCE_X - NEW_X - 1, new_style,
-        changed and ui.tune.wanted[row.name] or row.refusal and "" or "·")
+        changed and ui.tune.wanted[row.name] or row.refusal and (is_narrow and row.refusal or "") or "·")
     if is_narrow then
         return
     end
