@@ -2,6 +2,8 @@
 -- slatetop's first screen.
 require "support.world"
 local cells = require "slate.console.cells"
+local class_table = require "slate.console.draw.class_table"
+local keys = require "slate.console.keys"
 local screen = require "slate.console.screen"
 local screens = require "screens"
 local overview = require "slate.console.views.overview"
@@ -41,6 +43,28 @@ describe("the overview", function()
         local model = screens.look("memcached-1.4.25", 2)
         assert.is_false(shows(draw(model), "○ ok"))
         assert.truthy(shows(draw(model, 160, 50), "○ ok    hit ratio"))
+    end)
+
+    it("shows the classes that pass the filter of Classes, which its heading names", function()
+        local frame, ui = screens.frame(screens.look("memcached-1.6.18", 20)), view_list.ui()
+        local function after(...)
+            for _, key in ipairs({ ... }) do
+                if ui.classes.edits_filter then
+                    class_table.edit(ui.classes, keys.command(key, "filter"), key)
+                else
+                    overview.command(frame, ui, keys.command(key, "overview"))
+                end
+            end
+            local grid = cells.new(80, 24, false)
+            screen.draw(frame, ui, grid)
+            return screens.text(grid)
+        end
+        screens.shows(after("/", "e", "v", ">", "0"), "filter: ev>0_", "class 12: 1.5 % of the pages")
+        local text = after("enter")
+        screens.shows(text, "─ filter: ev>0 ─", "!>12   1184     1    1.5%", "  22  11104     1    1.5%")
+        assert.is_false(shows(text, "  4    192"))
+        screens.shows(after("down"), " >22  11104")
+        screens.shows(after("/", "x", "enter"), "filter: 'ev>0x' is not understood") -- typing goes on
     end)
 
     it("names no key for the past", function()

@@ -118,7 +118,7 @@ describe("the palette", function()
         assert.is_nil(class_in("pages", 0)) -- the pool
         ui = view_list.ui()
         ui.classes.cursor = 5
-        assert.is_nil(choices.class_of(ui)) -- Overview has no cursor, whatever was chosen in Classes
+        assert.equal(5, choices.class_of(ui)) -- Overview and Classes have one cursor
         view_list.open_class(ui, 12)
         assert.equal(12, choices.class_of(ui))
         palette.open(ui)

@@ -80,7 +80,7 @@ row("open_key", "hotkeys", "enter", "Key", "class, size, expiry of the key at th
 row("close_key", "hotkeys", "escape backspace", nil, "close the item of a key")
 row("copy_key", "hotkeys", "y", "Copy", "copy the name of the key, if the terminal takes OSC 52")
 row("filter", "hotkeys", "f4 \\ /", "Filter", "show the keys with a text in their names")
-row("filter", "classes", "f4 \\ /", "Filter", "show some classes: ev>0 size>=1000, or a number")
+row("filter", "overview classes", "f4 \\ /", "Filter", "show some classes: ev>0 size>=1000, or a number")
 row("open_class", "overview classes pages curves", "enter", "Class", "all figures of the class under the cursor")
 row("open_class", "classes", "z", nil, "zoom the panel of the class, as Enter; z: back")
 row("zoom", "overview", "z", nil, "zoom the graphs of the worst classes; z: back")

@@ -4,6 +4,7 @@
 -- most of the evictions is seen at once. The cursor is that of the table of classes.
 local cells = require "slate.console.cells"
 local class_charts = require "slate.console.draw.class_charts"
+local class_filter = require "slate.console.draw.class_filter"
 local class_state = require "slate.console.draw.class_state"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
@@ -16,9 +17,9 @@ local TAIL_WIDTH <const> = 19 -- of life and state
 local PERCENT_WIDTH <const> = 7
 local LEAST_WIDTH <const> = 56 -- below it there is no room for two bars
 
---- The classes with pages, the one that evicts most first: { class, row (of the observer), page_ratio, eviction_ratio
--- (nil without any evictions) }; and the largest of these ratios.
-function M.rows(model)
+--- The classes with pages that pass the filter of Classes, the one that evicts most first: { class, row (of the
+-- observer), page_ratio, eviction_ratio (nil without any evictions) }, of all classes; and the largest of these ratios.
+function M.rows(model, ui)
     local list, pages, evicted_per_s, most = {}, 0, 0, 0
     for _, class in ipairs(model.now and model.now.classes or {}) do
         if class.id > 0 and (class.total_pages or 0) > 0 then
@@ -27,12 +28,14 @@ function M.rows(model)
             pages, evicted_per_s = pages + class.total_pages, evicted_per_s + per_s
         end
     end
+    local terms, passing = class_filter.parse(ui.classes.filter) or {}, {}
     for _, one in ipairs(list) do
         one.page_ratio = one.class.total_pages / pages
         one.eviction_ratio = evicted_per_s > 0 and one.evicted_per_s / evicted_per_s or nil
         most = math.max(most, one.page_ratio, one.eviction_ratio or 0)
+        passing[#passing + 1] = class_filter.passes(terms, model, one.class, ui.classes.window_s) and one or nil
     end
-    table.sort(list, function(a, b)
+    table.sort(passing, function(a, b)
         if a.evicted_per_s ~= b.evicted_per_s then
             return a.evicted_per_s > b.evicted_per_s
         elseif a.page_ratio ~= b.page_ratio then
@@ -40,7 +43,7 @@ function M.rows(model)
         end
         return a.class.id < b.class.id
     end)
-    return list, most
+    return passing, most
 end
 
 -- The row of a class; nil without one.
@@ -60,19 +63,19 @@ end
 
 --- The class under the cursor; nil without classes, and on a screen that has no room for rows.
 function M.under_cursor(model, ui)
-    local rows = M.rows(model)
+    local rows = M.rows(model, ui)
     local one = ui.overview.shown > 0 and rows[cursor_row(model, rows, ui)]
     return one and one.class.id or nil
 end
 
 --- The class under the cursor, if the operator chose it; else nil.
 function M.chosen(model, ui)
-    return ui.overview.shown > 0 and row_of(M.rows(model), ui.classes.cursor) and ui.classes.cursor or nil
+    return ui.overview.shown > 0 and row_of(M.rows(model, ui), ui.classes.cursor) and ui.classes.cursor or nil
 end
 
 --- Moves the cursor by so many rows, if there are any.
 function M.move_cursor(model, ui, by)
-    local rows = M.rows(model)
+    local rows = M.rows(model, ui)
     if ui.overview.shown > 0 and #rows > 0 then
         ui.classes.cursor = rows[keys.step(cursor_row(model, rows, ui), by, #rows)].class.id
     end
@@ -103,8 +106,11 @@ local function draw_row(grid, area, one, most)
     grid:text(y, tail + 8, style, class_state.word(one.row))
 end
 
--- The worst class in a sentence.
-local function title_of(rows)
+-- The filter, or else the worst class in a sentence.
+local function title_of(rows, filter)
+    if filter ~= "" then
+        return "filter: " .. filter
+    end
     for _, one in ipairs(rows) do
         if one.row and one.row.is_worst and one.eviction_ratio then
             return ("class %d: %s %% of the pages, %s %% of the evictions"):format(one.class.id,
@@ -131,8 +137,8 @@ local function draw_rows(model, ui, grid, area, rows, most)
 end
 
 --- Draws the classes that evict most, below each other: their evictions and hits over time.
-function M.draw_worst(model, grid, area, most)
-    local rows = M.rows(model)
+function M.draw_worst(model, ui, grid, area, most)
+    local rows = M.rows(model, ui)
     local height, half = area.height // math.min(math.max(#rows, 1), most), area.width // 2
     for i = 1, math.min(#rows, most) do
         local id, y = rows[i].class.id, area.y + (i - 1) * height
@@ -145,12 +151,15 @@ end
 
 --- Draws the classes, with a heading. Writes into ui.overview: shown, how many rows are drawn, and top, the first one.
 function M.draw(frame, ui, grid, area)
-    local rows, most = M.rows(frame.model)
+    local rows, most = M.rows(frame.model, ui)
     ui.overview.shown = 0
     local y, x, half, room = area.y + 1, area.x, half_of(area), area.height - 2
     local more = #rows > room and ("%d more: press 2 "):format(#rows - room) or ""
-    local title = title_of(rows)
+    local title = title_of(rows, ui.classes.filter)
     grid:rule(area.y, x, area.width, #title + #more + 4 <= area.width and title or "classes")
+    if #rows == 0 and ui.classes.filter ~= "" and area.height > 1 then
+        grid:text(y, x, cells.DIM, "no class passes the filter: / changes it")
+    end
     if #rows == 0 or area.width < LEAST_WIDTH or area.height < 3 then
         return
     end

@@ -98,7 +98,7 @@ function RUN.filter(_, ui, text)
         return say("%s", why)
     end
     ui.classes.filter = text
-    return CLASSES
+    return view_list.current(ui).scope == "overview" and NONE or CLASSES
 end
 
 function RUN.window(_, ui, seconds)

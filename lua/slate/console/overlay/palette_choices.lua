@@ -99,7 +99,7 @@ end
 function M.class_of(ui)
     local _, view = view_list.current(ui)
     local id = view == "class" and ui.focus or view == "pages" and ui.pages.cursor
-        or view == "curves" and ui.curves.cursor or (view == "classes" or view == "tune") and ui.classes.cursor
+        or view == "curves" and ui.curves.cursor or (view == "overview" or view == "classes" or view == "tune") and ui.classes.cursor
     return id and id > 0 and id or nil
 end
 

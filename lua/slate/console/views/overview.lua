@@ -3,6 +3,7 @@
 -- classes and the last events.
 local cells = require "slate.console.cells"
 local class_state = require "slate.console.draw.class_state"
+local class_table = require "slate.console.draw.class_table"
 local events = require "slate.console.views.events"
 local figure = require "slate.console.figure"
 local health = require "slate.console.health"
@@ -244,11 +245,11 @@ function M.draw(frame, ui, grid, area)
     local model, y, left = frame.model, area.y, area.height
     ui.overview.shown = 0
     if ui.overview.is_zoomed then
-        imbalance.draw_worst(model, grid, area, area.height // GRAPH_LEAST)
+        imbalance.draw_worst(model, ui, grid, area, area.height // GRAPH_LEAST)
         return
     elseif area.width >= WORST_FROM and left >= 30 then
         local x = area.width - WORST_WIDTH
-        imbalance.draw_worst(model, grid, cells.area(y, x + 1, left, WORST_WIDTH - 1), WORST_MOST)
+        imbalance.draw_worst(model, ui, grid, cells.area(y, x + 1, left, WORST_WIDTH - 1), WORST_MOST)
         area = cells.area(y, area.x, left, x)
     end
     local function take(rows)
@@ -286,6 +287,8 @@ function M.command(frame, ui, command)
     local model, by = frame.model, keys.move_rows(command, SCREEN_STEP)
     if command == "move_pages" then
         return propose.move(frame, imbalance.chosen(model, ui))
+    elseif command == "filter" then
+        class_table.edit_filter(ui.classes)
     elseif command == "zoom" then
         ui.overview.is_zoomed = not ui.overview.is_zoomed
     elseif by ~= 0 then
